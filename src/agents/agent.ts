@@ -1,0 +1,133 @@
+import type { AuthContext } from '../protocol/call.ts'
+import type { AgentInfo } from '../protocol/profile.ts'
+import type {
+  Artifact,
+  Json,
+  JsonObject,
+  Message,
+  Part,
+  StreamResponse,
+  Task,
+  TaskState,
+} from '../protocol/types.ts'
+import type { Logger } from '../shared/log.ts'
+
+export type { AgentDetails, AgentInfo } from '../protocol/profile.ts'
+
+/**
+ * Anything that answers messages: a function, a model, a remote A2A agent, a team. 000's Agent, 002's
+ * MessageHandler, 003's RequestHandler and `run(text)` objects all become this.
+ */
+export interface Agent {
+  /** Who the agent is. Called rarely; may fetch a remote card. */
+  info(): AgentInfo | Promise<AgentInfo>
+  /** Answers one message. A throw fails the task; only the message of an A2AError reaches the caller. */
+  process(message: Message, turn: Turn): AgentReply
+  /** Whether the agent can answer now. An agent without this is always healthy. */
+  health?(): Promise<Health>
+  /**
+   * Whether an interrupted turn may run again after a crash, its durable steps replayed.
+   * Without it a task that was running when the process died fails with a reason that says so.
+   */
+  readonly resumable?: boolean
+  /** Releases what the agent holds. Idempotent. */
+  close?(): Promise<void>
+}
+
+/** The answer to "can you answer now?". */
+export interface Health {
+  readonly healthy: boolean
+  readonly reason?: string
+  /** Members of a team, each with its own answer. */
+  readonly members?: Readonly<Record<string, Health>>
+}
+
+/**
+ * What a turn gives back: one answer, or events as they happen.
+ * A string becomes a completed task with the artifact `response`; a lone Message stores nothing.
+ */
+export type AgentReply = AgentAnswer | Promise<AgentAnswer> | AsyncIterable<AgentEvent>
+
+/** A whole answer. A Task must be this turn's own: its id is replaced by the turn's. */
+export type AgentAnswer = string | Message | { readonly task: Task } | undefined
+
+/**
+ * What an agent may yield. A string or Part is a further chunk of the artifact `response`; a Message alone answers
+ * without a task; StreamResponses are the wire's own events. Ids of task and context are filled in.
+ */
+export type AgentEvent = string | Part | Message | Draft
+
+/** A StreamResponse whose task and context ids the engine fills in. */
+export type Draft =
+  | StreamResponse
+  | { readonly statusUpdate: StatusDraft }
+  | { readonly artifactUpdate: ArtifactDraft }
+
+/** A status change without ids and time. */
+export interface StatusDraft {
+  readonly status: { readonly state: TaskState; readonly message?: Message }
+  readonly metadata?: JsonObject
+}
+
+/** An artifact or chunk without ids of task and context. */
+export interface ArtifactDraft {
+  readonly artifact: Artifact
+  readonly append?: boolean
+  readonly lastChunk?: boolean
+  readonly metadata?: JsonObject
+}
+
+/** How an artifact chunk joins what is already there. */
+export interface ChunkOptions {
+  readonly append?: boolean
+  readonly lastChunk?: boolean
+  readonly metadata?: JsonObject
+}
+
+/** What an agent knows and can do while it answers one message. */
+export interface Turn {
+  /** The id the task has, or will have if it comes into being. */
+  readonly taskId: string
+  readonly contextId: string
+  readonly message: Message
+  /** The task as it was before this message, where the message continues one. */
+  readonly task: Task | undefined
+  /** The task's messages before this one. */
+  readonly history: readonly Message[]
+  readonly caller: AuthContext
+  /** Fires on cancel, on a member's or turn's deadline and on shutdown. */
+  readonly signal: AbortSignal
+  readonly log: Logger
+  /** Extensions that the client activated and the card declares. */
+  readonly extensions: readonly string[]
+  readonly acceptedOutputModes: readonly string[]
+  /** Metadata of the request, beside that of the message. */
+  readonly metadata: JsonObject | undefined
+  /** 1, or more when a turn runs again after a crash. */
+  readonly attempt: number
+  /** The W3C trace context of the caller, to pass on. */
+  readonly traceparent: string | undefined
+  /** How many agents have handed this message on; guards against endless nesting over HTTP. */
+  readonly hops: readonly string[]
+  /** A status event. */
+  status(state: TaskState, text?: string): Draft
+  /** An artifact event. */
+  artifact(artifact: Artifact, options?: ChunkOptions): Draft
+  /** The event that ends the turn by asking the user something. */
+  ask(text: string): Draft
+  /** A message of this agent in this task. */
+  reply(text: string | readonly Part[]): Message
+  /**
+   * Runs `work` once per turn and name, even across a crash: its result is in the log before anyone acts on it,
+   * and a turn that runs again gets the result without the work.
+   */
+  step<T extends Json>(name: string, work: () => Promise<T> | T): Promise<T>
+  /** A value that stays with the task across turns and crashes; private to the agent. */
+  load(key: string): Json | undefined
+  /** Keeps a value with the task; it is in the log once the promise resolves. */
+  save(key: string, value: Json): Promise<void>
+  /** Records something for the task's trace; seen only by callers that activate the trace extension. */
+  trace(entry: JsonObject): void
+  /** Earlier messages of this context, oldest first, across its tasks; answers appear as agent messages. */
+  conversation(limit: number): Promise<readonly Message[]>
+}

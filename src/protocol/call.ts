@@ -1,0 +1,66 @@
+import type { OperationName, RequestOf, ResultOf } from './operations.ts'
+import type { StreamResponse } from './types.ts'
+
+/** Who is calling, as far as the server could establish it (002's AuthContext). */
+export interface AuthContext {
+  /** The principal; the empty string is the anonymous caller. */
+  readonly userId: string
+  /** The presented credential, for agents that act on the caller's behalf; never stored or logged. */
+  readonly accessToken?: string
+  readonly metadata?: Readonly<Record<string, unknown>>
+}
+
+/** The caller nobody knows. */
+export const anonymous: AuthContext = { userId: '' }
+
+/** What surrounds a request on either side: who, how long, which extensions, where a stream goes on. */
+export interface Call {
+  readonly signal?: AbortSignal
+  readonly auth?: AuthContext
+  /** Request headers in lower case. On a client: headers to add. On a server: headers received. */
+  readonly headers?: Readonly<Record<string, string | undefined>>
+  /** The `A2A-Extensions` that the client activates. */
+  readonly extensions?: readonly string[]
+  /** The wire that the request came in on; decides how webhooks of this request are written. */
+  readonly dialect?: DialectName
+  /** Where a subscription goes on: events after this sequence number (SSE's `Last-Event-ID`). */
+  readonly lastEventId?: number
+  /** The same key from the same caller gives the same task (`Idempotency-Key`). */
+  readonly idempotencyKey?: string
+  /** The W3C `traceparent` of the caller. */
+  readonly traceparent?: string
+  /** How long a blocking send waits before it answers with the task as it is; the server's default if absent. */
+  readonly waitMs?: number
+  /** Collects what the answer's headers must say. */
+  readonly reply?: Reply
+}
+
+/** Filled while an operation runs; the binding writes it into the answer's headers. */
+export interface Reply {
+  extensions?: readonly string[]
+}
+
+/** The wires a request can come in on. */
+export type DialectName = '1.0' | '0.3' | '0.3-rest' | '1.0-rc' | 'ranch'
+
+/** An event with its place in the task's log; a Message that answers without a task has none. */
+export interface Sequenced {
+  readonly seq?: number
+  readonly event: StreamResponse
+}
+
+/** Events in order. One item holds all that were ready at once, so that a burst costs one write. */
+export type EventStream = AsyncIterable<readonly Sequenced[]>
+
+/**
+ * The waist of the system: an operation's name and request in, its result or stream out.
+ * A server is a Dispatch over the engine; a client is a Dispatch over a wire.
+ */
+export type Dispatch = <N extends OperationName>(
+  name: N,
+  request: RequestOf<N>,
+  call: Call,
+) => Promise<ResultOf<N>>
+
+/** Wraps a Dispatch: authorisation, limits, retries, tracing, logging. */
+export type Middleware = (next: Dispatch) => Dispatch

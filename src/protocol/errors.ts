@@ -1,0 +1,246 @@
+/**
+ * One class, a closed set of codes, one table to every wire (specification §5.4, seed-checklist §3.2).
+ * The columns: JSON-RPC number of 1.0 and 1.0-rc, HTTP status (REST), gRPC status, ErrorInfo reason,
+ * then the numbers of 0.3 and RANCH where they differ. A number never leaves in another dialect's answer.
+ */
+interface Row {
+  readonly jsonrpc: number
+  readonly http: number
+  readonly grpc: string
+  /** The ErrorInfo reason; standard JSON-RPC faults have none in the specification, ours name themselves. */
+  readonly reason: string
+  /** The 0.3 JSON-RPC number, where 1.0's has no meaning there. */
+  readonly v03?: number
+  readonly ranch: number
+  /** The HTTP status of specification 1.0.0, where 1.0.1 changed it. */
+  readonly http100?: number
+}
+
+const table = {
+  taskNotFound: {
+    jsonrpc: -32001,
+    http: 404,
+    grpc: 'NOT_FOUND',
+    reason: 'TASK_NOT_FOUND',
+    ranch: -32004,
+  },
+  taskNotCancelable: {
+    jsonrpc: -32002,
+    http: 400,
+    grpc: 'FAILED_PRECONDITION',
+    reason: 'TASK_NOT_CANCELABLE',
+    ranch: -32002,
+    http100: 409,
+  },
+  pushNotificationNotSupported: {
+    jsonrpc: -32003,
+    http: 400,
+    grpc: 'FAILED_PRECONDITION',
+    reason: 'PUSH_NOTIFICATION_NOT_SUPPORTED',
+    ranch: -32601,
+  },
+  unsupportedOperation: {
+    jsonrpc: -32004,
+    http: 400,
+    grpc: 'FAILED_PRECONDITION',
+    reason: 'UNSUPPORTED_OPERATION',
+    ranch: -32601,
+  },
+  contentTypeNotSupported: {
+    jsonrpc: -32005,
+    http: 400,
+    grpc: 'INVALID_ARGUMENT',
+    reason: 'CONTENT_TYPE_NOT_SUPPORTED',
+    ranch: -32001,
+    http100: 415,
+  },
+  invalidAgentResponse: {
+    jsonrpc: -32006,
+    http: 500,
+    grpc: 'INTERNAL',
+    reason: 'INVALID_AGENT_RESPONSE',
+    ranch: -32002,
+    http100: 502,
+  },
+  extendedAgentCardNotConfigured: {
+    jsonrpc: -32007,
+    http: 400,
+    grpc: 'FAILED_PRECONDITION',
+    reason: 'EXTENDED_AGENT_CARD_NOT_CONFIGURED',
+    ranch: -32601,
+  },
+  extensionSupportRequired: {
+    jsonrpc: -32008,
+    http: 400,
+    grpc: 'FAILED_PRECONDITION',
+    reason: 'EXTENSION_SUPPORT_REQUIRED',
+    v03: -32602,
+    ranch: -32602,
+  },
+  versionNotSupported: {
+    jsonrpc: -32009,
+    http: 400,
+    grpc: 'FAILED_PRECONDITION',
+    reason: 'VERSION_NOT_SUPPORTED',
+    ranch: -32007,
+  },
+  parseError: {
+    jsonrpc: -32700,
+    http: 400,
+    grpc: 'INVALID_ARGUMENT',
+    reason: 'PARSE_ERROR',
+    ranch: -32700,
+  },
+  invalidRequest: {
+    jsonrpc: -32600,
+    http: 400,
+    grpc: 'INVALID_ARGUMENT',
+    reason: 'INVALID_REQUEST',
+    ranch: -32600,
+  },
+  methodNotFound: {
+    jsonrpc: -32601,
+    http: 404,
+    grpc: 'UNIMPLEMENTED',
+    reason: 'METHOD_NOT_FOUND',
+    ranch: -32601,
+  },
+  invalidParams: {
+    jsonrpc: -32602,
+    http: 400,
+    grpc: 'INVALID_ARGUMENT',
+    reason: 'INVALID_PARAMS',
+    ranch: -32602,
+  },
+  invalidMessage: {
+    jsonrpc: -32602,
+    http: 400,
+    grpc: 'INVALID_ARGUMENT',
+    reason: 'INVALID_PARAMS',
+    ranch: -32001,
+  },
+  processingError: {
+    jsonrpc: -32603,
+    http: 500,
+    grpc: 'INTERNAL',
+    reason: 'PROCESSING_ERROR',
+    ranch: -32002,
+  },
+  agentUnavailable: {
+    jsonrpc: -32603,
+    http: 503,
+    grpc: 'UNAVAILABLE',
+    reason: 'AGENT_UNAVAILABLE',
+    ranch: -32003,
+  },
+  taskFailed: {
+    jsonrpc: -32004,
+    http: 400,
+    grpc: 'FAILED_PRECONDITION',
+    reason: 'UNSUPPORTED_OPERATION',
+    ranch: -32005,
+  },
+  taskCanceled: {
+    jsonrpc: -32004,
+    http: 400,
+    grpc: 'FAILED_PRECONDITION',
+    reason: 'UNSUPPORTED_OPERATION',
+    ranch: -32006,
+  },
+  unauthenticated: {
+    jsonrpc: -32600,
+    http: 401,
+    grpc: 'UNAUTHENTICATED',
+    reason: 'UNAUTHENTICATED',
+    ranch: -32600,
+  },
+  forbidden: {
+    jsonrpc: -32600,
+    http: 403,
+    grpc: 'PERMISSION_DENIED',
+    reason: 'PERMISSION_DENIED',
+    ranch: -32600,
+  },
+  payloadTooLarge: {
+    jsonrpc: -32600,
+    http: 413,
+    grpc: 'RESOURCE_EXHAUSTED',
+    reason: 'PAYLOAD_TOO_LARGE',
+    ranch: -32600,
+  },
+  rateLimited: {
+    jsonrpc: -32600,
+    http: 429,
+    grpc: 'RESOURCE_EXHAUSTED',
+    reason: 'RATE_LIMITED',
+    ranch: -32600,
+  },
+  unavailable: {
+    jsonrpc: -32603,
+    http: 503,
+    grpc: 'UNAVAILABLE',
+    reason: 'UNAVAILABLE',
+    ranch: -32603,
+  },
+  timeout: {
+    jsonrpc: -32603,
+    http: 504,
+    grpc: 'DEADLINE_EXCEEDED',
+    reason: 'DEADLINE_EXCEEDED',
+    ranch: -32603,
+  },
+  internal: { jsonrpc: -32603, http: 500, grpc: 'INTERNAL', reason: 'INTERNAL', ranch: -32603 },
+} as const satisfies Record<string, Row>
+
+/** The closed set of errors that Corral knows. */
+export type ErrorCode = keyof typeof table
+
+/** Which field of a request is wrong, and why (google.rpc.BadRequest). */
+export interface FieldViolation {
+  readonly field: string
+  readonly description: string
+}
+
+/** What an error says beside its message; all of it may reach a peer. */
+export interface ErrorDetails {
+  readonly violations?: readonly FieldViolation[]
+  /** Plain facts for the ErrorInfo: strings only, as the specification demands. */
+  readonly metadata?: Readonly<Record<string, string>>
+  /** When to try again; becomes `Retry-After`. */
+  readonly retryAfterSeconds?: number
+  /** The challenge of a 401; becomes `WWW-Authenticate`. */
+  readonly challenge?: string
+}
+
+/** Options of an A2AError: what a peer may see, and the cause that it never sees. */
+export interface A2AErrorOptions extends ErrorDetails {
+  readonly cause?: unknown
+}
+
+/** Every fault that a peer can meet or cause. The message names the thing, for a person; `cause` keeps the origin. */
+export class A2AError extends Error {
+  override readonly name = 'A2AError'
+  readonly code: ErrorCode
+  readonly details: ErrorDetails
+
+  constructor(code: ErrorCode, message: string, options: A2AErrorOptions = {}) {
+    const { cause, ...details } = options
+    super(message, cause === undefined ? undefined : { cause })
+    this.code = code
+    this.details = details
+  }
+}
+
+/** An error's row in the table to every wire. */
+export function errorRow(code: ErrorCode): Row {
+  return table[code]
+}
+
+/** All error codes, in the table's order. */
+export const errorCodes: readonly ErrorCode[] = Object.keys(table) as ErrorCode[] // keys of the table
+
+/** The A2AError that a thrown value is, or `internal` around what is not one: a bug never shows itself to a peer. */
+export function toA2AError(thrown: unknown): A2AError {
+  if (thrown instanceof A2AError) return thrown
+  return new A2AError('internal', 'Internal error', { cause: thrown })
+}

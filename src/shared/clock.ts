@@ -1,0 +1,21 @@
+/** Time, passed in so that tests can hold it still. */
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number
+  /** Calls back once after `ms`; the returned function calls it off. */
+  after(ms: number, callback: () => void): () => void
+}
+
+/** The machine's own time. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  after(ms, callback) {
+    const timer = setTimeout(callback, ms)
+    return () => clearTimeout(timer)
+  },
+}
+
+/** A moment as the protocol writes it: ISO 8601, UTC, milliseconds (specification §5.6.1). */
+export function toTimestamp(ms: number): string {
+  return new Date(ms).toISOString()
+}

@@ -1,0 +1,221 @@
+import type { DialectName } from '../protocol/call.ts'
+import type {
+  Json,
+  JsonObject,
+  Message,
+  StreamResponse,
+  Task,
+  TaskPushNotificationConfig,
+  TaskState,
+} from '../protocol/types.ts'
+
+/**
+ * The engine's contract with whatever keeps tasks: one write, a few reads.
+ *
+ * A task is an ordered log of records and a snapshot that folds them. Its version is the sequence number of its
+ * last record. Values handed in and out are immutable: nobody changes them, so nobody copies them.
+ */
+export interface Store {
+  /**
+   * Writes all or nothing durable, in one transaction; each write has its own result, in order.
+   * A task write whose `expectedVersion` is stale is refused alone, the others stand.
+   */
+  commit(writes: readonly Write[]): Promise<readonly WriteResult[]>
+  /** A task by its id, if it is in scope. */
+  get(id: string, scope?: Scope): Promise<StoredTask | undefined>
+  /** The records of a task's log after a sequence number, in order, at most `limit`. */
+  records(id: string, after: number, limit?: number): Promise<readonly LogRecord[]>
+  /** A page of tasks, newest status first, ties by id descending (specification §3.1.4). */
+  list(filter: TaskListFilter): Promise<TaskPage>
+  /** Heads of all tasks that are SUBMITTED or WORKING, oldest first: what a restart takes up. */
+  unfinished(): Promise<readonly TaskHead[]>
+  /** The task that a caller's idempotency key already made. */
+  findByKey(scope: Scope, idempotencyKey: string): Promise<string | undefined>
+  /** The webhooks of a task, oldest first. */
+  pushConfigs(taskId: string): Promise<readonly PushConfigRecord[]>
+  /** Webhooks that have not seen all of their task's log, for delivery after a restart. */
+  pendingDeliveries(): Promise<readonly PushConfigRecord[]>
+  /** Deliveries given up, newest first. */
+  deadLetters(limit?: number): Promise<readonly DeadLetter[]>
+  /** Whether writes are possible now. */
+  health(): StoreHealth
+  /** Flushes and releases. Idempotent. */
+  close(): Promise<void>
+}
+
+/** Whose tasks: the served agent, the tenant, the principal. Nothing crosses a scope. */
+export interface Scope {
+  readonly agent: string
+  readonly tenant: string
+  readonly owner: string
+}
+
+/** The columns of a task that are always current, whatever the age of its snapshot. */
+export interface TaskHead {
+  readonly id: string
+  readonly scope: Scope
+  readonly contextId: string
+  readonly state: TaskState
+  /** ISO 8601 with milliseconds; sorts as text. */
+  readonly timestamp: string
+}
+
+/** A task as stored: current columns, and a snapshot that may be older than the log. */
+export interface StoredTask {
+  readonly head: TaskHead
+  /** The sequence number of the last record. */
+  readonly version: number
+  readonly task: Task
+  /** The last record that the snapshot contains. */
+  readonly taskVersion: number
+}
+
+/** One entry of a task's log. Only `event` is public; the others serve recovery and the trace. */
+export type LogRecord =
+  | { readonly seq: number; readonly kind: 'event'; readonly event: StreamResponse }
+  | {
+      readonly seq: number
+      readonly kind: 'message'
+      readonly turn: number
+      readonly message: Message
+      readonly request: TurnRequest
+    }
+  | {
+      readonly seq: number
+      readonly kind: 'start'
+      readonly turn: number
+      readonly attempt: number
+    }
+  | {
+      readonly seq: number
+      readonly kind: 'step'
+      readonly turn: number
+      readonly name: string
+      readonly result: Json
+    }
+  | { readonly seq: number; readonly kind: 'state'; readonly key: string; readonly value: Json }
+  | { readonly seq: number; readonly kind: 'cancel'; readonly at: string }
+  | {
+      readonly seq: number
+      readonly kind: 'dropped'
+      readonly messageId: string
+      readonly reason: string
+    }
+  | {
+      readonly seq: number
+      readonly kind: 'trace'
+      readonly at: string
+      readonly entry: JsonObject
+    }
+
+/** A record before it has its place in the log. */
+export type RecordDraft = LogRecord extends infer R
+  ? R extends LogRecord
+    ? Omit<R, 'seq'>
+    : never
+  : never
+
+/** What a turn needs of its request to run again after a restart. Credentials are never among it. */
+export interface TurnRequest {
+  readonly userId: string
+  readonly extensions?: readonly string[]
+  readonly acceptedOutputModes?: readonly string[]
+  readonly metadata?: JsonObject
+  readonly traceparent?: string
+  readonly hops?: readonly string[]
+}
+
+/** One change; several go into one commit. */
+export type Write =
+  | TaskWrite
+  | { readonly type: 'deleteTask'; readonly id: string }
+  | { readonly type: 'pushConfig'; readonly record: PushConfigRecord }
+  | { readonly type: 'deletePushConfig'; readonly taskId: string; readonly id: string }
+  | {
+      readonly type: 'cursor'
+      readonly taskId: string
+      readonly id: string
+      readonly cursor: number
+      /** The delivery that was given up at this step of the cursor. */
+      readonly deadLetter?: DeadLetter
+    }
+  | { readonly type: 'deleteDeadLetter'; readonly id: string }
+
+/** New records of one task, its current columns, and its snapshot where it is rewritten. */
+export interface TaskWrite {
+  readonly type: 'task'
+  readonly head: TaskHead
+  /** The last sequence number the writer knows; 0 makes a new task. */
+  readonly expectedVersion: number
+  /** Records `expectedVersion + 1` and on, without gaps. */
+  readonly records: readonly LogRecord[]
+  /** The task with all of `records` folded in; always present on the first write. */
+  readonly task?: Task
+  /** Ties the caller's key to this task; first write only. */
+  readonly idempotencyKey?: string
+}
+
+/** What became of one write. */
+export type WriteResult =
+  | { readonly version: number }
+  /** The stored version that the write did not expect. */
+  | { readonly conflict: number }
+  /** The task that already has this idempotency key. */
+  | { readonly existing: string }
+
+/** Which tasks to list. */
+export interface TaskListFilter {
+  readonly scope: Scope
+  readonly contextId?: string
+  readonly state?: TaskState
+  /** Inclusive. */
+  readonly timestampAfter?: string
+  readonly limit: number
+  readonly cursor?: TaskCursor
+}
+
+/** Where a page begins: strictly after this task in the order of the list. */
+export interface TaskCursor {
+  readonly timestamp: string
+  readonly id: string
+}
+
+/** A page of tasks. */
+export interface TaskPage {
+  readonly tasks: readonly StoredTask[]
+  /** Absent on the last page. */
+  readonly next?: TaskCursor
+  /** Matches before paging. */
+  readonly total: number
+}
+
+/** A webhook and how far along the task's log it is. */
+export interface PushConfigRecord {
+  readonly taskId: string
+  readonly id: string
+  readonly config: TaskPushNotificationConfig
+  /** The wire in which it was registered; its payloads are written in it. */
+  readonly dialect: DialectName
+  /** RANCH's filter: statusChanged, artifactAdded, completed, failed, cancelled; all if absent. */
+  readonly events?: readonly string[]
+  /** The last sequence number delivered or passed over. */
+  readonly cursor: number
+  readonly agent: string
+}
+
+/** A delivery that was given up. */
+export interface DeadLetter {
+  readonly id: string
+  readonly taskId: string
+  readonly configId: string
+  readonly seq: number
+  readonly attempts: number
+  readonly reason: string
+  readonly at: string
+}
+
+/** Whether a store can write, and if not, why. */
+export interface StoreHealth {
+  readonly writable: boolean
+  readonly reason?: string
+}
