@@ -1,0 +1,53 @@
+import type { A2AError } from '../protocol/errors.ts'
+
+/**
+ * HTTP as a pair of plain objects. Bindings turn a request into a reply; two thin adapters (`server/node`,
+ * `server/fetch`) connect them to a runtime.
+ */
+export interface HttpRequest {
+  readonly method: string
+  /** The path below the mount point, with a leading slash and no query; percent-encoding is kept. */
+  readonly path: string
+  /** The raw query without the question mark; empty if there is none. */
+  readonly query: string
+  /** Header names in lower case; repeated headers are joined by a comma. */
+  readonly headers: Readonly<Record<string, string | undefined>>
+  /** The whole body as text; empty if there is none. */
+  readonly body: string
+  /** Why the body could not be read (too large, not UTF-8); the binding answers it in the caller's dialect. */
+  readonly fault?: A2AError
+  /** Fires when the client goes away. */
+  readonly signal?: AbortSignal
+}
+
+/** A reply. A streamed body's chunks are written as they come; leaving calls the iterator's `return`. */
+export interface HttpReply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string | AsyncIterable<string>
+}
+
+/** Answers a request. Never rejects: a fault is a reply. */
+export type HttpHandler = (request: HttpRequest) => Promise<HttpReply> | HttpReply
+
+/** Sends a request and gives back the reply, its body readable once (the client's side of the pair). */
+export type HttpSend = (request: ClientRequest) => Promise<ClientReply>
+
+/** A request to a server elsewhere. */
+export interface ClientRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+  readonly signal?: AbortSignal
+}
+
+/** A reply from a server elsewhere. */
+export interface ClientReply {
+  readonly status: number
+  /** Header names in lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>
+  text(): Promise<string>
+  /** The body in pieces as they arrive; leaving the loop closes the connection. */
+  chunks(): AsyncIterable<Uint8Array>
+}
