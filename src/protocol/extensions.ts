@@ -1,19 +1,25 @@
 /**
- * The URIs under which Corral puts its own facts into `metadata` (specification §4.6). Each is a key of a metadata
- * object; its value is described here and nowhere else. Peers that do not know them ignore them.
- *
- * - `usage`: `{ promptTokens, completionTokens, totalTokens, model?, estimated? }`, on the last artifact chunk or
- *   status of a turn.
- * - `hops`: the ids of the agents that handed a message on, oldest first, as a list of strings on the message.
- * - `history`: `{ messages: [{ role: 'system' | 'user' | 'assistant', content: string }] }`, earlier turns that a
- *   stateless client sends along with its message.
- * - `idempotency`: the card says by it that an `Idempotency-Key` header makes a repeated send safe.
- * - `trace`: what happened inside a task, for callers that activate it.
+ * The extensions of the protocol that Corral brings (specification §4.6). Their data stands in `metadata`
+ * under the URI; a breaking change is a new URI.
  */
-export const extensionUris = {
-  usage: 'https://corral.dev/extensions/usage/v1',
-  hops: 'https://corral.dev/extensions/hops/v1',
-  history: 'https://corral.dev/extensions/history/v1',
-  idempotency: 'https://corral.dev/extensions/idempotency/v1',
-  trace: 'https://corral.dev/extensions/trace/v1',
-} as const
+
+/** Repeating a send with the same `Idempotency-Key` header gives the same task; declared in every card we serve. */
+export const idempotencyExtension = 'urn:corral:extensions:idempotency:v1'
+
+/** Why a task failed, in its status message's metadata: `{ code }`, an ErrorCode. */
+export const errorExtension = 'urn:corral:extensions:error:v1'
+
+/** What happened inside a task: delegations, replies, retries, durations, tokens. Only for callers that activate it. */
+export const traceExtension = 'urn:corral:extensions:trace:v1'
+
+/** Tokens used: `{ inputTokens, outputTokens, estimated? }`. */
+export const usageExtension = 'urn:corral:extensions:usage:v1'
+
+/** The agents a message has passed through, in its metadata: a list of ids; guards against endless loops over HTTP. */
+export const hopsExtension = 'urn:corral:extensions:hops:v1'
+
+/** JSON Schemas of skills, in the card's declaration: `{ [skillId]: { inputSchema, outputSchema } }`. */
+export const skillSchemasExtension = 'urn:corral:extensions:skill-schemas:v1'
+
+/** RANCH's client routing: peers to the agent, the recipient it chose back from it. */
+export const clientRoutingExtension = 'https://ranch.woi.dev/extensions/client-routing/v1'

@@ -151,7 +151,7 @@ export interface TaskWrite {
   readonly records: readonly LogRecord[]
   /** The task with all of `records` folded in; always present on the first write. */
   readonly task?: Task
-  /** Ties the caller's key to this task; first write only. */
+  /** Ties the caller's key to this task, on any write; refused with `existing` where the key is already tied. */
   readonly idempotencyKey?: string
 }
 

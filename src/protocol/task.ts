@@ -1,0 +1,85 @@
+import type { Message, Part, Task, TaskState } from './types.ts'
+
+const terminal: ReadonlySet<TaskState> = new Set<TaskState>([
+  'TASK_STATE_COMPLETED',
+  'TASK_STATE_FAILED',
+  'TASK_STATE_CANCELED',
+  'TASK_STATE_REJECTED',
+])
+
+const ends: readonly TaskState[] = [...terminal]
+
+/**
+ * Which state may follow which. A waiting turn of a continued task is SUBMITTED again, so the interrupted states
+ * lead back there; nothing leads out of a terminal state, and UNSPECIFIED is never stored.
+ */
+const transitions: Readonly<Record<TaskState, ReadonlySet<TaskState>>> = {
+  TASK_STATE_UNSPECIFIED: new Set(['TASK_STATE_SUBMITTED']),
+  TASK_STATE_SUBMITTED: new Set([
+    'TASK_STATE_SUBMITTED',
+    'TASK_STATE_WORKING',
+    'TASK_STATE_INPUT_REQUIRED',
+    'TASK_STATE_AUTH_REQUIRED',
+    ...ends,
+  ]),
+  TASK_STATE_WORKING: new Set([
+    'TASK_STATE_WORKING',
+    'TASK_STATE_INPUT_REQUIRED',
+    'TASK_STATE_AUTH_REQUIRED',
+    ...ends,
+  ]),
+  TASK_STATE_INPUT_REQUIRED: new Set([
+    'TASK_STATE_SUBMITTED',
+    'TASK_STATE_WORKING',
+    'TASK_STATE_INPUT_REQUIRED',
+    'TASK_STATE_AUTH_REQUIRED',
+    ...ends,
+  ]),
+  TASK_STATE_AUTH_REQUIRED: new Set([
+    'TASK_STATE_SUBMITTED',
+    'TASK_STATE_WORKING',
+    'TASK_STATE_INPUT_REQUIRED',
+    'TASK_STATE_AUTH_REQUIRED',
+    ...ends,
+  ]),
+  TASK_STATE_COMPLETED: new Set(),
+  TASK_STATE_FAILED: new Set(),
+  TASK_STATE_CANCELED: new Set(),
+  TASK_STATE_REJECTED: new Set(),
+}
+
+/** All task states, in the specification's order (§4.1.3). */
+export const taskStates: readonly TaskState[] = Object.keys(transitions) as TaskState[] // keys of a Record<TaskState>
+
+/** Whether a task in this state can never change again (specification §4.1.3). */
+export function isTerminal(state: TaskState): boolean {
+  return terminal.has(state)
+}
+
+/** Whether a task in this state waits for its client (specification §4.1.3). */
+export function isInterrupted(state: TaskState): boolean {
+  return state === 'TASK_STATE_INPUT_REQUIRED' || state === 'TASK_STATE_AUTH_REQUIRED'
+}
+
+/** Whether a task may go from one state to another (seed 002's state machine). */
+export function canTransition(from: TaskState, to: TaskState): boolean {
+  return transitions[from].has(to)
+}
+
+/** The text of a message, artifact or other list of parts: its text parts, joined. */
+export function textOf(parts: readonly Part[]): string {
+  let text = ''
+  for (const part of parts) if ('text' in part) text += part.text
+  return text
+}
+
+/** The parts of a task's answer: its artifacts', else its status message's, else its last agent message's. */
+export function answerParts(task: Task): readonly Part[] {
+  if (task.artifacts?.length) return task.artifacts.flatMap((artifact) => artifact.parts)
+  if (task.status.message) return task.status.message.parts
+  return lastAgentMessage(task)?.parts ?? []
+}
+
+function lastAgentMessage(task: Task): Message | undefined {
+  return task.history?.findLast((message) => message.role === 'ROLE_AGENT')
+}
