@@ -157,8 +157,9 @@ export interface TaskWrite {
 
 /** What became of one write. */
 export type WriteResult =
+  /** It is stored; the task's version from here on, 0 where the write was not about a task that still is. */
   | { readonly version: number }
-  /** The stored version that the write did not expect. */
+  /** The stored version that the write did not expect; 0 if the task, webhook or dead letter is not there. */
   | { readonly conflict: number }
   /** The task that already has this idempotency key. */
   | { readonly existing: string }

@@ -1,0 +1,126 @@
+import { A2AError } from '../protocol/errors.ts'
+import { type Clock, systemClock } from '../shared/clock.ts'
+import { checkWrites } from './check.ts'
+import { createRetention } from './memory/retention.ts'
+import { createTaskIndex } from './memory/task-index.ts'
+import { applyWrite, type Entry, forget, type Tables } from './memory/writes.ts'
+import { isSameScope, scopeKey } from './scope.ts'
+import type {
+  LogRecord,
+  PushConfigRecord,
+  Store,
+  StoredTask,
+  TaskHead,
+  TaskListFilter,
+  TaskPage,
+} from './store.ts'
+
+/** How much a memory store keeps. Only finished tasks whose webhooks have seen everything are dropped. */
+export interface MemoryStoreOptions {
+  readonly clock?: Clock
+  /** Finished tasks to keep, the newest; 10,000 by default. */
+  readonly maxTasks?: number
+  /** How long a finished task is kept, by its status timestamp; for ever by default. */
+  readonly maxAgeMs?: number
+  /**
+   * Records of finished tasks to keep, 100,000 by default. Beyond it the logs of the oldest become one record that
+   * holds the task, under the sequence number of the last.
+   */
+  readonly maxRecords?: number
+  /** Deliveries given up to keep, the newest; 1,000 by default. */
+  readonly maxDeadLetters?: number
+}
+
+/** Keeps tasks in this process, by reference; they are gone when it ends. */
+export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
+  const tables = createTables(options)
+  const { entries, deadLetters, keys, retention } = tables
+  let closed = false
+  return {
+    async commit(writes) {
+      if (closed) throw new A2AError('unavailable', 'The store is closed')
+      checkWrites(writes)
+      const results = writes.map((write) => applyWrite(tables, write))
+      retention.trim()
+      return results
+    },
+    async get(id, scope) {
+      const stored = entries.get(id)?.stored
+      return stored && (!scope || isSameScope(stored.head.scope, scope)) ? stored : undefined
+    },
+    async records(id, after, limit) {
+      return recordsAfter(entries.get(id)?.records ?? [], after, limit)
+    },
+    async list(filter) {
+      retention.trim()
+      return page(tables, filter)
+    },
+    unfinished: async () => unfinished(entries.values()),
+    findByKey: async (scope, key) => keys.get(scopeKey(scope) + key),
+    pushConfigs: async (taskId) => [...(entries.get(taskId)?.configs?.values() ?? [])],
+    pendingDeliveries: async () => [...pending(entries.values())],
+    deadLetters: async (limit) => [...deadLetters.values()].reverse().slice(0, limit),
+    health: () =>
+      closed ? { writable: false, reason: 'The store is closed' } : { writable: true },
+    async close() {
+      closed = true
+    },
+  }
+}
+
+function createTables(options: MemoryStoreOptions): Tables {
+  const { clock = systemClock, maxTasks = 10_000, maxAgeMs = Number.POSITIVE_INFINITY } = options
+  const { maxRecords = 100_000, maxDeadLetters = 1_000 } = options
+  const entries = new Map<string, Entry>()
+  const tables: Tables = {
+    entries,
+    keys: new Map(),
+    deadLetters: new Map(),
+    maxDeadLetters,
+    index: createTaskIndex(() => heads(entries.values())),
+    retention: createRetention({ clock, maxTasks, maxAgeMs, maxRecords }, (task) =>
+      forget(tables, task.stored.head.id),
+    ),
+  }
+  return tables
+}
+
+/** Sequence numbers have no gaps, so the place of a record follows from that of the first. */
+function recordsAfter(
+  records: readonly LogRecord[],
+  after: number,
+  limit = records.length,
+): readonly LogRecord[] {
+  const from = Math.max(0, after + 1 - (records[0]?.seq ?? 1))
+  return records.slice(from, from + limit)
+}
+
+function page({ index, entries }: Tables, filter: TaskListFilter): TaskPage {
+  const { heads, more, total } = index.page(filter)
+  const tasks: StoredTask[] = []
+  for (const { id } of heads) {
+    const entry = entries.get(id)
+    if (entry) tasks.push(entry.stored)
+  }
+  const last = heads.at(-1)
+  if (!more || last === undefined) return { tasks, total }
+  return { tasks, total, next: { timestamp: last.timestamp, id: last.id } }
+}
+
+function* heads(entries: Iterable<Entry>): Iterable<TaskHead> {
+  for (const { stored } of entries) yield stored.head
+}
+
+function unfinished(entries: Iterable<Entry>): readonly TaskHead[] {
+  const running = [...heads(entries)].filter(
+    ({ state }) => state === 'TASK_STATE_SUBMITTED' || state === 'TASK_STATE_WORKING',
+  )
+  return running.sort((a, b) =>
+    a.timestamp < b.timestamp ? -1 : a.timestamp > b.timestamp ? 1 : 0,
+  )
+}
+
+function* pending(entries: Iterable<Entry>): Iterable<PushConfigRecord> {
+  for (const { configs, stored } of entries)
+    for (const config of configs?.values() ?? []) if (config.cursor < stored.version) yield config
+}

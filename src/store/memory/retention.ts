@@ -1,0 +1,82 @@
+import { type Clock, toTimestamp } from '../../shared/clock.ts'
+import type { LogRecord, StoredTask } from '../store.ts'
+import { createQueue, type Linked } from './queue.ts'
+
+/** A task as retention sees it. */
+export interface Kept extends Linked<Kept> {
+  stored: StoredTask
+  records: LogRecord[]
+}
+
+/** How much to keep of what is finished. */
+export interface Limits {
+  readonly clock: Clock
+  readonly maxTasks: number
+  readonly maxAgeMs: number
+  readonly maxRecords: number
+}
+
+/** Which finished tasks stay. */
+export interface Retention {
+  /** The task may be dropped when its time comes. */
+  release(task: Kept): void
+  /** The task is needed again. */
+  hold(task: Kept): void
+  /** Drops and compacts what is over the limits, oldest first. */
+  trim(): void
+}
+
+/**
+ * Keeps finished tasks within limits. Tasks queue up in the order in which they were released; beyond
+ * `maxRecords` the logs of the oldest become one record, beyond `maxTasks` or `maxAgeMs` the tasks go.
+ */
+export function createRetention(limits: Limits, drop: (task: Kept) => void): Retention {
+  const { clock, maxTasks, maxAgeMs, maxRecords } = limits
+  // Tasks move from the first queue to the second, so everything in `compacted` is older than all of `whole`.
+  const whole = createQueue<Kept>()
+  const compacted = createQueue<Kept>()
+  let records = 0
+
+  function leave(task: Kept): void {
+    if (task.queue === whole) records -= task.records.length
+    task.queue?.leave(task)
+  }
+
+  function dropOldest(task: Kept): void {
+    leave(task)
+    drop(task)
+  }
+
+  return {
+    release(task) {
+      if (task.queue) return
+      records += task.records.length
+      whole.join(task)
+    },
+    hold: leave,
+    trim() {
+      while (whole.oldest && records > maxRecords) {
+        const task = whole.oldest
+        leave(task)
+        compact(task)
+        compacted.join(task)
+      }
+      const oldest = () => compacted.oldest ?? whole.oldest
+      while (whole.size + compacted.size > maxTasks) {
+        const task = oldest()
+        if (task === undefined) break
+        dropOldest(task)
+      }
+      if (maxAgeMs === Number.POSITIVE_INFINITY) return
+      const floor = toTimestamp(clock.now() - maxAgeMs)
+      for (let task = oldest(); task && task.stored.head.timestamp < floor; task = oldest())
+        dropOldest(task)
+    },
+  }
+}
+
+/** The log of a finished task in one record: who asks for what came after any earlier one gets the whole task. */
+function compact(task: Kept): void {
+  const { version, task: snapshot } = task.stored
+  task.records = [{ seq: version, kind: 'event', event: { task: snapshot } }]
+}

@@ -1,0 +1,104 @@
+import { isSameScope, scopeKey } from '../scope.ts'
+import type { Scope, TaskHead, TaskListFilter } from '../store.ts'
+import { createOrderedHeads, type OrderedHeads } from './ordered-heads.ts'
+
+/** Finds the tasks of a list in memory without looking at the others. */
+export interface TaskIndex {
+  /** A task came into being, changed its columns, or went away. */
+  move(from: TaskHead | undefined, to: TaskHead | undefined): void
+  /** The heads of a page, whether more follow, and how many match in all. */
+  page(filter: TaskListFilter): HeadPage
+}
+
+/** A page of heads. */
+export interface HeadPage {
+  readonly heads: readonly TaskHead[]
+  readonly more: boolean
+  readonly total: number
+}
+
+/** Which columns besides the scope a list filters by; there is one ordered list per value of them. */
+interface Kind {
+  readonly context: boolean
+  readonly state: boolean
+  readonly lists: Map<string, OrderedHeads>
+}
+
+/**
+ * An index by scope and by what is filtered. A kind of filter is indexed from its first use on, so that a server
+ * whose tasks nobody lists pays nothing for it. `all` gives the heads at that moment.
+ */
+export function createTaskIndex(all: () => Iterable<TaskHead>): TaskIndex {
+  const kinds: Kind[] = []
+
+  function kindFor(filter: TaskListFilter): Kind {
+    const context = filter.contextId !== undefined
+    const state = filter.state !== undefined
+    const known = kinds.find((kind) => kind.context === context && kind.state === state)
+    if (known) return known
+    const kind: Kind = { context, state, lists: new Map() }
+    for (const head of all()) add(kind, head)
+    kinds.push(kind)
+    return kind
+  }
+
+  return {
+    move(from, to) {
+      if (kinds.length === 0 || isSamePlace(from, to)) return
+      for (const kind of kinds) {
+        if (from) remove(kind, from)
+        if (to) add(kind, to)
+      }
+    },
+    page(filter) {
+      const list = kindFor(filter).lists.get(keyOf(filter.scope, filter.contextId, filter.state))
+      if (list === undefined) return { heads: [], more: false, total: 0 }
+      const floor = filter.timestampAfter ?? ''
+      const total = floor === '' ? list.size : list.countFrom(floor)
+      const heads: TaskHead[] = []
+      for (const head of list.descend(filter.cursor)) {
+        if (head.timestamp < floor) break
+        if (heads.length === filter.limit) return { heads, more: true, total }
+        heads.push(head)
+      }
+      return { heads, more: false, total }
+    },
+  }
+}
+
+function add(kind: Kind, head: TaskHead): void {
+  const key = keyIn(kind, head)
+  const list = kind.lists.get(key) ?? createOrderedHeads()
+  if (list.size === 0) kind.lists.set(key, list)
+  list.add(head)
+}
+
+function remove(kind: Kind, head: TaskHead): void {
+  const key = keyIn(kind, head)
+  const list = kind.lists.get(key)
+  list?.remove(head)
+  if (list?.size === 0) kind.lists.delete(key)
+}
+
+function keyIn(kind: Kind, head: TaskHead): string {
+  return keyOf(
+    head.scope,
+    kind.context ? head.contextId : undefined,
+    kind.state ? head.state : undefined,
+  )
+}
+
+function keyOf(scope: Scope, contextId = '', state = ''): string {
+  return `${scopeKey(scope)}${contextId.length}:${contextId}${state}`
+}
+
+function isSamePlace(a: TaskHead | undefined, b: TaskHead | undefined): boolean {
+  if (a === b) return true
+  if (a === undefined || b === undefined) return false
+  return (
+    a.timestamp === b.timestamp &&
+    a.state === b.state &&
+    a.contextId === b.contextId &&
+    isSameScope(a.scope, b.scope)
+  )
+}

@@ -1,0 +1,174 @@
+import { isTerminal } from '../../protocol/task.ts'
+import { scopeKey } from '../scope.ts'
+import type {
+  DeadLetter,
+  PushConfigRecord,
+  StoredTask,
+  TaskWrite,
+  Write,
+  WriteResult,
+} from '../store.ts'
+import type { Kept, Retention } from './retention.ts'
+import type { TaskIndex } from './task-index.ts'
+
+/** A task and what hangs on it. */
+export interface Entry extends Kept {
+  readonly idempotencyKey: string | undefined
+  /** The webhooks by id, oldest first; most tasks have none. */
+  configs: Map<string, PushConfigRecord> | undefined
+}
+
+/** All that a memory store holds. */
+export interface Tables {
+  readonly entries: Map<string, Entry>
+  /** Task ids by scope and idempotency key. */
+  readonly keys: Map<string, string>
+  /** Oldest first. */
+  readonly deadLetters: Map<string, DeadLetter>
+  readonly maxDeadLetters: number
+  readonly index: TaskIndex
+  readonly retention: Retention
+}
+
+const missing: WriteResult = { conflict: 0 }
+
+/** Makes one write and says what became of it. */
+export function applyWrite(tables: Tables, write: Write): WriteResult {
+  switch (write.type) {
+    case 'task':
+      return writeTask(tables, write)
+    case 'deleteTask':
+      return deleteTask(tables, write.id)
+    case 'pushConfig':
+      return writeConfig(tables, write.record)
+    case 'deletePushConfig':
+      return deleteConfig(tables, write.taskId, write.id)
+    case 'cursor':
+      return moveCursor(tables, write)
+    case 'deleteDeadLetter':
+      return tables.deadLetters.delete(write.id) ? { version: 0 } : missing
+  }
+}
+
+function writeTask(tables: Tables, write: TaskWrite): WriteResult {
+  const { head, expectedVersion, records } = write
+  const key = keyOf(write)
+  const existing = key === undefined ? undefined : tables.keys.get(key)
+  if (existing !== undefined) return { existing }
+  const entry = tables.entries.get(head.id)
+  const version = entry?.stored.version ?? 0
+  if (version !== expectedVersion) return { conflict: version }
+  const stored = storedAfter(write, entry?.stored)
+  tables.index.move(entry?.stored.head, head)
+  if (entry === undefined) add(tables, createEntry(write, stored, key))
+  else {
+    tables.retention.hold(entry)
+    entry.stored = stored
+    for (const record of records) entry.records.push(record)
+    settle(tables, entry)
+  }
+  return { version: stored.version }
+}
+
+/** An idempotency key counts only where a task begins. */
+function keyOf({ head, expectedVersion, idempotencyKey }: TaskWrite): string | undefined {
+  if (expectedVersion > 0 || idempotencyKey === undefined) return undefined
+  return scopeKey(head.scope) + idempotencyKey
+}
+
+function storedAfter(write: TaskWrite, before: StoredTask | undefined): StoredTask {
+  const { head, expectedVersion, records } = write
+  const version = expectedVersion + records.length
+  if (write.task !== undefined) return { head, version, task: write.task, taskVersion: version }
+  if (before === undefined) throw new Error(`Task ${head.id} begins without a snapshot`)
+  return { head, version, task: before.task, taskVersion: before.taskVersion }
+}
+
+function createEntry(write: TaskWrite, stored: StoredTask, key: string | undefined): Entry {
+  return {
+    stored,
+    records: write.records.slice(),
+    idempotencyKey: key,
+    configs: undefined,
+    older: undefined,
+    newer: undefined,
+    queue: undefined,
+  }
+}
+
+function add(tables: Tables, entry: Entry): void {
+  tables.entries.set(entry.stored.head.id, entry)
+  if (entry.idempotencyKey !== undefined)
+    tables.keys.set(entry.idempotencyKey, entry.stored.head.id)
+  settle(tables, entry)
+}
+
+/** Hands a task to retention once it is finished and its webhooks have seen all of it. */
+function settle(tables: Tables, entry: Entry): void {
+  if (isTerminal(entry.stored.head.state) && !hasPending(entry)) tables.retention.release(entry)
+  else tables.retention.hold(entry)
+}
+
+/** Whether a webhook of this task has not seen all of its log. */
+function hasPending({ configs, stored }: Entry): boolean {
+  if (configs === undefined) return false
+  for (const config of configs.values()) if (config.cursor < stored.version) return true
+  return false
+}
+
+function deleteTask(tables: Tables, id: string): WriteResult {
+  const entry = tables.entries.get(id)
+  if (entry === undefined) return missing
+  tables.retention.hold(entry)
+  forget(tables, id)
+  return { version: 0 }
+}
+
+/** Removes every trace of a task. */
+export function forget(tables: Tables, id: string): void {
+  const entry = tables.entries.get(id)
+  if (entry === undefined) return
+  tables.entries.delete(id)
+  tables.index.move(entry.stored.head, undefined)
+  if (entry.idempotencyKey !== undefined) tables.keys.delete(entry.idempotencyKey)
+  if (entry.configs === undefined) return
+  for (const letter of tables.deadLetters.values())
+    if (letter.taskId === id) tables.deadLetters.delete(letter.id)
+}
+
+function writeConfig(tables: Tables, record: PushConfigRecord): WriteResult {
+  const entry = tables.entries.get(record.taskId)
+  if (entry === undefined) return missing
+  entry.configs ??= new Map()
+  const cursor = Math.max(record.cursor, entry.configs.get(record.id)?.cursor ?? 0)
+  entry.configs.set(record.id, cursor === record.cursor ? record : { ...record, cursor })
+  settle(tables, entry)
+  return { version: entry.stored.version }
+}
+
+function deleteConfig(tables: Tables, taskId: string, id: string): WriteResult {
+  const entry = tables.entries.get(taskId)
+  if (entry?.configs?.delete(id) !== true) return missing
+  settle(tables, entry)
+  return { version: entry.stored.version }
+}
+
+function moveCursor(tables: Tables, write: Extract<Write, { type: 'cursor' }>): WriteResult {
+  const entry = tables.entries.get(write.taskId)
+  const config = entry?.configs?.get(write.id)
+  if (entry === undefined || config === undefined) return missing
+  if (write.cursor > config.cursor)
+    entry.configs?.set(config.id, { ...config, cursor: write.cursor })
+  if (write.deadLetter) addDeadLetter(tables, write.deadLetter)
+  settle(tables, entry)
+  return { version: entry.stored.version }
+}
+
+function addDeadLetter({ deadLetters, maxDeadLetters }: Tables, letter: DeadLetter): void {
+  deadLetters.set(letter.id, letter)
+  if (deadLetters.size <= maxDeadLetters) return
+  for (const oldest of deadLetters.keys()) {
+    deadLetters.delete(oldest)
+    return
+  }
+}
