@@ -1,0 +1,72 @@
+import { invalidValue, missingField } from './config-error.ts'
+
+/** What stands where a secret would stand in an error. */
+const redacted = '[redacted]'
+
+/** An http or https URL without credentials in it. */
+export function checkUrl(field: string, value: string): string {
+  if (value.trim() === '') throw missingField(field)
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  if (url?.username || url?.password)
+    throw invalidValue(field, redacted, 'must not contain credentials')
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
+    throw invalidValue(field, value, 'must be an http or https URL')
+  return value
+}
+
+/** A timeout of the AgentConfig family: sub-second allowed, 300 s refused. */
+export function checkTimeout(seconds: number): number {
+  if (!(seconds > 0 && seconds < 300))
+    throw invalidValue('timeout_seconds', seconds, 'must be > 0 and < 300 seconds')
+  return seconds
+}
+
+/** How often a failed call is repeated. */
+export function checkRetries(count: number): number {
+  if (!Number.isInteger(count) || count < 0 || count > 10)
+    throw invalidValue('max_retries', count, 'must be a whole number from 0 to 10')
+  return count
+}
+
+/** Sampling temperature, both bounds included. */
+export function checkTemperature(value: number): number {
+  if (!(value >= 0 && value <= 2))
+    throw invalidValue('metadata.temperature', value, 'must be a number from 0.0 to 2.0')
+  return value
+}
+
+/** The longest answer in tokens, both bounds included. */
+export function checkMaxTokens(value: number): number {
+  if (!Number.isInteger(value) || value < 1 || value > 4096)
+    throw invalidValue('metadata.max_tokens', value, 'must be a whole number from 1 to 4096')
+  return value
+}
+
+/** A text that says something. */
+export function checkText(field: string, value: string): string {
+  if (value.trim() === '') throw invalidValue(field, value, 'must not be empty')
+  return value
+}
+
+/** A secret that can stand in a header. */
+export function checkSecret(field: string, value: string): string {
+  if (value === '') throw invalidValue(field, '', 'must not be empty')
+  if (!/^[\x21-\x7e]+$/.test(value))
+    throw invalidValue(field, redacted, 'must be printable ASCII without spaces')
+  return value
+}
+
+/** The name of an HTTP header. */
+export function checkHeaderName(field: string, value: string): string {
+  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(value))
+    throw invalidValue(field, value, 'must be the name of an HTTP header')
+  return value
+}
+
+/** A number, or a string that holds one; TOML metadata of the origin is all strings. */
+export function parseNumber(field: string, value: unknown): number {
+  if (typeof value === 'number') return value
+  if (typeof value === 'string' && /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(value))
+    return Number(value)
+  throw invalidValue(field, value, 'must be a number')
+}

@@ -1,0 +1,39 @@
+/** Why a generic agent configuration does not become a specific one; the three variants of the origin. */
+export type ConfigFault =
+  | { readonly variant: 'WrongProtocol'; readonly expected: string; readonly found: string }
+  | { readonly variant: 'MissingField'; readonly field: string }
+  | {
+      readonly variant: 'InvalidValue'
+      readonly field: string
+      /** As it was given; `[redacted]` for secrets. */
+      readonly value: string
+      readonly reason: string
+    }
+
+/** Thrown where an AgentConfig cannot become what its protocol needs. The message names the field, never a secret. */
+export class ConfigConversionError extends Error {
+  override readonly name = 'ConfigConversionError'
+  readonly fault: ConfigFault
+
+  constructor(fault: ConfigFault, options?: ErrorOptions) {
+    super(describe(fault), options)
+    this.fault = fault
+  }
+}
+
+/** The error for a value that is there and wrong. */
+export function invalidValue(field: string, value: unknown, reason: string): ConfigConversionError {
+  return new ConfigConversionError({ variant: 'InvalidValue', field, value: String(value), reason })
+}
+
+/** The error for a value that is not there. */
+export function missingField(field: string): ConfigConversionError {
+  return new ConfigConversionError({ variant: 'MissingField', field })
+}
+
+function describe(fault: ConfigFault): string {
+  if (fault.variant === 'WrongProtocol')
+    return `Wrong protocol type: expected ${fault.expected}, found ${fault.found}`
+  if (fault.variant === 'MissingField') return `Missing required field: ${fault.field}`
+  return `Invalid field value for ${fault.field}: ${fault.value} (${fault.reason})`
+}

@@ -1,0 +1,251 @@
+import {
+  checkHeaderName,
+  checkMaxTokens,
+  checkRetries,
+  checkSecret,
+  checkTemperature,
+  checkText,
+  checkTimeout,
+  checkUrl,
+  parseNumber,
+} from './config-checks.ts'
+import { ConfigConversionError, invalidValue, missingField } from './config-error.ts'
+import type { McpServerConfig } from './mcp/config.ts'
+
+export { ConfigConversionError, type ConfigFault } from './config-error.ts'
+
+/** How an agent of a configuration is reached. */
+export type ProtocolType = 'a2a' | 'openai' | 'module'
+
+/** One `[[agents]]` entry: what the configuration says of an agent, whatever its kind (000's AgentConfig). */
+export interface AgentConfig {
+  readonly id: string
+  readonly name: string
+  readonly description?: string
+  /** A URL; for `module` a file, relative to the configuration. */
+  readonly endpoint: string
+  readonly protocol: ProtocolType
+  readonly capabilities?: readonly string[]
+  /** Settings of the kind (`api_key`, `model`, `task_handling`, …); what is no setting shows in AgentInfo. */
+  readonly metadata?: Readonly<Record<string, string | number | boolean>>
+  /** 30 if absent. */
+  readonly timeoutSeconds?: number
+  /** 3 if absent. */
+  readonly maxRetries?: number
+  readonly auth?: AgentAuth
+  /** Tool servers of an OpenAI agent. */
+  readonly mcpServers?: readonly McpServerConfig[]
+}
+
+/** How Corral proves itself to a member (000's Authenticator). */
+export type AgentAuth =
+  | { readonly type: 'api_key'; readonly key: string; readonly header?: string }
+  | { readonly type: 'bearer'; readonly token: string }
+  | {
+      readonly type: 'oauth2'
+      readonly tokenUrl: string
+      readonly clientId: string
+      readonly clientSecret: string
+      readonly scopes?: readonly string[]
+    }
+
+/** What becomes of a remote answer that is a task. */
+export type TaskHandling = 'PollUntilComplete' | 'ReturnTaskInfo' | 'RejectTasks'
+
+/** What an A2AAgent needs (000's A2AAgentConfig). */
+export interface A2AAgentConfig {
+  readonly endpoint: string
+  /** The remote agent's own id; discovered if absent. */
+  readonly agentId?: string
+  readonly timeoutSeconds: number
+  readonly maxRetries: number
+  readonly auth?: AgentAuth
+  readonly taskHandling: TaskHandling
+}
+
+/** What an OpenAIAgent needs (000's OpenAIAgentConfig). */
+export interface OpenAIAgentConfig {
+  /** A base URL, or the full URL of `/chat/completions`. */
+  readonly endpoint: string
+  readonly apiKey: string
+  readonly model: string
+  readonly timeoutSeconds: number
+  readonly maxRetries: number
+  readonly temperature?: number
+  readonly maxTokens?: number
+  readonly systemPrompt?: string
+}
+
+/** What the environment may add to a configuration; passed in, never read globally. */
+export interface ConfigEnvironment {
+  readonly OPENAI_API_KEY?: string | undefined
+}
+
+/** Metadata keys that are settings; they never show in an AgentInfo. */
+const settings: ReadonlySet<string> = new Set([
+  'api_key',
+  'auth_header',
+  'bearer_token',
+  'task_handling',
+  'agent_id',
+  'model',
+  'temperature',
+  'max_tokens',
+  'system_prompt',
+])
+
+const protocolNames: Readonly<Record<string, string>> = {
+  a2a: 'A2A',
+  openai: 'OpenAI',
+  module: 'Module',
+}
+
+const taskHandlings: Readonly<Record<string, TaskHandling>> = {
+  poll: 'PollUntilComplete',
+  poll_until_complete: 'PollUntilComplete',
+  PollUntilComplete: 'PollUntilComplete',
+  return: 'ReturnTaskInfo',
+  return_task_info: 'ReturnTaskInfo',
+  ReturnTaskInfo: 'ReturnTaskInfo',
+  reject: 'RejectTasks',
+  reject_tasks: 'RejectTasks',
+  RejectTasks: 'RejectTasks',
+}
+
+/**
+ * The configuration of a remote A2A agent.
+ *
+ * @throws ConfigConversionError for another protocol, a missing endpoint or a value out of range.
+ */
+export function toA2AAgentConfig(config: AgentConfig): A2AAgentConfig {
+  requireProtocol(config, 'a2a')
+  const auth = config.auth ?? authOf(config)
+  const agentId = text(config, 'agent_id')
+  return validateA2AAgentConfig({
+    endpoint: config.endpoint,
+    ...(agentId !== undefined && { agentId }),
+    timeoutSeconds: config.timeoutSeconds ?? 30,
+    maxRetries: config.maxRetries ?? 3,
+    ...(auth && { auth }),
+    taskHandling: taskHandlingOf(config),
+  })
+}
+
+/**
+ * The configuration of a model behind an OpenAI-compatible service. The key is `metadata.api_key`, else
+ * `OPENAI_API_KEY` of the environment passed in.
+ *
+ * @throws ConfigConversionError for another protocol, a missing key or a value out of range.
+ */
+export function toOpenAIAgentConfig(
+  config: AgentConfig,
+  environment: ConfigEnvironment = {},
+): OpenAIAgentConfig {
+  requireProtocol(config, 'openai')
+  const apiKey = keyOf(config) ?? environment.OPENAI_API_KEY
+  if (apiKey === undefined) throw missingField('metadata.api_key')
+  const temperature = number(config, 'temperature')
+  const maxTokens = number(config, 'max_tokens')
+  const systemPrompt = text(config, 'system_prompt')
+  return validateOpenAIAgentConfig({
+    endpoint: config.endpoint,
+    apiKey,
+    model: text(config, 'model') ?? 'gpt-4',
+    timeoutSeconds: config.timeoutSeconds ?? 30,
+    maxRetries: config.maxRetries ?? 3,
+    ...(temperature !== undefined && { temperature }),
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(systemPrompt !== undefined && { systemPrompt }),
+  })
+}
+
+/** The same configuration, checked. @throws ConfigConversionError that names the first wrong field. */
+export function validateA2AAgentConfig(config: A2AAgentConfig): A2AAgentConfig {
+  checkUrl('endpoint', config.endpoint)
+  checkTimeout(config.timeoutSeconds)
+  checkRetries(config.maxRetries)
+  if (config.agentId !== undefined) checkText('metadata.agent_id', config.agentId)
+  if (config.auth) checkAuth(config.auth)
+  if (!Object.values(taskHandlings).includes(config.taskHandling))
+    throw unknownTaskHandling(config.taskHandling)
+  return config
+}
+
+/** The same configuration, checked. @throws ConfigConversionError that names the first wrong field. */
+export function validateOpenAIAgentConfig(config: OpenAIAgentConfig): OpenAIAgentConfig {
+  checkUrl('endpoint', config.endpoint)
+  checkSecret('metadata.api_key', config.apiKey)
+  checkText('metadata.model', config.model)
+  checkTimeout(config.timeoutSeconds)
+  checkRetries(config.maxRetries)
+  if (config.temperature !== undefined) checkTemperature(config.temperature)
+  if (config.maxTokens !== undefined) checkMaxTokens(config.maxTokens)
+  return config
+}
+
+/** The metadata that may show in an AgentInfo: all but settings, of which some are secret. */
+export function publicMetadata(config: AgentConfig): Record<string, string> {
+  const entries = Object.entries(config.metadata ?? {}).filter(([key]) => !settings.has(key))
+  return Object.fromEntries(entries.map(([key, value]) => [key, String(value)]))
+}
+
+function requireProtocol(config: AgentConfig, expected: ProtocolType): void {
+  if (config.protocol === expected) return
+  const name = (protocol: string) => protocolNames[protocol] ?? protocol
+  throw new ConfigConversionError({
+    variant: 'WrongProtocol',
+    expected: name(expected),
+    found: name(config.protocol),
+  })
+}
+
+/** The origin's metadata keys; an API key wins over a bearer token. */
+function authOf(config: AgentConfig): AgentAuth | undefined {
+  const key = text(config, 'api_key')
+  if (key !== undefined)
+    return { type: 'api_key', key, header: text(config, 'auth_header') ?? 'X-API-Key' }
+  const token = text(config, 'bearer_token')
+  return token === undefined ? undefined : { type: 'bearer', token }
+}
+
+function keyOf(config: AgentConfig): string | undefined {
+  if (config.auth?.type === 'bearer') return config.auth.token
+  if (config.auth?.type === 'api_key') return config.auth.key
+  if (config.auth) throw invalidValue('auth.type', config.auth.type, 'must be api_key or bearer')
+  return text(config, 'api_key')
+}
+
+function checkAuth(auth: AgentAuth): void {
+  if (auth.type === 'api_key') {
+    checkSecret('auth.key', auth.key)
+    checkHeaderName('auth.header', auth.header ?? 'X-API-Key')
+  } else if (auth.type === 'bearer') checkSecret('auth.token', auth.token)
+  else if (auth.type === 'oauth2') {
+    checkUrl('auth.token_url', auth.tokenUrl)
+    checkText('auth.client_id', auth.clientId)
+    checkSecret('auth.client_secret', auth.clientSecret)
+  } else throw invalidValue('auth.type', 'unknown', 'must be api_key, bearer or oauth2')
+}
+
+function taskHandlingOf(config: AgentConfig): TaskHandling {
+  const given = text(config, 'task_handling')
+  if (given === undefined) return 'PollUntilComplete'
+  const handling = Object.hasOwn(taskHandlings, given) ? taskHandlings[given] : undefined
+  if (!handling) throw unknownTaskHandling(given)
+  return handling
+}
+
+function unknownTaskHandling(given: string): ConfigConversionError {
+  const reason = 'must be poll_until_complete, return_task_info or reject_tasks'
+  return invalidValue('metadata.task_handling', given, reason)
+}
+
+function text(config: AgentConfig, key: string): string | undefined {
+  const value = config.metadata?.[key]
+  return value === undefined ? undefined : String(value)
+}
+
+function number(config: AgentConfig, key: string): number | undefined {
+  const value = config.metadata?.[key]
+  return value === undefined ? undefined : parseNumber(`metadata.${key}`, value)
+}
