@@ -1,0 +1,185 @@
+import type { FieldViolation } from '../errors.ts'
+import {
+  expected,
+  explicit,
+  implicit,
+  isObject,
+  list,
+  type ObjectCheck,
+  object,
+  report,
+  required,
+} from './check.ts'
+import * as v from './values.ts'
+
+/** The objects of tasks and messages (specification §4.1 to §4.3), field for field as in `a2a.proto`. */
+
+/** The most parts that a message of a request may have. */
+export const maxParts = 1000
+
+const states = [
+  'TASK_STATE_UNSPECIFIED',
+  'TASK_STATE_SUBMITTED',
+  'TASK_STATE_WORKING',
+  'TASK_STATE_COMPLETED',
+  'TASK_STATE_FAILED',
+  'TASK_STATE_CANCELED',
+  'TASK_STATE_INPUT_REQUIRED',
+  'TASK_STATE_REJECTED',
+  'TASK_STATE_AUTH_REQUIRED',
+]
+
+/** A task's state as a filter: the unspecified one filters nothing. */
+export const stateFilter = v.oneOfNames(states, 'TASK_STATE_UNSPECIFIED')
+
+// A received task may be in the unspecified state: 0.3 peers call it `unknown`.
+const state = v.oneOfNames(states)
+
+const role = v.oneOfNames([undefined, 'ROLE_USER', 'ROLE_AGENT'])
+
+const part = object(
+  {
+    text: implicit(v.anyText),
+    raw: implicit(v.bytes),
+    url: implicit(v.anyText),
+    data: implicit(v.anyJson),
+    metadata: implicit(v.struct),
+    filename: implicit(v.optionalText),
+    mediaType: implicit(v.optionalText),
+  },
+  { oneOf: ['text', 'raw', 'url', 'data'], nullable: 'data' },
+)
+
+/** A message that an agent sent. */
+export const message: ObjectCheck = toMessage(Number.POSITIVE_INFINITY)
+
+/** A message of a request: bounded, and with something in it. */
+export const requestMessage: ObjectCheck = toMessage(maxParts, hasContent)
+
+function toMessage(
+  max: number,
+  rule?: (value: Readonly<Record<string, unknown>>, faults: FieldViolation[]) => void,
+): ObjectCheck {
+  return object(
+    {
+      messageId: required(v.text),
+      contextId: implicit(v.optionalText),
+      taskId: implicit(v.optionalText),
+      role: required(role),
+      parts: required(list(part, 1, max)),
+      metadata: implicit(v.struct),
+      extensions: implicit(list(v.text)),
+      referenceTaskIds: implicit(list(v.text)),
+    },
+    rule === undefined ? {} : { rule },
+  )
+}
+
+/** An empty text beside other content is allowed; a message of nothing but empty texts says nothing. */
+function hasContent(value: Readonly<Record<string, unknown>>, faults: FieldViolation[]): void {
+  const { parts } = value
+  if (!Array.isArray(parts) || parts.length === 0) return
+  for (const item of parts) if (!isObject(item) || item.text !== '') return
+  report(faults, 'has no content: every part is an empty text')
+}
+
+const artifact = object({
+  artifactId: required(v.text),
+  name: implicit(v.optionalText),
+  description: implicit(v.optionalText),
+  // ProtoJSON leaves out the empty list of a last chunk that only says it is the last.
+  parts: expected(list(part), []),
+  metadata: implicit(v.struct),
+  extensions: implicit(list(v.text)),
+})
+
+const status = object({
+  state: required(state),
+  message: implicit(message),
+  timestamp: implicit(v.timestamp),
+})
+
+/** A task. */
+export const task: ObjectCheck = object({
+  id: required(v.text),
+  contextId: expected(v.anyText, ''),
+  status: required(status),
+  artifacts: implicit(list(artifact)),
+  history: implicit(list(message)),
+  metadata: implicit(v.struct),
+})
+
+const statusUpdate = object({
+  taskId: required(v.text),
+  contextId: required(v.text),
+  status: required(status),
+  metadata: implicit(v.struct),
+})
+
+const artifactUpdate = object({
+  taskId: required(v.text),
+  contextId: required(v.text),
+  artifact: required(artifact),
+  append: implicit(v.flag),
+  lastChunk: implicit(v.flag),
+  metadata: implicit(v.struct),
+})
+
+/** The answer to SendMessage. */
+export const sendMessageResponse: ObjectCheck = object(
+  { task: implicit(task), message: implicit(message) },
+  { oneOf: ['task', 'message'] },
+)
+
+/** One event of a stream or webhook. */
+export const streamResponse: ObjectCheck = object(
+  {
+    task: implicit(task),
+    message: implicit(message),
+    statusUpdate: implicit(statusUpdate),
+    artifactUpdate: implicit(artifactUpdate),
+  },
+  { oneOf: ['task', 'message', 'statusUpdate', 'artifactUpdate'] },
+)
+
+/** The answer to ListTasks; ProtoJSON leaves out an empty list, an empty token and zeros. */
+export const listTasksResponse: ObjectCheck = object({
+  tasks: expected(list(task), []),
+  nextPageToken: expected(v.anyText, ''),
+  pageSize: expected(v.integer(0), 0),
+  totalSize: expected(v.integer(0), 0),
+})
+
+const authentication = object({
+  scheme: required(v.text),
+  credentials: implicit(v.optionalText),
+})
+
+const webhook = {
+  tenant: implicit(v.optionalText),
+  id: implicit(v.optionalText),
+  taskId: implicit(v.optionalText),
+  url: required(v.text),
+  token: implicit(v.optionalText),
+  authentication: implicit(authentication),
+}
+
+/** A webhook, its task known from elsewhere or named in it. */
+export const pushConfig: ObjectCheck = object(webhook)
+
+/** A webhook that names its task: the request of its creation. */
+export const pushConfigOfTask: ObjectCheck = object({ ...webhook, taskId: required(v.text) })
+
+/** The answer to ListTaskPushNotificationConfigs. */
+export const listPushConfigsResponse: ObjectCheck = object({
+  configs: expected(list(pushConfig), []),
+  nextPageToken: implicit(v.optionalText),
+})
+
+/** Options of a send. */
+export const sendMessageConfiguration: ObjectCheck = object({
+  acceptedOutputModes: implicit(list(v.text)),
+  taskPushNotificationConfig: implicit(pushConfig),
+  historyLength: explicit(v.integer(0)),
+  returnImmediately: implicit(v.flag),
+})
