@@ -18,6 +18,12 @@ export const usageExtension = 'urn:corral:extensions:usage:v1'
 /** The agents a message has passed through, in its metadata: a list of ids; guards against endless loops over HTTP. */
 export const hopsExtension = 'urn:corral:extensions:hops:v1'
 
+/**
+ * Earlier turns that a stateless client sends along, in its message's metadata:
+ * `{ messages: [{ role: 'system' | 'user' | 'assistant', content }] }`.
+ */
+export const historyExtension = 'urn:corral:extensions:history:v1'
+
 /** JSON Schemas of skills, in the card's declaration: `{ [skillId]: { inputSchema, outputSchema } }`. */
 export const skillSchemasExtension = 'urn:corral:extensions:skill-schemas:v1'
 
