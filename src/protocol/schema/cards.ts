@@ -1,14 +1,4 @@
-import {
-  type Check,
-  expected,
-  explicit,
-  implicit,
-  list,
-  map,
-  type ObjectCheck,
-  object,
-  required,
-} from './check.ts'
+import { type Check, expected, explicit, implicit, list, map, object, required } from './check.ts'
 import * as v from './values.ts'
 
 /**
@@ -22,7 +12,7 @@ const refreshUrl = implicit(v.optionalText)
 
 const flows = object(
   {
-    authorizationCode: implicit(
+    authorizationCode: explicit(
       object({
         authorizationUrl: required(v.text),
         tokenUrl: required(v.text),
@@ -31,20 +21,20 @@ const flows = object(
         pkceRequired: implicit(v.flag),
       }),
     ),
-    clientCredentials: implicit(
+    clientCredentials: explicit(
       object({ tokenUrl: required(v.text), refreshUrl, scopes: expected(scopes, {}) }),
     ),
-    implicit: implicit(
+    implicit: explicit(
       object({
         authorizationUrl: implicit(v.optionalText),
         refreshUrl,
         scopes: implicit(scopes),
       }),
     ),
-    password: implicit(
+    password: explicit(
       object({ tokenUrl: implicit(v.optionalText), refreshUrl, scopes: implicit(scopes) }),
     ),
-    deviceCode: implicit(
+    deviceCode: explicit(
       object({
         deviceAuthorizationUrl: required(v.text),
         tokenUrl: required(v.text),
@@ -59,21 +49,21 @@ const flows = object(
 const location: Check = v.oneOfNames(['query', 'header', 'cookie'])
 
 /** A way to authenticate. */
-export const securityScheme: ObjectCheck = object(
+export const securityScheme: Check = object(
   {
-    apiKeySecurityScheme: implicit(
+    apiKeySecurityScheme: explicit(
       object({ description, location: required(location), name: required(v.text) }),
     ),
-    httpAuthSecurityScheme: implicit(
+    httpAuthSecurityScheme: explicit(
       object({ description, scheme: required(v.text), bearerFormat: implicit(v.optionalText) }),
     ),
-    oauth2SecurityScheme: implicit(
+    oauth2SecurityScheme: explicit(
       object({ description, flows: required(flows), oauth2MetadataUrl: implicit(v.optionalText) }),
     ),
-    openIdConnectSecurityScheme: implicit(
+    openIdConnectSecurityScheme: explicit(
       object({ description, openIdConnectUrl: required(v.text) }),
     ),
-    mtlsSecurityScheme: implicit(object({ description })),
+    mtlsSecurityScheme: explicit(object({ description })),
   },
   {
     oneOf: [
@@ -129,7 +119,7 @@ const signature = object({
 })
 
 /** An agent card. */
-export const agentCard: ObjectCheck = object({
+export const agentCard: Check = object({
   name: required(v.text),
   description: expected(v.anyText, ''),
   supportedInterfaces: required(list(agentInterface, 1)),

@@ -6,7 +6,13 @@ import type { FieldViolation } from '../errors.ts'
  * Faults are collected, not thrown; each level puts its name in front of the faults that its children found, so a
  * valid value costs no path and no allocation.
  */
-export type Check = (value: unknown, faults: FieldViolation[]) => unknown
+export interface Check {
+  (value: unknown, faults: FieldViolation[]): unknown
+  /** The fields of an object by JSON name, for those who need the model itself (card signatures). */
+  readonly fields?: Readonly<Record<string, Field>>
+  /** What each item of a list or map is. */
+  readonly items?: Check
+}
 
 /** More faults than this are not worth telling. */
 const maxFaults = 20
@@ -41,7 +47,7 @@ export function expected(check: Check, fallback: unknown): Field {
   return { check, presence: 'required', fallback: Object.freeze(fallback) }
 }
 
-/** A field marked `optional`: its default, explicitly set, differs from absence. */
+/** A field marked `optional` or a member of a `oneof`: its default, explicitly set, differs from absence. */
 export function explicit(check: Check): Field {
   return { check, presence: 'explicit' }
 }
@@ -61,11 +67,6 @@ export interface ObjectRules {
   readonly rule?: (value: Readonly<Record<string, unknown>>, faults: FieldViolation[]) => void
 }
 
-/** The check of an object, with its fields by JSON name for those who need the model itself. */
-export interface ObjectCheck extends Check {
-  readonly fields: Readonly<Record<string, Field>>
-}
-
 interface Row extends Field {
   readonly name: string
   readonly bit: number
@@ -82,10 +83,7 @@ interface Shape {
 }
 
 /** An object of known fields. Unknown ones are ignored: they do not reach the canonical form. */
-export function object(
-  fields: Readonly<Record<string, Field>>,
-  rules: ObjectRules = {},
-): ObjectCheck {
+export function object(fields: Readonly<Record<string, Field>>, rules: ObjectRules = {}): Check {
   const shape = toShape(fields, rules)
   return Object.assign(
     (value: unknown, faults: FieldViolation[]) => checkObject(shape, value, faults),
@@ -96,38 +94,23 @@ export function object(
 }
 
 /** A list whose items all pass a check, with its least and greatest length. */
-export function list(check: Check, min = 0, max = Number.POSITIVE_INFINITY): Check {
-  return (value, faults) => {
+export function list(items: Check, min = 0, max = Number.POSITIVE_INFINITY): Check {
+  const check: Check = (value, faults) => {
     if (!Array.isArray(value)) return refuse(value, faults, 'must be an array')
     if (value.length < min) return refuse(value, faults, 'must have at least one element')
     if (value.length > max) return refuse(value, faults, `must have at most ${max} elements`)
-    let copy: unknown[] | undefined
-    for (let i = 0; i < value.length; i++) {
-      const start = faults.length
-      const item = check(value[i], faults)
-      if (faults.length !== start) prefix(faults, start, `[${i}]`)
-      if (item !== value[i]) copy ??= value.slice(0, i)
-      copy?.push(item)
-    }
-    return copy ?? value
+    return checkItems(items, value, faults)
   }
+  return Object.assign(check, { items })
 }
 
 /** An object whose keys are free and whose values all pass a check; a value that means "absent" is left out. */
-export function map(check: Check): Check {
-  return (value, faults) => {
-    if (!isObject(value)) return refuse(value, faults, 'must be an object')
-    const copy: Record<string, unknown> = {}
-    let changed = false
-    for (const key of Object.keys(value)) {
-      const start = faults.length
-      const item = key === '__proto__' ? undefined : check(value[key], faults)
-      if (faults.length !== start) prefix(faults, start, key.slice(0, 64))
-      if (item !== undefined) copy[key] = item
-      if (item !== value[key]) changed = true
-    }
-    return changed ? copy : value
-  }
+export function map(items: Check): Check {
+  const check: Check = (value, faults) =>
+    isObject(value)
+      ? checkEntries(items, value, faults)
+      : refuse(value, faults, 'must be an object')
+  return Object.assign(check, { items })
 }
 
 /** Notes a fault and gives the value back as it is. */
@@ -167,6 +150,35 @@ function checkObject(shape: Shape, value: unknown, faults: FieldViolation[]): un
   if ((seen & shape.fallbacks) !== shape.fallbacks) copy = withFallbacks(shape, seen, copy ?? value)
   shape.rules.rule?.(copy ?? value, faults)
   return copy ?? value
+}
+
+function checkItems(items: Check, value: readonly unknown[], faults: FieldViolation[]): unknown {
+  let copy: unknown[] | undefined
+  for (let i = 0; i < value.length; i++) {
+    const start = faults.length
+    const item = items(value[i], faults)
+    if (faults.length !== start) prefix(faults, start, `[${i}]`)
+    if (item !== value[i]) copy ??= value.slice(0, i)
+    copy?.push(item)
+  }
+  return copy ?? value
+}
+
+function checkEntries(
+  items: Check,
+  value: Readonly<Record<string, unknown>>,
+  faults: FieldViolation[],
+): unknown {
+  const copy: Record<string, unknown> = {}
+  let changed = false
+  for (const key of Object.keys(value)) {
+    const start = faults.length
+    const item = key === '__proto__' ? undefined : items(value[key], faults)
+    if (faults.length !== start) prefix(faults, start, key.slice(0, 64))
+    if (item !== undefined) copy[key] = item
+    if (item !== value[key]) changed = true
+  }
+  return changed ? copy : value
 }
 
 function checkField(row: Row, given: unknown, faults: FieldViolation[]): unknown {

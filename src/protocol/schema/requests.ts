@@ -1,5 +1,5 @@
 import type { OperationName } from '../operations.ts'
-import { explicit, implicit, type ObjectCheck, object, required } from './check.ts'
+import { type Check, explicit, implicit, object, required } from './check.ts'
 import { pushConfigOfTask, requestMessage, sendMessageConfiguration, stateFilter } from './tasks.ts'
 import * as v from './values.ts'
 
@@ -16,7 +16,7 @@ const send = object({
 const oneConfig = object({ tenant, taskId: required(v.text), id: required(v.text) })
 
 /** The request of every operation (specification §3.1). */
-export const requests: Readonly<Record<OperationName, ObjectCheck>> = {
+export const requests: Readonly<Record<OperationName, Check>> = {
   SendMessage: send,
   SendStreamingMessage: send,
   GetTask: object({ tenant, id: required(v.text), historyLength }),

@@ -1,11 +1,11 @@
 import type { FieldViolation } from '../errors.ts'
 import {
+  type Check,
   expected,
   explicit,
   implicit,
   isObject,
   list,
-  type ObjectCheck,
   object,
   report,
   required,
@@ -39,10 +39,10 @@ const role = v.oneOfNames([undefined, 'ROLE_USER', 'ROLE_AGENT'])
 
 const part = object(
   {
-    text: implicit(v.anyText),
-    raw: implicit(v.bytes),
-    url: implicit(v.anyText),
-    data: implicit(v.anyJson),
+    text: explicit(v.anyText),
+    raw: explicit(v.bytes),
+    url: explicit(v.anyText),
+    data: explicit(v.anyJson),
     metadata: implicit(v.struct),
     filename: implicit(v.optionalText),
     mediaType: implicit(v.optionalText),
@@ -51,15 +51,15 @@ const part = object(
 )
 
 /** A message that an agent sent. */
-export const message: ObjectCheck = toMessage(Number.POSITIVE_INFINITY)
+export const message: Check = toMessage(Number.POSITIVE_INFINITY)
 
 /** A message of a request: bounded, and with something in it. */
-export const requestMessage: ObjectCheck = toMessage(maxParts, hasContent)
+export const requestMessage: Check = toMessage(maxParts, hasContent)
 
 function toMessage(
   max: number,
   rule?: (value: Readonly<Record<string, unknown>>, faults: FieldViolation[]) => void,
-): ObjectCheck {
+): Check {
   return object(
     {
       messageId: required(v.text),
@@ -100,7 +100,7 @@ const status = object({
 })
 
 /** A task. */
-export const task: ObjectCheck = object({
+export const task: Check = object({
   id: required(v.text),
   contextId: expected(v.anyText, ''),
   status: required(status),
@@ -126,24 +126,24 @@ const artifactUpdate = object({
 })
 
 /** The answer to SendMessage. */
-export const sendMessageResponse: ObjectCheck = object(
-  { task: implicit(task), message: implicit(message) },
+export const sendMessageResponse: Check = object(
+  { task: explicit(task), message: explicit(message) },
   { oneOf: ['task', 'message'] },
 )
 
 /** One event of a stream or webhook. */
-export const streamResponse: ObjectCheck = object(
+export const streamResponse: Check = object(
   {
-    task: implicit(task),
-    message: implicit(message),
-    statusUpdate: implicit(statusUpdate),
-    artifactUpdate: implicit(artifactUpdate),
+    task: explicit(task),
+    message: explicit(message),
+    statusUpdate: explicit(statusUpdate),
+    artifactUpdate: explicit(artifactUpdate),
   },
   { oneOf: ['task', 'message', 'statusUpdate', 'artifactUpdate'] },
 )
 
 /** The answer to ListTasks; ProtoJSON leaves out an empty list, an empty token and zeros. */
-export const listTasksResponse: ObjectCheck = object({
+export const listTasksResponse: Check = object({
   tasks: expected(list(task), []),
   nextPageToken: expected(v.anyText, ''),
   pageSize: expected(v.integer(0), 0),
@@ -165,19 +165,19 @@ const webhook = {
 }
 
 /** A webhook, its task known from elsewhere or named in it. */
-export const pushConfig: ObjectCheck = object(webhook)
+export const pushConfig: Check = object(webhook)
 
 /** A webhook that names its task: the request of its creation. */
-export const pushConfigOfTask: ObjectCheck = object({ ...webhook, taskId: required(v.text) })
+export const pushConfigOfTask: Check = object({ ...webhook, taskId: required(v.text) })
 
 /** The answer to ListTaskPushNotificationConfigs. */
-export const listPushConfigsResponse: ObjectCheck = object({
+export const listPushConfigsResponse: Check = object({
   configs: expected(list(pushConfig), []),
   nextPageToken: implicit(v.optionalText),
 })
 
 /** Options of a send. */
-export const sendMessageConfiguration: ObjectCheck = object({
+export const sendMessageConfiguration: Check = object({
   acceptedOutputModes: implicit(list(v.text)),
   taskPushNotificationConfig: implicit(pushConfig),
   historyLength: explicit(v.integer(0)),

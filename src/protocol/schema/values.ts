@@ -163,9 +163,10 @@ function tidyObject(
 
 /** A check whose faults are forgiven: what does not pass is left out. */
 export function forgiving(check: Check): Check {
-  return (value) => {
+  const pardon: Check = (value) => {
     const faults: FieldViolation[] = []
     const item = check(value, faults)
     return faults.length === 0 ? item : undefined
   }
+  return Object.assign(pardon, check.fields && { fields: check.fields })
 }
