@@ -1,0 +1,152 @@
+import { type Dispatcher, errors, request } from 'undici'
+import { A2AError } from '../protocol/errors.ts'
+import type { StreamResponse, Task } from '../protocol/types.ts'
+import type { Clock } from '../shared/clock.ts'
+import type { PushConfigRecord } from '../store/store.ts'
+import type { Guard } from './guard.ts'
+import { parseRetryAfter } from './retry.ts'
+import { signatureHeader, signBody } from './signature.ts'
+import type { TokenSigner } from './token.ts'
+
+/**
+ * One delivery of one event to one webhook (specification §4.3.3):
+ *
+ *     POST <the config's url>
+ *     Content-Type: application/a2a+json            or what the dialect of the config says
+ *     Authorization: <scheme> <credentials>         by the config's `authentication`; else `Bearer <JWT>` where the server signs
+ *     X-A2A-Notification-Token: <token>             where the config has one
+ *     X-A2A-Event-Id: <taskId>:<seq>                the same at every attempt; the number is the event's place in the task's log
+ *     X-A2A-Signature: t=<seconds>,v1=<hex>         where the server shares a secret with the receiver; see signature.ts
+ *
+ * A status of 2xx is a delivery. 408, 425, 429, 5xx, a timeout and a broken connection may pass, so they are tried
+ * again. Everything else, redirects included, is final. The reply's body is not read beyond a small bound.
+ */
+export interface Delivery {
+  readonly record: PushConfigRecord
+  readonly seq: number
+  readonly payload: WebhookPayload
+}
+
+/** The body of a webhook request as a dialect writes it. */
+export interface WebhookPayload {
+  readonly contentType: string
+  readonly body: string
+}
+
+/** Writes an event in the dialect of its config; `task` is the task with this event in it. */
+export type EncodeWebhook = (
+  record: PushConfigRecord,
+  event: StreamResponse,
+  task: Task,
+) => WebhookPayload
+
+/** What became of an attempt. The reason is for the operator; it holds no secret and nothing that the receiver wrote. */
+export type Outcome =
+  | { readonly kind: 'delivered' }
+  | { readonly kind: 'retry'; readonly reason: string; readonly afterMs?: number }
+  | { readonly kind: 'refused'; readonly reason: string }
+
+/** Attempts a delivery once. Rejects only with the signal's reason, when the signal fires. */
+export type Deliver = (delivery: Delivery, signal: AbortSignal) => Promise<Outcome>
+
+/** How deliveries are made and signed. */
+export interface DeliverOptions {
+  readonly guard: Guard
+  readonly clock: Clock
+  /** How long an attempt may take; 15 s by default, 10 to 30 s are recommended (specification §4.3.3). */
+  readonly timeoutMs?: number
+  /** The secret shared with a config's receiver; without one the request is not signed. */
+  readonly secretFor?: (record: PushConfigRecord) => string | undefined
+  /** Signs a JWT for receivers that brought no credentials of their own. */
+  readonly signer?: TokenSigner
+}
+
+const replyLimit = 16_384
+const passing: ReadonlySet<number> = new Set([408, 425, 429])
+
+/** Makes the function that attempts deliveries. */
+export function createDeliver(options: DeliverOptions): Deliver {
+  const { guard, clock, timeoutMs = 15_000 } = options
+  return async (delivery, signal) => {
+    signal.throwIfAborted()
+    const timeout = new AbortController()
+    const stopTimer = clock.after(timeoutMs, () => timeout.abort())
+    try {
+      guard.check(delivery.record.config.url)
+      const headers = await headersOf(delivery, options)
+      const response = await request(delivery.record.config.url, {
+        method: 'POST',
+        headers,
+        body: delivery.payload.body,
+        dispatcher: guard.dispatcher,
+        signal: AbortSignal.any([signal, timeout.signal]),
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      })
+      // The status has told all; a body that breaks off or never ends changes nothing.
+      await response.body.dump({ limit: replyLimit }).catch(() => {})
+      return outcomeOf(response, clock.now())
+    } catch (error) {
+      signal.throwIfAborted()
+      if (timeout.signal.aborted) return { kind: 'retry', reason: 'timeout' }
+      return faultOf(error)
+    } finally {
+      stopTimer()
+    }
+  }
+}
+
+/** The id under which a receiver can recognise an event that it has seen. */
+export function eventId(taskId: string, seq: number): string {
+  return `${encodeURIComponent(taskId)}:${seq}`
+}
+
+async function headersOf(
+  { record, seq, payload }: Delivery,
+  { clock, secretFor, signer }: DeliverOptions,
+): Promise<Record<string, string>> {
+  const { token, authentication, url } = record.config
+  const { body } = payload
+  const { taskId } = record
+  const id = eventId(taskId, seq)
+  const now = clock.now()
+  const secret = secretFor?.(record)
+  let authorization: string | undefined
+  if (authentication?.credentials)
+    authorization = `${authentication.scheme} ${authentication.credentials}`
+  else if (signer && isBearer(authentication?.scheme))
+    authorization = `Bearer ${await signer.sign({ url, eventId: id, taskId, body, now })}`
+  return {
+    'content-type': payload.contentType,
+    'user-agent': 'corral',
+    'x-a2a-event-id': id,
+    ...(token && { 'x-a2a-notification-token': token }),
+    ...(authorization && { authorization }),
+    ...(secret && { [signatureHeader]: signBody({ secret, body, now }) }),
+  }
+}
+
+/** A config that names no scheme takes what the server has. */
+function isBearer(scheme: string | undefined): boolean {
+  return scheme === undefined || scheme.toLowerCase() === 'bearer'
+}
+
+function outcomeOf(response: Dispatcher.ResponseData, now: number): Outcome {
+  const { statusCode: status, headers } = response
+  if (status >= 200 && status < 300) return { kind: 'delivered' }
+  if (status >= 300 && status < 400)
+    return { kind: 'refused', reason: `HTTP ${status}; redirects are not followed` }
+  const reason = `HTTP ${status}`
+  if (status < 500 && !passing.has(status)) return { kind: 'refused', reason }
+  const header = headers['retry-after']
+  const afterMs = parseRetryAfter(Array.isArray(header) ? header[0] : header, now)
+  return { kind: 'retry', reason, ...(afterMs !== undefined && { afterMs }) }
+}
+
+function faultOf(error: unknown): Outcome {
+  if (error instanceof A2AError) return { kind: 'refused', reason: error.message }
+  if (error instanceof errors.InvalidArgumentError)
+    return { kind: 'refused', reason: 'The config makes no valid request' }
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return { kind: 'retry', reason: `No connection (${typeof code === 'string' ? code : 'unknown'})` }
+}

@@ -1,0 +1,149 @@
+import { type Clock, toTimestamp } from '../shared/clock.ts'
+import type { Logger } from '../shared/log.ts'
+import { backoffMs, wait } from '../shared/retry.ts'
+import type { DeadLetter, PushConfigRecord, Store } from '../store/store.ts'
+import type { Deliver, EncodeWebhook, Outcome, WebhookPayload } from './deliver.ts'
+import { findConfig, findNext, type LaneKey, type Pending, taskWith } from './pending.ts'
+import type { RetryPolicy } from './retry.ts'
+import type { Slots } from './slots.ts'
+
+/** What a lane works with. */
+export interface LaneContext {
+  readonly store: Store
+  readonly deliver: Deliver
+  readonly encode: EncodeWebhook
+  readonly slots: Slots
+  readonly retry: RetryPolicy
+  readonly clock: Clock
+  readonly log: Logger
+  /** A number in [0, 1). */
+  readonly random: () => number
+}
+
+/** How a lane is ended. */
+export interface LaneSignals {
+  /** Begin nothing more. */
+  readonly stop: AbortSignal
+  /** Break off the attempt under way, too. */
+  readonly kill: AbortSignal
+}
+
+/** An event that is being tried. */
+interface Trial {
+  readonly seq: number
+  readonly since: number
+  attempts: number
+}
+
+/**
+ * Delivers in order what one webhook has not seen, and returns when it has seen everything or is gone.
+ * Rejects when a signal fires or the store fails. The config is read again before every attempt, so a change or a
+ * deletion counts at once; nothing but the count of attempts is kept in memory.
+ */
+export async function drain(
+  context: LaneContext,
+  key: LaneKey,
+  signals: LaneSignals,
+): Promise<void> {
+  let trial: Trial | undefined
+  for (;;) {
+    const step = await tryNext(context, key, signals)
+    if (!step) return
+    const { seq, outcome } = step
+    if (trial?.seq !== seq) trial = { seq, since: context.clock.now(), attempts: 0 }
+    trial.attempts++
+    const delayMs = nextDelay(context, trial, outcome)
+    if (outcome.kind !== 'delivered') report(context.log, { key, trial, outcome, delayMs })
+    if (delayMs === undefined) await settle(context, trial, { key, outcome })
+    else await wait(context.clock, delayMs, signals.stop)
+  }
+}
+
+/** Reads the next event only when there is a place for its host: who waits for a place holds no event in memory. */
+async function tryNext(
+  context: LaneContext,
+  key: LaneKey,
+  { stop, kill }: LaneSignals,
+): Promise<{ readonly seq: number; readonly outcome: Outcome } | undefined> {
+  const config = await findConfig(context.store, key)
+  if (!config) return undefined
+  const free = await context.slots.take(hostOf(config), stop)
+  try {
+    const pending = await findNext(context.store, key)
+    return pending && { seq: pending.entry.seq, outcome: await attempt(context, pending, kill) }
+  } finally {
+    free()
+  }
+}
+
+/** Attempts one delivery. The caller holds a place for its host. */
+export async function attempt(
+  { deliver, encode, log }: LaneContext,
+  pending: Pending,
+  kill: AbortSignal,
+): Promise<Outcome> {
+  const { record, entry } = pending
+  let payload: WebhookPayload
+  try {
+    payload = encode(record, entry.event, taskWith(pending))
+  } catch (error) {
+    log.error({ error, taskId: record.taskId, dialect: record.dialect }, 'webhook not encoded')
+    return { kind: 'refused', reason: 'The event could not be encoded' }
+  }
+  return deliver({ record, seq: entry.seq, payload }, kill)
+}
+
+/** How long to wait for the next attempt; undefined where there is none. */
+function nextDelay(context: LaneContext, trial: Trial, outcome: Outcome): number | undefined {
+  const { retry, clock, random } = context
+  if (outcome.kind !== 'retry' || trial.attempts >= retry.maxAttempts) return undefined
+  const { firstDelayMs: baseMs, maxDelayMs: maxMs } = retry
+  const own = backoffMs(trial.attempts, { baseMs, maxMs, random })
+  const delayMs = Math.max(own, outcome.afterMs ?? 0)
+  return clock.now() + delayMs > trial.since + retry.deadlineMs ? undefined : delayMs
+}
+
+/** Moves the cursor behind an event that was delivered or given up; what was given up is kept as a dead letter. */
+async function settle(
+  { store, clock }: LaneContext,
+  { seq, attempts }: Trial,
+  { key: { taskId, id }, outcome }: { readonly key: LaneKey; readonly outcome: Outcome },
+): Promise<void> {
+  const cursor = { type: 'cursor', taskId, id, cursor: seq } as const
+  if (outcome.kind === 'delivered') {
+    await store.commit([cursor])
+    return
+  }
+  const deadLetter: DeadLetter = {
+    id: `${taskId}:${id}:${seq}`,
+    taskId,
+    configId: id,
+    seq,
+    attempts,
+    reason: outcome.reason,
+    at: toTimestamp(clock.now()),
+  }
+  await store.commit([{ ...cursor, deadLetter }])
+}
+
+/** Tells the operator, without the URL: it may hold a secret. */
+function report(
+  log: Logger,
+  failure: {
+    readonly key: LaneKey
+    readonly trial: Trial
+    readonly outcome: Exclude<Outcome, { kind: 'delivered' }>
+    readonly delayMs: number | undefined
+  },
+): void {
+  const { key, trial, outcome, delayMs } = failure
+  const fields = { taskId: key.taskId, configId: key.id, seq: trial.seq, attempt: trial.attempts }
+  if (delayMs === undefined)
+    log.warn({ ...fields, reason: outcome.reason }, 'webhook delivery given up')
+  else log.info({ ...fields, reason: outcome.reason, delayMs }, 'webhook delivery failed')
+}
+
+/** The host and port that a webhook's places are counted by. */
+export function hostOf({ config }: PushConfigRecord): string {
+  return URL.canParse(config.url) ? new URL(config.url).host : ''
+}

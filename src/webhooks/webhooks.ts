@@ -1,0 +1,139 @@
+import { A2AError } from '../protocol/errors.ts'
+import { type Clock, systemClock } from '../shared/clock.ts'
+import { type Logger, silent } from '../shared/log.ts'
+import type { DeadLetter, Store } from '../store/store.ts'
+import { createDeliver, type DeliverOptions, type EncodeWebhook, type Outcome } from './deliver.ts'
+import type { LaneContext, LaneSignals } from './lane.ts'
+import { createLanes } from './lanes.ts'
+import { persist } from './persist.ts'
+import { redriveLetter } from './redrive.ts'
+import { type RetryPolicy, standardRetry } from './retry.ts'
+import { createSlots, type SlotLimits } from './slots.ts'
+
+/**
+ * Brings every event of a task's log to the task's webhooks, each in order, at least once (specification §4.3).
+ *
+ * A webhook's cursor in the store is the only truth. It moves after the receiver has answered, so a crash in between
+ * delivers the event again, under the same id, and never loses it. Events are read from the log when their turn
+ * comes; what waits in memory is one small lane per webhook that is behind.
+ */
+export interface Webhooks {
+  /** Takes up what the last process left. */
+  start(): Promise<void>
+  /** Says that a task's log has grown. Costs a look into a set where the task is known to have no webhooks. */
+  notify(taskId: string): void
+  /** Says that a task was made without webhooks, so that its first `notify` need not ask the store. */
+  ignore(taskId: string): void
+  /** Says that a webhook of a task was stored, new or replaced. */
+  watch(taskId: string): void
+  /** Says that a webhook was deleted: its attempt under way is broken off and nothing follows (§3.1.10). */
+  forget(taskId: string, id: string): void
+  /** Deliveries given up, newest first. */
+  deadLetters(limit?: number): Promise<readonly DeadLetter[]>
+  /**
+   * Attempts a given-up delivery once more, out of order. What is delivered leaves the list.
+   * @throws A2AError `invalidParams` if the letter, its webhook or its event is no longer there.
+   */
+  redrive(id: string): Promise<Outcome>
+  /** Begins nothing more, lets attempts under way end within the grace, breaks off the rest. Idempotent. */
+  close(): Promise<void>
+}
+
+/** What webhooks work with, and their limits. */
+export interface WebhooksOptions extends Omit<DeliverOptions, 'clock'> {
+  readonly store: Store
+  readonly encode: EncodeWebhook
+  readonly clock?: Clock
+  readonly log?: Logger
+  readonly random?: () => number
+  readonly retry?: Partial<RetryPolicy>
+  /** Attempts at once; 64 in all and 8 per host by default. */
+  readonly limits?: Partial<SlotLimits>
+  /** How long `close` waits for attempts under way; 5 s by default. */
+  readonly graceMs?: number
+}
+
+/** How many tasks without webhooks are remembered; a forgotten one costs a read. */
+const maxIgnored = 10_000
+
+/** Makes the webhooks of a server. */
+export function createWebhooks(options: WebhooksOptions): Webhooks {
+  const { store, graceMs = 5_000 } = options
+  const context = createContext(options)
+  const lanes = createLanes(context)
+  const asking = new Map<string, { again: boolean }>()
+  const ignored = new Set<string>()
+  let watched = 0
+  let closing: Promise<void> | undefined
+
+  /** Asks the store for a task's webhooks and wakes their lanes. */
+  async function ask(taskId: string): Promise<void> {
+    const before = watched
+    const configs = await store.pushConfigs(taskId)
+    for (const { id } of configs) lanes.wake({ taskId, id })
+    // A webhook that is stored while we read must not be ignored for good.
+    if (configs.length === 0 && watched === before) ignore(taskId)
+  }
+
+  /** What is told while we ask is asked once more, not once each. */
+  async function askAll(taskId: string, { stop }: LaneSignals): Promise<void> {
+    const question = { again: false }
+    asking.set(taskId, question)
+    do {
+      question.again = false
+      await persist(context, stop, () => ask(taskId))
+    } while (question.again && !stop.aborted)
+    asking.delete(taskId)
+  }
+
+  function notify(taskId: string): void {
+    if (closing || ignored.has(taskId)) return
+    const question = asking.get(taskId)
+    if (question) question.again = true
+    else void lanes.run((signals) => askAll(taskId, signals))
+  }
+
+  function ignore(taskId: string): void {
+    ignored.add(taskId)
+    if (ignored.size <= maxIgnored) return
+    const [oldest = ''] = ignored
+    ignored.delete(oldest)
+  }
+
+  return {
+    async start() {
+      for (const { taskId, id } of await store.pendingDeliveries()) lanes.wake({ taskId, id })
+    },
+    notify,
+    ignore,
+    watch(taskId) {
+      watched++
+      ignored.delete(taskId)
+      notify(taskId)
+    },
+    forget: (taskId, id) => lanes.end({ taskId, id }),
+    deadLetters: (limit) => store.deadLetters(limit),
+    async redrive(id) {
+      if (closing) throw new A2AError('unavailable', 'The webhooks are closed')
+      return lanes.run((signals) => redriveLetter(context, id, signals))
+    },
+    close() {
+      closing ??= lanes.close(graceMs)
+      return closing
+    },
+  }
+}
+
+function createContext(options: WebhooksOptions): LaneContext {
+  const { store, encode, clock = systemClock, log = silent, random = Math.random } = options
+  return {
+    store,
+    encode,
+    clock,
+    log,
+    random,
+    deliver: createDeliver({ ...options, clock }),
+    slots: createSlots({ total: 64, perHost: 8, ...options.limits }),
+    retry: { ...standardRetry, ...options.retry },
+  }
+}
