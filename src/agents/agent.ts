@@ -30,8 +30,17 @@ export interface Agent {
    * Without it a task that was running when the process died fails with a reason that says so.
    */
   readonly resumable?: boolean
+  /** Told when a task that waits for its client is cancelled; a running turn hears of it by `turn.signal`. */
+  cancel?(task: WaitingTask): Promise<void>
   /** Releases what the agent holds. Idempotent. */
   close?(): Promise<void>
+}
+
+/** A task between two turns, and what the agent saved with it. */
+export interface WaitingTask {
+  readonly taskId: string
+  readonly contextId: string
+  load(key: string): Json | undefined
 }
 
 /** The answer to "can you answer now?". */

@@ -17,6 +17,8 @@ import type {
 export interface Fold {
   /** The state after the last event. */
   readonly state: TaskState
+  /** When that state was entered; the empty string if nobody said. */
+  readonly timestamp: string
   /**
    * Takes in one event.
    * @throws A2AError `invalidAgentResponse` for an event after a terminal state, for a state that may not follow,
@@ -77,6 +79,9 @@ export function createFold(start: Task, options: FoldOptions = {}): Fold {
     get state() {
       return status.state
     },
+    get timestamp() {
+      return status.timestamp ?? ''
+    },
     apply(event) {
       cached = undefined
       if ('artifactUpdate' in event) mergeArtifact(event.artifactUpdate)
@@ -86,7 +91,7 @@ export function createFold(start: Task, options: FoldOptions = {}): Fold {
     },
     hear(message) {
       cached = undefined
-      remember(history, message)
+      history.push(message)
     },
     compact() {
       cached = undefined
@@ -118,11 +123,10 @@ function own(task: Task): {
   return { base, status: task.status, history: task.history ? [...task.history] : [], artifacts }
 }
 
-/** Each message stands in the history once, however often it is told. */
+/** An agent's message stands in the history once, however often a status repeats it. */
 function remember(history: Message[], message: Message): void {
   const last = history.at(-1)
-  if (last !== message && !(last?.messageId === message.messageId && last.role === message.role))
-    history.push(message)
+  if (last?.messageId !== message.messageId || last.role !== message.role) history.push(message)
 }
 
 /** A chunk may bring a name or metadata that the first one lacked. */

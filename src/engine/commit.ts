@@ -1,0 +1,95 @@
+import { A2AError } from '../protocol/errors.ts'
+import { soon } from '../shared/async.ts'
+import type { Store, Write, WriteResult } from '../store/store.ts'
+
+/**
+ * The only writer of tasks. Whatever becomes dirty while a commit runs goes into the next one, so that durability
+ * costs one sync per batch, not per event. Check → reduce → store → publish: nobody hears of what is not stored.
+ */
+export interface Committer {
+  /** Puts a task's changes into the next commit: at once if none is running, or at the end of this tick's burst. */
+  enqueue(source: CommitSource, urgency: 'now' | 'burst'): void
+  /** Commits other writes along with the tasks'. */
+  write(writes: readonly Write[]): Promise<readonly WriteResult[]>
+  /** Resolves when nothing is left to commit. */
+  idle(): Promise<void>
+}
+
+/** Something whose changes are committed: a run. */
+export interface CommitSource {
+  /** Reduces what has come in since the last commit to writes; called when the commit begins. */
+  reduce(): readonly Write[]
+  /** The writes of the last `reduce` are stored; publish them. */
+  stored(results: readonly WriteResult[]): void
+  /** They are not. */
+  refused(error: A2AError): void
+}
+
+/** Makes the writer over a store. */
+export function createCommitter(store: Store): Committer {
+  let dirty = new Set<CommitSource>()
+  let running: Promise<void> | undefined
+  let scheduled = false
+
+  function flush(): void {
+    scheduled = false
+    if (running || dirty.size === 0) return
+    running = drain().finally(() => {
+      running = undefined
+      if (dirty.size > 0) flush()
+    })
+  }
+
+  async function drain(): Promise<void> {
+    while (dirty.size > 0) {
+      const sources = dirty
+      dirty = new Set()
+      await commitAll(store, sources)
+    }
+  }
+
+  const committer: Committer = {
+    enqueue(source, urgency) {
+      dirty.add(source)
+      if (running) return
+      if (urgency === 'now') flush()
+      else if (!scheduled) {
+        scheduled = true
+        soon(flush)
+      }
+    },
+    write: (writes) =>
+      new Promise((resolve, reject) => {
+        const source = { reduce: () => writes, stored: resolve, refused: reject }
+        committer.enqueue(source, 'now')
+      }),
+    async idle() {
+      while (running || dirty.size > 0) {
+        flush()
+        await running
+      }
+    },
+  }
+  return committer
+}
+
+async function commitAll(store: Store, sources: Iterable<CommitSource>): Promise<void> {
+  const writes: Write[] = []
+  const parts: { source: CommitSource; from: number; to: number }[] = []
+  for (const source of sources) {
+    const from = writes.length
+    for (const write of source.reduce()) writes.push(write)
+    if (writes.length > from) parts.push({ source, from, to: writes.length })
+  }
+  if (writes.length === 0) return
+  const results = await store.commit(writes).catch(toStoreError)
+  for (const { source, from, to } of parts) {
+    if (results instanceof A2AError) source.refused(results)
+    else source.stored(results.slice(from, to))
+  }
+}
+
+function toStoreError(thrown: unknown): A2AError {
+  if (thrown instanceof A2AError) return thrown
+  return new A2AError('unavailable', 'The task store cannot be written', { cause: thrown })
+}

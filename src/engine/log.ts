@@ -1,0 +1,277 @@
+import type { DialectName } from '../protocol/call.ts'
+import { A2AError } from '../protocol/errors.ts'
+import { createFold, type Fold } from '../protocol/fold.ts'
+import { canTransition, isTerminal } from '../protocol/task.ts'
+import type {
+  StreamResponse,
+  Task,
+  TaskPushNotificationConfig,
+  TaskState,
+} from '../protocol/types.ts'
+import type {
+  LogRecord,
+  RecordDraft,
+  Scope,
+  TaskWrite,
+  Write,
+  WriteResult,
+} from '../store/store.ts'
+import type { CommitSource, Committer } from './commit.ts'
+
+/** What a log needs of its surroundings. */
+export interface TaskLogOptions {
+  readonly id: string
+  readonly contextId: string
+  readonly scope: Scope
+  readonly committer: Committer
+  /** Called with each batch once it is stored. */
+  published(records: readonly LogRecord[]): void
+  /** The task as stored, where there is one. */
+  readonly stored?: { readonly task: Task; readonly version: number }
+}
+
+interface Waiter {
+  readonly seq: number
+  resolve(): void
+  reject(error: A2AError): void
+}
+
+/**
+ * The log of one live task and the fold over it: the only place where the task changes.
+ *
+ * An event is checked when it comes in, folded when a commit begins and told when it is stored, so that after each
+ * commit the fold is exactly what is stored. A class, not closures: one is made per request.
+ */
+export class TaskLog implements CommitSource {
+  readonly id: string
+  readonly contextId: string
+  readonly #options: TaskLogOptions
+  #fold: Fold | undefined
+  /** State and artifacts with everything that has come in, stored or not: what the next event is checked against. */
+  #state: TaskState = 'TASK_STATE_UNSPECIFIED'
+  #artifacts: Set<string> | undefined
+  #seq = 0
+  #version = 0
+  #pending: LogRecord[] = []
+  #inFlight: readonly LogRecord[] = []
+  #waiters: Waiter[] = []
+  #extraWrites: Write[] = []
+  #idempotencyKey: string | undefined
+  #rewrite = false
+  #compact = false
+  #broken: A2AError | undefined
+
+  constructor(options: TaskLogOptions) {
+    this.#options = options
+    this.id = options.id
+    this.contextId = options.contextId
+    if (options.stored) this.#load(options.stored)
+  }
+
+  #load({ task, version }: { readonly task: Task; readonly version: number }): void {
+    this.#fold = createFold(task, { strict: true })
+    this.#state = task.status.state
+    this.#artifacts = new Set(task.artifacts?.map((artifact) => artifact.artifactId))
+    this.#seq = version
+    this.#version = version
+  }
+
+  /** Whose task it is. */
+  get scope(): Scope {
+    return this.#options.scope
+  }
+
+  /** Whether there is a task; before its first event there is none. */
+  get exists(): boolean {
+    return this.#state !== 'TASK_STATE_UNSPECIFIED'
+  }
+
+  /** The state after everything that has come in, stored or not. */
+  get state(): TaskState {
+    return this.#state
+  }
+
+  /** The sequence number of the last stored record. */
+  get version(): number {
+    return this.#version
+  }
+
+  /** How many records wait to be stored. */
+  get backlog(): number {
+    return this.#pending.length + this.#inFlight.length
+  }
+
+  /** Appends a private record. It is stored with the next commit. */
+  append(record: RecordDraft): void {
+    this.#push(record)
+  }
+
+  /**
+   * Appends an event.
+   * @throws A2AError `invalidAgentResponse` where it may not follow what there is.
+   */
+  emit(event: StreamResponse): void {
+    if ('statusUpdate' in event) this.#enter(event.statusUpdate.status.state)
+    else if ('artifactUpdate' in event) this.#note(event.artifactUpdate)
+    else if ('task' in event) this.#begin(event.task)
+    this.#push({ kind: 'event', event })
+  }
+
+  /** The snapshot is compacted and rewritten with the next commit, which begins at once. */
+  endTurn(): void {
+    this.#compact = true
+    this.#rewrite = true
+    this.#options.committer.enqueue(this, 'now')
+  }
+
+  /** Ties the caller's key to the task with the next commit. */
+  tie(idempotencyKey: string): void {
+    this.#idempotencyKey = idempotencyKey
+  }
+
+  /** Registers a webhook for what follows `cursor`; it is stored together with the records that wait. */
+  register(config: TaskPushNotificationConfig, dialect: DialectName, cursor: number): void {
+    const { agent } = this.#options.scope
+    const id = config.id || crypto.randomUUID()
+    const registered = { ...config, id, taskId: this.id }
+    this.#extraWrites.push({
+      type: 'pushConfig',
+      record: { taskId: this.id, id, config: registered, dialect, cursor, agent },
+    })
+    if (this.exists) this.#options.committer.enqueue(this, 'burst')
+  }
+
+  /** Resolves when everything that has come in is stored. Rejects with the store's refusal. */
+  async committed(): Promise<void> {
+    if (this.#broken) throw this.#broken
+    if (this.#version === this.#seq && this.#extraWrites.length === 0) return
+    this.#options.committer.enqueue(this, 'now')
+    await new Promise<void>((resolve, reject) =>
+      this.#waiters.push({ seq: this.#seq, resolve, reject }),
+    )
+  }
+
+  /** The task as stored; waits for a commit that is under way. */
+  async snapshot(): Promise<{ readonly task: Task; readonly version: number }> {
+    if (this.#inFlight.length > 0 || !this.#fold) await this.committed()
+    if (!this.#fold) throw new A2AError('taskNotFound', `Task not found: ${this.id}`)
+    return { task: this.#fold.snapshot(), version: this.#version }
+  }
+
+  reduce(): readonly Write[] {
+    const records = this.#pending
+    if (this.#broken || (records.length === 0 && this.#extraWrites.length === 0)) return []
+    const before = this.#fold?.state
+    this.#pending = []
+    this.#inFlight = records
+    for (const record of records) this.#take(record)
+    const write = this.#write(records, before)
+    const writes = write ? [write, ...this.#extraWrites] : this.#extraWrites
+    this.#extraWrites = []
+    return writes
+  }
+
+  stored(results: readonly WriteResult[]): void {
+    const fault = results[0] && this.#faultOf(results[0])
+    if (fault) {
+      this.refused(fault)
+      return
+    }
+    const records = this.#inFlight
+    this.#inFlight = []
+    const last = records.at(-1)
+    if (last) this.#version = last.seq
+    if (records.length > 0) this.#options.published(records)
+    this.#settle()
+  }
+
+  refused(error: A2AError): void {
+    this.#broken = error
+    this.#inFlight = []
+    this.#settle()
+  }
+
+  #faultOf(result: WriteResult): A2AError | undefined {
+    if ('existing' in result) return new A2AError('internal', 'The idempotency key is taken')
+    if ('conflict' in result)
+      return new A2AError('internal', `Task ${this.id} was changed elsewhere`)
+    return undefined
+  }
+
+  #push(record: RecordDraft): void {
+    if (this.#broken) throw this.#broken
+    // `record` is a LogRecord but for its place; TypeScript loses the union in the spread.
+    this.#pending.push({ ...record, seq: ++this.#seq } as LogRecord)
+    if (this.exists) this.#options.committer.enqueue(this, 'burst')
+  }
+
+  #begin(task: Task): void {
+    if (this.exists) throw new A2AError('invalidAgentResponse', `A second Task for task ${this.id}`)
+    this.#state = task.status.state
+    this.#artifacts = new Set(task.artifacts?.map((artifact) => artifact.artifactId))
+  }
+
+  #enter(next: TaskState): void {
+    if (!canTransition(this.#state, next))
+      throw new A2AError(
+        'invalidAgentResponse',
+        `Task ${this.id} cannot go from ${this.#state} to ${next}`,
+      )
+    this.#state = next
+  }
+
+  #note({ artifact, append }: { artifact: { artifactId: string }; append?: boolean }): void {
+    if (isTerminal(this.#state))
+      throw new A2AError('invalidAgentResponse', `Artifact after ${this.#state}: task ${this.id}`)
+    if (append && !this.#artifacts?.has(artifact.artifactId))
+      throw new A2AError('invalidAgentResponse', `Chunk of unknown artifact ${artifact.artifactId}`)
+    this.#artifacts?.add(artifact.artifactId)
+  }
+
+  #take(record: LogRecord): void {
+    if (record.kind === 'event') {
+      if (this.#fold) this.#fold.apply(record.event)
+      else if ('task' in record.event) this.#fold = createFold(record.event.task, { strict: true })
+    } else if (record.kind === 'message') this.#fold?.hear(record.message)
+  }
+
+  #write(records: readonly LogRecord[], before: TaskState | undefined): TaskWrite | undefined {
+    const fold = this.#fold
+    if (!fold || records.length === 0) return undefined
+    if (this.#compact) fold.compact()
+    const rewrite = this.#rewrite || fold.state !== before
+    this.#compact = false
+    this.#rewrite = false
+    const key = this.#idempotencyKey
+    this.#idempotencyKey = undefined
+    return {
+      type: 'task',
+      head: this.#head(fold),
+      expectedVersion: this.#version,
+      records,
+      ...(rewrite && { task: fold.snapshot() }),
+      ...(key !== undefined && { idempotencyKey: key }),
+    }
+  }
+
+  #head(fold: Fold): TaskWrite['head'] {
+    return {
+      id: this.id,
+      scope: this.#options.scope,
+      contextId: this.contextId,
+      state: fold.state,
+      timestamp: fold.timestamp,
+    }
+  }
+
+  #settle(): void {
+    if (this.#waiters.length === 0) return
+    const waiting: Waiter[] = []
+    for (const waiter of this.#waiters) {
+      if (this.#broken) waiter.reject(this.#broken)
+      else if (waiter.seq <= this.#version) waiter.resolve()
+      else waiting.push(waiter)
+    }
+    this.#waiters = waiting
+  }
+}

@@ -1,0 +1,131 @@
+import { A2AError } from '../protocol/errors.ts'
+import type { Json, Message, Task } from '../protocol/types.ts'
+import { createDeferred } from '../shared/async.ts'
+import type { Logger } from '../shared/log.ts'
+import type { LogRecord, Store, TaskHead, TurnRequest } from '../store/store.ts'
+import { loadMemory } from './load.ts'
+import type { Letter, Run, RunMemory } from './run.ts'
+
+/** Attempts of one turn without a finished step between them: a task that kills the process does not do so for ever. */
+const maxAttempts = 3
+
+/** How many tasks a start took up, and how many it had to fail. */
+export interface Recovery {
+  readonly resumed: number
+  readonly failed: number
+}
+
+/** What recovery needs of its engine. */
+export interface RecoverOptions {
+  readonly store: Store
+  readonly agentId: string
+  /** Whether the agent can take up an interrupted turn. */
+  readonly resumable: boolean
+  readonly logger: Logger
+  open(head: TaskHead, task: Task, version: number): (memory: RunMemory) => Run
+}
+
+/**
+ * Takes up every task that was SUBMITTED or WORKING. A turn that never began simply begins. An interrupted one runs
+ * again if its agent can resume, with the steps in the log replayed; else the task fails with a reason that says so.
+ */
+export async function recoverRuns(options: RecoverOptions): Promise<Recovery> {
+  let resumed = 0
+  let failed = 0
+  for (const head of await options.store.unfinished()) {
+    if (head.scope.agent !== options.agentId) continue
+    if (await recoverOne(head, options)) resumed++
+    else failed++
+  }
+  return { resumed, failed }
+}
+
+async function recoverOne(head: TaskHead, options: RecoverOptions): Promise<boolean> {
+  const stored = await options.store.get(head.id)
+  if (!stored) return false
+  const { task, memory, records } = await loadMemory(options.store, stored)
+  const interrupted = findInterrupted(records)
+  const run = options.open(
+    head,
+    task,
+    stored.version,
+  )({
+    ...memory,
+    steps: interrupted ? stepsOf(records, interrupted.number) : new Map(),
+  })
+  const refusal = refusalOf(interrupted, options.resumable)
+  if (refusal || !interrupted) {
+    await run.fail(refusal ?? new A2AError('internal', 'The log of this task is incomplete'))
+    return false
+  }
+  options.logger.info({ taskId: head.id, attempt: interrupted.attempt }, 'Taking up a task again')
+  run.resume({ ...interrupted, outcome: createDeferred() })
+  for (const waiting of findWaiting(records, interrupted.number))
+    run.resume({ ...waiting, outcome: createDeferred() })
+  return true
+}
+
+interface Interrupted extends Omit<Letter, 'outcome'> {
+  readonly began: boolean
+}
+
+/** The turn that was under way: the last one started, or the first message if none was. */
+function findInterrupted(records: readonly LogRecord[]): Interrupted | undefined {
+  let number = 1
+  let attempts = 0
+  let began = false
+  for (const record of records) {
+    if (record.kind === 'start') {
+      // Progress since the last attempt is seen as a step; it starts the count anew.
+      attempts = record.turn === number ? attempts + 1 : 1
+      number = record.turn
+      began = true
+    } else if (record.kind === 'step') attempts = 0
+  }
+  const opening = messageOf(records, number)
+  return opening && { number, attempt: attempts + 1, began, ...opening }
+}
+
+function* findWaiting(
+  records: readonly LogRecord[],
+  after: number,
+): Generator<Omit<Letter, 'outcome'>> {
+  const dropped = new Set(records.flatMap((r) => (r.kind === 'dropped' ? [r.messageId] : [])))
+  for (const record of records) {
+    if (record.kind !== 'message' || record.turn <= after) continue
+    const { turn, message, request } = record
+    if (!dropped.has(message.messageId)) yield { number: turn, attempt: 1, message, request }
+  }
+}
+
+function messageOf(
+  records: readonly LogRecord[],
+  turn: number,
+): { message: Message; request: TurnRequest } | undefined {
+  for (const record of records)
+    if (record.kind === 'message' && record.turn === turn)
+      return { message: record.message, request: record.request }
+  return undefined
+}
+
+function stepsOf(records: readonly LogRecord[], turn: number): Map<string, Json> {
+  const steps = new Map<string, Json>()
+  for (const record of records)
+    if (record.kind === 'step' && record.turn === turn) steps.set(record.name, record.result)
+  return steps
+}
+
+function refusalOf(interrupted: Interrupted | undefined, resumable: boolean): A2AError | undefined {
+  if (!interrupted?.began) return undefined
+  if (!resumable)
+    return new A2AError(
+      'processingError',
+      'The server restarted while this task was running, and its agent cannot resume',
+    )
+  if (interrupted.attempt > maxAttempts)
+    return new A2AError(
+      'processingError',
+      `The server stopped ${maxAttempts} times while this task was running; it is given up`,
+    )
+  return undefined
+}

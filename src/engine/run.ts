@@ -1,0 +1,422 @@
+import type { Agent, AgentAnswer, AgentEvent } from '../agents/agent.ts'
+import type { AuthContext } from '../protocol/call.ts'
+import { A2AError, type ErrorCode } from '../protocol/errors.ts'
+import { errorExtension } from '../protocol/extensions.ts'
+import { isInterrupted, isTerminal } from '../protocol/task.ts'
+import type {
+  Json,
+  Message,
+  SendMessageResponse,
+  StreamResponse,
+  Task,
+  TaskState,
+} from '../protocol/types.ts'
+import { createDeferred, type Deferred, isAsyncIterable } from '../shared/async.ts'
+import { type Clock, toTimestamp } from '../shared/clock.ts'
+import type { Logger } from '../shared/log.ts'
+import type { TurnRequest } from '../store/store.ts'
+import type { TaskLog } from './log.ts'
+import type { Ticket, TurnQueue } from './queue.ts'
+import { ActiveTurn, type TurnHost } from './turn.ts'
+
+/** What a run needs of its engine. */
+export interface RunDeps {
+  readonly agent: Agent
+  readonly queue: TurnQueue
+  readonly clock: Clock
+  readonly logger: Logger
+  /** Messages that may wait for a running task. */
+  readonly maxMailbox: number
+  conversation(contextId: string, limit: number): Promise<readonly Message[]>
+  /** Called when the task exists: from then on it can be found. */
+  born(run: Run): void
+  /** Called when no turn runs or waits and everything is stored. */
+  idle(run: Run): void
+}
+
+/** A message on its way to a turn. */
+export interface Letter {
+  readonly number: number
+  readonly attempt: number
+  readonly message: Message
+  readonly request: TurnRequest
+  readonly caller?: AuthContext
+  /** Settled when the turn it opened has an answer: a Message, or the task ended, interrupted or cancelled. */
+  readonly outcome: Deferred<SendMessageResponse>
+}
+
+/** What a run that was loaded from the store remembers. */
+export interface RunMemory {
+  readonly task?: Task
+  readonly turns: number
+  readonly steps: ReadonlyMap<string, Json>
+  readonly saved: Map<string, Json>
+}
+
+/** Faults of the caller that an agent may find; before there is a task they answer the request itself. */
+const callerFaults: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'invalidParams',
+  'invalidMessage',
+  'contentTypeNotSupported',
+  'unsupportedOperation',
+  'extensionSupportRequired',
+  'unauthenticated',
+  'forbidden',
+  'rateLimited',
+])
+
+/** Beyond this many records waiting for the store, the agent waits too. */
+const maxBacklog = 256
+
+/**
+ * A live task: its mailbox, and the one turn that runs. It outlives the request that began it.
+ * Before the first event that is not a Message there is no task, and nothing is stored.
+ */
+export class Run implements TurnHost {
+  readonly log: TaskLog
+  readonly #deps: RunDeps
+  readonly saved: Map<string, Json>
+  steps: ReadonlyMap<string, Json>
+  task: Task | undefined
+  #turns: number
+  #mailbox: Letter[] = []
+  #letter: Letter | undefined
+  #turn: ActiveTurn | undefined
+  #ticket: Ticket | undefined
+
+  constructor(log: TaskLog, deps: RunDeps, memory: RunMemory) {
+    this.log = log
+    this.#deps = deps
+    this.task = memory.task
+    this.#turns = memory.turns
+    this.steps = memory.steps
+    this.saved = memory.saved
+  }
+
+  get clock(): Clock {
+    return this.#deps.clock
+  }
+  get logger(): Logger {
+    return this.#deps.logger
+  }
+  /** Whether a turn runs or waits for a slot. */
+  get busy(): boolean {
+    return this.#letter !== undefined
+  }
+  /** Whether the turn waits for a slot. */
+  get queued(): boolean {
+    return this.#ticket?.waiting ?? false
+  }
+  /** The last message taken in, while it has no answer. */
+  get latest(): Letter | undefined {
+    return this.#mailbox.at(-1) ?? this.#letter
+  }
+
+  /** @throws A2AError `rateLimited` when the mailbox is full. */
+  mustHaveRoom(): void {
+    if (this.#mailbox.length >= this.#deps.maxMailbox)
+      throw new A2AError('rateLimited', `Too many messages wait for task ${this.log.id}`, {
+        retryAfterSeconds: 1,
+      })
+  }
+
+  /** Takes in a message: it begins a turn, or waits in the mailbox for the running one. */
+  accept(message: Message, request: TurnRequest, caller?: AuthContext): Letter {
+    const letter: Letter = {
+      number: ++this.#turns,
+      attempt: 1,
+      message,
+      request,
+      ...(caller && { caller }),
+      outcome: createDeferred(),
+    }
+    if (this.log.exists) this.log.append({ kind: 'message', turn: letter.number, message, request })
+    this.#mailbox.push(letter)
+    if (!this.#letter) this.#startNext()
+    return letter
+  }
+
+  /** Takes up a turn that a crash interrupted, or that never began. */
+  resume(letter: Letter): void {
+    this.#mailbox.push(letter)
+    if (!this.#letter) this.#startNext()
+  }
+
+  /** Makes the task exist: SUBMITTED while it waits for a slot, WORKING while it runs. */
+  birth(): void {
+    const letter = this.#letter
+    if (this.log.exists || !letter) return
+    this.#open(letter, {
+      ...this.#ids(),
+      status: this.#statusOf(this.#turn ? 'TASK_STATE_WORKING' : 'TASK_STATE_SUBMITTED'),
+      history: [this.#own(letter.message)],
+    })
+  }
+
+  conversation(limit: number): Promise<readonly Message[]> {
+    return this.#deps.conversation(this.log.contextId, limit)
+  }
+
+  /** Cancels the task: the turn's signal fires, waiting messages are dropped, the state is CANCELED once this resolves. */
+  async cancel(): Promise<Task> {
+    const letter = this.#letter
+    this.birth()
+    this.log.append({ kind: 'cancel', at: toTimestamp(this.clock.now()) })
+    this.#emitStatus('TASK_STATE_CANCELED')
+    const turn = this.#turn
+    this.#leaveTurn()
+    turn?.abort(new A2AError('taskCanceled', `Task ${this.log.id} was cancelled`))
+    this.#dropMailbox('The task was cancelled')
+    this.log.endTurn()
+    await this.#answer(letter)
+    if (!turn) void this.#tellWaiting()
+    this.#deps.idle(this)
+    return (await this.log.snapshot()).task
+  }
+
+  /** Ends the running turn without an end state: a restart takes the task up again. */
+  interrupt(reason: A2AError): void {
+    const turn = this.#turn
+    this.#leaveTurn()
+    turn?.abort(reason)
+  }
+
+  /** Ends the task as FAILED, for a reason of ours. */
+  async fail(reason: A2AError): Promise<void> {
+    this.#emitFailure(reason)
+    this.log.endTurn()
+    await this.log.committed()
+    this.#deps.idle(this)
+  }
+
+  #startNext(): void {
+    const letter = this.#mailbox.shift()
+    this.#letter = letter
+    if (!letter) {
+      this.#deps.idle(this)
+      return
+    }
+    const place = { principal: letter.request.userId, contextId: this.log.contextId }
+    try {
+      this.#ticket = this.#deps.queue.enter(place, () => void this.#execute(letter))
+    } catch (thrown) {
+      this.#letter = undefined
+      letter.outcome.reject(thrown)
+      throw thrown
+    }
+    if (this.#ticket.waiting && isInterrupted(this.log.state))
+      this.#emitStatus('TASK_STATE_SUBMITTED')
+  }
+
+  async #execute(letter: Letter): Promise<void> {
+    const turn = new ActiveTurn(this, letter)
+    this.#turn = turn
+    try {
+      if (this.log.exists) this.#announce(letter)
+      const reply = this.#deps.agent.process(this.#own(letter.message), turn)
+      if (isAsyncIterable(reply)) await this.#consume(reply, turn)
+      else this.#take(await reply, turn)
+    } catch (thrown) {
+      this.#handleFailure(thrown, turn)
+    }
+    if (this.#turn !== turn) return
+    // A store that refuses leaves nothing to finish with: whoever waits hears of it, and the task is as stored.
+    await this.#finish(letter, turn).catch((refusal) => {
+      letter.outcome.reject(refusal)
+      this.#leaveTurn()
+      this.#deps.idle(this)
+    })
+  }
+
+  #announce(letter: Letter): void {
+    this.log.append({ kind: 'start', turn: letter.number, attempt: letter.attempt })
+    if (this.log.state !== 'TASK_STATE_WORKING') this.#emitStatus('TASK_STATE_WORKING')
+  }
+
+  // The contract's events come from users' code: what is not an event is refused where it is used.
+  async #consume(events: AsyncIterable<unknown>, turn: ActiveTurn): Promise<void> {
+    for await (const event of events as AsyncIterable<AgentEvent>) {
+      if (this.#turn !== turn) return
+      this.#hear(event, turn)
+      if (turn.over) return
+      if (this.log.backlog >= maxBacklog) await this.log.committed()
+    }
+  }
+
+  #hear(event: AgentEvent, turn: ActiveTurn): void {
+    if (isMessage(event)) {
+      this.#take(event, turn)
+      return
+    }
+    const response = turn.toEvent(event)
+    if ('message' in response) this.#take(response.message, turn)
+    else if ('task' in response) this.#take(response, turn)
+    else this.#emit(response)
+    const { state } = this.log
+    if (isTerminal(state) || state === 'TASK_STATE_INPUT_REQUIRED') turn.over = true
+    else if (state === 'TASK_STATE_AUTH_REQUIRED') void this.#answer(this.#letter)
+  }
+
+  /** Takes a whole answer. */
+  #take(answer: AgentAnswer, turn: ActiveTurn): void {
+    if (this.#turn !== turn || answer === undefined) return
+    if (typeof answer === 'string') this.#emit(turn.answer(answer))
+    else if (isMessage(answer)) this.#takeMessage(answer, turn)
+    else this.#adopt(answer.task)
+  }
+
+  #takeMessage(message: Message, turn: ActiveTurn): void {
+    turn.over = true
+    if (this.log.exists) {
+      const { id: taskId, contextId } = this.log
+      this.#emitStatus('TASK_STATE_COMPLETED', { ...message, taskId, contextId })
+      return
+    }
+    const { taskId: _, ...answer } = message
+    this.#letter?.outcome.resolve({ message: { ...answer, contextId: this.log.contextId } })
+  }
+
+  /** A Task from an agent becomes this task: as its beginning, or as changes to what is already there. */
+  #adopt(task: Task): void {
+    const letter = this.#letter
+    if (!letter) return
+    if (!this.log.exists) {
+      const status = { ...task.status, timestamp: task.status.timestamp ?? this.#now() }
+      const history = task.history?.length ? task.history : [this.#own(letter.message)]
+      this.#open(letter, { ...task, ...this.#ids(), status, history })
+      return
+    }
+    const { id: taskId, contextId } = this.log
+    for (const artifact of task.artifacts ?? [])
+      this.log.emit({ artifactUpdate: { taskId, contextId, artifact } })
+    this.#emitStatus(task.status.state, task.status.message)
+  }
+
+  #handleFailure(thrown: unknown, turn: ActiveTurn): void {
+    if (this.#turn !== turn) return
+    if (thrown instanceof A2AError && !this.log.exists && callerFaults.has(thrown.code)) {
+      turn.over = true
+      this.#letter?.outcome.reject(thrown)
+      return
+    }
+    this.logger.error({ taskId: this.log.id, err: thrown }, 'The agent failed')
+    const fault =
+      thrown instanceof A2AError
+        ? thrown
+        : new A2AError('processingError', 'The agent failed to process the message', {
+            cause: thrown,
+          })
+    if (!isTerminal(this.log.state)) this.#emitFailure(fault)
+  }
+
+  #emitFailure(fault: A2AError): void {
+    this.birth()
+    this.#emitStatus('TASK_STATE_FAILED', {
+      messageId: crypto.randomUUID(),
+      contextId: this.log.contextId,
+      taskId: this.log.id,
+      role: 'ROLE_AGENT',
+      parts: [{ text: fault.message }],
+      metadata: { [errorExtension]: { code: fault.code } },
+    })
+  }
+
+  async #finish(letter: Letter, turn: ActiveTurn): Promise<void> {
+    const answered = turn.over && !this.log.exists
+    if (!answered) this.#complete()
+    turn.over = true
+    this.#leaveTurn()
+    if (!answered) {
+      if (isTerminal(this.log.state)) this.#dropMailbox(`The task is ${this.log.state}`)
+      this.log.endTurn()
+      await this.#answer(letter)
+    }
+    if (!this.#letter) this.#startNext()
+  }
+
+  #complete(): void {
+    const { state } = this.log
+    if (this.log.exists && (isTerminal(state) || isInterrupted(state))) return
+    this.birth()
+    this.#emitStatus('TASK_STATE_COMPLETED')
+  }
+
+  /** Tells whoever waits for this message how the task stands, once that is stored. */
+  async #answer(letter: Letter | undefined): Promise<void> {
+    try {
+      await this.log.committed()
+      letter?.outcome.resolve({ task: (await this.log.snapshot()).task })
+    } catch (thrown) {
+      letter?.outcome.reject(thrown)
+    }
+  }
+
+  #dropMailbox(reason: string): void {
+    for (const letter of this.#mailbox) {
+      const { messageId } = letter.message
+      this.log.append({ kind: 'dropped', messageId, reason })
+      letter.outcome.reject(new A2AError('unsupportedOperation', reason))
+    }
+    this.#mailbox = []
+  }
+
+  /** An agent between turns may have work elsewhere to call off. Its failure must not keep the task from ending. */
+  async #tellWaiting(): Promise<void> {
+    const { id: taskId, contextId } = this.log
+    const load = (key: string): Json | undefined => this.saved.get(key)
+    try {
+      await this.#deps.agent.cancel?.({ taskId, contextId, load })
+    } catch (err) {
+      this.logger.warn({ taskId, err }, 'The agent could not cancel its work')
+    }
+  }
+
+  #leaveTurn(): void {
+    this.#turn = undefined
+    this.#letter = undefined
+    this.steps = new Map()
+    this.#ticket?.leave()
+    this.#ticket = undefined
+  }
+
+  /** The first records of a task: the message that opened it, the start of its turn, the task itself. */
+  #open(letter: Letter, task: Task): void {
+    const { message, request, number: turn, attempt } = letter
+    this.log.append({ kind: 'message', turn, message, request })
+    if (this.#turn) this.log.append({ kind: 'start', turn, attempt })
+    this.log.emit({ task })
+    this.#deps.born(this)
+  }
+
+  #emit(event: StreamResponse): void {
+    this.birth()
+    this.log.emit(event)
+  }
+
+  #emitStatus(state: TaskState, message?: Message): void {
+    const { id: taskId, contextId } = this.log
+    this.log.emit({ statusUpdate: { taskId, contextId, status: this.#statusOf(state, message) } })
+  }
+
+  #statusOf(state: TaskState, message?: Message): Task['status'] {
+    const timestamp = this.#now()
+    return message ? { state, message, timestamp } : { state, timestamp }
+  }
+
+  #ids(): { readonly id: string; readonly contextId: string } {
+    return { id: this.log.id, contextId: this.log.contextId }
+  }
+
+  #now(): string {
+    return toTimestamp(this.clock.now())
+  }
+
+  /** The message with the ids of the task it opened or continues. */
+  #own(message: Message): Message {
+    return { ...message, taskId: this.log.id, contextId: this.log.contextId }
+  }
+}
+
+function isMessage(value: unknown): value is Message {
+  return typeof value === 'object' && value !== null && 'parts' in value && 'role' in value
+}

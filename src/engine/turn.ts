@@ -1,0 +1,234 @@
+import type { AgentEvent, ChunkOptions, Draft, Turn } from '../agents/agent.ts'
+import { type AuthContext, anonymous } from '../protocol/call.ts'
+import { A2AError } from '../protocol/errors.ts'
+import { hopsExtension } from '../protocol/extensions.ts'
+import type {
+  Artifact,
+  Json,
+  JsonObject,
+  Message,
+  Part,
+  StreamResponse,
+  Task,
+  TaskState,
+} from '../protocol/types.ts'
+import { type Clock, toTimestamp } from '../shared/clock.ts'
+import type { Logger } from '../shared/log.ts'
+import type { TurnRequest } from '../store/store.ts'
+import type { TaskLog } from './log.ts'
+
+/** What an active turn needs of its run. */
+export interface TurnHost {
+  readonly log: TaskLog
+  readonly clock: Clock
+  readonly logger: Logger
+  /** The task before this message; undefined for a new one. */
+  readonly task: Task | undefined
+  /** Results of steps that earlier attempts of this turn finished. */
+  readonly steps: ReadonlyMap<string, Json>
+  /** The agent's saved values; the host owns it, the turn writes to it. */
+  readonly saved: Map<string, Json>
+  /** Makes the task exist, so that there is a log to write to. */
+  birth(): void
+  conversation(limit: number): Promise<readonly Message[]>
+}
+
+/** The message that a turn answers, and what came with it. */
+export interface TurnInput {
+  readonly number: number
+  readonly attempt: number
+  readonly message: Message
+  readonly request: TurnRequest
+  readonly caller?: AuthContext
+}
+
+const none: readonly string[] = []
+
+/** One turn as its agent sees it. A class, not closures: one is made per request. */
+export class ActiveTurn implements Turn {
+  readonly message: Message
+  readonly caller: AuthContext
+  readonly attempt: number
+  readonly number: number
+  readonly #host: TurnHost
+  readonly #request: TurnRequest
+  #controller: AbortController | undefined
+  #chunks = 0
+  /** Set once nothing more that the agent does counts: it has answered, asked, failed or been cancelled. */
+  over = false
+
+  constructor(host: TurnHost, input: TurnInput) {
+    this.#host = host
+    this.#request = input.request
+    this.message = input.message
+    this.number = input.number
+    this.attempt = input.attempt
+    const { userId } = input.request
+    this.caller = input.caller ?? (userId === '' ? anonymous : { userId })
+  }
+
+  get taskId(): string {
+    return this.#host.log.id
+  }
+  get contextId(): string {
+    return this.#host.log.contextId
+  }
+  get task(): Task | undefined {
+    return this.#host.task
+  }
+  get history(): readonly Message[] {
+    return this.#host.task?.history ?? []
+  }
+  get log(): Logger {
+    return this.#host.logger
+  }
+  get extensions(): readonly string[] {
+    return this.#request.extensions ?? none
+  }
+  get acceptedOutputModes(): readonly string[] {
+    return this.#request.acceptedOutputModes ?? none
+  }
+  get metadata(): JsonObject | undefined {
+    return this.#request.metadata
+  }
+  get traceparent(): string | undefined {
+    return this.#request.traceparent
+  }
+
+  /** Made when first asked for: most agents never look, and a controller is not free. */
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController()
+      if (this.over) this.#controller.abort(new A2AError('taskCanceled', 'The turn is over'))
+    }
+    return this.#controller.signal
+  }
+
+  get hops(): readonly string[] {
+    const hops = this.message.metadata?.[hopsExtension]
+    return Array.isArray(hops) ? hops.filter((hop) => typeof hop === 'string') : none
+  }
+
+  /** Ends the turn from outside: the agent's signal fires and nothing it still says is heard. */
+  abort(reason: A2AError): void {
+    this.over = true
+    this.#controller?.abort(reason)
+  }
+
+  status(state: TaskState, text?: string): Draft {
+    const message = text === undefined ? undefined : this.reply(text)
+    return { statusUpdate: { status: { state, ...(message && { message }) } } }
+  }
+
+  artifact(artifact: Artifact, options: ChunkOptions = {}): Draft {
+    return { artifactUpdate: { artifact, ...options } }
+  }
+
+  ask(text: string): Draft {
+    return this.status('TASK_STATE_INPUT_REQUIRED', text)
+  }
+
+  reply(content: string | readonly Part[]): Message {
+    return {
+      messageId: crypto.randomUUID(),
+      contextId: this.contextId,
+      taskId: this.taskId,
+      role: 'ROLE_AGENT',
+      parts: typeof content === 'string' ? [{ text: content }] : content,
+    }
+  }
+
+  async step<T extends Json>(name: string, work: () => Promise<T> | T): Promise<T> {
+    const { steps, log } = this.#host
+    const done = steps.get(name)
+    // A step's result is what its own work once returned, so it has that type.
+    if (done !== undefined) return done as T
+    const result = await work()
+    this.#mustBeOpen()
+    this.#host.birth()
+    log.append({ kind: 'step', turn: this.number, name, result: result ?? null })
+    await log.committed()
+    return result
+  }
+
+  load(key: string): Json | undefined {
+    return this.#host.saved.get(key)
+  }
+
+  async save(key: string, value: Json): Promise<void> {
+    this.#mustBeOpen()
+    this.#host.birth()
+    this.#host.saved.set(key, value)
+    this.#host.log.append({ kind: 'state', key, value })
+    await this.#host.log.committed()
+  }
+
+  trace(entry: JsonObject): void {
+    if (this.over) return
+    this.#host.birth()
+    this.#host.log.append({ kind: 'trace', at: toTimestamp(this.#host.clock.now()), entry })
+  }
+
+  conversation(limit: number): Promise<readonly Message[]> {
+    return this.#host.conversation(limit)
+  }
+
+  /** What an agent yields, as the event that goes into the log. */
+  toEvent(event: Exclude<AgentEvent, Message>): StreamResponse {
+    if (typeof event === 'string') return this.#chunk({ text: event })
+    if ('statusUpdate' in event) return this.#statusEvent(event.statusUpdate)
+    if ('artifactUpdate' in event)
+      return {
+        artifactUpdate: { ...event.artifactUpdate, taskId: this.taskId, contextId: this.contextId },
+      }
+    if ('task' in event || 'message' in event) return event
+    return this.#chunk(event)
+  }
+
+  /** The artifact of a whole answer. */
+  answer(text: string): StreamResponse {
+    return {
+      artifactUpdate: {
+        taskId: this.taskId,
+        contextId: this.contextId,
+        artifact: { artifactId: this.#artifactId(), name: 'response', parts: [{ text }] },
+        lastChunk: true,
+      },
+    }
+  }
+
+  #chunk(part: Part): StreamResponse {
+    const append = this.#chunks++ > 0
+    const artifactId = this.#artifactId()
+    const artifact = append
+      ? { artifactId, parts: [part] }
+      : { artifactId, name: 'response', parts: [part] }
+    const { taskId, contextId } = this
+    return { artifactUpdate: { taskId, contextId, artifact, ...(append && { append }) } }
+  }
+
+  #statusEvent(draft: {
+    readonly status: { readonly state: TaskState; readonly message?: Message }
+    readonly metadata?: JsonObject
+  }): StreamResponse {
+    const { state, message } = draft.status
+    const timestamp = toTimestamp(this.#host.clock.now())
+    return {
+      statusUpdate: {
+        taskId: this.taskId,
+        contextId: this.contextId,
+        status: message ? { state, message, timestamp } : { state, timestamp },
+        ...(draft.metadata && { metadata: draft.metadata }),
+      },
+    }
+  }
+
+  /** A task's later turns answer in artifacts of their own. */
+  #artifactId(): string {
+    return this.number === 1 ? 'response' : `response-${this.number}`
+  }
+
+  #mustBeOpen(): void {
+    if (this.over) throw new A2AError('taskCanceled', `The turn of task ${this.taskId} is over`)
+  }
+}

@@ -1,0 +1,109 @@
+import type { EventStream, Sequenced } from '../protocol/call.ts'
+import { A2AError } from '../protocol/errors.ts'
+import { traceExtension } from '../protocol/extensions.ts'
+import { isTerminal } from '../protocol/task.ts'
+import type { Task, TaskState } from '../protocol/types.ts'
+import type { LogRecord, Scope, Store } from '../store/store.ts'
+import type { Hub } from '../streams/hub.ts'
+import { currentTask } from './load.ts'
+import type { Letter, Run } from './run.ts'
+
+/** The events of one message's turn: the Task first, then what follows, until the task ends or asks for input. */
+export function watchSend(
+  hub: Hub,
+  run: Run,
+  letter: Letter,
+  before?: { readonly task: Task; readonly version: number },
+): EventStream {
+  let started = false
+  const after = before?.version ?? 0
+  const watcher = hub.watch(run.log.id, {
+    after,
+    // A quick agent's events may be stored and published before anyone could watch.
+    replay: run.log.version > after,
+    ...(before && { first: { seq: before.version, event: { task: before.task } } }),
+    show: showEvent,
+    isLast(record) {
+      if (record.kind === 'start' && record.turn >= letter.number) started = true
+      const state = stateOf(record)
+      if (state === undefined) return false
+      return isTerminal(state) || (started && state === 'TASK_STATE_INPUT_REQUIRED')
+    },
+  })
+  letter.outcome.promise.then(
+    (outcome) => 'message' in outcome && watcher.finish({ event: outcome }),
+    (error) => watcher.end(error),
+  )
+  return watcher
+}
+
+/** What a subscription needs. */
+export interface WatchTaskOptions {
+  readonly store: Store
+  readonly hub: Hub
+  readonly id: string
+  readonly scope: Scope
+  /** The live run, if there is one and it is in scope. */
+  readonly run: Run | undefined
+  readonly lastEventId?: number
+  /** Whether the task's trace is shown too. */
+  readonly trace?: boolean
+}
+
+/**
+ * Watches a task until it ends: what follows `lastEventId`, or else a snapshot and what follows it. An ended task has
+ * nothing to watch, but what follows an id can still be replayed; an id beyond the log gets a fresh snapshot.
+ */
+export async function watchTask(options: WatchTaskOptions): Promise<EventStream> {
+  const { hub, id, lastEventId } = options
+  const { task, version } = await currentVersion(options)
+  const ended = isTerminal(task.status.state)
+  const resume = lastEventId !== undefined && lastEventId <= version ? lastEventId : undefined
+  if (ended && lastEventId === undefined)
+    throw new A2AError('unsupportedOperation', `Task ${id} is ${task.status.state}`, {
+      metadata: { taskId: id },
+    })
+  const watcher = hub.watch(id, {
+    after: resume ?? version,
+    replay: true,
+    ...(resume === undefined && { first: { seq: version, event: { task } } }),
+    show: options.trace ? (record) => showEvent(record) ?? showTrace(record, task) : showEvent,
+    isLast(record) {
+      const state = stateOf(record)
+      return state !== undefined && isTerminal(state)
+    },
+  })
+  if (ended && (resume === undefined || resume >= version)) watcher.end()
+  return watcher
+}
+
+async function currentVersion({
+  run,
+  store,
+  id,
+  scope,
+}: WatchTaskOptions): Promise<{ readonly task: Task; readonly version: number }> {
+  if (run) return run.log.snapshot()
+  const stored = await store.get(id, scope)
+  if (!stored)
+    throw new A2AError('taskNotFound', `Task not found: ${id}`, { metadata: { taskId: id } })
+  return { task: await currentTask(store, stored), version: stored.version }
+}
+
+function showEvent(record: LogRecord): Sequenced | undefined {
+  return record.kind === 'event' ? { seq: record.seq, event: record.event } : undefined
+}
+
+/** A trace entry travels as a status event that changes nothing and carries the entry in its metadata. */
+function showTrace(record: LogRecord, { id, contextId, status }: Task): Sequenced | undefined {
+  if (record.kind !== 'trace') return undefined
+  const metadata = { [traceExtension]: record.entry }
+  return { seq: record.seq, event: { statusUpdate: { taskId: id, contextId, status, metadata } } }
+}
+
+function stateOf(record: LogRecord): TaskState | undefined {
+  if (record.kind !== 'event') return undefined
+  if ('statusUpdate' in record.event) return record.event.statusUpdate.status.state
+  if ('task' in record.event) return record.event.task.status.state
+  return undefined
+}

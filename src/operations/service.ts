@@ -1,0 +1,35 @@
+import type { Engine } from '../engine/engine.ts'
+import type { AuthContext, Call } from '../protocol/call.ts'
+import type { AgentCard } from '../protocol/types.ts'
+import type { Clock } from '../shared/clock.ts'
+import type { Store, Write, WriteResult } from '../store/store.ts'
+
+/** What the operations of one served agent work on. */
+export interface Service {
+  readonly engine: Engine
+  readonly store: Store
+  readonly clock: Clock
+  /** The public card; its capabilities decide what is offered. */
+  card(): AgentCard | Promise<AgentCard>
+  /** The card for the authenticated; absent where none is configured. */
+  extendedCard?(auth: AuthContext): AgentCard | Promise<AgentCard>
+  /** Whether the extended card is for anyone; only the conformance kit's agent says so. */
+  readonly openExtendedCard?: boolean
+  /** Establishes who calls. @throws A2AError `unauthenticated` or `forbidden`. */
+  authenticate(call: Call): AuthContext | Promise<AuthContext>
+  /** How long a blocking send waits before it answers with the task as it is. */
+  readonly blockingTimeoutMs: number
+  /** Media types that parts may have; absent: any. */
+  readonly inputModes?: readonly string[]
+  /** Commits writes that are not a task's. */
+  write(writes: readonly Write[]): Promise<readonly WriteResult[]>
+  readonly webhooks: WebhookService
+}
+
+/** What the operations need of the webhooks. */
+export interface WebhookService {
+  /** @throws A2AError `invalidParams` for a URL that must not be called. */
+  check(url: string): void
+  /** A task has a webhook from now on. */
+  watch(taskId: string): void
+}

@@ -1,0 +1,92 @@
+import type { EventStream } from '../protocol/call.ts'
+import { traceExtension } from '../protocol/extensions.ts'
+import type {
+  CancelTaskRequest,
+  GetTaskRequest,
+  JsonObject,
+  ListTasksRequest,
+  ListTasksResponse,
+  SubscribeToTaskRequest,
+  Task,
+} from '../protocol/types.ts'
+import type { CheckedCall } from './gate.ts'
+import { trimHistory } from './history.ts'
+import { fromPageToken, toPageToken } from './page-token.ts'
+import type { Service } from './service.ts'
+
+const pageSizeIfAbsent = 50
+
+/** A task as it is now (specification §3.1.3). */
+export async function getTask(
+  { engine }: Service,
+  request: GetTaskRequest,
+  call: CheckedCall,
+): Promise<Task> {
+  const scope = engine.scopeOf(request.tenant, call.auth)
+  const task = trimHistory(await engine.get(request.id, scope), request.historyLength)
+  return call.extensions.includes(traceExtension) ? withTrace(engine, task) : task
+}
+
+/** The caller's tasks, newest status first (specification §3.1.4). */
+export async function listTasks(
+  { engine }: Service,
+  request: ListTasksRequest,
+  call: CheckedCall,
+): Promise<ListTasksResponse> {
+  const { contextId, status, statusTimestampAfter, historyLength } = request
+  const pageSize = request.pageSize ?? pageSizeIfAbsent
+  const state = status === 'TASK_STATE_UNSPECIFIED' ? undefined : status
+  const page = await engine.list({
+    scope: engine.scopeOf(request.tenant, call.auth),
+    limit: pageSize,
+    ...(contextId && { contextId }),
+    ...(state && { state }),
+    ...(statusTimestampAfter && { timestampAfter: statusTimestampAfter }),
+    ...(request.pageToken && { cursor: fromPageToken(request.pageToken) }),
+  })
+  return {
+    tasks: page.tasks.map(({ task }) =>
+      withArtifacts(trimHistory(task, historyLength), request.includeArtifacts ?? false),
+    ),
+    nextPageToken: page.next ? toPageToken(page.next) : '',
+    pageSize,
+    totalSize: page.total,
+  }
+}
+
+/** Cancels a task (specification §3.1.5). */
+export async function cancelTask(
+  { engine }: Service,
+  request: CancelTaskRequest,
+  call: CheckedCall,
+): Promise<Task> {
+  return engine.cancel(request.id, engine.scopeOf(request.tenant, call.auth))
+}
+
+/** Watches a task from here on, or from `Last-Event-ID` (specification §3.1.6). */
+export async function subscribeToTask(
+  { engine }: Service,
+  request: SubscribeToTaskRequest,
+  call: CheckedCall,
+): Promise<EventStream> {
+  const scope = engine.scopeOf(request.tenant, call.auth)
+  return engine.subscribe(request.id, scope, {
+    trace: call.extensions.includes(traceExtension),
+    ...(call.lastEventId !== undefined && { lastEventId: call.lastEventId }),
+  })
+}
+
+/** The key is absent unless asked for, and present, if empty, when asked for. */
+function withArtifacts(task: Task, include: boolean): Task {
+  if (include) return task.artifacts ? task : { ...task, artifacts: [] }
+  const { artifacts: _, ...rest } = task
+  return rest
+}
+
+async function withTrace(engine: Service['engine'], task: Task): Promise<Task> {
+  const records = await engine.trace(task.id)
+  const entries: JsonObject[] = records.flatMap((record) =>
+    record.kind === 'trace' ? [{ seq: record.seq, at: record.at, ...record.entry }] : [],
+  )
+  return { ...task, metadata: { ...task.metadata, [traceExtension]: entries } }
+}

@@ -1,0 +1,41 @@
+/** A promise and the functions that settle it. */
+export interface Deferred<T> {
+  readonly promise: Promise<T>
+  resolve(value: T): void
+  reject(reason: unknown): void
+}
+
+/** Makes a promise that somebody else settles. An unheard rejection does not end the process. */
+export function createDeferred<T>(): Deferred<T> {
+  let settle: Pick<Deferred<T>, 'resolve' | 'reject'> | undefined
+  const promise = new Promise<T>((resolve, reject) => {
+    settle = { resolve, reject }
+  })
+  promise.catch(() => {})
+  return { promise, ...(settle as Pick<Deferred<T>, 'resolve' | 'reject'>) } // the executor has run
+}
+
+/** Whether a value can be iterated with `for await`. */
+export function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
+}
+
+/** Calls back after the current tick's microtasks, so that what a burst brings can be handled at once. */
+export const soon: (callback: () => void) => void =
+  typeof setImmediate === 'function'
+    ? (callback) => void setImmediate(callback)
+    : (callback) => void setTimeout(callback, 0)
+
+/** Rejects when the signal fires, with its reason; removes its listener when the work is done. */
+export async function withSignal<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work
+  signal.throwIfAborted()
+  const left = createDeferred<never>()
+  const leave = (): void => left.reject(signal.reason)
+  signal.addEventListener('abort', leave, { once: true })
+  try {
+    return await Promise.race([work, left.promise])
+  } finally {
+    signal.removeEventListener('abort', leave)
+  }
+}
