@@ -1,0 +1,125 @@
+import type { AgentInfo } from '../../protocol/profile.ts'
+import type { Message } from '../../protocol/types.ts'
+import { type Clock, systemClock } from '../../shared/clock.ts'
+import { type Logger, silent } from '../../shared/log.ts'
+import type { Agent, AgentEvent, Health, Turn } from '../agent.ts'
+import { type OpenAIAgentConfig, validateOpenAIAgentConfig } from '../config.ts'
+import { type Tool, type ToolSource, toToolName } from '../tools.ts'
+import { runChat } from './chat.ts'
+import { type ChatClient, createChatClient } from './client.ts'
+import { toChatMessages } from './messages.ts'
+import type { ChatRequest } from './wire.ts'
+
+/** A model behind an OpenAI-compatible service, and what it may do. */
+export interface OpenAIAgentOptions extends OpenAIAgentConfig {
+  readonly id: string
+  readonly name: string
+  readonly description?: string
+  readonly capabilities?: readonly string[]
+  readonly metadata?: Readonly<Record<string, string>>
+  readonly tools?: readonly Tool[]
+  /** Tools of MCP servers; asked for at each turn. */
+  readonly toolSources?: readonly ToolSource[]
+  /** How many earlier messages of the context the model sees; 20 if absent. */
+  readonly maxHistory?: number
+  /** How often the model may call tools before it must answer; 8 if absent. */
+  readonly maxToolRounds?: number
+  readonly clock?: Clock
+  readonly random?: () => number
+  readonly log?: Logger
+}
+
+/**
+ * A model as an agent (000's OpenAIAgent). It sees the system prompt, the context's earlier messages and the user's
+ * message; its answer is streamed as chunks of the artifact `response`, whose metadata holds the tokens used.
+ */
+export class OpenAIAgent implements Agent {
+  readonly resumable = true
+  readonly #options: OpenAIAgentOptions
+  readonly #client: ChatClient
+
+  /** @throws ConfigConversionError for a value out of range. */
+  constructor(options: OpenAIAgentOptions) {
+    validateOpenAIAgentConfig(options)
+    this.#options = options
+    this.#client = createChatClient({
+      agent: options.name,
+      endpoint: options.endpoint,
+      apiKey: options.apiKey,
+      timeoutMs: options.timeoutSeconds * 1000,
+      maxRetries: options.maxRetries,
+      clock: options.clock ?? systemClock,
+      random: options.random ?? Math.random,
+      log: options.log ?? silent,
+    })
+  }
+
+  info(): AgentInfo {
+    const { id, name, description, capabilities, metadata, model } = this.#options
+    return {
+      id,
+      name,
+      description: description ?? `${name} answers with the model ${model}`,
+      capabilities: [...new Set(capabilities ?? [])],
+      metadata: { ...metadata, type: 'openai', model },
+    }
+  }
+
+  async *process(message: Message, turn: Turn): AsyncGenerator<AgentEvent> {
+    const { name, maxHistory = 20, maxToolRounds = 8, systemPrompt } = this.#options
+    const [tools, earlier] = await Promise.all([
+      this.#listTools(turn.signal),
+      earlierMessages(turn, maxHistory),
+    ])
+    const messages = toChatMessages({ ...(systemPrompt && { systemPrompt }), earlier, message })
+    const request = { ...this.#sampling(), messages }
+    yield* runChat({ agent: name, client: this.#client, request, tools, maxToolRounds, turn })
+  }
+
+  async health(): Promise<Health> {
+    try {
+      await this.#client.probe()
+      return { healthy: true }
+    } catch (error) {
+      return { healthy: false, reason: error instanceof Error ? error.message : 'unknown' }
+    }
+  }
+
+  async close(): Promise<void> {
+    const sources = this.#options.toolSources ?? []
+    await Promise.all([this.#client.close(), ...sources.map((source) => source.close())])
+  }
+
+  #sampling(): Omit<ChatRequest, 'messages'> {
+    const { model, temperature, maxTokens } = this.#options
+    return {
+      model,
+      ...(temperature !== undefined && { temperature }),
+      ...(maxTokens !== undefined && { max_tokens: maxTokens }),
+    }
+  }
+
+  /** Our own tools, then the sources' in their order. A name that is taken gets its source's name before it. */
+  async #listTools(signal: AbortSignal): Promise<readonly Tool[]> {
+    const { tools = [], toolSources = [] } = this.#options
+    const byName = new Map(tools.map((tool) => [tool.name, tool]))
+    const lists = await Promise.all(toolSources.map((source) => source.list(signal)))
+    for (const [index, list] of lists.entries())
+      for (const tool of list) {
+        const taken = byName.has(tool.name)
+        const name = taken ? toToolName(`${toolSources[index]?.name}_${tool.name}`) : tool.name
+        byName.set(name, { ...tool, name, execute: (args, context) => tool.execute(args, context) })
+      }
+    return [...byName.values()]
+  }
+}
+
+/** The context's messages, then those of this task that are not among them, the newest `limit`. */
+async function earlierMessages(turn: Turn, limit: number): Promise<readonly Message[]> {
+  if (limit <= 0) return []
+  const heard = await turn.conversation(limit)
+  const known = new Set([turn.message.messageId, ...heard.map((message) => message.messageId)])
+  const rest = turn.history.filter((message) => !known.has(message.messageId))
+  const current = heard.filter((message) => message.messageId !== turn.message.messageId)
+  return [...current, ...rest].slice(-limit)
+}

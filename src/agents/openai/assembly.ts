@@ -1,0 +1,51 @@
+import type { Usage } from '../../protocol/usage.ts'
+import type { ToolCall } from '../tools.ts'
+import type { ChatDelta, ToolCallPiece } from './wire.ts'
+
+/** Gathers the chunks of one answer. */
+export interface Assembly {
+  add(delta: ChatDelta): void
+  readonly text: string
+  readonly finish: string | undefined
+  readonly usage: Usage | undefined
+  /** The calls in the order of their indexes, their arguments whole. */
+  toolCalls(): readonly ToolCall[]
+}
+
+/** An empty assembly. A call without an id gets one, because its result must name it. */
+export function createAssembly(): Assembly {
+  const calls = new Map<number, { id: string; name: string; arguments: string }>()
+  const texts: string[] = []
+  let finish: string | undefined
+  let usage: Usage | undefined
+
+  function addPiece(piece: ToolCallPiece): void {
+    const call = calls.get(piece.index) ?? { id: '', name: '', arguments: '' }
+    calls.set(piece.index, call)
+    call.id ||= piece.id ?? ''
+    call.name ||= piece.name ?? ''
+    call.arguments += piece.arguments ?? ''
+  }
+
+  return {
+    add(delta) {
+      if (delta.text) texts.push(delta.text)
+      for (const piece of delta.toolCalls ?? []) addPiece(piece)
+      finish = delta.finish ?? finish
+      usage = delta.usage ?? usage
+    },
+    get text() {
+      return texts.join('')
+    },
+    get finish() {
+      return finish
+    },
+    get usage() {
+      return usage
+    },
+    toolCalls: () =>
+      [...calls]
+        .sort(([a], [b]) => a - b)
+        .map(([index, call]) => ({ ...call, id: call.id || `call_${index}` })),
+  }
+}

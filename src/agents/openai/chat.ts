@@ -1,0 +1,157 @@
+import { A2AError } from '../../protocol/errors.ts'
+import { addUsage, type Usage } from '../../protocol/usage.ts'
+import type { AgentEvent, Turn } from '../agent.ts'
+import { runTool, type Tool, type ToolCall } from '../tools.ts'
+import { createAssembly } from './assembly.ts'
+import type { ChatClient } from './client.ts'
+import { malformed } from './errors.ts'
+import type { ChatMessage, ChatRequest, ChatTool } from './wire.ts'
+import { createWriter } from './writer.ts'
+
+/** One answer of a model, with the tools that it may use on the way. */
+export interface Chat {
+  readonly agent: string
+  readonly client: ChatClient
+  /** Model and sampling; the messages are the conversation up to and with the user's. */
+  readonly request: ChatRequest
+  readonly tools: readonly Tool[]
+  /** How often the model may call tools before it must answer. */
+  readonly maxToolRounds: number
+  readonly turn: Turn
+}
+
+/** How far an answer has come; saved before tools run, so that a turn which runs again goes on from there. */
+interface Progress {
+  readonly messageId: string
+  round: number
+  text: string
+  usage: Usage | undefined
+  /** What model and tools said in this turn. */
+  readonly added: ChatMessage[]
+}
+
+const progressKey = 'openai'
+
+/**
+ * Lets the model answer: its text is streamed, its tool calls run at once and in parallel, and their results go back
+ * to it until it calls no more. In the last round it may not call tools, so the loop always ends.
+ */
+export async function* runChat(chat: Chat): AsyncGenerator<AgentEvent> {
+  const { turn } = chat
+  const writer = createWriter(turn)
+  const progress = loadProgress(turn)
+  yield* writer.write(progress.text)
+  let calls = openCalls(progress)
+  while (true) {
+    if (calls.length > 0) {
+      progress.added.push(...(await runCalls(chat, calls, progress.round)))
+      progress.round++
+    }
+    const answer = createAssembly()
+    for await (const delta of chat.client.stream(toRequest(chat, progress), turn.signal)) {
+      answer.add(delta)
+      if (delta.text) yield* writer.write(delta.text)
+    }
+    progress.usage = addUsage(progress.usage, answer.usage)
+    traceRound(chat, progress.round, answer)
+    calls = progress.round < chat.maxToolRounds ? answer.toolCalls() : []
+    progress.text += answer.text
+    if (calls.length === 0) {
+      if (progress.text === '') throw emptyAnswer(chat.agent, answer.finish)
+      break
+    }
+    progress.added.push(toAssistant(answer.text, calls))
+    await turn.save(progressKey, JSON.stringify(progress))
+  }
+  yield* writer.end(progress.usage)
+}
+
+function loadProgress(turn: Turn): Progress {
+  const { messageId } = turn.message
+  const saved = turn.attempt > 1 ? turn.load(progressKey) : undefined
+  if (typeof saved === 'string') {
+    const progress: Progress = JSON.parse(saved) // what the loop above saved
+    if (progress.messageId === messageId) return progress
+  }
+  return { messageId, round: 0, text: '', usage: undefined, added: [] }
+}
+
+/** Calls that were wished for and whose results are not there: the crash came in between. */
+function openCalls(progress: Progress): readonly ToolCall[] {
+  const last = progress.added.at(-1)
+  if (last?.role !== 'assistant') return []
+  return (last.tool_calls ?? []).map((call) => ({ id: call.id, ...call.function }))
+}
+
+function toRequest(chat: Chat, progress: Progress): ChatRequest {
+  const messages = [...chat.request.messages, ...progress.added]
+  if (chat.tools.length === 0) return { ...chat.request, messages }
+  const mayCall = progress.round < chat.maxToolRounds
+  return {
+    ...chat.request,
+    messages,
+    tools: chat.tools.map(toChatTool),
+    tool_choice: mayCall ? 'auto' : 'none',
+  }
+}
+
+/** Each call is a durable step: a turn that runs again does not do its work twice. */
+function runCalls(
+  chat: Chat,
+  calls: readonly ToolCall[],
+  round: number,
+): Promise<readonly ChatMessage[]> {
+  const { turn, tools, agent } = chat
+  const context = { signal: turn.signal, turn }
+  return Promise.all(
+    calls.map(async (call, index): Promise<ChatMessage> => {
+      const result = await turn.step(`tool:${round}:${index}`, async () => {
+        const { content, failed } = await runTool(tools, call, context)
+        turn.trace({ type: 'tool', agent, tool: call.name, round, failed })
+        return { content }
+      })
+      return { role: 'tool', tool_call_id: call.id, content: result.content }
+    }),
+  )
+}
+
+function traceRound(
+  chat: Chat,
+  round: number,
+  answer: { readonly usage: Usage | undefined; readonly finish: string | undefined },
+): void {
+  const { agent, request, turn } = chat
+  turn.trace({
+    type: 'model',
+    agent,
+    model: request.model,
+    round,
+    ...(answer.finish !== undefined && { finish: answer.finish }),
+    ...(answer.usage && {
+      inputTokens: answer.usage.inputTokens,
+      outputTokens: answer.usage.outputTokens,
+    }),
+  })
+}
+
+function toAssistant(text: string, calls: readonly ToolCall[]): ChatMessage {
+  return {
+    role: 'assistant',
+    content: text === '' ? null : text,
+    tool_calls: calls.map(({ id, name, arguments: args }) => ({
+      id,
+      type: 'function',
+      function: { name, arguments: args },
+    })),
+  }
+}
+
+function toChatTool({ name, description, parameters }: Tool): ChatTool {
+  return { type: 'function', function: { name, description, parameters } }
+}
+
+function emptyAnswer(agent: string, finish: string | undefined): A2AError {
+  if (finish === 'content_filter')
+    return new A2AError('processingError', `The model of ${agent} withheld its answer`)
+  return malformed(agent, 'gave an empty answer')
+}

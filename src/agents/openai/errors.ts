@@ -1,0 +1,51 @@
+import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
+
+/** What a refusal of the model service means to whoever asked our agent. Its own words stay in the log. */
+export function refusal(agent: string, status: number, retryAfterSeconds?: number): A2AError {
+  const [code, what] = meaning(status)
+  const later = retryAfterSeconds === undefined ? {} : { retryAfterSeconds }
+  return new A2AError(code, `The model of ${agent} ${what}`, later)
+}
+
+/** What a failure on the way to the model service means. The cause stays in the process. */
+export function networkFault(agent: string, cause: unknown): A2AError {
+  if (timeouts.has(codeOf(cause)))
+    return new A2AError('timeout', `The model of ${agent} did not answer in time`, { cause })
+  return new A2AError('agentUnavailable', `The model of ${agent} cannot be reached`, { cause })
+}
+
+/** An answer that is no chat completion. */
+export function malformed(agent: string, what: string): A2AError {
+  return new A2AError('invalidAgentResponse', `The model of ${agent} ${what}`)
+}
+
+/** When the service wants to be asked again: `retry-after-ms`, or `Retry-After` in seconds or as a date. */
+export function retryAfterOf(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+  now: number,
+): number | undefined {
+  const ms = Number(headers['retry-after-ms'] ?? Number.NaN)
+  if (ms >= 0) return ms / 1000
+  const value = String(headers['retry-after'] ?? '')
+  if (/^\d+(\.\d+)?$/.test(value)) return Number(value)
+  const date = Date.parse(value)
+  return Number.isNaN(date) ? undefined : Math.max(0, (date - now) / 1000)
+}
+
+const timeouts: ReadonlySet<string> = new Set([
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
+
+function meaning(status: number): [ErrorCode, string] {
+  if (status === 401 || status === 403) return ['processingError', 'refused our credentials']
+  if (status === 404) return ['processingError', 'does not exist at its endpoint']
+  if (status === 429) return ['agentUnavailable', 'is asked too often']
+  if (status === 408 || status >= 500) return ['agentUnavailable', `is out of order (${status})`]
+  return ['processingError', `refused the request (${status})`]
+}
+
+function codeOf(cause: unknown): string {
+  return cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+}

@@ -1,0 +1,93 @@
+import { historyExtension } from '../../protocol/extensions.ts'
+import type { Message, Part, RawPart, UrlPart } from '../../protocol/types.ts'
+import { type ChatContent, type ChatMessage, isFields } from './wire.ts'
+
+/** What goes to the model before the user's message. */
+export interface Conversation {
+  readonly systemPrompt?: string
+  /** Earlier messages of the context, oldest first. */
+  readonly earlier: readonly Message[]
+  readonly message: Message
+}
+
+/**
+ * The conversation as the model sees it. Where the client sent the earlier turns along with its message (the history
+ * extension), they are the history; else the context's own messages are.
+ */
+export function toChatMessages(conversation: Conversation): ChatMessage[] {
+  const { systemPrompt, earlier, message } = conversation
+  const history = sentAlong(message) ?? earlier.map(toChatMessage)
+  const last = toChatMessage({ ...message, role: 'ROLE_USER' })
+  const said = [...history, last].filter(saysSomething)
+  return systemPrompt ? [{ role: 'system', content: systemPrompt }, ...said] : said
+}
+
+/** One message; text alone becomes a plain string. */
+export function toChatMessage(message: Message): ChatMessage {
+  if (message.role === 'ROLE_AGENT') return { role: 'assistant', content: plain(message.parts) }
+  const isText = message.parts.every((part) => 'text' in part || 'data' in part)
+  if (isText) return { role: 'user', content: plain(message.parts) }
+  return { role: 'user', content: message.parts.map(toContent) }
+}
+
+/** The earlier turns that the history extension carries; undefined where there are none. */
+function sentAlong(message: Message): ChatMessage[] | undefined {
+  const value: unknown = message.metadata?.[historyExtension]
+  if (!isFields(value) || !Array.isArray(value.messages)) return undefined
+  return value.messages.flatMap((entry: unknown): ChatMessage[] => {
+    if (!isFields(entry) || typeof entry.content !== 'string') return []
+    const { role, content } = entry
+    return role === 'system' || role === 'user' || role === 'assistant' ? [{ role, content }] : []
+  })
+}
+
+function saysSomething(message: ChatMessage): boolean {
+  return message.content !== null && message.content.length > 0
+}
+
+function plain(parts: readonly Part[]): string {
+  return parts.map(toText).filter(Boolean).join('\n')
+}
+
+function toText(part: Part): string {
+  if ('text' in part) return part.text
+  if ('data' in part) return JSON.stringify(part.data)
+  return `[${label(part)}]`
+}
+
+function toContent(part: Part): ChatContent {
+  if ('text' in part || 'data' in part) return { type: 'text', text: toText(part) }
+  const type = part.mediaType ?? ''
+  if (type.startsWith('image/'))
+    return { type: 'image_url', image_url: { url: 'url' in part ? part.url : dataUrl(part) } }
+  if ('url' in part) return { type: 'text', text: `[${label(part)}]` }
+  return rawContent(part, type)
+}
+
+function rawContent(part: RawPart, type: string): ChatContent {
+  const audio = /^audio\/(?:x-)?(wav|mp3|mpeg)$/.exec(type)?.[1]
+  if (audio)
+    return {
+      type: 'input_audio',
+      input_audio: { data: part.raw, format: audio === 'mpeg' ? 'mp3' : audio },
+    }
+  if (type.startsWith('text/') || type === 'application/json')
+    return { type: 'text', text: decodeText(part.raw) }
+  return {
+    type: 'file',
+    file: { filename: part.filename ?? 'file', file_data: dataUrl(part) },
+  }
+}
+
+function dataUrl(part: RawPart): string {
+  return `data:${part.mediaType ?? 'application/octet-stream'};base64,${part.raw}`
+}
+
+function decodeText(base64: string): string {
+  return new TextDecoder().decode(Uint8Array.from(atob(base64), (c) => c.charCodeAt(0)))
+}
+
+function label(part: RawPart | UrlPart): string {
+  const name = part.filename ?? part.mediaType ?? 'file'
+  return 'url' in part ? `${name}: ${part.url}` : name
+}
