@@ -1,0 +1,93 @@
+import type { ClientReply, HttpSend } from '../bindings/http.ts'
+import type { AgentCard } from '../protocol/types.ts'
+import { withSignal } from '../shared/async.ts'
+import { type Clock, systemClock } from '../shared/clock.ts'
+import { fetchCard } from './discovery.ts'
+
+/** Keeps cards for clients that share it. A card is fetched once, however many ask for it at the same time. */
+export interface CardCache {
+  /** The card of an agent, by its base URL or the card's own URL. */
+  get(url: string, options: CardRequest): Promise<AgentCard>
+  /** Forgets one card, or all. */
+  invalidate(url?: string): void
+}
+
+/** How a card is asked for. */
+export interface CardRequest {
+  readonly send: HttpSend
+  readonly verify?: CardVerifier
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Refuses a card by throwing. Gets the JSON as served, since a signature covers that and not its translation. */
+export type CardVerifier = (served: unknown) => Promise<void> | void
+
+/** How a cache behaves. */
+export interface CardCacheOptions {
+  /** The longest time a card is believed without asking again; 300 000 if absent. */
+  readonly ttlMs?: number
+  /** How many cards are kept, the oldest leaving first; 1000 if absent. */
+  readonly limit?: number
+  readonly clock?: Clock
+}
+
+/** A card that was fetched, and what the next request may say of it. */
+export interface CachedCard {
+  readonly card: AgentCard
+  /** The URL that answered. */
+  readonly source: string
+  readonly etag?: string
+  readonly lastModified?: string
+  readonly freshUntil: number
+  /** False where the server forbids to keep it (`no-store`). */
+  readonly storable: boolean
+}
+
+/**
+ * Makes a cache. A card stays fresh for the shorter of `ttlMs` and the server's `max-age`; after that it is asked for
+ * with `If-None-Match`, and a 304 makes it fresh again (specification §8.6.2).
+ */
+export function createCardCache(options: CardCacheOptions = {}): CardCache {
+  const { ttlMs = 300_000, limit = 1000, clock = systemClock } = options
+  const cards = new Map<string, CachedCard>()
+  const fetching = new Map<string, Promise<CachedCard>>()
+
+  async function refresh(url: string, { send, verify }: CardRequest): Promise<CachedCard> {
+    const known = cards.get(url)
+    const freshUntil = (reply: ClientReply): number => clock.now() + lifetimeMs(reply, ttlMs)
+    const fetched = await fetchCard(url, { send, known, freshUntil, ...(verify && { verify }) })
+    cards.delete(url)
+    if (fetched.storable) cards.set(url, fetched)
+    for (const oldest of cards.keys()) if (cards.size > limit) cards.delete(oldest)
+    return fetched
+  }
+
+  function shared(url: string, request: CardRequest): Promise<CachedCard> {
+    const running = fetching.get(url)
+    if (running) return running
+    const started = refresh(url, request).finally(() => fetching.delete(url))
+    fetching.set(url, started)
+    return started
+  }
+
+  return {
+    async get(url, request) {
+      const known = cards.get(url)
+      if (known && clock.now() < known.freshUntil) return known.card
+      return (await withSignal(shared(url, request), request.signal)).card
+    },
+    invalidate(url) {
+      if (url === undefined) cards.clear()
+      else cards.delete(url)
+    },
+  }
+}
+
+/** How long a reply may be believed: `Cache-Control`, but no longer than `ttlMs`. */
+function lifetimeMs(reply: ClientReply, ttlMs: number): number {
+  const control = reply.headers['cache-control']?.toLowerCase() ?? ''
+  if (/\bno-(cache|store)\b/.test(control)) return 0
+  const maxAge = /\bmax-age\s*=\s*"?(\d+)/.exec(control)?.[1]
+  const age = Number(reply.headers.age ?? 0) || 0
+  return maxAge === undefined ? ttlMs : Math.min(ttlMs, Math.max(0, Number(maxAge) - age) * 1000)
+}

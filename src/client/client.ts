@@ -1,0 +1,213 @@
+import { userMessage } from '../protocol/build.ts'
+import type { Dispatch, EventStream } from '../protocol/call.ts'
+import type {
+  AgentCard,
+  CancelTaskRequest,
+  DeleteTaskPushNotificationConfigRequest,
+  GetTaskPushNotificationConfigRequest,
+  GetTaskRequest,
+  ListTaskPushNotificationConfigsRequest,
+  ListTaskPushNotificationConfigsResponse,
+  ListTasksRequest,
+  ListTasksResponse,
+  Message,
+  SendMessageRequest,
+  SendMessageResponse,
+  StreamResponse,
+  Task,
+  TaskPushNotificationConfig,
+} from '../protocol/types.ts'
+import { systemClock } from '../shared/clock.ts'
+import { answerOf } from './answer.ts'
+import type { CallOptions, ClientConfig, SendOptions, SubscribeOptions } from './config.ts'
+import { type Connection, createConnection } from './connection.ts'
+import { type Following, type FollowOptions, follow } from './follow.ts'
+import { type PollOptions, pollUntilComplete } from './poll.ts'
+import { type ClientTool, toTool } from './tool.ts'
+import type { Transport } from './transport.ts'
+
+/** What can be sent: text, a message, or a whole request. */
+export type Sendable = string | Message | SendMessageRequest
+
+/**
+ * Calls an A2A agent. Give it the agent's URL and it finds the card, chooses a binding and version that both sides
+ * speak, and falls back to the next; or give it a transport, or another part's Dispatch. It holds nothing but caches
+ * and connections, so one client serves any number of callers at once. Every failure is an `A2AError`, save an
+ * aborted call, which rejects with the signal's reason.
+ */
+export class A2AClient {
+  readonly #config: ClientConfig
+  readonly #connection: Connection
+
+  constructor(target: string | Transport | ClientConfig) {
+    this.#config = toConfig(target)
+    this.#connection = createConnection(this.#config)
+  }
+
+  /** The client as a Dispatch: any operation by name, through discovery, retries and credentials. */
+  get dispatch(): Dispatch {
+    return this.#connection.dispatch
+  }
+
+  /** The agent's card: fetched, kept for five minutes at most, then asked for again with its ETag. */
+  fetchAgentCard(options: CallOptions = {}): Promise<AgentCard> {
+    return this.#connection.card(options.signal)
+  }
+
+  /** Forgets the card; the next call fetches it again. */
+  invalidate(): void {
+    this.#connection.invalidate()
+  }
+
+  /** The card for authenticated callers; it takes the public card's place until `invalidate` (§3.1.11). */
+  async getExtendedAgentCard(options: CallOptions = {}): Promise<AgentCard> {
+    const card = await this.dispatch('GetExtendedAgentCard', {}, options)
+    this.#connection.replaceCard(card)
+    return card
+  }
+
+  /** Sends a message and waits for the task or message that answers it. */
+  sendMessage(input: Sendable, options: SendOptions = {}): Promise<SendMessageResponse> {
+    return this.dispatch('SendMessage', toSendRequest(input, options), options)
+  }
+
+  /** Sends a message and gives the events as they come. Leaving the loop closes the stream, not the task. */
+  sendMessageStream(input: Sendable, options: SendOptions = {}): AsyncIterable<StreamResponse> {
+    const request = toSendRequest(input, options)
+    return events(() => this.dispatch('SendStreamingMessage', request, options))
+  }
+
+  /** The task as it is now. */
+  getTask(task: string | GetTaskRequest, options: CallOptions = {}): Promise<Task> {
+    return this.dispatch('GetTask', typeof task === 'string' ? { id: task } : task, options)
+  }
+
+  /** The task as it is now (002's name for `getTask`). */
+  pollTask(id: string, options: CallOptions = {}): Promise<Task> {
+    return this.getTask(id, options)
+  }
+
+  /** One page of the caller's tasks, newest first. */
+  listTasks(request: ListTasksRequest = {}, options: CallOptions = {}): Promise<ListTasksResponse> {
+    return this.dispatch('ListTasks', request, options)
+  }
+
+  /** Asks the agent to stop; the answer is the task afterwards. */
+  cancelTask(task: string | CancelTaskRequest, options: CallOptions = {}): Promise<Task> {
+    return this.dispatch('CancelTask', typeof task === 'string' ? { id: task } : task, options)
+  }
+
+  /** The events of a running task, its snapshot first; or those after `lastEventId`. */
+  subscribeToTask(id: string, options: SubscribeOptions = {}): AsyncIterable<StreamResponse> {
+    return events(() => this.dispatch('SubscribeToTask', { id }, options))
+  }
+
+  /** Registers a webhook for a task's events. */
+  createTaskPushNotificationConfig(
+    config: TaskPushNotificationConfig,
+    options: CallOptions = {},
+  ): Promise<TaskPushNotificationConfig> {
+    return this.dispatch('CreateTaskPushNotificationConfig', config, options)
+  }
+
+  /** One webhook of a task. */
+  getTaskPushNotificationConfig(
+    request: GetTaskPushNotificationConfigRequest,
+    options: CallOptions = {},
+  ): Promise<TaskPushNotificationConfig> {
+    return this.dispatch('GetTaskPushNotificationConfig', request, options)
+  }
+
+  /** The webhooks of a task. */
+  listTaskPushNotificationConfigs(
+    request: ListTaskPushNotificationConfigsRequest,
+    options: CallOptions = {},
+  ): Promise<ListTaskPushNotificationConfigsResponse> {
+    return this.dispatch('ListTaskPushNotificationConfigs', request, options)
+  }
+
+  /** Removes a webhook; removing it twice is no fault. */
+  async deleteTaskPushNotificationConfig(
+    request: DeleteTaskPushNotificationConfigRequest,
+    options: CallOptions = {},
+  ): Promise<void> {
+    await this.dispatch('DeleteTaskPushNotificationConfig', request, options)
+  }
+
+  /**
+   * A task's events, each once and in order, until it ends or asks for input: by stream, resumed after a drop, and by
+   * polling where the agent does not stream. Begins with the task as it is.
+   */
+  follow(task: string | Task, options: FollowOptions = {}): AsyncIterable<StreamResponse> {
+    return follow(this.#following(options), typeof task === 'string' ? { id: task } : { task })
+  }
+
+  /** Sends a message and follows what comes of it, as `follow` does. */
+  sendAndFollow(
+    input: Sendable,
+    options: SendOptions & FollowOptions = {},
+  ): AsyncIterable<StreamResponse> {
+    return follow(this.#following(options), { send: toSendRequest(input, options) })
+  }
+
+  /**
+   * Asks for the task until it ends or asks for input.
+   * @throws A2AError `timeout` when attempts or time run out.
+   */
+  pollUntilComplete(id: string, options: PollOptions = {}): Promise<Task> {
+    const { clock = systemClock, pollIntervalMs, maxPolls } = this.#config
+    const defaults = {
+      ...(pollIntervalMs !== undefined && { intervalMs: pollIntervalMs }),
+      ...(maxPolls !== undefined && { maxAttempts: maxPolls }),
+    }
+    return pollUntilComplete(() => this.getTask(id, options), clock, { ...defaults, ...options })
+  }
+
+  /**
+   * Sends text and gives back the text of the answer, however long it takes.
+   * @throws A2AError `taskFailed` or `taskCanceled` where the task did not complete.
+   */
+  run(text: string, options: SendOptions & FollowOptions = {}): Promise<string> {
+    return answerOf(this.sendAndFollow(text, options))
+  }
+
+  /** The agent as a tool for a model: name, words and schema from its card, and a function that runs it. */
+  async asTool(options: CallOptions = {}): Promise<ClientTool> {
+    const card = await this.fetchAgentCard(options)
+    return toTool(card, (text, call) => this.run(text, call))
+  }
+
+  /** Closes connections that the client opened. Idempotent. */
+  close(): Promise<void> {
+    return this.#connection.close()
+  }
+
+  #following(options: FollowOptions): Following {
+    const { clock = systemClock, pollIntervalMs, random = Math.random } = this.#config
+    return {
+      dispatch: this.dispatch,
+      canStream: () => this.#connection.canStream(options.signal),
+      clock,
+      random,
+      options: { ...(pollIntervalMs !== undefined && { intervalMs: pollIntervalMs }), ...options },
+    }
+  }
+}
+
+function toConfig(target: string | Transport | ClientConfig): ClientConfig {
+  if (typeof target === 'string') return { serverUrl: target }
+  return 'connect' in target ? { transport: target } : target
+}
+
+/** The request of what was given; ids and options fill in what it leaves open. A context is never made up here. */
+function toSendRequest(input: Sendable, options: SendOptions): SendMessageRequest {
+  const { contextId, taskId, configuration, metadata } = options
+  const ids = { ...(contextId && { contextId }), ...(taskId && { taskId }) }
+  if (typeof input === 'string') return toSendRequest(userMessage(input, ids), options)
+  const request = 'message' in input ? input : { message: { ...ids, ...input } }
+  return { ...(configuration && { configuration }), ...(metadata && { metadata }), ...request }
+}
+
+async function* events(open: () => Promise<EventStream>): AsyncGenerator<StreamResponse> {
+  for await (const batch of await open()) for (const { event } of batch) yield event
+}

@@ -1,0 +1,84 @@
+import type { HttpSend } from '../bindings/http.ts'
+import type { Call, Dispatch } from '../protocol/call.ts'
+import type { AgentCard, JsonObject, SendMessageConfiguration } from '../protocol/types.ts'
+import type { Clock } from '../shared/clock.ts'
+import type { Logger } from '../shared/log.ts'
+import type { ClientAuth } from './auth.ts'
+import type { Credentials } from './card-auth.ts'
+import type { CardCache, CardVerifier } from './card-cache.ts'
+import type { RetryOptions } from './retry.ts'
+import type { Transport } from './transport.ts'
+
+/** What a client talks to, and how (002's ClientConfig). */
+export type ClientConfig = ClientTarget & ClientOptions
+
+/** One of three ways to an agent: by its URL and card, over a given wire, or in the same process. */
+export type ClientTarget =
+  | { readonly serverUrl: string }
+  | { readonly transport: Transport }
+  | { readonly dispatch: Dispatch }
+
+/** How a client behaves; all of it optional. */
+export interface ClientOptions {
+  /** The agent's card, where it is known already; saves the discovery. */
+  readonly card?: AgentCard
+  /** Adds credentials to every request. */
+  readonly auth?: ClientAuth
+  /** Credentials by name of the card's security scheme; the card then says how each is used. */
+  readonly credentials?: Credentials
+  /** Headers for every request, names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Extensions to activate on every request (`A2A-Extensions`). */
+  readonly extensions?: readonly string[]
+  /** Bindings that may be used; `JSONRPC` and `HTTP+JSON` if absent. The card's order decides among them. */
+  readonly bindings?: readonly string[]
+  /** Protocol versions that may be used; `1.0` and `0.3` if absent. */
+  readonly versions?: readonly string[]
+  /** Between polls; 1000 if absent. */
+  readonly pollIntervalMs?: number
+  /** How often `pollUntilComplete` asks; 30 if absent. */
+  readonly maxPolls?: number
+  readonly timeouts?: Timeouts
+  readonly retry?: RetryOptions
+  /** Shared between clients that should fetch a card once; the client's own if absent. */
+  readonly cardCache?: CardCache
+  /** Refuses a card by throwing, before anything in it is believed (specification §8.4.3). */
+  readonly verifyCard?: CardVerifier
+  /** Sends HTTP requests; keep-alive connections on Node and `fetch` elsewhere if absent. */
+  readonly send?: HttpSend
+  /** Whether TLS certificates are checked; true if absent. Only for tests, and only on Node. */
+  readonly verifySsl?: boolean
+  readonly clock?: Clock
+  readonly random?: () => number
+  readonly log?: Logger
+}
+
+/** How long a client waits, in milliseconds. */
+export interface Timeouts {
+  /** For a connection; 10 000 if absent. Node only. */
+  readonly connectMs?: number
+  /** For a whole answer, or for a stream to begin; 300 000 if absent. */
+  readonly requestMs?: number
+  /** For the next byte of a stream, heartbeats included; 120 000 if absent. */
+  readonly idleMs?: number
+}
+
+/** What surrounds one request. */
+export type CallOptions = Pick<
+  Call,
+  'signal' | 'headers' | 'extensions' | 'traceparent' | 'idempotencyKey'
+>
+
+/** Options of a send; ids are used where the message is given as text. */
+export interface SendOptions extends CallOptions {
+  readonly contextId?: string
+  readonly taskId?: string
+  readonly configuration?: SendMessageConfiguration
+  readonly metadata?: JsonObject
+}
+
+/** Options of a subscription. */
+export interface SubscribeOptions extends CallOptions {
+  /** Events after this sequence number only, where the server keeps them (`Last-Event-ID`). */
+  readonly lastEventId?: number
+}

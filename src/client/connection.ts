@@ -1,0 +1,119 @@
+import type { HttpSend } from '../bindings/http.ts'
+import type { Dispatch, Middleware } from '../protocol/call.ts'
+import { A2AError, type ErrorCode } from '../protocol/errors.ts'
+import { idempotencyExtension } from '../protocol/extensions.ts'
+import { type OperationRow, operations } from '../protocol/operations.ts'
+import type { AgentCard } from '../protocol/types.ts'
+import { systemClock } from '../shared/clock.ts'
+import { silent } from '../shared/log.ts'
+import { withAuth } from './auth.ts'
+import { authFromCard } from './card-auth.ts'
+import type { ClientConfig } from './config.ts'
+import { createHttp } from './node.ts'
+import type { HttpClient } from './reply.ts'
+import { withRetry } from './retry.ts'
+import { createSessionCard, type SessionCard } from './session-card.ts'
+import { withTimeouts } from './timeouts.ts'
+import { openWires } from './wires.ts'
+
+/** What stands between a client's methods and the agent. */
+export interface Connection {
+  /** Every operation, through defaults, capability check, retries, choice of wire and credentials. */
+  readonly dispatch: Dispatch
+  card(signal?: AbortSignal): Promise<AgentCard>
+  /** Whether the agent streams; true where there is no card to tell. */
+  canStream(signal?: AbortSignal): Promise<boolean>
+  replaceCard(card: AgentCard): void
+  invalidate(): void
+  close(): Promise<void>
+}
+
+/** Builds the way to the agent that a config names. Nothing is sent before the first call. */
+export function createConnection(config: ClientConfig): Connection {
+  const { clock = systemClock, random = Math.random, log = silent } = config
+  const http = openHttp(config)
+  const send = withTimeouts(http.send, clock, config.timeouts)
+  const card = createSessionCard(config, send)
+  const sendsAreIdempotent = (): boolean => declaresIdempotency(card.last)
+  const layers: readonly Middleware[] = [
+    withDefaults(config),
+    withCapabilities(card),
+    withRetry({ ...config.retry, clock, random, log, sendsAreIdempotent }),
+  ]
+  const wire = createWire(config, card, send)
+  return {
+    dispatch: layers.reduceRight<Dispatch>((next, layer) => layer(next), wire),
+    card: card.get,
+    async canStream(signal) {
+      const known = await card.known(signal)
+      return known === undefined || known.capabilities.streaming === true
+    },
+    replaceCard: card.replace,
+    invalidate: card.invalidate,
+    close: http.close,
+  }
+}
+
+function openHttp({ send, timeouts, verifySsl }: ClientConfig): HttpClient {
+  if (send) return { send, close: () => Promise.resolve() }
+  const connectMs = timeouts?.connectMs
+  return createHttp({
+    ...(connectMs !== undefined && { connectMs }),
+    ...(verifySsl !== undefined && { verifySsl }),
+  })
+}
+
+/** The last step: the given dispatch, the given transport, or what the card of the moment offers. */
+function createWire(config: ClientConfig, card: SessionCard, send: HttpSend): Dispatch {
+  if ('dispatch' in config) return config.dispatch
+  const authorised = config.auth ? withAuth(send, config.auth) : send
+  if ('transport' in config) return config.transport.connect(authorised)
+  const onlyTls = config.serverUrl.startsWith('https:')
+  let opened: { readonly card: AgentCard; readonly dispatch: Dispatch } | undefined
+  return async (name, request, call) => {
+    const now = await card.get(call.signal)
+    if (opened?.card !== now) {
+      const auth = config.credentials && authFromCard(now, config.credentials)
+      const dispatch = openWires(now, auth ? withAuth(send, auth) : authorised, {
+        ...config,
+        onlyTls,
+      })
+      opened = { card: now, dispatch }
+    }
+    return opened.dispatch(name, request, call)
+  }
+}
+
+/** What every call carries: the config's headers and extensions, beneath the call's own. */
+function withDefaults({ headers, extensions = [] }: ClientConfig): Middleware {
+  return (next) => (name, request, call) => {
+    if (!headers && extensions.length === 0) return next(name, request, call)
+    const all = [...new Set([...extensions, ...(call.extensions ?? [])])]
+    return next(name, request, {
+      ...call,
+      headers: { ...headers, ...call.headers },
+      extensions: all,
+    })
+  }
+}
+
+const refusals: Readonly<Record<NonNullable<OperationRow['needs']>, ErrorCode>> = {
+  streaming: 'unsupportedOperation',
+  pushNotifications: 'pushNotificationNotSupported',
+  extendedAgentCard: 'unsupportedOperation',
+}
+
+/** Refuses here what the card says the agent would refuse (specification §3.3.4). */
+function withCapabilities(card: SessionCard): Middleware {
+  return (next) => async (name, request, call) => {
+    const { needs } = operations[name]
+    const known = needs && (await card.known(call.signal))
+    if (needs && known && !known.capabilities[needs])
+      throw new A2AError(refusals[needs], `${known.name} does not offer ${needs}`)
+    return next(name, request, call)
+  }
+}
+
+function declaresIdempotency(card: AgentCard | undefined): boolean {
+  return card?.capabilities.extensions?.some((e) => e.uri === idempotencyExtension) ?? false
+}

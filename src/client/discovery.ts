@@ -1,0 +1,123 @@
+import { parseServedCard } from '../bindings/dialects/superset.ts'
+import type { ClientReply, HttpSend } from '../bindings/http.ts'
+import { A2AError, type ErrorCode } from '../protocol/errors.ts'
+import type { CachedCard, CardVerifier } from './card-cache.ts'
+
+/** Where a card is looked for below a base URL: the name of 0.3 and 1.0, then the older one. */
+const wellKnown = ['.well-known/agent-card.json', '.well-known/agent.json']
+
+/** The protocol version that a client speaks first. */
+const version = '1.0'
+
+/** How a card is fetched. */
+export interface FetchCardOptions {
+  readonly send: HttpSend
+  readonly known: CachedCard | undefined
+  readonly freshUntil: (reply: ClientReply) => number
+  readonly verify?: CardVerifier
+}
+
+/**
+ * Fetches the card of an agent from its base URL, or from a URL that is the card's own. Cards of 0.3 are translated.
+ *
+ * @throws A2AError `agentUnavailable` where there is no card, `invalidAgentResponse` where it is not one.
+ */
+export async function fetchCard(url: string, options: FetchCardOptions): Promise<CachedCard> {
+  const { send, known } = options
+  for (const source of known ? [known.source] : candidates(url)) {
+    const reply = await ask(send, source, known)
+    if (known && reply.status === 304) {
+      await reply.text()
+      return { ...known, freshUntil: options.freshUntil(reply) }
+    }
+    if (reply.status === 200) return read(reply, source, options)
+    await reply.text()
+    if (reply.status !== 404) throw refusal(reply, source)
+  }
+  // The place that served the card before may have moved to the other name.
+  if (known) return fetchCard(url, { ...options, known: undefined })
+  throw new A2AError('agentUnavailable', `No agent card at ${shown(url)}`)
+}
+
+/** The URLs at which a card may be, in order. */
+export function candidates(url: string): readonly string[] {
+  if (!URL.canParse(url)) throw new A2AError('invalidParams', `Not a URL: ${url}`)
+  const { pathname } = new URL(url)
+  if (pathname.endsWith('.json')) return [url]
+  const base = new URL(url)
+  base.pathname = pathname.endsWith('/') ? pathname : `${pathname}/`
+  return wellKnown.map((path) => new URL(path, base).href)
+}
+
+async function ask(
+  send: HttpSend,
+  url: string,
+  known: CachedCard | undefined,
+): Promise<ClientReply> {
+  const headers = {
+    accept: 'application/json',
+    ...(known?.etag && { 'if-none-match': known.etag }),
+    ...(known?.lastModified && { 'if-modified-since': known.lastModified }),
+  }
+  const reply = await send({
+    method: 'GET',
+    url,
+    headers: { ...headers, 'a2a-version': version },
+  })
+  if (reply.status !== 400) return reply
+  // A server that knows only 0.3 may refuse the version; without one it answers as 0.3.
+  await reply.text()
+  return send({ method: 'GET', url, headers })
+}
+
+async function read(
+  reply: ClientReply,
+  source: string,
+  { verify, freshUntil }: FetchCardOptions,
+): Promise<CachedCard> {
+  const served = parseJson(await reply.text(), source)
+  await verify?.(served)
+  const { etag, 'last-modified': lastModified, 'cache-control': control = '' } = reply.headers
+  return {
+    card: parseServedCard(served),
+    source,
+    ...(etag && { etag }),
+    ...(lastModified && { lastModified }),
+    freshUntil: freshUntil(reply),
+    storable: !/\bno-store\b/i.test(control),
+  }
+}
+
+function parseJson(text: string, source: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new A2AError('invalidAgentResponse', `The card at ${shown(source)} is not JSON`, {
+      cause,
+    })
+  }
+}
+
+const refusals: Readonly<Record<number, ErrorCode>> = {
+  401: 'unauthenticated',
+  403: 'forbidden',
+  408: 'timeout',
+  429: 'rateLimited',
+  504: 'timeout',
+}
+
+function refusal(reply: ClientReply, source: string): A2AError {
+  const { status, headers } = reply
+  const code = refusals[status] ?? (status >= 500 ? 'unavailable' : 'agentUnavailable')
+  const seconds = Number(headers['retry-after'])
+  return new A2AError(code, `The card at ${shown(source)} answered ${status}`, {
+    ...(headers['retry-after'] && Number.isFinite(seconds) && { retryAfterSeconds: seconds }),
+    ...(headers['www-authenticate'] && { challenge: headers['www-authenticate'] }),
+  })
+}
+
+/** A URL without what may be secret in it. */
+function shown(url: string): string {
+  const { origin, pathname } = new URL(url)
+  return `${origin}${pathname}`
+}

@@ -1,0 +1,59 @@
+/** `corral/client`: call any A2A agent. */
+export {
+  allOf,
+  apiKey,
+  basic,
+  bearer,
+  type ClientAuth,
+  httpAuth,
+  type Secret,
+} from './auth.ts'
+export {
+  authFromCard,
+  type BasicCredential,
+  type Credential,
+  type Credentials,
+  type OAuthCredential,
+} from './card-auth.ts'
+export {
+  type CardCache,
+  type CardCacheOptions,
+  type CardRequest,
+  type CardVerifier,
+  createCardCache,
+} from './card-cache.ts'
+export { A2AClient, type Sendable } from './client.ts'
+export type {
+  CallOptions,
+  ClientConfig,
+  ClientOptions,
+  ClientTarget,
+  SendOptions,
+  SubscribeOptions,
+  Timeouts,
+} from './config.ts'
+export { fetchSend } from './fetch.ts'
+export type { FollowOptions } from './follow.ts'
+export { type LoopbackOptions, listenForRedirect } from './loopback.ts'
+export {
+  type Authorization,
+  authorizationCode,
+  authorize,
+  type Interaction,
+  pkceChallenge,
+  type Redirect,
+  startAuthorization,
+} from './oauth/authorization-code.ts'
+export { clientCredentials } from './oauth/client-credentials.ts'
+export type { OAuthConfig, Tokens } from './oauth/config.ts'
+export { authorizeDevice, type DevicePrompt, deviceCode } from './oauth/device-code.ts'
+export type { PollOptions } from './poll.ts'
+export type { RetryOptions } from './retry.ts'
+export type { ClientTool } from './tool.ts'
+export {
+  type JsonRpcDialect,
+  JsonRpcTransport,
+  type RestDialect,
+  RestTransport,
+  type Transport,
+} from './transport.ts'

@@ -1,0 +1,46 @@
+import { A2AError } from '../protocol/errors.ts'
+
+/**
+ * Network faults as A2AErrors. What a caller has to know is whether the request can have reached the peer: a send that
+ * may have arrived is not repeated.
+ */
+const arrival = 'arrival'
+
+/** No connection came about: the peer has not seen the request. */
+export function connectFailure(url: string, cause: unknown): A2AError {
+  return new A2AError('unavailable', `Cannot connect to ${hostOf(url)}`, {
+    cause,
+    metadata: { [arrival]: 'none' },
+  })
+}
+
+/** The connection broke: the peer may have seen the request. */
+export function connectionLost(url: string, cause: unknown): A2AError {
+  return new A2AError('unavailable', `Connection to ${hostOf(url)} lost`, {
+    cause,
+    metadata: { [arrival]: 'unknown' },
+  })
+}
+
+/** The peer took too long: it may be at work. */
+export function tooSlow(url: string, ms: number): A2AError {
+  return new A2AError('timeout', `No answer from ${hostOf(url)} within ${ms} ms`, {
+    metadata: { [arrival]: 'unknown' },
+  })
+}
+
+/** Whether no connection came about. */
+export function isConnectFailure(error: unknown): boolean {
+  return error instanceof A2AError && error.details.metadata?.[arrival] === 'none'
+}
+
+/** Whether a failed request can have done its work all the same. */
+export function mayHaveArrived(error: unknown): boolean {
+  if (!(error instanceof A2AError)) return true
+  return error.code === 'timeout' || error.details.metadata?.[arrival] === 'unknown'
+}
+
+/** Path and query of a URL can hold secrets; host and port suffice to find the fault. */
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : 'an invalid URL'
+}

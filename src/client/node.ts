@@ -1,0 +1,70 @@
+import { Agent, request } from 'undici'
+import type { ClientReply, ClientRequest } from '../bindings/http.ts'
+import { connectFailure, connectionLost } from './network.ts'
+import { createReply, type HttpClient, type HttpOptions } from './reply.ts'
+
+/**
+ * HTTP over undici with kept-alive connections: a fifth of the cost of the built-in fetch. Redirects are not followed,
+ * so that credentials go nowhere unasked. `package.json` puts `fetch.ts` in this file's place in a browser.
+ */
+export function createHttp(options: HttpOptions = {}): HttpClient {
+  const { connectMs = 10_000, verifySsl = true } = options
+  const dispatcher = new Agent({
+    connect: { timeout: connectMs, rejectUnauthorized: verifySsl },
+    headersTimeout: 0, // the client's own timeouts rule
+    bodyTimeout: 0,
+  })
+  let closing: Promise<void> | undefined
+  return {
+    send: (message) => sendOver(dispatcher, message),
+    close: () => (closing ??= dispatcher.close()),
+  }
+}
+
+async function sendOver(dispatcher: Agent, message: ClientRequest): Promise<ClientReply> {
+  const { url, method, headers, body, signal } = message
+  const failed = (cause: unknown): unknown => fault(cause, message)
+  const answer = await request(url, {
+    dispatcher,
+    method: method as 'GET', // undici's type lists the verbs; bindings use verbs of that list
+    headers,
+    body: body ?? null,
+    signal: signal ?? null,
+  }).catch((cause) => {
+    throw failed(cause)
+  })
+  return createReply(
+    { status: answer.statusCode, headers: joined(answer.headers) },
+    () => answer.body,
+    failed,
+  )
+}
+
+/** Codes of failures before a connection stood. */
+const unconnected: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ETIMEDOUT',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
+
+function fault(cause: unknown, { url, signal }: ClientRequest): unknown {
+  if (signal?.aborted) return signal.reason
+  const code = String((cause as { code?: unknown } | null)?.code ?? '') // any thrown value may lack a code
+  const early = unconnected.has(code) || /CERT|TLS|SELF_SIGNED|INVALID_ARG/.test(code)
+  return early ? connectFailure(url, cause) : connectionLost(url, cause)
+}
+
+function joined(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+): Record<string, string | undefined> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.join(', ') : value,
+    ]),
+  )
+}

@@ -1,0 +1,49 @@
+import type { ClientReply, HttpSend } from '../bindings/http.ts'
+import { A2AError } from '../protocol/errors.ts'
+
+/** Sends HTTP requests over connections that somebody has to close. */
+export interface HttpClient {
+  readonly send: HttpSend
+  /** Closes idle connections. Idempotent. */
+  close(): Promise<void>
+}
+
+/** How connections are made. */
+export interface HttpOptions {
+  /** How long a connection may take; 10 000 if absent. */
+  readonly connectMs?: number
+  /** Whether TLS certificates are checked; true if absent. */
+  readonly verifySsl?: boolean
+}
+
+/** The longest whole answer that a client takes; streams have their own limit per event. */
+export const maxReplyBytes: number = 64 * 1024 * 1024
+
+/** A reply whose body comes in pieces; `lost` names a failure of the connection while it is read. */
+export function createReply(
+  head: Pick<ClientReply, 'status' | 'headers'>,
+  body: () => AsyncIterable<Uint8Array>,
+  lost: (cause: unknown) => unknown,
+): ClientReply {
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    try {
+      yield* body()
+    } catch (cause) {
+      throw lost(cause)
+    }
+  }
+  return { ...head, chunks, text: () => readText(chunks()) }
+}
+
+async function readText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  let size = 0
+  for await (const chunk of chunks) {
+    size += chunk.byteLength
+    if (size > maxReplyBytes)
+      throw new A2AError('invalidAgentResponse', `Answer larger than ${maxReplyBytes} bytes`)
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text + decoder.decode()
+}

@@ -1,0 +1,67 @@
+import type { ClientReply, HttpSend } from '../bindings/http.ts'
+import type { Clock } from '../shared/clock.ts'
+import type { Timeouts } from './config.ts'
+import { tooSlow } from './network.ts'
+
+/**
+ * Gives up on a peer that is too slow: the whole answer, or a stream's beginning, within `requestMs`; then each
+ * further piece of a stream within `idleMs`. Heartbeats count as pieces, so a quiet stream that is alive stays open.
+ */
+export function withTimeouts(send: HttpSend, clock: Clock, timeouts: Timeouts = {}): HttpSend {
+  const { requestMs = 300_000, idleMs = 120_000 } = timeouts
+  return async (request) => {
+    const timer = createTimer(clock, request.url, request.signal)
+    timer.start(requestMs)
+    try {
+      const reply = await send({ ...request, signal: timer.signal })
+      return watched(reply, timer, idleMs)
+    } catch (error) {
+      timer.stop()
+      throw error
+    }
+  }
+}
+
+interface Timer {
+  readonly signal: AbortSignal
+  start(ms: number): void
+  pause(): void
+  stop(): void
+}
+
+function createTimer(clock: Clock, url: string, outer: AbortSignal | undefined): Timer {
+  const controller = new AbortController()
+  const leave = (): void => controller.abort(outer?.reason)
+  if (outer?.aborted) leave()
+  outer?.addEventListener('abort', leave, { once: true })
+  let cancel = (): void => {}
+  return {
+    signal: controller.signal,
+    start(ms) {
+      cancel()
+      cancel = clock.after(ms, () => controller.abort(tooSlow(url, ms)))
+    },
+    pause: () => cancel(),
+    stop() {
+      cancel()
+      outer?.removeEventListener('abort', leave)
+    },
+  }
+}
+
+function watched(reply: ClientReply, timer: Timer, idleMs: number): ClientReply {
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    try {
+      timer.start(idleMs)
+      for await (const chunk of reply.chunks()) {
+        timer.pause() // a reader may take its time; only the peer is timed
+        yield chunk
+        timer.start(idleMs)
+      }
+    } finally {
+      timer.stop()
+    }
+  }
+  const text = (): Promise<string> => reply.text().finally(timer.stop)
+  return { status: reply.status, headers: reply.headers, chunks, text }
+}

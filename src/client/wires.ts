@@ -1,0 +1,95 @@
+import type { HttpSend } from '../bindings/http.ts'
+import type { Dispatch, Middleware } from '../protocol/call.ts'
+import { chooseInterface, toMajorMinor } from '../protocol/card.ts'
+import { A2AError } from '../protocol/errors.ts'
+import type { AgentCard, AgentInterface } from '../protocol/types.ts'
+import { isConnectFailure } from './network.ts'
+import { JsonRpcTransport, RestTransport, type Transport } from './transport.ts'
+
+/** The wires that a client speaks, by binding and version. */
+const wires: Readonly<Record<string, (url: string) => Transport>> = {
+  'JSONRPC 1.0': (url) => new JsonRpcTransport(url),
+  'JSONRPC 0.3': (url) => new JsonRpcTransport(url, { dialect: '0.3' }),
+  'HTTP+JSON 1.0': (url) => new RestTransport(url),
+  'HTTP+JSON 0.3': (url) => new RestTransport(url, { dialect: '0.3' }),
+}
+
+/** What a client accepts of a card's offers. */
+export interface WireOptions {
+  readonly bindings?: readonly string[]
+  readonly versions?: readonly string[]
+  /** Leave out interfaces without TLS, since the card came over it. */
+  readonly onlyTls?: boolean
+}
+
+/**
+ * A Dispatch over the interfaces of a card: the first that both sides speak, and the next when no connection comes
+ * about or the version is refused (specification §5.2, §8.3.2). It stays with the one that answered.
+ *
+ * @throws A2AError `versionNotSupported` where no interface fits.
+ */
+export function openWires(card: AgentCard, send: HttpSend, options: WireOptions = {}): Dispatch {
+  const offers = usableInterfaces(card, options)
+  if (offers.length === 0)
+    throw new A2AError('versionNotSupported', `No interface of ${card.name} speaks our wires`)
+  return firstThatConnects(offers.map((offer) => open(offer, send)))
+}
+
+/** The interfaces that fit, in the order in which they are tried. */
+export function usableInterfaces(card: AgentCard, options: WireOptions): readonly AgentInterface[] {
+  const { bindings = ['JSONRPC', 'HTTP+JSON'], versions = ['1.0', '0.3'], onlyTls } = options
+  let left = onlyTls
+    ? card.supportedInterfaces.filter((offer) => offer.url.startsWith('https:'))
+    : card.supportedInterfaces
+  const order: AgentInterface[] = []
+  for (;;) {
+    const choice = chooseInterface({ ...card, supportedInterfaces: left }, { bindings, versions })
+    if (!choice) return order
+    if (wires[wireName(choice)]) order.push(choice)
+    left = left.filter((offer) => offer !== choice)
+  }
+}
+
+function open(offer: AgentInterface, send: HttpSend): Dispatch {
+  const transport = wires[wireName(offer)]?.(offer.url)
+  if (!transport) throw new A2AError('internal', `No wire for ${wireName(offer)}`)
+  return withTenant(offer.tenant)(transport.connect(send))
+}
+
+function wireName({ protocolBinding, protocolVersion }: AgentInterface): string {
+  return `${protocolBinding.toUpperCase()} ${toMajorMinor(protocolVersion)}`
+}
+
+/** Every request carries exactly the tenant of its interface, or none (specification §8.3.2). */
+function withTenant(tenant: string | undefined): Middleware {
+  return (next) => (name, request, call) => {
+    const { tenant: _, ...rest } = request
+    // A request is its operation's with the tenant replaced, which every request may have.
+    return next(name, { ...rest, ...(tenant && { tenant }) } as typeof request, call)
+  }
+}
+
+function firstThatConnects(dispatches: readonly Dispatch[]): Dispatch {
+  let current = 0
+  return async (name, request, call) => {
+    for (let tries = 1; ; tries++) {
+      const index = current
+      const dispatch = dispatches[index] ?? notThere
+      try {
+        return await dispatch(name, request, call)
+      } catch (error) {
+        if (tries >= dispatches.length || !wasNotHeard(error)) throw error
+        // Calls that fail together move on together, not one place each.
+        if (current === index) current = (index + 1) % dispatches.length
+      }
+    }
+  }
+}
+
+function wasNotHeard(error: unknown): boolean {
+  return (
+    isConnectFailure(error) || (error instanceof A2AError && error.code === 'versionNotSupported')
+  )
+}
+
+const notThere: Dispatch = () => Promise.reject(new A2AError('internal', 'No interface to use'))
