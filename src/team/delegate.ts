@@ -1,0 +1,240 @@
+import type { Agent } from '../agents/agent.ts'
+import { A2AError, toA2AError } from '../protocol/errors.ts'
+import { isInterrupted } from '../protocol/task.ts'
+import type { Json, Message } from '../protocol/types.ts'
+import { createChildTurn } from './child-turn.ts'
+import { replyError, toTeamError } from './failure.ts'
+import { Suspension } from './memory.ts'
+import type { Live } from './output.ts'
+import { collectReply, type MemberReply, replyParts } from './reply.ts'
+import { type Delegation, type Run, traceRun } from './run.ts'
+import { linkSignal, pause } from './signal.ts'
+import { withSpan } from './spans.ts'
+import { type CallFacts, clip, replyEntry } from './trace.ts'
+
+/**
+ * The one way in which a team calls a member. A durable step of the turn: its result is in the log before anyone acts
+ * on it, and it is not repeated after a crash. A member's question stops the run (Suspension) and the user's answer
+ * comes back here; cancel, the member's deadline and the run's reach the member as its signal.
+ *
+ * @throws A2AError short outside, with the whole story as `cause`, when the member and its fallback have failed.
+ */
+export async function delegate(run: Run, delegation: Delegation): Promise<MemberReply> {
+  const key = `${delegation.name}:${delegation.agentId}`
+  const earlier = run.memory.recall(key)
+  const last = earlier.at(-1)
+  if (last && !isInterrupted(last.state)) return note(run, delegation, last)
+  const answer = last && run.memory.takeAnswer(key)
+  if (last && !answer) throw new Suspension(key, last)
+
+  const live = delegation.live && run.output.live(delegation.live)
+  const call: Call = {
+    run,
+    delegation,
+    key,
+    live,
+    asked: last,
+    message: answer ?? delegation.message,
+  }
+  let fresh: MemberReply | undefined
+  const stepped = await run.turn.step(key, async () => {
+    fresh = await attempt(call)
+    return fresh as unknown as Json // a reply is built of JSON values only
+  })
+  const reply = fresh ?? (stepped as unknown as MemberReply) // what the step returned, here or before a crash
+  if (fresh) live?.finish(fresh)
+  run.memory.remember(key, reply)
+  run.budget.spend(reply)
+  if (isInterrupted(reply.state)) throw new Suspension(key, reply)
+  return note(run, { ...delegation, message: call.message }, reply)
+}
+
+/** One of several works at once; it delegates through the run it is given. */
+export type Work<T> = (run: Run) => Promise<T>
+
+/** Several works at once, results in order. The first failure stops the others; a question waits until all have ended. */
+export async function delegateAll<T>(run: Run, works: readonly Work<T>[]): Promise<readonly T[]> {
+  const link = linkSignal(run.signal)
+  const group: Run = { ...run, signal: link.signal }
+  let failure: { readonly reason: unknown } | undefined
+  const results = await Promise.allSettled(
+    works.map((work) =>
+      work(group).catch((reason: unknown) => {
+        if (!(reason instanceof Suspension)) failure ??= { reason }
+        if (failure) link.abort(failure.reason)
+        throw reason
+      }),
+    ),
+  )
+  link.release()
+  if (failure) throw failure.reason
+  return results.map((result) => {
+    if (result.status === 'rejected') throw result.reason
+    return result.value
+  })
+}
+
+interface Call {
+  readonly run: Run
+  readonly delegation: Delegation
+  readonly key: string
+  readonly message: Message
+  readonly live: Live | undefined
+  /** The reply in which the member asked what the message answers. */
+  readonly asked: MemberReply | undefined
+}
+
+/** Keeps the exchange, so that a member that is asked again knows what it said. */
+function note(run: Run, { agentId, message, alone }: Delegation, reply: MemberReply): MemberReply {
+  if (alone) return reply
+  const said = run.turn.reply(replyParts(reply))
+  run.exchanges.set(agentId, [...(run.exchanges.get(agentId) ?? []), message, said])
+  return reply
+}
+
+async function attempt(call: Call): Promise<MemberReply> {
+  const { run, delegation } = call
+  try {
+    return await withFallback(call)
+  } catch (thrown) {
+    if (run.signal.aborted || !delegation.tolerant) throw thrown
+    const { message } = toA2AError(thrown)
+    return { state: 'TASK_STATE_FAILED', message: run.turn.reply(message) }
+  }
+}
+
+async function withFallback(call: Call): Promise<MemberReply> {
+  const { run, delegation } = call
+  const { fallbackAgentId } = delegation
+  try {
+    return await withRetries(call, delegation.agentId)
+  } catch (thrown) {
+    if (run.signal.aborted || !fallbackAgentId) throw thrown
+    traceRun(run, { type: 'fallback', ...factsOf(call, delegation.agentId), to: fallbackAgentId })
+    call.live?.restart()
+    return await callMember(call, fallbackAgentId, 1)
+  }
+}
+
+async function withRetries(call: Call, agentId: string): Promise<MemberReply> {
+  const { run, delegation } = call
+  const tries = 1 + (delegation.maxRetries ?? 0)
+  for (let number = 1; ; number++) {
+    try {
+      return await callMember(call, agentId, number)
+    } catch (thrown) {
+      if (run.signal.aborted || number >= tries) throw thrown
+      const delayMs = retryDelay(thrown, number, run.random())
+      traceRun(run, { type: 'retry', ...factsOf(call, agentId), try: number + 1, delayMs })
+      await pause(delayMs, run.clock, run.signal)
+      call.live?.restart()
+    }
+  }
+}
+
+/** Half a second, doubled each time up to half a minute, with jitter; what the peer asks for comes first. */
+function retryDelay(thrown: unknown, number: number, random: number): number {
+  const asked = thrown instanceof A2AError ? retryAfter(thrown) : undefined
+  if (asked !== undefined) return asked * 1_000
+  return Math.round(Math.min(500 * 2 ** (number - 1), 30_000) * (0.5 + random / 2))
+}
+
+function retryAfter(error: A2AError): number | undefined {
+  const cause = error.cause instanceof Error ? error.cause.cause : undefined
+  const origin = cause instanceof A2AError ? cause : error
+  return origin.details.retryAfterSeconds
+}
+
+function factsOf({ run, delegation, key }: Call, member: string): CallFacts {
+  return { call: key, team: run.config.id, member, step: delegation.name }
+}
+
+async function callMember(call: Call, agentId: string, number: number): Promise<MemberReply> {
+  const { run, message } = call
+  const facts = factsOf(call, agentId)
+  run.signal.throwIfAborted()
+  run.budget.spendHop()
+  traceRun(run, { type: 'delegation', ...facts, try: number, text: clip(message.parts) })
+  const began = run.clock.now()
+  try {
+    const reply = await inSpan(call, agentId, facts)
+    run.turn.trace(replyEntry(facts, reply, run.clock.now() - began))
+    return reply
+  } catch (thrown) {
+    run.signal.throwIfAborted()
+    const durationMs = run.clock.now() - began
+    const reason = toA2AError(thrown).code
+    traceRun(run, { type: 'failure', ...facts, reason, durationMs })
+    run.turn.log.warn({ ...facts, error: thrown }, 'A member of a team has failed')
+    throw toTeamError(thrown, {
+      team: run.config.id,
+      member: agentId,
+      exposeMember: run.exposeMembers,
+    })
+  }
+}
+
+function inSpan(call: Call, agentId: string, facts: CallFacts): Promise<MemberReply> {
+  const attributes = {
+    'corral.team': facts.team,
+    'corral.member': agentId,
+    'corral.step': facts.step,
+    'corral.task': call.run.turn.taskId,
+  }
+  const { traceparent } = call.run.turn
+  return withSpan({ name: `delegate ${agentId}`, attributes, traceparent }, (inner) =>
+    speak(call, agentId, inner),
+  )
+}
+
+async function speak(
+  call: Call,
+  agentId: string,
+  traceparent: string | undefined,
+): Promise<MemberReply> {
+  const { run, delegation, message, live } = call
+  const agent = findAgent(run, agentId)
+  const { timeoutSeconds } = delegation
+  const link = linkSignal(run.signal, {
+    clock: run.clock,
+    ms: timeoutSeconds === undefined ? undefined : timeoutSeconds * 1_000,
+    reason: () =>
+      new A2AError('timeout', `Agent "${agentId}" took longer than ${timeoutSeconds} s`),
+  })
+  const turn = createChildTurn(run.turn, {
+    space: `${delegation.name}:${agentId}`,
+    message,
+    signal: link.signal,
+    hops: run.hops,
+    traceparent,
+    exchange: delegation.alone ? [] : (run.exchanges.get(agentId) ?? []),
+    asked: call.asked,
+    facesCaller: delegation.facesCaller ?? false,
+  })
+  try {
+    const reply = await collectReply(agent.process(message, turn), {
+      turn,
+      ...(live && { onEvent: (event) => live.onEvent(event) }),
+    })
+    if (isFailed(reply)) throw replyError(reply)
+    return reply
+  } finally {
+    // A member that was left behind must not go on working for nobody.
+    link.abort(new A2AError('taskCanceled', 'The delegation is over'))
+    link.release()
+  }
+}
+
+function findAgent(run: Run, agentId: string): Agent {
+  const agent = run.manager.get(agentId)
+  if (!agent) throw new A2AError('agentUnavailable', `Agent "${agentId}" is not registered`)
+  return agent
+}
+
+function isFailed({ state }: MemberReply): boolean {
+  return (
+    state === 'TASK_STATE_FAILED' ||
+    state === 'TASK_STATE_REJECTED' ||
+    state === 'TASK_STATE_CANCELED'
+  )
+}

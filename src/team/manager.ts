@@ -1,0 +1,166 @@
+import type { Agent, AgentInfo, Health } from '../agents/agent.ts'
+import { withSignal } from '../shared/async.ts'
+import { type Clock, systemClock } from '../shared/clock.ts'
+import { type Logger, silent } from '../shared/log.ts'
+import { linkSignal } from './signal.ts'
+
+/** What a manager needs from outside; the machine's clock and silence by default. */
+export interface AgentManagerOptions {
+  readonly clock?: Clock
+  readonly log?: Logger
+}
+
+/** How an agent is registered. */
+export interface RegisterOptions {
+  /** Take the place of an agent that has this id; without it a second one is refused. */
+  readonly replace?: boolean
+}
+
+/** A health answer is worth this long; asking every member for every probe would be a load of its own. */
+const healthTtlMs = 2_000
+
+/** An agent that has not said how it is by then is unhealthy. */
+const healthTimeoutMs = 5_000
+
+interface CachedHealth {
+  readonly agent: Agent
+  readonly until: number
+  readonly answer: Promise<Health>
+}
+
+/**
+ * The registry of agents, shared by teams (000's AgentManager). It connects to nobody by itself: an agent that is
+ * down can be registered, listed and named in teams.
+ */
+export class AgentManager {
+  readonly #agents = new Map<string, Agent>()
+  readonly #health = new Map<string, CachedHealth>()
+  readonly #clock: Clock
+  readonly #log: Logger
+
+  constructor(options: AgentManagerOptions = {}) {
+    this.#clock = options.clock ?? systemClock
+    this.#log = options.log ?? silent
+  }
+
+  /** Registers an agent under the id it gives itself, which a remote agent may have to be asked for. */
+  async register(agent: Agent, options: RegisterOptions = {}): Promise<string> {
+    const { id } = await agent.info()
+    this.registerWithId(id, agent, options)
+    return id
+  }
+
+  /** Registers an agent under an id of ours, without asking the agent anything. */
+  registerWithId(id: string, agent: Agent, options: RegisterOptions = {}): void {
+    if (id.trim() === '') throw new Error('An agent needs an id')
+    if (this.#agents.has(id) && !options.replace)
+      throw new Error(`Agent "${id}" is already registered`)
+    this.#agents.set(id, agent)
+    this.#health.delete(id)
+  }
+
+  /** The agent with this id. */
+  get(id: string): Agent | undefined {
+    return this.#agents.get(id)
+  }
+
+  /** What agents say of themselves, for those that the test picks, in the order of registration. */
+  async find(test: (info: AgentInfo) => boolean): Promise<readonly AgentInfo[]> {
+    return (await this.list()).filter(test)
+  }
+
+  /** Agents with an ability that contains this text, whatever the case. */
+  async findByCapability(text: string): Promise<readonly AgentInfo[]> {
+    const wanted = text.toLowerCase()
+    return this.find((info) =>
+      info.capabilities.some((ability) => ability.toLowerCase().includes(wanted)),
+    )
+  }
+
+  /** What all agents say of themselves, in the order of registration. */
+  async list(): Promise<readonly AgentInfo[]> {
+    return Promise.all(this.listIds().map((id) => this.info(id)))
+  }
+
+  /** The ids of all agents, in the order of registration. */
+  listIds(): readonly string[] {
+    return [...this.#agents.keys()]
+  }
+
+  /**
+   * What one agent says of itself, under the id it is registered with. An agent that cannot say appears with its
+   * id alone and the metadata `unavailable`.
+   */
+  async info(id: string): Promise<AgentInfo> {
+    try {
+      const info = await this.#agents.get(id)?.info()
+      if (info) return { ...info, id }
+    } catch (error) {
+      this.#log.warn({ agent: id, error }, 'An agent does not say who it is')
+    }
+    return { id, name: id, description: '', capabilities: [], metadata: { unavailable: 'true' } }
+  }
+
+  /** Takes an agent out; whether it was there. Running work with it goes on. */
+  remove(id: string): boolean {
+    this.#health.delete(id)
+    return this.#agents.delete(id)
+  }
+
+  /** How many agents are registered. */
+  count(): number {
+    return this.#agents.size
+  }
+
+  /** Takes all agents out. */
+  clear(): void {
+    this.#agents.clear()
+    this.#health.clear()
+  }
+
+  /** Whether one agent can answer now; the answer is at most two seconds old. */
+  async health(id: string): Promise<Health> {
+    const agent = this.#agents.get(id)
+    if (!agent) return { healthy: false, reason: 'not registered' }
+    const known = this.#health.get(id)
+    if (known?.agent === agent && known.until > this.#clock.now()) return known.answer
+    const answer = this.#ask(agent)
+    this.#health.set(id, { agent, until: this.#clock.now() + healthTtlMs, answer })
+    return answer
+  }
+
+  /** Whether each agent can answer now. */
+  async healthCheckAll(): Promise<Readonly<Record<string, Health>>> {
+    const ids = this.listIds()
+    const answers = await Promise.all(ids.map((id) => this.health(id)))
+    return Object.fromEntries(ids.map((id, i) => [id, answers[i] ?? { healthy: false }]))
+  }
+
+  /** Closes every agent and takes it out. One that fails to close does not keep the others open. */
+  async close(): Promise<void> {
+    const agents = [...this.#agents]
+    this.clear()
+    for (const [id, agent] of agents)
+      await agent.close?.().catch((error: unknown) => {
+        this.#log.warn({ agent: id, error }, 'An agent did not close')
+      })
+  }
+
+  async #ask(agent: Agent): Promise<Health> {
+    const patience = linkSignal(new AbortController().signal, {
+      clock: this.#clock,
+      ms: healthTimeoutMs,
+      reason: () => new Error('no answer in time'),
+    })
+    try {
+      return (await withSignal(Promise.resolve(agent.health?.()), patience.signal)) ?? well
+    } catch (error) {
+      this.#log.warn({ error }, 'A health check failed')
+      return { healthy: false, reason: 'the health check failed' }
+    } finally {
+      patience.release()
+    }
+  }
+}
+
+const well: Health = { healthy: true }

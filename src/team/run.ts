@@ -1,0 +1,127 @@
+import type { AgentEvent, AgentInfo, Turn } from '../agents/agent.ts'
+import { userMessage } from '../protocol/build.ts'
+import { A2AError } from '../protocol/errors.ts'
+import { isInterrupted } from '../protocol/task.ts'
+import type { Message, Part } from '../protocol/types.ts'
+import type { Clock } from '../shared/clock.ts'
+import { type Budget, createBudget } from './budget.ts'
+import type { AgentManager } from './manager.ts'
+import { type Memory, openMemory, Suspension } from './memory.ts'
+import { createOutput, type Output } from './output.ts'
+import type { MemberReply } from './reply.ts'
+import type { BudgetConfig, CallRules, TeamConfig } from './team-config.ts'
+import { type TraceEntry, toEntry } from './trace.ts'
+
+/** One run of a team: everything that a scheduler and its delegations share, and nothing that outlives the turn. */
+export interface Run {
+  readonly config: TeamConfig
+  readonly turn: Turn
+  /** Fires on cancel, at the end of the run's time, and when the caller's stream is given up. */
+  readonly signal: AbortSignal
+  readonly manager: AgentManager
+  readonly clock: Clock
+  readonly budget: Budget
+  readonly memory: Memory
+  readonly output: Output
+  /** What each member was asked and answered in this run. */
+  readonly exchanges: Map<string, readonly Message[]>
+  /** The hops of the messages that this run sends. */
+  readonly hops: readonly string[]
+  /** Between 0 and 1, for jitter. */
+  random(): number
+  readonly exposeMembers: boolean
+}
+
+/** What a run is made of. */
+export interface RunOptions {
+  readonly message: Message
+  readonly config: TeamConfig
+  readonly manager: AgentManager
+  readonly clock: Clock
+  readonly random: () => number
+  readonly exposeMembers: boolean
+  /** The name under which this team appears among the hops. */
+  readonly hop: string
+  readonly signal: AbortSignal
+  readonly emit: (event: AgentEvent) => Promise<void>
+}
+
+/** One call to a member, as a scheduler wants it. */
+export interface Delegation extends CallRules {
+  /** Unique within the run and the same whenever the run is repeated. */
+  readonly name: string
+  readonly agentId: string
+  readonly message: Message
+  /** Pass the member's words on to the caller as they come. */
+  readonly live?: 'none' | 'text' | 'all'
+  /** The member speaks with the team's caller and so sees their conversation. */
+  readonly facesCaller?: boolean
+  /** The member does not see what else it was asked in this run. */
+  readonly alone?: boolean
+  /** Give a failure back as a reply in the state FAILED instead of failing the run. */
+  readonly tolerant?: boolean
+}
+
+/** Makes the run of one turn. */
+export function createRun(turn: Turn, options: RunOptions): Run {
+  const { config, manager, clock, random, exposeMembers, signal } = options
+  checkDepth(turn, options.hop, config.budget)
+  return {
+    config,
+    turn,
+    signal,
+    manager,
+    clock,
+    budget: createBudget(config.budget),
+    memory: openMemory(turn, options.message),
+    output: createOutput(turn, options.emit),
+    exchanges: new Map(),
+    hops: [...turn.hops, options.hop],
+    random,
+    exposeMembers,
+  }
+}
+
+/** A message of the team to a member, with these parts. */
+export function toMember(run: Run, parts: readonly Part[]): Message {
+  return userMessage(parts, { contextId: run.turn.contextId })
+}
+
+/** Writes into the task's trace. */
+export function traceRun(run: Run, entry: TraceEntry): void {
+  run.turn.trace(toEntry(entry))
+}
+
+/** Asks the user and stops the run; when the user has answered, the repeated run gets the answer here. */
+export function askUser(run: Run, name: string, question: readonly Part[]): Message {
+  const key = `${name}:user`
+  const known = run.memory.recall(key).at(-1)
+  if (known?.message && !isInterrupted(known.state)) return known.message
+  const answer = run.memory.takeAnswer(key)
+  if (answer) {
+    run.memory.remember(key, { state: 'TASK_STATE_COMPLETED', message: answer })
+    return answer
+  }
+  const reply: MemberReply = known ?? {
+    state: 'TASK_STATE_INPUT_REQUIRED',
+    message: run.turn.reply(question),
+  }
+  if (!known) run.memory.remember(key, reply)
+  throw new Suspension(key, reply)
+}
+
+/** What the members say of themselves, in the team's order, without one of them. */
+export async function peersOf(run: Run, except: string): Promise<readonly AgentInfo[]> {
+  const ids = run.config.agents.map((member) => member.agentId).filter((id) => id !== except)
+  return Promise.all(ids.map((id) => run.manager.info(id)))
+}
+
+const defaultDepth = 16
+
+function checkDepth(turn: Turn, hop: string, budget: BudgetConfig = {}): void {
+  const maxDepth = budget.maxDepth ?? defaultDepth
+  if (turn.hops.includes(hop))
+    throw new A2AError('unsupportedOperation', 'The message has come back to a team it passed')
+  if (turn.hops.length > maxDepth)
+    throw new A2AError('unsupportedOperation', `The message has passed more than ${maxDepth} teams`)
+}

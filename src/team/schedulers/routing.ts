@@ -1,0 +1,128 @@
+import type { AgentInfo } from '../../agents/agent.ts'
+import { clientRoutingExtension } from '../../protocol/extensions.ts'
+import { textOf } from '../../protocol/task.ts'
+import type { Json, JsonObject, Message, Part } from '../../protocol/types.ts'
+import { type MemberReply, replyParts } from '../reply.ts'
+import { findJson } from './json-text.ts'
+
+/**
+ * How a member learns of its peers and says who goes on.
+ *
+ * To a member that declares the client-routing extension, the message's metadata says under the extension's URI
+ * `{ agentCards: [{ id, name, description, capabilities, supportsClientRouting }], sender: { type, id? } }`, and its
+ * reply's metadata may say `{ recipient, handoffs?, reason? }`, where a recipient is `"user"`, `"sender"`, an id, or
+ * `{ "type": "user" | "sender" | "agent", "id" }`. Any member may answer with a data part or JSON text
+ * `{ "delegate": { "agent_id", "message" } }`; a list instead of the object names several members at once.
+ */
+export interface Decision {
+  readonly delegations: readonly Delegated[]
+  /** The only peers that the next member may see. */
+  readonly handoffs?: readonly string[]
+  readonly reason?: string
+}
+
+/** Who gets a message; `user` and `sender` are not agents. */
+export interface Delegated {
+  readonly recipient: string
+  /** What to tell the recipient; the decider's own answer if absent. */
+  readonly message?: string
+}
+
+/** Who sent a message to a member. */
+export type Sender = 'user' | { readonly agentId: string }
+
+/** Whether an agent declares the client-routing extension. */
+export function supportsRouting(info: AgentInfo): boolean {
+  const declared = info.details?.extensions?.some(({ uri }) => uri === clientRoutingExtension)
+  return declared ?? info.capabilities.includes(clientRoutingExtension)
+}
+
+/** The message with what a member of the extension is told of its peers. */
+export function withPeers(message: Message, peers: readonly AgentInfo[], sender: Sender): Message {
+  const routing = {
+    agentCards: peers.map((info) => ({
+      id: info.id,
+      name: info.name,
+      description: info.description,
+      capabilities: info.capabilities.filter((ability) => ability !== clientRoutingExtension),
+      supportsClientRouting: supportsRouting(info),
+    })),
+    sender: sender === 'user' ? { type: 'user' } : { type: 'agent', id: sender.agentId },
+  }
+  return {
+    ...message,
+    metadata: { ...message.metadata, [clientRoutingExtension]: routing },
+    extensions: [...new Set([...(message.extensions ?? []), clientRoutingExtension])],
+  }
+}
+
+/** The message with the peers in words, for a member that does not know the extension. */
+export function withPeerText(message: Message, peers: readonly AgentInfo[]): Message {
+  const lines = peers.map(({ id, name, description, capabilities }) => {
+    const abilities = capabilities.length > 0 ? ` Can do: ${capabilities.join(', ')}.` : ''
+    return `- ${id} (${name}): ${description}${abilities}`
+  })
+  const text = `\n\n<team>
+You lead a team. Its members:
+${lines.join('\n')}
+To delegate, answer with nothing but JSON: {"delegate": {"agent_id": "<id>", "message": "<what to do>"}}
+For several members at once, use a list: {"delegate": [{"agent_id": "<id>", "message": "<what to do>"}]}
+Any other answer of yours goes to the user and ends the work.
+</team>`
+  return { ...message, parts: [...message.parts, { text }] }
+}
+
+/** Who a reply says goes on; undefined when it does not say. */
+export function readDecision(reply: MemberReply): Decision | undefined {
+  return fromExtension(reply) ?? fromParts(replyParts(reply))
+}
+
+function fromExtension({ metadata }: MemberReply): Decision | undefined {
+  const routing = metadata?.[clientRoutingExtension]
+  if (!isObject(routing)) return undefined
+  const recipient = toRecipient(routing.recipient)
+  const handoffs = toHandoffs(routing.handoffs)
+  if (recipient === undefined && !handoffs) return undefined
+  return {
+    delegations: recipient === undefined ? [] : [{ recipient }],
+    ...(handoffs && { handoffs }),
+    ...(typeof routing.reason === 'string' && { reason: routing.reason }),
+  }
+}
+
+function toRecipient(value: Json | undefined): string | undefined {
+  if (typeof value === 'string' && value !== '') return value
+  if (!isObject(value)) return undefined
+  if (value.type === 'user' || value.type === 'sender') return value.type
+  return typeof value.id === 'string' ? value.id : undefined
+}
+
+function toHandoffs(value: Json | undefined): readonly string[] | undefined {
+  if (!Array.isArray(value)) return undefined
+  return value.filter((id) => typeof id === 'string')
+}
+
+function fromParts(parts: readonly Part[]): Decision | undefined {
+  for (const part of parts) {
+    const delegations = 'data' in part ? toDelegations(part.data) : []
+    if (delegations.length > 0) return { delegations }
+  }
+  const text = textOf(parts)
+  const delegations = text.includes('"delegate"') ? toDelegations(findJson(text)) : []
+  return delegations.length > 0 ? { delegations } : undefined
+}
+
+function toDelegations(value: Json | undefined): readonly Delegated[] {
+  if (!isObject(value)) return []
+  const { delegate } = value
+  const list = Array.isArray(delegate) ? delegate : [delegate]
+  return list.flatMap((item: Json | undefined) => {
+    if (!isObject(item) || typeof item.agent_id !== 'string') return []
+    const { message } = item
+    return [{ recipient: item.agent_id, ...(typeof message === 'string' && { message }) }]
+  })
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,140 @@
+import type { AgentInfo } from '../../agents/agent.ts'
+import { A2AError } from '../../protocol/errors.ts'
+import type { Message, Part } from '../../protocol/types.ts'
+import { delegate, delegateAll } from '../delegate.ts'
+import { type MemberReply, replyParts } from '../reply.ts'
+import { peersOf, type Run, toMember, traceRun } from '../run.ts'
+import type { SupervisorConfig } from '../team-config.ts'
+import {
+  type Delegated,
+  readDecision,
+  type Sender,
+  supportsRouting,
+  withPeers,
+  withPeerText,
+} from './routing.ts'
+import type { Scheduler } from './scheduler.ts'
+
+/** Rounds of delegation, like the router's hops (conflict C-26). */
+const defaultRounds = 10
+
+/**
+ * One member leads: it gets the message and its peers' cards, delegates to one or several of them, gets their answers
+ * back, and so on until it answers without delegating. A specialist that fails is reported to the supervisor, which may
+ * ask another; a supervisor that fails fails the run.
+ */
+export function createSupervisor(config: SupervisorConfig): Scheduler {
+  const maxRounds = config.maxRounds ?? defaultRounds
+  return {
+    async schedule(run) {
+      const leader = await meetLeader(run, config.supervisorAgentId)
+      let message = leader.brief(run.memory.message, 'user')
+      for (let round = 1; round <= maxRounds; round++) {
+        const reply = await delegate(run, {
+          name: `round-${round}`,
+          agentId: config.supervisorAgentId,
+          message,
+          facesCaller: true,
+          live: leader.routes ? 'all' : 'text',
+        })
+        const wanted = readDecision(reply)
+        if (!wanted || isFinal(wanted.delegations)) return reply
+        traceDecision(run, config.supervisorAgentId, wanted.delegations, wanted.reason)
+        const { parts, sender } = await consult({ run, leader, reply, round }, wanted.delegations)
+        message = leader.brief(toMember(run, parts), sender)
+      }
+      throw new A2AError('processingError', `The team has no answer after ${maxRounds} rounds`)
+    },
+  }
+}
+
+/** The supervisor, and how it is told who its peers are. */
+interface Leader {
+  readonly peers: readonly AgentInfo[]
+  readonly routes: boolean
+  brief(message: Message, sender: Sender): Message
+}
+
+async function meetLeader(run: Run, id: string): Promise<Leader> {
+  const [info, peers] = await Promise.all([run.manager.info(id), peersOf(run, id)])
+  const routes = supportsRouting(info)
+  return {
+    peers,
+    routes,
+    brief: (message, sender) =>
+      routes ? withPeers(message, peers, sender) : withPeerText(message, peers),
+  }
+}
+
+/** To a supervisor, its sender is the user it answers. */
+function isFinal(delegations: readonly Delegated[]): boolean {
+  return delegations.every(({ recipient }) => recipient === 'user' || recipient === 'sender')
+}
+
+interface Consultation {
+  readonly run: Run
+  readonly leader: Leader
+  readonly reply: MemberReply
+  readonly round: number
+}
+
+/** Asks the members that the supervisor named, and puts their answers together for it. */
+async function consult(
+  { run, leader, reply, round }: Consultation,
+  wanted: readonly Delegated[],
+): Promise<{ readonly parts: readonly Part[]; readonly sender: Sender }> {
+  const asked = wanted.filter(({ recipient }) => recipient !== 'user' && recipient !== 'sender')
+  const works = asked.map((one, index) => (group: Run) => {
+    const name = `round-${round}.${index + 1}`
+    return ask(group, { name, one, known: leader.peers, words: ownWords(reply) })
+  })
+  const answers = await delegateAll(run, works)
+  const only = asked.length === 1 ? asked[0] : undefined
+  return {
+    parts: answers.flat(),
+    sender: only ? { agentId: only.recipient } : 'user',
+  }
+}
+
+async function ask(run: Run, { name, one, known, words }: AskOptions): Promise<readonly Part[]> {
+  const { recipient } = one
+  if (!known.some(({ id }) => id === recipient))
+    return [{ text: `There is no member "${recipient}". Members: ${idsOf(known)}.\n` }]
+  const parts = one.message === undefined ? words : [{ text: one.message }]
+  const reply = await delegate(run, {
+    name,
+    agentId: recipient,
+    message: toMember(run, parts.length > 0 ? parts : run.memory.message.parts),
+    tolerant: true,
+  })
+  const verb = reply.state === 'TASK_STATE_FAILED' ? 'could not answer' : 'answered'
+  return [{ text: `${recipient} ${verb}:\n` }, ...replyParts(reply), { text: '\n' }]
+}
+
+interface AskOptions {
+  readonly name: string
+  readonly one: Delegated
+  readonly known: readonly AgentInfo[]
+  /** What the supervisor said besides its decision. */
+  readonly words: readonly Part[]
+}
+
+/** What a member is asked when the decision names it without a message: the supervisor's words, not its data. */
+function ownWords(reply: MemberReply): readonly Part[] {
+  return replyParts(reply).filter((part) => !('data' in part))
+}
+
+function idsOf(agents: readonly AgentInfo[]): string {
+  return agents.map(({ id }) => id).join(', ')
+}
+
+function traceDecision(
+  run: Run,
+  member: string,
+  delegations: readonly Delegated[],
+  reason: string | undefined,
+): void {
+  const recipients = delegations.map(({ recipient }) => recipient)
+  const team = run.config.id
+  traceRun(run, { type: 'decision', team, member, recipients, ...(reason && { reason }) })
+}

@@ -1,0 +1,169 @@
+import { A2AError } from '../../protocol/errors.ts'
+import { textOf } from '../../protocol/task.ts'
+import type { Message, Part } from '../../protocol/types.ts'
+import { delegate, delegateAll } from '../delegate.ts'
+import { type MemberReply, replyParts } from '../reply.ts'
+import { askUser, type Run, toMember, traceRun } from '../run.ts'
+import type {
+  AgentStep,
+  ApprovalStep,
+  CallRules,
+  LoopStep,
+  MapStep,
+  ParallelStep,
+  Step,
+  WorkflowConfig,
+} from '../team-config.ts'
+import { clip } from '../trace.ts'
+import { isRefusal, isYes, Refusal } from './approval.ts'
+import { inBatches, toItems } from './list.ts'
+import type { Scheduler } from './scheduler.ts'
+
+/** Where in the workflow a step stands. */
+interface Place {
+  readonly run: Run
+  /** Unique within the run: `2`, `3.1`, `4#2.1`. */
+  readonly name: string
+  readonly input: Message
+  /** The previous answer; none before the first step. */
+  readonly previous: MemberReply | undefined
+  /** Whether nothing follows, so that the member's words are the team's answer. */
+  readonly last: boolean
+}
+
+/** The answer of a step; undefined when it was left out. */
+type StepResult = Promise<MemberReply | undefined>
+
+/**
+ * Members answer in a fixed order: a step's answer is the next one's question. The last step's words go to the caller
+ * as they come, those of earlier ones as status texts.
+ */
+export function createWorkflow(config: WorkflowConfig): Scheduler {
+  const steps = inOrder(config.steps)
+  return {
+    async schedule(run) {
+      const input = run.memory.message
+      const start = { run, name: '', input, previous: undefined, last: true }
+      const answer = await runSteps(steps, start)
+      if (!answer)
+        throw new A2AError('processingError', 'No step of the workflow applies to this message')
+      return answer
+    },
+  }
+}
+
+/** Ascending `order`; without one a step stands where the list has it. */
+function inOrder(steps: readonly Step[]): readonly Step[] {
+  return steps
+    .map((step, index) => ({ step, order: step.order ?? index + 1 }))
+    .sort((a, b) => a.order - b.order)
+    .map(({ step }) => step)
+}
+
+async function runSteps(steps: readonly Step[], start: Place): StepResult {
+  let place = start
+  for (const [index, step] of steps.entries()) {
+    const last = start.last && index === steps.length - 1
+    const here: Place = { ...place, name: `${start.name}${index + 1}`, last }
+    if (!applies(step, here)) continue
+    const answer = await runStep(step, here)
+    if (!answer) continue
+    place = { ...place, previous: answer, input: toMember(here.run, replyParts(answer)) }
+  }
+  return place.previous === start.previous ? undefined : place.previous
+}
+
+/** A condition is a text that the previous answer contains; before the first answer, the question. */
+function applies({ condition }: Step, { run, name, input }: Place): boolean {
+  if (!condition || textOf(input.parts).includes(condition)) return true
+  traceRun(run, { type: 'skip', team: run.config.id, step: name })
+  return false
+}
+
+function runStep(step: Step, place: Place): StepResult {
+  if ('agentId' in step) return runAgent(step, place)
+  if ('parallel' in step) return runParallel(step, place)
+  if ('loop' in step) return runLoop(step, place)
+  return 'map' in step ? runMap(step, place) : runApproval(step, place)
+}
+
+async function runAgent(step: AgentStep, { run, name, input, previous, last }: Place): StepResult {
+  const reply = await delegate(run, {
+    ...callRules(step),
+    name,
+    agentId: step.agentId,
+    message: input,
+    facesCaller: previous === undefined,
+    ...(last && { live: 'none' }),
+  })
+  if (!last) await report(run, step.agentId, reply)
+  return reply
+}
+
+async function runParallel(step: ParallelStep, place: Place): StepResult {
+  const branches = step.parallel.map((branch, index) => async (run: Run) => {
+    const here = { ...place, run, name: `${place.name}.${index + 1}`, last: false }
+    const reply = applies(branch, here) ? await runStep(branch, here) : undefined
+    return { title: titleOf(run, branch), reply }
+  })
+  const parts: Part[] = []
+  for (const { title, reply } of await delegateAll(place.run, branches))
+    if (reply) parts.push({ text: `${title}:\n` }, ...replyParts(reply), { text: '\n\n' })
+  return parts.length > 0 ? answered(place.run, parts.slice(0, -1)) : undefined
+}
+
+async function runLoop({ loop }: LoopStep, place: Place): StepResult {
+  const steps = inOrder(loop.steps)
+  let here: Place = { ...place, last: false }
+  for (let round = 1; round <= loop.maxIterations; round++) {
+    const answer = await runSteps(steps, { ...here, name: `${place.name}#${round}.` })
+    if (!answer) break
+    here = { ...here, previous: answer, input: toMember(here.run, replyParts(answer)) }
+    if (textOf(replyParts(answer)).includes(loop.until)) break
+  }
+  return here.previous === place.previous ? undefined : here.previous
+}
+
+async function runMap({ map }: MapStep, { run, name, input }: Place): StepResult {
+  const works = toItems(input.parts).map((item, index) => async (group: Run) => {
+    const message = toMember(run, [item])
+    const call = { ...callRules(map), agentId: map.agentId, message, alone: true }
+    return delegate(group, { ...call, name: `${name}[${index + 1}]` })
+  })
+  const replies = await inBatches(run, works, map.maxParallel ?? 8)
+  const parts = replies.flatMap((reply) => [...replyParts(reply), { text: '\n' }])
+  return answered(run, parts.slice(0, -1))
+}
+
+/** Yes goes on with the answer so far, no ends the run, anything else goes on with the user's words added. */
+async function runApproval(step: ApprovalStep, { run, name, input, previous }: Place): StepResult {
+  const { question } = step.approval
+  const { parts } = askUser(run, name, [...input.parts, { text: `\n\n${question}` }])
+  const words = textOf(parts)
+  if (isRefusal(words)) throw new Refusal()
+  if (isYes(words)) return previous ?? answered(run, input.parts)
+  return answered(run, [...input.parts, { text: '\n\n' }, ...parts])
+}
+
+function callRules({ timeoutSeconds, maxRetries, fallbackAgentId }: CallRules): CallRules {
+  return {
+    ...(timeoutSeconds !== undefined && { timeoutSeconds }),
+    ...(maxRetries !== undefined && { maxRetries }),
+    ...(fallbackAgentId !== undefined && { fallbackAgentId }),
+  }
+}
+
+function answered(run: Run, parts: readonly Part[]): MemberReply {
+  return { state: 'TASK_STATE_COMPLETED', message: run.turn.reply(parts) }
+}
+
+function titleOf(run: Run, step: Step): string {
+  if (!('agentId' in step)) return 'Result'
+  const member = run.config.agents.find(({ agentId }) => agentId === step.agentId)
+  return member?.role || step.agentId
+}
+
+async function report(run: Run, agentId: string, reply: MemberReply): Promise<void> {
+  const title = titleOf(run, { agentId })
+  await run.output.progress(`${title}: ${clip(replyParts(reply), 200)}`)
+}

@@ -1,0 +1,132 @@
+import type { CapabilityDetail, Proficiency, SkillDetail } from '../protocol/profile.ts'
+import type { AgentProvider } from '../protocol/types.ts'
+
+/** What a team is made of (000's TeamConfig). The TOML names are the same in snake case. */
+export interface TeamConfig {
+  readonly id: string
+  readonly name: string
+  readonly description: string
+  readonly agents: readonly TeamAgentConfig[]
+  /** How the team works; its `type` is the team's mode. */
+  readonly scheduler: SchedulerConfig
+  readonly version?: string
+  readonly provider?: AgentProvider
+  /** Words and versions of abilities, for cards. */
+  readonly capabilityDetails?: readonly CapabilityDetail[]
+  /** What the team is good at, for cards (RANCH's skills). */
+  readonly proficiencies?: readonly Proficiency[]
+  /** Skills for A2A cards; derived from the abilities if absent. */
+  readonly skills?: readonly SkillDetail[]
+  readonly budget?: BudgetConfig
+}
+
+/** A member of a team (000's TeamAgentConfig). */
+export interface TeamAgentConfig {
+  readonly agentId: string
+  readonly role?: string
+  readonly capabilities?: readonly string[]
+}
+
+/** How a team works. */
+export type SchedulerConfig = SupervisorConfig | WorkflowConfig | RouterConfig
+
+/** The names of the ways in which a team can work. */
+export type TeamMode = SchedulerConfig['type']
+
+/** One member leads: it sees the others' cards and delegates until it answers. */
+export interface SupervisorConfig {
+  readonly type: 'supervisor'
+  readonly supervisorAgentId: string
+  /** Rounds of delegation before the run fails; 10 by default. */
+  readonly maxRounds?: number
+}
+
+/** Members answer in a fixed order; each answer is the next one's question. */
+export interface WorkflowConfig {
+  readonly type: 'workflow'
+  readonly steps: readonly Step[]
+}
+
+/** Members pass the message on among themselves, starting with the default agent. */
+export interface RouterConfig {
+  readonly type: 'router'
+  readonly defaultAgentId: string
+  /** 10 by default. */
+  readonly maxRoutingHops?: number
+}
+
+/** One step of a workflow. */
+export type Step = AgentStep | ParallelStep | LoopStep | MapStep | ApprovalStep
+
+/** What every step may say. */
+export interface StepRules {
+  /** Steps run in ascending order; equal orders keep their place in the list. */
+  readonly order?: number
+  /** The step runs only if the previous answer contains this text; empty means always. */
+  readonly condition?: string
+}
+
+/** How a member is called. */
+export interface CallRules {
+  /** How long the member may take. */
+  readonly timeoutSeconds?: number
+  /** Further tries after a failure, 0 to 10; 0 by default, since agents retry their own connections. */
+  readonly maxRetries?: number
+  /** Who answers instead when all tries have failed. */
+  readonly fallbackAgentId?: string
+}
+
+/** A member answers. */
+export interface AgentStep extends StepRules, CallRules {
+  readonly agentId: string
+}
+
+/** Several steps get the same question at once; their answers are joined in the order of the list. */
+export interface ParallelStep extends StepRules {
+  readonly parallel: readonly Step[]
+}
+
+/** Steps are repeated until the answer contains `until`, at most `maxIterations` times. */
+export interface LoopStep extends StepRules {
+  readonly loop: {
+    readonly steps: readonly Step[]
+    readonly until: string
+    readonly maxIterations: number
+  }
+}
+
+/** A member answers once per item of the list that the previous answer is; the answers keep the items' order. */
+export interface MapStep extends StepRules {
+  readonly map: CallRules & {
+    readonly agentId: string
+    /** Items at once; 8 by default. */
+    readonly maxParallel?: number
+  }
+}
+
+/** The user is shown the answer so far and asked; what the user says decides whether and how the run goes on. */
+export interface ApprovalStep extends StepRules {
+  readonly approval: { readonly question: string }
+}
+
+/** What one run may use up. */
+export interface BudgetConfig {
+  /** Delegations in one run, at most 100, which is also the default. */
+  readonly maxHops?: number
+  /** How many teams may stand above this one, over HTTP too; 16 by default. */
+  readonly maxDepth?: number
+  readonly maxSeconds?: number
+  readonly maxTokens?: number
+}
+
+/** The members that a step calls. */
+export function stepAgents(step: Step): readonly string[] {
+  if ('agentId' in step) return withFallback(step)
+  if ('parallel' in step) return step.parallel.flatMap(stepAgents)
+  if ('loop' in step) return step.loop.steps.flatMap(stepAgents)
+  return 'map' in step ? withFallback(step.map) : []
+}
+
+function withFallback(call: CallRules & { readonly agentId: string }): readonly string[] {
+  return call.fallbackAgentId ? [call.agentId, call.fallbackAgentId] : [call.agentId]
+}

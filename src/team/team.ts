@@ -1,0 +1,139 @@
+import type { Agent, AgentEvent, AgentInfo, Health, Turn } from '../agents/agent.ts'
+import { A2AError } from '../protocol/errors.ts'
+import type { Message } from '../protocol/types.ts'
+import { type Clock, systemClock } from '../shared/clock.ts'
+import { createChannel } from './channel.ts'
+import { teamHealth, teamInfo } from './info.ts'
+import { AgentManager } from './manager.ts'
+import { Suspension } from './memory.ts'
+import { createRun, type Run, type RunOptions } from './run.ts'
+import { Refusal } from './schedulers/approval.ts'
+import { createRouter } from './schedulers/router.ts'
+import type { Scheduler } from './schedulers/scheduler.ts'
+import { createSupervisor } from './schedulers/supervisor.ts'
+import { createWorkflow } from './schedulers/workflow.ts'
+import { linkSignal } from './signal.ts'
+import type { SchedulerConfig, TeamConfig } from './team-config.ts'
+import { validateTeam } from './validate.ts'
+
+/** What a team needs from outside; the machine's own by default. */
+export interface TeamOptions {
+  readonly clock?: Clock
+  /** Between 0 and 1, for the jitter of retries. */
+  readonly random?: () => number
+  /** Let callers learn which member failed; off by default. */
+  readonly exposeMembers?: boolean
+}
+
+/** Beyond this many events that nobody has read, members wait. */
+const maxWaitingEvents = 256
+
+/**
+ * A group of agents that is itself an agent (000's Team). It is checked when it is made, never changes afterwards, and
+ * keeps nothing between turns: any number of runs go on at once, each with its own state.
+ */
+export class Team implements Agent {
+  readonly resumable = true
+  readonly config: TeamConfig
+  readonly manager: AgentManager
+  readonly #scheduler: Scheduler
+  readonly #options: Required<TeamOptions>
+  /** Opaque, so that remote members learn nothing of us; of this object, so that equal ids elsewhere are no cycle. */
+  readonly #hop = crypto.randomUUID()
+
+  /** @throws InvalidTeamError for a team that cannot be. */
+  constructor(config: TeamConfig, manager: AgentManager, options: TeamOptions = {}) {
+    validateTeam(config, manager)
+    this.config = config
+    this.manager = manager
+    this.#scheduler = createScheduler(config.scheduler)
+    const { clock = systemClock, random = Math.random, exposeMembers = false } = options
+    this.#options = { clock, random, exposeMembers }
+  }
+
+  /** Never fails: members that cannot be asked are left out of the abilities. */
+  info(): Promise<AgentInfo> {
+    return teamInfo(this.config, this.manager)
+  }
+
+  /** Healthy when all members are. */
+  health(): Promise<Health> {
+    return teamHealth(this.config, this.manager)
+  }
+
+  /** Works on a message through the scheduler; what members say reaches the caller as it comes. */
+  async *process(message: Message, turn: Turn): AsyncGenerator<AgentEvent> {
+    const channel = createChannel<AgentEvent>(maxWaitingEvents)
+    const { maxSeconds } = this.config.budget ?? {}
+    const link = linkSignal(turn.signal, {
+      clock: this.#options.clock,
+      ms: maxSeconds === undefined ? undefined : maxSeconds * 1_000,
+      reason: () => new A2AError('timeout', `The team took longer than ${maxSeconds} s`),
+    })
+    const work = this.#work(turn, {
+      message,
+      emit: (event) => channel.push(event),
+      signal: link.signal,
+    })
+    const done = work.then(channel.close, channel.fail)
+    try {
+      yield* channel.items()
+    } finally {
+      link.abort(new A2AError('taskCanceled', 'Nobody reads the answer any more'))
+      await done
+      link.release()
+    }
+  }
+
+  async #work(turn: Turn, io: Pick<RunOptions, 'message' | 'emit' | 'signal'>): Promise<void> {
+    const { config, manager } = this
+    const run = createRun(turn, { config, manager, ...this.#options, ...io, hop: this.#hop })
+    try {
+      const reply = await this.#scheduler.schedule(run)
+      await run.output.deliver(reply)
+      await run.memory.forget()
+      await run.output.complete(run.budget.used)
+    } catch (thrown) {
+      await endEarly(run, thrown)
+    }
+  }
+}
+
+/** A team with the agents it is made of: `agents` lists the members in order, each with its id. */
+export interface TeamDefinition extends Omit<TeamConfig, 'agents' | 'description'>, TeamOptions {
+  readonly description?: string
+  readonly agents: Readonly<Record<string, Agent>>
+}
+
+/**
+ * A team in one expression, with a manager of its own.
+ * @throws InvalidTeamError for a team that cannot be.
+ */
+export function defineTeam(definition: TeamDefinition): Team {
+  const { agents, clock, random, exposeMembers, ...config } = definition
+  const manager = new AgentManager(clock ? { clock } : {})
+  for (const [id, agent] of Object.entries(agents)) manager.registerWithId(id, agent)
+  const members = Object.keys(agents).map((agentId) => ({ agentId }))
+  return new Team({ description: '', ...config, agents: members }, manager, {
+    ...(clock && { clock }),
+    ...(random && { random }),
+    ...(exposeMembers !== undefined && { exposeMembers }),
+  })
+}
+
+/** A question or a refusal is an end that the caller is told; everything else is a failure. */
+async function endEarly(run: Run, thrown: unknown): Promise<void> {
+  run.signal.throwIfAborted()
+  if (thrown instanceof Suspension) {
+    await run.memory.suspend(thrown.key)
+    await run.output.ask(thrown.reply)
+  } else if (thrown instanceof Refusal) {
+    await run.memory.forget()
+    await run.output.refuse(thrown.message)
+  } else throw thrown
+}
+
+function createScheduler(config: SchedulerConfig): Scheduler {
+  if (config.type === 'workflow') return createWorkflow(config)
+  return config.type === 'supervisor' ? createSupervisor(config) : createRouter(config)
+}

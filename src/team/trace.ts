@@ -1,0 +1,75 @@
+import { textOf } from '../protocol/task.ts'
+import type { JsonObject, Part, TaskState } from '../protocol/types.ts'
+import { type MemberReply, replyParts, replyUsage } from './reply.ts'
+
+/**
+ * What a team writes into its task's trace. Every entry is plain JSON with a `type`, the `team`, and for what concerns
+ * one call the `member`, the `step` (its name within the run) and a `call` id that ties its entries together. The
+ * entries of nested teams carry `at`, the way by which they were reached.
+ */
+export type TraceEntry =
+  /** A member is being called; `try` counts from 1. */
+  | (CallFacts & { readonly type: 'delegation'; readonly try: number; readonly text: string })
+  /** It has answered. */
+  | (CallFacts & {
+      readonly type: 'reply'
+      readonly state: TaskState
+      readonly durationMs: number
+      readonly inputTokens?: number
+      readonly outputTokens?: number
+      readonly text: string
+    })
+  /** It has failed; `reason` is an error code. */
+  | (CallFacts & {
+      readonly type: 'failure'
+      readonly reason: string
+      readonly durationMs: number
+    })
+  /** It will be tried again. */
+  | (CallFacts & { readonly type: 'retry'; readonly try: number; readonly delayMs: number })
+  /** Another member answers in its place. */
+  | (CallFacts & { readonly type: 'fallback'; readonly to: string })
+  /** A supervisor or router has decided who goes on. */
+  | {
+      readonly type: 'decision'
+      readonly team: string
+      readonly member: string
+      readonly recipients: readonly string[]
+      readonly reason?: string
+    }
+  /** A workflow step was left out because its condition does not hold. */
+  | { readonly type: 'skip'; readonly team: string; readonly step: string }
+
+/** Which call an entry is about. */
+export interface CallFacts {
+  readonly call: string
+  readonly team: string
+  readonly member: string
+  readonly step: string
+}
+
+const longest = 2_000
+
+/** The text of parts, short enough for a trace. */
+export function clip(parts: readonly Part[], length: number = longest): string {
+  const text = textOf(parts)
+  return text.length > length ? `${text.slice(0, length - 1)}…` : text
+}
+
+/** The entry for a reply. */
+export function replyEntry(facts: CallFacts, reply: MemberReply, durationMs: number): JsonObject {
+  const entry: TraceEntry = {
+    type: 'reply',
+    ...facts,
+    state: reply.state,
+    durationMs,
+    ...replyUsage(reply),
+    text: clip(replyParts(reply)),
+  }
+  return toEntry(entry)
+}
+
+/** An entry as the log takes it. */
+export function toEntry(entry: TraceEntry): JsonObject {
+  return entry as unknown as JsonObject // all its fields are JSON
+}
