@@ -2,7 +2,7 @@ import type { ClientReply, HttpSend } from '../bindings/http.ts'
 import type { AgentCard } from '../protocol/types.ts'
 import { withSignal } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
-import { fetchCard } from './discovery.ts'
+import { type CachedCard, type CardVerifier, fetchCard } from './discovery.ts'
 
 /** Keeps cards for clients that share it. A card is fetched once, however many ask for it at the same time. */
 export interface CardCache {
@@ -19,9 +19,6 @@ export interface CardRequest {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Refuses a card by throwing. Gets the JSON as served, since a signature covers that and not its translation. */
-export type CardVerifier = (served: unknown) => Promise<void> | void
-
 /** How a cache behaves. */
 export interface CardCacheOptions {
   /** The longest time a card is believed without asking again; 300 000 if absent. */
@@ -29,18 +26,6 @@ export interface CardCacheOptions {
   /** How many cards are kept, the oldest leaving first; 1000 if absent. */
   readonly limit?: number
   readonly clock?: Clock
-}
-
-/** A card that was fetched, and what the next request may say of it. */
-export interface CachedCard {
-  readonly card: AgentCard
-  /** The URL that answered. */
-  readonly source: string
-  readonly etag?: string
-  readonly lastModified?: string
-  readonly freshUntil: number
-  /** False where the server forbids to keep it (`no-store`). */
-  readonly storable: boolean
 }
 
 /**

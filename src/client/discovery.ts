@@ -1,13 +1,28 @@
-import { parseServedCard } from '../bindings/dialects/superset.ts'
+import { fromCard } from '../bindings/dialects/card03.ts'
 import type { ClientReply, HttpSend } from '../bindings/http.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
-import type { CachedCard, CardVerifier } from './card-cache.ts'
+import type { AgentCard } from '../protocol/types.ts'
 
 /** Where a card is looked for below a base URL: the name of 0.3 and 1.0, then the older one. */
 const wellKnown = ['.well-known/agent-card.json', '.well-known/agent.json']
 
 /** The protocol version that a client speaks first. */
 const version = '1.0'
+
+/** Refuses a card by throwing. Gets the JSON as served, since a signature covers that and not its translation. */
+export type CardVerifier = (served: unknown) => Promise<void> | void
+
+/** A card that was fetched, and what the next request may say of it. */
+export interface CachedCard {
+  readonly card: AgentCard
+  /** The URL that answered. */
+  readonly source: string
+  readonly etag?: string
+  readonly lastModified?: string
+  readonly freshUntil: number
+  /** False where the server forbids to keep it (`no-store`). */
+  readonly storable: boolean
+}
 
 /** How a card is fetched. */
 export interface FetchCardOptions {
@@ -79,13 +94,22 @@ async function read(
   await verify?.(served)
   const { etag, 'last-modified': lastModified, 'cache-control': control = '' } = reply.headers
   return {
-    card: parseServedCard(served),
+    card: withSoundInterfaces(fromCard(served)),
     source,
     ...(etag && { etag }),
     ...(lastModified && { lastModified }),
     freshUntil: freshUntil(reply),
     storable: !/\bno-store\b/i.test(control),
   }
+}
+
+/** Leaves out interfaces that lack what one needs to call them; the rest of the card may still be of use. */
+function withSoundInterfaces(card: AgentCard): AgentCard {
+  const isText = (value: unknown): boolean => typeof value === 'string'
+  const supportedInterfaces = card.supportedInterfaces.filter(
+    (offer) => isText(offer?.url) && isText(offer.protocolBinding) && isText(offer.protocolVersion),
+  )
+  return { ...card, supportedInterfaces }
 }
 
 function parseJson(text: string, source: string): unknown {

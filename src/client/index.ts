@@ -19,7 +19,6 @@ export {
   type CardCache,
   type CardCacheOptions,
   type CardRequest,
-  type CardVerifier,
   createCardCache,
 } from './card-cache.ts'
 export { A2AClient, type Sendable } from './client.ts'
@@ -32,6 +31,7 @@ export type {
   SubscribeOptions,
   Timeouts,
 } from './config.ts'
+export type { CardVerifier } from './discovery.ts'
 export { fetchSend } from './fetch.ts'
 export type { FollowOptions } from './follow.ts'
 export { type LoopbackOptions, listenForRedirect } from './loopback.ts'
@@ -57,3 +57,4 @@ export {
   RestTransport,
   type Transport,
 } from './transport.ts'
+export { createWebhookReceiver, type WebhookReceiverOptions } from './webhook.ts'

@@ -1,0 +1,72 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { difference } from '../../src/client/difference.ts'
+import { createFold } from '../../src/protocol/fold.ts'
+import type { Artifact, Part, Task, TaskState } from '../../src/protocol/types.ts'
+
+function taskWith(artifacts: readonly Artifact[], state: TaskState = 'TASK_STATE_WORKING'): Task {
+  return { id: 't', contextId: 'c', status: { state }, artifacts }
+}
+
+const words = (...texts: readonly string[]): Artifact => ({
+  artifactId: 'a',
+  parts: texts.map((text) => ({ text })),
+})
+
+describe('the difference of two snapshots', () => {
+  test('is nothing where nothing changed', () => {
+    const task = taskWith([words('one', 'two')])
+    expect(difference(task, task)).toEqual([])
+  })
+
+  test('is nothing where the server merged the pieces of a text', () => {
+    expect(difference(taskWith([words('one ', 'two')]), taskWith([words('one two')]))).toEqual([])
+  })
+
+  test('F018 is the rest of a text that has grown, to be appended by artifactId', () => {
+    const [event] = difference(taskWith([words('one ', 'two')]), taskWith([words('one two three')]))
+    expect(event).toEqual({
+      artifactUpdate: { taskId: 't', contextId: 'c', artifact: words(' three'), append: true },
+    })
+  })
+
+  test('is the whole artifact where it was replaced', () => {
+    const [event] = difference(taskWith([words('one')]), taskWith([words('two')]))
+    expect(event).toEqual({
+      artifactUpdate: { taskId: 't', contextId: 'c', artifact: words('two') },
+    })
+  })
+
+  test('ends with the status, so that a terminal state comes after its artifacts', () => {
+    const events = difference(taskWith([]), taskWith([words('done')], 'TASK_STATE_COMPLETED'))
+    expect(events.map((event) => Object.keys(event)[0])).toEqual(['artifactUpdate', 'statusUpdate'])
+  })
+
+  test('leads from any snapshot to any later one', () => {
+    const part = fc.oneof(
+      fc.record({ text: fc.string() }),
+      fc.record({ data: fc.integer() }),
+      fc.record({ text: fc.string(), mediaType: fc.constant('text/html') }),
+    )
+    const artifact = fc.record({
+      artifactId: fc.constantFrom('a', 'b'),
+      parts: fc.array<Part>(part, { minLength: 1, maxLength: 4 }),
+    })
+    const artifacts = fc.uniqueArray(artifact, { selector: (a) => a.artifactId })
+    fc.assert(
+      fc.property(artifacts, artifacts, (before, added) => {
+        const seen = taskWith(before)
+        const later = createFold(seen)
+        for (const each of added)
+          later.apply({
+            artifactUpdate: { taskId: 't', contextId: 'c', artifact: each, append: true },
+          })
+        const fold = createFold(seen)
+        for (const event of difference(seen, later.snapshot())) fold.apply(event)
+        fold.compact()
+        later.compact()
+        expect(fold.snapshot()).toEqual(later.snapshot())
+      }),
+    )
+  })
+})
