@@ -1,0 +1,51 @@
+/** What is bound to a statement. */
+export type SqlValue = string | number | null
+
+/** A row as a driver gives it; `.get()` of libsql adds a `_metadata` key that nobody reads. */
+export type Row = Readonly<Record<string, unknown>>
+
+/** A prepared statement: the part of the drivers that we use, which both spell alike. */
+export interface Statement {
+  run(...values: SqlValue[]): { readonly changes: number | bigint }
+  get(...values: SqlValue[]): Row | undefined
+  all(...values: SqlValue[]): Row[]
+}
+
+/** A connection to one SQLite file; synchronous. */
+export interface Connection {
+  exec(sql: string): void
+  prepare(sql: string): Statement
+  close(): void
+}
+
+/** `node` is `node:sqlite`, built into Node 22.13 and newer; `libsql` is a package with the engine in it. */
+export type DriverName = 'node' | 'libsql'
+
+type Constructor = new (path: string) => Connection
+
+/** Opens a connection, with `node:sqlite` where the runtime has it. */
+export async function openConnection(path: string, driver?: DriverName): Promise<Connection> {
+  const Database = await constructorOf(driver ?? (nodeSqlite() ? 'node' : 'libsql'))
+  return new Database(path)
+}
+
+/** Whether this runtime brings its own SQLite. */
+export function hasNodeSqlite(): boolean {
+  return nodeSqlite() !== undefined
+}
+
+async function constructorOf(driver: DriverName): Promise<Constructor> {
+  if (driver === 'node') {
+    const builtin = nodeSqlite()
+    if (!builtin) throw new Error('This version of Node.js has no node:sqlite')
+    return builtin.DatabaseSync
+  }
+  const { default: Database } = await import('libsql')
+  // Its types are those of better-sqlite3; the members we use are as in Connection.
+  return Database as unknown as Constructor
+}
+
+function nodeSqlite(): { readonly DatabaseSync: Constructor } | undefined {
+  // Our Node types are those of the oldest version we run on, which has no such module.
+  return process.getBuiltinModule('node:sqlite') as { DatabaseSync: Constructor } | undefined
+}

@@ -1,0 +1,97 @@
+import { isSameScope } from '../scope.ts'
+import type {
+  DeadLetter,
+  LogRecord,
+  PushConfigRecord,
+  Scope,
+  StoredTask,
+  TaskHead,
+  TaskListFilter,
+  TaskPage,
+} from '../store.ts'
+import type { Connection } from './driver.ts'
+import { createList } from './list.ts'
+import {
+  headColumns,
+  scopeNumber,
+  taskColumns,
+  toDeadLetter,
+  toHead,
+  toPushConfig,
+  toRecords,
+  toStoredTask,
+} from './rows.ts'
+
+/** The store's reads as plain functions over one connection. */
+export interface Queries {
+  get(id: string, scope?: Scope): StoredTask | undefined
+  records(id: string, after: number, limit?: number): readonly LogRecord[]
+  list(filter: TaskListFilter): TaskPage
+  unfinished(): readonly TaskHead[]
+  findByKey(scope: Scope, idempotencyKey: string): string | undefined
+  pushConfigs(taskId: string): readonly PushConfigRecord[]
+  pendingDeliveries(): readonly PushConfigRecord[]
+  deadLetters(limit?: number): readonly DeadLetter[]
+}
+
+/** Prepares all reads. */
+export function createQueries(db: Connection): Queries {
+  const get = db.prepare(
+    `SELECT ${taskColumns} FROM task JOIN scope ON scope.id = task.scope WHERE task.id = ?`,
+  )
+  const unfinished = db.prepare(
+    `SELECT ${headColumns} FROM task INDEXED BY task_unfinished JOIN scope ON scope.id = task.scope
+     WHERE state IN ('TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING') ORDER BY timestamp`,
+  )
+  const byKey = db.prepare(
+    `SELECT id FROM task WHERE scope = ${scopeNumber} AND idempotency_key = ?`,
+  )
+  return {
+    get(id, scope) {
+      const row = get.get(id)
+      return row && (!scope || isSameScope(scope, toHead(row).scope))
+        ? toStoredTask(row)
+        : undefined
+    },
+    records: createRecords(db),
+    list: createList(db),
+    unfinished: () => unfinished.all().map(toHead),
+    findByKey({ agent, tenant, owner }, key) {
+      const row = byKey.get(agent, tenant, owner, key)
+      return row && String(row.id)
+    },
+    ...createPushQueries(db),
+  }
+}
+
+function createRecords(db: Connection): Queries['records'] {
+  const inline = db.prepare('SELECT number, log FROM task WHERE id = ?')
+  const later = db.prepare(
+    'SELECT records FROM log WHERE task = ? AND last_seq > ? ORDER BY last_seq LIMIT ?',
+  )
+  return (id, after, limit = Number.MAX_SAFE_INTEGER) => {
+    const row = inline.get(id)
+    if (row === undefined) return []
+    const records = toRecords(row.log).filter(({ seq }) => seq > after)
+    // A row holds one record at least, so the limit of records is one of rows too.
+    for (const { records: text } of later.all(Number(row.number), after, limit))
+      for (const record of toRecords(text)) if (record.seq > after) records.push(record)
+    return records.length > limit ? records.slice(0, limit) : records
+  }
+}
+
+function createPushQueries(
+  db: Connection,
+): Pick<Queries, 'pushConfigs' | 'pendingDeliveries' | 'deadLetters'> {
+  const configs = db.prepare('SELECT cursor, record FROM push WHERE task_id = ? ORDER BY number')
+  const pending = db.prepare(
+    `SELECT cursor, record FROM push JOIN task ON task.id = push.task_id
+     WHERE cursor < version ORDER BY push.number`,
+  )
+  const letters = db.prepare('SELECT letter FROM dead_letter ORDER BY number DESC LIMIT ?')
+  return {
+    pushConfigs: (taskId) => configs.all(taskId).map(toPushConfig),
+    pendingDeliveries: () => pending.all().map(toPushConfig),
+    deadLetters: (limit = -1) => letters.all(limit).map(toDeadLetter),
+  }
+}

@@ -1,0 +1,135 @@
+import type { Connection } from './driver.ts'
+
+/**
+ * The file. `application_id` says that it is ours, `user_version` which of the migrations below it has seen.
+ *
+ * - scope: agent, tenant and principal, once each.
+ * - task: one row per task. The columns are current; `snapshot` is the Task as JSON with all records up to
+ *   `snapshot_version` in it. `log` holds the records of the first commit, if its turn ended there.
+ * - log: the records of every other commit, one row per commit under the sequence number of its last record.
+ * - push: webhooks and how far each has come. dead_letter: deliveries given up.
+ * - total: how many tasks a scope has in each state, kept by triggers, so that a list need not count.
+ *
+ * Timestamps are ISO 8601 text, which sorts. A migration is never changed once released; a change is a further one.
+ */
+export const migrations: readonly string[] = [
+  `
+  CREATE TABLE scope (
+    id INTEGER PRIMARY KEY,
+    agent TEXT NOT NULL,
+    tenant TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    UNIQUE (agent, tenant, owner)
+  ) STRICT;
+
+  CREATE TABLE task (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    scope INTEGER NOT NULL,
+    context_id TEXT NOT NULL,
+    state TEXT NOT NULL,
+    timestamp TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    snapshot_version INTEGER NOT NULL,
+    idempotency_key TEXT,
+    snapshot TEXT NOT NULL,
+    log TEXT
+  ) STRICT;
+  CREATE INDEX task_by_time ON task (scope, timestamp, id);
+  CREATE INDEX task_by_state ON task (scope, state, timestamp, id);
+  CREATE INDEX task_by_context ON task (scope, context_id, timestamp, id, state);
+  CREATE UNIQUE INDEX task_by_key ON task (scope, idempotency_key) WHERE idempotency_key IS NOT NULL;
+  CREATE INDEX task_unfinished ON task (timestamp)
+    WHERE state IN ('TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING');
+  CREATE INDEX task_finished ON task (timestamp)
+    WHERE state IN ('TASK_STATE_COMPLETED', 'TASK_STATE_FAILED', 'TASK_STATE_CANCELED', 'TASK_STATE_REJECTED');
+
+  CREATE TABLE log (
+    task INTEGER NOT NULL,
+    last_seq INTEGER NOT NULL,
+    records TEXT NOT NULL,
+    PRIMARY KEY (task, last_seq)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE push (
+    number INTEGER PRIMARY KEY,
+    task_id TEXT NOT NULL,
+    id TEXT NOT NULL,
+    cursor INTEGER NOT NULL,
+    record TEXT NOT NULL,
+    UNIQUE (task_id, id)
+  ) STRICT;
+
+  CREATE TABLE dead_letter (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    task_id TEXT NOT NULL,
+    letter TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX dead_letter_by_task ON dead_letter (task_id);
+
+  CREATE TABLE total (
+    scope INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    tasks INTEGER NOT NULL,
+    PRIMARY KEY (scope, state)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TRIGGER task_added AFTER INSERT ON task BEGIN
+    INSERT INTO total VALUES (new.scope, new.state, 1) ON CONFLICT DO UPDATE SET tasks = tasks + 1;
+  END;
+  CREATE TRIGGER task_changed AFTER UPDATE OF state ON task WHEN old.state <> new.state BEGIN
+    UPDATE total SET tasks = tasks - 1 WHERE scope = old.scope AND state = old.state;
+    INSERT INTO total VALUES (new.scope, new.state, 1) ON CONFLICT DO UPDATE SET tasks = tasks + 1;
+  END;
+  CREATE TRIGGER task_deleted AFTER DELETE ON task BEGIN
+    UPDATE total SET tasks = tasks - 1 WHERE scope = old.scope AND state = old.state;
+    DELETE FROM log WHERE task = old.number;
+    DELETE FROM push WHERE task_id = old.id;
+    DELETE FROM dead_letter WHERE task_id = old.id;
+  END;
+
+  CREATE TABLE probe (id INTEGER PRIMARY KEY, at TEXT NOT NULL) STRICT;
+  `,
+]
+
+/** "Crrl" as a number. */
+const applicationId = 0x4372726c
+
+/**
+ * Brings a file to the newest schema, from an empty one on.
+ *
+ * @throws Error if the file is another program's or was written by a newer version.
+ */
+export function migrate(db: Connection, steps: readonly string[] = migrations): void {
+  const version = pragma(db, 'user_version')
+  if (version > steps.length)
+    throw new Error(
+      `the file has schema ${version}, this version of Corral knows ${steps.length}; use a newer one`,
+    )
+  if (version === 0 ? !isEmpty(db) : pragma(db, 'application_id') !== applicationId)
+    throw new Error('the file is a database of another program')
+  for (const [i, step] of steps.entries()) if (i >= version) apply(db, step, i + 1)
+}
+
+/** The value of a pragma that is a number. */
+export function pragma(db: Connection, name: string): number {
+  return Number(Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0] ?? 0)
+}
+
+function isEmpty(db: Connection): boolean {
+  return db.prepare('SELECT name FROM sqlite_schema LIMIT 1').get() === undefined
+}
+
+/** The version is part of the transaction: a crash leaves either the old schema or the new one. */
+function apply(db: Connection, step: string, version: number): void {
+  db.exec('BEGIN IMMEDIATE')
+  try {
+    db.exec(step)
+    db.exec(`PRAGMA application_id = ${applicationId}`)
+    db.exec(`PRAGMA user_version = ${version}`)
+    db.exec('COMMIT')
+  } catch (error) {
+    db.exec('ROLLBACK')
+    throw error
+  }
+}

@@ -1,0 +1,115 @@
+import type { WriteResult } from '../store.ts'
+import type { Connection } from './driver.ts'
+import type { TaskRow } from './rows.ts'
+
+/** Scopes whose numbers are kept at hand; beyond it they are looked up again. */
+const maxScopes = 10_000
+
+/** Writes tasks and their logs, each with its version checked. */
+export interface TaskWriter {
+  write(row: TaskRow): WriteResult
+  /** The transaction was rolled back: numbers that it gave to scopes may go to others. */
+  rolledBack(): void
+}
+
+/** A writer of tasks on an open connection. */
+export function createTaskWriter(db: Connection): TaskWriter {
+  const scopes = createScopes(db)
+  const insert = createInsert(db, scopes)
+  const update = createUpdate(db)
+  const version = db.prepare('SELECT version FROM task WHERE id = ?')
+  const byKey = db.prepare('SELECT id FROM task WHERE scope = ? AND idempotency_key = ?')
+  return {
+    write(row) {
+      const [, id, scope, , , , expected, next, , , , key] = row
+      if (key !== null) {
+        const existing = byKey.get(scopes.numberOf(scope), key)
+        if (existing) return { existing: String(existing.id) }
+      }
+      const done = expected === 0 ? insert(row) : update(row)
+      return done ? { version: next } : { conflict: Number(version.get(id)?.version ?? 0) }
+    },
+    rolledBack: scopes.forget,
+  }
+}
+
+/** The numbers of scopes. */
+interface Scopes {
+  numberOf(scope: TaskRow[2]): number
+  forget(): void
+}
+
+function createInsert(db: Connection, scopes: Scopes): (row: TaskRow) => boolean {
+  const insert = db.prepare(
+    `INSERT INTO task (id, scope, context_id, state, timestamp, version, snapshot_version, idempotency_key, snapshot, log)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+  )
+  const append = createAppend(db)
+  return (row) => {
+    const [, id, scope, contextId, state, timestamp, , version, snapshot, records, inline, key] =
+      row
+    const values = [
+      id,
+      scopes.numberOf(scope),
+      contextId,
+      state,
+      timestamp,
+      version,
+      version,
+      key,
+      snapshot,
+    ]
+    const { changes } = insert.run(...values, inline ? records : null)
+    if (Number(changes) === 0) return false
+    if (!inline) append(id, version, records)
+    return true
+  }
+}
+
+function createUpdate(db: Connection): (row: TaskRow) => boolean {
+  const columns = 'context_id = ?, state = ?, timestamp = ?, version = ?'
+  const heads = db.prepare(`UPDATE task SET ${columns} WHERE id = ? AND version = ?`)
+  const wholes = db.prepare(
+    `UPDATE task SET ${columns}, snapshot_version = ?, snapshot = ? WHERE id = ? AND version = ?`,
+  )
+  const append = createAppend(db)
+  return (row) => {
+    const [, id, , contextId, state, timestamp, expected, version, snapshot, records] = row
+    const head = [contextId, state, timestamp, version]
+    const { changes } =
+      snapshot === null
+        ? heads.run(...head, id, expected)
+        : wholes.run(...head, version, snapshot, id, expected)
+    if (Number(changes) === 0) return false
+    append(id, version, records)
+    return true
+  }
+}
+
+function createAppend(
+  db: Connection,
+): (id: string, lastSeq: number, records: string | null) => void {
+  const append = db.prepare('INSERT INTO log SELECT number, ?, ? FROM task WHERE id = ?')
+  return (id, lastSeq, records) => {
+    if (records !== null) append.run(lastSeq, records, id)
+  }
+}
+
+function createScopes(db: Connection): Scopes {
+  const find = db.prepare('SELECT id FROM scope WHERE agent = ? AND tenant = ? AND owner = ?')
+  const add = db.prepare('INSERT INTO scope (agent, tenant, owner) VALUES (?, ?, ?)')
+  const known = new Map<string, number>()
+  return {
+    numberOf(scope) {
+      const key = JSON.stringify(scope)
+      const hit = known.get(key)
+      if (hit !== undefined) return hit
+      if (find.get(...scope) === undefined) add.run(...scope)
+      const number = Number(find.get(...scope)?.id)
+      if (known.size >= maxScopes) known.clear()
+      known.set(key, number)
+      return number
+    },
+    forget: () => known.clear(),
+  }
+}
