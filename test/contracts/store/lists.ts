@@ -1,0 +1,186 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { TaskState } from '../../../src/protocol/types.ts'
+import type { Store, TaskHead, TaskListFilter } from '../../../src/store/store.ts'
+import type { StoreUnderTest } from '../store.ts'
+import { at, idOf, listAll, scope, write } from './samples.ts'
+import { otherScopes } from './writes.ts'
+
+/** ListTasks: order, filters, pages, totals; and what a restart takes up. */
+export function describeLists(under: StoreUnderTest): void {
+  const ids = async (filter: Partial<TaskListFilter> = {}) =>
+    (await under.store.list({ scope, limit: 100, ...filter })).tasks.map(idOf)
+
+  describe('a list', () => {
+    test('begins with the newest status; ties are by id, descending', async () => {
+      await under.store.commit([
+        write('b', { second: 1 }),
+        write('a', { second: 1 }),
+        write('c', { second: 1 }),
+        write('newest', { second: 2 }),
+        write('oldest', { second: 0 }),
+      ])
+      expect(await ids()).toEqual(['newest', 'c', 'b', 'a', 'oldest'])
+    })
+
+    test('follows a task whose status changes, and does not follow its other records', async () => {
+      const { store } = under
+      await store.commit([write('a', { second: 1, state: 'TASK_STATE_WORKING' })])
+      await store.commit([write('b', { second: 2 })])
+      await store.commit([
+        write('a', { second: 1, state: 'TASK_STATE_WORKING', expectedVersion: 1, snapshot: false }),
+      ])
+      expect(await ids()).toEqual(['b', 'a'])
+      await store.commit([write('a', { second: 3, expectedVersion: 2 })])
+      expect(await ids()).toEqual(['a', 'b'])
+      expect(await ids({ state: 'TASK_STATE_WORKING' })).toEqual([])
+    })
+
+    test('holds whole tasks as they are stored', async () => {
+      const sample = write('t', { records: 3 })
+      await under.store.commit([sample])
+      const { tasks } = await under.store.list({ scope, limit: 1 })
+      expect(tasks).toEqual([{ head: sample.head, version: 3, task: sample.task, taskVersion: 3 }])
+    })
+
+    test('filters by context, state and time, each and together, with totals', async () => {
+      await under.store.commit([
+        write('1', { second: 1, contextId: 'x', state: 'TASK_STATE_WORKING' }),
+        write('2', { second: 2, contextId: 'x' }),
+        write('3', { second: 3, contextId: 'y' }),
+        write('4', { second: 4, contextId: 'x' }),
+      ])
+      const state = 'TASK_STATE_COMPLETED'
+      const cases: [Partial<TaskListFilter>, string[]][] = [
+        [{}, ['4', '3', '2', '1']],
+        [{ contextId: 'x' }, ['4', '2', '1']],
+        [{ state }, ['4', '3', '2']],
+        [{ timestampAfter: at(3) }, ['4', '3']],
+        [{ contextId: 'x', state }, ['4', '2']],
+        [{ contextId: 'x', timestampAfter: at(2) }, ['4', '2']],
+        [{ state, timestampAfter: at(3) }, ['4', '3']],
+        [{ contextId: 'x', state, timestampAfter: at(3) }, ['4']],
+        [{ contextId: 'nowhere' }, []],
+        [{ state: 'TASK_STATE_FAILED' }, []],
+        [{ timestampAfter: at(5) }, []],
+      ]
+      for (const [filter, expected] of cases) {
+        const page = await under.store.list({ scope, limit: 1, ...filter })
+        expect(await listAll(under.store, { scope, limit: 1, ...filter })).toEqual(expected)
+        expect(page.total).toBe(expected.length)
+      }
+    })
+
+    test('never shows a task of another scope', async () => {
+      await under.store.commit([
+        write('mine'),
+        ...otherScopes.map((other, i) => write(`theirs ${i}`, { scope: other })),
+      ])
+      expect(await under.store.list({ scope, limit: 9 })).toMatchObject({ total: 1 })
+      expect(await ids()).toEqual(['mine'])
+      for (const [i, other] of otherScopes.entries())
+        expect(await ids({ scope: other })).toEqual([`theirs ${i}`])
+      expect(await ids({ scope: { agent: 'no', tenant: 'such', owner: 'scope' } })).toEqual([])
+    })
+
+    test('says which page is the last', async () => {
+      await under.store.commit([write('a'), write('b'), write('c')])
+      const first = await under.store.list({ scope, limit: 2 })
+      expect(first.next).toEqual({ timestamp: at(0), id: 'b' })
+      const last = await under.store.list({
+        scope,
+        limit: 2,
+        cursor: { timestamp: at(0), id: 'b' },
+      })
+      expect(last.tasks.map(idOf)).toEqual(['a'])
+      expect(last.next).toBeUndefined()
+      expect((await under.store.list({ scope, limit: 3 })).next).toBeUndefined()
+      expect(last.total).toBe(3)
+    })
+
+    test('shows every task that does not change once, whatever the others do between pages', async () => {
+      const { store } = under
+      const names = Array.from({ length: 10 }, (_, i) => `t${i}`)
+      await store.commit(
+        names.map((id, i) => write(id, { second: i, state: 'TASK_STATE_WORKING' })),
+      )
+      const first = await store.list({ scope, limit: 4 })
+      await store.commit([
+        write('t2', { second: 20, expectedVersion: 1 }),
+        write('new', { second: 21 }),
+        { type: 'deleteTask', id: 't6' },
+        { type: 'deleteTask', id: 't5' },
+      ])
+      const cursor = first.next
+      const rest = await listAll(store, { scope, limit: 3, ...(cursor && { cursor }) })
+      expect(first.tasks.map(idOf)).toEqual(['t9', 't8', 't7', 't6'])
+      expect(rest).toEqual(['t4', 't3', 't1', 't0'])
+    })
+
+    test('agrees with a plain sort for any tasks, filters and page sizes', async () => {
+      await fc.assert(
+        fc.asyncProperty(heads, filters, async (tasks, filter) => {
+          const store = under.store
+          await clear(store)
+          await store.commit(tasks.map(({ id, ...options }) => write(id, options)))
+          const stored = tasks.map(({ id, ...options }) => write(id, options).head)
+          const expected = plainList(stored, filter)
+          expect(await listAll(store, filter)).toEqual(expected)
+          expect((await store.list(filter)).total).toBe(expected.length)
+        }),
+        { numRuns: 25 },
+      )
+    })
+  })
+
+  describe('unfinished tasks', () => {
+    test('are those that were submitted or working, oldest first', async () => {
+      const states: readonly TaskState[] = [
+        'TASK_STATE_WORKING',
+        'TASK_STATE_COMPLETED',
+        'TASK_STATE_INPUT_REQUIRED',
+        'TASK_STATE_SUBMITTED',
+        'TASK_STATE_CANCELED',
+        'TASK_STATE_AUTH_REQUIRED',
+      ]
+      const writes = states.map((state, i) => write(`t${i}`, { state, second: 10 - i }))
+      await under.store.commit(writes)
+      expect(await under.store.unfinished()).toEqual([writes[3]?.head, writes[0]?.head])
+      await under.store.commit([write('t0', { expectedVersion: 1, second: 20 })])
+      expect(await under.store.unfinished()).toEqual([writes[3]?.head])
+    })
+  })
+}
+
+const state = fc.constantFrom<TaskState>('TASK_STATE_COMPLETED', 'TASK_STATE_FAILED')
+const contextId = fc.constantFrom('x', 'y')
+const second = fc.integer({ min: 0, max: 5 })
+const heads = fc.uniqueArray(fc.record({ id: fc.uuid(), second, state, contextId }), {
+  selector: ({ id }) => id,
+  maxLength: 25,
+})
+const filters: fc.Arbitrary<TaskListFilter> = fc.record(
+  {
+    scope: fc.constant(scope),
+    limit: fc.integer({ min: 1, max: 7 }),
+    state,
+    contextId,
+    timestampAfter: second.map(at),
+  },
+  { requiredKeys: ['scope', 'limit'] },
+)
+
+function plainList(stored: readonly TaskHead[], filter: TaskListFilter): string[] {
+  const order = ({ timestamp, id }: TaskHead) => `${timestamp} ${id}`
+  return stored
+    .filter((head) => filter.state === undefined || head.state === filter.state)
+    .filter((head) => filter.contextId === undefined || head.contextId === filter.contextId)
+    .filter((head) => head.timestamp >= (filter.timestampAfter ?? ''))
+    .sort((a, b) => (order(a) < order(b) ? 1 : -1))
+    .map((head) => head.id)
+}
+
+async function clear(store: Store): Promise<void> {
+  const stale = await listAll(store, { scope, limit: 100 })
+  await store.commit(stale.map((id) => ({ type: 'deleteTask', id })))
+}

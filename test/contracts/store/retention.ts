@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest'
+import type { Store } from '../../../src/store/store.ts'
+import { createHandClock, type HandClock } from '../../fixtures/clock.ts'
+import type { StoreUnderTest } from '../store.ts'
+import { at, listAll, pushConfig, scope, write } from './samples.ts'
+
+const start = Date.parse(at(0))
+const hour = 3_600_000
+
+/** Which finished tasks stay. A store may drop late: at the latest with the next commit a minute on. */
+export function describeRetention({ open }: StoreUnderTest): void {
+  describe('retention', () => {
+    test('keeps the newest finished tasks, and every unfinished one', async () => {
+      const clock = createHandClock(start)
+      const store = await open({ maxTasks: 3, clock })
+      await store.commit([
+        write('waiting', { state: 'TASK_STATE_INPUT_REQUIRED' }),
+        write('working', { state: 'TASK_STATE_WORKING' }),
+      ])
+      for (let i = 1; i < 5; i += 1)
+        await store.commit([write(`t${i}`, { second: i, idempotencyKey: `k${i}` })])
+      await pass(store, clock)
+      expect(await all(store)).toEqual(['t2', 't3', 't4', 'waiting', 'working'])
+      expect(await store.get('t1')).toBeUndefined()
+      expect(await store.records('t1', 0)).toEqual([])
+      expect(await store.findByKey(scope, 'k1')).toBeUndefined()
+      expect(await store.findByKey(scope, 'k4')).toBe('t4')
+      expect((await store.list({ scope, limit: 1 })).total).toBe(5)
+    })
+
+    test('drops what finished too long ago', async () => {
+      const clock = createHandClock(start)
+      const store = await open({ maxAgeMs: 10 * hour, clock })
+      await store.commit([write('old'), write('open', { state: 'TASK_STATE_WORKING' })])
+      await store.commit([write('later', { second: 5 * 3600 })])
+      await pass(store, clock)
+      expect(await all(store)).toEqual(['later', 'old', 'open'])
+      await pass(store, clock, 10 * hour)
+      expect(await all(store)).toEqual(['later', 'open'])
+    })
+
+    test('waits for webhooks that have not seen everything', async () => {
+      const clock = createHandClock(start)
+      const store = await open({ maxTasks: 1, clock })
+      await store.commit([
+        write('hooked', { records: 3, state: 'TASK_STATE_WORKING' }),
+        { type: 'pushConfig', record: pushConfig('hooked', 'a', 1) },
+      ])
+      await store.commit([write('hooked', { expectedVersion: 3 })])
+      await store.commit([write('plain', { second: 1 })])
+      await pass(store, clock)
+      expect(await all(store)).toContain('hooked')
+      expect(await store.records('hooked', 1)).toHaveLength(3)
+      await store.commit([{ type: 'cursor', taskId: 'hooked', id: 'a', cursor: 4 }])
+      await store.commit([write('newer', { second: 2 })])
+      await pass(store, clock)
+      expect(await all(store)).toEqual(['newer'])
+      expect(await store.pushConfigs('hooked')).toEqual([])
+    })
+  })
+}
+
+async function all(store: Store): Promise<string[]> {
+  return (await listAll(store, { scope, limit: 100 })).sort()
+}
+
+/** Time passes, and a minute in which the store may clear up. */
+async function pass(store: Store, clock: HandClock, ms = hour): Promise<void> {
+  clock.advance(ms)
+  await store.commit([])
+  clock.advance(60_000)
+  await store.commit([])
+}
