@@ -1,0 +1,335 @@
+import { describe, expect, test } from 'vitest'
+import { A2AError } from '../../src/protocol/errors.ts'
+import type { OperationName } from '../../src/protocol/operations.ts'
+import {
+  limits,
+  parseAgentCard,
+  parseMessage,
+  parseRequest,
+  parseResult,
+  parseStreamResponse,
+  parseTask,
+} from '../../src/protocol/schema.ts'
+
+const hello = { messageId: 'm1', role: 'ROLE_USER', parts: [{ text: 'hello' }] }
+const status = { state: 'TASK_STATE_WORKING' }
+
+/** The error that a call throws. */
+function faultOf(work: () => unknown): A2AError {
+  try {
+    work()
+  } catch (error) {
+    if (error instanceof A2AError) return error
+  }
+  throw new Error('No A2AError was thrown')
+}
+
+function send(message: unknown): unknown {
+  return parseRequest('SendMessage', { message })
+}
+
+function fields(error: A2AError): string[] {
+  return (error.details.violations ?? []).map(({ field }) => field)
+}
+
+describe('a valid request', () => {
+  test('is given back as the same object, with nothing copied', () => {
+    const request = {
+      tenant: 'a',
+      message: { ...hello, contextId: 'c', metadata: { nested: { list: [1, null] } } },
+      configuration: { historyLength: 0, acceptedOutputModes: ['text/plain'] },
+    }
+    expect(parseRequest('SendMessage', Object.freeze(request))).toBe(request)
+  })
+
+  test('without params is an empty one', () => {
+    expect(parseRequest('ListTasks', undefined)).toEqual({})
+    expect(parseRequest('GetExtendedAgentCard', null)).toEqual({})
+  })
+
+  test('C001: snake_case names of the proto file come out in camelCase', () => {
+    const message = {
+      message_id: 'm',
+      role: 'ROLE_USER',
+      parts: [{ text: 'a', media_type: 't/p' }],
+    }
+    expect(send({ ...message, context_id: 'c', reference_task_ids: ['t'] })).toEqual({
+      message: {
+        messageId: 'm',
+        role: 'ROLE_USER',
+        parts: [{ text: 'a', mediaType: 't/p' }],
+        contextId: 'c',
+        referenceTaskIds: ['t'],
+      },
+    })
+  })
+
+  test('C002: enum numbers come out as names', () => {
+    expect(send({ ...hello, role: 2 })).toEqual({ message: { ...hello, role: 'ROLE_AGENT' } })
+    expect(parseRequest('ListTasks', { status: 3 })).toEqual({ status: 'TASK_STATE_COMPLETED' })
+  })
+
+  test('C007: unknown fields are ignored, at every level', () => {
+    const request = {
+      message: { ...hello, kind: 'message', parts: [{ kind: 'text', text: 'hello' }] },
+      configuration: { blocking: true },
+      extra: [[[[1]]]],
+    }
+    expect(parseRequest('SendMessage', request)).toEqual({ message: hello, configuration: {} })
+  })
+
+  test('treats null and the empty optional string as absence', () => {
+    const request = {
+      tenant: '',
+      message: { ...hello, taskId: '', contextId: null },
+      metadata: null,
+    }
+    expect(parseRequest('SendMessage', request)).toEqual({ message: hello })
+  })
+
+  test('keeps a data part of null, which is a value', () => {
+    const message = { ...hello, parts: [{ data: null, url: null }] }
+    expect(send(message)).toEqual({ message: { ...hello, parts: [{ data: null }] } })
+  })
+
+  test.each([
+    ['QQ==', 'QQ=='],
+    ['QQ', 'QQ=='],
+    ['-_8', '+/8='],
+    ['', ''],
+  ])('reads the base64 %j as %j', (raw, canonical) => {
+    expect(send({ ...hello, parts: [{ raw }] })).toEqual({
+      message: { ...hello, parts: [{ raw: canonical }] },
+    })
+  })
+
+  test('an empty text is allowed beside other content', () => {
+    const message = { ...hello, parts: [{ text: '' }, { data: {} }] }
+    expect(send(message)).toEqual({ message })
+  })
+})
+
+describe('a refused message', () => {
+  const { messageId: _, ...withoutId } = hello
+  test.each([
+    ['C010: without messageId', withoutId, 'message.messageId'],
+    ['C010: with an empty messageId', { ...hello, messageId: '' }, 'message.messageId'],
+    ['C010: without parts', { ...hello, parts: undefined }, 'message.parts'],
+    ['C005: with an empty list of parts', { ...hello, parts: [] }, 'message.parts'],
+    ['C011: with a role of 0.3', { ...hello, role: 'user' }, 'message.role'],
+    ['C011: with the unspecified role', { ...hello, role: 'ROLE_UNSPECIFIED' }, 'message.role'],
+    ['C012: with a part of nothing', { ...hello, parts: [{}] }, 'message.parts[0]'],
+    [
+      'C012: with a part of two contents',
+      { ...hello, parts: [{ text: 'a' }, { text: 'b', url: 'c' }] },
+      'message.parts[1]',
+    ],
+    [
+      'C012: with data null beside text',
+      { ...hello, parts: [{ text: 'a', data: null }] },
+      'message.parts[0]',
+    ],
+    ['with bad base64', { ...hello, parts: [{ raw: 'a b' }] }, 'message.parts[0].raw'],
+    ['with metadata that is a list', { ...hello, metadata: [] }, 'message.metadata'],
+    ['of nothing but empty texts', { ...hello, parts: [{ text: '' }, { text: '' }] }, 'message'],
+    ['that is no object', 'hello', 'message'],
+    ['with the same field twice', { ...hello, context_id: 'a', contextId: 'b' }, 'message'],
+  ])('%s names %j', (_name, message, field) => {
+    const error = faultOf(() => send(message))
+    expect(error.code).toBe('invalidMessage')
+    expect(fields(error)).toEqual([field])
+    expect(error.message.startsWith(`${field}: `)).toBe(true)
+  })
+
+  test('that is not there at all is a fault of the params', () => {
+    expect(faultOf(() => parseRequest('SendMessage', {})).code).toBe('invalidParams')
+    expect(faultOf(() => send(null)).code).toBe('invalidParams')
+  })
+
+  test('I009: says each field and its reason', () => {
+    const error = faultOf(() =>
+      parseRequest('SendMessage', {
+        message: { role: 'x', parts: [{ text: 1 }] },
+        configuration: { historyLength: -1, taskPushNotificationConfig: {} },
+      }),
+    )
+    expect(error.details.violations).toEqual([
+      { field: 'message.role', description: 'must be one of ROLE_USER, ROLE_AGENT' },
+      { field: 'message.parts[0].text', description: 'must be a string' },
+      { field: 'message.messageId', description: 'is required' },
+      {
+        field: 'configuration.historyLength',
+        description: 'must be between 0 and 2147483647',
+      },
+      { field: 'configuration.taskPushNotificationConfig.url', description: 'is required' },
+    ])
+  })
+
+  test('tells at most twenty of a thousand faults', () => {
+    const parts = Array.from({ length: 1000 }, () => ({}))
+    expect(fields(faultOf(() => send({ ...hello, parts })))).toHaveLength(20)
+  })
+})
+
+describe('limits', () => {
+  const nest = (levels: number): unknown => {
+    let value: unknown = 1
+    for (let i = 0; i < levels; i++) value = i % 2 ? [value] : { a: value }
+    return value
+  }
+
+  test('K013: free JSON nests up to the limit and not beyond', () => {
+    const parts = (levels: number): unknown => ({ ...hello, parts: [{ data: nest(levels) }] })
+    expect(() => send(parts(limits.maxDepth))).not.toThrow()
+    const error = faultOf(() => send(parts(limits.maxDepth + 1)))
+    expect(error.message).toBe('message.parts[0].data: must not nest deeper than 64 levels')
+    expect(() => send(parts(100_000))).toThrow(A2AError)
+  })
+
+  test('K013: a message has at most a thousand parts', () => {
+    const parts = Array.from({ length: limits.maxParts + 1 }, () => ({ text: 'a' }))
+    expect(fields(faultOf(() => send({ ...hello, parts })))).toEqual(['message.parts'])
+    expect(() => send({ ...hello, parts: parts.slice(1) })).not.toThrow()
+  })
+
+  test('members named __proto__ never come through, and nothing is polluted', () => {
+    const text = `{"__proto__":{"polluted":1},"message":{"messageId":"m","role":"ROLE_USER",
+      "parts":[{"data":{"__proto__":{"polluted":2},"kept":[{"__proto__":3}]}}],
+      "metadata":{"constructor":{"prototype":{"polluted":4}}},"__proto__":{"polluted":5}}}`
+    const request = parseRequest('SendMessage', JSON.parse(text))
+    expect(JSON.stringify(request)).not.toContain('__proto__')
+    expect(request.message.parts).toEqual([{ data: { kept: [{}] } }])
+    expect('polluted' in {}).toBe(false)
+    expect('polluted' in request.message).toBe(false)
+  })
+})
+
+describe('parameters of the operations', () => {
+  test.each<[OperationName, unknown, string]>([
+    ['GetTask', {}, 'id'],
+    ['GetTask', { id: 't', historyLength: -1 }, 'historyLength'],
+    ['GetTask', { id: 't', historyLength: 1.5 }, 'historyLength'],
+    ['ListTasks', { pageSize: 0 }, 'pageSize'],
+    ['ListTasks', { pageSize: 101 }, 'pageSize'],
+    ['ListTasks', { status: 'TASK_STATE_LOST' }, 'status'],
+    ['ListTasks', { status: 9 }, 'status'],
+    ['ListTasks', { statusTimestampAfter: 'yesterday' }, 'statusTimestampAfter'],
+    ['ListTasks', { statusTimestampAfter: '2025-02-30T00:00:00Z' }, 'statusTimestampAfter'],
+    ['ListTasks', { statusTimestampAfter: 1e300 }, 'statusTimestampAfter'],
+    ['ListTasks', { includeArtifacts: 'true' }, 'includeArtifacts'],
+    ['ListTasks', { pageToken: 1 }, 'pageToken'],
+    ['CancelTask', { id: 7 }, 'id'],
+    ['SubscribeToTask', { id: '' }, 'id'],
+    ['CreateTaskPushNotificationConfig', { url: 'https://a' }, 'taskId'],
+    ['GetTaskPushNotificationConfig', { taskId: 't' }, 'id'],
+    ['ListTaskPushNotificationConfigs', { taskId: 't', pageSize: -1 }, 'pageSize'],
+    ['DeleteTaskPushNotificationConfig', { id: 'c' }, 'taskId'],
+    ['GetExtendedAgentCard', { tenant: 1 }, 'tenant'],
+  ])('C006, E010, I008: %s refuses %j', (name, input, field) => {
+    const error = faultOf(() => parseRequest(name, input))
+    expect(error.code).toBe('invalidParams')
+    expect(fields(error)).toEqual([field])
+  })
+
+  test('a request that is no object says so', () => {
+    const error = faultOf(() => parseRequest('GetTask', [1]))
+    expect(error.message).toBe('The request must be an object')
+  })
+
+  test.each([
+    ['2025-01-02T03:04:05Z', '2025-01-02T03:04:05.000Z'],
+    ['2025-01-02T03:04:05.123456Z', '2025-01-02T03:04:05.123Z'],
+    ['2025-01-02T03:04:05+02:00', '2025-01-02T01:04:05.000Z'],
+    ['2025-01-02T03:04:05', '2025-01-02T03:04:05.000Z'],
+    ['2025-01-02', '2025-01-02T00:00:00.000Z'],
+    [1_735_787_045_000, '2025-01-02T03:04:05.000Z'],
+    ['1735787045000', '2025-01-02T03:04:05.000Z'],
+  ])('C003, C004: statusTimestampAfter %j is %s', (given, canonical) => {
+    expect(parseRequest('ListTasks', { statusTimestampAfter: given })).toEqual({
+      statusTimestampAfter: canonical,
+    })
+  })
+
+  test('the unspecified status filters nothing', () => {
+    expect(parseRequest('ListTasks', { status: 'TASK_STATE_UNSPECIFIED' })).toEqual({})
+  })
+
+  test('numbers may be strings, as queries have them', () => {
+    expect(parseRequest('ListTasks', { pageSize: '10', historyLength: '0' })).toEqual({
+      pageSize: 10,
+      historyLength: 0,
+    })
+  })
+})
+
+describe('what a client receives', () => {
+  test.each([
+    ['C008: a task without id', () => parseTask({ status }), 'id'],
+    ['C008: a task without status', () => parseTask({ id: 't' }), 'status'],
+    [
+      'C009: an undefined state',
+      () => parseTask({ id: 't', status: { state: 'DONE' } }),
+      'status.state',
+    ],
+    ['C010: a message without parts', () => parseMessage({ messageId: 'm', role: 1 }), 'parts'],
+    [
+      'C013: an artifact without id',
+      () => parseTask({ id: 't', status, artifacts: [{ parts: [{ text: 'a' }] }] }),
+      'artifacts[0].artifactId',
+    ],
+    [
+      'C014: an event without contextId',
+      () => parseStreamResponse({ statusUpdate: { taskId: 't', status } }),
+      'statusUpdate.contextId',
+    ],
+    [
+      'two events in one',
+      () => parseStreamResponse({ task: { id: 't', status }, message: hello }),
+      '',
+    ],
+    ['no event', () => parseStreamResponse({}), ''],
+    ['a card without interfaces', () => parseAgentCard({ name: 'a' }), 'supportedInterfaces'],
+  ])('%s is an invalid agent response', (_name, work, field) => {
+    const error = faultOf(work)
+    expect(error.code).toBe('invalidAgentResponse')
+    expect(fields(error)).toEqual([field])
+  })
+
+  test('F018: a chunk may leave out what is default, even the empty list of parts', () => {
+    const update = { taskId: 't', contextId: 'c', artifact: { artifactId: 'a' }, lastChunk: true }
+    expect(parseStreamResponse({ artifactUpdate: update })).toEqual({
+      artifactUpdate: { ...update, artifact: { artifactId: 'a', parts: [] } },
+    })
+  })
+
+  test('a list answer may leave out zeros and the last token', () => {
+    expect(parseResult('ListTasks', {})).toEqual({
+      tasks: [],
+      nextPageToken: '',
+      pageSize: 0,
+      totalSize: 0,
+    })
+  })
+
+  test.each([null, {}, undefined])('a delete may answer %j', (answer) => {
+    expect(parseResult('DeleteTaskPushNotificationConfig', answer)).toBeNull()
+  })
+
+  test('a card with gaps is borne, and a scheme of unknown shape left out', () => {
+    const interfaces = [{ url: 'http://a', protocolBinding: 'JSONRPC' }]
+    const odd = { scheme: { $case: 'apiKeySecurityScheme' } }
+    const good = { httpAuthSecurityScheme: { scheme: 'bearer' } }
+    const card = { name: 'a', supportedInterfaces: interfaces, securitySchemes: { odd, good } }
+    expect(parseAgentCard(card)).toEqual({
+      name: 'a',
+      description: '',
+      version: '',
+      supportedInterfaces: [{ ...interfaces[0], protocolVersion: '1.0' }],
+      capabilities: {},
+      defaultInputModes: [],
+      defaultOutputModes: [],
+      skills: [],
+      securitySchemes: { good },
+    })
+  })
+})
