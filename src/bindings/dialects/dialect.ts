@@ -9,14 +9,20 @@ import type { StreamResponse } from '../../protocol/types.ts'
  */
 export interface Dialect {
   readonly name: DialectName
-  /** The server's half: what each method means. */
-  readonly methods: Readonly<Record<string, DialectMethod>>
+  /** The server's half: what each method means. A Map, so that no method name meets a prototype. */
+  readonly methods: ReadonlyMap<string, DialectMethod>
   /** A stream's event as this wire writes it; `opening` tells which operation opened the stream. */
   encodeEvent(event: StreamResponse, opening: OperationName): unknown
   encodeError(error: A2AError): RpcError
   /** The client's half. Undefined where the wire has no such operation. */
   encodeRequest<N extends OperationName>(name: N, request: RequestOf<N>): RpcRequest | undefined
-  decodeResult<N extends OperationName>(name: N, result: unknown): ResultOf<N>
+  /** @throws A2AError `invalidAgentResponse` for a result that is none of the known shapes. */
+  decodeResult<N extends OperationName>(
+    name: N,
+    result: unknown,
+    request: RequestOf<N>,
+  ): ResultOf<N>
+  /** @throws A2AError `invalidAgentResponse` for an event that is none of the known shapes. */
   decodeEvent(event: unknown): StreamResponse
   decodeError(error: RpcError): A2AError
 }
@@ -27,8 +33,12 @@ export interface DialectMethod {
   readonly operation: OperationName | 'AgentCard'
   /** Params to the canonical request, with what the dialect says of the call (RANCH's 5 seconds, for one). */
   decode(params: unknown): DecodedRequest
-  /** The operation's result as this wire writes it; streams are written event by event instead. */
-  encode(result: unknown): unknown
+  /**
+   * The operation's result as this wire writes it; streams are written event by event instead.
+   *
+   * @throws A2AError where the wire answers this result with an error (a failed task in RANCH).
+   */
+  encode(result: unknown, decoded: DecodedRequest): unknown
   /** Turns an error into a result where the wire has one for it (RANCH's `{ cancelled: false }`). */
   rescue?(error: A2AError): unknown
 }
@@ -37,6 +47,8 @@ export interface DialectMethod {
 export interface DecodedRequest {
   readonly request: unknown
   readonly call?: Partial<Call>
+  /** Another operation than the method's, where the params ask for it (0.3: "the" push config is the first of the list). */
+  readonly operation?: OperationName
 }
 
 /** Method and params of a JSON-RPC request. */

@@ -1,0 +1,51 @@
+import type { AuthContext, Call, DialectName, Reply } from '../protocol/call.ts'
+import type { HttpRequest } from './http.ts'
+
+/** A Call whose members are set one by one while it is built. */
+type CallDraft = { -readonly [K in keyof Call]: Call[K] }
+
+/** What the headers of a request say of its call. The names of 0.3 and 1.0 are both read, whatever the dialect. */
+export function toCall(request: HttpRequest, dialect: DialectName, auth?: AuthContext): CallDraft {
+  const { headers } = request
+  const reply: Reply = {}
+  const call: CallDraft = { headers, dialect, reply }
+  if (request.signal) call.signal = request.signal
+  if (auth) call.auth = auth
+  if (request.query) call.query = request.query
+  if (request.client) call.client = request.client
+  const extensions = headers['a2a-extensions'] ?? headers['x-a2a-extensions']
+  if (extensions) call.extensions = splitList(extensions)
+  const last = headers['last-event-id']
+  if (last) setLastEventId(call, last)
+  const key = headers['idempotency-key']
+  if (key) call.idempotencyKey = key
+  const traceparent = headers.traceparent
+  if (traceparent) call.traceparent = traceparent
+  return call
+}
+
+/** The `A2A-Version` of a request: the header, else the query parameter (specification §3.6.1); empty if neither. */
+export function requestedVersion(request: HttpRequest): string {
+  const header = request.headers['a2a-version']
+  if (header) return header.trim()
+  if (!request.query) return ''
+  for (const [name, value] of new URLSearchParams(request.query))
+    if (name.toLowerCase() === 'a2a-version') return value.trim()
+  return ''
+}
+
+/** The response header that echoes the activated extensions, by the name that the dialect uses. */
+export function extensionHeader(dialect: DialectName): string {
+  return dialect === '0.3' || dialect === '0.3-rest' ? 'x-a2a-extensions' : 'a2a-extensions'
+}
+
+function splitList(value: string): readonly string[] {
+  const items = value.split(',').map((item) => item.trim())
+  return [...new Set(items)].filter((item) => item !== '')
+}
+
+// Ids are log sequence numbers; one that is not a number names nothing we sent and is ignored.
+function setLastEventId(call: CallDraft, value: string): void {
+  const id = Number(value)
+  if (Number.isSafeInteger(id) && id >= 0) call.lastEventId = id
+}

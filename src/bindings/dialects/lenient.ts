@@ -1,0 +1,179 @@
+import type { JsonObject, Role, TaskState } from '../../protocol/types.ts'
+
+/**
+ * The lenient half of every dialect: messages, parts and their kin in any spelling we know become canonical.
+ * What is canonical already is handed on by reference, uncopied. What makes no sense is handed on as it is:
+ * the schema behind the waist refuses it by name, a decoder never invents a value for it.
+ */
+export type Raw = Readonly<Record<string, unknown>>
+
+/** The value as an object with string keys, if it is one. */
+export function asRaw(value: unknown): Raw | undefined {
+  // true: a non-null, non-array object from JSON.parse has string keys and unknown values
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Raw)
+    : undefined
+}
+
+/** The first of several spellings that is present; null counts as absent. */
+export function pick(raw: Raw, ...names: readonly string[]): unknown {
+  for (const name of names) {
+    const value = raw[name]
+    if (value !== undefined && value !== null) return value
+  }
+  return undefined
+}
+
+/** The object without its absent members. */
+export function present(raw: Record<string, unknown>): Record<string, unknown> {
+  for (const name of Object.keys(raw))
+    if (raw[name] === undefined || raw[name] === null) delete raw[name]
+  return raw
+}
+
+/** The object with snake_case names in camelCase, one level deep; itself if it has none. */
+export function camelCased(raw: Raw): Raw {
+  let snake = false
+  for (const name in raw) if (name.includes('_')) snake = true
+  if (!snake) return raw
+  const out: Record<string, unknown> = {}
+  for (const name of Object.keys(raw))
+    out[name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())] = raw[name]
+  return out
+}
+
+const roles: Readonly<Record<string, Role>> = {
+  user: 'ROLE_USER',
+  agent: 'ROLE_AGENT',
+  '1': 'ROLE_USER',
+  '2': 'ROLE_AGENT',
+}
+
+/** A role in any spelling; what is none is handed on. */
+export function decodeRole(role: unknown): unknown {
+  return typeof role === 'string' || typeof role === 'number'
+    ? (own(roles, String(role)) ?? role)
+    : role
+}
+
+const states: Readonly<Record<string, TaskState>> = {
+  unknown: 'TASK_STATE_UNSPECIFIED',
+  submitted: 'TASK_STATE_SUBMITTED',
+  queued: 'TASK_STATE_SUBMITTED',
+  pending: 'TASK_STATE_SUBMITTED',
+  working: 'TASK_STATE_WORKING',
+  blocked: 'TASK_STATE_WORKING',
+  review: 'TASK_STATE_WORKING',
+  suspended: 'TASK_STATE_WORKING',
+  completed: 'TASK_STATE_COMPLETED',
+  failed: 'TASK_STATE_FAILED',
+  canceled: 'TASK_STATE_CANCELED',
+  cancelled: 'TASK_STATE_CANCELED',
+  'input-required': 'TASK_STATE_INPUT_REQUIRED',
+  rejected: 'TASK_STATE_REJECTED',
+  'auth-required': 'TASK_STATE_AUTH_REQUIRED',
+  TASK_STATE_CANCELLED: 'TASK_STATE_CANCELED',
+  '0': 'TASK_STATE_UNSPECIFIED',
+  '1': 'TASK_STATE_SUBMITTED',
+  '2': 'TASK_STATE_WORKING',
+  '3': 'TASK_STATE_COMPLETED',
+  '4': 'TASK_STATE_FAILED',
+  '5': 'TASK_STATE_CANCELED',
+  '6': 'TASK_STATE_INPUT_REQUIRED',
+  '7': 'TASK_STATE_REJECTED',
+  '8': 'TASK_STATE_AUTH_REQUIRED',
+}
+
+/** A task state in any spelling; what is none is handed on. */
+export function decodeState(state: unknown): unknown {
+  return typeof state === 'string' || typeof state === 'number'
+    ? (own(states, String(state)) ?? state)
+    : state
+}
+
+/** A message in any spelling. */
+export function decodeMessage(value: unknown): unknown {
+  const raw = asRaw(value)
+  if (!raw || isCanonicalMessage(raw)) return value
+  const parts = pick(raw, 'parts', 'content')
+  return present({
+    messageId: pick(raw, 'messageId', 'message_id'),
+    contextId: pick(raw, 'contextId', 'context_id'),
+    taskId: pick(raw, 'taskId', 'task_id'),
+    role: decodeRole(raw.role),
+    parts: Array.isArray(parts) ? parts.map(decodePart) : parts,
+    metadata: raw.metadata,
+    extensions: raw.extensions,
+    referenceTaskIds: pick(raw, 'referenceTaskIds', 'reference_task_ids'),
+  })
+}
+
+function isCanonicalMessage(raw: Raw): boolean {
+  const { role, parts } = raw
+  if (role !== 'ROLE_USER' && role !== 'ROLE_AGENT') return false
+  if (raw.kind !== undefined || raw.messageId === undefined || !Array.isArray(parts)) return false
+  for (const name in raw) if (name.includes('_') || raw[name] === null) return false
+  return parts.every(isCanonicalPart)
+}
+
+function isCanonicalPart(part: unknown): boolean {
+  const raw = asRaw(part)
+  if (!raw) return true
+  for (const name in raw)
+    if (name !== 'text' && name !== 'data' && (foreignPartNames.has(name) || raw[name] === null))
+      return false
+  return true
+}
+
+const foreignPartNames: ReadonlySet<string> = new Set([
+  'kind',
+  'type',
+  'file',
+  'mimeType',
+  'media_type',
+  'mime_type',
+  'uri',
+  'bytes',
+  'name',
+])
+
+/** A part in any spelling: flat, or tagged by `kind` or `type`, files nested or not. */
+export function decodePart(value: unknown): unknown {
+  const raw = asRaw(value)
+  if (!raw || isCanonicalPart(raw)) return value
+  const file = asRaw(raw.file) ?? (pick(raw, 'kind', 'type') === 'file' ? raw : undefined)
+  if (file) return decodeFile(raw, file)
+  const compat = asRaw(raw.metadata)?.data_part_compat === true ? asRaw(raw.data) : undefined
+  const part = present({
+    text: raw.text,
+    raw: pick(raw, 'raw', 'bytes'),
+    url: pick(raw, 'url', 'uri'),
+    filename: pick(raw, 'filename', 'name'),
+    mediaType: pick(raw, 'mediaType', 'media_type', 'mimeType', 'mime_type'),
+    metadata: compat ? withoutCompat(raw.metadata) : raw.metadata,
+  })
+  // Null is a value here: `{ data: null }` is a part that holds null.
+  if (raw.data !== undefined) part.data = compat ? compat.value : raw.data
+  return part
+}
+
+function decodeFile(raw: Raw, file: Raw): unknown {
+  return present({
+    raw: pick(file, 'bytes', 'fileWithBytes', 'file_with_bytes', 'raw', 'data'),
+    url: pick(file, 'uri', 'fileWithUri', 'file_with_uri', 'url'),
+    text: raw.text,
+    filename: pick(file, 'name', 'filename'),
+    mediaType: pick(file, 'mimeType', 'mediaType', 'mime_type', 'media_type'),
+    metadata: raw.metadata,
+  })
+}
+
+function withoutCompat(metadata: unknown): JsonObject | undefined {
+  const { data_part_compat: _, ...rest } = asRaw(metadata) ?? {}
+  // true: what is left of a JSON object is a JSON object
+  return Object.keys(rest).length > 0 ? (rest as JsonObject) : undefined
+}
+
+function own<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined
+}

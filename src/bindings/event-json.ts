@@ -1,0 +1,29 @@
+import type { OperationName } from '../protocol/operations.ts'
+import type { StreamResponse } from '../protocol/types.ts'
+
+/** The JSON of an event in one wire. */
+export type EventJson = (event: StreamResponse) => string
+
+/**
+ * Writes events as JSON once per event and wire, however many watch: events are immutable, so their text is too.
+ * Nothing is kept longer than the event itself.
+ */
+export function createEventJson(
+  encode: (event: StreamResponse, opening: OperationName) => unknown,
+): (opening: OperationName) => EventJson {
+  const writers = new Map<OperationName, EventJson>()
+  return (opening) => {
+    const known = writers.get(opening)
+    if (known) return known
+    const texts = new WeakMap<StreamResponse, string>()
+    const writer: EventJson = (event) => {
+      const text = texts.get(event)
+      if (text !== undefined) return text
+      const fresh = JSON.stringify(encode(event, opening))
+      texts.set(event, fresh)
+      return fresh
+    }
+    writers.set(opening, writer)
+    return writer
+  }
+}

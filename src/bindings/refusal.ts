@@ -1,0 +1,26 @@
+import type { A2AError, ErrorCode } from '../protocol/errors.ts'
+
+// What HTTP itself refuses, whatever the protocol on top of it (C-34).
+const refused: ReadonlyMap<ErrorCode, number> = new Map([
+  ['unauthenticated', 401],
+  ['forbidden', 403],
+  ['payloadTooLarge', 413],
+  ['rateLimited', 429],
+  ['unavailable', 503],
+])
+
+/** The HTTP status of a JSON-RPC error: 200, but for what HTTP itself refuses. */
+export function refusalStatus(error: A2AError): number {
+  return refused.get(error.code) ?? 200
+}
+
+/** The headers that an error asks for beside its body: the challenge of a 401, when to try again. */
+export function refusalHeaders(error: A2AError): Record<string, string> {
+  const { challenge, retryAfterSeconds } = error.details
+  return {
+    ...(challenge === undefined ? {} : { 'www-authenticate': challenge }),
+    ...(retryAfterSeconds === undefined
+      ? {}
+      : { 'retry-after': String(Math.max(0, Math.ceil(retryAfterSeconds))) }),
+  }
+}

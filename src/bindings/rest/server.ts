@@ -1,0 +1,162 @@
+import type { AuthContext, Call, Dispatch, EventStream } from '../../protocol/call.ts'
+import { A2AError, toA2AError } from '../../protocol/errors.ts'
+import { type OperationName, operations, type RequestOf } from '../../protocol/operations.ts'
+import { type Clock, systemClock } from '../../shared/clock.ts'
+import { extensionHeader, requestedVersion, toCall } from '../call.ts'
+import { isJsonContent } from '../content-type.ts'
+import { supportedVersion } from '../dialects/select.ts'
+import { createEventBody, type EventWriter } from '../event-body.ts'
+import { createEventJson, type EventJson } from '../event-json.ts'
+import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
+import { refusalHeaders } from '../refusal.ts'
+import { encodeFrame, streamHeaders } from '../sse.ts'
+import type { RestDialect } from './dialect.ts'
+import { rest03 } from './v03.ts'
+import { type ErrorTable, rest10 } from './v10.ts'
+
+/** What the HTTP+JSON binding needs. */
+export interface RestBindingOptions {
+  readonly dispatch: Dispatch
+  /** Which specification's HTTP statuses errors carry; 1.0.1's if absent. */
+  readonly errorTable?: ErrorTable
+  /** Who is calling; a throw is answered as an error of the caller's version. Without it `call.auth` stays absent. */
+  readonly authenticate?: (request: HttpRequest) => AuthContext | Promise<AuthContext>
+  /** How long a stream may be quiet before a comment keeps it open; 15 000 if absent, 0 for never. */
+  readonly heartbeatMs?: number
+  readonly clock?: Clock
+}
+
+/** A request with the version it speaks and the operation it means. */
+interface Target {
+  readonly dialect: RestDialect
+  readonly operation: OperationName
+  readonly params: Readonly<Record<string, string>>
+}
+
+/**
+ * Answers A2A over HTTP+JSON (specification §11): 1.0, and 0.3 under `/v1` or by its version header.
+ * A deleted push config is answered 204.
+ */
+export function createRestBinding(options: RestBindingOptions): HttpHandler {
+  const { dispatch, authenticate, heartbeatMs = 15_000, clock = systemClock } = options
+  const v10 = rest10(options.errorTable ?? '1.0.1')
+  const eventJson = new Map<RestDialect, (opening: OperationName) => EventJson>(
+    [v10, rest03].map((d) => [
+      d,
+      createEventJson((event, opening) => d.encodeEvent(event, opening)),
+    ]),
+  )
+
+  return async (request) => {
+    const version = requestedVersion(request)
+    const path = stripPrefix(request.path)
+    const known =
+      version === '' ? (path === request.path ? '1.0' : '0.3') : supportedVersion(version)
+    const dialect = known === '0.3' ? rest03 : v10
+    try {
+      if (known === undefined) throw unsupportedVersion(version)
+      if (request.fault) throw request.fault
+      // With the header 1.0 the prefix may still be there: the base url of an interface can end in it.
+      const match = dialect.route(request.method, path)
+      if (!match) throw new A2AError('methodNotFound', 'No such path')
+      if ('allow' in match) return notAllowed(match.allow, dialect)
+      return await perform({ dialect, ...match }, request)
+    } catch (thrown) {
+      return failure(toA2AError(thrown), dialect)
+    }
+  }
+
+  async function perform(target: Target, request: HttpRequest): Promise<HttpReply> {
+    const { dialect, operation, params } = target
+    const auth = authenticate ? await authenticate(request) : undefined
+    const { query } = request
+    const decoded = dialect.decode(operation, { body: readBody(request), params, query })
+    const call = toCall(request, dialect.name, auth)
+    // true: the request is not checked yet; the gate behind the waist parses it before anyone trusts it
+    const result = await dispatch(operation, decoded as RequestOf<OperationName>, call)
+    // true: the operations table says that this one answers with a stream
+    if (operations[operation].stream) return openStream(result as EventStream, { target, call })
+    const headers = echoHeaders(call, dialect, dialect.headers)
+    if (operation === 'DeleteTaskPushNotificationConfig') return { status: 204, headers: {} }
+    return { status: 200, headers, body: JSON.stringify(dialect.encode(operation, result)) }
+  }
+
+  async function openStream(
+    events: EventStream,
+    { target, call }: { target: Target; call: Call },
+  ): Promise<HttpReply> {
+    const { dialect, operation } = target
+    const json = eventJson.get(dialect)?.(operation) ?? JSON.stringify
+    const writer = createWriter(dialect, json)
+    const body = createEventBody(events, { writer, heartbeatMs, clock })
+    // A resumed stream may have nothing to say for long, so its headers do not wait for an event.
+    if (call.lastEventId === undefined) await body.opened()
+    return { status: 200, headers: echoHeaders(call, dialect, streamHeaders), body }
+  }
+}
+
+function createWriter(dialect: RestDialect, json: EventJson): EventWriter {
+  return {
+    write: (batch) => {
+      let text = ''
+      for (const { seq, event } of batch) {
+        if (seq !== undefined) text += `id: ${seq}\n`
+        text += `data: ${json(event)}\n\n`
+      }
+      return text
+    },
+    fail: (thrown) => {
+      const { body } = dialect.encodeError(toA2AError(thrown))
+      return encodeFrame({ event: 'error', data: JSON.stringify(body) })
+    },
+  }
+}
+
+function stripPrefix(path: string): string {
+  return path.startsWith('/v1/') ? path.slice(3) : path
+}
+
+function readBody(request: HttpRequest): unknown {
+  if (request.body === '' || request.method === 'GET') return undefined
+  if (!isJsonContent(request))
+    throw new A2AError(
+      'contentTypeNotSupported',
+      'The content type must be application/a2a+json or application/json',
+    )
+  try {
+    return JSON.parse(request.body)
+  } catch (cause) {
+    throw new A2AError('parseError', 'Invalid JSON payload', { cause })
+  }
+}
+
+function failure(error: A2AError, dialect: RestDialect): HttpReply {
+  const { status, body } = dialect.encodeError(error)
+  return {
+    status,
+    headers: { ...dialect.headers, ...refusalHeaders(error) },
+    body: JSON.stringify(body),
+  }
+}
+
+function notAllowed(allow: readonly string[], dialect: RestDialect): HttpReply {
+  const error = new A2AError('methodNotFound', 'Method not allowed')
+  const reply = failure(error, dialect)
+  return { ...reply, status: 405, headers: { ...reply.headers, allow: allow.join(', ') } }
+}
+
+function echoHeaders(
+  call: Call,
+  dialect: RestDialect,
+  headers: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const extensions = call.reply?.extensions
+  if (!extensions?.length) return headers
+  return { ...headers, [extensionHeader(dialect.name)]: extensions.join(', ') }
+}
+
+function unsupportedVersion(version: string): A2AError {
+  return new A2AError('versionNotSupported', `Protocol version ${version} is not supported`, {
+    metadata: { supportedVersions: '1.0, 0.3' },
+  })
+}
