@@ -1,0 +1,253 @@
+import type { A2AClient, SendOptions } from '../../client/index.ts'
+import { A2AError } from '../../protocol/errors.ts'
+import { hopsExtension } from '../../protocol/extensions.ts'
+import { isTerminal } from '../../protocol/task.ts'
+import type { Message, SendMessageRequest, StreamResponse } from '../../protocol/types.ts'
+import { type Clock, systemClock } from '../../shared/clock.ts'
+import { type Logger, silent } from '../../shared/log.ts'
+import type { Agent, AgentEvent, AgentInfo, Health, Turn, WaitingTask } from '../agent.ts'
+import { type A2AAgentConfig, validateA2AAgentConfig } from '../config.ts'
+import { connectRemote, type RemoteConnection, toClientAuth } from './connect.ts'
+import { ownFault, toMemberFault } from './faults.ts'
+import { fromCard, type LocalInfo } from './info.ts'
+import {
+  type Contexts,
+  createContexts,
+  digestOf,
+  loadRemote,
+  type RemoteTask,
+  saveRemote,
+} from './memory.ts'
+import { probe } from './probe.ts'
+import { createRelay } from './relay.ts'
+import { createWatch, type Watch } from './watch.ts'
+
+/** A remote agent, and what it is called here. */
+export interface A2AAgentOptions extends A2AAgentConfig, LocalInfo {
+  readonly clock?: Clock
+  readonly random?: () => number
+  readonly log?: Logger
+}
+
+/** How long a remote may take to accept a cancel. */
+const cancelMs = 5_000
+
+/** Beyond this many agents a message goes round in circles, whatever their names. */
+const maxHops = 32
+
+/**
+ * A remote A2A agent as one of ours (000's A2AAgent). Its events go through live; its question becomes ours and the
+ * answer goes back to its task; a cancel of ours cancels its task; and a turn that runs again after a crash takes up
+ * the task that it began instead of sending twice. Nothing is fetched before it is needed.
+ */
+export class A2AAgent implements Agent {
+  readonly resumable = true
+  readonly #options: A2AAgentOptions
+  readonly #connection: RemoteConnection
+  readonly #contexts: Contexts = createContexts()
+  readonly #clock: Clock
+  readonly #log: Logger
+  readonly #name: string
+  readonly #key: string
+
+  /** @throws ConfigConversionError for a value out of range. */
+  constructor(options: A2AAgentOptions) {
+    validateA2AAgentConfig(options)
+    const { endpoint, auth, timeoutSeconds, maxRetries, random } = options
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+    this.#log = options.log ?? silent
+    this.#name = options.name ?? options.id ?? 'The remote agent'
+    this.#key = `a2a:${options.id ?? endpoint}`
+    const ms = timeoutSeconds * 1000
+    this.#connection = connectRemote(endpoint, {
+      ...(auth && { auth: toClientAuth(auth) }),
+      timeouts: { connectMs: Math.min(ms, 10_000), requestMs: ms, idleMs: Math.max(ms, 60_000) },
+      retry: { maxRetries },
+      clock: this.#clock,
+      ...(random && { random }),
+      log: this.#log,
+    })
+  }
+
+  /** Local names before the card's. A remote that cannot be reached is described by what is known of it here. */
+  async info(): Promise<AgentInfo> {
+    try {
+      const client = await this.#connection.client()
+      return fromCard(this.#options, await client.fetchAgentCard())
+    } catch (error) {
+      this.#log.warn({ agent: this.#name, error }, 'the card of a remote agent cannot be had')
+      return fromCard(this.#options)
+    }
+  }
+
+  async *process(message: Message, turn: Turn): AsyncGenerator<AgentEvent> {
+    try {
+      const hops = await this.#hops(turn)
+      const request = { message: this.#outgoing(message, turn, hops) }
+      if (this.#options.taskHandling === 'PollUntilComplete') yield* this.#follow(request, turn)
+      else yield await this.#ask(request, turn)
+    } catch (error) {
+      throw toMemberFault(this.#name, error, turn.signal)
+    }
+  }
+
+  /** Fetches the card anew, for at most 5 seconds. */
+  health(): Promise<Health> {
+    return probe(this.#options, this.#name)
+  }
+
+  /** Cancels the remote task of a task that waits for its client. */
+  async cancel(task: WaitingTask): Promise<void> {
+    const remote = loadRemote(task, this.#key)
+    if (remote) await this.#cancelRemote(remote.taskId)
+  }
+
+  /** Forgets the card; the next call fetches it again. */
+  clearCache(): void {
+    this.#connection.clear()
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close()
+  }
+
+  /** A message that comes back to an agent it has passed is refused, by URL: ids need not be unique in the world. */
+  async #hops(turn: Turn): Promise<readonly string[]> {
+    const hop = `a2a:${await digestOf(new URL(this.#options.endpoint).href)}`
+    if (turn.hops.includes(hop) || turn.hops.length >= maxHops)
+      throw ownFault('unsupportedOperation', 'The message has come back to an agent it passed')
+    return [...turn.hops, hop]
+  }
+
+  #outgoing(message: Message, turn: Turn, hops: readonly string[]): Message {
+    const waiting = loadRemote(turn, this.#key)
+    const continued = waiting?.waiting ? waiting : undefined
+    const contextId = continued?.contextId ?? this.#contexts.get(turn)
+    const { messageId, parts, metadata, extensions } = message
+    return {
+      messageId,
+      role: 'ROLE_USER',
+      parts,
+      ...(contextId !== undefined && { contextId }),
+      ...(continued && { taskId: continued.taskId }),
+      metadata: { ...metadata, [hopsExtension]: hops },
+      ...(extensions && { extensions }),
+    }
+  }
+
+  /** Sends, or takes up what was sent before the crash, and passes the events on. */
+  async *#follow(request: SendMessageRequest, turn: Turn): AsyncGenerator<AgentEvent> {
+    const watch = this.#watch(turn)
+    const relay = createRelay(turn)
+    const digest = await digestOf(request.message.parts)
+    const client = await this.#connection.client(watch.signal)
+    const open = { request, turn, digest, signal: watch.signal }
+    let remote: RemoteTask | undefined
+    const remember = async (ids: RemoteIds | undefined): Promise<void> => {
+      if (!ids || remote?.waiting === relay.waiting) return
+      remote = { ...ids, digest, waiting: relay.waiting }
+      watch.known()
+      this.#contexts.set(turn, remote.contextId)
+      await saveRemote(turn, this.#key, remote)
+    }
+    try {
+      for await (const event of this.#open(client, open)) {
+        watch.alive()
+        const events = relay.take(event)
+        await remember(idsOf(event))
+        yield* events
+      }
+      const question = relay.end()
+      await remember(remote)
+      yield* question
+    } catch (error) {
+      if (!relay.waiting || turn.signal.aborted) throw error
+    } finally {
+      watch.close()
+      if (remote && !relay.settled && !relay.waiting && !isShutdown(turn.signal))
+        await this.#cancelRemote(remote.taskId)
+    }
+  }
+
+  #open(
+    client: A2AClient,
+    sent: { request: SendMessageRequest; turn: Turn; digest: string; signal: AbortSignal },
+  ): AsyncIterable<StreamResponse> {
+    const { request, turn, digest, signal } = sent
+    const begun = turn.attempt > 1 ? loadRemote(turn, this.#key) : undefined
+    const options = this.#callOptions(turn, signal)
+    if (begun && !begun.waiting && begun.digest === digest)
+      return client.follow(begun.taskId, options)
+    return client.sendAndFollow(request, options)
+  }
+
+  /** One question, one reply: what becomes of a task is the configuration's choice. */
+  async #ask(request: SendMessageRequest, turn: Turn): Promise<AgentEvent> {
+    const watch = this.#watch(turn)
+    try {
+      const client = await this.#connection.client(watch.signal)
+      const returnImmediately = this.#options.taskHandling === 'ReturnTaskInfo'
+      const response = await client.sendMessage(
+        { ...request, configuration: { returnImmediately } },
+        this.#callOptions(turn, watch.signal),
+      )
+      if ('message' in response) {
+        if (response.message.contextId) this.#contexts.set(turn, response.message.contextId)
+        return turn.reply(response.message.parts)
+      }
+      const { id, contextId, status } = response.task
+      this.#contexts.set(turn, contextId)
+      if (returnImmediately) return `Task created: ${id} (${shortName(status.state)})`
+      if (!isTerminal(status.state)) await this.#cancelRemote(id)
+      throw ownFault('processingError', `${this.#name} answered with a task; tasks are rejected`)
+    } finally {
+      watch.close()
+    }
+  }
+
+  #watch(turn: Turn): Watch {
+    const timeoutMs = this.#options.timeoutSeconds * 1000
+    return createWatch({ name: this.#name, clock: this.#clock, timeoutMs, signal: turn.signal })
+  }
+
+  /** The key makes a repeated send safe with peers that know it, across a crash too. */
+  #callOptions(turn: Turn, signal: AbortSignal): SendOptions {
+    const { traceparent, taskId, message } = turn
+    return {
+      signal,
+      idempotencyKey: `${taskId}/${message.messageId}`,
+      ...(traceparent !== undefined && { traceparent }),
+      ...(message.extensions && { extensions: message.extensions }),
+    }
+  }
+
+  /** Best effort: a remote that cannot be told is left to itself. */
+  async #cancelRemote(taskId: string): Promise<void> {
+    try {
+      const signal = AbortSignal.timeout(cancelMs)
+      const client = await this.#connection.client(signal)
+      await client.cancelTask(taskId, { signal })
+    } catch (error) {
+      this.#log.warn({ agent: this.#name, taskId, error }, 'a remote task could not be cancelled')
+    }
+  }
+}
+
+type RemoteIds = Pick<RemoteTask, 'taskId' | 'contextId'>
+
+function idsOf(event: StreamResponse): RemoteIds | undefined {
+  if ('task' in event) return { taskId: event.task.id, contextId: event.task.contextId }
+  if ('message' in event) return undefined
+  const { taskId, contextId } = 'statusUpdate' in event ? event.statusUpdate : event.artifactUpdate
+  return { taskId, contextId }
+}
+
+/** A server that shuts down takes its turns up again later: their remote tasks go on. */
+function isShutdown(signal: AbortSignal): boolean {
+  return signal.reason instanceof A2AError && signal.reason.code === 'unavailable'
+}
+
+function shortName(state: string): string {
+  return state.replace('TASK_STATE_', '').toLowerCase().replaceAll('_', '-')
+}
