@@ -58,12 +58,14 @@ function isDefault(value: unknown): boolean {
   return isObject(value) && Object.keys(value).length === 0
 }
 
-/** The value without empty strings, lists and objects at any depth; undefined if nothing is left. */
+/**
+ * The value without empty strings, lists and objects at any depth; undefined if nothing is left. Items of lists stay:
+ * else an empty security requirement ("nothing is required") could be slipped into a signed card.
+ */
 function withoutEmpties(value: unknown): unknown {
   if (value === '' || value === null) return undefined
   if (Array.isArray(value)) {
-    const items = value.map(withoutEmpties).filter((item) => item !== undefined)
-    return items.length > 0 ? items : undefined
+    return value.length > 0 ? value.map((item) => withoutEmpties(item) ?? item) : undefined
   }
   if (!isObject(value)) return value
   const members = mapValues(value, withoutEmpties)

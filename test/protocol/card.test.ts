@@ -1,0 +1,210 @@
+import { describe, expect, test } from 'vitest'
+import {
+  type CardSurroundings,
+  chooseInterface,
+  renderCard,
+  validateAgentId,
+} from '../../src/protocol/card.ts'
+import { checkCard } from '../../src/protocol/card-check.ts'
+import { skillSchemasExtension } from '../../src/protocol/extensions.ts'
+import type { AgentInfo } from '../../src/protocol/profile.ts'
+import { parseAgentCard } from '../../src/protocol/schema.ts'
+import type { AgentCard, AgentInterface } from '../../src/protocol/types.ts'
+
+const info: AgentInfo = {
+  id: 'writer',
+  name: 'Writer',
+  description: 'Writes things.',
+  capabilities: ['Creative Writing', 'research'],
+  metadata: { team: 'press', secret: 'hunter2' },
+}
+
+const surroundings: CardSurroundings = {
+  interfaces: [
+    { url: 'https://a.example/', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+    { url: 'https://a.example/', protocolBinding: 'JSONRPC', protocolVersion: '0.3.0' },
+  ],
+  streaming: true,
+  pushNotifications: false,
+  extendedAgentCard: false,
+}
+
+function withDetails(details: AgentInfo['details']): AgentCard {
+  return renderCard({ ...info, details: details ?? {} }, surroundings)
+}
+
+describe('a rendered card', () => {
+  test('A003: has every required field, none of them empty', () => {
+    const bare = { ...info, description: '', capabilities: [] }
+    for (const card of [renderCard(info, surroundings), renderCard(bare, surroundings)]) {
+      expect(checkCard(card)).toEqual([])
+      expect(parseAgentCard(card)).toBe(card)
+    }
+  })
+
+  test('shows abilities as skills', () => {
+    const capabilities = [{ name: 'research', description: 'Finds sources', version: '1' }]
+    expect(withDetails({ capabilities }).skills).toEqual([
+      {
+        id: 'creative-writing',
+        name: 'Creative Writing',
+        description: 'Creative Writing',
+        tags: ['Creative Writing'],
+      },
+      { id: 'research', name: 'research', description: 'Finds sources', tags: ['research'] },
+    ])
+  })
+
+  test('gives each skill an id of its own, whatever the abilities are called', () => {
+    const capabilities = ['C++', 'c', '写作', '!!!', '???']
+    const ids = renderCard({ ...info, capabilities }, surroundings).skills.map(({ id }) => id)
+    expect(ids).toEqual(['c', 'c-2', '写作', 'skill', 'skill-2'])
+  })
+
+  test('without abilities has one skill: being itself', () => {
+    const card = renderCard({ ...info, capabilities: [] }, surroundings)
+    expect(card.skills).toEqual([
+      { id: 'writer', name: 'Writer', description: 'Writes things.', tags: ['Writer'] },
+    ])
+  })
+
+  test('declares the schemas of skills as an extension and keeps them out of the skills', () => {
+    const skill = { id: 's', name: 'S', description: 'd', tags: ['t'] }
+    const card = withDetails({ skills: [{ ...skill, inputSchema: { type: 'object' } }] })
+    expect(card.skills).toEqual([skill])
+    expect(card.capabilities.extensions).toEqual([
+      {
+        uri: skillSchemasExtension,
+        description: 'JSON Schemas of the skills',
+        params: { s: { inputSchema: { type: 'object' } } },
+      },
+    ])
+  })
+
+  test('A016: shows no patch level of the protocol', () => {
+    const versions = renderCard(info, surroundings).supportedInterfaces.map(
+      (i) => i.protocolVersion,
+    )
+    expect(versions).toEqual(['1.0', '0.3'])
+  })
+
+  test('A006: keeps the order of the interfaces', () => {
+    const interfaces = ['GRPC', 'HTTP+JSON', 'JSONRPC'].map((protocolBinding) => ({
+      url: 'https://a.example',
+      protocolBinding,
+      protocolVersion: '1.0',
+    }))
+    const card = renderCard(info, { ...surroundings, interfaces })
+    expect(card.supportedInterfaces).toEqual(interfaces)
+  })
+
+  test('A010: shows nothing of the metadata', () => {
+    expect(JSON.stringify(renderCard(info, surroundings))).not.toContain('hunter2')
+  })
+
+  test('streams only if both agent and server do', () => {
+    expect(renderCard(info, surroundings).capabilities.streaming).toBe(true)
+    expect(withDetails({ streaming: false }).capabilities.streaming).toBe(false)
+  })
+
+  test('declares an extension once, in the words of the server', () => {
+    const extensions = [{ uri: 'urn:x', required: true }]
+    const details = { extensions: [{ uri: 'urn:x' }, { uri: 'urn:y' }] }
+    const card = renderCard({ ...info, details }, { ...surroundings, extensions })
+    expect(card.capabilities.extensions).toEqual([
+      { uri: 'urn:x', required: true },
+      { uri: 'urn:y' },
+    ])
+  })
+})
+
+describe('checking a card', () => {
+  const good = renderCard(info, surroundings)
+  const skill = { id: 's', name: 's', description: 's', tags: ['s'] }
+  test.each<[string, Partial<AgentCard>, string]>([
+    ['an empty description', { description: '' }, 'description'],
+    ['no skills', { skills: [] }, 'skills'],
+    ['no output modes', { defaultOutputModes: [] }, 'defaultOutputModes'],
+    ['a skill without tags', { skills: [{ ...skill, tags: [] }] }, 'skills[0].tags'],
+    ['two skills with one id', { skills: [skill, skill] }, 'skills[1].id'],
+    [
+      'a patch level',
+      {
+        supportedInterfaces: [
+          { url: 'http://a', protocolBinding: 'JSONRPC', protocolVersion: '1.0.0' },
+        ],
+      },
+      'supportedInterfaces[0].protocolVersion',
+    ],
+    [
+      'a relative url',
+      {
+        supportedInterfaces: [{ url: '/rpc', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+      },
+      'supportedInterfaces[0].url',
+    ],
+    [
+      'a requirement without its scheme',
+      { securityRequirements: [{ schemes: { key: {} } }] },
+      'securityRequirements',
+    ],
+  ])('finds %s', (_name, fault, field) => {
+    expect(checkCard({ ...good, ...fault }).map((problem) => problem.field)).toEqual([field])
+  })
+})
+
+describe('choosing an interface', () => {
+  const of = (protocolBinding: string, protocolVersion: string): AgentInterface => ({
+    url: `https://a.example/${protocolBinding}/${protocolVersion}`,
+    protocolBinding,
+    protocolVersion,
+  })
+  const choose = (interfaces: AgentInterface[], bindings = ['JSONRPC', 'HTTP+JSON']) =>
+    chooseInterface(
+      { ...renderCard(info, surroundings), supportedInterfaces: interfaces },
+      { bindings, versions: ['1.0', '0.3'] },
+    )
+
+  test('A011: takes the first that it can speak, in the order of the card', () => {
+    const card = [of('GRPC', '1.0'), of('HTTP+JSON', '1.0'), of('JSONRPC', '1.0')]
+    expect(choose(card)).toBe(card[1])
+    expect(choose(card, ['JSONRPC'])).toBe(card[2])
+  })
+
+  test('A011: prefers 1.0 among the entries of the chosen binding, not another binding', () => {
+    const card = [of('JSONRPC', '0.3'), of('HTTP+JSON', '1.0'), of('JSONRPC', '1.0')]
+    expect(choose(card)).toBe(card[2])
+    expect(choose(card.slice(0, 2))).toBe(card[0])
+  })
+
+  test('B005: ignores patch levels', () => {
+    const card = [of('JSONRPC', '2.0'), of('JSONRPC', '1.0.7')]
+    expect(choose(card)).toBe(card[1])
+  })
+
+  test('finds nothing where nothing fits', () => {
+    expect(choose([of('GRPC', '1.0'), of('JSONRPC', '9.9')])).toBeUndefined()
+  })
+})
+
+describe('an agent id', () => {
+  test.each([
+    'b1946ac9-2492-4a9e-8f3c-0d5e2f6a7b8c',
+    'fantasy-writing-team',
+    'org/team:agent.v2',
+    'https://agents.example/a',
+  ])('may be %s', (id) => {
+    expect(validateAgentId(id)).toBe(true)
+  })
+
+  test.each(['', ' ', '-a', 'a//b', 'a/', 'a b', '../etc', 'javascript:alert(1)', 'a\n'])(
+    'may not be %j',
+    (id) => {
+      expect(validateAgentId(id)).toBe(false)
+    },
+  )
+
+  test('is judged in linear time, however long it is', () => {
+    expect(validateAgentId(`${'a.'.repeat(50_000)}!`)).toBe(false)
+  })
+})

@@ -1,0 +1,271 @@
+import {
+  generateAgentCardSignature,
+  type AgentCard as PeerCard,
+  verifyAgentCardSignature,
+} from '@a2a-js/sdk'
+import fc from 'fast-check'
+import { exportJWK, FlattenedSign, generateKeyPair, type JWK } from 'jose'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { canonicalCard } from '../../src/protocol/card-canonical.ts'
+import { A2AError } from '../../src/protocol/errors.ts'
+import {
+  createJkuResolver,
+  requireSignature,
+  signCard,
+  verifyCard,
+} from '../../src/protocol/signature.ts'
+import type { AgentCard } from '../../src/protocol/types.ts'
+import { agentCard } from './arbitraries.ts'
+
+const home = { url: 'https://a.example/', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }
+
+const card: AgentCard = {
+  name: 'Writer',
+  description: 'Writes things, zuverlässig 写.',
+  supportedInterfaces: [home],
+  version: '1.0.0',
+  capabilities: { streaming: true, pushNotifications: false },
+  defaultInputModes: ['text/plain'],
+  defaultOutputModes: ['text/plain'],
+  skills: [{ id: 's', name: 'S', description: 'd', tags: ['t'] }],
+}
+
+const header = { alg: 'ES256', kid: 'key-1' }
+let secret: JWK
+let trusted: { keys: JWK[] }
+
+beforeAll(async () => {
+  const pair = await generateKeyPair('ES256', { extractable: true })
+  secret = await exportJWK(pair.privateKey)
+  trusted = { keys: [{ ...(await exportJWK(pair.publicKey)), kid: 'key-1' }] }
+})
+
+describe('the canonical form', () => {
+  test('A018: keeps required and explicitly set optional fields, drops other defaults', () => {
+    const fragment = {
+      name: 'Example Agent',
+      description: '',
+      capabilities: { streaming: false, pushNotifications: false, extensions: [] },
+      skills: [],
+    }
+    expect(canonicalCard(fragment)).toBe(
+      '{"capabilities":{"pushNotifications":false,"streaming":false},"description":"","name":"Example Agent","skills":[]}',
+    )
+  })
+
+  test('A017: is JCS of the card without signatures', () => {
+    const signatures = [{ protected: 'a', signature: 'b' }]
+    expect(canonicalCard({ ...card, signatures })).toBe(canonicalCard(card))
+    expect(canonicalCard({ version: '1', name: '\u20ac\n', description: 'é' })).toBe(
+      '{"description":"é","name":"€\\n","version":"1"}',
+    )
+  })
+
+  test('does not depend on the order of members', () => {
+    const reversed = Object.fromEntries(Object.entries(card).reverse())
+    expect(canonicalCard(reversed)).toBe(canonicalCard(card))
+  })
+
+  test('does not see the 0.3 half of a superset card', () => {
+    const superset = { ...card, url: 'https://a.example/', protocolVersion: '0.3.0', security: [] }
+    expect(canonicalCard(superset)).toBe(canonicalCard(card))
+  })
+
+  test('keeps an empty member of a oneof, which says which one it is', () => {
+    const securitySchemes = { tls: { mtlsSecurityScheme: { description: '' } } }
+    expect(canonicalCard({ securitySchemes })).toBe(
+      '{"securitySchemes":{"tls":{"mtlsSecurityScheme":{}}}}',
+    )
+  })
+
+  test('keeps free JSON as it is', () => {
+    const extensions = [{ uri: 'u', required: false, params: { a: '', b: [], c: false } }]
+    expect(canonicalCard({ capabilities: { extensions } })).toBe(
+      '{"capabilities":{"extensions":[{"params":{"a":"","b":[],"c":false},"uri":"u"}]}}',
+    )
+  })
+})
+
+describe('a signed card', () => {
+  test('A019: names algorithm, key and type in the protected header', async () => {
+    const signed = await signCard(card, secret, { ...header, jku: 'https://keys.example/set' })
+    const protectedHeader = signed.signatures?.[0]?.protected ?? ''
+    expect(JSON.parse(Buffer.from(protectedHeader, 'base64url').toString())).toEqual({
+      alg: 'ES256',
+      kid: 'key-1',
+      typ: 'JOSE',
+      jku: 'https://keys.example/set',
+    })
+  })
+
+  test('A020: holds after a trip over the wire, with defaults and unknown fields added', async () => {
+    const signed = await signCard(card, secret, header)
+    const served = {
+      ...JSON.parse(JSON.stringify(signed)),
+      url: 'https://a.example',
+      provider: null,
+    }
+    served.capabilities.extensions = []
+    expect(await verifyCard(served, { keys: trusted })).toEqual([{ valid: true, kid: 'key-1' }])
+  })
+
+  test('holds for any card', async () => {
+    const property = fc.asyncProperty(agentCard, async (any) => {
+      const { signatures: _, ...unsigned } = any
+      // Signing reads the card as unknown JSON; the type only says which card is meant.
+      const signed = await signCard(unsigned as unknown as AgentCard, secret, header)
+      expect(await verifyCard(signed, { keys: trusted })).toEqual([{ valid: true, kid: 'key-1' }])
+    })
+    await fc.assert(property, { numRuns: 50 })
+  })
+
+  test('no longer holds once anything in it is changed', async () => {
+    const signed = await signCard(card, secret, header)
+    const changes: Partial<AgentCard>[] = [
+      { name: 'Other' },
+      { supportedInterfaces: [{ ...home, url: 'https://evil.example/' }] },
+      { capabilities: { streaming: true } },
+      { iconUrl: 'https://evil.example/icon' },
+      { securityRequirements: [{ schemes: {} }] },
+    ]
+    for (const change of changes) {
+      const [verdict] = await verifyCard({ ...signed, ...change }, { keys: trusted })
+      expect(verdict?.valid).toBe(false)
+    }
+  })
+
+  test('A021: needs one signature that holds, and may carry others', async () => {
+    const other = await exportJWK(
+      (await generateKeyPair('EdDSA', { extractable: true })).privateKey,
+    )
+    const twice = await signCard(
+      await signCard(card, other, { alg: 'EdDSA', kid: 'unknown' }),
+      secret,
+      header,
+    )
+    expect((await verifyCard(twice, { keys: trusted })).map(({ valid }) => valid)).toEqual([
+      false,
+      true,
+    ])
+    await expect(requireSignature(twice, { keys: trusted })).resolves.toBeUndefined()
+  })
+
+  test('A020: is refused when its key is revoked', async () => {
+    const signed = await signCard(card, secret, header)
+    await expect(requireSignature(signed, { resolve: async () => undefined })).rejects.toThrow(
+      'key key-1 is not trusted',
+    )
+  })
+
+  test('is refused when it is not signed at all', async () => {
+    await expect(requireSignature(card, { keys: trusted })).rejects.toThrow(A2AError)
+    await expect(requireSignature('no card', { keys: trusted })).rejects.toThrow('not signed')
+  })
+})
+
+describe('a signature that must not be believed', () => {
+  const forge = (fields: object): string =>
+    Buffer.from(JSON.stringify(fields)).toString('base64url')
+
+  test.each([
+    ['without algorithm', forge({ kid: 'key-1' })],
+    ['with the algorithm none', forge({ alg: 'none', kid: 'key-1' })],
+    ['without a key id', forge({ alg: 'ES256' })],
+    ['with a header that is no JSON', 'AAAA'],
+    ['with a header that is no base64', '%%%'],
+  ])('%s is refused before any key is sought', async (_name, head) => {
+    const signatures = [{ protected: head, signature: 'AAAA' }]
+    const resolve = async (): Promise<undefined> => {
+      throw new Error('A key was sought')
+    }
+    const [verdict] = await verifyCard({ ...card, signatures }, { resolve })
+    expect(verdict?.valid).toBe(false)
+    expect(verdict?.reason).not.toContain('trusted')
+  })
+
+  test('with a shared secret is refused: the public key is no HMAC key', async () => {
+    const publicBytes = new TextEncoder().encode(JSON.stringify(trusted.keys[0]))
+    const jws = await new FlattenedSign(new TextEncoder().encode(canonicalCard(card)))
+      .setProtectedHeader({ alg: 'HS256', kid: 'key-1' })
+      .sign(publicBytes)
+    const signatures = [{ protected: jws.protected, signature: jws.signature }]
+    const [verdict] = await verifyCard({ ...card, signatures }, { keys: trusted })
+    expect(verdict).toEqual({ valid: false, reason: 'the algorithm is not allowed' })
+    await expect(signCard(card, secret, { alg: 'HS256', kid: 'k' })).rejects.toThrow(A2AError)
+  })
+
+  test('of a shape that is none is refused without a throw', async () => {
+    for (const signatures of [[null], ['x'], [{}], [{ protected: 1, signature: 2 }]]) {
+      const [verdict] = await verifyCard({ ...card, signatures }, { keys: trusted })
+      expect(verdict?.valid).toBe(false)
+    }
+  })
+
+  test('over a card that has no canonical form is refused without a throw', async () => {
+    const signed = await signCard(card, secret, header)
+    const [verdict] = await verifyCard({ ...signed, name: '\ud800' }, { keys: trusted })
+    expect(verdict?.valid).toBe(false)
+  })
+})
+
+describe('keys by jku', () => {
+  const jku = 'https://keys.example/set.json'
+  const fetched: string[] = []
+  const fetchJson = async (url: string): Promise<unknown> => {
+    fetched.push(url)
+    return trusted
+  }
+
+  test('are fetched from an allowed place', async () => {
+    const signed = await signCard(card, secret, { ...header, jku })
+    for (const allow of [[jku], ['https://keys.example']]) {
+      const resolve = createJkuResolver({ allow, fetchJson })
+      expect(await verifyCard(signed, { resolve })).toEqual([{ valid: true, kid: 'key-1' }])
+    }
+  })
+
+  test.each([
+    'https://evil.example/set.json',
+    'https://keys.example.evil.example/set.json',
+    'https://keys.example@evil.example/set.json',
+    'http://keys.example/set.json',
+    'not a url',
+  ])('are never fetched from %s', async (elsewhere) => {
+    fetched.length = 0
+    const signed = await signCard(card, secret, { ...header, jku: elsewhere })
+    const resolve = createJkuResolver({ allow: ['https://keys.example'], fetchJson })
+    const [verdict] = await verifyCard(signed, { resolve })
+    expect(verdict?.valid).toBe(false)
+    expect(fetched).toEqual([])
+  })
+
+  test('that cannot be fetched or are none leave the signature unbelieved', async () => {
+    const signed = await signCard(card, secret, { ...header, jku })
+    const answers = [null, {}, { keys: 'x' }, { keys: [1] }, Promise.reject(new Error('down'))]
+    for (const answer of answers) {
+      const resolve = createJkuResolver({ allow: [jku], fetchJson: async () => answer })
+      expect((await verifyCard(signed, { resolve }))[0]?.valid).toBe(false)
+    }
+  })
+})
+
+describe('beside @a2a-js/sdk', () => {
+  // The peer's in-memory card has members for every proto field; on the wire both are the same JSON.
+  const peerCard = { ...card, securitySchemes: {}, securityRequirements: [], signatures: [] }
+
+  test('A017: what the peer signs, we verify, its stripped empties included', async () => {
+    const sign = generateAgentCardSignature(secret, { alg: 'ES256', kid: 'key-1', typ: 'JOSE' })
+    for (const description of ['Writes', '']) {
+      const given = { ...peerCard, description } as unknown as PeerCard // the peer's type of the same JSON
+      const signed = await sign(given)
+      const served = JSON.parse(JSON.stringify(signed))
+      expect(await verifyCard(served, { keys: trusted })).toEqual([{ valid: true, kid: 'key-1' }])
+    }
+  })
+
+  test('A017: what we sign, the peer verifies', async () => {
+    const signed = await signCard(card, secret, header)
+    const verify = verifyAgentCardSignature(async () => trusted.keys[0] as JWK) // set before all tests
+    await expect(verify(signed as unknown as PeerCard)).resolves.toBeUndefined() // the same JSON
+  })
+})
