@@ -1,6 +1,7 @@
 import { type BlockList, isIP } from 'node:net'
 import { A2AError } from '../protocol/errors.ts'
 import { blockList } from './address.ts'
+import { parseUrl, toHost } from './url.ts'
 
 /** The exceptions that an operator makes from the guard. */
 export interface AllowList {
@@ -38,9 +39,10 @@ function toRange(entry: string): BlockList {
 /** `host` for any port, `host port` for one; the URL parser gives every spelling of a host the same form. */
 function toHostEntry(entry: string): string {
   const [, host, port] =
-    /^(\[[^\]]+\]|[^:]+)(?::(\d{1,5}))?$/.exec(isIP(entry) === 6 ? `[${entry}]` : entry) ?? []
-  if (!host || !URL.canParse(`https://${host}/`)) throw wrong(entry)
-  const name = new URL(`https://${host}/`).hostname.replace(/^\[|\]$|\.+$/g, '')
+    /^(\[[^\]]+\]|[^:/?#@\\]+)(?::(\d{1,5}))?$/.exec(isIP(entry) === 6 ? `[${entry}]` : entry) ?? []
+  const url = host && parseUrl(`https://${host}/`)
+  if (!url) throw wrong(entry)
+  const name = toHost(url.hostname)
   return port ? `${name} ${Number(port)}` : name
 }
 

@@ -4,6 +4,7 @@ import { Agent, buildConnector, type Dispatcher } from 'undici'
 import { A2AError } from '../protocol/errors.ts'
 import { isPublicAddress } from './address.ts'
 import { type AllowList, createAllowList } from './allow.ts'
+import { parseUrl, toHost } from './url.ts'
 
 /** Keeps requests to URLs that peers name away from this machine and its network (specification §13.2, §14.1.1). */
 export interface Guard {
@@ -74,18 +75,14 @@ function refusal(target: Target | undefined, { allow, allowHttp }: Rules): strin
 
 /** The URL parser reads decimal, octal, hexadecimal, short, full-width and percent-encoded addresses as one. */
 function toTarget(text: string): Target | undefined {
-  if (!URL.canParse(text)) return undefined
-  const url = new URL(text)
+  const url = parseUrl(text)
+  if (!url) return undefined
   return {
     protocol: url.protocol,
     host: toHost(url.hostname),
     port: Number(url.port) || portOf(url.protocol),
     credentials: url.username !== '' || url.password !== '',
   }
-}
-
-function toHost(hostname: string): string {
-  return hostname.toLowerCase().replace(/^\[|\]$|\.+$/g, '')
 }
 
 function portOf(protocol: string): number {

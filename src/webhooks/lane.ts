@@ -4,8 +4,10 @@ import { backoffMs, wait } from '../shared/retry.ts'
 import type { DeadLetter, PushConfigRecord, Store } from '../store/store.ts'
 import type { Deliver, EncodeWebhook, Outcome, WebhookPayload } from './deliver.ts'
 import { findConfig, findNext, type LaneKey, type Pending, taskWith } from './pending.ts'
+import { persist } from './persist.ts'
 import type { RetryPolicy } from './retry.ts'
 import type { Slots } from './slots.ts'
+import { parseUrl } from './url.ts'
 
 /** What a lane works with. */
 export interface LaneContext {
@@ -32,7 +34,7 @@ export interface LaneSignals {
 interface Trial {
   readonly seq: number
   readonly since: number
-  attempts: number
+  readonly attempts: number
 }
 
 /**
@@ -45,17 +47,17 @@ export async function drain(
   key: LaneKey,
   signals: LaneSignals,
 ): Promise<void> {
-  let trial: Trial | undefined
+  let last: Trial | undefined
   for (;;) {
     const step = await tryNext(context, key, signals)
     if (!step) return
     const { seq, outcome } = step
-    if (trial?.seq !== seq) trial = { seq, since: context.clock.now(), attempts: 0 }
-    trial.attempts++
+    const trial = nextTrial(last, seq, context.clock.now())
+    last = trial
     const delayMs = nextDelay(context, trial, outcome)
     if (outcome.kind !== 'delivered') report(context.log, { key, trial, outcome, delayMs })
-    if (delayMs === undefined) await settle(context, trial, { key, outcome })
-    else await wait(context.clock, delayMs, signals.stop)
+    if (delayMs !== undefined) await wait(context.clock, delayMs, signals.stop)
+    else await persist(context, signals.stop, () => settle(context, trial, { key, outcome }))
   }
 }
 
@@ -91,6 +93,12 @@ export async function attempt(
     return { kind: 'refused', reason: 'The event could not be encoded' }
   }
   return deliver({ record, seq: entry.seq, payload }, kill)
+}
+
+/** One more attempt at the same event, or the first at another. */
+function nextTrial(trial: Trial | undefined, seq: number, now: number): Trial {
+  if (trial?.seq !== seq) return { seq, since: now, attempts: 1 }
+  return { ...trial, attempts: trial.attempts + 1 }
 }
 
 /** How long to wait for the next attempt; undefined where there is none. */
@@ -145,5 +153,5 @@ function report(
 
 /** The host and port that a webhook's places are counted by. */
 export function hostOf({ config }: PushConfigRecord): string {
-  return URL.canParse(config.url) ? new URL(config.url).host : ''
+  return parseUrl(config.url)?.host ?? ''
 }

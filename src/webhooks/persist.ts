@@ -11,21 +11,25 @@ export interface PersistContext {
   readonly retry: RetryPolicy
 }
 
-/** Does work that only a failing store can stop, again and again, later and later, until it is done or stopped. */
+/**
+ * Does work that only a failing store can stop: again and again, later and later, until it is done.
+ * A stop ends the waiting, not the work: what was begun before it is still tried once.
+ */
 export async function persist(
   { clock, log, random, retry }: PersistContext,
   stop: AbortSignal,
   work: () => Promise<void>,
 ): Promise<void> {
   const { firstDelayMs: baseMs, maxDelayMs: maxMs } = retry
-  for (let faults = 1; !stop.aborted; faults++) {
+  let faults = 0
+  do {
     try {
       return await work()
     } catch (error) {
-      if (stop.aborted) return
+      if (stop.aborted) return log.debug({ error }, 'webhook work broken off')
+      faults++
       log.error({ error, faults }, 'webhooks could not use the store')
     }
-    // Cut short by the stop, which ends the loop.
     await wait(clock, backoffMs(faults, { baseMs, maxMs, random }), stop).catch(() => {})
-  }
+  } while (!stop.aborted)
 }
