@@ -18,6 +18,8 @@ export interface HttpRequest {
   readonly fault?: A2AError
   /** Fires when the client goes away. */
   readonly signal?: AbortSignal
+  /** The network address of the client, where the adapter knows it. */
+  readonly client?: string
 }
 
 /** A reply. A streamed body's chunks are written as they come; leaving calls the iterator's `return`. */

@@ -78,8 +78,8 @@ export interface EngineOptions {
   readonly logger?: Logger
   /** Messages that may wait for a running task; 16 by default. */
   readonly maxMailbox?: number
-  /** Told of each stored batch; the webhooks listen here. */
-  stored?(taskId: string, records: readonly LogRecord[]): void
+  /** Told of each stored batch, and whether a webhook was registered with it; the webhooks listen here. */
+  stored?(taskId: string, records: readonly LogRecord[], webhook: boolean): void
 }
 
 /** Makes the engine of one agent. */
@@ -103,9 +103,9 @@ export function createEngine(options: EngineOptions): Engine {
       ...ids,
       scope,
       committer,
-      published(records) {
+      published(records, webhook) {
         hub.publish(ids.id, records)
-        options.stored?.(ids.id, records)
+        options.stored?.(ids.id, records, webhook)
       },
       ...(stored && { stored }),
     })

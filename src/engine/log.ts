@@ -24,8 +24,8 @@ export interface TaskLogOptions {
   readonly contextId: string
   readonly scope: Scope
   readonly committer: Committer
-  /** Called with each batch once it is stored. */
-  published(records: readonly LogRecord[]): void
+  /** Called with each batch once it is stored; `webhook` tells that one was registered with it. */
+  published(records: readonly LogRecord[], webhook: boolean): void
   /** The task as stored, where there is one. */
   readonly stored?: { readonly task: Task; readonly version: number }
 }
@@ -181,7 +181,8 @@ export class TaskLog implements CommitSource {
     this.#inFlight = []
     const last = records.at(-1)
     if (last) this.#version = last.seq
-    if (records.length > 0) this.#options.published(records)
+    if (records.length > 0 || results.length > 0)
+      this.#options.published(records, results.length > (records.length > 0 ? 1 : 0))
     this.#settle()
   }
 

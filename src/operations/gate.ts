@@ -18,7 +18,8 @@ export interface CheckedCall extends Call {
  */
 export function createGate(service: Service, handlers: Handlers): Dispatch {
   return async (name, request, call) => {
-    const auth = await service.authenticate(call)
+    const auth = await service.authenticate(call, name)
+    if (service.limit) await service.limit(name, request, { ...call, auth })
     const card = await service.card()
     const extensions = negotiate(card, call)
     mustOffer(name, card)

@@ -18,7 +18,7 @@ export async function createPushConfig(
   const { tenant, ...rest } = request
   const taskId = request.taskId ?? ''
   const scope = await mustFind(service, { taskId, tenant }, call)
-  service.webhooks.check(request.url)
+  service.webhooks.check(request, '')
   const id = request.id || crypto.randomUUID()
   const config = { ...rest, id, taskId }
   const stored = await service.store.get(taskId)
@@ -64,7 +64,9 @@ export async function deletePushConfig(
   call: CheckedCall,
 ): Promise<null> {
   await mustFind(service, request, call)
-  await service.write([{ type: 'deletePushConfig', taskId: request.taskId, id: request.id }])
+  const { taskId, id } = request
+  service.webhooks.forget(taskId, id)
+  await service.write([{ type: 'deletePushConfig', taskId, id }])
   return null
 }
 

@@ -1,7 +1,12 @@
 import type { Sent } from '../engine/engine.ts'
 import type { EventStream } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
-import type { Part, SendMessageRequest, SendMessageResponse } from '../protocol/types.ts'
+import type {
+  Part,
+  SendMessageRequest,
+  SendMessageResponse,
+  TaskPushNotificationConfig,
+} from '../protocol/types.ts'
 import { withSignal } from '../shared/async.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { CheckedCall } from './gate.ts'
@@ -38,16 +43,17 @@ async function begin(
   call: CheckedCall,
 ): Promise<Sent> {
   const webhook = request.configuration?.taskPushNotificationConfig
-  if (webhook) await mustDeliver(service, webhook.url)
-  if (service.inputModes) mustAccept(service.inputModes, request.message.parts)
+  if (webhook) await mustDeliver(service, webhook)
+  const modes = service.inputModes()
+  if (modes) mustAccept(modes, request.message.parts)
   return service.engine.send(request, call)
 }
 
-async function mustDeliver(service: Service, url: string): Promise<void> {
+async function mustDeliver(service: Service, webhook: TaskPushNotificationConfig): Promise<void> {
   const card = await service.card()
   if (card.capabilities.pushNotifications !== true)
     throw new A2AError('pushNotificationNotSupported', 'This agent has no pushNotifications')
-  service.webhooks.check(url)
+  service.webhooks.check(webhook, 'configuration.taskPushNotificationConfig')
 }
 
 /** The answer, or the task as it is when the wait is over: the work goes on either way. */

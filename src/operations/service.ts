@@ -1,6 +1,7 @@
 import type { Engine } from '../engine/engine.ts'
 import type { AuthContext, Call } from '../protocol/call.ts'
-import type { AgentCard } from '../protocol/types.ts'
+import type { OperationName } from '../protocol/operations.ts'
+import type { AgentCard, TaskPushNotificationConfig } from '../protocol/types.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Store, Write, WriteResult } from '../store/store.ts'
 
@@ -15,12 +16,14 @@ export interface Service {
   extendedCard?(auth: AuthContext): AgentCard | Promise<AgentCard>
   /** Whether the extended card is for anyone; only the conformance kit's agent says so. */
   readonly openExtendedCard?: boolean
-  /** Establishes who calls. @throws A2AError `unauthenticated` or `forbidden`. */
-  authenticate(call: Call): AuthContext | Promise<AuthContext>
+  /** Establishes who calls, and whether they may. @throws A2AError `unauthenticated` or `forbidden`. */
+  authenticate(call: Call, operation: OperationName): AuthContext | Promise<AuthContext>
+  /** Counts the request. @throws A2AError `rateLimited`. */
+  limit?(operation: OperationName, request: unknown, call: Call): Promise<void>
   /** How long a blocking send waits before it answers with the task as it is. */
   readonly blockingTimeoutMs: number
-  /** Media types that parts may have; absent: any. */
-  readonly inputModes?: readonly string[]
+  /** Media types that parts may have; undefined: any. */
+  inputModes(): readonly string[] | undefined
   /** Commits writes that are not a task's. */
   write(writes: readonly Write[]): Promise<readonly WriteResult[]>
   readonly webhooks: WebhookService
@@ -28,8 +31,10 @@ export interface Service {
 
 /** What the operations need of the webhooks. */
 export interface WebhookService {
-  /** @throws A2AError `invalidParams` for a URL that must not be called. */
-  check(url: string): void
+  /** @throws A2AError `invalidParams` for a webhook that must not or cannot be called; `path` is where it stands. */
+  check(config: TaskPushNotificationConfig, path: string): void
   /** A task has a webhook from now on. */
   watch(taskId: string): void
+  /** A webhook is no more. */
+  forget(taskId: string, id: string): void
 }

@@ -19,6 +19,10 @@ export interface Call {
   readonly auth?: AuthContext
   /** Request headers in lower case. On a client: headers to add. On a server: headers received. */
   readonly headers?: Readonly<Record<string, string | undefined>>
+  /** The raw query of the request, where an API key may stand; servers only. */
+  readonly query?: string
+  /** The network address of the client; servers only. */
+  readonly client?: string
   /** The `A2A-Extensions` that the client activates. */
   readonly extensions?: readonly string[]
   /** The wire that the request came in on; decides how webhooks of this request are written. */

@@ -1,0 +1,44 @@
+import type { DialectName } from '../../protocol/call.ts'
+import { isTerminal } from '../../protocol/task.ts'
+import type { StreamResponse, Task } from '../../protocol/types.ts'
+import { toRanchTask } from './ranch-encode.ts'
+import { toEvent03 } from './v03-encode.ts'
+
+/** The webhook that an event is written for. */
+export interface WebhookAddress {
+  /** The wire in which the webhook was registered. */
+  readonly dialect: DialectName
+  readonly agent: string
+}
+
+/**
+ * An event as the webhook's own dialect writes it (C-36): 1.0 and its release candidate the StreamResponse, 0.3 the
+ * bare object with `kind`, RANCH `{ event, task, timestamp, agentId }`. `task` is the task with this event in it.
+ */
+export function encodeWebhook(
+  { dialect, agent }: WebhookAddress,
+  event: StreamResponse,
+  task: Task,
+): { readonly contentType: string; readonly body: string } {
+  if (dialect === '1.0' || dialect === '1.0-rc')
+    return { contentType: 'application/a2a+json', body: JSON.stringify(event) }
+  const shown =
+    dialect === 'ranch' ? toRanchNotice(event, task, agent) : toEvent03(event, 'SubscribeToTask')
+  return { contentType: 'application/json', body: JSON.stringify(shown) }
+}
+
+function toRanchNotice(event: StreamResponse, task: Task, agentId: string): object {
+  return {
+    event: ranchEventName(event, task),
+    task: toRanchTask(task),
+    timestamp: task.status.timestamp,
+    agentId,
+  }
+}
+
+function ranchEventName(event: StreamResponse, { status }: Task): string {
+  if ('artifactUpdate' in event) return 'artifactAdded'
+  if (!isTerminal(status.state)) return 'statusChanged'
+  if (status.state === 'TASK_STATE_COMPLETED') return 'completed'
+  return status.state === 'TASK_STATE_CANCELED' ? 'cancelled' : 'failed'
+}

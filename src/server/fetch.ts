@@ -1,0 +1,67 @@
+import type { HttpReply, HttpRequest } from '../bindings/http.ts'
+import { A2AError } from '../protocol/errors.ts'
+import type { Server } from './server.ts'
+
+/** How a server is mounted in a web-standard runtime. */
+export interface FetchOptions {
+  /** The path that the server is mounted under, without a trailing slash; the root if absent. */
+  readonly mount?: string
+  /** Larger bodies are refused with 413; 10 MiB if absent. */
+  readonly maxBodyBytes?: number
+}
+
+/** Makes a web-standard handler of a server: for Hono, Next, Bun, Deno, Workers or a plain `fetch` handler. */
+export function toFetch(
+  server: Server,
+  options: FetchOptions = {},
+): (request: Request) => Promise<Response> {
+  const { mount = '', maxBodyBytes = 10 * 1024 * 1024 } = options
+  let named = false
+  return async (request) => {
+    const url = new URL(request.url)
+    if (!named) {
+      named = true
+      server.setUrl(url.origin + mount)
+    }
+    const reply = await server.handle(await toRequest(request, url, { mount, maxBodyBytes }))
+    return toResponse(reply)
+  }
+}
+
+async function toRequest(
+  request: Request,
+  url: URL,
+  { mount, maxBodyBytes }: Required<FetchOptions>,
+): Promise<HttpRequest> {
+  const bytes = new Uint8Array(await request.arrayBuffer())
+  const tooLarge = bytes.length > maxBodyBytes
+  return {
+    method: request.method,
+    path: url.pathname.startsWith(mount) ? url.pathname.slice(mount.length) || '/' : url.pathname,
+    query: url.search.slice(1),
+    headers: Object.fromEntries(request.headers),
+    body: tooLarge ? '' : new TextDecoder().decode(bytes),
+    signal: request.signal,
+    ...(tooLarge && {
+      fault: new A2AError('payloadTooLarge', `The body exceeds ${maxBodyBytes} bytes`),
+    }),
+  }
+}
+
+function toResponse({ status, headers, body }: HttpReply): Response {
+  if (body === undefined || typeof body === 'string')
+    return new Response(status === 204 || status === 304 ? null : (body ?? ''), { status, headers })
+  const source = body[Symbol.asyncIterator]()
+  const encoder = new TextEncoder()
+  const stream = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await source.next()
+      if (done) controller.close()
+      else controller.enqueue(encoder.encode(value))
+    },
+    async cancel() {
+      await source.return?.()
+    },
+  })
+  return new Response(stream, { status, headers })
+}

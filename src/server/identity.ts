@@ -1,0 +1,102 @@
+import type { Agent } from '../agents/agent.ts'
+import { renderCard } from '../protocol/card.ts'
+import { idempotencyExtension, traceExtension } from '../protocol/extensions.ts'
+import type { AgentInfo } from '../protocol/profile.ts'
+import type { AgentCard, AgentExtension } from '../protocol/types.ts'
+import type { Clock } from '../shared/clock.ts'
+import type { Auth } from './auth.ts'
+import { interfacesAt } from './card.ts'
+import type { ServerOptions } from './options.ts'
+
+/** Who a served agent is: its info and its card, each asked for rarely and remembered. */
+export interface Identity {
+  info(): Promise<AgentInfo>
+  /** The info if it is already known. */
+  known(): AgentInfo | undefined
+  card(): AgentCard | Promise<AgentCard>
+  /** The agent or the base URL has changed. */
+  refresh(): void
+}
+
+/** How long an agent's info is taken as it was: a team's members may come and go. */
+const freshMs = 10_000
+
+/** Extensions that every card of ours declares. */
+const ours: readonly AgentExtension[] = [
+  {
+    uri: idempotencyExtension,
+    description: 'A send with the same Idempotency-Key gives the same task',
+  },
+  { uri: traceExtension, description: 'Shows what happens inside a task to callers that ask' },
+]
+
+/** Keeps an agent's identity. */
+export function createIdentity(options: {
+  agent(): Agent
+  base(): string
+  readonly auth: Auth
+  readonly clock: Clock
+  readonly server: ServerOptions
+}): Identity {
+  const { auth, clock, server } = options
+  let info: AgentInfo | undefined
+  let card: AgentCard | undefined
+  let readAt = Number.NEGATIVE_INFINITY
+  let reading: Promise<void> | undefined
+
+  async function read(): Promise<void> {
+    const next = await options.agent().info()
+    readAt = clock.now()
+    if (card && JSON.stringify(next) === JSON.stringify(info)) return
+    info = next
+    const plain = render(next)
+    const signatures = await server.signCard?.(plain)
+    card = signatures?.length ? { ...plain, signatures } : plain
+  }
+
+  function render(next: AgentInfo): AgentCard {
+    return renderCard(next, {
+      interfaces: interfacesAt(options.base()),
+      streaming: server.streaming ?? true,
+      pushNotifications: Boolean(server.pushNotifications),
+      extendedAgentCard: server.extendedCard !== undefined,
+      securitySchemes: auth.securitySchemes,
+      ...(auth.securityRequirements.length > 0 && {
+        securityRequirements: auth.securityRequirements,
+      }),
+      extensions: [...ours, ...(server.extensions ?? [])],
+    })
+  }
+
+  /** What is known answers at once, even when it is due for another look. */
+  function look(): Promise<void> | undefined {
+    if (clock.now() - readAt < freshMs) return undefined
+    reading ??= read().finally(() => {
+      reading = undefined
+    })
+    if (!card) return reading
+    reading.catch(() => {})
+    return undefined
+  }
+
+  return {
+    async info() {
+      await look()
+      if (!info) throw new Error('The agent did not say who it is')
+      return info
+    },
+    known: () => info,
+    card() {
+      const waiting = look()
+      if (card && !waiting) return card
+      return (waiting ?? read()).then(() => {
+        if (!card) throw new Error('The agent did not say who it is')
+        return card
+      })
+    },
+    refresh() {
+      readAt = Number.NEGATIVE_INFINITY
+      card = undefined
+    },
+  }
+}

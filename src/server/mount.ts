@@ -1,0 +1,170 @@
+import type { Agent } from '../agents/agent.ts'
+import { toRanchCard } from '../bindings/dialects/ranch-card.ts'
+import type { HttpHandler, HttpReply, HttpRequest } from '../bindings/http.ts'
+import { createJsonRpcBinding } from '../bindings/jsonrpc/server.ts'
+import { createRestBinding } from '../bindings/rest/server.ts'
+import type { Committer } from '../engine/commit.ts'
+import { createEngine, type Engine } from '../engine/engine.ts'
+import type { TurnQueue } from '../engine/queue.ts'
+import { createOperations } from '../operations/handlers.ts'
+import type { Dispatch } from '../protocol/call.ts'
+import type { AgentCard } from '../protocol/types.ts'
+import type { Clock } from '../shared/clock.ts'
+import type { Logger } from '../shared/log.ts'
+import type { Store } from '../store/store.ts'
+import type { Hub } from '../streams/hub.ts'
+import { checkPushConfig } from '../webhooks/config.ts'
+import type { Guard } from '../webhooks/guard.ts'
+import type { Webhooks } from '../webhooks/webhooks.ts'
+import type { Auth } from './auth.ts'
+import { createCardPage } from './card.ts'
+import { createIdentity, type Identity } from './identity.ts'
+import type { RateLimit } from './limits.ts'
+import type { Metrics } from './metrics.ts'
+import type { ServerOptions } from './options.ts'
+
+/** What all agents of a server share. */
+export interface Shared {
+  readonly store: Store
+  readonly committer: Committer
+  readonly hub: Hub
+  readonly queue: TurnQueue
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly auth: Auth
+  readonly metrics: Metrics
+  readonly limit: RateLimit | undefined
+  readonly push: { readonly webhooks: Webhooks; readonly guard: Guard } | undefined
+  readonly options: ServerOptions
+}
+
+/** One served agent: its operations, and the paths below where it is mounted. */
+export interface Mount {
+  readonly id: string
+  readonly engine: Engine
+  readonly identity: Identity
+  readonly dispatch: Dispatch
+  readonly handle: HttpHandler
+  agent(): Agent
+  /** Serves another agent under the same id; running turns keep the one they began with. */
+  setAgent(agent: Agent): void
+}
+
+/** Mounts an agent; `base` is the URL that its card points to. */
+export function createMount(
+  shared: Shared,
+  { id, agent: first, base }: { readonly id: string; readonly agent: Agent; base(): string },
+): Mount {
+  let agent = first
+  const { auth, clock, options } = shared
+  const identity = createIdentity({ agent: () => agent, base, auth, clock, server: options })
+  const engine = createMountedEngine(shared, { id, agent })
+  const dispatch = shared.metrics.middleware(createMountedOperations(shared, engine, identity))
+  return {
+    id,
+    engine,
+    identity,
+    dispatch,
+    handle: createRoutes(shared, dispatch, identity),
+    agent: () => agent,
+    setAgent(next) {
+      agent = next
+      engine.setAgent(next)
+      identity.refresh()
+    },
+  }
+}
+
+function createMountedEngine(
+  { store, committer, hub, queue, clock, logger, push }: Shared,
+  { id, agent }: { readonly id: string; readonly agent: Agent },
+): Engine {
+  return createEngine({
+    agent,
+    agentId: id,
+    store,
+    committer,
+    hub,
+    queue,
+    clock,
+    logger,
+    ...(push && {
+      stored(taskId, records, webhook) {
+        if (webhook) push.webhooks.watch(taskId)
+        else if (records[0]?.seq === 1) push.webhooks.ignore(taskId)
+        else push.webhooks.notify(taskId)
+      },
+    }),
+  })
+}
+
+function createMountedOperations(shared: Shared, engine: Engine, identity: Identity): Dispatch {
+  const { store, clock, auth, options, push, committer, limit } = shared
+  const { extendedCard, openExtendedCard = false } = options
+  return createOperations({
+    engine,
+    store,
+    clock,
+    card: identity.card,
+    authenticate: auth.authenticate,
+    blockingTimeoutMs: options.timeouts?.blockingMs ?? 300_000,
+    inputModes: () => enforcedModes(identity, options),
+    write: committer.write,
+    openExtendedCard,
+    ...(limit && { limit }),
+    ...(extendedCard && {
+      extendedCard: async (caller) => extendedCard(await identity.card(), caller),
+    }),
+    webhooks: {
+      check: (config, path) => push && checkPushConfig(push.guard, { config, path }),
+      watch: (taskId) => push?.webhooks.watch(taskId),
+      forget: (taskId, configId) => push?.webhooks.forget(taskId, configId),
+    },
+  })
+}
+
+/** The media types that parts must have: the agent's own where it names them, unless the server says otherwise. */
+function enforcedModes(
+  identity: Identity,
+  { enforceInputModes }: ServerOptions,
+): readonly string[] | undefined {
+  const named = identity.known()?.details?.inputModes
+  if (enforceInputModes === false || (enforceInputModes === undefined && !named)) return undefined
+  return named ?? ['text/plain', 'application/json']
+}
+
+/** The paths of one agent (ARCHITECTURE §4a). */
+function createRoutes(shared: Shared, dispatch: Dispatch, identity: Identity): HttpHandler {
+  const { options, clock } = shared
+  const heartbeatMs = options.timeouts?.heartbeatMs ?? 15_000
+  const agentCard = async (): Promise<unknown> => toRanchCard(await identity.info())
+  const rpc = { dispatch, agentCard, heartbeatMs, clock }
+  const card = createCardPage({
+    shape: options.card ?? 'superset',
+    card: (): AgentCard | Promise<AgentCard> => identity.card(),
+    info: identity.known,
+  })
+  const cardPage = (request: HttpRequest): Promise<HttpReply> | HttpReply =>
+    request.method === 'GET' || request.method === 'HEAD' ? card.reply(request) : notGet
+  const root = createJsonRpcBinding({ ...rpc, defaultDialect: '0.3' })
+  const ranch = createJsonRpcBinding({ ...rpc, defaultDialect: 'ranch' })
+  const routes: Readonly<Record<string, HttpHandler>> = {
+    '': root,
+    '/': root,
+    '/rpc': ranch,
+    '/rpc/': ranch,
+    '/v1/rpc': createJsonRpcBinding({ ...rpc, defaultDialect: '1.0-rc' }),
+    '/stream': createJsonRpcBinding({ ...rpc, defaultDialect: 'ranch', namedEvents: true }),
+    '/.well-known/agent-card.json': cardPage,
+    '/.well-known/agent.json': cardPage,
+  }
+  const rest = createRestBinding({
+    dispatch,
+    heartbeatMs,
+    clock,
+    errorTable: options.errorTable ?? '1.0.1',
+  })
+  return (request) => (routes[request.path] ?? rest)(request)
+}
+
+const notGet: HttpReply = { status: 405, headers: { allow: 'GET, HEAD' } }

@@ -1,0 +1,162 @@
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { HttpReply, HttpRequest } from '../bindings/http.ts'
+import { A2AError } from '../protocol/errors.ts'
+import { type Logger, silent } from '../shared/log.ts'
+import type { Server } from './server.ts'
+
+/** Where a server listens. */
+export interface ListenOptions {
+  /** 0 takes any free port. */
+  readonly port: number
+  /** All interfaces if absent. */
+  readonly host?: string
+  /** Larger bodies are refused with 413; 10 MiB if absent. */
+  readonly maxBodyBytes?: number
+  readonly logger?: Logger
+}
+
+/** A server that listens. */
+export interface Listening {
+  readonly port: number
+  readonly host: string
+  /** The server's base URL: its public one, or this machine's. */
+  readonly url: string
+  /** Stops accepting, closes the server, ends open connections. Idempotent. */
+  close(): Promise<void>
+}
+
+/**
+ * Binds a server to a port through `node:http`.
+ * @throws Error that says what to do when the port is taken or not allowed.
+ */
+export async function listen(server: Server, options: ListenOptions): Promise<Listening> {
+  const { host = '0.0.0.0', port, maxBodyBytes = 10 * 1024 * 1024, logger = silent } = options
+  const handle = toNodeHandler(server.handle, { maxBodyBytes, logger })
+  const http = createHttpServer({ keepAliveTimeout: 65_000, requestTimeout: 300_000 }, handle)
+  await new Promise<void>((resolve, reject) => {
+    http.once('error', (error) => reject(explain(error, host, port)))
+    http.listen(port, host, resolve)
+  })
+  // A server that listens on TCP has an address with a port.
+  const address = http.address() as AddressInfo
+  const name = host === '0.0.0.0' || host === '::' || host === '127.0.0.1' ? 'localhost' : host
+  server.setUrl(`http://${name.includes(':') ? `[${name}]` : name}:${address.port}`)
+  let closing: Promise<void> | undefined
+  return {
+    port: address.port,
+    host,
+    url: server.url(),
+    close() {
+      closing ??= (async () => {
+        const ended = new Promise<void>((resolve) => http.close(() => resolve()))
+        http.closeIdleConnections()
+        await server.close()
+        http.closeAllConnections()
+        await ended
+      })()
+      return closing
+    },
+  }
+}
+
+/** Makes a `node:http` request listener of a handler, to mount in a server of your own. */
+export function toNodeHandler(
+  handle: Server['handle'],
+  options: { readonly maxBodyBytes: number; readonly logger: Logger },
+): (request: IncomingMessage, response: ServerResponse) => void {
+  return (incoming, response) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    let fault: A2AError | undefined
+    incoming.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (size <= options.maxBodyBytes) chunks.push(chunk)
+      else {
+        fault ??= new A2AError('payloadTooLarge', `The body exceeds ${options.maxBodyBytes} bytes`)
+        chunks.length = 0
+      }
+    })
+    incoming.on('error', () => response.destroy())
+    incoming.on('end', () => {
+      const body = chunks.length === 1 ? String(chunks[0]) : Buffer.concat(chunks).toString('utf8')
+      const request = toRequest(incoming, body, fault)
+      Promise.resolve(handle(request))
+        .then((reply) => send(response, reply, incoming.method === 'HEAD'))
+        .catch((err) => {
+          options.logger.error({ err }, 'A reply could not be written')
+          response.destroy()
+        })
+    })
+  }
+}
+
+function toRequest(incoming: IncomingMessage, body: string, fault?: A2AError): HttpRequest {
+  const target = incoming.url ?? '/'
+  const cut = target.indexOf('?')
+  return {
+    method: incoming.method ?? 'GET',
+    path: cut < 0 ? target : target.slice(0, cut),
+    query: cut < 0 ? '' : target.slice(cut + 1),
+    // Node joins repeated headers by commas; only set-cookie is a list, and requests have none.
+    headers: incoming.headers as Readonly<Record<string, string | undefined>>,
+    body,
+    client: incoming.socket.remoteAddress ?? '',
+    ...(fault && { fault }),
+  }
+}
+
+async function send(response: ServerResponse, reply: HttpReply, head: boolean): Promise<void> {
+  const { status, headers, body } = reply
+  if (body === undefined || typeof body === 'string') {
+    const text = head ? '' : (body ?? '')
+    if (status === 204 || status === 304) response.writeHead(status, headers)
+    else response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body ?? '') })
+    response.end(text)
+    return
+  }
+  await stream(response, body, { status, headers })
+}
+
+/** Writes chunks as they come, waits where the client is slow, and leaves the source when the client does. */
+async function stream(
+  response: ServerResponse,
+  body: AsyncIterable<string>,
+  { status, headers }: Pick<HttpReply, 'status' | 'headers'>,
+): Promise<void> {
+  const source = body[Symbol.asyncIterator]()
+  let gone = response.destroyed
+  let wake: (() => void) | undefined
+  response.on('close', () => {
+    gone = true
+    wake?.()
+    void Promise.resolve(source.return?.()).catch(() => {})
+  })
+  response.on('drain', () => wake?.())
+  response.writeHead(status, headers)
+  response.flushHeaders()
+  while (!gone) {
+    const { done, value } = await source.next()
+    if (done || gone) break
+    if (!response.write(value) && !gone) await new Promise<void>((resolve) => (wake = resolve))
+  }
+  if (!gone) response.end()
+}
+
+function explain(error: NodeJS.ErrnoException, host: string, port: number): Error {
+  if (error.code === 'EADDRINUSE')
+    return new Error(`Port ${port} on ${host} is already in use; choose another with --port`, {
+      cause: error,
+    })
+  if (error.code === 'EACCES')
+    return new Error(`Port ${port} on ${host} needs more rights; choose one above 1023`, {
+      cause: error,
+    })
+  return new Error(`Cannot listen on ${host}:${port}: ${error.code ?? error.message}`, {
+    cause: error,
+  })
+}

@@ -1,0 +1,66 @@
+import type { Agent } from '../agents/agent.ts'
+import type { HttpHandler } from '../bindings/http.ts'
+import type { AuthContext } from '../protocol/call.ts'
+import type { AgentCard, AgentCardSignature, AgentExtension } from '../protocol/types.ts'
+import type { Clock } from '../shared/clock.ts'
+import type { Logger } from '../shared/log.ts'
+import type { Store } from '../store/store.ts'
+import type { GuardOptions } from '../webhooks/guard.ts'
+import type { WebhooksOptions } from '../webhooks/webhooks.ts'
+import type { AuthOptions } from './auth.ts'
+import type { CorsOptions } from './cors.ts'
+import type { RateLimitOptions } from './limits.ts'
+
+/** What a server serves and how. Everything but the agents has a sensible value. */
+export interface ServerOptions {
+  /** The agents; the first answers at the root, each also under `/agents/{id}`. */
+  readonly agents: readonly Agent[]
+  /** Where tasks are kept; in memory if absent. A store given here is closed by whoever opened it. */
+  readonly store?: Store
+  /** The URL under which clients reach the server; cards point there. */
+  readonly publicUrl?: string
+  readonly auth?: AuthOptions
+  readonly cors?: CorsOptions
+  readonly rateLimit?: RateLimitOptions
+  /** Webhooks; true or options turn them on. */
+  readonly pushNotifications?: boolean | PushOptions
+  /** False refuses streams, as the card then says. */
+  readonly streaming?: boolean
+  /** Makes the card for the authenticated from the public one. */
+  readonly extendedCard?: (card: AgentCard, auth: AuthContext) => AgentCard | Promise<AgentCard>
+  /** Whether the extended card is for anyone; only the conformance kit's agent says so. */
+  readonly openExtendedCard?: boolean
+  /** The shape of the public card; the 0.3+1.0 superset if absent. */
+  readonly card?: 'superset' | 'strict'
+  /** Extensions to declare beside those of the agent and of Corral. */
+  readonly extensions?: readonly AgentExtension[]
+  /** Signs the public card. */
+  readonly signCard?: (card: AgentCard) => Promise<readonly AgentCardSignature[]>
+  /** Which table HTTP statuses follow; specification 1.0.1's if absent. */
+  readonly errorTable?: '1.0.0' | '1.0.1'
+  /** Refuse parts of media types that the card does not name; true where the agent names its own, if absent. */
+  readonly enforceInputModes?: boolean
+  /** Turns at once over all agents; 64 if absent. */
+  readonly concurrency?: number
+  readonly timeouts?: TimeoutOptions
+  /** Routes of your own, tried before ours; undefined passes on. */
+  readonly routes?: (request: Parameters<HttpHandler>[0]) => ReturnType<HttpHandler> | undefined
+  readonly clock?: Clock
+  readonly logger?: Logger
+}
+
+/** How long things may take, in milliseconds. */
+export interface TimeoutOptions {
+  /** A blocking send of 0.3 and 1.0 answers with the task as it is after this long; 300,000. */
+  readonly blockingMs?: number
+  /** Quiet streams get a comment this often; 15,000. */
+  readonly heartbeatMs?: number
+  /** How long `close` lets running turns end; 10,000. */
+  readonly shutdownMs?: number
+}
+
+/** How webhooks are delivered, and which addresses they may reach. */
+export interface PushOptions
+  extends Omit<WebhooksOptions, 'store' | 'encode' | 'clock' | 'log' | 'guard'> {
+  readonly guard?: GuardOptions
+}

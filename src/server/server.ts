@@ -1,0 +1,164 @@
+import type { Agent } from '../agents/agent.ts'
+import { encodeWebhook } from '../bindings/dialects/webhook.ts'
+import type { HttpHandler } from '../bindings/http.ts'
+import { createCommitter } from '../engine/commit.ts'
+import { createTurnQueue } from '../engine/queue.ts'
+import type { Recovery } from '../engine/recover.ts'
+import type { Dispatch } from '../protocol/call.ts'
+import { systemClock } from '../shared/clock.ts'
+import { silent } from '../shared/log.ts'
+import { createMemoryStore } from '../store/memory.ts'
+import type { Store } from '../store/store.ts'
+import { createHub } from '../streams/hub.ts'
+import { createGuard, type Guard } from '../webhooks/guard.ts'
+import { createWebhooks, type Webhooks } from '../webhooks/webhooks.ts'
+import { createAuth, openAuth } from './auth.ts'
+import { createHandler } from './http.ts'
+import { createRateLimit } from './limits.ts'
+import { createMetrics } from './metrics.ts'
+import { createMount, type Mount, type Shared } from './mount.ts'
+import type { ServerOptions } from './options.ts'
+
+/** A server of agents, not yet bound to a network: `listen` and `toFetch` do that. */
+export interface Server {
+  /** Answers HTTP requests as plain objects. */
+  readonly handle: HttpHandler
+  /** The operations of the first agent, or of the one with this id. */
+  dispatch(id?: string): Dispatch
+  readonly store: Store
+  /** Webhooks, where they are on: dead letters can be read and driven again. */
+  readonly webhooks: Webhooks | undefined
+  /** Whether anyone may call. */
+  readonly open: boolean
+  /** Tells the server under which URL it is reached, unless the options said so. */
+  setUrl(url: string): void
+  /** The URL that cards point to. */
+  url(): string
+  /** Takes up what an earlier process left: interrupted tasks and undelivered webhooks. */
+  recover(): Promise<Recovery>
+  /** Serves these agents from now on; tasks that run keep the agent they began with. */
+  setAgents(agents: readonly Agent[]): Promise<void>
+  /** Takes no more messages, lets turns end, ends streams, flushes. Idempotent. */
+  close(): Promise<void>
+}
+
+/**
+ * Makes a server. It is the composition root: everything it consists of is made and connected here.
+ * @throws Error if there are no agents, or two with one id.
+ */
+export async function createServer(options: ServerOptions): Promise<Server> {
+  const shared = createShared(options)
+  const { store, committer, hub, push } = shared
+  let url = options.publicUrl?.replace(/\/+$/, '')
+  const mounts = new Map<string, Mount>()
+  let closing: Promise<void> | undefined
+
+  async function setAgents(agents: readonly Agent[]): Promise<void> {
+    const named = await nameAgents(agents)
+    for (const { id, agent } of named) {
+      const known = mounts.get(id)
+      if (known) known.setAgent(agent)
+      else mounts.set(id, createMount(shared, { id, agent, base: () => baseOf(id) }))
+    }
+    const wanted = new Map(named.map(({ id }) => [id, mounts.get(id)]))
+    mounts.clear()
+    for (const [id, mount] of wanted) if (mount) mounts.set(id, mount)
+  }
+
+  /** The first agent is at the root, the others below `/agents`. */
+  function baseOf(id: string): string {
+    const root = url ?? 'http://localhost'
+    return mounts.keys().next().value === id ? root : `${root}/agents/${encodeURIComponent(id)}`
+  }
+
+  function mountOf(id: string | undefined): Mount {
+    const mount = id === undefined ? mounts.values().next().value : mounts.get(id)
+    if (!mount) throw new Error(`There is no agent ${id}`)
+    return mount
+  }
+
+  async function shutDown(): Promise<void> {
+    const deadline = options.timeouts?.shutdownMs ?? 10_000
+    await Promise.all([...mounts.values()].map((mount) => mount.engine.close(deadline)))
+    hub.close()
+    await push?.webhooks.close()
+    await push?.guard.close()
+    await committer.idle()
+    if (!options.store) await store.close()
+  }
+
+  await setAgents(options.agents)
+  return {
+    handle: createHandler(shared, mounts),
+    dispatch: (id) => mountOf(id).dispatch,
+    store,
+    webhooks: push?.webhooks,
+    open: shared.auth.open,
+    setUrl(next) {
+      if (options.publicUrl) return
+      url = next
+      for (const mount of mounts.values()) mount.identity.refresh()
+    },
+    url: () => url ?? 'http://localhost',
+    async recover() {
+      const counts = await Promise.all([...mounts.values()].map((mount) => mount.engine.recover()))
+      await push?.webhooks.start()
+      return counts.reduce((sum, one) => ({
+        resumed: sum.resumed + one.resumed,
+        failed: sum.failed + one.failed,
+      }))
+    },
+    setAgents,
+    close() {
+      closing ??= shutDown()
+      return closing
+    },
+  }
+
+  function createShared(from: ServerOptions): Shared {
+    const store = from.store ?? createMemoryStore(from.clock ? { clock: from.clock } : {})
+    return {
+      store,
+      committer: createCommitter(store),
+      hub: createHub(store),
+      queue: createTurnQueue(from.concurrency === undefined ? {} : { slots: from.concurrency }),
+      clock: from.clock ?? systemClock,
+      logger: from.logger ?? silent,
+      auth: from.auth ? createAuth(from.auth) : openAuth,
+      metrics: createMetrics(),
+      limit: from.rateLimit && createRateLimit(from.rateLimit),
+      push: createPush(from, store),
+      options: from,
+    }
+  }
+}
+
+function createPush(
+  { pushNotifications, clock, logger }: ServerOptions,
+  store: Store,
+): { readonly webhooks: Webhooks; readonly guard: Guard } | undefined {
+  if (!pushNotifications) return undefined
+  const { guard: rules, ...rest } = pushNotifications === true ? {} : pushNotifications
+  const guard = createGuard(rules)
+  const webhooks = createWebhooks({
+    ...rest,
+    store,
+    guard,
+    encode: encodeWebhook,
+    ...(clock && { clock }),
+    ...(logger && { log: logger }),
+  })
+  return { webhooks, guard }
+}
+
+async function nameAgents(
+  agents: readonly Agent[],
+): Promise<readonly { readonly id: string; readonly agent: Agent }[]> {
+  if (agents.length === 0) throw new Error('A server needs at least one agent')
+  const named = await Promise.all(
+    agents.map(async (agent) => ({ id: (await agent.info()).id, agent })),
+  )
+  const twice = named.find(({ id }, index) => named.findIndex((one) => one.id === id) !== index)
+  if (twice) throw new Error(`Two agents have the id ${twice.id}`)
+  return named
+}
