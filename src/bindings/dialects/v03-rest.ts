@@ -1,4 +1,4 @@
-import type { OperationName } from '../../protocol/operations.ts'
+import type { OperationName, ResultOf } from '../../protocol/operations.ts'
 import type {
   AgentCard,
   Artifact,
@@ -15,6 +15,7 @@ import type {
 } from '../../protocol/types.ts'
 import { asRaw, decodePart, pick, present, type Raw } from './lenient.ts'
 import { decodePushConfig, decodeRequest } from './requests.ts'
+import { decodeEvent, decodeResult } from './results.ts'
 import { toSupersetCard } from './superset.ts'
 import { isFinal, toInnerPushConfig03 } from './v03-encode.ts'
 
@@ -28,6 +29,47 @@ export const v03Rest = {
   encodeResult,
   encodeEvent,
   encodeMessage: toMessage,
+  decodeResult: decodeRestResult,
+  decodeEvent: (event: unknown): StreamResponse => decodeEvent(unwrap(event)),
+}
+
+function decodeRestResult<N extends OperationName>(name: N, result: unknown): ResultOf<N> {
+  return decodeResult(name, unwrap(result))
+}
+
+const containers: ReadonlySet<string> = new Set([
+  'task',
+  'message',
+  'msg',
+  'status',
+  'update',
+  'statusUpdate',
+  'artifactUpdate',
+  'artifact',
+  'artifacts',
+  'history',
+  'tasks',
+  'configs',
+])
+
+/** A peer's answer with its data parts unwrapped and its resource names taken apart. */
+function unwrap(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(unwrap)
+  const raw = asRaw(value)
+  if (!raw) return value
+  const out: Record<string, unknown> = { ...raw }
+  for (const [name, member] of Object.entries(raw)) {
+    if (containers.has(name)) out[name] = unwrap(member)
+    else if ((name === 'parts' || name === 'content') && Array.isArray(member))
+      out[name] = member.map(fromProtoPart)
+  }
+  return raw.pushNotificationConfig === undefined ? out : { ...out, ...namesOf(raw.name) }
+}
+
+function namesOf(resource: unknown): { taskId?: string; configId?: string } {
+  const match = /^tasks\/([^/]+)\/pushNotificationConfigs\/([^/]+)$/.exec(String(resource))
+  const [, taskId, configId] = match ?? []
+  return { ...(taskId ? { taskId } : {}), ...(configId ? { configId } : {}) }
 }
 
 function decodeRestRequest(

@@ -1,0 +1,133 @@
+import type { Call, DialectName, EventStream, Sequenced } from '../protocol/call.ts'
+import { A2AError, type ErrorCode } from '../protocol/errors.ts'
+import type { StreamResponse } from '../protocol/types.ts'
+import { extensionHeader } from './call.ts'
+import { codeOfReason, readDetails } from './dialects/error-codec.ts'
+import { asRaw } from './dialects/lenient.ts'
+import type { ClientReply } from './http.ts'
+import { decodeFrames, type SseFrame } from './sse.ts'
+
+/** What a client's request headers depend on beside its call. */
+export interface HeaderOptions {
+  readonly dialect: DialectName
+  readonly stream: boolean
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** The headers of a client's request: version and extensions by the dialect's names, then the caller's own (§3.6.1). */
+export function requestHeaders(call: Call, options: HeaderOptions): Record<string, string> {
+  const { dialect, stream } = options
+  const headers: Record<string, string> = { ...options.headers }
+  const version = versionOf(dialect)
+  if (version !== undefined) headers['a2a-version'] = version
+  headers.accept = stream ? 'text/event-stream, application/json' : 'application/json'
+  if (call.extensions?.length) headers[extensionHeader(dialect)] = call.extensions.join(',')
+  if (call.lastEventId !== undefined) headers['last-event-id'] = String(call.lastEventId)
+  if (call.idempotencyKey !== undefined) headers['idempotency-key'] = call.idempotencyKey
+  if (call.traceparent !== undefined) headers.traceparent = call.traceparent
+  for (const [name, value] of Object.entries(call.headers ?? {}))
+    if (value !== undefined) headers[name] = value
+  return headers
+}
+
+// RANCH has no version to name: its path speaks it.
+function versionOf(dialect: DialectName): string | undefined {
+  if (dialect === 'ranch') return undefined
+  return dialect === '0.3' || dialect === '0.3-rest' ? '0.3' : '1.0'
+}
+
+/** Whether a reply is a stream of events. */
+export function isEventStream(reply: ClientReply): boolean {
+  return reply.headers['content-type']?.startsWith('text/event-stream') ?? false
+}
+
+/** The events of a reply in batches, with the sequence numbers of their SSE ids; leaving closes the connection. */
+export async function* readEvents(
+  reply: ClientReply,
+  decode: (frame: SseFrame) => StreamResponse,
+): EventStream & AsyncGenerator<readonly Sequenced[]> {
+  for await (const frames of decodeFrames(reply.chunks())) {
+    const batch: Sequenced[] = []
+    let failure: { error: unknown } | undefined
+    for (const frame of frames) {
+      try {
+        batch.push(toSequenced(frame, decode))
+      } catch (error) {
+        failure = { error }
+        break
+      }
+    }
+    // What came before the failure is still told.
+    if (batch.length > 0) yield batch
+    if (failure) throw readable(failure.error)
+  }
+}
+
+function toSequenced(frame: SseFrame, decode: (frame: SseFrame) => StreamResponse): Sequenced {
+  const event = decode(frame)
+  const seq = frame.id === undefined || frame.id === '' ? Number.NaN : Number(frame.id)
+  return Number.isSafeInteger(seq) ? { seq, event } : { event }
+}
+
+function readable(error: unknown): unknown {
+  if (!(error instanceof SyntaxError)) return error
+  return new A2AError('invalidAgentResponse', 'A stream event is not JSON', { cause: error })
+}
+
+const statuses: ReadonlyMap<number, ErrorCode> = new Map([
+  [400, 'invalidRequest'],
+  [401, 'unauthenticated'],
+  [403, 'forbidden'],
+  [404, 'taskNotFound'],
+  [405, 'methodNotFound'],
+  [408, 'timeout'],
+  [409, 'taskNotCancelable'],
+  [413, 'payloadTooLarge'],
+  [415, 'contentTypeNotSupported'],
+  [429, 'rateLimited'],
+  [500, 'internal'],
+  [501, 'unsupportedOperation'],
+  [504, 'timeout'],
+])
+
+/**
+ * The error that a refused reply is: by the reason in its body, else by its status; `known` is what the envelope said.
+ * The status wins where HTTP itself refused, since JSON-RPC has one number for all of that.
+ */
+export function errorOfReply(reply: ClientReply, body: unknown, known?: A2AError): A2AError {
+  const raw = asRaw(body)
+  const error = asRaw(raw?.error) ?? raw
+  const { reason, details } = readDetails(error?.details ?? error?.data)
+  const code = refusals.has(reply.status)
+    ? codeOfStatus(reply.status)
+    : (known?.code ?? codeOfReason(reason) ?? codeOfStatus(reply.status))
+  const said = known?.message ?? (typeof error?.message === 'string' ? error.message : undefined)
+  const message = said ?? `The agent answered with HTTP status ${reply.status}`
+  return new A2AError(code, message, { ...(known?.details ?? details), ...waiting(reply) })
+}
+
+const refusals: ReadonlySet<number> = new Set([401, 403, 413, 429])
+
+function codeOfStatus(status: number): ErrorCode {
+  const code = statuses.get(status)
+  if (code !== undefined) return code
+  return status >= 500 ? 'unavailable' : 'invalidRequest'
+}
+
+function waiting(reply: ClientReply): { retryAfterSeconds?: number; challenge?: string } {
+  const retryAfter = reply.headers['retry-after']
+  const challenge = reply.headers['www-authenticate']
+  const seconds = retryAfter === undefined ? undefined : secondsOf(retryAfter)
+  return {
+    ...(seconds === undefined ? {} : { retryAfterSeconds: seconds }),
+    ...(challenge === undefined ? {} : { challenge }),
+  }
+}
+
+// A number of seconds, or a date.
+function secondsOf(value: string): number | undefined {
+  const seconds = Number(value)
+  if (Number.isFinite(seconds)) return Math.max(0, seconds)
+  const date = Date.parse(value)
+  return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - Date.now()) / 1000))
+}

@@ -1,0 +1,122 @@
+import type { Dispatch, EventStream } from '../../protocol/call.ts'
+import { A2AError } from '../../protocol/errors.ts'
+import {
+  type OperationName,
+  operations,
+  type RequestOf,
+  type ResultOf,
+} from '../../protocol/operations.ts'
+import { errorOfReply, isEventStream, readEvents, requestHeaders } from '../client-wire.ts'
+import type { Dialect, RpcError } from '../dialects/dialect.ts'
+import { asRaw } from '../dialects/lenient.ts'
+import { type RpcDialectName, rpcDialects } from '../dialects/select.ts'
+import type { ClientReply, HttpSend } from '../http.ts'
+
+/** Where and how a JSON-RPC client calls. */
+export interface JsonRpcDispatchOptions {
+  readonly url: string
+  readonly send: HttpSend
+  readonly dialect: RpcDialectName
+  /** The tenant of the chosen interface; sent with every request, none is sent without it. */
+  readonly tenant?: string
+  /** Headers of every request, names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/**
+ * A Dispatch over JSON-RPC. Reads every result and error shape that peers are known to send, whatever the status.
+ *
+ * @throws A2AError `unsupportedOperation` for what the dialect has no method for.
+ */
+export function createJsonRpcDispatch(options: JsonRpcDispatchOptions): Dispatch {
+  const dialect = rpcDialects[options.dialect]
+  const { url, send, tenant } = options
+  let lastId = 0
+
+  return async (name, request, call) => {
+    const reply = await send({
+      method: 'POST',
+      url,
+      headers: requestHeaders(call, {
+        dialect: dialect.name,
+        stream: operations[name].stream,
+        headers: { 'content-type': 'application/json', ...options.headers },
+      }),
+      body: encode(name, request),
+      ...(call.signal ? { signal: call.signal } : {}),
+    })
+    if (operations[name].stream) return (await readStream(reply, dialect)) as ResultOf<typeof name> // true: the table says so
+    const result = resultOf(await readJson(reply), { reply, dialect })
+    return dialect.decodeResult(name, result, request)
+  }
+
+  function encode<N extends OperationName>(name: N, request: RequestOf<N>): string {
+    const withTenant = tenant === undefined ? request : { ...request, tenant }
+    const rpc = dialect.encodeRequest(name, withTenant)
+    if (!rpc)
+      throw new A2AError('unsupportedOperation', `${name} does not exist in A2A ${dialect.name}`)
+    lastId += 1
+    const { method, params } = rpc
+    return JSON.stringify({ jsonrpc: '2.0', id: lastId, method, params })
+  }
+}
+
+interface Answer {
+  readonly reply: ClientReply
+  readonly dialect: Dialect
+}
+
+async function readJson(reply: ClientReply): Promise<unknown> {
+  const text = await reply.text()
+  if (text === '') return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function resultOf(body: unknown, answer: Answer): unknown {
+  const { reply, dialect } = answer
+  const raw = asRaw(body)
+  const error = asRaw(raw?.error)
+  if (error) throw toError(error, answer)
+  if (reply.status >= 400) throw errorOfReply(reply, body)
+  if (raw && 'result' in raw) return raw.result
+  if (reply.status === 204) return null
+  throw new A2AError(
+    'invalidAgentResponse',
+    `The agent's answer is no JSON-RPC response (${dialect.name})`,
+  )
+}
+
+// The status knows what the envelope's number does not: who was refused, and for how long.
+function toError(error: Readonly<Record<string, unknown>>, { reply, dialect }: Answer): A2AError {
+  const { code, message, data } = error
+  const rpc: RpcError = {
+    code: typeof code === 'number' ? code : -32603,
+    message: typeof message === 'string' ? message : 'The agent gave no reason',
+    data,
+  }
+  const known = dialect.decodeError(rpc)
+  return reply.status >= 400 ? errorOfReply(reply, undefined, known) : known
+}
+
+async function readStream(reply: ClientReply, dialect: Dialect): Promise<EventStream> {
+  if (reply.status >= 400 || !isEventStream(reply)) {
+    const result = resultOf(await readJson(reply), { reply, dialect })
+    return single(dialect, result)
+  }
+  return readEvents(reply, (frame) => {
+    const body = JSON.parse(frame.data)
+    const raw = asRaw(body)
+    const error = asRaw(raw?.error)
+    if (error || frame.event === 'error') throw toError(error ?? raw ?? {}, { reply, dialect })
+    return dialect.decodeEvent(raw && 'result' in raw ? raw.result : body)
+  })
+}
+
+// A peer that does not stream answers with its one result.
+async function* single(dialect: Dialect, result: unknown): EventStream & AsyncGenerator {
+  yield [{ event: dialect.decodeEvent(result) }]
+}
