@@ -61,6 +61,10 @@ export function oauthFault(thrown: unknown, signal?: AbortSignal): unknown {
   const known =
     thrown instanceof oauth.ResponseBodyError || thrown instanceof oauth.AuthorizationResponseError
   if (known) return new A2AError('unauthenticated', `Authorization refused: ${thrown.error}`)
+  if (thrown instanceof oauth.WWWAuthenticateChallengeError) {
+    const code = thrown.cause[0]?.parameters.error ?? 'invalid_client'
+    return new A2AError('unauthenticated', `Authorization refused: ${code}`)
+  }
   if (thrown instanceof oauth.OperationProcessingError)
     return new A2AError('unauthenticated', `Authorization failed: ${thrown.code ?? 'bad answer'}`)
   return new A2AError('unavailable', 'The authorization server cannot be reached')
