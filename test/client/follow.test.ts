@@ -1,0 +1,301 @@
+import { describe, expect, test } from 'vitest'
+import { answerOf } from '../../src/client/answer.ts'
+import { type Following, type FollowStart, follow } from '../../src/client/follow.ts'
+import { connectionLost } from '../../src/client/network.ts'
+import type { Call, Dispatch, EventStream, Sequenced } from '../../src/protocol/call.ts'
+import { A2AError } from '../../src/protocol/errors.ts'
+import type { OperationName } from '../../src/protocol/operations.ts'
+import type { Message, StreamResponse, Task, TaskState } from '../../src/protocol/types.ts'
+import { createFakeClock, type FakeClock } from './fake-clock.ts'
+
+const ids = { taskId: 't', contextId: 'c' }
+const lost = connectionLost('http://agent.example/', undefined)
+const message: Message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hi' }] }
+
+function taskIn(state: TaskState, ...texts: readonly string[]): Task {
+  const artifacts = [{ artifactId: 'a', parts: texts.map((text) => ({ text })) }]
+  return { id: 't', contextId: 'c', status: { state }, ...(texts.length > 0 && { artifacts }) }
+}
+
+function status(state: TaskState): StreamResponse {
+  return { statusUpdate: { ...ids, status: { state } } }
+}
+
+function chunk(text: string): StreamResponse {
+  const artifact = { artifactId: 'a', parts: [{ text }] }
+  return { artifactUpdate: { ...ids, artifact, append: true } }
+}
+
+const working = taskIn('TASK_STATE_WORKING')
+const completed = status('TASK_STATE_COMPLETED')
+
+/** A stream of events numbered from `first`; ends with `end`, if that is an error. */
+async function* numbered(
+  first: number | undefined,
+  events: readonly StreamResponse[],
+  end?: A2AError,
+): AsyncGenerator<readonly Sequenced[]> {
+  let seq = first
+  for (const event of events) yield [seq === undefined ? { event } : { event, seq: seq++ }]
+  if (end) throw end
+}
+
+type Step = A2AError | EventStream | Task | { readonly task: Task } | { readonly message: Message }
+
+/** An agent that answers operations in the order of a script, and the calls it got. */
+function scripted(steps: readonly (readonly [OperationName, Step])[]): {
+  dispatch: Dispatch
+  calls: { name: OperationName; request: unknown; call: Call }[]
+} {
+  const script = [...steps]
+  const calls: { name: OperationName; request: unknown; call: Call }[] = []
+  const dispatch = async (name: OperationName, request: unknown, call: Call): Promise<unknown> => {
+    calls.push({ name, request, call })
+    const [expected, step] = script.shift() ?? []
+    if (expected !== name) throw new Error(`expected ${expected}, got ${name}`)
+    if (step instanceof A2AError) throw step
+    return step
+  }
+  return { dispatch: dispatch as Dispatch, calls } // each step is its operation's result
+}
+
+interface Run {
+  readonly steps: readonly (readonly [OperationName, Step])[]
+  readonly start?: FollowStart
+  readonly streams?: boolean
+  /** Waits that are let pass, in this order. */
+  readonly waits?: readonly number[]
+}
+
+async function run(setup: Run): Promise<{ seen: StreamResponse[]; calls: { call: Call }[] }> {
+  const { steps, start = { send: { message } }, streams = true, waits = [] } = setup
+  const clock: FakeClock = createFakeClock()
+  const { dispatch, calls } = scripted(steps)
+  const context: Following = {
+    dispatch,
+    canStream: async () => streams,
+    clock,
+    random: () => 1,
+    options: {},
+  }
+  const passing = (async () => {
+    for (const ms of waits) await clock.elapse(ms)
+  })()
+  const seen: StreamResponse[] = []
+  for await (const event of follow(context, start)) seen.push(event)
+  await passing
+  return { seen, calls }
+}
+
+describe('following a message', () => {
+  test('gives the events of the stream up to the terminal state', async () => {
+    const events = [{ task: working }, chunk('one'), completed]
+    const { seen } = await run({ steps: [['SendStreamingMessage', numbered(1, events)]] })
+    expect(seen).toEqual(events)
+  })
+
+  test('ends with a message that answers without a task', async () => {
+    const answer = { message: { ...message, role: 'ROLE_AGENT' as const } }
+    const { seen } = await run({ steps: [['SendStreamingMessage', numbered(undefined, [answer])]] })
+    expect(seen).toEqual([answer])
+  })
+
+  test('resumes after a drop by Last-Event-ID, each event once and in order', async () => {
+    const { seen, calls } = await run({
+      steps: [
+        ['SendStreamingMessage', numbered(1, [{ task: working }, chunk('one')], lost)],
+        ['SubscribeToTask', numbered(2, [chunk('one'), chunk('two')], lost)],
+        ['SubscribeToTask', numbered(4, [completed])],
+      ],
+      waits: [250],
+    })
+    expect(seen).toEqual([{ task: working }, chunk('one'), chunk('two'), completed])
+    expect(calls.map(({ call }) => call.lastEventId)).toEqual([undefined, 2, 3])
+  })
+
+  test('resumes by the difference of snapshots where the server does not count', async () => {
+    const snapshot = { task: taskIn('TASK_STATE_WORKING', 'one two ') }
+    const { seen } = await run({
+      steps: [
+        ['SendStreamingMessage', numbered(undefined, [{ task: working }, chunk('one ')], lost)],
+        ['SubscribeToTask', numbered(undefined, [snapshot, chunk('three'), completed])],
+      ],
+    })
+    expect(seen).toEqual([
+      { task: working },
+      chunk('one '),
+      chunk('two '),
+      chunk('three'),
+      completed,
+    ])
+  })
+
+  test('looks at the task where a resumed stream has neither numbers nor a snapshot', async () => {
+    const { seen } = await run({
+      steps: [
+        ['SendStreamingMessage', numbered(undefined, [{ task: working }, chunk('one ')], lost)],
+        ['SubscribeToTask', numbered(undefined, [chunk('three'), completed])],
+        ['GetTask', taskIn('TASK_STATE_WORKING', 'one two three')],
+        ['GetTask', taskIn('TASK_STATE_COMPLETED', 'one two three')],
+      ],
+    })
+    expect(seen).toEqual([{ task: working }, chunk('one '), chunk('two three'), completed])
+  })
+
+  test('goes on after a stream that ends before the task', async () => {
+    const { seen } = await run({
+      steps: [
+        ['SendStreamingMessage', numbered(1, [{ task: working }])],
+        ['SubscribeToTask', numbered(2, [completed])],
+      ],
+    })
+    expect(seen).toEqual([{ task: working }, completed])
+  })
+
+  test('takes the end from the task where it finished during the drop', async () => {
+    const { seen } = await run({
+      steps: [
+        ['SendStreamingMessage', numbered(undefined, [{ task: working }], lost)],
+        ['SubscribeToTask', new A2AError('unsupportedOperation', 'finished')],
+        ['GetTask', taskIn('TASK_STATE_COMPLETED')],
+      ],
+    })
+    expect(seen).toEqual([{ task: working }, completed])
+  })
+
+  test('gives up after five drops in a row that bring nothing', async () => {
+    const drops = Array.from({ length: 6 }, () => ['SubscribeToTask', lost] as const)
+    const steps = [
+      ['SendStreamingMessage', numbered(1, [{ task: working }], lost)],
+      ...drops,
+    ] as const
+    await expect(run({ steps, waits: [250, 500, 1000, 2000, 4000] })).rejects.toBe(lost)
+  })
+
+  test('does not send again where the stream breaks before it brought anything', async () => {
+    const steps = [['SendStreamingMessage', numbered(1, [], lost)]] as const
+    await expect(run({ steps })).rejects.toBe(lost)
+  })
+
+  test('ends where the task asks for input, and not at a question that was answered', async () => {
+    const asked = { task: taskIn('TASK_STATE_INPUT_REQUIRED') }
+    const events = [asked, status('TASK_STATE_WORKING'), status('TASK_STATE_INPUT_REQUIRED')]
+    const { seen } = await run({ steps: [['SendStreamingMessage', numbered(1, events)]] })
+    expect(seen).toEqual(events)
+  })
+
+  test('ends where all that came is a task that asks for input', async () => {
+    const asked = { task: taskIn('TASK_STATE_INPUT_REQUIRED') }
+    const { seen } = await run({ steps: [['SendStreamingMessage', numbered(1, [asked])]] })
+    expect(seen).toEqual([asked])
+  })
+
+  test('K010 waits through AUTH_REQUIRED by subscribing', async () => {
+    const auth = status('TASK_STATE_AUTH_REQUIRED')
+    const { seen } = await run({
+      steps: [
+        ['SendStreamingMessage', numbered(1, [{ task: working }, auth])],
+        ['SubscribeToTask', numbered(3, [completed])],
+      ],
+    })
+    expect(seen).toEqual([{ task: working }, auth, completed])
+  })
+
+  test('A015 K010 polls once a second where the agent does not stream', async () => {
+    const { seen, calls } = await run({
+      steps: [
+        ['SendMessage', { task: working }],
+        ['GetTask', taskIn('TASK_STATE_AUTH_REQUIRED')],
+        ['GetTask', taskIn('TASK_STATE_WORKING', 'one ')],
+        ['GetTask', taskIn('TASK_STATE_COMPLETED', 'one two')],
+      ],
+      streams: false,
+      waits: [1000, 1000],
+    })
+    const first = {
+      artifactUpdate: { ...ids, artifact: { artifactId: 'a', parts: [{ text: 'one ' }] } },
+    }
+    expect(seen).toEqual([
+      { task: working },
+      status('TASK_STATE_AUTH_REQUIRED'),
+      first,
+      status('TASK_STATE_WORKING'),
+      chunk('two'),
+      completed,
+    ])
+    expect(calls[0]).toMatchObject({ request: { configuration: { returnImmediately: true } } })
+  })
+
+  test('polls where the agent says too late that it does not stream', async () => {
+    const refusal = new A2AError('unsupportedOperation', 'no streams here')
+    const { seen } = await run({
+      steps: [
+        ['SendStreamingMessage', refusal],
+        ['SendMessage', { task: working }],
+        ['SubscribeToTask', refusal],
+        ['GetTask', taskIn('TASK_STATE_COMPLETED')],
+      ],
+    })
+    expect(seen).toEqual([{ task: working }, completed])
+  })
+})
+
+describe('following a task', () => {
+  test('begins with its snapshot', async () => {
+    const events = [{ task: working }, completed]
+    const steps = [['SubscribeToTask', numbered(3, events)]] as const
+    expect((await run({ steps, start: { id: 't' } })).seen).toEqual(events)
+  })
+
+  test('tells only what is new to a task in hand', async () => {
+    const steps = [['SubscribeToTask', numbered(3, [{ task: working }, completed])]] as const
+    const { seen } = await run({ steps, start: { task: working } })
+    expect(seen).toEqual([{ task: working }, completed])
+  })
+
+  test('asks nobody about a task that is over', async () => {
+    const task = taskIn('TASK_STATE_COMPLETED')
+    expect((await run({ steps: [], start: { task } })).seen).toEqual([{ task }])
+  })
+
+  test('fails where there is no such task', async () => {
+    const absent = new A2AError('taskNotFound', 'Task t not found')
+    const steps = [['SubscribeToTask', absent]] as const
+    await expect(run({ steps, start: { id: 't' } })).rejects.toBe(absent)
+  })
+})
+
+describe('the answer of events', () => {
+  async function* list(...events: readonly StreamResponse[]): AsyncGenerator<StreamResponse> {
+    yield* events
+  }
+
+  test('D021 F018 is the text of the artifacts, put together by artifactId', async () => {
+    const talk = { message: { ...message, role: 'ROLE_AGENT' as const } }
+    const events = list({ task: working }, chunk('one '), talk, chunk('two'), completed)
+    expect(await answerOf(events)).toBe('one two')
+  })
+
+  test('is the text of a message', async () => {
+    expect(await answerOf(list({ message }))).toBe('hi')
+  })
+
+  test('is the question of a task that asks', async () => {
+    const asking = { state: 'TASK_STATE_INPUT_REQUIRED', message } as const
+    const events = list({ task: working }, { statusUpdate: { ...ids, status: asking } })
+    expect(await answerOf(events)).toBe('hi')
+  })
+
+  test.each([
+    ['TASK_STATE_FAILED', 'taskFailed'],
+    ['TASK_STATE_REJECTED', 'taskFailed'],
+    ['TASK_STATE_CANCELED', 'taskCanceled'],
+  ] as const)('is a fault after %s', async (state, code) => {
+    await expect(answerOf(list({ task: taskIn(state) }))).rejects.toMatchObject({ code })
+  })
+
+  test('is a fault where nothing came', async () => {
+    const code = 'invalidAgentResponse'
+    await expect(answerOf(list())).rejects.toMatchObject({ code })
+  })
+})
