@@ -109,6 +109,33 @@ describe('webhooks', () => {
     expect(await scene.store.pendingDeliveries()).toEqual([])
   })
 
+  test('move the cursor over many unwanted events of a running task', async () => {
+    const chunks = Array.from({ length: 300 }, (_, i) => chunk(`${i + 1}`))
+    await scene.append('t', ...chunks)
+    await scene.hook({ config: { url: receiver.url }, events: ['completed'] })
+    await scene.open()
+    await scene.seen(300)
+    expect(receiver.requests).toHaveLength(0)
+  })
+
+  test('tell the log what failed without the URL, the token or the credentials', async () => {
+    const lines: string[] = []
+    const tell = (fields: object, message: string): void =>
+      void lines.push(JSON.stringify([fields, message]))
+    const log = { debug: tell, info: tell, warn: tell, error: tell }
+    answerWith([503, 404])
+    await scene.append('t', chunk('1'))
+    const authentication = { scheme: 'Bearer', credentials: 'secret-c' }
+    const url = `${receiver.url}?key=secret-u`
+    await scene.hook({ config: { url, token: 'secret-t', authentication } })
+    await scene.open({ log, secretFor: () => 'secret-s' })
+    scene.clock.advance(await scene.clock.timer(isBackoff))
+    await scene.seen(1)
+    expect(lines).toHaveLength(2)
+    expect(lines[1]).toContain('HTTP 404')
+    expect(lines.join()).not.toContain('secret')
+  })
+
   test('C-36 hand the encoder the config of the dialect, and the task with the event in it', async () => {
     await scene.append('t', status('TASK_STATE_WORKING'))
     await scene.append('t', chunk('1'))
