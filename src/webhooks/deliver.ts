@@ -12,11 +12,13 @@ import type { TokenSigner } from './token.ts'
  * One delivery of one event to one webhook (specification §4.3.3):
  *
  *     POST <the config's url>
- *     Content-Type: application/a2a+json            or what the dialect of the config says
- *     Authorization: <scheme> <credentials>         by the config's `authentication`; else `Bearer <JWT>` where the server signs
- *     X-A2A-Notification-Token: <token>             where the config has one
- *     X-A2A-Event-Id: <taskId>:<seq>                the same at every attempt; the number is the event's place in the task's log
- *     X-A2A-Signature: t=<seconds>,v1=<hex>         where the server shares a secret with the receiver; see signature.ts
+ *     Content-Type: application/a2a+json       or what the dialect of the config says
+ *     Authorization: <scheme> <credentials>    by the config's `authentication`
+ *     X-A2A-Notification-Token: <token>        where the config has one
+ *     X-A2A-Event-Id: <taskId>:<seq>           the same at every attempt; `seq` is the place in the task's log
+ *     X-A2A-Signature: t=<seconds>,v1=<hex>    where server and receiver share a secret; see signature.ts
+ *
+ * Where the server signs tokens (token.ts) and the config brings no credentials, `Authorization` is `Bearer <JWT>`.
  *
  * A status of 2xx is a delivery. 408, 425, 429, 5xx, a timeout and a broken connection may pass, so they are tried
  * again. Everything else, redirects included, is final. The reply's body is not read beyond a small bound.

@@ -25,7 +25,10 @@ export interface Guard {
 
 /** What a guard lets through beyond https to public addresses. */
 export interface GuardOptions {
-  /** Hosts (`hooks.internal`, `10.0.0.7:8080`, `[::1]:80`), ranges (`10.0.0.0/8`), or `*` for everything. A range opens addresses, not internal names. */
+  /**
+   * Hosts (`hooks.internal`, `10.0.0.7:8080`, `[::1]:80`), ranges (`10.0.0.0/8`), or `*` for everything.
+   * A range opens addresses, not internal names.
+   */
   readonly allow?: readonly string[]
   /** Whether `http:` URLs are allowed; they are not by default. */
   readonly allowHttp?: boolean

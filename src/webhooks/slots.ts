@@ -3,8 +3,8 @@ import { createDeferred, type Deferred } from '../shared/async.ts'
 /** Lets a limited number of deliveries run at once, in all and per host. */
 export interface Slots {
   /**
-   * Waits for a place; call what it gives back to free it. Hosts take turns, and waiters of one host are served in order,
-   * so a host with a long queue holds up nobody else.
+   * Waits for a place; call what it gives back to free it. Hosts take turns, and the waiters of one host are served in
+   * order, so a host with a long queue holds up nobody else.
    * Rejects with the signal's reason when the signal fires first.
    */
   take(host: string, signal: AbortSignal): Promise<() => void>

@@ -60,13 +60,12 @@ export function told(receiver: Receiver): readonly string[] {
 }
 
 /** Opens a scene. Its random numbers are 1, so that waits are the whole doubled delay. */
-export function createScene(): Scene {
-  const memory = createMemoryStore()
+export function createScene(kept: Store = createMemoryStore()): Scene {
   const listeners = new Set<() => void>()
   const store: Store = {
-    ...memory,
+    ...kept,
     async commit(writes) {
-      const results = await memory.commit(writes)
+      const results = await kept.commit(writes)
       for (const listener of listeners) listener()
       return results
     },
