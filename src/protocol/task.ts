@@ -28,6 +28,9 @@ const transitions: Readonly<Record<TaskState, ReadonlySet<TaskState>>> = {
     'TASK_STATE_AUTH_REQUIRED',
     ...ends,
   ]),
+  TASK_STATE_COMPLETED: new Set(),
+  TASK_STATE_FAILED: new Set(),
+  TASK_STATE_CANCELED: new Set(),
   TASK_STATE_INPUT_REQUIRED: new Set([
     'TASK_STATE_SUBMITTED',
     'TASK_STATE_WORKING',
@@ -35,6 +38,7 @@ const transitions: Readonly<Record<TaskState, ReadonlySet<TaskState>>> = {
     'TASK_STATE_AUTH_REQUIRED',
     ...ends,
   ]),
+  TASK_STATE_REJECTED: new Set(),
   TASK_STATE_AUTH_REQUIRED: new Set([
     'TASK_STATE_SUBMITTED',
     'TASK_STATE_WORKING',
@@ -42,10 +46,6 @@ const transitions: Readonly<Record<TaskState, ReadonlySet<TaskState>>> = {
     'TASK_STATE_AUTH_REQUIRED',
     ...ends,
   ]),
-  TASK_STATE_COMPLETED: new Set(),
-  TASK_STATE_FAILED: new Set(),
-  TASK_STATE_CANCELED: new Set(),
-  TASK_STATE_REJECTED: new Set(),
 }
 
 /** All task states, in the specification's order (§4.1.3). */

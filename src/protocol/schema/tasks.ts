@@ -1,4 +1,5 @@
 import type { FieldViolation } from '../errors.ts'
+import { taskStates } from '../task.ts'
 import {
   type Check,
   expected,
@@ -17,23 +18,11 @@ import * as v from './values.ts'
 /** The most parts that a message of a request may have. */
 export const maxParts = 1000
 
-const states = [
-  'TASK_STATE_UNSPECIFIED',
-  'TASK_STATE_SUBMITTED',
-  'TASK_STATE_WORKING',
-  'TASK_STATE_COMPLETED',
-  'TASK_STATE_FAILED',
-  'TASK_STATE_CANCELED',
-  'TASK_STATE_INPUT_REQUIRED',
-  'TASK_STATE_REJECTED',
-  'TASK_STATE_AUTH_REQUIRED',
-]
-
 /** A task's state as a filter: the unspecified one filters nothing. */
-export const stateFilter = v.oneOfNames(states, 'TASK_STATE_UNSPECIFIED')
+export const stateFilter = v.oneOfNames(taskStates, 'TASK_STATE_UNSPECIFIED')
 
 // A received task may be in the unspecified state: 0.3 peers call it `unknown`.
-const state = v.oneOfNames(states)
+const state = v.oneOfNames(taskStates)
 
 const role = v.oneOfNames([undefined, 'ROLE_USER', 'ROLE_AGENT'])
 

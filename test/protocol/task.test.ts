@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'vitest'
+import {
+  answerParts,
+  canTransition,
+  isInterrupted,
+  isTerminal,
+  taskStates,
+  textOf,
+} from '../../src/protocol/task.ts'
+import type { Message, Task } from '../../src/protocol/types.ts'
+
+describe('task states', () => {
+  test('C009: are the nine of the specification, in its order', () => {
+    expect(taskStates).toEqual([
+      'TASK_STATE_UNSPECIFIED',
+      'TASK_STATE_SUBMITTED',
+      'TASK_STATE_WORKING',
+      'TASK_STATE_COMPLETED',
+      'TASK_STATE_FAILED',
+      'TASK_STATE_CANCELED',
+      'TASK_STATE_INPUT_REQUIRED',
+      'TASK_STATE_REJECTED',
+      'TASK_STATE_AUTH_REQUIRED',
+    ])
+  })
+
+  test('are terminal, interrupted or neither, never both', () => {
+    expect(taskStates.filter(isTerminal)).toHaveLength(4)
+    expect(taskStates.filter(isInterrupted)).toHaveLength(2)
+    expect(taskStates.some((state) => isTerminal(state) && isInterrupted(state))).toBe(false)
+  })
+
+  test('nothing leads out of a terminal state, and every living one can end', () => {
+    const known = taskStates.filter((state) => state !== 'TASK_STATE_UNSPECIFIED')
+    for (const from of known) {
+      const ways = known.filter((next) => canTransition(from, next))
+      if (isTerminal(from)) expect(ways).toEqual([])
+      else expect(ways).toEqual(expect.arrayContaining(known.filter(isTerminal)))
+    }
+  })
+})
+
+describe('the answer of a task', () => {
+  const said = (role: Message['role'], text: string): Message => ({
+    messageId: text,
+    role,
+    parts: [{ text }],
+  })
+  const task: Task = {
+    id: 't',
+    contextId: 'c',
+    status: { state: 'TASK_STATE_COMPLETED', message: said('ROLE_AGENT', 'status') },
+    artifacts: [{ artifactId: 'a', parts: [{ text: 'arti' }, { data: 1 }, { text: 'fact' }] }],
+    history: [said('ROLE_AGENT', 'first'), said('ROLE_AGENT', 'last'), said('ROLE_USER', 'thanks')],
+  }
+
+  test('is in its artifacts first, then its status, then its history', () => {
+    const { artifacts: _, ...withoutArtifacts } = task
+    const bare: Task = { ...withoutArtifacts, status: { state: 'TASK_STATE_COMPLETED' } }
+    expect(textOf(answerParts(task))).toBe('artifact')
+    expect(textOf(answerParts(withoutArtifacts))).toBe('status')
+    expect(textOf(answerParts(bare))).toBe('last')
+    expect(answerParts({ ...bare, history: [] })).toEqual([])
+  })
+})
