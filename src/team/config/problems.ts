@@ -1,0 +1,81 @@
+import type { z } from 'zod'
+import type { Location } from './locate.ts'
+
+/** One thing that is wrong in a configuration. */
+export interface Problem extends Location {
+  readonly path: readonly PropertyKey[]
+  readonly message: string
+  /** What was probably meant. */
+  readonly hint?: string
+}
+
+/** A configuration that cannot be used: every problem at once, each with its line and column. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly problems: readonly Problem[]
+
+  constructor(file: string, problems: readonly Problem[], options?: ErrorOptions) {
+    super(problems.map((problem) => toLine(file, problem)).join('\n'), options)
+    this.problems = problems
+  }
+}
+
+/** A problem before it has its place in the text. */
+export type Unplaced = Omit<Problem, keyof Location>
+
+/** What the schema found, in words for the person who wrote the file. */
+export function toProblems(
+  issues: readonly z.core.$ZodIssue[],
+  knownKeys: (path: readonly PropertyKey[]) => readonly string[],
+): readonly Unplaced[] {
+  return issues.flatMap((issue) => {
+    if (issue.code !== 'unrecognized_keys')
+      return [{ path: issue.path, message: `${nameOf(issue.path)}: ${lower(issue.message)}` }]
+    return issue.keys.map((key) => unknownKey(issue.path, key, knownKeys(issue.path)))
+  })
+}
+
+/** The known word that a misspelt one is nearest to, if it is near. */
+export function nearest(word: string, known: readonly string[]): string | undefined {
+  const ranked = known
+    .map((candidate) => ({ candidate, distance: distance(word, candidate) }))
+    .sort((a, b) => a.distance - b.distance)
+  const [best] = ranked
+  return best && best.distance <= Math.max(2, word.length / 3) ? best.candidate : undefined
+}
+
+function unknownKey(path: readonly PropertyKey[], key: string, known: readonly string[]): Unplaced {
+  const meant = nearest(key, known)
+  const hint = meant ? `did you mean ${meant}?` : `known keys: ${known.join(', ')}`
+  return {
+    path: [...path, key],
+    message: `unknown key ${key}`,
+    ...((meant || known.length > 0) && { hint }),
+  }
+}
+
+function nameOf(path: readonly PropertyKey[]): string {
+  return path.filter((key) => typeof key === 'string').join('.') || 'the file'
+}
+
+function lower(message: string): string {
+  return message.charAt(0).toLowerCase() + message.slice(1)
+}
+
+function toLine(file: string, { line, column, message, hint }: Problem): string {
+  return `${file}:${line}:${column}: ${message}${hint ? ` (${hint})` : ''}`
+}
+
+/** How many letters must be put in, taken out or changed to get from one word to the other. */
+function distance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (let i = 1; i <= a.length; i++) {
+    const current = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const swap = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      current.push(Math.min(swap, (previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1))
+    }
+    previous = current
+  }
+  return previous[b.length] ?? 0
+}

@@ -1,0 +1,143 @@
+import { z } from 'zod'
+import { optional, text } from './values.ts'
+
+/** `[server]`: how the file's teams and agents are served. The command's flags come first. */
+export interface ServerConfig {
+  readonly host?: string
+  readonly port?: number
+  /** What cards show as the server's address. */
+  readonly publicUrl?: string
+  /** `memory`, or the file of the embedded store. */
+  readonly store?: string
+  /** Whether callers may ask for the trace of their tasks. */
+  readonly trace?: boolean
+  readonly auth?: ServerAuthConfig
+  readonly cors?: { readonly origins: '*' | readonly string[] }
+  readonly limits?: LimitsConfig
+  readonly webhooks?: WebhooksConfig
+}
+
+/** `[server.auth]`: who may call. */
+export interface ServerAuthConfig {
+  /** Whether callers that nobody knows are refused; true if absent. */
+  readonly required?: boolean
+  /** `X-API-Key` if absent. */
+  readonly apiKeyHeader?: string
+  /** Key → user. */
+  readonly apiKeys?: Readonly<Record<string, string>>
+  /** Token → user. */
+  readonly bearerTokens?: Readonly<Record<string, string>>
+  readonly jwt?: {
+    readonly issuer: string
+    readonly audience: string
+    readonly jwksUrl: string
+    readonly algorithms?: readonly string[]
+    readonly userClaim?: string
+  }
+}
+
+/** `[server.limits]`: how much is too much. */
+export interface LimitsConfig {
+  /** Requests per window and client. */
+  readonly requests?: number
+  readonly windowSeconds?: number
+  readonly maxBodyBytes?: number
+  readonly maxConcurrentTurns?: number
+  readonly maxWaitingTurns?: number
+}
+
+/** `[server.webhooks]`: where push notifications may go. */
+export interface WebhooksConfig {
+  readonly enabled?: boolean
+  readonly allowHttp?: boolean
+  readonly allowPrivateNetworks?: boolean
+}
+
+const count = z.int().min(1)
+
+const authSchema: z.ZodType<ServerAuthConfig> = z
+  .strictObject({
+    required: z.boolean().optional(),
+    api_key_header: text.optional(),
+    api_keys: z.array(z.strictObject({ key: text, user: text })).optional(),
+    bearer_tokens: z.array(z.strictObject({ token: text, user: text })).optional(),
+    jwt: z
+      .strictObject({
+        issuer: text,
+        audience: text,
+        jwks_url: z.url({ protocol: /^https?$/ }),
+        algorithms: z.array(text).optional(),
+        user_claim: text.optional(),
+      })
+      .optional(),
+  })
+  .transform(({ required, api_key_header, api_keys, bearer_tokens, jwt }) => ({
+    ...optional('required', required),
+    ...optional('apiKeyHeader', api_key_header),
+    ...(api_keys && { apiKeys: Object.fromEntries(api_keys.map(({ key, user }) => [key, user])) }),
+    ...(bearer_tokens && {
+      bearerTokens: Object.fromEntries(bearer_tokens.map(({ token, user }) => [token, user])),
+    }),
+    ...(jwt && {
+      jwt: {
+        issuer: jwt.issuer,
+        audience: jwt.audience,
+        jwksUrl: jwt.jwks_url,
+        ...optional('algorithms', jwt.algorithms),
+        ...optional('userClaim', jwt.user_claim),
+      },
+    }),
+  }))
+
+const limitsSchema: z.ZodType<LimitsConfig> = z
+  .strictObject({
+    requests: count.optional(),
+    window_seconds: count.optional(),
+    max_body_bytes: count.optional(),
+    max_concurrent_turns: count.optional(),
+    max_waiting_turns: count.optional(),
+  })
+  .transform((limits) => ({
+    ...optional('requests', limits.requests),
+    ...optional('windowSeconds', limits.window_seconds),
+    ...optional('maxBodyBytes', limits.max_body_bytes),
+    ...optional('maxConcurrentTurns', limits.max_concurrent_turns),
+    ...optional('maxWaitingTurns', limits.max_waiting_turns),
+  }))
+
+const webhooksSchema: z.ZodType<WebhooksConfig> = z
+  .strictObject({
+    enabled: z.boolean().optional(),
+    allow_http: z.boolean().optional(),
+    allow_private_networks: z.boolean().optional(),
+  })
+  .transform((webhooks) => ({
+    ...optional('enabled', webhooks.enabled),
+    ...optional('allowHttp', webhooks.allow_http),
+    ...optional('allowPrivateNetworks', webhooks.allow_private_networks),
+  }))
+
+/** The whole `[server]` table. */
+export const serverSchema: z.ZodType<ServerConfig> = z
+  .strictObject({
+    host: text.optional(),
+    port: z.int().min(0).max(65_535).optional(),
+    public_url: z.url({ protocol: /^https?$/ }).optional(),
+    store: text.optional(),
+    trace: z.boolean().optional(),
+    auth: authSchema.optional(),
+    cors: z.strictObject({ origins: z.union([z.literal('*'), z.array(text)]) }).optional(),
+    limits: limitsSchema.optional(),
+    webhooks: webhooksSchema.optional(),
+  })
+  .transform((server) => ({
+    ...optional('host', server.host),
+    ...optional('port', server.port),
+    ...optional('publicUrl', server.public_url),
+    ...optional('store', server.store),
+    ...optional('trace', server.trace),
+    ...optional('auth', server.auth),
+    ...optional('cors', server.cors),
+    ...optional('limits', server.limits),
+    ...optional('webhooks', server.webhooks),
+  }))

@@ -1,0 +1,21 @@
+import { z } from 'zod'
+
+/** A text that says something. */
+export const text: z.ZodType<string, string> = z.string().min(1, 'must not be empty')
+
+/** A number, or a string that holds one: the origin's files write numbers both ways. */
+export const numeric: z.ZodType<number, number | string> = z.union([
+  z.number(),
+  z
+    .string()
+    .regex(/^\s*[+-]?(\d+\.?\d*|\.\d+)\s*$/, 'must be a number')
+    .transform(Number),
+])
+
+/** A property where there is a value, nothing where there is none. */
+export function optional<K extends string, V>(
+  key: K,
+  value: V | undefined,
+): { readonly [P in K]?: V } {
+  return value === undefined ? {} : ({ [key]: value } as { [P in K]: V }) // one key, one value
+}
