@@ -23,7 +23,11 @@ export interface StoreUnderTest {
 }
 
 /** What every store owes its callers. A new store passes this; these rules are tested nowhere else. */
-export function describeStore(name: string, open: OpenStore): void {
+export function describeStore(
+  name: string,
+  open: OpenStore,
+  { retention = true }: { readonly retention?: boolean } = {},
+): void {
   describe(`${name} store`, () => {
     let opened: Store[] = []
     const keep: OpenStore = async (options) => {
@@ -48,6 +52,6 @@ export function describeStore(name: string, open: OpenStore): void {
     describeWrites(under)
     describeLists(under)
     describeWebhooks(under)
-    describeRetention(under)
+    if (retention) describeRetention(under)
   })
 }

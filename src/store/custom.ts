@@ -1,0 +1,121 @@
+import { A2AError } from '../protocol/errors.ts'
+import { checkWrites } from './check.ts'
+import { createCustomTasks, isIn, isUnfinished, pageOf } from './custom-tasks.ts'
+import { createMemoryStore, type MemoryStoreOptions } from './memory.ts'
+import { isSameScope } from './scope.ts'
+import type { Scope, Store, StoredTask, TaskWrite, Write, WriteResult } from './store.ts'
+import type { TaskStore } from './task-store.ts'
+
+/** How a custom store is used. The limits are those of what is kept in memory beside it. */
+export interface CustomStoreOptions extends MemoryStoreOptions {
+  /** Whose tasks those are that name no owner; nobody's in particular by default. */
+  readonly scope?: Scope
+}
+
+/**
+ * A Store over a user's TaskStore: any object with `create`, `get`, `update`, `delete` and `list`.
+ *
+ * Durable is what a TaskStore can hold: tasks, as of their last snapshot, and whose they are (in a metadata entry that is
+ * added on the way in and removed on the way out). Logs, idempotency keys, webhooks and dead letters stay in memory beside
+ * it: after a restart a task's log begins anew with the task, and an interrupted turn has no steps to go on from.
+ * A write is acknowledged once the custom store has it; the writes of one commit are separate calls, so a fault of
+ * the custom store may leave the first of them standing. A list costs what the custom store's own list costs.
+ */
+export function fromTaskStore(custom: TaskStore, options: CustomStoreOptions = {}): Store {
+  const memory = createMemoryStore(options)
+  const tasks = createCustomTasks(custom, options)
+  let last: Promise<unknown> = Promise.resolve()
+  let closed = false
+
+  /** One at a time, so that nothing comes between the check of a version and its write. */
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = last.then(work)
+    last = done.catch(() => {})
+    return done
+  }
+
+  /** The task in memory, taken over from the custom store where memory does not have it. */
+  async function load(id: string): Promise<StoredTask | undefined> {
+    const known = await memory.get(id)
+    if (known) return known
+    const found = await tasks.get(id)
+    return found && takeOver(memory, found)
+  }
+
+  async function writeTask(write: TaskWrite): Promise<WriteResult> {
+    const { head, expectedVersion, idempotencyKey: key, task } = write
+    const existing =
+      key === undefined || expectedVersion > 0 ? undefined : await memory.findByKey(head.scope, key)
+    if (existing !== undefined) return { existing }
+    const version = (await load(head.id))?.version ?? 0
+    if (version !== expectedVersion) return { conflict: version }
+    // The custom store first: memory must not know of a task that was not kept.
+    if (task) await tasks.put(task, { scope: head.scope, isNew: version === 0 })
+    return commitOne(memory, write)
+  }
+
+  async function writeOther(write: Exclude<Write, TaskWrite>): Promise<WriteResult> {
+    const taskId = taskOf(write)
+    if (taskId !== undefined) await load(taskId)
+    if (write.type === 'deleteTask') await custom.delete(write.id)
+    return commitOne(memory, write)
+  }
+
+  async function writeAll(writes: readonly Write[]): Promise<readonly WriteResult[]> {
+    const results: WriteResult[] = []
+    for (const write of writes)
+      results.push(await (write.type === 'task' ? writeTask(write) : writeOther(write)))
+    return results
+  }
+
+  /** All tasks of the custom store, those in memory as they are there. */
+  async function all(contextId?: string): Promise<StoredTask[]> {
+    const found = await tasks.list(contextId)
+    return Promise.all(found.map(async (stored) => (await memory.get(stored.head.id)) ?? stored))
+  }
+
+  return {
+    ...memory,
+    async commit(writes) {
+      if (closed) throw new A2AError('unavailable', 'The store is closed')
+      checkWrites(writes)
+      return inTurn(() => writeAll(writes))
+    },
+    async get(id, scope) {
+      const stored = (await memory.get(id)) ?? (await inTurn(() => load(id)))
+      return stored && (!scope || isSameScope(stored.head.scope, scope)) ? stored : undefined
+    },
+    async records(id, after, limit) {
+      if (!(await memory.get(id))) await inTurn(() => load(id))
+      return memory.records(id, after, limit)
+    },
+    list: async (filter) => pageOf((await all(filter.contextId)).filter(isIn(filter)), filter),
+    async unfinished() {
+      const heads = (await all()).map(({ head }) => head).filter(isUnfinished)
+      return heads.sort((a, b) => (a.timestamp < b.timestamp ? -1 : 1))
+    },
+    async close() {
+      closed = true
+      await last
+      await memory.close()
+    },
+  }
+}
+
+/** Puts a task that only the custom store knows into memory; its log begins with it. */
+async function takeOver(memory: Store, { head, task }: StoredTask): Promise<StoredTask> {
+  const records = [{ seq: 1, kind: 'event', event: { task } }] as const
+  await memory.commit([{ type: 'task', head, expectedVersion: 0, records, task }])
+  return (await memory.get(head.id)) ?? { head, task, version: 1, taskVersion: 1 }
+}
+
+function taskOf(write: Exclude<Write, TaskWrite>): string | undefined {
+  if (write.type === 'deleteTask') return write.id
+  if (write.type === 'pushConfig') return write.record.taskId
+  return 'taskId' in write ? write.taskId : undefined
+}
+
+async function commitOne(memory: Store, write: Write): Promise<WriteResult> {
+  const [result] = await memory.commit([write])
+  return result ?? { conflict: 0 }
+}

@@ -1,0 +1,23 @@
+/** `corral/store`: where tasks are kept. */
+export { type CustomStoreOptions, fromTaskStore } from './custom.ts'
+export { createMemoryStore, type MemoryStoreOptions } from './memory.ts'
+export { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from './sqlite.ts'
+export type {
+  DeadLetter,
+  LogRecord,
+  PushConfigRecord,
+  RecordDraft,
+  Scope,
+  Store,
+  StoredTask,
+  StoreHealth,
+  TaskCursor,
+  TaskHead,
+  TaskListFilter,
+  TaskPage,
+  TaskWrite,
+  TurnRequest,
+  Write,
+  WriteResult,
+} from './store.ts'
+export { InMemoryTaskStore, type TaskFilter, type TaskStore, toTaskStore } from './task-store.ts'

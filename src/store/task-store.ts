@@ -1,0 +1,154 @@
+import { A2AError } from '../protocol/errors.ts'
+import type { Task, TaskState } from '../protocol/types.ts'
+import { type Clock, systemClock, toTimestamp } from '../shared/clock.ts'
+import { currentTask } from './current.ts'
+import { createMemoryStore, type MemoryStoreOptions } from './memory.ts'
+import type { Scope, Store, TaskHead, TaskListFilter, WriteResult } from './store.ts'
+
+/**
+ * A store as users see and implement it: whole tasks, by id. What it gives out is the caller's own: changing it
+ * changes nothing that is stored.
+ */
+export interface TaskStore {
+  /**
+   * Stores a task that is not there yet.
+   * @throws A2AError `invalidRequest` if its id is taken.
+   */
+  create(task: Task): Promise<Task>
+  /** The task with this id. */
+  get(id: string): Promise<Task | undefined>
+  /**
+   * Replaces a stored task.
+   * @throws A2AError `taskNotFound` if there is none.
+   */
+  update(task: Task): Promise<Task>
+  /** Removes a task; whether there was one. */
+  delete(id: string): Promise<boolean>
+  /** The tasks that match, newest status first. */
+  list(filter?: TaskFilter): Promise<Task[]>
+  /** Creates or replaces. A store of one's own may leave it out. */
+  save?(task: Task): Promise<Task>
+}
+
+/** Which tasks to list; all where nothing is said. */
+export interface TaskFilter {
+  readonly contextId?: string
+  readonly status?: TaskState
+  /** Inclusive. */
+  readonly statusTimestampAfter?: string
+  readonly limit?: number
+}
+
+/** Where tasks live that nobody owns. */
+const common: Scope = { agent: '', tenant: '', owner: '' }
+
+/** A TaskStore in this process's memory, within the limits of a memory store. */
+export class InMemoryTaskStore implements Required<TaskStore> {
+  readonly #tasks: Required<TaskStore>
+
+  constructor(options: MemoryStoreOptions = {}) {
+    this.#tasks = toTaskStore(createMemoryStore(options), common, options.clock)
+  }
+
+  create(task: Task): Promise<Task> {
+    return this.#tasks.create(task)
+  }
+
+  get(id: string): Promise<Task | undefined> {
+    return this.#tasks.get(id)
+  }
+
+  update(task: Task): Promise<Task> {
+    return this.#tasks.update(task)
+  }
+
+  delete(id: string): Promise<boolean> {
+    return this.#tasks.delete(id)
+  }
+
+  list(filter?: TaskFilter): Promise<Task[]> {
+    return this.#tasks.list(filter)
+  }
+
+  save(task: Task): Promise<Task> {
+    return this.#tasks.save(task)
+  }
+}
+
+/** One scope of a store as a TaskStore. A task without a status timestamp is listed as of when it was stored. */
+export function toTaskStore(
+  store: Store,
+  scope: Scope = common,
+  clock: Clock = systemClock,
+): Required<TaskStore> {
+  async function put(task: Task, expectedVersion: number): Promise<WriteResult | undefined> {
+    const own = structuredClone(task)
+    const seq = expectedVersion + 1
+    const [result] = await store.commit([
+      {
+        type: 'task',
+        head: headOf(own, scope, toTimestamp(clock.now())),
+        expectedVersion,
+        records: [{ seq, kind: 'event', event: { task: own } }],
+        task: own,
+      },
+    ])
+    return result
+  }
+
+  /** Writes over whatever version is there; whether one was. */
+  async function replace(task: Task): Promise<boolean> {
+    let stored = await store.get(task.id, scope)
+    while (stored) {
+      const result = await put(task, stored.version)
+      if (result && 'version' in result) return true
+      stored = await store.get(task.id, scope) // Another writer was faster: its version is the one to replace.
+    }
+    return false
+  }
+
+  const tasks: Required<TaskStore> = {
+    async create(task) {
+      const result = await put(task, 0)
+      if (result && 'version' in result) return structuredClone(task)
+      throw new A2AError('invalidRequest', `Task ${task.id} already exists`)
+    },
+    async get(id) {
+      const stored = await store.get(id, scope)
+      return stored && structuredClone(await currentTask(store, stored))
+    },
+    async update(task) {
+      if (await replace(task)) return structuredClone(task)
+      throw new A2AError('taskNotFound', `Task ${task.id} not found`)
+    },
+    async delete(id) {
+      if (!(await store.get(id, scope))) return false
+      const [result] = await store.commit([{ type: 'deleteTask', id }])
+      return result !== undefined && 'version' in result
+    },
+    async list(filter = {}) {
+      const { tasks: found } = await store.list(toListFilter(filter, scope))
+      const current = await Promise.all(found.map((stored) => currentTask(store, stored)))
+      return current.map((task) => structuredClone(task))
+    },
+    save: async (task) => ((await replace(task)) ? structuredClone(task) : tasks.create(task)),
+  }
+  return tasks
+}
+
+function toListFilter(filter: TaskFilter, scope: Scope): TaskListFilter {
+  const { contextId, status, statusTimestampAfter, limit = Number.MAX_SAFE_INTEGER - 1 } = filter
+  return {
+    scope,
+    limit,
+    ...(contextId === undefined ? {} : { contextId }),
+    ...(status === undefined ? {} : { state: status }),
+    ...(statusTimestampAfter === undefined ? {} : { timestampAfter: statusTimestampAfter }),
+  }
+}
+
+/** The columns that follow from a task. */
+export function headOf(task: Task, scope: Scope, now: string): TaskHead {
+  const { id, contextId, status } = task
+  return { id, scope, contextId, state: status.state, timestamp: status.timestamp ?? now }
+}
