@@ -219,7 +219,7 @@ export interface A2AErrorOptions extends ErrorDetails {
 
 /** Every fault that a peer can meet or cause. The message names the thing, for a person; `cause` keeps the origin. */
 export class A2AError extends Error {
-  override readonly name = 'A2AError'
+  override readonly name: string = 'A2AError'
   readonly code: ErrorCode
   readonly details: ErrorDetails
 

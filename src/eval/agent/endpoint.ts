@@ -1,0 +1,80 @@
+import { bearer } from '../../client/auth.ts'
+import { A2AClient } from '../../client/client.ts'
+import { createHttp } from '../../client/node.ts'
+import type { HttpClient } from '../../client/reply.ts'
+import type { A2AError } from '../../protocol/errors.ts'
+import type { AgentCard } from '../../protocol/types.ts'
+import { type Clock, systemClock } from '../../shared/clock.ts'
+import type { Logger } from '../../shared/log.ts'
+import type { A2AConfig } from '../config.ts'
+import { A2AAuthError, A2ADiscoveryError, toEvalError } from '../errors.ts'
+import { createCollector, type MetricsCollector } from '../metrics/collector.ts'
+import type { ProtocolMetrics } from '../metrics/metrics.ts'
+
+/** The agent under test as a place: its card, and connections that all simulations of a run share (T-W8). */
+export interface Endpoint {
+  readonly config: A2AConfig
+  /** The card, fetched once per evaluation (C-29). */
+  discover(signal?: AbortSignal): Promise<AgentCard>
+  /** A client whose requests the collector measures; it speaks the wire that the card offers. */
+  client(collector: MetricsCollector): Promise<A2AClient>
+  /** Measurements of the discovery, which belongs to no task. */
+  discoveryMetrics(): readonly ProtocolMetrics[]
+  close(): Promise<void>
+}
+
+/** What an endpoint needs besides its config. */
+export interface EndpointOptions {
+  readonly log: Logger
+  readonly clock?: Clock
+  /** Between polls of an agent that does not stream; 250 if absent. */
+  readonly pollIntervalMs?: number
+}
+
+/** Opens the way to the agent under test. Nothing is sent before `discover`. */
+export function openEndpoint(config: A2AConfig, options: EndpointOptions): Endpoint {
+  const { log, clock = systemClock, pollIntervalMs = 250 } = options
+  const http: HttpClient = createHttp({ verifySsl: config.verifySsl })
+  const collector = createCollector({ endpoint: config.endpoint, clock })
+  const clientOf = (measuring: MetricsCollector, card?: AgentCard): A2AClient =>
+    new A2AClient({
+      serverUrl: config.endpoint,
+      send: measuring.wrap(http.send),
+      timeouts: { requestMs: config.timeout * 1000, idleMs: config.timeout * 1000 },
+      retry: { maxRetries: 2 },
+      pollIntervalMs,
+      clock,
+      log,
+      ...(card && { card }),
+      ...(config.authToken !== undefined && { auth: bearer(config.authToken) }),
+    })
+
+  async function fetchCard(signal?: AbortSignal): Promise<AgentCard> {
+    const exchange = collector.begin()
+    try {
+      const card = await clientOf(collector).fetchAgentCard({ ...(signal && { signal }) })
+      exchange.end({ source: 'estimate' }, undefined)
+      log.debug({ card: card.name, streaming: card.capabilities.streaming }, 'agent discovered')
+      return card
+    } catch (error) {
+      exchange.fail(error, undefined)
+      throw toDiscoveryError(error, config.endpoint)
+    }
+  }
+
+  let card: Promise<AgentCard> | undefined
+  const discover = (signal?: AbortSignal): Promise<AgentCard> => (card ??= fetchCard(signal))
+  return {
+    config,
+    discover,
+    client: async (measuring) => clientOf(measuring, await discover()),
+    discoveryMetrics: collector.records,
+    close: http.close,
+  }
+}
+
+function toDiscoveryError(error: unknown, endpoint: string): A2AError {
+  const known = toEvalError(error)
+  if (known instanceof A2AAuthError) return known
+  return new A2ADiscoveryError(`No agent card at ${endpoint}: ${known.message}`, { cause: error })
+}

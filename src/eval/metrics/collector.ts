@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto'
+import type { HttpClient } from '../../client/reply.ts'
+import { type Clock, systemClock, toTimestamp } from '../../shared/clock.ts'
+import { messageOf } from '../errors.ts'
+import { checkMetrics, type ProtocolMetrics, type TokenSource } from './metrics.ts'
+
+type HttpSend = HttpClient['send']
+type HttpReply = Awaited<ReturnType<HttpSend>>
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+type Draft = Mutable<ProtocolMetrics>
+
+/** Tokens of one exchange, and how they were counted. */
+export interface ExchangeTokens {
+  readonly input?: number
+  readonly output?: number
+  readonly source: TokenSource
+}
+
+/** Measures the requests of one task's evaluation; every task has its own (C-44). */
+export interface MetricsCollector {
+  /** A sender whose every request, answered or not, leaves a record. */
+  wrap(send: HttpSend): HttpSend
+  /** Begins an exchange: the requests from here to its end belong to one message. */
+  begin(): Exchange
+  records(): readonly ProtocolMetrics[]
+}
+
+/** The requests that one message causes: the send, its polls, its retries. */
+export interface Exchange {
+  /** Input tokens go to the first request, output tokens to the last, the context to all. */
+  end(tokens: ExchangeTokens, contextId: string | undefined): void
+  /** Marks the last request as failed, where it was no HTTP failure itself: a JSON-RPC error, a broken body. */
+  fail(thrown: unknown, contextId: string | undefined): void
+  /** The status of the last request; undefined if none was answered. */
+  lastStatus(): number | undefined
+}
+
+/** What a collector needs. */
+export interface CollectorOptions {
+  readonly endpoint: string
+  readonly clock?: Clock
+  /** Milliseconds of a monotonic clock. */
+  readonly elapsed?: () => number
+  /** Told of each record once its exchange is over. */
+  readonly onRecord?: (record: ProtocolMetrics) => void
+}
+
+/** Makes a collector without records. */
+export function createCollector(options: CollectorOptions): MetricsCollector {
+  const { endpoint, clock = systemClock, elapsed = () => performance.now() } = options
+  const records: Draft[] = []
+
+  function open(method: string): { record: Draft; stop(): void } {
+    const started = elapsed()
+    const timestamp = toTimestamp(clock.now())
+    const record: Draft = { request_id: randomUUID(), endpoint, method, latency_ms: 0, timestamp }
+    records.push(record)
+    const stop = (): void => {
+      record.latency_ms = elapsed() - started
+    }
+    return { record, stop }
+  }
+
+  function settle(from: number, contextId: string | undefined): void {
+    for (const record of records.slice(from)) {
+      if (contextId !== undefined) record.context_id = contextId
+      options.onRecord?.(checkMetrics(record))
+    }
+  }
+
+  return {
+    wrap: (send) => async (request) => {
+      const { record, stop } = open(request.method)
+      try {
+        const reply = await send(request)
+        record.status_code = reply.status
+        if (reply.status >= 400) record.error = `HTTP ${reply.status}`
+        return measured(reply, record, stop)
+      } catch (error) {
+        record.error = messageOf(error)
+        throw error
+      } finally {
+        stop()
+      }
+    },
+    begin() {
+      const from = records.length
+      return {
+        end(tokens, contextId) {
+          const [first, last] = [records[from], records.at(-1)]
+          if (first) Object.assign(first, withTokens({ input_tokens: tokens.input }, tokens.source))
+          if (last && records.length > from)
+            Object.assign(last, withTokens({ output_tokens: tokens.output }, tokens.source))
+          settle(from, contextId)
+        },
+        fail(thrown, contextId) {
+          const last = records.length > from ? records.at(-1) : undefined
+          if (last) last.error ??= messageOf(thrown)
+          settle(from, contextId)
+        },
+        lastStatus: () => (records.length > from ? records.at(-1)?.status_code : undefined),
+      }
+    },
+    records: () => records.map((record) => ({ ...record })),
+  }
+}
+
+/** The time of a request ends with the last byte of its answer. */
+function measured(reply: HttpReply, record: Draft, stop: () => void): HttpReply {
+  const failed = (error: unknown): never => {
+    record.error = messageOf(error)
+    throw error
+  }
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    try {
+      yield* reply.chunks()
+    } catch (error) {
+      failed(error)
+    } finally {
+      stop()
+    }
+  }
+  return {
+    status: reply.status,
+    headers: reply.headers,
+    chunks,
+    text: () => reply.text().catch(failed).finally(stop),
+  }
+}
+
+function withTokens(
+  counted: { input_tokens?: number | undefined; output_tokens?: number | undefined },
+  source: TokenSource,
+): Partial<ProtocolMetrics> {
+  const known = Object.entries(counted).filter(([, value]) => value !== undefined)
+  return known.length > 0 ? { ...Object.fromEntries(known), token_source: source } : {}
+}

@@ -1,0 +1,69 @@
+import { type ConversationMessage, isToolCall } from '../conversation.ts'
+import type { RewardInfo, Simulation } from '../simulation.ts'
+import { escapeHtml } from './markup.ts'
+import { outcomeOf } from './words.ts'
+
+/** One simulation to open and read: what was said, what was called, and what the score is made of. */
+export function transcript(simulation: Simulation): string {
+  const { task_id, trial, termination_reason, duration, messages, error } = simulation
+  const outcome = outcomeOf(simulation)
+  const notes = [
+    error,
+    simulation.reward_info.info.note,
+    ...simulation.warnings,
+    ...simulation.retries,
+  ]
+    .filter((note) => note !== undefined)
+    .map((note) => `<p class="note">${escapeHtml(note)}</p>`)
+  return `<details class="sim ${outcome}" id="${escapeHtml(anchor(simulation))}">
+<summary><span class="badge ${outcome}">${outcome}</span> <b>${escapeHtml(task_id)}</b> trial ${trial + 1}
+<span class="quiet">${escapeHtml(termination_reason)}, ${messages.length} messages, ${duration} s, ${simulation.metrics_summary.total_tokens} tokens</span></summary>
+${parts(simulation.reward_info)}${notes.join('')}
+<ol class="talk">${messages.map(line).join('\n')}</ol>
+</details>`
+}
+
+/** The place of a simulation in the page. */
+export function anchor({ task_id, trial }: Pick<Simulation, 'task_id' | 'trial'>): string {
+  return `sim-${trial + 1}-${task_id.replace(/[^\w-]/g, '_')}`
+}
+
+function line(message: ConversationMessage): string {
+  if (message.role === 'tool')
+    return `<li class="tool${message.error ? ' bad' : ''}"><b>${escapeHtml(message.name ?? 'tool')}</b><pre>${escapeHtml(pretty(message.content))}</pre></li>`
+  const said = message.content ? `<p>${escapeHtml(message.content)}</p>` : ''
+  const calls = isToolCall(message)
+    ? (message.tool_calls ?? []).map(
+        ({ name, arguments: args }) =>
+          `<code>${escapeHtml(`${name}(${JSON.stringify(args)})`)}</code>`,
+      )
+    : []
+  return `<li class="${message.role}"><b>${message.role === 'user' ? 'user' : 'agent'}</b>${said}${calls.join('')}</li>`
+}
+
+function pretty(content: string): string {
+  try {
+    return JSON.stringify(JSON.parse(content), null, 1)
+  } catch {
+    return content
+  }
+}
+
+function parts(info: RewardInfo): string {
+  const checks = [
+    ...(info.action_checks ?? []).map(({ action, action_match }) =>
+      check(action_match, `did ${action.name}(${JSON.stringify(action.arguments)})`),
+    ),
+    ...(info.communicate_checks ?? []).map(({ info: fact, met }) => check(met, `said "${fact}"`)),
+    ...(info.env_assertions ?? []).map(({ env_assertion, met }) =>
+      check(met, env_assertion.func_name),
+    ),
+    ...(info.nl_assertions ?? []).map(({ nl_assertion, met }) => check(met, nl_assertion)),
+    ...(info.db_check ? [check(info.db_check.db_match, 'final state is the golden one')] : []),
+  ]
+  return checks.length > 0 ? `<ul class="checks">${checks.join('')}</ul>` : ''
+}
+
+function check(met: boolean, words: string): string {
+  return `<li class="${met ? 'met' : 'unmet'}">${met ? '✓' : '✗'} ${escapeHtml(words)}</li>`
+}

@@ -1,0 +1,92 @@
+/**
+ * The journal of a run, `journal.jsonl`: its first line is `{"kind":"run", "id", "timestamp", "config_hash"}`, every
+ * further one `{"kind":"simulation", "simulation": {…}}`, appended and synced as simulations end. A kill can only cost
+ * the last line; a line that is cut off is dropped at the next opening.
+ */
+import { type FileHandle, open, readFile, rename, writeFile } from 'node:fs/promises'
+import { ValidationError } from '../errors.ts'
+import { isObject, tryParse } from '../json.ts'
+import type { Simulation } from '../simulation.ts'
+
+/** What a journal says of its run. */
+export interface JournalHead {
+  readonly id: string
+  readonly timestamp: string
+  readonly config_hash: string
+}
+
+/** A journal open for appending. */
+export interface Journal {
+  readonly head: JournalHead
+  /** What earlier sittings of the run finished. */
+  readonly finished: readonly Simulation[]
+  append(simulation: Simulation): Promise<void>
+  close(): Promise<void>
+}
+
+/** Begins a journal. The file must not exist. */
+export async function createJournal(path: string, head: JournalHead): Promise<Journal> {
+  const file = await open(path, 'ax').catch((cause) => {
+    if (cause.code !== 'EEXIST') throw cause
+    throw new ValidationError('There are results here already: resume them or save elsewhere')
+  })
+  await file.appendFile(`${JSON.stringify({ kind: 'run', ...head })}\n`)
+  return appendTo(file, head, [])
+}
+
+/**
+ * Goes on with a journal.
+ *
+ * @throws ValidationError where it belongs to a run with another configuration.
+ */
+export async function reopenJournal(path: string, config_hash: string): Promise<Journal> {
+  const { head, finished } = readJournal(await readFile(path, 'utf8'))
+  if (head.config_hash !== config_hash)
+    throw new ValidationError('The results to resume were made with another configuration')
+  const lines = [
+    { kind: 'run', ...head },
+    ...finished.map((simulation) => ({ kind: 'simulation', simulation })),
+  ]
+  await writeWhole(path, `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`)
+  return appendTo(await open(path, 'a'), head, finished)
+}
+
+/** Writes a file so that readers see the old one or the new one, never half of it. */
+export async function writeWhole(path: string, text: string): Promise<void> {
+  const temporary = `${path}.${process.pid}.tmp`
+  await writeFile(temporary, text, { flush: true })
+  await rename(temporary, path)
+}
+
+function appendTo(file: FileHandle, head: JournalHead, finished: readonly Simulation[]): Journal {
+  let last: Promise<void> = Promise.resolve()
+  return {
+    head,
+    finished,
+    append(simulation) {
+      const line = `${JSON.stringify({ kind: 'simulation', simulation })}\n`
+      last = last.then(async () => {
+        await file.appendFile(line)
+        await file.datasync()
+      })
+      return last
+    },
+    async close() {
+      await last.catch(() => {}) // whoever appended has heard of it
+      await file.close()
+    },
+  }
+}
+
+function readJournal(text: string): { head: JournalHead; finished: readonly Simulation[] } {
+  const [first, ...rest] = text.split('\n').map(tryParse)
+  if (!isObject(first) || first.kind !== 'run')
+    throw new ValidationError('The journal to resume has no beginning')
+  const finished = rest.flatMap((line) =>
+    isObject(line) && isObject(line.simulation) ? [line.simulation] : [],
+  )
+  const { id, timestamp, config_hash } = first
+  const head = { id: String(id), timestamp: String(timestamp), config_hash: String(config_hash) }
+  // Only we write these lines, and a line that parses is a whole one.
+  return { head, finished: finished as unknown as readonly Simulation[] }
+}

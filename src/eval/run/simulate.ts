@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto'
+import { type Clock, toTimestamp } from '../../shared/clock.ts'
+import type { Logger } from '../../shared/log.ts'
+import { type A2AAgent, createA2AAgent } from '../agent/a2a-agent.ts'
+import type { Endpoint } from '../agent/endpoint.ts'
+import type { Domain } from '../environment.ts'
+import { round } from '../json.ts'
+import { createCollector } from '../metrics/collector.ts'
+import { type ProtocolMetrics, toDict } from '../metrics/metrics.ts'
+import { summarise } from '../metrics/summary.ts'
+import { type Conversation, converse } from '../orchestrator.ts'
+import { costOf, type PriceTable } from '../prices.ts'
+import { replay } from '../replay.ts'
+import type { Judge } from '../scorers/judge.ts'
+import { scoreConversation } from '../scorers/reward.ts'
+import { type Simulation, SimulationFault } from '../simulation.ts'
+import type { TokenCounter } from '../tokens.ts'
+import type { User, UserSimulator } from '../users/user.ts'
+import type { Job } from './options.ts'
+
+/** What all simulations of a run share. */
+export interface Stage {
+  readonly domain: Domain
+  readonly endpoint: Endpoint
+  readonly user: UserSimulator
+  readonly judge?: Judge
+  readonly prices?: PriceTable
+  readonly counter: TokenCounter
+  readonly maxSteps: number
+  readonly maxErrors: number
+  readonly taskTimeout: number
+  readonly maxRetries: number
+  readonly strict: boolean
+  readonly clock: Clock
+  readonly log: Logger
+  readonly signal: AbortSignal
+  /** Told of every request's record as it comes. */
+  readonly onRecord?: (record: ProtocolMetrics, job: Job) => void
+}
+
+/** Runs one simulation to its score; again where infrastructure prevented it, and says how often. */
+export async function simulate(stage: Stage, job: Job): Promise<Simulation> {
+  const retries: string[] = []
+  for (;;) {
+    const simulation = await attempt(stage, job)
+    stage.signal.throwIfAborted()
+    const died = simulation.termination_reason === 'infrastructure_error'
+    if (!died || retries.length >= stage.maxRetries) return { ...simulation, retries }
+    retries.push(simulation.error ?? 'unknown')
+  }
+}
+
+async function attempt(stage: Stage, job: Job): Promise<Simulation> {
+  const { domain, clock, signal } = stage
+  const started = clock.now()
+  const environment = await domain.open(job.task)
+  const limit = timeLimit(stage)
+  try {
+    const { trial, seed, task } = job
+    const user = stage.user.start({ task, trial, seed, tools: environment.userTools })
+    const agent = createAgent(stage, job, environment.tools)
+    const history = task.initial_state?.message_history ?? []
+    await replay(environment, history)
+    const said = await converse({
+      ...stage,
+      agent,
+      user,
+      environment,
+      history,
+      signal: AbortSignal.any([signal, limit.signal]),
+    })
+    return await finish(stage, job, { said, agent, user, started })
+  } finally {
+    limit.clear()
+    await environment.close()
+  }
+}
+
+function createAgent(stage: Stage, job: Job, tools: A2AAgentTools): A2AAgent {
+  const { domain, endpoint, clock, log, counter, strict, onRecord } = stage
+  const metrics = createCollector({
+    endpoint: endpoint.config.endpoint,
+    clock,
+    ...(onRecord && { onRecord: (record) => onRecord(record, job) }),
+  })
+  const introduction = { policy: domain.policy, tools }
+  return createA2AAgent({ endpoint, introduction, metrics, log, clock, counter, strict })
+}
+
+type A2AAgentTools = Awaited<ReturnType<Domain['open']>>['tools']
+
+interface Outcome {
+  readonly said: Conversation
+  readonly agent: A2AAgent
+  readonly user: User
+  readonly started: number
+}
+
+async function finish(stage: Stage, job: Job, outcome: Outcome): Promise<Simulation> {
+  const { said, agent, user, started } = outcome
+  const { domain, judge, prices, signal, clock } = stage
+  const { messages, termination } = said
+  const ended = clock.now()
+  const reward_info = await scoreConversation({
+    domain,
+    task: job.task,
+    messages,
+    termination,
+    signal,
+    ...(judge && { judge }),
+  })
+  const records = agent.metrics.records().map(toDict)
+  const summary = summarise(records, prices?.agent)
+  const contextId = said.state?.contextId
+  return {
+    id: randomUUID(),
+    task_id: job.task.id,
+    trial: job.trial,
+    seed: job.seed,
+    timestamp: toTimestamp(started),
+    start_time: toTimestamp(started),
+    end_time: toTimestamp(ended),
+    duration: round((ended - started) / 1000, 3),
+    termination_reason: termination,
+    ...(said.error !== undefined && { error: said.error }),
+    agent_cost: summary.estimated_cost_usd ?? null,
+    user_cost: userCost(user, prices),
+    reward_info,
+    messages,
+    mode: 'half_duplex',
+    ...(contextId !== undefined && { context_id: contextId }),
+    request_count: said.state?.requestCount ?? 0,
+    protocol_metrics: records,
+    metrics_summary: summary,
+    warnings: [...agent.warnings(), ...(user.warnings?.() ?? [])],
+    retries: [],
+  }
+}
+
+function userCost(user: User, prices: PriceTable | undefined): number | null {
+  const usage = user.usage?.()
+  return usage && prices?.user ? round(costOf(usage, prices.user), 6) : null
+}
+
+/** No simulation may hold up the run: after the limit it ends as `timeout`. */
+function timeLimit({ taskTimeout, clock }: Stage): { signal: AbortSignal; clear(): void } {
+  const controller = new AbortController()
+  const fault = new SimulationFault('timeout', `The simulation took longer than ${taskTimeout} s`)
+  return {
+    signal: controller.signal,
+    clear: clock.after(taskTimeout * 1000, () => controller.abort(fault)),
+  }
+}

@@ -1,0 +1,35 @@
+import type { AgentCard } from '../protocol/types.ts'
+import type { ConversationMessage } from './conversation.ts'
+
+/**
+ * What the harness remembers of one task's evaluation (seed 001's A2AAgentState). Each (task, trial) has its own:
+ * nothing is shared between evaluations that run at the same time, and a context id belongs to one of them.
+ */
+export interface A2AAgentState {
+  /** Undefined until the agent's first answer names it; the server makes it, we keep it. */
+  readonly contextId: string | undefined
+  /** The A2A task that the next message continues; undefined once it is terminal. */
+  readonly taskId: string | undefined
+  /** Parts of that task's artifacts that earlier answers already brought. */
+  readonly partsRead: number
+  readonly conversationHistory: readonly ConversationMessage[]
+  /** The card as discovered at the start of the evaluation. */
+  readonly agentCard: AgentCard | undefined
+  /** Messages sent in this task. */
+  readonly requestCount: number
+}
+
+/** The state of a task that has not begun. */
+export function initialState(
+  history: readonly ConversationMessage[] = [],
+  agentCard?: AgentCard,
+): A2AAgentState {
+  return {
+    contextId: undefined,
+    taskId: undefined,
+    partsRead: 0,
+    conversationHistory: history,
+    agentCard,
+    requestCount: 0,
+  }
+}

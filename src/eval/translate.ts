@@ -1,0 +1,122 @@
+import { dataPart, textPart, userMessage } from '../protocol/build.ts'
+import { answerParts, isTerminal } from '../protocol/task.ts'
+import type { Message, Part, Task } from '../protocol/types.ts'
+import {
+  type AgentInput,
+  agentView,
+  type ConversationMessage,
+  isToolCall,
+  type ToolMessage,
+} from './conversation.ts'
+import { type A2AMessage, checkOutgoing } from './message.ts'
+import type { A2AAgentState } from './state.ts'
+import { formatTools, type ToolDescriptor } from './tools/descriptor.ts'
+import { type ParsedReply, parseReply, type ReplyOptions } from './tools/reply.ts'
+
+/** What the first message of a task brings beside the user's words. */
+export interface Introduction {
+  readonly policy: string
+  readonly tools: readonly ToolDescriptor[]
+}
+
+/**
+ * The message that tells the agent what is new (the seed's `tau2_to_a2a`). As long as the agent has named no context
+ * it cannot remember anything, so the message then opens with everything: policy, tools as text and with their full
+ * schemas, and the conversation so far.
+ */
+export function toA2A(input: AgentInput, state: A2AAgentState, intro: Introduction): A2AMessage {
+  const opening = state.contextId === undefined
+  const parts = [...(opening ? introduce(state, intro) : []), ...inputParts(input)]
+  return checkOutgoing(
+    userMessage(parts, {
+      ...(state.contextId !== undefined && { contextId: state.contextId }),
+      ...(state.taskId !== undefined && { taskId: state.taskId }),
+    }),
+  )
+}
+
+/**
+ * What an agent's answer means (the seed's `a2a_to_tau2`): its parts read down the ladder of `parseReply`. Of a task
+ * that is continued only what is new counts.
+ */
+export function fromA2A(
+  answer: Task | Message,
+  state: Pick<A2AAgentState, 'taskId' | 'partsRead'>,
+  options?: ReplyOptions,
+): ParsedReply {
+  if (!('status' in answer)) return parseReply(answer.parts, options)
+  return parseReply(taskParts(answer, answer.id === state.taskId ? state.partsRead : 0), options)
+}
+
+/** What the next message needs to know: the context stays, a task is continued only while it is not over. */
+export function nextIds(
+  answer: Task | Message,
+): Pick<A2AAgentState, 'contextId' | 'taskId' | 'partsRead'> {
+  const contextId = answer.contextId || undefined
+  if (!('status' in answer) || isTerminal(answer.status.state))
+    return { contextId, taskId: undefined, partsRead: 0 }
+  return { contextId, taskId: answer.id, partsRead: artifactParts(answer).length }
+}
+
+/** A tool's result in words the agent can tie to its call (T-6). */
+export function formatToolResult({ id, content, error }: ToolMessage): string {
+  return `Tool result (id=${id}): ${error ? `ERROR: ${content}` : content}`
+}
+
+/** A finished task answers in its artifacts; one that waits for input also asks its question in the status. */
+function taskParts(task: Task, alreadyRead: number): readonly Part[] {
+  const fresh = artifactParts(task).slice(alreadyRead)
+  if (!isTerminal(task.status.state) && task.status.message)
+    return [...fresh, ...task.status.message.parts]
+  return fresh.length > 0 ? fresh : answerParts({ ...task, artifacts: [] })
+}
+
+function artifactParts(task: Task): readonly Part[] {
+  return (task.artifacts ?? []).flatMap((artifact) => artifact.parts)
+}
+
+function introduce(state: A2AAgentState, { policy, tools }: Introduction): Part[] {
+  const said = agentView(state.conversationHistory)
+  return [
+    ...(policy ? [textPart(`<system>\n${policy.trim()}\n</system>`)] : []),
+    ...(tools.length > 0
+      ? [textPart(formatTools(tools)), dataPart({ tools: schemasOf(tools) })]
+      : []),
+    ...(said.length > 0 ? [textPart(formatConversation(said))] : []),
+  ]
+}
+
+function schemasOf(tools: readonly ToolDescriptor[]) {
+  return tools.map(({ name, description, parameters }) => ({ name, description, parameters }))
+}
+
+function formatConversation(said: readonly ConversationMessage[]): string {
+  return `<conversation>\n${said.map(formatLine).join('\n')}\n</conversation>`
+}
+
+function formatLine(message: ConversationMessage): string {
+  if (message.role === 'tool') return formatToolResult(message)
+  if (!isToolCall(message)) return `${message.role}: ${message.content ?? ''}`
+  const calls = (message.tool_calls ?? []).map(({ id, name, arguments: args }) => ({
+    tool_call: { id, name, arguments: args },
+  }))
+  return `${message.role}: ${JSON.stringify({ tool_calls: calls })}`
+}
+
+function inputParts(input: AgentInput): Part[] {
+  if (!isResults(input)) return [textPart(input.content ?? '')]
+  const results = input.map(({ id, name, content, error }) => ({
+    id,
+    ...(name !== undefined && { name }),
+    content,
+    error,
+  }))
+  return [
+    ...input.map((result) => textPart(formatToolResult(result))),
+    dataPart({ tool_results: results }),
+  ]
+}
+
+function isResults(input: AgentInput): input is readonly ToolMessage[] {
+  return Array.isArray(input)
+}

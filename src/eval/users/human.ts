@@ -1,0 +1,29 @@
+import { createInterface } from 'node:readline/promises'
+import { spoken } from '../conversation.ts'
+import { scenarioText, type UserSimulator } from './user.ts'
+
+/** Where a person reads and writes. */
+export interface Terminal {
+  readonly input: NodeJS.ReadableStream
+  readonly output: NodeJS.WritableStream
+}
+
+/** A person at the terminal plays the user; `/stop` ends the conversation. Runs one simulation at a time. */
+export function createHumanUser(terminal: Terminal): UserSimulator {
+  const lines = createInterface({ input: terminal.input, output: terminal.output })
+  return {
+    kind: 'human',
+    refuses: () => undefined,
+    start({ task }) {
+      terminal.output.write(`\n== ${task.id} ==\n${scenarioText(task)}\n(/stop ends it)\n`)
+      return {
+        async next(input, signal) {
+          const said = 'role' in input ? (input.content ?? '') : JSON.stringify(input)
+          const typed = (await lines.question(`\nagent> ${said}\nyou> `, { signal })).trim()
+          return spoken('user', typed === '/stop' || typed === '' ? '###STOP###' : typed)
+        },
+      }
+    },
+    close: async () => lines.close(),
+  }
+}

@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto'
+import { type SpokenMessage, spoken, type ToolMessage } from '../conversation.ts'
+import type { ScriptedReply, UserScript } from '../task.ts'
+import type { User, UserSimulator } from './user.ts'
+
+/** Plays the lines of a task's `user_script`; needs no model and does the same every time. */
+export const scriptedUser: UserSimulator = {
+  kind: 'scripted',
+  refuses: (task) => (task.user_script ? undefined : `Task ${task.id} has no user_script`),
+  start({ task }) {
+    if (!task.user_script) throw new Error(`Task ${task.id} has no user_script`)
+    return createScripted(task.user_script)
+  },
+}
+
+function createScripted(script: UserScript): User {
+  const { opening, replies, fallback = 'Could you please look into it?', patience = 2 } = script
+  const used = new Map<ScriptedReply, number>()
+  let opened = false
+  let lost = 0
+  let pending: string | undefined
+
+  function answer(said: string): SpokenMessage {
+    const reply = replies.find(
+      (one) => (used.get(one) ?? 0) < (one.times ?? 1) && new RegExp(one.when, 'i').test(said),
+    )
+    if (!reply) return ++lost > patience ? stop('That did not help. Goodbye.') : say(fallback)
+    lost = 0
+    used.set(reply, (used.get(reply) ?? 0) + 1)
+    if (reply.stop) return stop(reply.say ?? 'Goodbye.')
+    if (!reply.call) return say(reply.say ?? fallback)
+    pending = reply.say
+    return spoken('user', null, [{ id: randomUUID(), ...reply.call, requestor: 'user' }])
+  }
+
+  return {
+    async next(input) {
+      if (!opened) {
+        opened = true
+        return say(opening)
+      }
+      const line = pending
+      pending = undefined
+      if (isResults(input)) return line === undefined ? answer(textOf(input)) : say(line)
+      return answer(input.content ?? '')
+    },
+  }
+}
+
+function isResults(input: SpokenMessage | readonly ToolMessage[]): input is readonly ToolMessage[] {
+  return Array.isArray(input)
+}
+
+function textOf(results: readonly ToolMessage[]): string {
+  return results.map(({ content }) => content).join('\n')
+}
+
+function say(text: string): SpokenMessage {
+  return spoken('user', text)
+}
+
+function stop(text: string): SpokenMessage {
+  return say(`${text} ###STOP###`)
+}
