@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest'
+import {
+  A2AError,
+  type ErrorCode,
+  errorCodes,
+  errorRow,
+  toA2AError,
+} from '../../src/protocol/errors.ts'
+
+describe('the table of errors', () => {
+  test.each<[ErrorCode, number, number, string, string]>([
+    ['taskNotFound', -32001, 404, 'NOT_FOUND', 'TASK_NOT_FOUND'],
+    ['taskNotCancelable', -32002, 400, 'FAILED_PRECONDITION', 'TASK_NOT_CANCELABLE'],
+    [
+      'pushNotificationNotSupported',
+      -32003,
+      400,
+      'FAILED_PRECONDITION',
+      'PUSH_NOTIFICATION_NOT_SUPPORTED',
+    ],
+    ['unsupportedOperation', -32004, 400, 'FAILED_PRECONDITION', 'UNSUPPORTED_OPERATION'],
+    ['contentTypeNotSupported', -32005, 400, 'INVALID_ARGUMENT', 'CONTENT_TYPE_NOT_SUPPORTED'],
+    ['invalidAgentResponse', -32006, 500, 'INTERNAL', 'INVALID_AGENT_RESPONSE'],
+    [
+      'extendedAgentCardNotConfigured',
+      -32007,
+      400,
+      'FAILED_PRECONDITION',
+      'EXTENDED_AGENT_CARD_NOT_CONFIGURED',
+    ],
+    ['extensionSupportRequired', -32008, 400, 'FAILED_PRECONDITION', 'EXTENSION_SUPPORT_REQUIRED'],
+    ['versionNotSupported', -32009, 400, 'FAILED_PRECONDITION', 'VERSION_NOT_SUPPORTED'],
+    ['parseError', -32700, 400, 'INVALID_ARGUMENT', 'PARSE_ERROR'],
+    ['invalidRequest', -32600, 400, 'INVALID_ARGUMENT', 'INVALID_REQUEST'],
+    ['methodNotFound', -32601, 404, 'UNIMPLEMENTED', 'METHOD_NOT_FOUND'],
+    ['invalidParams', -32602, 400, 'INVALID_ARGUMENT', 'INVALID_PARAMS'],
+    ['internal', -32603, 500, 'INTERNAL', 'INTERNAL'],
+  ])('I002, I004: %s is %i, %i, %s, %s', (code, jsonrpc, http, grpc, reason) => {
+    expect(errorRow(code)).toMatchObject({ jsonrpc, http, grpc, reason })
+  })
+
+  test('keeps the statuses of specification 1.0.0 beside those of 1.0.1', () => {
+    const changed = errorCodes.filter((code) => errorRow(code).http100 !== undefined)
+    expect(changed.map((code) => [code, errorRow(code).http100])).toEqual([
+      ['taskNotCancelable', 409],
+      ['contentTypeNotSupported', 415],
+      ['invalidAgentResponse', 502],
+    ])
+  })
+
+  test.each<[ErrorCode, number]>([
+    ['invalidMessage', -32001],
+    ['processingError', -32002],
+    ['agentUnavailable', -32003],
+    ['taskNotFound', -32004],
+    ['taskFailed', -32005],
+    ['taskCanceled', -32006],
+    ['versionNotSupported', -32007],
+  ])('has the RANCH number of %s', (code, ranch) => {
+    expect(errorRow(code).ranch).toBe(ranch)
+  })
+
+  test('stays within the ranges of JSON-RPC in every dialect', () => {
+    for (const row of errorCodes.map(errorRow)) {
+      for (const number of [row.jsonrpc, row.v03 ?? row.jsonrpc, row.ranch]) {
+        expect(number).toBeGreaterThanOrEqual(-32_700)
+        expect(number).toBeLessThanOrEqual(-32_001)
+      }
+    }
+  })
+})
+
+describe('an A2AError', () => {
+  test('keeps what a peer may see apart from its cause', () => {
+    const cause = new Error('disk /secret is full')
+    const error = new A2AError('unavailable', 'Try again later', { cause, retryAfterSeconds: 3 })
+    expect(error.details).toEqual({ retryAfterSeconds: 3 })
+    expect(error.cause).toBe(cause)
+  })
+
+  test('is what it is; a bug becomes internal without its words', () => {
+    const known = new A2AError('taskNotFound', 'Task t does not exist')
+    const bug = new TypeError('x is undefined')
+    expect(toA2AError(known)).toBe(known)
+    expect(toA2AError(bug)).toMatchObject({
+      code: 'internal',
+      message: 'Internal error',
+      cause: bug,
+    })
+  })
+})
