@@ -1,16 +1,15 @@
-import type { AuthContext, Call, DialectName, Reply } from '../protocol/call.ts'
+import type { Call, DialectName, Reply } from '../protocol/call.ts'
 import type { HttpRequest } from './http.ts'
 
 /** A Call whose members are set one by one while it is built. */
 type CallDraft = { -readonly [K in keyof Call]: Call[K] }
 
 /** What the headers of a request say of its call. The names of 0.3 and 1.0 are both read, whatever the dialect. */
-export function toCall(request: HttpRequest, dialect: DialectName, auth?: AuthContext): CallDraft {
+export function toCall(request: HttpRequest, dialect: DialectName): CallDraft {
   const { headers } = request
   const reply: Reply = {}
   const call: CallDraft = { headers, dialect, reply }
   if (request.signal) call.signal = request.signal
-  if (auth) call.auth = auth
   if (request.query) call.query = request.query
   if (request.client) call.client = request.client
   const extensions = headers['a2a-extensions'] ?? headers['x-a2a-extensions']

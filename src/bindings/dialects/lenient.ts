@@ -119,6 +119,7 @@ function isCanonicalMessage(raw: Raw): boolean {
 function isCanonicalPart(part: unknown): boolean {
   const raw = asRaw(part)
   if (!raw) return true
+  if (raw.metadata !== undefined && isCompat(raw)) return false
   for (const name in raw)
     if (name !== 'text' && name !== 'data' && (foreignPartNames.has(name) || raw[name] === null))
       return false
@@ -143,7 +144,7 @@ export function decodePart(value: unknown): unknown {
   if (!raw || isCanonicalPart(raw)) return value
   const file = asRaw(raw.file) ?? (pick(raw, 'kind', 'type') === 'file' ? raw : undefined)
   if (file) return decodeFile(raw, file)
-  const compat = asRaw(raw.metadata)?.data_part_compat === true ? asRaw(raw.data) : undefined
+  const compat = isCompat(raw) ? asRaw(raw.data) : undefined
   const part = present({
     text: raw.text,
     raw: pick(raw, 'raw', 'bytes'),
@@ -155,6 +156,11 @@ export function decodePart(value: unknown): unknown {
   // Null is a value here: `{ data: null }` is a part that holds null.
   if (raw.data !== undefined) part.data = compat ? compat.value : raw.data
   return part
+}
+
+// SDKs put data that is no object into `{ value }` for 0.3 and mark it; we undo that.
+function isCompat(raw: Raw): boolean {
+  return asRaw(raw.metadata)?.data_part_compat === true
 }
 
 function decodeFile(raw: Raw, file: Raw): unknown {

@@ -85,12 +85,12 @@ function decodeRestRequest(
 
 function decodeSend(raw: Raw): Raw {
   const message = asRaw(pick(raw, 'message', 'request', 'msg'))
-  const content = message && pick(message, 'content', 'parts')
+  const { content, ...rest } = message ?? {}
+  const parts = content ?? rest.parts
   const decoded = {
     message: message && {
-      ...message,
-      content: undefined,
-      parts: Array.isArray(content) ? content.map(fromProtoPart) : content,
+      ...rest,
+      parts: Array.isArray(parts) ? parts.map(fromProtoPart) : parts,
     },
     configuration: withoutZero(raw.configuration),
     metadata: raw.metadata,

@@ -1,4 +1,4 @@
-import type { AuthContext, Call, Dispatch, EventStream } from '../../protocol/call.ts'
+import type { Call, Dispatch, EventStream } from '../../protocol/call.ts'
 import { A2AError, toA2AError } from '../../protocol/errors.ts'
 import { type OperationName, operations, type RequestOf } from '../../protocol/operations.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
@@ -27,8 +27,6 @@ export interface AnswerOptions {
   readonly agentCard: () => unknown
   /** What this path speaks when the request does not tell. */
   readonly defaultDialect: RpcDialectName
-  /** Who is calling; a throw is answered in the caller's dialect. Without it `call.auth` stays absent. */
-  readonly authenticate?: (request: HttpRequest) => AuthContext | Promise<AuthContext>
   /** How long a stream may be quiet before a comment keeps it open; 15 000 if absent, 0 for never. */
   readonly heartbeatMs?: number
   /** RANCH's `/stream`: events carry their name and no envelope. */
@@ -62,7 +60,7 @@ const noParams: unknown = {}
 export function createAnswer(
   options: AnswerOptions,
 ): (body: unknown, exchange: Exchange) => Promise<HttpReply> {
-  const { dispatch, agentCard, defaultDialect, authenticate } = options
+  const { dispatch, agentCard, defaultDialect } = options
   const { heartbeatMs = 15_000, clock = systemClock } = options
   const eventJson = new Map<Dialect, (opening: OperationName) => EventJson>(
     Object.values(rpcDialects).map((d) => [d, createEventJson((e, o) => d.encodeEvent(e, o))]),
@@ -88,10 +86,9 @@ export function createAnswer(
   async function perform(target: Target, exchange: Exchange): Promise<HttpReply> {
     const { rpc, dialect, method } = target
     if (method.operation === 'AgentCard') return success(await agentCard(), rpc)
-    const auth = authenticate ? await authenticate(exchange.request) : undefined
     const decoded = method.decode(rpc.params ?? noParams)
     const operation = decoded.operation ?? method.operation
-    const call = toCall(exchange.request, dialect.name, auth)
+    const call = toCall(exchange.request, dialect.name)
     if (decoded.call) Object.assign(call, decoded.call)
     // Nobody waits for the answer to a notification.
     if (rpc.id === undefined) call.waitMs = 0

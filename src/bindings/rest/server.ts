@@ -1,4 +1,4 @@
-import type { AuthContext, Call, Dispatch, EventStream } from '../../protocol/call.ts'
+import type { Call, Dispatch, EventStream } from '../../protocol/call.ts'
 import { A2AError, toA2AError } from '../../protocol/errors.ts'
 import { type OperationName, operations, type RequestOf } from '../../protocol/operations.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
@@ -19,8 +19,6 @@ export interface RestBindingOptions {
   readonly dispatch: Dispatch
   /** Which specification's HTTP statuses errors carry; 1.0.1's if absent. */
   readonly errorTable?: ErrorTable
-  /** Who is calling; a throw is answered as an error of the caller's version. Without it `call.auth` stays absent. */
-  readonly authenticate?: (request: HttpRequest) => AuthContext | Promise<AuthContext>
   /** How long a stream may be quiet before a comment keeps it open; 15 000 if absent, 0 for never. */
   readonly heartbeatMs?: number
   readonly clock?: Clock
@@ -38,7 +36,7 @@ interface Target {
  * A deleted push config is answered 204.
  */
 export function createRestBinding(options: RestBindingOptions): HttpHandler {
-  const { dispatch, authenticate, heartbeatMs = 15_000, clock = systemClock } = options
+  const { dispatch, heartbeatMs = 15_000, clock = systemClock } = options
   const v10 = rest10(options.errorTable ?? '1.0.1')
   const eventJson = new Map<RestDialect, (opening: OperationName) => EventJson>(
     [v10, rest03].map((d) => [
@@ -68,10 +66,9 @@ export function createRestBinding(options: RestBindingOptions): HttpHandler {
 
   async function perform(target: Target, request: HttpRequest): Promise<HttpReply> {
     const { dialect, operation, params } = target
-    const auth = authenticate ? await authenticate(request) : undefined
     const { query } = request
     const decoded = dialect.decode(operation, { body: readBody(request), params, query })
-    const call = toCall(request, dialect.name, auth)
+    const call = toCall(request, dialect.name)
     // true: the request is not checked yet; the gate behind the waist parses it before anyone trusts it
     const result = await dispatch(operation, decoded as RequestOf<OperationName>, call)
     // true: the operations table says that this one answers with a stream
