@@ -9,6 +9,7 @@ import { silent } from '../shared/log.ts'
 import { withAuth } from './auth.ts'
 import { authFromCard } from './card-auth.ts'
 import type { ClientConfig } from './config.ts'
+import { withGateways } from './network.ts'
 import { createHttp } from './node.ts'
 import type { HttpClient } from './reply.ts'
 import { withRetry } from './retry.ts'
@@ -32,7 +33,7 @@ export interface Connection {
 export function createConnection(config: ClientConfig): Connection {
   const { clock = systemClock, random = Math.random, log = silent } = config
   const http = openHttp(config)
-  const send = withTimeouts(http.send, clock, config.timeouts)
+  const send = withGateways(withTimeouts(http.send, clock, config.timeouts))
   const card = createSessionCard(config, send)
   const sendsAreIdempotent = (): boolean => declaresIdempotency(card.last)
   const layers: readonly Middleware[] = [

@@ -56,5 +56,6 @@ export {
   type RestDialect,
   RestTransport,
   type Transport,
+  type TransportOptions,
 } from './transport.ts'
 export { createWebhookReceiver, type WebhookReceiverOptions } from './webhook.ts'

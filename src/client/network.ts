@@ -1,3 +1,4 @@
+import type { HttpSend } from '../bindings/http.ts'
 import { A2AError } from '../protocol/errors.ts'
 
 /**
@@ -27,6 +28,20 @@ export function tooSlow(url: string, ms: number): A2AError {
   return new A2AError('timeout', `No answer from ${hostOf(url)} within ${ms} ms`, {
     metadata: { [arrival]: 'unknown' },
   })
+}
+
+/**
+ * Takes a gateway's word that it lost the agent (502 and the like) for what it is: a connection lost behind it, after
+ * the request may have arrived. An answer of the agent itself with such a status is passed on.
+ */
+export function withGateways(send: HttpSend): HttpSend {
+  return async (request) => {
+    const reply = await send(request)
+    if (reply.status < 502 || reply.status === 503 || reply.status === 504) return reply
+    const text = await reply.text()
+    if (!/"(jsonrpc|reason)"/.test(text)) throw connectionLost(request.url, undefined)
+    return { ...reply, text: () => Promise.resolve(text) }
+  }
 }
 
 /** Whether no connection came about. */

@@ -47,8 +47,11 @@ const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 export function withRetry(context: RetryMiddlewareContext): Middleware {
   return (next) => (name, request, call) => {
     const keyed = withIdempotencyKey(name, call)
-    const isSafe = operations[name].idempotent || (isSend(name) && context.sendsAreIdempotent())
-    const again = isSafe ? isPassing : isSurelyUnheard
+    // Asked when a try has failed: before the first one there may be no card to tell.
+    const isSafe = (): boolean =>
+      operations[name].idempotent || (isSend(name) && context.sendsAreIdempotent())
+    const again = (error: unknown): boolean =>
+      isPassing(error) && (!mayHaveArrived(error) || isSafe())
     return retry(() => next(name, request, keyed), again, { ...context, signal: call.signal })
   }
 }
@@ -75,10 +78,6 @@ export async function retry<T>(
 /** Whether a failure may pass by itself. */
 export function isPassing(error: unknown): boolean {
   return error instanceof A2AError && passing.has(error.code)
-}
-
-function isSurelyUnheard(error: unknown): boolean {
-  return isPassing(error) && !mayHaveArrived(error)
 }
 
 function isSend(name: OperationName): boolean {

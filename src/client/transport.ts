@@ -17,32 +17,42 @@ export type JsonRpcDialect = '1.0' | '0.3' | '1.0-rc' | 'ranch'
 /** The wires that HTTP+JSON has on a client's side. */
 export type RestDialect = '1.0' | '0.3'
 
-/** JSON-RPC at one URL, in one dialect; 1.0 if not said otherwise. */
+/** What a wire of our own can be told. */
+export interface TransportOptions<Dialect extends string> {
+  /** `1.0` if absent. */
+  readonly dialect?: Dialect
+  /** Goes with every request. */
+  readonly tenant?: string
+}
+
+/** JSON-RPC at one URL, in one dialect. */
 export class JsonRpcTransport implements Transport {
   readonly url: string
-  readonly dialect: JsonRpcDialect
+  readonly #options: TransportOptions<JsonRpcDialect>
 
-  constructor(url: string, options: { readonly dialect?: JsonRpcDialect } = {}) {
+  constructor(url: string, options: TransportOptions<JsonRpcDialect> = {}) {
     this.url = url
-    this.dialect = options.dialect ?? '1.0'
+    this.#options = options
   }
 
   connect(send: HttpSend): Dispatch {
-    return createJsonRpcDispatch({ url: this.url, dialect: this.dialect, send })
+    const { dialect = '1.0', ...rest } = this.#options
+    return createJsonRpcDispatch({ url: this.url, send, dialect, ...rest })
   }
 }
 
-/** HTTP+JSON below one URL, in one dialect; 1.0 if not said otherwise. */
+/** HTTP+JSON below one URL, in one dialect. */
 export class RestTransport implements Transport {
   readonly url: string
-  readonly dialect: RestDialect
+  readonly #options: TransportOptions<RestDialect>
 
-  constructor(url: string, options: { readonly dialect?: RestDialect } = {}) {
+  constructor(url: string, options: TransportOptions<RestDialect> = {}) {
     this.url = url
-    this.dialect = options.dialect ?? '1.0'
+    this.#options = options
   }
 
   connect(send: HttpSend): Dispatch {
-    return createRestDispatch({ url: this.url, dialect: this.dialect, send })
+    const { dialect: version = '1.0', ...rest } = this.#options
+    return createRestDispatch({ url: this.url, send, version, ...rest })
   }
 }

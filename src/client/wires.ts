@@ -7,11 +7,15 @@ import { isConnectFailure } from './network.ts'
 import { JsonRpcTransport, RestTransport, type Transport } from './transport.ts'
 
 /** The wires that a client speaks, by binding and version. */
-const wires: Readonly<Record<string, (url: string) => Transport>> = {
-  'JSONRPC 1.0': (url) => new JsonRpcTransport(url),
-  'JSONRPC 0.3': (url) => new JsonRpcTransport(url, { dialect: '0.3' }),
-  'HTTP+JSON 1.0': (url) => new RestTransport(url),
-  'HTTP+JSON 0.3': (url) => new RestTransport(url, { dialect: '0.3' }),
+const wires: Readonly<Record<string, (url: string, tenant: Tenant) => Transport>> = {
+  'JSONRPC 1.0': (url, tenant) => new JsonRpcTransport(url, tenant),
+  'JSONRPC 0.3': (url, tenant) => new JsonRpcTransport(url, { dialect: '0.3', ...tenant }),
+  'HTTP+JSON 1.0': (url, tenant) => new RestTransport(url, tenant),
+  'HTTP+JSON 0.3': (url, tenant) => new RestTransport(url, { dialect: '0.3', ...tenant }),
+}
+
+interface Tenant {
+  readonly tenant?: string
 }
 
 /** What a client accepts of a card's offers. */
@@ -50,23 +54,23 @@ export function usableInterfaces(card: AgentCard, options: WireOptions): readonl
   }
 }
 
-function open(offer: AgentInterface, send: HttpSend): Dispatch {
-  const transport = wires[wireName(offer)]?.(offer.url)
+function open({ url, tenant, ...offer }: AgentInterface, send: HttpSend): Dispatch {
+  const transport = wires[wireName(offer)]?.(url, tenant ? { tenant } : {})
   if (!transport) throw new A2AError('internal', `No wire for ${wireName(offer)}`)
-  return withTenant(offer.tenant)(transport.connect(send))
+  return withoutTenant(transport.connect(send))
 }
 
-function wireName({ protocolBinding, protocolVersion }: AgentInterface): string {
+function wireName({
+  protocolBinding,
+  protocolVersion,
+}: Pick<AgentInterface, 'protocolBinding' | 'protocolVersion'>): string {
   return `${protocolBinding.toUpperCase()} ${toMajorMinor(protocolVersion)}`
 }
 
-/** Every request carries exactly the tenant of its interface, or none (specification §8.3.2). */
-function withTenant(tenant: string | undefined): Middleware {
-  return (next) => (name, request, call) => {
-    const { tenant: _, ...rest } = request
-    // A request is its operation's with the tenant replaced, which every request may have.
-    return next(name, { ...rest, ...(tenant && { tenant }) } as typeof request, call)
-  }
+/** Every request carries exactly the tenant of its interface, or none (specification §8.3.2): none of its own. */
+const withoutTenant: Middleware = (next) => (name, request, call) => {
+  const { tenant: _, ...rest } = request
+  return next(name, rest as typeof request, call) // a request stays one without its tenant, which is optional
 }
 
 function firstThatConnects(dispatches: readonly Dispatch[]): Dispatch {

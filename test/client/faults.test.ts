@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest'
+import { A2AClient } from '../../src/client/index.ts'
+import { idempotencyExtension } from '../../src/protocol/extensions.ts'
+import { doneTask, Raw, serveAgent } from './agent.ts'
+import { createFakeClock } from './fake-clock.ts'
+
+describe('faults', () => {
+  test.each([
+    [-32001, 'taskNotFound'],
+    [-32002, 'taskNotCancelable'],
+    [-32003, 'pushNotificationNotSupported'],
+    [-32004, 'unsupportedOperation'],
+    [-32005, 'contentTypeNotSupported'],
+    [-32006, 'invalidAgentResponse'],
+    [-32007, 'extendedAgentCardNotConfigured'],
+    [-32008, 'extensionSupportRequired'],
+    [-32009, 'versionNotSupported'],
+    [-32602, 'invalidParams'],
+    [-32601, 'methodNotFound'],
+  ])('I010 %i is an A2AError %s', async (code, name) => {
+    const agent = await serveAgent({
+      GetTask: ({ id }) =>
+        new Raw({ body: { jsonrpc: '2.0', id, error: { code, message: 'no' } } }),
+    })
+    const client = new A2AClient(agent.url)
+    await expect(client.getTask('t1')).rejects.toMatchObject({ name: 'A2AError', code: name })
+  })
+
+  test('C-31 a 503 is tried again, with one key and one message id', async () => {
+    const clock = createFakeClock()
+    const replies = [new Raw({ status: 503 }), { task: doneTask }]
+    const agent = await serveAgent({ SendMessage: () => replies.shift() })
+    const client = new A2AClient({ serverUrl: agent.url, clock, random: () => 1 })
+    const answer = client.sendMessage('hi')
+    await clock.elapse(250)
+    expect(await answer).toEqual({ task: doneTask })
+    const [first, second] = agent.calls
+    expect(second?.headers['idempotency-key']).toBe(first?.headers['idempotency-key'])
+    expect(second?.params).toEqual(first?.params)
+  })
+
+  test.each([
+    ['a lost connection', new Raw((response) => response.destroy())],
+    ['a gateway that lost the agent', new Raw({ status: 502, body: { message: 'Bad gateway' } })],
+    ['a gateway that waited too long', new Raw({ status: 504 })],
+  ])('C-31 %s does not repeat a send', async (_, raw) => {
+    const agent = await serveAgent({ SendMessage: () => raw })
+    await expect(new A2AClient(agent.url).sendMessage('hi')).rejects.toMatchObject({
+      name: 'A2AError',
+    })
+    expect(agent.calls).toHaveLength(1)
+  })
+
+  test('C-31 a lost connection repeats a send where the card declares idempotency', async () => {
+    const clock = createFakeClock()
+    const replies = [new Raw((response) => response.destroy()), { task: doneTask }]
+    const agent = await serveAgent(
+      { SendMessage: () => replies.shift() },
+      { capabilities: { extensions: [{ uri: idempotencyExtension }] } },
+    )
+    const client = new A2AClient({ serverUrl: agent.url, clock, random: () => 1 })
+    const answer = client.sendMessage('hi')
+    await clock.elapse(250)
+    expect(await answer).toEqual({ task: doneTask })
+  })
+
+  test('C-34 a 401 is unauthenticated, with the challenge', async () => {
+    const headers = { 'www-authenticate': 'Bearer realm="x"' }
+    const agent = await serveAgent({ GetTask: () => new Raw({ status: 401, headers }) })
+    await expect(new A2AClient(agent.url).getTask('t1')).rejects.toMatchObject({
+      code: 'unauthenticated',
+      details: { challenge: 'Bearer realm="x"' },
+    })
+  })
+
+  test('a request that takes too long ends', async () => {
+    const clock = createFakeClock()
+    const agent = await serveAgent({ SendMessage: () => new Raw(() => {}) })
+    const client = new A2AClient({ serverUrl: agent.url, clock, timeouts: { requestMs: 5000 } })
+    await client.fetchAgentCard()
+    const failed = expect(client.sendMessage('hi')).rejects.toMatchObject({ code: 'timeout' })
+    await clock.elapse(5000)
+    await failed
+  })
+})

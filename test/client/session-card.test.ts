@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest'
+import { createCardCache } from '../../src/client/card-cache.ts'
+import { A2AClient, bearer } from '../../src/client/index.ts'
+import { doneTask, serveAgent } from './agent.ts'
+import { jsonRpc, testCard } from './cards.ts'
+import { createFakeClock } from './fake-clock.ts'
+import { serve } from './serve.ts'
+
+const echo = { SendMessage: () => ({ task: doneTask }) }
+
+describe('the card', () => {
+  test('is fetched once for many calls and clients that share a cache', async () => {
+    const agent = await serveAgent(echo)
+    const cardCache = createCardCache()
+    for (let n = 0; n < 2; n++)
+      await new A2AClient({ serverUrl: agent.url, cardCache }).sendMessage('hi')
+    expect(agent.received.filter(({ method }) => method === 'GET')).toHaveLength(1)
+  })
+
+  test('C-29 is fetched again after invalidate', async () => {
+    const agent = await serveAgent(echo)
+    const client = new A2AClient(agent.url)
+    await client.fetchAgentCard()
+    client.invalidate()
+    await client.fetchAgentCard()
+    expect(agent.received).toHaveLength(2)
+  })
+
+  test('H004 is replaced by the extended card for the session', async () => {
+    const extended = testCard({ name: 'Extended', capabilities: { extendedAgentCard: true } })
+    const agent = await serveAgent(
+      { GetExtendedAgentCard: () => extended },
+      { capabilities: { extendedAgentCard: true } },
+    )
+    const client = new A2AClient(agent.url)
+    expect((await client.getExtendedAgentCard()).name).toBe('Extended')
+    expect((await client.fetchAgentCard()).name).toBe('Extended')
+    client.invalidate()
+    expect((await client.fetchAgentCard()).name).toBe('Test agent')
+  })
+
+  test('is used on where it cannot be had for a while', async () => {
+    const clock = createFakeClock()
+    let down = false
+    const agent = await serve(({ path, body }) => {
+      if (path === '/')
+        return { body: { jsonrpc: '2.0', id: JSON.parse(body).id, result: doneTask } }
+      return down
+        ? { status: 503 }
+        : { body: testCard({ supportedInterfaces: [jsonRpc(`${agent.url}/`)] }) }
+    })
+    const client = new A2AClient({ serverUrl: agent.url, clock, retry: { maxRetries: 0 } })
+    await client.getTask('t1')
+    down = true
+    clock.advance(300_000)
+    expect(await client.getTask('t1')).toEqual(doneTask)
+  })
+
+  test('is asked for with credentials only where the server wants them', async () => {
+    const agent = await serve(({ headers }) =>
+      headers.authorization === 'Bearer t' ? { body: testCard() } : { status: 401 },
+    )
+    const client = new A2AClient({ serverUrl: agent.url, auth: bearer('t') })
+    expect((await client.fetchAgentCard()).name).toBe('Test agent')
+    expect(agent.received.map(({ headers }) => headers.authorization)).toEqual([
+      undefined,
+      'Bearer t',
+    ])
+  })
+})
