@@ -1,0 +1,38 @@
+import { type A2AError, errorRow } from '../../protocol/errors.ts'
+import type { HttpReply } from '../http.ts'
+import { refusalHeaders } from '../refusal.ts'
+
+/** An error as OpenAI's clients expect it. */
+export interface OpenAIError {
+  readonly message: string
+  readonly type: string
+  readonly param: string | null
+  readonly code: string | null
+}
+
+/** The error that a fault of ours is to an OpenAI client; what is internal stays internal. */
+export function toOpenAIError(error: A2AError): OpenAIError {
+  const violation = error.details.violations?.[0]
+  return {
+    message: error.message,
+    type: typeOf(errorRow(error.code).http),
+    param: violation?.field ?? null,
+    code: error.details.metadata?.openai ?? errorRow(error.code).reason.toLowerCase(),
+  }
+}
+
+/** The reply that tells of an error. */
+export function errorReply(error: A2AError): HttpReply {
+  return {
+    status: errorRow(error.code).http,
+    headers: { 'content-type': 'application/json', ...refusalHeaders(error) },
+    body: JSON.stringify({ error: toOpenAIError(error) }),
+  }
+}
+
+function typeOf(status: number): string {
+  if (status === 401) return 'authentication_error'
+  if (status === 403) return 'permission_error'
+  if (status === 429) return 'rate_limit_error'
+  return status < 500 ? 'invalid_request_error' : 'server_error'
+}

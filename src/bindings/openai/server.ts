@@ -1,0 +1,182 @@
+import type { Call, Dispatch, EventStream } from '../../protocol/call.ts'
+import { A2AError, toA2AError } from '../../protocol/errors.ts'
+import { estimateUsage, type Usage } from '../../protocol/usage.ts'
+import { type Clock, systemClock } from '../../shared/clock.ts'
+import { ask, readAll } from '../ask.ts'
+import { toCall } from '../call.ts'
+import { isJsonContent } from '../content-type.ts'
+import { createEventBody } from '../event-body.ts'
+import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
+import { streamHeaders } from '../sse.ts'
+import { type CompletionHead, placeOf, toCompletion, toOpenAIUsage } from './completion.ts'
+import { errorReply } from './errors.ts'
+import { findWaiting, promptText, toMessage } from './message.ts'
+import { type ChatInput, parseChat, parseCompletion } from './request.ts'
+import { createTextReader, type TextReader } from './text.ts'
+import { createChunkWriter } from './writer.ts'
+
+/** What the OpenAI endpoints need. */
+export interface OpenAIBindingOptions {
+  /** The operations of the agent or team that a model's name stands for. */
+  readonly dispatchOf: (model: string) => Dispatch | undefined
+  /** The models there are; the first answers where a request names none. */
+  readonly models: () => readonly OpenAIModel[]
+  /** How long a stream may be quiet before a comment keeps it open; 15 000 if absent, 0 for never. */
+  readonly heartbeatMs?: number
+  readonly clock?: Clock
+}
+
+/** An agent or team as a model. */
+export interface OpenAIModel {
+  readonly id: string
+  /** Seconds since the epoch; 0 if absent. */
+  readonly created?: number
+  /** "corral" if absent. */
+  readonly ownedBy?: string
+  /** Whether the agent reads the history extension; else earlier messages are put before the question as text. */
+  readonly readsHistory?: boolean
+}
+
+/** A request on its way to an agent. */
+interface Asked {
+  readonly model: string
+  readonly prompt: string
+  readonly stream: EventStream
+}
+
+const json: Readonly<Record<string, string>> = { 'content-type': 'application/json' }
+
+/**
+ * Answers as OpenAI's API does: `POST /v1/chat/completions`, streamed or not, `GET /v1/models` and one of them; and
+ * `POST /v1/chat` as the origin had it. Each agent or team is a model. Other paths are not found.
+ */
+export function createOpenAIBinding(options: OpenAIBindingOptions): HttpHandler {
+  const { dispatchOf, models, heartbeatMs = 15_000, clock = systemClock } = options
+
+  async function complete(request: HttpRequest): Promise<HttpReply> {
+    const { input, options: form } = parseCompletion(readBody(request))
+    const asked = await send(request, input)
+    const head = headOf(asked.model)
+    if (!form.stream) {
+      const reader = await read(asked, request)
+      return ok(toCompletion(head, reader, usageOf(asked, reader)))
+    }
+    const { includeUsage } = form
+    const usage = (reader: TextReader): Usage => usageOf(asked, reader)
+    const writer = createChunkWriter({ head, includeUsage, usage })
+    const body = createEventBody(asked.stream, { writer, heartbeatMs, clock })
+    await body.opened()
+    return { status: 200, headers: streamHeaders, body }
+  }
+
+  async function chat(request: HttpRequest): Promise<HttpReply> {
+    const { input, id } = parseChat(readBody(request))
+    const asked = await send(request, input)
+    const reader = await read(asked, request)
+    const usage = toOpenAIUsage(usageOf(asked, reader))
+    return ok({
+      id: id ?? crypto.randomUUID(),
+      response: { content: reader.text, role: 'assistant', finish_reason: 'stop', usage },
+      metadata: { model: asked.model, ...placeOf(reader) },
+    })
+  }
+
+  async function send(request: HttpRequest, input: ChatInput): Promise<Asked> {
+    const model = modelOf(input.model)
+    const dispatch = dispatchOf(model.id)
+    if (!dispatch) throw noModel(model.id)
+    const call = toCall(request, '1.0')
+    const message = toMessage(await withWaiting(dispatch, input, call), model.readsHistory ?? false)
+    const stream = await ask(dispatch, { message }, call)
+    return { model: model.id, prompt: promptText(input), stream }
+  }
+
+  function modelOf(name: string | undefined): OpenAIModel {
+    const known = models()
+    const model = name === undefined ? known[0] : known.find(({ id }) => id === name)
+    if (!model) throw noModel(name ?? '')
+    return model
+  }
+
+  function headOf(model: string): CompletionHead {
+    const created = Math.floor(clock.now() / 1000)
+    return { id: `chatcmpl-${crypto.randomUUID()}`, created, model }
+  }
+
+  async function answer(request: HttpRequest): Promise<HttpReply> {
+    const { path, method } = request
+    const wanted = path === '/v1/chat/completions' || path === '/v1/chat' ? 'POST' : 'GET'
+    if (wanted === 'GET' && !path.startsWith('/v1/models')) throw noPath(path)
+    if (method !== wanted) return { status: 405, headers: { allow: wanted } }
+    if (path === '/v1/chat/completions') return complete(request)
+    if (path === '/v1/chat') return chat(request)
+    if (path === '/v1/models') return ok({ object: 'list', data: models().map(toModel) })
+    return ok(toModel(modelOf(nameIn(path))))
+  }
+
+  return async (request) => {
+    try {
+      return await answer(request)
+    } catch (thrown) {
+      return errorReply(toA2AError(thrown))
+    }
+  }
+}
+
+/** A message in a named conversation answers the task that waits there, if one does. */
+async function withWaiting(dispatch: Dispatch, input: ChatInput, call: Call): Promise<ChatInput> {
+  if (input.contextId === undefined || input.taskId !== undefined) return input
+  const taskId = await findWaiting(dispatch, input.contextId, call)
+  return taskId === undefined ? input : { ...input, taskId }
+}
+
+async function read(asked: Asked, request: HttpRequest): Promise<TextReader> {
+  const reader = createTextReader()
+  await readAll(asked.stream, request.signal, (event) => void reader.take(event))
+  const fault = reader.fault()
+  if (fault) throw fault
+  return reader
+}
+
+function usageOf(asked: Asked, reader: TextReader): Usage {
+  return reader.usage ?? estimateUsage(asked.prompt, reader.text)
+}
+
+function readBody(request: HttpRequest): unknown {
+  if (request.fault) throw request.fault
+  if (!isJsonContent(request))
+    throw new A2AError('contentTypeNotSupported', 'The content type must be application/json')
+  try {
+    return JSON.parse(request.body)
+  } catch (cause) {
+    throw new A2AError('parseError', 'The body is not valid JSON', { cause })
+  }
+}
+
+function nameIn(path: string): string {
+  const name = path.slice('/v1/models/'.length)
+  try {
+    return decodeURIComponent(name)
+  } catch {
+    return name
+  }
+}
+
+function toModel({ id, created = 0, ownedBy = 'corral' }: OpenAIModel): object {
+  return { id, object: 'model', created, owned_by: ownedBy }
+}
+
+function noModel(model: string): A2AError {
+  return new A2AError('methodNotFound', `The model '${model}' does not exist`, {
+    violations: [{ field: 'model', description: 'does not exist' }],
+    metadata: { openai: 'model_not_found' },
+  })
+}
+
+function noPath(path: string): A2AError {
+  return new A2AError('methodNotFound', `There is nothing at ${path}`)
+}
+
+function ok(body: object): HttpReply {
+  return { status: 200, headers: json, body: JSON.stringify(body) }
+}

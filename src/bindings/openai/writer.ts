@@ -1,0 +1,53 @@
+import type { Sequenced } from '../../protocol/call.ts'
+import { toA2AError } from '../../protocol/errors.ts'
+import type { Usage } from '../../protocol/usage.ts'
+import type { EventWriter } from '../event-body.ts'
+import { encodeFrame } from '../sse.ts'
+import { type CompletionHead, toChunk, toUsageChunk } from './completion.ts'
+import { toOpenAIError } from './errors.ts'
+import { createTextReader, type TextReader } from './text.ts'
+
+/** What the chunks of one answer need. */
+export interface ChunkWriterOptions {
+  readonly head: CompletionHead
+  /** Whether the client asked for a last chunk with the usage. */
+  readonly includeUsage: boolean
+  readonly usage: (reader: TextReader) => Usage
+}
+
+const done = 'data: [DONE]\n\n'
+
+/** Writes an agent's events as chunks: the role first, then the text as it comes, then the end or the error. */
+export function createChunkWriter(options: ChunkWriterOptions): EventWriter {
+  const { head, includeUsage, usage } = options
+  const reader = createTextReader()
+  let begun = false
+
+  function begin(): string {
+    if (begun) return ''
+    begun = true
+    return frame(toChunk(head, { role: 'assistant', content: '' }, null))
+  }
+  function finish(): string {
+    const fault = reader.fault()
+    if (fault) return failed(fault)
+    const last = includeUsage ? frame(toUsageChunk(head, usage(reader))) : ''
+    return frame(toChunk(head, {}, 'stop')) + last + done
+  }
+  function write(batch: readonly Sequenced[]): string {
+    let text = ''
+    for (const { event } of batch) text += reader.take(event)
+    const content = text === '' ? '' : frame(toChunk(head, { content: text }, null))
+    return begin() + content + (reader.settled ? finish() : '')
+  }
+
+  return { write, fail: failed }
+}
+
+function failed(thrown: unknown): string {
+  return frame({ error: toOpenAIError(toA2AError(thrown)) })
+}
+
+function frame(value: object): string {
+  return encodeFrame({ data: JSON.stringify(value) })
+}
