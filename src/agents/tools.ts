@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from '../protocol/types.ts'
-import type { Turn } from './agent.ts'
+import type { Json, JsonObject, Message } from '../protocol/types.ts'
+import type { Agent, AgentReply, Turn } from './agent.ts'
 
 /** Something a model may call: a TypeScript function, a tool of an MCP server, another agent. */
 export interface Tool {
@@ -16,6 +16,17 @@ export interface Tool {
 export interface ToolContext {
   readonly signal: AbortSignal
   readonly turn: Turn
+}
+
+/** An agent that can use tools which somebody offers it for one turn, such as a team to its supervisor. */
+export interface ToolUser extends Agent {
+  readonly acceptsTools: true
+  process(message: Message, turn: Turn, tools?: readonly Tool[]): AgentReply
+}
+
+/** Whether an agent takes tools for a turn. */
+export function acceptsTools(agent: Agent): agent is ToolUser {
+  return 'acceptsTools' in agent && agent.acceptsTools === true
 }
 
 /** Tools that are found when they are needed, such as those of an MCP server. */

@@ -1,5 +1,6 @@
 import { A2AError } from '../protocol/errors.ts'
-import { type MemberReply, replyUsage, type Usage } from './reply.ts'
+import { addUsage, type Usage, usageOf } from '../protocol/usage.ts'
+import type { MemberReply } from './reply.ts'
 import type { BudgetConfig } from './team-config.ts'
 
 /** No run makes more delegations than this, whatever its configuration says. */
@@ -14,30 +15,32 @@ export interface Budget {
   spendHop(): void
   /** Counts the tokens of a reply. */
   spend(reply: MemberReply): void
-  readonly used: Usage
+  /** Undefined as long as no member has told. */
+  readonly used: Usage | undefined
 }
 
 /** Makes the account of one run. */
 export function createBudget(limits: BudgetConfig = {}): Budget {
   const maxHops = Math.min(limits.maxHops ?? hardCap, hardCap)
   let hops = 0
-  let inputTokens = 0
-  let outputTokens = 0
+  let used: Usage | undefined
   return {
     spendHop() {
       if (++hops > maxHops) throw overspent(`${maxHops} delegations`)
-      if (limits.maxTokens !== undefined && inputTokens + outputTokens >= limits.maxTokens)
+      if (limits.maxTokens !== undefined && total(used) >= limits.maxTokens)
         throw overspent(`${limits.maxTokens} tokens`)
     },
     spend(reply) {
-      const usage = replyUsage(reply)
-      inputTokens += usage?.inputTokens ?? 0
-      outputTokens += usage?.outputTokens ?? 0
+      used = addUsage(used, usageOf(reply.metadata))
     },
     get used() {
-      return { inputTokens, outputTokens }
+      return used
     },
   }
+}
+
+function total(usage: Usage | undefined): number {
+  return usage ? usage.inputTokens + usage.outputTokens : 0
 }
 
 function overspent(what: string): A2AError {

@@ -1,4 +1,5 @@
 import type { Agent } from '../agents/agent.ts'
+import { acceptsTools, type Tool } from '../agents/tools.ts'
 import { A2AError, toA2AError } from '../protocol/errors.ts'
 import { isInterrupted } from '../protocol/task.ts'
 import type { Json, Message } from '../protocol/types.ts'
@@ -8,7 +9,7 @@ import { Suspension } from './memory.ts'
 import type { Live } from './output.ts'
 import { collectReply, type MemberReply, replyParts } from './reply.ts'
 import { type Delegation, type Run, traceRun } from './run.ts'
-import { linkSignal, pause } from './signal.ts'
+import { type LinkedSignal, linkSignal, pause } from './signal.ts'
 import { withSpan } from './spans.ts'
 import { type CallFacts, clip, replyEntry } from './trace.ts'
 
@@ -97,7 +98,7 @@ async function attempt(call: Call): Promise<MemberReply> {
   try {
     return await withFallback(call)
   } catch (thrown) {
-    if (run.signal.aborted || !delegation.tolerant) throw thrown
+    if (isFinal(run, thrown) || !delegation.tolerant) throw thrown
     const { message } = toA2AError(thrown)
     return { state: 'TASK_STATE_FAILED', message: run.turn.reply(message) }
   }
@@ -109,7 +110,7 @@ async function withFallback(call: Call): Promise<MemberReply> {
   try {
     return await withRetries(call, delegation.agentId)
   } catch (thrown) {
-    if (run.signal.aborted || !fallbackAgentId) throw thrown
+    if (isFinal(run, thrown) || !fallbackAgentId) throw thrown
     traceRun(run, { type: 'fallback', ...factsOf(call, delegation.agentId), to: fallbackAgentId })
     call.live?.restart()
     return await callMember(call, fallbackAgentId, 1)
@@ -123,13 +124,18 @@ async function withRetries(call: Call, agentId: string): Promise<MemberReply> {
     try {
       return await callMember(call, agentId, number)
     } catch (thrown) {
-      if (run.signal.aborted || number >= tries) throw thrown
+      if (isFinal(run, thrown) || number >= tries) throw thrown
       const delayMs = retryDelay(thrown, number, run.random())
       traceRun(run, { type: 'retry', ...factsOf(call, agentId), try: number + 1, delayMs })
       await pause(delayMs, run.clock, run.signal)
       call.live?.restart()
     }
   }
+}
+
+/** Neither a cancelled run nor one that waits for the user is tried again. */
+function isFinal(run: Run, thrown: unknown): boolean {
+  return run.signal.aborted || thrown instanceof Suspension
 }
 
 /** Half a second, doubled each time up to half a minute, with jitter; what the peer asks for comes first. */
@@ -162,6 +168,7 @@ async function callMember(call: Call, agentId: string, number: number): Promise<
     return reply
   } catch (thrown) {
     run.signal.throwIfAborted()
+    if (thrown instanceof Suspension) throw thrown
     const durationMs = run.clock.now() - began
     const reason = toA2AError(thrown).code
     traceRun(run, { type: 'failure', ...facts, reason, durationMs })
@@ -212,7 +219,11 @@ async function speak(
     facesCaller: delegation.facesCaller ?? false,
   })
   try {
-    const reply = await collectReply(agent.process(message, turn), {
+    const tools = (delegation.tools ?? []).map((tool) => stopping(tool, link))
+    const answer = acceptsTools(agent)
+      ? agent.process(message, turn, tools)
+      : agent.process(message, turn)
+    const reply = await collectReply(answer, {
       turn,
       ...(live && { onEvent: (event) => live.onEvent(event) }),
     })
@@ -222,6 +233,21 @@ async function speak(
     // A member that was left behind must not go on working for nobody.
     link.abort(new A2AError('taskCanceled', 'The delegation is over'))
     link.release()
+  }
+}
+
+/** A question that comes up inside a tool stops the member that uses the tool, instead of being told to its model. */
+function stopping(tool: Tool, link: LinkedSignal): Tool {
+  return {
+    ...tool,
+    async execute(args, context) {
+      try {
+        return await tool.execute(args, context)
+      } catch (thrown) {
+        if (thrown instanceof Suspension) link.abort(thrown)
+        throw thrown
+      }
+    },
   }
 }
 

@@ -1,8 +1,8 @@
 import type { AgentEvent, Turn } from '../agents/agent.ts'
-import { usageExtension } from '../protocol/extensions.ts'
 import { textOf } from '../protocol/task.ts'
 import type { Artifact, StreamResponse, TaskArtifactUpdateEvent } from '../protocol/types.ts'
-import { type MemberReply, replyParts, responseArtifact, type Usage } from './reply.ts'
+import { toUsageMetadata, type Usage } from '../protocol/usage.ts'
+import { type MemberReply, replyParts, responseArtifact } from './reply.ts'
 
 /** Where a run's answer goes: to the caller, live where a member's words are the answer. */
 export interface Output {
@@ -17,7 +17,7 @@ export interface Output {
   /** Ends the task as rejected. */
   refuse(reason: string): Promise<void>
   /** Ends the answer, with the tokens that the run used. */
-  complete(used: Usage): Promise<void>
+  complete(used: Usage | undefined): Promise<void>
 }
 
 /**
@@ -64,11 +64,8 @@ export function createOutput(turn: Turn, emit: (event: AgentEvent) => Promise<vo
     },
     refuse: (reason) => emit(turn.status('TASK_STATE_REJECTED', reason)),
     async complete(used) {
-      const known = used.inputTokens + used.outputTokens > 0
-      const metadata = { [usageExtension]: { ...used } }
-      await emit({
-        statusUpdate: { status: { state: 'TASK_STATE_COMPLETED' }, ...(known && { metadata }) },
-      })
+      const status = { state: 'TASK_STATE_COMPLETED' } as const
+      await emit({ statusUpdate: { status, ...(used && { metadata: toUsageMetadata(used) }) } })
     },
   }
 }

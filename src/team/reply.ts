@@ -1,10 +1,8 @@
 import type { AgentEvent, AgentReply, Draft, Turn } from '../agents/agent.ts'
-import { usageExtension } from '../protocol/extensions.ts'
 import { createFold, type Fold } from '../protocol/fold.ts'
 import { isInterrupted, isTerminal } from '../protocol/task.ts'
 import type {
   Artifact,
-  Json,
   JsonObject,
   Message,
   Part,
@@ -58,24 +56,6 @@ export async function collectReply(
 export function replyParts(reply: MemberReply): readonly Part[] {
   if (reply.artifacts?.length) return reply.artifacts.flatMap((artifact) => artifact.parts)
   return reply.message?.parts ?? []
-}
-
-/** Tokens that a member says it used. */
-export interface Usage {
-  readonly inputTokens: number
-  readonly outputTokens: number
-}
-
-/** Reads the token counts of a reply; nothing where the member does not tell. */
-export function replyUsage(reply: MemberReply): Usage | undefined {
-  const usage = reply.metadata?.[usageExtension]
-  if (typeof usage !== 'object' || usage === null || Array.isArray(usage)) return undefined
-  const { inputTokens, outputTokens } = usage as JsonObject // neither null nor a list
-  return { inputTokens: toCount(inputTokens), outputTokens: toCount(outputTokens) }
-}
-
-function toCount(value: Json | undefined): number {
-  return typeof value === 'number' && value > 0 ? value : 0
 }
 
 /** A member that ignores its signal is left alone: the race ends the wait, `return` asks it to clean up. */

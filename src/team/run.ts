@@ -1,4 +1,5 @@
 import type { AgentEvent, AgentInfo, Turn } from '../agents/agent.ts'
+import type { Tool } from '../agents/tools.ts'
 import { userMessage } from '../protocol/build.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { isInterrupted } from '../protocol/task.ts'
@@ -58,6 +59,8 @@ export interface Delegation extends CallRules {
   readonly facesCaller?: boolean
   /** The member does not see what else it was asked in this run. */
   readonly alone?: boolean
+  /** Offered to a member that takes tools. */
+  readonly tools?: readonly Tool[]
   /** Give a failure back as a reply in the state FAILED instead of failing the run. */
   readonly tolerant?: boolean
 }

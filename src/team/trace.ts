@@ -1,6 +1,7 @@
 import { textOf } from '../protocol/task.ts'
 import type { JsonObject, Part, TaskState } from '../protocol/types.ts'
-import { type MemberReply, replyParts, replyUsage } from './reply.ts'
+import { usageOf } from '../protocol/usage.ts'
+import { type MemberReply, replyParts } from './reply.ts'
 
 /**
  * What a team writes into its task's trace. Every entry is plain JSON with a `type`, the `team`, and for what concerns
@@ -58,12 +59,13 @@ export function clip(parts: readonly Part[], length: number = longest): string {
 
 /** The entry for a reply. */
 export function replyEntry(facts: CallFacts, reply: MemberReply, durationMs: number): JsonObject {
+  const usage = usageOf(reply.metadata)
   const entry: TraceEntry = {
     type: 'reply',
     ...facts,
     state: reply.state,
     durationMs,
-    ...replyUsage(reply),
+    ...(usage && { inputTokens: usage.inputTokens, outputTokens: usage.outputTokens }),
     text: clip(replyParts(reply)),
   }
   return toEntry(entry)

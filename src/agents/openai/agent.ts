@@ -2,9 +2,9 @@ import type { AgentInfo } from '../../protocol/profile.ts'
 import type { Message } from '../../protocol/types.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Logger, silent } from '../../shared/log.ts'
-import type { Agent, AgentEvent, Health, Turn } from '../agent.ts'
+import type { AgentEvent, Health, Turn } from '../agent.ts'
 import { type OpenAIAgentConfig, validateOpenAIAgentConfig } from '../config.ts'
-import { type Tool, type ToolSource, toToolName } from '../tools.ts'
+import { type Tool, type ToolSource, type ToolUser, toToolName } from '../tools.ts'
 import { runChat } from './chat.ts'
 import { type ChatClient, createChatClient } from './client.ts'
 import { toChatMessages } from './messages.ts'
@@ -33,8 +33,9 @@ export interface OpenAIAgentOptions extends OpenAIAgentConfig {
  * A model as an agent (000's OpenAIAgent). It sees the system prompt, the context's earlier messages and the user's
  * message; its answer is streamed as chunks of the artifact `response`, whose metadata holds the tokens used.
  */
-export class OpenAIAgent implements Agent {
+export class OpenAIAgent implements ToolUser {
   readonly resumable = true
+  readonly acceptsTools = true
   readonly #options: OpenAIAgentOptions
   readonly #client: ChatClient
 
@@ -65,12 +66,17 @@ export class OpenAIAgent implements Agent {
     }
   }
 
-  async *process(message: Message, turn: Turn): AsyncGenerator<AgentEvent> {
+  async *process(
+    message: Message,
+    turn: Turn,
+    offered: readonly Tool[] = [],
+  ): AsyncGenerator<AgentEvent> {
     const { name, maxHistory = 20, maxToolRounds = 8, systemPrompt } = this.#options
-    const [tools, earlier] = await Promise.all([
+    const [own, earlier] = await Promise.all([
       this.#listTools(turn.signal),
       earlierMessages(turn, maxHistory),
     ])
+    const tools = [...own, ...offered]
     const messages = toChatMessages({ ...(systemPrompt && { systemPrompt }), earlier, message })
     const request = { ...this.#sampling(), messages }
     yield* runChat({ agent: name, client: this.#client, request, tools, maxToolRounds, turn })

@@ -1,4 +1,5 @@
 import type { AgentInfo } from '../../agents/agent.ts'
+import { acceptsTools } from '../../agents/tools.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Message, Part } from '../../protocol/types.ts'
 import { delegate, delegateAll } from '../delegate.ts'
@@ -14,6 +15,7 @@ import {
   withPeerText,
 } from './routing.ts'
 import type { Scheduler } from './scheduler.ts'
+import { toTools } from './tools.ts'
 
 /** Rounds of delegation, like the router's hops (conflict C-26). */
 const defaultRounds = 10
@@ -36,6 +38,7 @@ export function createSupervisor(config: SupervisorConfig): Scheduler {
           message,
           facesCaller: true,
           live: leader.routes ? 'all' : 'text',
+          ...(leader.uses && { tools: toTools(run, `round-${round}`, leader.peers) }),
         })
         const wanted = readDecision(reply)
         if (!wanted || isFinal(wanted.delegations)) return reply
@@ -52,17 +55,24 @@ export function createSupervisor(config: SupervisorConfig): Scheduler {
 interface Leader {
   readonly peers: readonly AgentInfo[]
   readonly routes: boolean
+  /** Whether it takes tools, and so delegates by calling them. */
+  readonly uses: boolean
   brief(message: Message, sender: Sender): Message
 }
 
 async function meetLeader(run: Run, id: string): Promise<Leader> {
   const [info, peers] = await Promise.all([run.manager.info(id), peersOf(run, id)])
   const routes = supportsRouting(info)
+  const agent = run.manager.get(id)
+  const uses = agent !== undefined && acceptsTools(agent)
   return {
     peers,
     routes,
-    brief: (message, sender) =>
-      routes ? withPeers(message, peers, sender) : withPeerText(message, peers),
+    uses,
+    brief(message, sender) {
+      if (routes) return withPeers(message, peers, sender)
+      return uses ? message : withPeerText(message, peers)
+    },
   }
 }
 

@@ -1,0 +1,205 @@
+import { describe, expect, test } from 'vitest'
+import type { Agent, Turn } from '../../src/agents/agent.ts'
+import { userMessage } from '../../src/protocol/build.ts'
+import { textOf } from '../../src/protocol/task.ts'
+import type { Json, Message, Task } from '../../src/protocol/types.ts'
+import { defineTeam, type Team } from '../../src/team/team.ts'
+import type { Step } from '../../src/team/team-config.ts'
+import { member } from '../fixtures/members.ts'
+import { createTurn, foldEvents, runTurn, type TurnSetup } from '../fixtures/turn.ts'
+
+function workflow(agents: Record<string, Agent>, steps: readonly Step[], id = 'flow'): Team {
+  return defineTeam({ id, name: id, agents, scheduler: { type: 'workflow', steps } })
+}
+
+/** A task of several turns: what is saved stays, steps belong to one turn. */
+function conversation(team: Team) {
+  const saved = new Map<string, Json>()
+  const history: Message[] = []
+  return {
+    saved,
+    async say(text: string, setup: TurnSetup = {}): Promise<Task> {
+      const message = userMessage(text)
+      const turn = createTurn(message, { saved, history: [...history], ...setup })
+      history.push(message)
+      return foldEvents(turn, await runTurn(team, turn))
+    },
+  }
+}
+
+function textOfStatus(task: Task): string {
+  return textOf(task.status.message?.parts ?? [])
+}
+
+function answerOf(task: Task): string {
+  return textOf((task.artifacts ?? []).flatMap((artifact) => artifact.parts))
+}
+
+/** Asks for a colour, then answers with it. */
+function asker(id: string) {
+  return member(id, (text, turn: Turn) =>
+    turn.task ? `${id} paints ${text}` : ask(turn, `${id}: which colour?`),
+  )
+}
+
+async function* ask(turn: Turn, question: string) {
+  yield turn.ask(question)
+}
+
+describe('a member’s question', () => {
+  test('becomes the team’s, and the answer goes back to that member alone', async () => {
+    const [first, painter, last] = [member('first'), asker('painter'), member('last')]
+    const team = workflow({ first, painter, last }, [
+      { agentId: 'first' },
+      { agentId: 'painter' },
+      { agentId: 'last' },
+    ])
+    const task = conversation(team)
+    const asked = await task.say('a house')
+    expect(asked.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+    expect(textOfStatus(asked)).toBe('painter: which colour?')
+    expect(last.asked).toEqual([])
+
+    const done = await task.say('red')
+    expect(done.status.state).toBe('TASK_STATE_COMPLETED')
+    expect(answerOf(done)).toBe('last(painter paints red)')
+    expect(first.asked).toEqual(['a house'])
+    expect(painter.asked).toEqual(['first(a house)', 'red'])
+    expect(painter.turns[1]?.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+  })
+
+  test('reaches through nested teams and back', async () => {
+    const painter = asker('painter')
+    const inner = workflow({ painter }, [{ agentId: 'painter' }], 'inner')
+    const middle = workflow(
+      { inner, other: member('other') },
+      [{ agentId: 'other' }, { agentId: 'inner' }],
+      'middle',
+    )
+    const outer = conversation(workflow({ middle }, [{ agentId: 'middle' }], 'outer'))
+    expect(textOfStatus(await outer.say('a house'))).toBe('painter: which colour?')
+    expect(answerOf(await outer.say('blue'))).toBe('painter paints blue')
+  })
+
+  test('of several branches is asked one after the other', async () => {
+    const [a, b] = [asker('a'), asker('b')]
+    const team = workflow({ a, b }, [{ parallel: [{ agentId: 'a' }, { agentId: 'b' }] }])
+    const task = conversation(team)
+    expect(textOfStatus(await task.say('walls'))).toBe('a: which colour?')
+    expect(textOfStatus(await task.say('red'))).toBe('b: which colour?')
+    expect(answerOf(await task.say('blue'))).toBe('a:\na paints red\n\nb:\nb paints blue')
+    expect(a.asked).toEqual(['walls', 'red'])
+  })
+
+  test('keeps its state: a member that needs a login says so', async () => {
+    const locked = member('locked', async function* (_text, turn) {
+      yield turn.status('TASK_STATE_AUTH_REQUIRED', 'log in first')
+    })
+    const task = await conversation(workflow({ locked }, [{ agentId: 'locked' }])).say('x')
+    expect(task.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
+  })
+
+  test('is forgotten when the run is over: the next message begins another run', async () => {
+    const painter = asker('painter')
+    const task = conversation(workflow({ painter }, [{ agentId: 'painter' }]))
+    await task.say('a house')
+    await task.say('red')
+    expect(textOfStatus(await task.say('a barn'))).toBe('painter: which colour?')
+  })
+})
+
+describe('approval', () => {
+  const steps: readonly Step[] = [
+    { agentId: 'draft' },
+    { approval: { question: 'Publish this?' } },
+    { agentId: 'publish' },
+  ]
+
+  test('shows what is to be approved and goes on with it on yes', async () => {
+    const [draft, publish] = [member('draft'), member('publish')]
+    const task = conversation(workflow({ draft, publish }, steps))
+    expect(textOfStatus(await task.say('news'))).toBe('draft(news)\n\nPublish this?')
+    expect(answerOf(await task.say('Yes.'))).toBe('publish(draft(news))')
+    expect(draft.asked).toHaveLength(1)
+  })
+
+  test('ends the task as rejected on no', async () => {
+    const [draft, publish] = [member('draft'), member('publish')]
+    const task = conversation(workflow({ draft, publish }, steps))
+    await task.say('news')
+    expect((await task.say('no')).status.state).toBe('TASK_STATE_REJECTED')
+    expect(publish.asked).toEqual([])
+  })
+
+  test('adds any other words to what goes on', async () => {
+    const [draft, publish] = [member('draft'), member('publish')]
+    const task = conversation(workflow({ draft, publish }, steps))
+    await task.say('news')
+    await task.say('only on Monday')
+    expect(publish.asked).toEqual(['draft(news)\n\nonly on Monday'])
+  })
+})
+
+describe('after a crash', () => {
+  test('delegations that had ended are not repeated, the interrupted one is', async () => {
+    const a = member('a')
+    let broken = true
+    const b = member('b', (text) => {
+      if (broken) throw new Error('the process dies here')
+      return `b(${text})`
+    })
+    const team = workflow({ a, b }, [{ agentId: 'a' }, { agentId: 'b' }])
+    const steps = new Map<string, Json>()
+    await expect(runTurn(team, createTurn('x', { steps }))).rejects.toThrow()
+    broken = false
+    const again = createTurn('x', { steps, attempt: 2 })
+    expect(answerOf(foldEvents(again, await runTurn(team, again)))).toBe('b(a(x))')
+    expect(a.asked).toHaveLength(1)
+    expect(b.asked).toHaveLength(2)
+  })
+
+  test('in nested teams the inner steps are kept too', async () => {
+    const [a, b] = [member('a'), member('b')]
+    const inner = workflow({ a, b }, [{ agentId: 'a' }, { agentId: 'b' }], 'inner')
+    const team = workflow({ inner }, [{ agentId: 'inner' }], 'outer')
+    const steps = new Map<string, Json>()
+    const turn = createTurn('x', { steps })
+    await runTurn(team, turn)
+    expect([...steps.keys()]).toEqual(['1:inner/1:a', '1:inner/2:b', '1:inner'])
+    steps.delete('1:inner')
+    const again = createTurn('x', { steps, attempt: 2 })
+    expect(answerOf(foldEvents(again, await runTurn(team, again)))).toBe('b(a(x))')
+    expect(a.asked).toHaveLength(1)
+  })
+
+  test('a finished last step gives the whole answer once', async () => {
+    const a = member('a', async function* () {
+      yield 'one '
+      yield 'two'
+    })
+    const team = workflow({ a }, [{ agentId: 'a' }])
+    const steps = new Map<string, Json>()
+    const first = createTurn('x', { steps })
+    const before = await runTurn(team, first)
+    const again = createTurn('x', { steps, attempt: 2 })
+    const after = await runTurn(team, again)
+    const lost = before.filter((event) => typeof event === 'object' && 'artifactUpdate' in event)
+    expect(answerOf(foldEvents(again, [...lost, ...after]))).toBe('one two')
+    expect(a.asked).toHaveLength(1)
+  })
+
+  test('a question is asked again, not taken for its own answer', async () => {
+    const painter = asker('painter')
+    const team = workflow({ painter }, [{ agentId: 'painter' }])
+    const saved = new Map<string, Json>()
+    const message = userMessage('a house')
+    await runTurn(team, createTurn(message, { saved }))
+    const again = createTurn(message, { saved, attempt: 2 })
+    const task = foldEvents(again, await runTurn(team, again))
+    expect(task.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+    expect(painter.asked).toEqual(['a house', 'a house'])
+
+    const answer = createTurn('green', { saved, history: [message] })
+    expect(answerOf(foldEvents(answer, await runTurn(team, answer)))).toBe('painter paints green')
+  })
+})

@@ -1,0 +1,258 @@
+import { describe, expect, test } from 'vitest'
+import type { Agent, Turn } from '../../../src/agents/agent.ts'
+import type { Tool, ToolUser } from '../../../src/agents/tools.ts'
+import { clientRoutingExtension } from '../../../src/protocol/extensions.ts'
+import { textOf } from '../../../src/protocol/task.ts'
+import type { Json, JsonObject, Message, Task } from '../../../src/protocol/types.ts'
+import { toUsageMetadata, usageOf } from '../../../src/protocol/usage.ts'
+import { defineTeam, type Team } from '../../../src/team/team.ts'
+import type { BudgetConfig } from '../../../src/team/team-config.ts'
+import { member } from '../../fixtures/members.ts'
+import { createTurn, foldEvents, runTurn, type ScriptedTurn } from '../../fixtures/turn.ts'
+
+function supervise(agents: Record<string, Agent>, budget?: BudgetConfig): Team {
+  return defineTeam({
+    id: 'team',
+    name: 'Team',
+    agents,
+    scheduler: { type: 'supervisor', supervisorAgentId: 'boss' },
+    ...(budget && { budget }),
+  })
+}
+
+async function run(team: Team, turn: ScriptedTurn): Promise<Task> {
+  return foldEvents(turn, await runTurn(team, turn))
+}
+
+async function answer(team: Team, text: string): Promise<string> {
+  const task = await run(team, createTurn(text))
+  return textOf((task.artifacts ?? []).flatMap((artifact) => artifact.parts))
+}
+
+/** A supervisor that takes its decisions from a list, one per round, and then reports what it heard last. */
+function scripted(...decisions: Json[]) {
+  let round = 0
+  return member('boss', (text) => {
+    const decision = decisions[round++]
+    return decision === undefined
+      ? `report: ${text.split('\n\n<team>')[0]}`
+      : JSON.stringify(decision)
+  })
+}
+
+const routing = { details: { extensions: [{ uri: clientRoutingExtension }] } }
+
+function routed(turn: Turn, recipient: Json, text = ''): Message {
+  return { ...turn.reply(text), metadata: { [clientRoutingExtension]: { recipient } } }
+}
+
+describe('a supervisor', () => {
+  test('R-W6: delegates, hears the answer and then answers itself', async () => {
+    const boss = scripted({ delegate: { agent_id: 'coder', message: 'write it' } })
+    const coder = member('coder')
+    expect(await answer(supervise({ boss, coder }), 'I need code')).toBe(
+      'report: coder answered:\ncoder(write it)\n',
+    )
+    expect(coder.asked).toEqual(['write it'])
+    expect(boss.asked[0]).toContain('- coder (coder agent): Does what coder does Can do: coder.')
+  })
+
+  test('asks several members at once, in several rounds', async () => {
+    const boss = scripted(
+      {
+        delegate: [
+          { agent_id: 'a', message: '1' },
+          { agent_id: 'b', message: '2' },
+        ],
+      },
+      { delegate: { agent_id: 'a', message: '3' } },
+    )
+    const [a, b] = [member('a'), member('b')]
+    expect(await answer(supervise({ boss, a, b }), 'x')).toBe('report: a answered:\na(3)\n')
+    expect(boss.asked[1]).toContain('a answered:\na(1)\nb answered:\nb(2)\n')
+    expect(b.asked).toEqual(['2'])
+  })
+
+  test('whose answer holds no decision ends the run, streamed as it comes', async () => {
+    const boss = member('boss', async function* () {
+      yield 'Hel'
+      yield 'lo'
+    })
+    const turn = createTurn('hi')
+    const events = await runTurn(supervise({ boss }), turn)
+    const chunks = events.filter((event) => typeof event === 'object' && 'artifactUpdate' in event)
+    expect(chunks).toHaveLength(2)
+  })
+
+  test('never shows the caller a decision, fenced or wrapped in words', async () => {
+    let round = 0
+    const boss = member('boss', () =>
+      round++ === 0
+        ? 'Sure, I ask the coder.\n```json\n{"delegate": {"agent_id": "coder", "message": "go"}}\n```'
+        : 'all done',
+    )
+    expect(await answer(supervise({ boss, coder: member('coder') }), 'x')).toBe('all done')
+  })
+
+  test('that declares the routing extension gets cards and sender, and may decide in either form', async () => {
+    for (const recipient of ['coder', { type: 'agent', id: 'coder' }]) {
+      const heard: JsonObject[] = []
+      const boss = member(
+        'boss',
+        (_text, turn, message) => {
+          const said = message.metadata?.[clientRoutingExtension] as JsonObject // the team's own metadata
+          heard.push(said)
+          return heard.length === 1
+            ? routed(turn, recipient, 'do it')
+            : routed(turn, 'user', 'done')
+        },
+        routing,
+      )
+      const coder = member('coder')
+      expect(await answer(supervise({ boss, coder }), 'x')).toBe('done')
+      expect(coder.asked).toEqual(['do it'])
+      expect(heard).toEqual([
+        {
+          agentCards: [
+            {
+              id: 'coder',
+              name: 'coder agent',
+              description: 'Does what coder does',
+              capabilities: ['coder'],
+              supportsClientRouting: false,
+            },
+          ],
+          sender: { type: 'user' },
+        },
+        expect.objectContaining({ sender: { type: 'agent', id: 'coder' } }),
+      ])
+      expect(boss.asked[0]).toBe('x')
+    }
+  })
+
+  test('decides by a data part too', async () => {
+    let round = 0
+    const boss = member('boss', (_text, turn) =>
+      round++ === 0
+        ? turn.reply([{ data: { delegate: { agent_id: 'coder', message: 'go' } } }])
+        : 'done',
+    )
+    const coder = member('coder')
+    expect(await answer(supervise({ boss, coder }), 'x')).toBe('done')
+    expect(coder.asked).toEqual(['go'])
+  })
+
+  test('is told of a member that fails and of one that does not exist', async () => {
+    const boss = scripted(
+      { delegate: { agent_id: 'broken', message: 'go' } },
+      { delegate: { agent_id: 'ghost', message: 'go' } },
+    )
+    const broken = member('broken', () => {
+      throw new Error('secret')
+    })
+    expect(await answer(supervise({ boss, broken }), 'x')).toBe(
+      'report: There is no member "ghost". Members: broken.\n',
+    )
+    expect(boss.asked[1]).toContain(
+      'broken could not answer:\nAn agent of the team could not answer',
+    )
+    expect(boss.asked.join()).not.toContain('secret')
+  })
+
+  test('knows what it said before in the run, and the conversation with the caller', async () => {
+    const boss = scripted({ delegate: { agent_id: 'coder', message: 'go' } })
+    const turn = createTurn('x', { conversation: [] })
+    await run(supervise({ boss, coder: member('coder') }), turn)
+    const history = boss.turns[1]?.history ?? []
+    expect(history.map(({ role }) => role)).toEqual(['ROLE_USER', 'ROLE_AGENT'])
+    expect(await boss.turns[1]?.conversation(1)).toEqual(history.slice(-1))
+  })
+
+  test('that never answers is stopped', async () => {
+    const boss = member('boss', () => '{"delegate": {"agent_id": "a", "message": "again"}}')
+    await expect(answer(supervise({ boss, a: member('a') }), 'x')).rejects.toThrow(
+      'no answer after 10 rounds',
+    )
+  })
+
+  test('keeps to the run’s budget of delegations and tokens', async () => {
+    const costly = member('boss', async function* (_text, turn) {
+      yield '{"delegate": {"agent_id": "a", "message": "again"}}'
+      const usage = toUsageMetadata({ inputTokens: 40, outputTokens: 10 })
+      yield { statusUpdate: { ...completed(turn), metadata: usage } }
+    })
+    const a = member('a')
+    await expect(answer(supervise({ boss: costly, a }, { maxHops: 3 }), 'x')).rejects.toThrow(
+      'budget of 3 delegations',
+    )
+    await expect(
+      answer(supervise({ boss: costly, a }, { maxTokens: 50 }), 'x'),
+    ).rejects.toMatchObject({
+      code: 'processingError',
+    })
+  })
+
+  test('a run tells how many tokens its members used', async () => {
+    const boss = member('boss', async function* (_text, turn) {
+      yield 'done'
+      const usage = toUsageMetadata({ inputTokens: 40, outputTokens: 10 })
+      yield { statusUpdate: { ...completed(turn), metadata: usage } }
+    })
+    const events = await runTurn(supervise({ boss }), createTurn('x'))
+    const last = events.at(-1)
+    const metadata =
+      typeof last === 'object' && 'statusUpdate' in last ? last.statusUpdate.metadata : {}
+    expect(usageOf(metadata)).toEqual({ inputTokens: 40, outputTokens: 10 })
+  })
+})
+
+describe('a supervisor that takes tools', () => {
+  function toolUser(use: (tools: readonly Tool[], turn: Turn) => Promise<string>): ToolUser {
+    return {
+      ...member('boss'),
+      acceptsTools: true,
+      process: (_message, turn, tools = []) => use(tools, turn),
+    }
+  }
+
+  test('delegates by calling them', async () => {
+    const coder = member('coder')
+    const boss = toolUser(async (tools, turn) => {
+      expect(tools.map(({ name }) => name)).toEqual(['delegate_to_coder'])
+      const result = await tools[0]?.execute({ message: 'go' }, { signal: turn.signal, turn })
+      return `model says ${result}`
+    })
+    const turn = createTurn('x')
+    await run(supervise({ boss, coder }), turn)
+    expect(await answer(supervise({ boss, coder }), 'x')).toBe('model says coder(go)')
+    expect([...turn.steps.keys()]).toEqual(['round-1/coder-1:coder', 'round-1:boss'])
+  })
+
+  test('stops when a member asks the user, and the answer reaches that member', async () => {
+    const coder = member('coder', (text, turn) =>
+      turn.task ? `written in ${text}` : ask(turn, 'Which language?'),
+    )
+    const boss = toolUser(async (tools, turn) => {
+      const context = { signal: turn.signal, turn }
+      const result = await tools[0]?.execute({ message: 'go' }, context)
+      return `model says ${result}`
+    })
+    const team = supervise({ boss, coder })
+    const first = createTurn('x')
+    expect((await run(team, first)).status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+    const second = createTurn('Rust', { saved: first.saved })
+    expect(textOf((await run(team, second)).artifacts?.[0]?.parts ?? [])).toBe(
+      'model says written in Rust',
+    )
+  })
+})
+
+async function* ask(turn: Turn, question: string) {
+  yield turn.ask(question)
+}
+
+function completed(turn: Turn) {
+  const draft = turn.status('TASK_STATE_COMPLETED')
+  if (!('statusUpdate' in draft)) throw new Error('not a status')
+  return draft.statusUpdate
+}

@@ -1,0 +1,281 @@
+import { describe, expect, test } from 'vitest'
+import type { Agent, AgentEvent } from '../../../src/agents/agent.ts'
+import { A2AError } from '../../../src/protocol/errors.ts'
+import { textOf } from '../../../src/protocol/task.ts'
+import type { JsonObject, Task } from '../../../src/protocol/types.ts'
+import type { Clock } from '../../../src/shared/clock.ts'
+import { defineTeam, type Team } from '../../../src/team/team.ts'
+import type { Step } from '../../../src/team/team-config.ts'
+import { createHandClock, createHastyClock } from '../../fixtures/clock.ts'
+import { member, type ScriptedMember, untilCancelled } from '../../fixtures/members.ts'
+import { createTurn, foldEvents, runTurn, type ScriptedTurn } from '../../fixtures/turn.ts'
+
+function workflow(members: readonly ScriptedMember[], steps: readonly Step[], clock?: Clock): Team {
+  return defineTeam({
+    id: 'flow',
+    name: 'Flow',
+    agents: Object.fromEntries(members.map((one): [string, Agent] => [one.id, one])),
+    scheduler: { type: 'workflow', steps },
+    ...(clock && { clock }),
+    random: () => 1,
+  })
+}
+
+async function run(team: Team, turn: ScriptedTurn): Promise<Task> {
+  return foldEvents(turn, await runTurn(team, turn))
+}
+
+async function answer(team: Team, text: string): Promise<string> {
+  return answerOf(await run(team, createTurn(text)))
+}
+
+function answerOf(task: Task): string {
+  return textOf((task.artifacts ?? []).flatMap((artifact) => artifact.parts))
+}
+
+function types(turn: ScriptedTurn): unknown[] {
+  return turn.traces.map((entry: JsonObject) => entry.type)
+}
+
+describe('steps', () => {
+  test('run in ascending order, each with the answer before it', async () => {
+    const [a, b] = [member('a'), member('b')]
+    const team = workflow(
+      [a, b],
+      [
+        { agentId: 'b', order: 2 },
+        { agentId: 'a', order: 1 },
+      ],
+    )
+    expect(await answer(team, 'x')).toBe('b(a(x))')
+    expect(b.asked).toEqual(['a(x)'])
+  })
+
+  test('are left out when the previous answer does not contain their condition', async () => {
+    const [a, b, c] = [member('a'), member('b'), member('c')]
+    const team = workflow(
+      [a, b, c],
+      [
+        { agentId: 'a', condition: '' },
+        { agentId: 'b', condition: 'urgent' },
+        { agentId: 'c', condition: 'slow' },
+      ],
+    )
+    expect(await answer(team, 'slow')).toBe('c(a(slow))')
+    expect(await answer(team, 'urgent')).toBe('b(a(urgent))')
+  })
+
+  test('fail the run when none applies', async () => {
+    const team = workflow([member('a')], [{ agentId: 'a', condition: 'never' }])
+    await expect(answer(team, 'x')).rejects.toThrow('No step of the workflow applies')
+  })
+
+  test('the last one’s words reach the caller as they come, earlier ones as status texts', async () => {
+    const a = member('a', async function* () {
+      yield 'not '
+      yield 'streamed'
+    })
+    const b = member('b', async function* () {
+      yield 'one '
+      yield { text: 'two' }
+    })
+    const turn = createTurn('x')
+    const events = await runTurn(workflow([a, b], [{ agentId: 'a' }, { agentId: 'b' }]), turn)
+    expect(events.map(describeEvent)).toEqual([
+      'TASK_STATE_WORKING a: not streamed',
+      'chunk response one ',
+      'chunk response two +',
+      'TASK_STATE_COMPLETED',
+    ])
+  })
+
+  test('R-W15: files, data and artifacts are carried from step to step, not only the first text', async () => {
+    const a = member('a', (_text, turn) =>
+      (async function* () {
+        yield turn.artifact({ artifactId: 'one', parts: [{ text: 'first' }] })
+        yield turn.artifact({
+          artifactId: 'two',
+          parts: [{ data: { n: 1 } }, { url: 'https://x/y' }],
+        })
+      })(),
+    )
+    const b = member('b', (_text, turn, message) => turn.reply(message.parts))
+    const task = await run(workflow([a, b], [{ agentId: 'a' }, { agentId: 'b' }]), createTurn('x'))
+    expect(task.artifacts?.[0]?.parts).toEqual([
+      { text: 'first' },
+      { data: { n: 1 } },
+      { url: 'https://x/y' },
+    ])
+  })
+
+  test('can be tried again, with growing pauses, and what the failed try said is replaced', async () => {
+    const clock = createHastyClock()
+    let tries = 0
+    const a = member('a', async function* () {
+      yield `try ${++tries}`
+      if (tries < 3) throw new A2AError('agentUnavailable', 'down')
+    })
+    const turn = createTurn('x')
+    const task = await run(workflow([a], [{ agentId: 'a', maxRetries: 2 }], clock), turn)
+    expect(answerOf(task)).toBe('try 3')
+    expect(clock.waits).toEqual([500, 1_000])
+    expect(types(turn)).toEqual([
+      'delegation',
+      'failure',
+      'retry',
+      'delegation',
+      'failure',
+      'retry',
+      'delegation',
+      'reply',
+    ])
+  })
+
+  test('wait as long as a failed member asks', async () => {
+    const clock = createHastyClock()
+    let tries = 0
+    const a = member('a', () => {
+      if (++tries === 1) throw new A2AError('rateLimited', 'slow down', { retryAfterSeconds: 7 })
+      return 'done'
+    })
+    expect(await answer(workflow([a], [{ agentId: 'a', maxRetries: 1 }], clock), 'x')).toBe('done')
+    expect(clock.waits).toEqual([7_000])
+  })
+
+  test('are taken over by the fallback when every try has failed', async () => {
+    const broken = member('broken', () => {
+      throw new Error('no')
+    })
+    const spare = member('spare')
+    const turn = createTurn('x')
+    const team = workflow([broken, spare], [{ agentId: 'broken', fallbackAgentId: 'spare' }])
+    expect(answerOf(await run(team, turn))).toBe('spare(x)')
+    expect(types(turn)).toEqual(['delegation', 'failure', 'fallback', 'delegation', 'reply'])
+  })
+
+  test('R-W11: are stopped when their time is over, even if the member ignores its signal', async () => {
+    const clock = createHandClock()
+    const deaf = member('deaf', () => new Promise<string>(() => {}))
+    const turn = createTurn('x')
+    const running = run(workflow([deaf], [{ agentId: 'deaf', timeoutSeconds: 2 }], clock), turn)
+    await expect.poll(() => deaf.turns.length).toBe(1)
+    clock.advance(2_000)
+    await expect(running).rejects.toMatchObject({
+      code: 'timeout',
+      message: 'An agent of the team did not answer in time',
+    })
+    expect(deaf.turns[0]?.signal.aborted).toBe(true)
+    expect(clock.waiting()).toBe(0)
+  })
+
+  test('a failed state of a member fails the run', async () => {
+    const a = member('a', (_text, turn) =>
+      (async function* () {
+        yield turn.status('TASK_STATE_REJECTED', 'I do not do that')
+      })(),
+    )
+    await expect(answer(workflow([a], [{ agentId: 'a' }]), 'x')).rejects.toMatchObject({
+      code: 'processingError',
+    })
+  })
+})
+
+describe('parallel branches', () => {
+  test('get the same question at once and are joined in order', async () => {
+    const order: string[] = []
+    let release = (): void => {}
+    const slow = member('slow', async () => {
+      await new Promise<void>((resolve) => {
+        release = resolve
+      })
+      order.push('slow')
+      return 'S'
+    })
+    const fast = member('fast', async () => {
+      order.push('fast')
+      release()
+      return 'F'
+    })
+    const join = member('join')
+    const team = workflow(
+      [slow, fast, join],
+      [{ parallel: [{ agentId: 'slow' }, { agentId: 'fast' }] }, { agentId: 'join' }],
+    )
+    expect(await answer(team, 'x')).toBe('join(slow:\nS\n\nfast:\nF)')
+    expect(order).toEqual(['fast', 'slow'])
+  })
+
+  test('one failure stops the others', async () => {
+    const waiting = member('waiting', (_text, turn) => untilCancelled(turn))
+    const broken = member('broken', async () => {
+      throw new Error('no')
+    })
+    const team = workflow(
+      [waiting, broken],
+      [{ parallel: [{ agentId: 'waiting' }, { agentId: 'broken' }] }],
+    )
+    await expect(answer(team, 'x')).rejects.toMatchObject({ code: 'processingError' })
+    expect(waiting.turns[0]?.signal.aborted).toBe(true)
+  })
+})
+
+describe('loops', () => {
+  test('end when the answer contains the word, and at their bound', async () => {
+    let drafts = 0
+    const writer = member('writer', (text) => `${text}.`)
+    const critic = member('critic', (text) => (++drafts === 3 ? `${text} DONE` : text))
+    const loop = { steps: [{ agentId: 'writer' }, { agentId: 'critic' }], until: 'DONE' }
+    const team = workflow([writer, critic], [{ loop: { ...loop, maxIterations: 5 } }])
+    expect(await answer(team, 'x')).toBe('x... DONE')
+    const bounded = workflow([writer, critic], [{ loop: { ...loop, maxIterations: 2 } }])
+    expect(await answer(bounded, 'y')).toBe('y..')
+  })
+})
+
+describe('map', () => {
+  test.each([
+    ['a JSON list', '["p", "q"]'],
+    ['lines with bullets', '- p\n- q'],
+    ['lines with numbers', '1. p\n2) q\n'],
+    ['a fenced list', 'Here:\n```json\n["p", "q"]\n```'],
+  ])('calls the member once per item of %s, in order', async (_kind, list) => {
+    const planner = member('planner', () => list)
+    const worker = member('worker')
+    const team = workflow(
+      [planner, worker],
+      [{ agentId: 'planner' }, { map: { agentId: 'worker' } }],
+    )
+    expect(await answer(team, 'x')).toBe('worker(p)\nworker(q)')
+  })
+
+  test('keeps to its width', async () => {
+    let busy = 0
+    let most = 0
+    const worker = member('worker', async (text) => {
+      most = Math.max(most, ++busy)
+      await new Promise((resolve) => setImmediate(resolve))
+      busy--
+      return text
+    })
+    const team = workflow([worker], [{ map: { agentId: 'worker', maxParallel: 2 } }])
+    expect(await answer(team, 'a\nb\nc\nd\ne')).toBe('a\nb\nc\nd\ne')
+    expect(most).toBe(2)
+  })
+
+  test('refuses a list that is too long for a run', async () => {
+    const team = workflow([member('worker')], [{ map: { agentId: 'worker' } }])
+    await expect(answer(team, 'x\n'.repeat(101))).rejects.toThrow('101 items')
+  })
+})
+
+function describeEvent(event: AgentEvent): string {
+  if (typeof event === 'object' && 'statusUpdate' in event) {
+    const { state, message } = event.statusUpdate.status
+    return message ? `${state} ${textOf(message.parts)}` : state
+  }
+  if (typeof event === 'object' && 'artifactUpdate' in event) {
+    const { artifact, append } = event.artifactUpdate
+    return `chunk ${artifact.artifactId} ${textOf(artifact.parts)}${append ? ' +' : ''}`
+  }
+  return JSON.stringify(event)
+}
