@@ -18,12 +18,18 @@ const reasons: Readonly<Record<number, string>> = {
   26: 'the file is not a database',
 }
 
-/** What a thrown value says. The drivers name the code differently; extended codes keep the primary in the low byte. */
+/** What a thrown value says. Extended codes keep the primary one in the low byte. */
 export function toFault(thrown: unknown): SqliteFault {
   if (!(thrown instanceof Error)) return { code: 0, message: String(thrown) }
-  const { errcode, rawCode } = thrown as { errcode?: unknown; rawCode?: unknown } // absent on other errors
-  const code = typeof errcode === 'number' ? errcode : rawCode
-  return { code: typeof code === 'number' ? code & 0xff : 0, message: thrown.message }
+  return { code: codeOf(thrown) & 0xff, message: thrown.message }
+}
+
+/** node:sqlite has the code in `errcode`, libsql in `rawCode`; a failed open of libsql has it in its words alone. */
+function codeOf(error: Error): number {
+  const { errcode, rawCode } = error as { errcode?: unknown; rawCode?: unknown } // absent on other errors
+  const [, inWords] = /^ConnectionFailed\(.*: (\d+)"\)$/.exec(error.message) ?? []
+  const code = errcode ?? rawCode ?? Number(inWords ?? 0)
+  return typeof code === 'number' ? code : 0
 }
 
 /** Why, for a person; never with a path in it unless the fault is ours and says so. */

@@ -1,0 +1,123 @@
+import { readFile, stat } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import { openConnection } from '../../../src/store/sqlite/driver.ts'
+import { pragma } from '../../../src/store/sqlite/schema.ts'
+import { listAll, pushConfig, scope, write } from '../../contracts/store/samples.ts'
+import { createHandClock } from '../../fixtures/clock.ts'
+import { useFolder } from './folder.ts'
+
+const { path, open } = useFolder()
+
+test('everything committed is there when the file is opened again', async () => {
+  const running = write('running', { state: 'TASK_STATE_WORKING', records: 2 })
+  const hook = pushConfig('running', 'a', 1)
+  const before = await open('t.db')
+  await before.commit([running, write('done', { records: 3, idempotencyKey: 'k' })])
+  await before.commit([{ type: 'pushConfig', record: hook }])
+  await before.close()
+
+  const after = await open('t.db')
+  expect(await after.get('running')).toMatchObject({ head: running.head, task: running.task })
+  expect(await after.records('done', 0)).toEqual(write('done', { records: 3 }).records)
+  expect(await after.unfinished()).toEqual([running.head])
+  expect(await after.findByKey(scope, 'k')).toBe('done')
+  expect(await after.pendingDeliveries()).toEqual([hook])
+  expect((await after.list({ scope, limit: 1 })).total).toBe(2)
+})
+
+test('a turn that ends in its first commit is one row; a longer one has a row per commit', async () => {
+  const store = await open('t.db')
+  await store.commit([write('short', { records: 3 })])
+  await store.commit([write('long', { state: 'TASK_STATE_WORKING' })])
+  await store.commit([write('long', { expectedVersion: 1, records: 9 })])
+  await store.close()
+  const db = await openConnection(path('t.db'))
+  expect(db.prepare('SELECT id, last_seq FROM log JOIN task ON number = task').all()).toMatchObject(
+    [
+      { id: 'long', last_seq: 1 },
+      { id: 'long', last_seq: 10 },
+    ],
+  )
+  db.close()
+})
+
+test('commits that arrive while one runs share the next transaction', async () => {
+  const store = await open('t.db')
+  const results = await Promise.all(
+    Array.from({ length: 200 }, (_, i) => store.commit([write(`t${i}`), write(`u${i}`)])),
+  )
+  expect(results).toEqual(Array(200).fill([{ version: 1 }, { version: 1 }]))
+  expect((await store.list({ scope, limit: 1 })).total).toBe(400)
+})
+
+test('the event loop goes on while a commit waits for the disk', async () => {
+  const store = await open('t.db')
+  let turns = 0
+  let done = false
+  const spin = (): void => {
+    turns += 1
+    if (!done) setImmediate(spin)
+  }
+  setImmediate(spin)
+  await store.commit(Array.from({ length: 2_000 }, (_, i) => write(`t${i}`)))
+  done = true
+  expect(turns).toBeGreaterThan(10)
+})
+
+test('a backup of a store in use opens as a store of its own', async () => {
+  const store = await open('t.db')
+  await store.commit([write('a', { records: 2 })])
+  const [, later] = await Promise.all([store.backup(path('copy.db')), store.commit([write('b')])])
+  expect(later).toEqual([{ version: 1 }])
+  await store.commit([write('c')])
+  const copy = await open('copy.db')
+  expect(await copy.get('a')).toEqual(await store.get('a'))
+  expect(await copy.get('c')).toBeUndefined()
+  expect(await copy.commit([write('d')])).toEqual([{ version: 1 }])
+  await copy.close()
+  await store.backup(path('copy.db'))
+  expect(await listAll(await open('copy.db'), { scope, limit: 10 })).toEqual(['c', 'b', 'a'])
+})
+
+test('a backup that cannot be written says so and leaves the store alone', async () => {
+  const store = await open('t.db')
+  await expect(store.backup(path('no/such/folder/copy.db'))).rejects.toThrow(/cannot be backed up/)
+  expect(await store.commit([write('a')])).toEqual([{ version: 1 }])
+})
+
+test('the file shrinks when finished tasks are dropped', async () => {
+  const clock = createHandClock(Date.now())
+  const store = await open('t.db', { maxTasks: 1, clock, synchronous: 'NORMAL' })
+  const text = 'x'.repeat(20_000)
+  const before = await fill()
+  clock.advance(60_000)
+  await store.commit([])
+  expect((await store.list({ scope, limit: 1 })).total).toBe(1)
+  await store.close()
+  const { size } = await stat(path('t.db'))
+  expect(size).toBeLessThan(before / 4)
+
+  async function fill(): Promise<number> {
+    await store.commit(Array.from({ length: 100 }, (_, i) => write(`t${i}`, { text, second: i })))
+    await store.backup(path('full.db'))
+    return (await stat(path('full.db'))).size
+  }
+})
+
+test('the file is readable by its owner alone', async () => {
+  await open('t.db')
+  expect((await stat(path('t.db'))).mode & 0o777).toBe(0o600)
+  expect((await readFile(path('t.db'))).subarray(0, 15).toString()).toBe('SQLite format 3')
+})
+
+test.each(['FULL', 'NORMAL'] as const)(
+  'a store with synchronous %s keeps its log in WAL mode',
+  async (synchronous) => {
+    const store = await open('t.db', { synchronous })
+    await store.commit([write('a')])
+    const db = await openConnection(path('t.db'))
+    expect(db.prepare('PRAGMA journal_mode').get()).toMatchObject({ journal_mode: 'wal' })
+    expect(pragma(db, 'auto_vacuum')).toBe(2)
+    db.close()
+  },
+)

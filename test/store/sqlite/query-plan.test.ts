@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { type Connection, openConnection } from '../../../src/store/sqlite/driver.ts'
+import { pageQuery, type Query, totalQuery } from '../../../src/store/sqlite/list.ts'
+import { migrate } from '../../../src/store/sqlite/schema.ts'
+import type { TaskListFilter } from '../../../src/store/store.ts'
+import { at, scope } from '../../contracts/store/samples.ts'
+import { useFolder } from './folder.ts'
+
+const { path } = useFolder()
+
+const options: Partial<TaskListFilter>[] = [
+  { contextId: 'c' },
+  { state: 'TASK_STATE_WORKING' },
+  { timestampAfter: at(0) },
+  { cursor: { timestamp: at(1), id: 't' } },
+]
+const filters: TaskListFilter[] = Array.from({ length: 16 }, (_, bits) =>
+  Object.assign({ scope, limit: 50 }, ...options.filter((_, bit) => (bits >> bit) & 1)),
+)
+
+test('every list walks one index: no table is scanned and nothing is sorted', async () => {
+  const db = await openConnection(path('t.db'))
+  migrate(db)
+  for (const filter of filters)
+    for (const query of [pageQuery(filter), totalQuery(filter)]) {
+      const plan = planOf(db, query)
+      expect(plan.length).toBeGreaterThan(0)
+      for (const step of plan) expect(step).not.toMatch(/SCAN|TEMP B-TREE/)
+    }
+  db.close()
+})
+
+test('a total without context and time is read from the kept totals', () => {
+  expect(totalQuery({ scope, limit: 1 }).sql).toContain('FROM total')
+  expect(totalQuery({ scope, limit: 1, state: 'TASK_STATE_FAILED' }).sql).toContain('FROM total')
+})
+
+function planOf(db: Connection, { sql, values }: Query): string[] {
+  const rows = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values)
+  return rows.map(({ detail }) => String(detail))
+}
