@@ -46,7 +46,11 @@ export async function* decodeFrames(
   let overflow = false
   const parser = createParser({
     maxBufferSize: maxEventLength,
-    onEvent: (message) => ready.push(toFrame(message)),
+    // The parser's own cap is on what is left over between chunks.
+    onEvent: (message) => {
+      if (message.data.length > maxEventLength) overflow = true
+      else ready.push(toFrame(message))
+    },
     onError: (error) => {
       if (error.type === 'max-buffer-size-exceeded') overflow = true
     },

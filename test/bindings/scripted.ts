@@ -1,7 +1,7 @@
 import type { HttpHandler, HttpReply, HttpRequest } from '../../src/bindings/http.ts'
 import type { Call, Dispatch, EventStream, Sequenced } from '../../src/protocol/call.ts'
 import type { OperationName } from '../../src/protocol/operations.ts'
-import type { Task } from '../../src/protocol/types.ts'
+import type { AgentCard, Task } from '../../src/protocol/types.ts'
 
 /** A task as the engine would make it. */
 export const task: Task = {
@@ -9,6 +9,23 @@ export const task: Task = {
   contextId: 'ctx-1',
   status: { state: 'TASK_STATE_COMPLETED', timestamp: '2025-12-11T10:35:00.000Z' },
   artifacts: [{ artifactId: 'response', parts: [{ text: 'Once upon a time...' }] }],
+}
+
+/** A card with an interface of each version. */
+export const card: AgentCard = {
+  name: 'Research Agent',
+  description: 'Researches topics and provides summaries',
+  supportedInterfaces: [
+    { url: 'http://localhost:8000', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+    { url: 'http://localhost:8000', protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
+    { url: 'http://localhost:8000', protocolBinding: 'HTTP+JSON', protocolVersion: '0.3' },
+  ],
+  provider: { organization: 'Workshop Demo', url: 'https://example.com' },
+  version: '1.0.0',
+  capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: true },
+  defaultInputModes: ['text/plain'],
+  defaultOutputModes: ['text/plain'],
+  skills: [{ id: 'research', name: 'Research', description: 'Researches', tags: ['research'] }],
 }
 
 /** What reached the waist. */

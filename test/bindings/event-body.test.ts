@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'vitest'
+import { createEventBody, type EventWriter } from '../../src/bindings/event-body.ts'
+import type { EventStream, Sequenced } from '../../src/protocol/call.ts'
+import type { Clock } from '../../src/shared/clock.ts'
+import { task } from './scripted.ts'
+
+const writer: EventWriter = {
+  write: (batch) => batch.map(({ seq }) => `${seq};`).join(''),
+  fail: (error) => `failed: ${error instanceof Error ? error.message : ''}`,
+}
+
+const item = (seq: number): Sequenced => ({ seq, event: { task } })
+
+/** A source fed by hand, and a clock moved by hand. */
+function scene() {
+  let give: ((result: IteratorResult<readonly Sequenced[]>) => void) | undefined
+  let fail: ((error: unknown) => void) | undefined
+  let returned = 0
+  const source: EventStream = {
+    [Symbol.asyncIterator]: () => ({
+      next: () =>
+        new Promise((resolve, reject) => {
+          give = resolve
+          fail = reject
+        }),
+      return: async () => {
+        returned += 1
+        return { done: true, value: undefined }
+      },
+    }),
+  }
+  let now = 1_000
+  const timers = new Set<{ at: number; run: () => void }>()
+  const clock: Clock = {
+    now: () => now,
+    after: (ms, run) => {
+      const timer = { at: now + ms, run }
+      timers.add(timer)
+      return () => timers.delete(timer)
+    },
+  }
+  const body = createEventBody(source, { writer, heartbeatMs: 100, clock })
+  return {
+    body,
+    timers,
+    reader: body[Symbol.asyncIterator](),
+    push: (...seqs: number[]) => give?.({ done: false, value: seqs.map(item) }),
+    finish: () => give?.({ done: true, value: undefined }),
+    fail: (message: string) => fail?.(new Error(message)),
+    returned: () => returned,
+    pass: (ms: number) => {
+      now += ms
+      for (const timer of [...timers])
+        if (timer.at <= now) {
+          timers.delete(timer)
+          timer.run()
+        }
+    },
+  }
+}
+
+describe('an event body', () => {
+  test('opens with the first batch and loses none', async () => {
+    const { body, reader, push, finish } = scene()
+    const opened = body.opened()
+    push(1, 2)
+    await opened
+    expect(await reader.next()).toEqual({ done: false, value: '1;2;' })
+    const next = reader.next()
+    finish()
+    expect(await next).toEqual({ done: true, value: undefined })
+    expect(await reader.next()).toEqual({ done: true, value: undefined })
+  })
+
+  test('rejects its opening when the source fails before any event', async () => {
+    const { body, fail } = scene()
+    const opened = body.opened()
+    fail('no task')
+    await expect(opened).rejects.toThrow('no task')
+  })
+
+  test('writes a failure after the first event and ends', async () => {
+    const { reader, push, fail } = scene()
+    const first = reader.next()
+    push(1)
+    await first
+    const second = reader.next()
+    fail('broken')
+    expect(await second).toEqual({ done: false, value: 'failed: broken' })
+    expect((await reader.next()).done).toBe(true)
+  })
+
+  test('opens with a comment when the source is quiet, and keeps beating', async () => {
+    const { body, reader, pass, push } = scene()
+    const opened = body.opened()
+    pass(100)
+    await opened
+    expect((await reader.next()).value).toBe(': heartbeat\n\n')
+    const next = reader.next()
+    pass(100)
+    expect((await next).value).toBe(': heartbeat\n\n')
+    push(7)
+    expect((await reader.next()).value).toBe('7;')
+  })
+
+  test('has one timer, which a busy stream does not touch', async () => {
+    const { reader, pass, push, timers } = scene()
+    for (const seq of [1, 2, 3]) {
+      const next = reader.next()
+      push(seq)
+      await next
+      expect(timers.size).toBe(1)
+      pass(30)
+    }
+    const next = reader.next()
+    // 100 ms after the start, but only 40 ms after the last event: no comment yet.
+    pass(10)
+    pass(90)
+    expect((await next).value).toBe(': heartbeat\n\n')
+  })
+
+  test('closes its source and its timer when the reader leaves, and sets the waiting read free', async () => {
+    const { reader, returned, timers } = scene()
+    const next = reader.next()
+    expect(await reader.return?.()).toEqual({ done: true, value: undefined })
+    expect(await next).toEqual({ done: true, value: undefined })
+    expect([returned(), timers.size]).toEqual([1, 0])
+  })
+
+  test('passes over an empty batch', async () => {
+    const { reader, push, finish } = scene()
+    const next = reader.next()
+    push()
+    await Promise.resolve()
+    finish()
+    expect((await next).done).toBe(true)
+  })
+})
