@@ -2,7 +2,7 @@ import type { Call, DialectName, EventStream, Sequenced } from '../protocol/call
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import type { StreamResponse } from '../protocol/types.ts'
 import { extensionHeader } from './call.ts'
-import { codeOfReason, readDetails } from './dialects/error-codec.ts'
+import { codeOfReason, fromRpcError, readDetails } from './dialects/error-codec.ts'
 import { asRaw } from './dialects/lenient.ts'
 import type { ClientReply } from './http.ts'
 import { decodeFrames, type SseFrame } from './sse.ts'
@@ -100,10 +100,19 @@ export function errorOfReply(reply: ClientReply, body: unknown, known?: A2AError
   const { reason, details } = readDetails(error?.details ?? error?.data)
   const code = refusals.has(reply.status)
     ? codeOfStatus(reply.status)
-    : (known?.code ?? codeOfReason(reason) ?? codeOfStatus(reply.status))
+    : (known?.code ??
+      codeOfReason(reason) ??
+      codeOfNumber(error?.code) ??
+      codeOfStatus(reply.status))
   const said = known?.message ?? (typeof error?.message === 'string' ? error.message : undefined)
   const message = said ?? `The agent answered with HTTP status ${reply.status}`
   return new A2AError(code, message, { ...(known?.details ?? details), ...waiting(reply) })
+}
+
+// Servers of 0.3 put the number of JSON-RPC into the body of an HTTP+JSON error.
+function codeOfNumber(code: unknown): ErrorCode | undefined {
+  if (typeof code !== 'number' || code > -32_000) return undefined
+  return fromRpcError({ code, message: '' }, '0.3').code
 }
 
 const refusals: ReadonlySet<number> = new Set([401, 403, 413, 429])
