@@ -2,10 +2,9 @@ import type { Agent } from '../agents/agent.ts'
 import { type AuthContext, anonymous, type Call, type EventStream } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { isTerminal } from '../protocol/task.ts'
-import type { Message, SendMessageRequest, SendMessageResponse, Task } from '../protocol/types.ts'
-import { type Clock, systemClock } from '../shared/clock.ts'
+import type { Message, SendMessageRequest, Task, TaskState } from '../protocol/types.ts'
+import { type Clock, createTimestamps, systemClock } from '../shared/clock.ts'
 import { type Logger, silent } from '../shared/log.ts'
-import { isSameScope, scopeKey } from '../store/scope.ts'
 import type {
   LogRecord,
   Scope,
@@ -17,17 +16,22 @@ import type {
 import type { Hub } from '../streams/hub.ts'
 import type { Committer } from './commit.ts'
 import { conversationOf } from './conversation.ts'
-import { currentTask, loadMemory } from './load.ts'
-import { TaskLog } from './log.ts'
+import { drain } from './drain.ts'
+import { createSendOnce } from './keys.ts'
+import { currentTask } from './load.ts'
 import type { TurnQueue } from './queue.ts'
 import { type Recovery, recoverRuns } from './recover.ts'
-import { type Letter, Run, type RunDeps } from './run.ts'
-import { watchSend, watchTask } from './watch.ts'
+import type { Run, RunDeps } from './run.ts'
+import { createRuns } from './runs.ts'
+import { alreadySent, type Sent, SentMessage } from './sent.ts'
+import { watchTask } from './watch.ts'
+
+export type { Sent } from './sent.ts'
 
 /** Runs the turns of one agent: detached from requests, one at a time per task, everything through the log. */
 export interface Engine {
   /** Takes in a message. The turn goes on whoever waits for it. */
-  send(request: SendMessageRequest, call: Call): Promise<Sent>
+  send(request: SendMessageRequest, call: Call): Sent | Promise<Sent>
   /** A task as it is stored now. */
   get(id: string, scope: Scope): Promise<Task>
   list(filter: TaskListFilter): Promise<TaskPage>
@@ -47,16 +51,6 @@ export interface Engine {
   live(): number
   /** Lets running turns end until the deadline, then interrupts them: a restart takes them up. Idempotent. */
   close(deadlineMs: number): Promise<void>
-}
-
-/** A message that was taken in. */
-export interface Sent {
-  /** Settled by a Message, or by the task once it is ended, interrupted or cancelled. */
-  readonly outcome: Promise<SendMessageResponse>
-  /** Makes the task exist if it does not yet, and gives it as stored. */
-  task(): Promise<Task>
-  /** The events of this message's turn, from the first. */
-  events(): EventStream
 }
 
 /** How a subscription begins, and what it shows. */
@@ -84,250 +78,165 @@ export interface EngineOptions {
 
 /** Makes the engine of one agent. */
 export function createEngine(options: EngineOptions): Engine {
-  const { agentId, store, committer, hub } = options
-  const clock = options.clock ?? systemClock
-  const logger = options.logger ?? silent
-  const runs = new Map<string, Run>()
-  const loading = new Map<string, Promise<Run | undefined>>()
-  /** Idempotency keys whose first request is still on its way to the store. */
-  const keys = new Map<string, Promise<Sent>>()
-  let agent = options.agent
+  const { agentId, store, committer, hub, queue, maxMailbox = 16 } = options
+  const { clock = systemClock, logger = silent } = options
+  const sendOnce = createSendOnce(store)
+  const everyone: Scope = { agent: agentId, tenant: '', owner: '' }
+  let deps = createDeps(options.agent)
   let closed = false
 
-  function openLog(
-    ids: { id: string; contextId: string },
-    scope: Scope,
-    stored?: { task: Task; version: number },
-  ): TaskLog {
-    return new TaskLog({
-      ...ids,
-      scope,
-      committer,
-      published(records, webhook) {
-        hub.publish(ids.id, records)
-        options.stored?.(ids.id, records, webhook)
-      },
-      ...(stored && { stored }),
-    })
+  const host = {
+    committer,
+    published(taskId: string, records: readonly LogRecord[], webhook: boolean): void {
+      hub.publish(taskId, records)
+      options.stored?.(taskId, records, webhook)
+    },
   }
+  const runs = createRuns(store, host, () => deps)
 
-  function depsFor(scope: Scope): RunDeps {
+  function createDeps(agent: Agent): RunDeps {
     return {
       agent,
-      queue: options.queue,
-      clock,
+      queue,
       logger,
-      maxMailbox: options.maxMailbox ?? 16,
-      conversation: (contextId, limit) => conversationOf(store, { scope, contextId, limit }),
-      born: (run) => void runs.set(run.log.id, run),
-      idle: (run) => void runs.delete(run.log.id),
+      maxMailbox,
+      timestamp: createTimestamps(clock),
+      conversation: ({ scope, contextId }, limit) =>
+        conversationOf(store, { scope, contextId, limit }),
+      born: (run) => runs.add(run),
+      idle: (run) => runs.settle(run),
     }
   }
 
-  /** The live run of a task in scope, loaded from the store if need be; undefined if there is none. */
-  async function findRun(id: string, scope: Scope): Promise<Run | undefined> {
-    const live = runs.get(id)
-    if (live) return isSameScope(live.log.scope, scope) ? live : undefined
-    const underway = loading.get(id)
-    if (underway) {
-      await underway
-      return findRun(id, scope)
-    }
-    const load = loadRun(id, scope).finally(() => loading.delete(id))
-    loading.set(id, load)
-    return load
+  function begin(request: SendMessageRequest, call: Call, scope: Scope): Sent {
+    const contextId = request.message.contextId ?? crypto.randomUUID()
+    return take(runs.create(contextId, scope), request, call)
   }
 
-  async function loadRun(id: string, scope: Scope): Promise<Run | undefined> {
-    const stored = await store.get(id, scope)
-    if (!stored) return undefined
-    const { task, memory } = await loadMemory(store, stored)
-    const ids = { id, contextId: stored.head.contextId }
-    const log = openLog(ids, scope, { task, version: stored.version })
-    const run = new Run(log, depsFor(scope), memory)
-    runs.set(id, run)
-    return run
-  }
-
-  function newRun(message: Message, scope: Scope): Run {
-    const ids = {
-      id: crypto.randomUUID(),
-      contextId: message.contextId ?? crypto.randomUUID(),
-    }
-    return new Run(openLog(ids, scope), depsFor(scope), {
-      turns: 0,
-      steps: new Map(),
-      saved: new Map(),
-    })
-  }
-
-  async function continued(message: Message, taskId: string, scope: Scope): Promise<Run> {
-    const run = await findRun(taskId, scope)
-    if (!run) throw notFound(taskId)
+  async function proceed(request: SendMessageRequest, call: Call, scope: Scope): Promise<Sent> {
+    const id = request.message.taskId ?? ''
+    const run = await runs.find(id, scope)
+    if (!run) throw notFound(id)
     try {
-      mustContinue(run, message)
-    } catch (refusal) {
-      if (!run.busy) runs.delete(taskId)
-      throw refusal
+      mustContinue(run, request.message)
+      const before = await run.log.snapshot()
+      mustContinue(run, request.message)
+      run.mustHaveRoom()
+      return take(run, request, call, before)
+    } finally {
+      runs.release(run)
     }
-    return run
   }
 
-  async function accept(request: SendMessageRequest, call: Call): Promise<Sent> {
-    const { message } = request
-    const scope = scopeOf(request.tenant, call.auth)
-    const run = message.taskId
-      ? await continued(message, message.taskId, scope)
-      : newRun(message, scope)
+  function take(
+    run: Run,
+    request: SendMessageRequest,
+    call: Call,
+    before?: { readonly task: Task; readonly version: number },
+  ): Sent {
     if (closed) throw closing()
-    const before = run.log.exists ? await run.log.snapshot() : undefined
     run.task = before?.task
-    run.mustHaveRoom()
     if (call.idempotencyKey !== undefined) run.log.tie(call.idempotencyKey)
-    const letter = run.accept(message, turnRequest(request, call), call.auth)
+    const letter = run.accept(request.message, turnRequest(request, call), call.auth)
     if (call.idempotencyKey !== undefined) run.birth()
     const webhook = request.configuration?.taskPushNotificationConfig
     if (webhook) run.log.register(webhook, call.dialect ?? '1.0', before?.version ?? 0)
-    return sent(run, letter, before)
+    return new SentMessage(hub, { run, letter, before })
   }
 
-  function sent(run: Run, letter: Letter, before?: { task: Task; version: number }): Sent {
-    return {
-      outcome: letter.outcome.promise,
-      async task() {
-        run.birth()
-        await run.log.committed()
-        return (await run.log.snapshot()).task
-      },
-      events() {
-        if (run.queued) run.birth()
-        return watchSend(hub, run, letter, before)
-      },
-    }
+  /** What became of a message that is sent again: what still runs is waited for, nothing runs twice. */
+  async function repeat(taskId: string, scope: Scope): Promise<Sent> {
+    const run = runs.live(taskId, scope)
+    const before = await run?.log.snapshot()
+    const letter = run?.latest
+    if (run && letter) return new SentMessage(hub, { run, letter, before })
+    return alreadySent(await get(taskId, scope))
   }
 
-  /** A key that was used before leads to its task: what is still running is waited for, nothing runs twice. */
-  async function repeated(scope: Scope, key: string): Promise<Sent | undefined> {
-    const id = await store.findByKey(scope, key)
-    if (id === undefined) return undefined
-    const run = runs.get(id)
-    const latest = run?.latest
-    if (run && latest) return sent(run, latest, await run.log.snapshot())
-    const task = await get(id, scope)
-    return {
-      outcome: Promise.resolve({ task }),
-      task: async () => task,
-      events: () => once({ event: { task } }),
-    }
-  }
-
-  async function sendWithKey(request: SendMessageRequest, call: Call, key: string): Promise<Sent> {
-    const scope = scopeOf(request.tenant, call.auth)
-    const name = `${scopeKey(scope)}\n${key}`
-    const underway = keys.get(name)
-    if (underway) await underway.then((first) => first.task())
-    const earlier = await repeated(scope, key)
-    if (earlier) return earlier
-    const again = keys.get(name)
-    if (again) return sendWithKey(request, call, key)
-    const first = accept(request, call)
-    keys.set(name, first)
-    try {
-      const sent = await first
-      await sent.task()
-      return sent
-    } finally {
-      keys.delete(name)
-    }
-  }
-
-  function scopeOf(tenant: string | undefined, auth: AuthContext = anonymous): Scope {
-    return { agent: agentId, tenant: tenant ?? '', owner: auth.userId }
+  function scopeOf(tenant: string | undefined, { userId }: AuthContext = anonymous): Scope {
+    if (!tenant && userId === '') return everyone
+    return { agent: agentId, tenant: tenant ?? '', owner: userId }
   }
 
   async function get(id: string, scope: Scope): Promise<Task> {
-    const run = runs.get(id)
-    if (run && isSameScope(run.log.scope, scope)) return (await run.log.snapshot()).task
+    const run = runs.live(id, scope)
+    if (run) return (await run.log.snapshot()).task
     const stored = await store.get(id, scope)
     if (!stored) throw notFound(id)
     return currentTask(store, stored)
   }
 
   return {
-    async send(request, call) {
+    send(request, call) {
       if (closed) throw closing()
-      const key = call.idempotencyKey
-      return key === undefined ? accept(request, call) : sendWithKey(request, call, key)
+      const scope = scopeOf(request.tenant, call.auth)
+      const send = request.message.taskId ? proceed : begin
+      if (call.idempotencyKey === undefined) return send(request, call, scope)
+      return sendOnce(scope, call.idempotencyKey, {
+        first: async () => send(request, call, scope),
+        repeat: (taskId) => repeat(taskId, scope),
+      })
     },
     get,
     async list(filter) {
       const page = await store.list(filter)
       const tasks = page.tasks.map(async (stored) => {
-        const run = runs.get(stored.head.id)
+        const run = runs.all.get(stored.head.id)
         const task = run ? (await run.log.snapshot()).task : await currentTask(store, stored)
         return { ...stored, task }
       })
       return { ...page, tasks: await Promise.all(tasks) }
     },
     async cancel(id, scope) {
-      const run = await findRun(id, scope)
+      const run = await runs.find(id, scope)
       if (!run) throw notFound(id)
-      if (!isTerminal(run.log.state)) return run.cancel()
-      if (!run.busy) runs.delete(id)
-      if (run.log.state === 'TASK_STATE_CANCELED') return (await run.log.snapshot()).task
-      throw new A2AError('taskNotCancelable', `Task ${id} is ${run.log.state}`, {
-        metadata: { taskId: id },
-      })
+      const { state } = run.log
+      try {
+        if (!isTerminal(state)) return await run.cancel()
+        if (state === 'TASK_STATE_CANCELED') return (await run.log.snapshot()).task
+        throw notCancelable(id, state)
+      } finally {
+        runs.release(run)
+      }
     },
     async subscribe(id, scope, subscription) {
-      const run = runs.get(id)
-      if (run && !isSameScope(run.log.scope, scope)) throw notFound(id)
-      return watchTask({ store, hub, id, scope, run, ...subscription })
+      return watchTask({ store, hub, id, scope, run: runs.live(id, scope), ...subscription })
     },
     async trace(id) {
       const records = await store.records(id, 0)
       return records.filter((record) => record.kind === 'trace')
     },
     scopeOf,
-    setAgent(next) {
-      agent = next
+    setAgent(agent) {
+      deps = createDeps(agent)
     },
-    recover: () =>
-      recoverRuns({
-        store,
-        agentId,
-        resumable: agent.resumable ?? false,
-        logger,
-        open(head, task, version) {
-          const log = openLog(head, head.scope, { task, version })
-          const deps = depsFor(head.scope)
-          return (memory) => {
-            const run = new Run(log, deps, memory)
-            runs.set(head.id, run)
-            return run
-          }
-        },
-      }),
-    live: () => runs.size,
+    recover() {
+      const resumable = deps.agent.resumable ?? false
+      return recoverRuns({ store, agentId, resumable, logger, reopen: runs.reopen })
+    },
+    live: () => runs.all.size,
     async close(deadlineMs) {
       if (closed) return
       closed = true
-      await drain(runs, deadlineMs, clock)
-      for (const run of runs.values()) run.interrupt(closing())
+      await drain(runs.all, deadlineMs, clock)
+      for (const run of runs.all.values()) run.interrupt(closing())
       await committer.idle()
     },
   }
 }
 
 /** What of a request stays with its turn in the log. */
-function turnRequest(request: SendMessageRequest, call: Call): TurnRequest {
-  const modes = request.configuration?.acceptedOutputModes
+function turnRequest({ configuration, metadata }: SendMessageRequest, call: Call): TurnRequest {
+  const { extensions, traceparent } = call
+  const userId = call.auth?.userId ?? ''
+  const modes = configuration?.acceptedOutputModes
+  if (!extensions?.length && !modes?.length && !metadata && !traceparent) return { userId }
   return {
-    userId: call.auth?.userId ?? '',
-    ...(call.extensions?.length && { extensions: call.extensions }),
+    userId,
+    ...(extensions?.length && { extensions }),
     ...(modes?.length && { acceptedOutputModes: modes }),
-    ...(request.metadata && { metadata: request.metadata }),
-    ...(call.traceparent && { traceparent: call.traceparent }),
+    ...(metadata && { metadata }),
+    ...(traceparent && { traceparent }),
   }
 }
 
@@ -338,44 +247,25 @@ function mustContinue(run: Run, message: Message): void {
       violations: [{ field: 'message.contextId', description: 'is not the context of the task' }],
     })
   if (!isTerminal(state)) return
-  const code =
-    state === 'TASK_STATE_FAILED'
-      ? 'taskFailed'
-      : state === 'TASK_STATE_CANCELED'
-        ? 'taskCanceled'
-        : 'unsupportedOperation'
-  throw new A2AError(code, `Task ${id} is ${state}; it takes no more messages`, {
+  throw new A2AError(endedCode(state), `Task ${id} is ${state}; it takes no more messages`, {
     metadata: { taskId: id },
   })
+}
+
+/** RANCH has numbers of its own for failed and cancelled tasks; elsewhere all three are the same. */
+function endedCode(state: TaskState): 'taskFailed' | 'taskCanceled' | 'unsupportedOperation' {
+  if (state === 'TASK_STATE_FAILED') return 'taskFailed'
+  return state === 'TASK_STATE_CANCELED' ? 'taskCanceled' : 'unsupportedOperation'
 }
 
 function notFound(id: string): A2AError {
   return new A2AError('taskNotFound', `Task not found: ${id}`, { metadata: { taskId: id } })
 }
 
+function notCancelable(id: string, state: TaskState): A2AError {
+  return new A2AError('taskNotCancelable', `Task ${id} is ${state}`, { metadata: { taskId: id } })
+}
+
 function closing(): A2AError {
   return new A2AError('unavailable', 'The server is shutting down', { retryAfterSeconds: 5 })
-}
-
-async function* once<T>(item: T): AsyncGenerator<readonly T[]> {
-  yield [item]
-}
-
-/** Resolves when no run is left, or at the deadline. */
-async function drain(
-  runs: ReadonlyMap<string, Run>,
-  deadlineMs: number,
-  clock: Clock,
-): Promise<void> {
-  const until = clock.now() + deadlineMs
-  while (runs.size > 0 && clock.now() < until) {
-    const outcomes = [...runs.values()].map((run) => run.latest?.outcome.promise.catch(() => {}))
-    await new Promise<void>((resolve) => {
-      const callOff = clock.after(Math.min(100, until - clock.now()), resolve)
-      void Promise.all(outcomes).then(() => {
-        callOff()
-        resolve()
-      })
-    })
-  }
 }

@@ -18,16 +18,18 @@ import type {
 } from '../store/store.ts'
 import type { CommitSource, Committer } from './commit.ts'
 
-/** What a log needs of its surroundings. */
-export interface TaskLogOptions {
+/** What all logs of an engine share. */
+export interface LogHost {
+  readonly committer: Committer
+  /** Called with each batch once it is stored; `webhook` tells that one was registered with it. */
+  published(taskId: string, records: readonly LogRecord[], webhook: boolean): void
+}
+
+/** Which task a log is of. */
+export interface LogKey {
   readonly id: string
   readonly contextId: string
   readonly scope: Scope
-  readonly committer: Committer
-  /** Called with each batch once it is stored; `webhook` tells that one was registered with it. */
-  published(records: readonly LogRecord[], webhook: boolean): void
-  /** The task as stored, where there is one. */
-  readonly stored?: { readonly task: Task; readonly version: number }
 }
 
 interface Waiter {
@@ -45,7 +47,8 @@ interface Waiter {
 export class TaskLog implements CommitSource {
   readonly id: string
   readonly contextId: string
-  readonly #options: TaskLogOptions
+  readonly scope: Scope
+  readonly #host: LogHost
   #fold: Fold | undefined
   /** State and artifacts with everything that has come in, stored or not: what the next event is checked against. */
   #state: TaskState = 'TASK_STATE_UNSPECIFIED'
@@ -61,11 +64,16 @@ export class TaskLog implements CommitSource {
   #compact = false
   #broken: A2AError | undefined
 
-  constructor(options: TaskLogOptions) {
-    this.#options = options
-    this.id = options.id
-    this.contextId = options.contextId
-    if (options.stored) this.#load(options.stored)
+  constructor(
+    host: LogHost,
+    key: LogKey,
+    stored?: { readonly task: Task; readonly version: number },
+  ) {
+    this.#host = host
+    this.id = key.id
+    this.contextId = key.contextId
+    this.scope = key.scope
+    if (stored) this.#load(stored)
   }
 
   #load({ task, version }: { readonly task: Task; readonly version: number }): void {
@@ -74,11 +82,6 @@ export class TaskLog implements CommitSource {
     this.#artifacts = new Set(task.artifacts?.map((artifact) => artifact.artifactId))
     this.#seq = version
     this.#version = version
-  }
-
-  /** Whose task it is. */
-  get scope(): Scope {
-    return this.#options.scope
   }
 
   /** Whether there is a task; before its first event there is none. */
@@ -121,7 +124,7 @@ export class TaskLog implements CommitSource {
   endTurn(): void {
     this.#compact = true
     this.#rewrite = true
-    this.#options.committer.enqueue(this, 'now')
+    this.#host.committer.enqueue(this, 'now')
   }
 
   /** Ties the caller's key to the task with the next commit. */
@@ -131,21 +134,21 @@ export class TaskLog implements CommitSource {
 
   /** Registers a webhook for what follows `cursor`; it is stored together with the records that wait. */
   register(config: TaskPushNotificationConfig, dialect: DialectName, cursor: number): void {
-    const { agent } = this.#options.scope
+    const { agent } = this.scope
     const id = config.id || crypto.randomUUID()
     const registered = { ...config, id, taskId: this.id }
     this.#extraWrites.push({
       type: 'pushConfig',
       record: { taskId: this.id, id, config: registered, dialect, cursor, agent },
     })
-    if (this.exists) this.#options.committer.enqueue(this, 'burst')
+    if (this.exists) this.#host.committer.enqueue(this, 'burst')
   }
 
   /** Resolves when everything that has come in is stored. Rejects with the store's refusal. */
   async committed(): Promise<void> {
     if (this.#broken) throw this.#broken
     if (this.#version === this.#seq && this.#extraWrites.length === 0) return
-    this.#options.committer.enqueue(this, 'now')
+    this.#host.committer.enqueue(this, 'now')
     await new Promise<void>((resolve, reject) =>
       this.#waiters.push({ seq: this.#seq, resolve, reject }),
     )
@@ -182,7 +185,7 @@ export class TaskLog implements CommitSource {
     const last = records.at(-1)
     if (last) this.#version = last.seq
     if (records.length > 0 || results.length > 0)
-      this.#options.published(records, results.length > (records.length > 0 ? 1 : 0))
+      this.#host.published(this.id, records, results.length > (records.length > 0 ? 1 : 0))
     this.#settle()
   }
 
@@ -201,9 +204,8 @@ export class TaskLog implements CommitSource {
 
   #push(record: RecordDraft): void {
     if (this.#broken) throw this.#broken
-    // `record` is a LogRecord but for its place; TypeScript loses the union in the spread.
-    this.#pending.push({ ...record, seq: ++this.#seq } as LogRecord)
-    if (this.exists) this.#options.committer.enqueue(this, 'burst')
+    this.#pending.push(place(record, ++this.#seq))
+    if (this.exists) this.#host.committer.enqueue(this, 'burst')
   }
 
   #begin(task: Task): void {
@@ -258,7 +260,7 @@ export class TaskLog implements CommitSource {
   #head(fold: Fold): TaskWrite['head'] {
     return {
       id: this.id,
-      scope: this.#options.scope,
+      scope: this.scope,
       contextId: this.contextId,
       state: fold.state,
       timestamp: fold.timestamp,
@@ -275,4 +277,11 @@ export class TaskLog implements CommitSource {
     }
     this.#waiters = waiting
   }
+}
+
+/** Gives a record its place in the log. Events, the most frequent, are made without copying keys one by one. */
+function place(record: RecordDraft, seq: number): LogRecord {
+  if (record.kind === 'event') return { seq, kind: 'event', event: record.event }
+  // A draft is a LogRecord but for its place; TypeScript loses the union in the spread.
+  return { seq, ...record } as LogRecord
 }

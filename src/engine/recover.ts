@@ -1,9 +1,9 @@
 import { A2AError } from '../protocol/errors.ts'
 import type { Json, Message, Task } from '../protocol/types.ts'
-import { createDeferred } from '../shared/async.ts'
 import type { Logger } from '../shared/log.ts'
 import type { LogRecord, Store, TaskHead, TurnRequest } from '../store/store.ts'
 import { loadMemory } from './load.ts'
+import { Outcome } from './outcome.ts'
 import type { Letter, Run, RunMemory } from './run.ts'
 
 /** Attempts of one turn without a finished step between them: a task that kills the process does not do so for ever. */
@@ -22,7 +22,11 @@ export interface RecoverOptions {
   /** Whether the agent can take up an interrupted turn. */
   readonly resumable: boolean
   readonly logger: Logger
-  open(head: TaskHead, task: Task, version: number): (memory: RunMemory) => Run
+  reopen(
+    head: TaskHead,
+    stored: { readonly task: Task; readonly version: number },
+    memory: RunMemory,
+  ): Run
 }
 
 /**
@@ -45,23 +49,17 @@ async function recoverOne(head: TaskHead, options: RecoverOptions): Promise<bool
   if (!stored) return false
   const { task, memory, records } = await loadMemory(options.store, stored)
   const interrupted = findInterrupted(records)
-  const run = options.open(
-    head,
-    task,
-    stored.version,
-  )({
-    ...memory,
-    steps: interrupted ? stepsOf(records, interrupted.number) : new Map(),
-  })
+  const steps = interrupted && stepsOf(records, interrupted.number)
+  const run = options.reopen(head, { task, version: stored.version }, { ...memory, steps })
   const refusal = refusalOf(interrupted, options.resumable)
   if (refusal || !interrupted) {
     await run.fail(refusal ?? new A2AError('internal', 'The log of this task is incomplete'))
     return false
   }
   options.logger.info({ taskId: head.id, attempt: interrupted.attempt }, 'Taking up a task again')
-  run.resume({ ...interrupted, outcome: createDeferred() })
+  run.resume({ ...interrupted, outcome: new Outcome() })
   for (const waiting of findWaiting(records, interrupted.number))
-    run.resume({ ...waiting, outcome: createDeferred() })
+    run.resume({ ...waiting, outcome: new Outcome() })
   return true
 }
 
@@ -83,7 +81,7 @@ function findInterrupted(records: readonly LogRecord[]): Interrupted | undefined
     } else if (record.kind === 'step') attempts = 0
   }
   const opening = messageOf(records, number)
-  return opening && { number, attempt: attempts + 1, began, ...opening }
+  return opening && { number, attempt: attempts + 1, began, caller: undefined, ...opening }
 }
 
 function* findWaiting(
@@ -94,7 +92,8 @@ function* findWaiting(
   for (const record of records) {
     if (record.kind !== 'message' || record.turn <= after) continue
     const { turn, message, request } = record
-    if (!dropped.has(message.messageId)) yield { number: turn, attempt: 1, message, request }
+    if (!dropped.has(message.messageId))
+      yield { number: turn, attempt: 1, message, request, caller: undefined }
   }
 }
 

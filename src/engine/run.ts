@@ -3,19 +3,12 @@ import type { AuthContext } from '../protocol/call.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import { errorExtension } from '../protocol/extensions.ts'
 import { isInterrupted, isTerminal } from '../protocol/task.ts'
-import type {
-  Json,
-  Message,
-  SendMessageResponse,
-  StreamResponse,
-  Task,
-  TaskState,
-} from '../protocol/types.ts'
-import { createDeferred, type Deferred, isAsyncIterable } from '../shared/async.ts'
-import { type Clock, toTimestamp } from '../shared/clock.ts'
+import type { Json, Message, StreamResponse, Task, TaskState } from '../protocol/types.ts'
+import { isAsyncIterable } from '../shared/async.ts'
 import type { Logger } from '../shared/log.ts'
 import type { TurnRequest } from '../store/store.ts'
 import type { TaskLog } from './log.ts'
+import { Outcome } from './outcome.ts'
 import type { Ticket, TurnQueue } from './queue.ts'
 import { ActiveTurn, type TurnHost } from './turn.ts'
 
@@ -23,11 +16,12 @@ import { ActiveTurn, type TurnHost } from './turn.ts'
 export interface RunDeps {
   readonly agent: Agent
   readonly queue: TurnQueue
-  readonly clock: Clock
   readonly logger: Logger
+  /** Now, as the protocol writes it. */
+  timestamp(): string
   /** Messages that may wait for a running task. */
   readonly maxMailbox: number
-  conversation(contextId: string, limit: number): Promise<readonly Message[]>
+  conversation(log: TaskLog, limit: number): Promise<readonly Message[]>
   /** Called when the task exists: from then on it can be found. */
   born(run: Run): void
   /** Called when no turn runs or waits and everything is stored. */
@@ -40,18 +34,21 @@ export interface Letter {
   readonly attempt: number
   readonly message: Message
   readonly request: TurnRequest
-  readonly caller?: AuthContext
-  /** Settled when the turn it opened has an answer: a Message, or the task ended, interrupted or cancelled. */
-  readonly outcome: Deferred<SendMessageResponse>
+  readonly caller: AuthContext | undefined
+  readonly outcome: Outcome
 }
 
 /** What a run that was loaded from the store remembers. */
 export interface RunMemory {
-  readonly task?: Task
+  readonly task: Task | undefined
   readonly turns: number
-  readonly steps: ReadonlyMap<string, Json>
-  readonly saved: Map<string, Json>
+  /** Results of the steps that earlier attempts of the interrupted turn finished. */
+  readonly steps: ReadonlyMap<string, Json> | undefined
+  readonly saved: Map<string, Json> | undefined
 }
+
+/** What the run of a new task remembers: nothing. */
+export const noMemory: RunMemory = { task: undefined, turns: 0, steps: undefined, saved: undefined }
 
 /** Faults of the caller that an agent may find; before there is a task they answer the request itself. */
 const callerFaults: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
@@ -75,9 +72,7 @@ const maxBacklog = 256
 export class Run implements TurnHost {
   readonly log: TaskLog
   readonly #deps: RunDeps
-  readonly saved: Map<string, Json>
-  steps: ReadonlyMap<string, Json>
-  task: Task | undefined
+  #memory: RunMemory
   #turns: number
   #mailbox: Letter[] = []
   #letter: Letter | undefined
@@ -87,14 +82,19 @@ export class Run implements TurnHost {
   constructor(log: TaskLog, deps: RunDeps, memory: RunMemory) {
     this.log = log
     this.#deps = deps
-    this.task = memory.task
+    this.#memory = memory
     this.#turns = memory.turns
-    this.steps = memory.steps
-    this.saved = memory.saved
   }
 
-  get clock(): Clock {
-    return this.#deps.clock
+  get task(): Task | undefined {
+    return this.#memory.task
+  }
+  /** The task as the next turn finds it. */
+  set task(task: Task | undefined) {
+    if (task !== this.#memory.task) this.#memory = { ...this.#memory, task }
+  }
+  timestamp(): string {
+    return this.#deps.timestamp()
   }
   get logger(): Logger {
     return this.#deps.logger
@@ -121,14 +121,15 @@ export class Run implements TurnHost {
   }
 
   /** Takes in a message: it begins a turn, or waits in the mailbox for the running one. */
-  accept(message: Message, request: TurnRequest, caller?: AuthContext): Letter {
+  accept(sent: Message, request: TurnRequest, caller?: AuthContext): Letter {
+    const message = { ...sent, taskId: this.log.id, contextId: this.log.contextId }
     const letter: Letter = {
       number: ++this.#turns,
       attempt: 1,
       message,
       request,
-      ...(caller && { caller }),
-      outcome: createDeferred(),
+      caller,
+      outcome: new Outcome(),
     }
     if (this.log.exists) this.log.append({ kind: 'message', turn: letter.number, message, request })
     this.#mailbox.push(letter)
@@ -149,19 +150,33 @@ export class Run implements TurnHost {
     this.#open(letter, {
       ...this.#ids(),
       status: this.#statusOf(this.#turn ? 'TASK_STATE_WORKING' : 'TASK_STATE_SUBMITTED'),
-      history: [this.#own(letter.message)],
+      history: [letter.message],
     })
   }
 
+  stepResult(name: string): Json | undefined {
+    return this.#memory.steps?.get(name)
+  }
+
+  load(key: string): Json | undefined {
+    return this.#memory.saved?.get(key)
+  }
+
+  save(key: string, value: Json): void {
+    const saved = this.#memory.saved ?? new Map()
+    saved.set(key, value)
+    this.#memory = { ...this.#memory, saved }
+  }
+
   conversation(limit: number): Promise<readonly Message[]> {
-    return this.#deps.conversation(this.log.contextId, limit)
+    return this.#deps.conversation(this.log, limit)
   }
 
   /** Cancels the task: the turn's signal fires, waiting messages are dropped, the state is CANCELED once this resolves. */
   async cancel(): Promise<Task> {
     const letter = this.#letter
     this.birth()
-    this.log.append({ kind: 'cancel', at: toTimestamp(this.clock.now()) })
+    this.log.append({ kind: 'cancel', at: this.#now() })
     this.#emitStatus('TASK_STATE_CANCELED')
     const turn = this.#turn
     this.#leaveTurn()
@@ -201,7 +216,7 @@ export class Run implements TurnHost {
       this.#ticket = this.#deps.queue.enter(place, () => void this.#execute(letter))
     } catch (thrown) {
       this.#letter = undefined
-      letter.outcome.reject(thrown)
+      letter.outcome.fail(thrown)
       throw thrown
     }
     if (this.#ticket.waiting && isInterrupted(this.log.state))
@@ -213,7 +228,7 @@ export class Run implements TurnHost {
     this.#turn = turn
     try {
       if (this.log.exists) this.#announce(letter)
-      const reply = this.#deps.agent.process(this.#own(letter.message), turn)
+      const reply = this.#deps.agent.process(letter.message, turn)
       if (isAsyncIterable(reply)) await this.#consume(reply, turn)
       else this.#take(await reply, turn)
     } catch (thrown) {
@@ -222,7 +237,7 @@ export class Run implements TurnHost {
     if (this.#turn !== turn) return
     // A store that refuses leaves nothing to finish with: whoever waits hears of it, and the task is as stored.
     await this.#finish(letter, turn).catch((refusal) => {
-      letter.outcome.reject(refusal)
+      letter.outcome.fail(refusal)
       this.#leaveTurn()
       this.#deps.idle(this)
     })
@@ -273,7 +288,7 @@ export class Run implements TurnHost {
       return
     }
     const { taskId: _, ...answer } = message
-    this.#letter?.outcome.resolve({ message: { ...answer, contextId: this.log.contextId } })
+    this.#letter?.outcome.settle({ message: { ...answer, contextId: this.log.contextId } })
   }
 
   /** A Task from an agent becomes this task: as its beginning, or as changes to what is already there. */
@@ -282,7 +297,7 @@ export class Run implements TurnHost {
     if (!letter) return
     if (!this.log.exists) {
       const status = { ...task.status, timestamp: task.status.timestamp ?? this.#now() }
-      const history = task.history?.length ? task.history : [this.#own(letter.message)]
+      const history = task.history?.length ? task.history : [letter.message]
       this.#open(letter, { ...task, ...this.#ids(), status, history })
       return
     }
@@ -296,7 +311,7 @@ export class Run implements TurnHost {
     if (this.#turn !== turn) return
     if (thrown instanceof A2AError && !this.log.exists && callerFaults.has(thrown.code)) {
       turn.over = true
-      this.#letter?.outcome.reject(thrown)
+      this.#letter?.outcome.fail(thrown)
       return
     }
     this.logger.error({ taskId: this.log.id, err: thrown }, 'The agent failed')
@@ -345,9 +360,9 @@ export class Run implements TurnHost {
   async #answer(letter: Letter | undefined): Promise<void> {
     try {
       await this.log.committed()
-      letter?.outcome.resolve({ task: (await this.log.snapshot()).task })
+      letter?.outcome.settle({ task: (await this.log.snapshot()).task })
     } catch (thrown) {
-      letter?.outcome.reject(thrown)
+      letter?.outcome.fail(thrown)
     }
   }
 
@@ -355,7 +370,7 @@ export class Run implements TurnHost {
     for (const letter of this.#mailbox) {
       const { messageId } = letter.message
       this.log.append({ kind: 'dropped', messageId, reason })
-      letter.outcome.reject(new A2AError('unsupportedOperation', reason))
+      letter.outcome.fail(new A2AError('unsupportedOperation', reason))
     }
     this.#mailbox = []
   }
@@ -363,9 +378,8 @@ export class Run implements TurnHost {
   /** An agent between turns may have work elsewhere to call off. Its failure must not keep the task from ending. */
   async #tellWaiting(): Promise<void> {
     const { id: taskId, contextId } = this.log
-    const load = (key: string): Json | undefined => this.saved.get(key)
     try {
-      await this.#deps.agent.cancel?.({ taskId, contextId, load })
+      await this.#deps.agent.cancel?.({ taskId, contextId, load: (key) => this.load(key) })
     } catch (err) {
       this.logger.warn({ taskId, err }, 'The agent could not cancel its work')
     }
@@ -374,7 +388,7 @@ export class Run implements TurnHost {
   #leaveTurn(): void {
     this.#turn = undefined
     this.#letter = undefined
-    this.steps = new Map()
+    if (this.#memory.steps) this.#memory = { ...this.#memory, steps: undefined }
     this.#ticket?.leave()
     this.#ticket = undefined
   }
@@ -408,12 +422,7 @@ export class Run implements TurnHost {
   }
 
   #now(): string {
-    return toTimestamp(this.clock.now())
-  }
-
-  /** The message with the ids of the task it opened or continues. */
-  #own(message: Message): Message {
-    return { ...message, taskId: this.log.id, contextId: this.log.contextId }
+    return this.#deps.timestamp()
   }
 }
 

@@ -12,7 +12,6 @@ import type {
   Task,
   TaskState,
 } from '../protocol/types.ts'
-import { type Clock, toTimestamp } from '../shared/clock.ts'
 import type { Logger } from '../shared/log.ts'
 import type { TurnRequest } from '../store/store.ts'
 import type { TaskLog } from './log.ts'
@@ -20,14 +19,15 @@ import type { TaskLog } from './log.ts'
 /** What an active turn needs of its run. */
 export interface TurnHost {
   readonly log: TaskLog
-  readonly clock: Clock
   readonly logger: Logger
   /** The task before this message; undefined for a new one. */
   readonly task: Task | undefined
-  /** Results of steps that earlier attempts of this turn finished. */
-  readonly steps: ReadonlyMap<string, Json>
-  /** The agent's saved values; the host owns it, the turn writes to it. */
-  readonly saved: Map<string, Json>
+  /** Now, as the protocol writes it. */
+  timestamp(): string
+  /** The result of a step that an earlier attempt of this turn finished. */
+  stepResult(name: string): Json | undefined
+  load(key: string): Json | undefined
+  save(key: string, value: Json): void
   /** Makes the task exist, so that there is a log to write to. */
   birth(): void
   conversation(limit: number): Promise<readonly Message[]>
@@ -39,7 +39,7 @@ export interface TurnInput {
   readonly attempt: number
   readonly message: Message
   readonly request: TurnRequest
-  readonly caller?: AuthContext
+  readonly caller: AuthContext | undefined
 }
 
 const none: readonly string[] = []
@@ -139,8 +139,8 @@ export class ActiveTurn implements Turn {
   }
 
   async step<T extends Json>(name: string, work: () => Promise<T> | T): Promise<T> {
-    const { steps, log } = this.#host
-    const done = steps.get(name)
+    const { log } = this.#host
+    const done = this.#host.stepResult(name)
     // A step's result is what its own work once returned, so it has that type.
     if (done !== undefined) return done as T
     const result = await work()
@@ -152,13 +152,13 @@ export class ActiveTurn implements Turn {
   }
 
   load(key: string): Json | undefined {
-    return this.#host.saved.get(key)
+    return this.#host.load(key)
   }
 
   async save(key: string, value: Json): Promise<void> {
     this.#mustBeOpen()
     this.#host.birth()
-    this.#host.saved.set(key, value)
+    this.#host.save(key, value)
     this.#host.log.append({ kind: 'state', key, value })
     await this.#host.log.committed()
   }
@@ -166,7 +166,7 @@ export class ActiveTurn implements Turn {
   trace(entry: JsonObject): void {
     if (this.over) return
     this.#host.birth()
-    this.#host.log.append({ kind: 'trace', at: toTimestamp(this.#host.clock.now()), entry })
+    this.#host.log.append({ kind: 'trace', at: this.#host.timestamp(), entry })
   }
 
   conversation(limit: number): Promise<readonly Message[]> {
@@ -212,7 +212,7 @@ export class ActiveTurn implements Turn {
     readonly metadata?: JsonObject
   }): StreamResponse {
     const { state, message } = draft.status
-    const timestamp = toTimestamp(this.#host.clock.now())
+    const timestamp = this.#host.timestamp()
     return {
       statusUpdate: {
         taskId: this.taskId,

@@ -30,7 +30,7 @@ export function watchSend(
       return isTerminal(state) || (started && state === 'TASK_STATE_INPUT_REQUIRED')
     },
   })
-  letter.outcome.promise.then(
+  letter.outcome.wait().then(
     (outcome) => 'message' in outcome && watcher.finish({ event: outcome }),
     (error) => watcher.end(error),
   )

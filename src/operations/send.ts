@@ -3,12 +3,12 @@ import type { EventStream } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type {
   Part,
+  SendMessageConfiguration,
   SendMessageRequest,
   SendMessageResponse,
   TaskPushNotificationConfig,
 } from '../protocol/types.ts'
 import { withSignal } from '../shared/async.ts'
-import type { Clock } from '../shared/clock.ts'
 import type { CheckedCall } from './gate.ts'
 import { trimHistory } from './history.ts'
 import type { Service } from './service.ts'
@@ -19,12 +19,14 @@ export async function sendMessage(
   request: SendMessageRequest,
   call: CheckedCall,
 ): Promise<SendMessageResponse> {
-  const sent = await begin(service, request, call)
-  const { returnImmediately, historyLength } = request.configuration ?? {}
+  await mustBeSendable(service, request)
+  const sent = await service.engine.send(request, call)
+  const { returnImmediately, historyLength } = request.configuration ?? noConfiguration
   const answer = returnImmediately
     ? { task: await sent.task() }
     : await waitFor(sent, call, service)
-  return 'task' in answer ? { task: trimHistory(answer.task, historyLength) } : answer
+  if (historyLength === undefined || 'message' in answer) return answer
+  return { task: trimHistory(answer.task, historyLength) }
 }
 
 /** Sends a message and streams what becomes of it (specification §3.1.2). */
@@ -33,20 +35,19 @@ export async function sendStreamingMessage(
   request: SendMessageRequest,
   call: CheckedCall,
 ): Promise<EventStream> {
-  const sent = await begin(service, request, call)
+  await mustBeSendable(service, request)
+  const sent = await service.engine.send(request, call)
   return sent.events()
 }
 
-async function begin(
-  service: Service,
-  request: SendMessageRequest,
-  call: CheckedCall,
-): Promise<Sent> {
-  const webhook = request.configuration?.taskPushNotificationConfig
-  if (webhook) await mustDeliver(service, webhook)
+const noConfiguration: SendMessageConfiguration = {}
+
+/** What can be said against a message before any agent sees it. */
+function mustBeSendable(service: Service, request: SendMessageRequest): Promise<void> | undefined {
   const modes = service.inputModes()
   if (modes) mustAccept(modes, request.message.parts)
-  return service.engine.send(request, call)
+  const webhook = request.configuration?.taskPushNotificationConfig
+  return webhook && mustDeliver(service, webhook)
 }
 
 async function mustDeliver(service: Service, webhook: TaskPushNotificationConfig): Promise<void> {
@@ -62,27 +63,9 @@ async function waitFor(
   call: CheckedCall,
   { clock, blockingTimeoutMs }: Service,
 ): Promise<SendMessageResponse> {
-  const outcome = await withSignal(
-    withDeadline(sent.outcome, call.waitMs ?? blockingTimeoutMs, clock),
-    call.signal,
-  )
+  const answer = sent.outcome.within(call.waitMs ?? blockingTimeoutMs, clock)
+  const outcome = await (call.signal ? withSignal(answer, call.signal) : answer)
   return outcome ?? { task: await sent.task() }
-}
-
-function withDeadline<T>(work: Promise<T>, ms: number, clock: Clock): Promise<T | undefined> {
-  return new Promise((resolve, reject) => {
-    const callOff = clock.after(ms, () => resolve(undefined))
-    work.then(
-      (value) => {
-        callOff()
-        resolve(value)
-      },
-      (error) => {
-        callOff()
-        reject(error)
-      },
-    )
-  })
 }
 
 /** Refuses parts of media types that the agent does not take (specification §3.1.1). */

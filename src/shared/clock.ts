@@ -15,6 +15,20 @@ export const systemClock: Clock = {
   },
 }
 
+/** Tells the time as the protocol writes it. Within one millisecond it is written once: it is asked for at every event. */
+export function createTimestamps(clock: Clock): () => string {
+  let last = Number.NaN
+  let text = ''
+  return () => {
+    const now = clock.now()
+    if (now !== last) {
+      last = now
+      text = toTimestamp(now)
+    }
+    return text
+  }
+}
+
 /** A moment as the protocol writes it: ISO 8601, UTC, milliseconds (specification §5.6.1). */
 export function toTimestamp(ms: number): string {
   return new Date(ms).toISOString()

@@ -1,0 +1,36 @@
+import { scopeKey } from '../store/scope.ts'
+import type { Scope, Store } from '../store/store.ts'
+import type { Sent } from './sent.ts'
+
+/** Sends a message once per idempotency key and caller, however often it is repeated. */
+export type SendOnce = (scope: Scope, key: string, send: SendOnceSteps) => Promise<Sent>
+
+/** What a send with a key can turn into. */
+export interface SendOnceSteps {
+  /** Takes the message in; the task must exist when this resolves. */
+  first(): Promise<Sent>
+  /** The answer to a repetition: what became of the first. */
+  repeat(taskId: string): Promise<Sent>
+}
+
+/** Makes the keeper of keys: the store knows the ones of the past, this the ones on their way to it. */
+export function createSendOnce(store: Store): SendOnce {
+  const underway = new Map<string, Promise<void>>()
+
+  return async function sendOnce(scope, key, steps): Promise<Sent> {
+    const name = `${scopeKey(scope)}\n${key}`
+    for (let other = underway.get(name); other; other = underway.get(name)) await other
+    let done: () => void = () => {}
+    underway.set(name, new Promise((resolve) => (done = resolve)))
+    try {
+      const known = await store.findByKey(scope, key)
+      if (known !== undefined) return await steps.repeat(known)
+      const sent = await steps.first()
+      await sent.task()
+      return sent
+    } finally {
+      underway.delete(name)
+      done()
+    }
+  }
+}

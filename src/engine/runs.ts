@@ -1,0 +1,96 @@
+import type { Task } from '../protocol/types.ts'
+import { isSameScope } from '../store/scope.ts'
+import type { Scope, Store, TaskHead } from '../store/store.ts'
+import { loadMemory } from './load.ts'
+import { type LogHost, TaskLog } from './log.ts'
+import { noMemory, Run, type RunDeps, type RunMemory } from './run.ts'
+
+/** The live tasks of an engine: those whose turn runs or waits, and those just being looked at. */
+export interface Runs {
+  /** The live run of a task in scope, if there is one. */
+  live(id: string, scope: Scope): Run | undefined
+  /**
+   * The run of a task in scope, loaded from the store if need be; undefined if there is no such task.
+   * It stays until the caller calls `release`, so that two callers never hold two runs of one task.
+   */
+  find(id: string, scope: Scope): Promise<Run | undefined>
+  /** The run of a task that does not exist yet. It becomes findable when the task does. */
+  create(contextId: string, scope: Scope): Run
+  /** The run of a task that a crash interrupted. */
+  reopen(
+    head: TaskHead,
+    stored: { readonly task: Task; readonly version: number },
+    memory: RunMemory,
+  ): Run
+  add(run: Run): void
+  /** Ends what `find` began. */
+  release(run: Run): void
+  /** Forgets a run that has nothing left to do and that nobody holds. */
+  settle(run: Run): void
+  readonly all: ReadonlyMap<string, Run>
+}
+
+/** Keeps the live tasks of an engine. */
+export function createRuns(store: Store, host: LogHost, deps: () => RunDeps): Runs {
+  const all = new Map<string, Run>()
+  const loading = new Map<string, Promise<Run | undefined>>()
+
+  const holders = new Map<Run, number>()
+
+  async function find(id: string, scope: Scope): Promise<Run | undefined> {
+    for (let underway = loading.get(id); underway; underway = loading.get(id)) await underway
+    const run = all.get(id) ?? (await loadOnce(id, scope))
+    if (!run || !isSameScope(run.log.scope, scope)) return undefined
+    holders.set(run, (holders.get(run) ?? 0) + 1)
+    return run
+  }
+
+  function loadOnce(id: string, scope: Scope): Promise<Run | undefined> {
+    const load = loadRun(id, scope).finally(() => loading.delete(id))
+    loading.set(id, load)
+    return load
+  }
+
+  function settle(run: Run): void {
+    if (!run.busy && !holders.has(run)) all.delete(run.log.id)
+  }
+
+  async function loadRun(id: string, scope: Scope): Promise<Run | undefined> {
+    const stored = await store.get(id, scope)
+    if (!stored) return undefined
+    const { task, memory } = await loadMemory(store, stored)
+    return reopen(stored.head, { task, version: stored.version }, memory)
+  }
+
+  function reopen(
+    head: TaskHead,
+    stored: { readonly task: Task; readonly version: number },
+    memory: RunMemory,
+  ): Run {
+    const run = new Run(new TaskLog(host, head, stored), deps(), memory)
+    all.set(head.id, run)
+    return run
+  }
+
+  return {
+    live(id, scope) {
+      const run = all.get(id)
+      return run && isSameScope(run.log.scope, scope) ? run : undefined
+    },
+    find,
+    create(contextId, scope) {
+      const log = new TaskLog(host, { id: crypto.randomUUID(), contextId, scope })
+      return new Run(log, deps(), noMemory)
+    },
+    reopen,
+    add: (run) => void all.set(run.log.id, run),
+    release(run) {
+      const left = (holders.get(run) ?? 1) - 1
+      if (left > 0) holders.set(run, left)
+      else holders.delete(run)
+      settle(run)
+    },
+    settle,
+    all,
+  }
+}

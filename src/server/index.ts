@@ -1,0 +1,19 @@
+export type { HttpHandler, HttpReply, HttpRequest } from '../bindings/http.ts'
+export type { Recovery } from '../engine/recover.ts'
+export { type Auth, type Authenticator, type AuthOptions, createAuth } from './auth.ts'
+export {
+  type ApiKeyOptions,
+  apiKey,
+  type BearerOptions,
+  bearer,
+  extractor,
+  type JwtOptions,
+  jwt,
+} from './authenticators.ts'
+export type { CorsOptions } from './cors.ts'
+export { type FetchOptions, toFetch } from './fetch.ts'
+export type { RateLimitOptions } from './limits.ts'
+export { type Listening, type ListenOptions, listen, toNodeHandler } from './node.ts'
+export type { PushOptions, ServerOptions, TimeoutOptions } from './options.ts'
+export type { Secrets } from './secrets.ts'
+export { createServer, type Server } from './server.ts'
