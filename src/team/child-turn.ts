@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Turn } from '../agents/agent.ts'
 import { newStatus } from '../protocol/build.ts'
 import type { JsonObject, Message, Task } from '../protocol/types.ts'
@@ -51,10 +52,23 @@ export function createChildTurn(parent: Turn, options: ChildTurnOptions): Turn {
     trace: (entry) => parent.trace(withPlace(entry, space)),
     async conversation(limit) {
       if (limit <= 0) return []
-      const earlier = facesCaller ? await parent.conversation(limit) : []
+      const heard = facesCaller ? await parent.conversation(limit + 1) : []
+      // The caller's message may be among them; the member has it as its own, under another id.
+      const earlier = heard.filter(({ messageId }) => messageId !== parent.message.messageId)
       return [...earlier, ...exchange].slice(-limit)
     },
   }
+}
+
+/**
+ * The id of a message to a member: a UUID that is the same when the turn runs again after a crash, so that a remote peer
+ * can tell a repeated send, and another one for every try and every delegation.
+ */
+export function toMessageId(turn: Turn, place: string): string {
+  const hash = createHash('sha256').update(`${turn.taskId}/${turn.message.messageId}/${place}`)
+  const hex = hash.digest('hex')
+  // Version 8 and the standard variant of RFC 9562, for ids made in a way of one's own.
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
 /** The place names nest, so that an entry of a nested team says by which way it was reached. */

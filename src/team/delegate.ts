@@ -3,7 +3,7 @@ import { acceptsTools, type Tool } from '../agents/tools.ts'
 import { A2AError, toA2AError } from '../protocol/errors.ts'
 import { isInterrupted } from '../protocol/task.ts'
 import type { Json, Message } from '../protocol/types.ts'
-import { createChildTurn } from './child-turn.ts'
+import { createChildTurn, toMessageId } from './child-turn.ts'
 import { replyError, toTeamError } from './failure.ts'
 import { Suspension } from './memory.ts'
 import type { Live } from './output.ts'
@@ -107,11 +107,12 @@ async function attempt(call: Call): Promise<MemberReply> {
 async function withFallback(call: Call): Promise<MemberReply> {
   const { run, delegation } = call
   const { fallbackAgentId } = delegation
+  const { agentId = delegation.agentId } = call.asked?.from ?? {}
   try {
-    return await withRetries(call, delegation.agentId)
+    return await withRetries(call, agentId)
   } catch (thrown) {
-    if (isFinal(run, thrown) || !fallbackAgentId) throw thrown
-    traceRun(run, { type: 'fallback', ...factsOf(call, delegation.agentId), to: fallbackAgentId })
+    if (isFinal(run, thrown) || !fallbackAgentId || agentId === fallbackAgentId) throw thrown
+    traceRun(run, { type: 'fallback', ...factsOf(call, agentId), to: fallbackAgentId })
     call.live?.restart()
     return await callMember(call, fallbackAgentId, 1)
   }
@@ -163,7 +164,7 @@ async function callMember(call: Call, agentId: string, number: number): Promise<
   traceRun(run, { type: 'delegation', ...facts, try: number, text: clip(message.parts) })
   const began = run.clock.now()
   try {
-    const reply = await inSpan(call, agentId, facts)
+    const reply = await inSpan(call, facts, number)
     run.turn.trace(replyEntry(facts, reply, run.clock.now() - began))
     return reply
   } catch (thrown) {
@@ -181,7 +182,8 @@ async function callMember(call: Call, agentId: string, number: number): Promise<
   }
 }
 
-function inSpan(call: Call, agentId: string, facts: CallFacts): Promise<MemberReply> {
+function inSpan(call: Call, facts: CallFacts, number: number): Promise<MemberReply> {
+  const { member: agentId } = facts
   const attributes = {
     'corral.team': facts.team,
     'corral.member': agentId,
@@ -190,16 +192,21 @@ function inSpan(call: Call, agentId: string, facts: CallFacts): Promise<MemberRe
   }
   const { traceparent } = call.run.turn
   return withSpan({ name: `delegate ${agentId}`, attributes, traceparent }, (inner) =>
-    speak(call, agentId, inner),
+    speak(call, { agentId, number, traceparent: inner }),
   )
 }
 
-async function speak(
-  call: Call,
-  agentId: string,
-  traceparent: string | undefined,
-): Promise<MemberReply> {
-  const { run, delegation, message, live } = call
+interface Try {
+  readonly agentId: string
+  /** From 1. */
+  readonly number: number
+  readonly traceparent: string | undefined
+}
+
+async function speak(call: Call, { agentId, number, traceparent }: Try): Promise<MemberReply> {
+  const { run, delegation, live } = call
+  const space = `${delegation.name}:${agentId}`
+  const message = { ...call.message, messageId: toMessageId(run.turn, `${space}/${number}`) }
   const agent = findAgent(run, agentId)
   const { timeoutSeconds } = delegation
   const link = linkSignal(run.signal, {
@@ -209,7 +216,7 @@ async function speak(
       new A2AError('timeout', `Agent "${agentId}" took longer than ${timeoutSeconds} s`),
   })
   const turn = createChildTurn(run.turn, {
-    space: `${delegation.name}:${agentId}`,
+    space,
     message,
     signal: link.signal,
     hops: run.hops,
@@ -228,7 +235,7 @@ async function speak(
       ...(live && { onEvent: (event) => live.onEvent(event) }),
     })
     if (isFailed(reply)) throw replyError(reply)
-    return reply
+    return { ...reply, from: { agentId, space } }
   } finally {
     // A member that was left behind must not go on working for nobody.
     link.abort(new A2AError('taskCanceled', 'The delegation is over'))

@@ -1,4 +1,4 @@
-import type { Turn } from '../agents/agent.ts'
+import type { Turn, WaitingTask } from '../agents/agent.ts'
 import { isInterrupted } from '../protocol/task.ts'
 import type { Json, Message } from '../protocol/types.ts'
 import type { MemberReply } from './reply.ts'
@@ -52,6 +52,17 @@ interface Saved {
 }
 
 const stateKey = 'run'
+
+/** The replies of members that wait for the user in a task between two turns. */
+export function waitingReplies(task: WaitingTask): readonly MemberReply[] {
+  const value = task.load(stateKey)
+  if (value === undefined || value === null) return []
+  const { entries } = value as unknown as Saved // only suspend() writes this key
+  return Object.values(entries).flatMap((list) => {
+    const last = list.at(-1)
+    return last && isWaiting(list) ? [last.reply] : []
+  })
+}
 
 /** The memory of the run that this turn begins or goes on with. */
 export function openMemory(turn: Turn, message: Message): Memory {

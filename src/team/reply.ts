@@ -20,6 +20,8 @@ export interface MemberReply {
   readonly artifacts?: readonly Artifact[]
   /** All metadata of the reply, later over earlier: routing decisions and token counts stand here. */
   readonly metadata?: JsonObject
+  /** Who gave it, and where that member keeps its state; a fallback is not the member that was asked first. */
+  readonly from?: { readonly agentId: string; readonly space: string }
 }
 
 /** Where a reply is collected. */

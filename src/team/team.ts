@@ -1,11 +1,11 @@
-import type { Agent, AgentEvent, AgentInfo, Health, Turn } from '../agents/agent.ts'
+import type { Agent, AgentEvent, AgentInfo, Health, Turn, WaitingTask } from '../agents/agent.ts'
 import { A2AError } from '../protocol/errors.ts'
-import type { Message } from '../protocol/types.ts'
+import type { Json, Message } from '../protocol/types.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { createChannel } from './channel.ts'
 import { teamHealth, teamInfo } from './info.ts'
 import { AgentManager } from './manager.ts'
-import { Suspension } from './memory.ts'
+import { Suspension, waitingReplies } from './memory.ts'
 import { createRun, type Run, type RunOptions } from './run.ts'
 import { Refusal } from './schedulers/approval.ts'
 import { createRouter } from './schedulers/router.ts'
@@ -59,6 +59,17 @@ export class Team implements Agent {
   /** Healthy when all members are. */
   health(): Promise<Health> {
     return teamHealth(this.config, this.manager)
+  }
+
+  /** Tells the members that wait for the user's answer that it will not come. */
+  async cancel(task: WaitingTask): Promise<void> {
+    const told = waitingReplies(task).map(async ({ from }) => {
+      if (!from) return
+      const { agentId, space } = from
+      const load = (key: string): Json | undefined => task.load(`${space}/${key}`)
+      await this.manager.get(agentId)?.cancel?.({ ...task, load })
+    })
+    await Promise.all(told)
   }
 
   /** Works on a message through the scheduler; what members say reaches the caller as it comes. */

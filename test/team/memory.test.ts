@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import type { Agent, Turn } from '../../src/agents/agent.ts'
-import { userMessage } from '../../src/protocol/build.ts'
+import { userMessage, validateTaskId } from '../../src/protocol/build.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import type { Json, Message, Task } from '../../src/protocol/types.ts'
 import { defineTeam, type Team } from '../../src/team/team.ts'
 import type { Step } from '../../src/team/team-config.ts'
+import { createHastyClock } from '../fixtures/clock.ts'
 import { member } from '../fixtures/members.ts'
 import { createTurn, foldEvents, runTurn, type TurnSetup } from '../fixtures/turn.ts'
 
@@ -108,6 +109,42 @@ describe('a member’s question', () => {
   })
 })
 
+describe('a fallback’s question', () => {
+  test('is answered to the fallback, not to the member that had failed', async () => {
+    const broken = member('broken', () => {
+      throw new Error('down')
+    })
+    const spare = asker('spare')
+    const team = workflow({ broken, spare }, [{ agentId: 'broken', fallbackAgentId: 'spare' }])
+    const task = conversation(team)
+    await task.say('a house')
+    expect(answerOf(await task.say('red'))).toBe('spare paints red')
+    expect(broken.asked).toHaveLength(1)
+  })
+})
+
+describe('a task that waits', () => {
+  test('tells the member that asked when it is cancelled, through nested teams', async () => {
+    const cancelled: unknown[] = []
+    const painter: Agent = {
+      ...member('painter', async function* (_text, turn) {
+        await turn.save('remote', 'task-9')
+        yield turn.ask('which colour?')
+      }),
+      async cancel(waiting) {
+        cancelled.push(waiting.load('remote'))
+      },
+    }
+    const inner = workflow({ painter }, [{ agentId: 'painter' }], 'inner')
+    const outer = workflow({ inner }, [{ agentId: 'inner' }], 'outer')
+    const task = conversation(outer)
+    await task.say('a house')
+    const load = (key: string) => task.saved.get(key)
+    await outer.cancel({ taskId: 'task-1', contextId: 'context-1', load })
+    expect(cancelled).toEqual(['task-9'])
+  })
+})
+
 describe('approval', () => {
   const steps: readonly Step[] = [
     { agentId: 'draft' },
@@ -170,6 +207,30 @@ describe('after a crash', () => {
     const again = createTurn('x', { steps, attempt: 2 })
     expect(answerOf(foldEvents(again, await runTurn(team, again)))).toBe('b(a(x))')
     expect(a.asked).toHaveLength(1)
+  })
+
+  test('a member is sent the same message id again, and another one for another try', async () => {
+    const ids: string[] = []
+    const a = member('a', (_text, turn, message) => {
+      expect(turn.message.messageId).toBe(message.messageId)
+      ids.push(message.messageId)
+      throw new Error('no')
+    })
+    const steps = [{ agentId: 'a', maxRetries: 1 }]
+    const team = defineTeam({
+      id: 'flow',
+      name: 'flow',
+      agents: { a },
+      scheduler: { type: 'workflow', steps },
+      clock: createHastyClock(),
+    })
+    const message = userMessage('x')
+    await expect(runTurn(team, createTurn(message))).rejects.toThrow()
+    await expect(runTurn(team, createTurn(message, { attempt: 2 }))).rejects.toThrow()
+    expect(ids).toHaveLength(4)
+    expect(ids.slice(0, 2)).toEqual(ids.slice(2))
+    expect(new Set(ids).size).toBe(2)
+    expect(ids.every((id) => validateTaskId(id))).toBe(true)
   })
 
   test('a finished last step gives the whole answer once', async () => {
