@@ -77,7 +77,8 @@ export async function startThread(
  * Node run as it is; on older ones tsx, which then is what runs or tests the sources, translates it.
  */
 function createWorker(task: ThreadTask): Worker {
-  const options: WorkerOptions = { workerData: task, execArgv: [] }
+  // Node 22 warns that its SQLite is experimental; once, by the reading connection, is enough.
+  const options: WorkerOptions = { workerData: task, execArgv: ['--no-warnings'] }
   const isSource = import.meta.url.endsWith('.ts')
   const url = new URL(isSource ? './worker.ts' : './worker.js', import.meta.url)
   if (!isSource || Reflect.get(process.features, 'typescript')) return new Worker(url, options)
