@@ -6,8 +6,8 @@ import { type OperationRow, operations } from '../protocol/operations.ts'
 import type { AgentCard } from '../protocol/types.ts'
 import { systemClock } from '../shared/clock.ts'
 import { silent } from '../shared/log.ts'
-import { withAuth } from './auth.ts'
-import { authFromCard } from './card-auth.ts'
+import { type ClientAuth, withAuth } from './auth.ts'
+import { authFromCard, type Credentials } from './card-auth.ts'
 import type { ClientConfig } from './config.ts'
 import { withGateways } from './network.ts'
 import { createHttp } from './node.ts'
@@ -67,21 +67,31 @@ function openHttp({ send, timeouts, verifySsl }: ClientConfig): HttpClient {
 /** The last step: the given dispatch, the given transport, or what the card of the moment offers. */
 function createWire(config: ClientConfig, card: SessionCard, send: HttpSend): Dispatch {
   if ('dispatch' in config) return config.dispatch
-  const authorised = config.auth ? withAuth(send, config.auth) : send
+  const { auth, credentials } = config
+  const own = auth ?? (credentials && cardAuth(card, credentials))
+  const authorised = own ? withAuth(send, own) : send
   if ('transport' in config) return config.transport.connect(authorised)
-  const onlyTls = config.serverUrl.startsWith('https:')
+  const options = { ...config, onlyTls: config.serverUrl.startsWith('https:') }
   let opened: { readonly card: AgentCard; readonly dispatch: Dispatch } | undefined
   return async (name, request, call) => {
     const now = await card.get(call.signal)
-    if (opened?.card !== now) {
-      const auth = config.credentials && authFromCard(now, config.credentials)
-      const dispatch = openWires(now, auth ? withAuth(send, auth) : authorised, {
-        ...config,
-        onlyTls,
-      })
-      opened = { card: now, dispatch }
-    }
+    if (opened?.card !== now) opened = { card: now, dispatch: openWires(now, authorised, options) }
     return opened.dispatch(name, request, call)
+  }
+}
+
+/** Credentials as the card of the moment wants them. They are made anew, tokens and all, only where it changes that. */
+function cardAuth(card: SessionCard, credentials: Credentials): ClientAuth {
+  let made: { readonly wanted: string; readonly auth: ClientAuth | undefined } | undefined
+  async function current(signal?: AbortSignal): Promise<ClientAuth | undefined> {
+    const now = await card.get(signal)
+    const wanted = JSON.stringify([now.securitySchemes, now.securityRequirements])
+    if (made?.wanted !== wanted) made = { wanted, auth: authFromCard(now, credentials) }
+    return made.auth
+  }
+  return {
+    apply: async (request) => (await current(request.signal))?.apply(request) ?? request,
+    renew: async (signal) => (await (await current(signal))?.renew?.(signal)) ?? false,
   }
 }
 

@@ -1,5 +1,6 @@
 import { Agent, request } from 'undici'
 import type { ClientReply, ClientRequest } from '../bindings/http.ts'
+import { A2AError } from '../protocol/errors.ts'
 import { connectFailure, connectionLost } from './network.ts'
 import { createReply, type HttpClient, type HttpOptions } from './reply.ts'
 
@@ -40,21 +41,16 @@ async function sendOver(dispatcher: Agent, message: ClientRequest): Promise<Clie
   )
 }
 
-/** Codes of failures before a connection stood. */
-const unconnected: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ETIMEDOUT',
-  'UND_ERR_CONNECT_TIMEOUT',
-])
+/** Codes of failures before a connection stood; certificates are looked at before anything is sent. */
+const unconnected =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$|CERT|TLS|SELF_SIGNED/
 
 function fault(cause: unknown, { url, signal }: ClientRequest): unknown {
   if (signal?.aborted) return signal.reason
-  const code = String((cause as { code?: unknown } | null)?.code ?? '') // any thrown value may lack a code
-  const early = unconnected.has(code) || /CERT|TLS|SELF_SIGNED|INVALID_ARG/.test(code)
+  const { code = '', syscall } = (cause ?? {}) as { code?: string; syscall?: string } // as Node's errors are
+  if (/INVALID_(ARG|URL)/.test(code))
+    return new A2AError('invalidRequest', 'HTTP cannot carry this request', { cause })
+  const early = unconnected.test(code) || syscall === 'connect'
   return early ? connectFailure(url, cause) : connectionLost(url, cause)
 }
 

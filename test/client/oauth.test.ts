@@ -199,6 +199,7 @@ describe('device code', () => {
     const auth = deviceCode(config, () => controller.abort(new Error('enough')))
     const request = { method: 'GET', url: 'http://h/', headers: {}, signal: controller.signal }
     await expect(auth.apply(request)).rejects.toThrow('enough')
+    expect(clock.pending).toBe(0)
   })
 })
 

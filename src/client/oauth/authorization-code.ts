@@ -43,7 +43,7 @@ export function authorizationCode(
   interaction: Interaction,
   start?: Tokens,
 ): ClientAuth {
-  return tokenAuth(config, () => authorize(config, interaction), start)
+  return tokenAuth(config, (signal) => authorize(config, interaction, signal), start)
 }
 
 /** Runs the whole flow once: listens, opens the browser, waits for its return, exchanges the code. */

@@ -6,22 +6,22 @@ import { tokenAuth } from './tokens.ts'
 
 /** The client's own tokens (RFC 6749 §4.4), kept and renewed before they end. */
 export function clientCredentials(config: OAuthConfig): ClientAuth {
-  return tokenAuth(config, () => obtain(config))
+  return tokenAuth(config, (signal) => obtain(config, signal))
 }
 
-async function obtain(config: OAuthConfig): Promise<Tokens> {
+async function obtain(config: OAuthConfig, signal: AbortSignal): Promise<Tokens> {
   try {
-    const { as, client, authentication, options } = await openServer(config)
+    const { as, client, authentication, options } = await openServer(config, signal)
     const parameters = config.scopes?.length ? { scope: config.scopes.join(' ') } : {}
     const response = await oauth.clientCredentialsGrantRequest(
       as,
       client,
       authentication,
       parameters,
-      options(),
+      options(signal),
     )
     return toTokens(await oauth.processClientCredentialsResponse(as, client, response), config)
   } catch (thrown) {
-    throw oauthFault(thrown)
+    throw oauthFault(thrown, signal)
   }
 }

@@ -20,7 +20,7 @@ export function deviceCode(
   config: OAuthConfig,
   prompt: (prompt: DevicePrompt) => void | Promise<void>,
 ): ClientAuth {
-  return tokenAuth(config, () => authorizeDevice(config, prompt))
+  return tokenAuth(config, (signal) => authorizeDevice(config, prompt, signal))
 }
 
 /** Runs the device flow once. */

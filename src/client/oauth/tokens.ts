@@ -1,4 +1,5 @@
 import * as oauth from 'oauth4webapi'
+import { A2AError } from '../../protocol/errors.ts'
 import { withSignal } from '../../shared/async.ts'
 import { systemClock } from '../../shared/clock.ts'
 import { bearer, type ClientAuth } from '../auth.ts'
@@ -10,29 +11,32 @@ const leewayMs = 30_000
 
 /**
  * Keeps tokens and renews them before they end: by refresh token where there is one, else by `obtain`. However many
- * requests need a token at once, it is fetched once.
+ * requests need a token at once, it is fetched once, and given up when all of them have gone.
  */
 export function tokenAuth(
   config: OAuthConfig,
-  obtain: (signal?: AbortSignal) => Promise<Tokens>,
+  obtain: (signal: AbortSignal) => Promise<Tokens>,
   start?: Tokens,
 ): ClientAuth {
   const { clock = systemClock } = config
   let tokens = start
-  let fetching: Promise<Tokens> | undefined
+  let fetching: Fetching | undefined
 
-  async function fetchTokens(): Promise<Tokens> {
+  async function fetchTokens(signal: AbortSignal): Promise<Tokens> {
     const refreshToken = tokens?.refreshToken
-    if (refreshToken === undefined) return obtain()
+    if (refreshToken === undefined) return obtain(signal)
     try {
-      return await refresh(config, refreshToken)
-    } catch {
-      return obtain() // a refresh token ends too, or was used up; the user is asked again
+      return await refresh(config, refreshToken, signal)
+    } catch (error) {
+      // A refresh token ends too, or was used up; then the user is asked again.
+      if (error instanceof A2AError && error.code === 'unauthenticated') return obtain(signal)
+      throw error
     }
   }
 
-  function renewed(): Promise<Tokens> {
-    fetching ??= fetchTokens()
+  function begin(): Fetching {
+    const controller = new AbortController()
+    const result = fetchTokens(controller.signal)
       .then((fresh) => {
         tokens = fresh
         return fresh
@@ -40,22 +44,42 @@ export function tokenAuth(
       .finally(() => {
         fetching = undefined
       })
-    return fetching
+    result.catch(() => {}) // told to those who wait; there may be none left
+    return { result, controller, waiting: 0 }
   }
 
-  async function current(): Promise<string> {
+  async function renewed(signal: AbortSignal | undefined): Promise<Tokens> {
+    fetching ??= begin()
+    const shared = fetching
+    shared.waiting += 1
+    try {
+      return await withSignal(shared.result, signal)
+    } finally {
+      shared.waiting -= 1
+      if (shared.waiting === 0) shared.controller.abort(signal?.reason)
+    }
+  }
+
+  async function current(signal: AbortSignal | undefined): Promise<string> {
     const { accessToken, expiresAt = Infinity } = tokens ?? {}
     if (accessToken !== undefined && clock.now() < expiresAt - leewayMs) return accessToken
-    return (await renewed()).accessToken
+    return (await renewed(signal)).accessToken
   }
 
   return {
-    apply: (request) => withSignal(Promise.resolve(bearer(current).apply(request)), request.signal),
+    apply: (request) => bearer(() => current(request.signal)).apply(request),
     async renew(signal) {
-      await withSignal(renewed(), signal)
+      await renewed(signal)
       return true
     },
   }
+}
+
+/** A fetch of tokens that several requests wait for. */
+interface Fetching {
+  readonly result: Promise<Tokens>
+  readonly controller: AbortController
+  waiting: number
 }
 
 /** Fresh tokens for a refresh token; the old refresh token stays where the server sends no other. */

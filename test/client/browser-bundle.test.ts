@@ -1,0 +1,62 @@
+import { spawnSync } from 'node:child_process'
+import { cp, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+/** What the test uses of esbuild, which tsx brings along. */
+interface Esbuild {
+  build(options: object): Promise<{
+    readonly metafile: { readonly inputs: Readonly<Record<string, object>> }
+    readonly outputFiles: readonly { readonly text: string }[]
+  }>
+}
+
+const root = join(import.meta.dirname, '..', '..')
+const require = createRequire(import.meta.url)
+const { build } = createRequire(require.resolve('tsx'))('esbuild') as Esbuild // its public face
+let folder = ''
+
+/** The package as it is published: compiled, with its own package.json. */
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'corral-bundle-'))
+  const options = ['-p', 'tsconfig.build.json', '--outDir', join(folder, 'dist')]
+  const info = ['--tsBuildInfoFile', join(folder, 'tsbuildinfo')]
+  const tsc = join(root, 'node_modules', '.bin', 'tsc')
+  spawnSync(tsc, [...options, ...info], { cwd: root })
+  await cp(join(root, 'package.json'), join(folder, 'package.json'))
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
+})
+
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+test('a browser bundle of the client has no Node module in it', async () => {
+  const { metafile, outputFiles } = await build({
+    entryPoints: [join(folder, 'dist', 'client', 'index.js')],
+    bundle: true,
+    platform: 'browser',
+    format: 'esm',
+    write: false,
+    metafile: true,
+    logLevel: 'silent',
+  })
+  const files = Object.keys(metafile.inputs)
+  expect(files.some((file) => file.endsWith('client/fetch.js'))).toBe(true)
+  expect(files.filter((file) => /undici|client\/node\.js|^node:/.test(file))).toEqual([])
+  expect(outputFiles[0]?.text).not.toMatch(/\bfrom\s*"node:|require\("node:/)
+  expect(outputFiles[0]?.text).toContain('A2AClient')
+})
+
+test('the same for Node takes undici', async () => {
+  const { metafile } = await build({
+    entryPoints: [join(folder, 'dist', 'client', 'index.js')],
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    write: false,
+    metafile: true,
+    logLevel: 'silent',
+  })
+  expect(Object.keys(metafile.inputs).some((file) => file.includes('undici'))).toBe(true)
+})
