@@ -1,4 +1,63 @@
+import { describe, expect, test } from 'vitest'
 import { createMemoryStore } from '../../src/store/memory.ts'
+import { at, pushConfig, scope, write } from '../contracts/store/samples.ts'
 import { describeStore } from '../contracts/store.ts'
 
 describeStore('memory', (options) => createMemoryStore(options))
+
+describe('a memory store', () => {
+  test('keeps tasks by reference: what was written is what is read', async () => {
+    const store = createMemoryStore()
+    const sample = write('t')
+    await store.commit([sample])
+    expect((await store.get('t'))?.task).toBe(sample.task)
+    expect((await store.records('t', 0))[0]).toBe(sample.records[0])
+  })
+
+  test('shrinks the logs of the oldest finished tasks to the task itself', async () => {
+    const store = createMemoryStore({ maxRecords: 10 })
+    await store.commit([write('old', { records: 6 })])
+    await store.commit([write('open', { records: 20, state: 'TASK_STATE_WORKING' })])
+    await store.commit([write('new', { records: 6, second: 1 })])
+    const { task } = write('old')
+    const whole = [{ seq: 6, kind: 'event', event: { task } }]
+    expect(await store.records('old', 0)).toEqual(whole)
+    expect(await store.records('old', 5)).toEqual(whole)
+    expect(await store.records('old', 6)).toEqual([])
+    expect(await store.records('new', 2)).toHaveLength(4)
+    expect(await store.records('open', 0)).toHaveLength(20)
+    await store.commit([write('old', { expectedVersion: 6 })])
+    expect((await store.records('old', 0)).map(({ seq }) => seq)).toEqual([6, 7])
+  })
+
+  test('drops tasks with shrunken logs before those with whole ones', async () => {
+    const store = createMemoryStore({ maxRecords: 4, maxTasks: 3 })
+    for (let i = 0; i < 5; i += 1) await store.commit([write(`t${i}`, { records: 2, second: i })])
+    const { tasks } = await store.list({ scope, limit: 9 })
+    expect(tasks.map(({ head }) => head.id)).toEqual(['t4', 't3', 't2'])
+    expect(await store.records('t2', 0)).toHaveLength(1)
+    expect(await store.records('t3', 0)).toHaveLength(2)
+  })
+
+  test('keeps the newest dead letters', async () => {
+    const store = createMemoryStore({ maxDeadLetters: 2 })
+    await store.commit([write('t'), { type: 'pushConfig', record: pushConfig('t', 'a') }])
+    for (const seq of [1, 2, 3]) {
+      const letter = { taskId: 't', configId: 'a', attempts: 1, reason: 'HTTP 500', at: at(seq) }
+      const deadLetter = { ...letter, id: `letter ${seq}`, seq }
+      await store.commit([{ type: 'cursor', taskId: 't', id: 'a', cursor: seq, deadLetter }])
+    }
+    expect((await store.deadLetters()).map(({ id }) => id)).toEqual(['letter 3', 'letter 2'])
+  })
+
+  test('has room for any number of scopes and contexts and forgets those that are empty', async () => {
+    const store = createMemoryStore({ maxTasks: 5 })
+    await store.list({ scope, limit: 1, contextId: 'any' })
+    for (let i = 0; i < 50; i += 1)
+      await store.commit([write(`t${i}`, { second: i, scope: { ...scope, owner: `owner ${i}` } })])
+    const totalOf = async (i: number) =>
+      (await store.list({ scope: { ...scope, owner: `owner ${i}` }, limit: 1 })).total
+    expect(await totalOf(44)).toBe(0)
+    expect(await totalOf(45)).toBe(1)
+  })
+})

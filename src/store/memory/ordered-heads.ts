@@ -41,7 +41,8 @@ export function createOrderedHeads(): OrderedHeads {
       const at = blockOf(blocks, head)
       const block = blocks[at]
       const place = block === undefined ? 0 : placeIn(block, head)
-      if (block?.[place]?.id !== head.id) return
+      const found = block?.[place]
+      if (!block || found?.id !== head.id || found.timestamp !== head.timestamp) return
       block.splice(place, 1)
       if (block.length === 0) blocks.splice(at, 1)
       size -= 1
