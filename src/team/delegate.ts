@@ -1,17 +1,10 @@
-import type { Agent } from '../agents/agent.ts'
-import { acceptsTools, type Tool } from '../agents/tools.ts'
-import { A2AError, toA2AError } from '../protocol/errors.ts'
 import { isInterrupted } from '../protocol/task.ts'
-import type { Json, Message } from '../protocol/types.ts'
-import { createChildTurn, toMessageId } from './child-turn.ts'
-import { replyError, toTeamError } from './failure.ts'
+import type { Json } from '../protocol/types.ts'
+import { type Call, callWithRules } from './call.ts'
 import { Suspension } from './memory.ts'
-import type { Live } from './output.ts'
-import { collectReply, type MemberReply, replyParts } from './reply.ts'
-import { type Delegation, type Run, traceRun } from './run.ts'
-import { type LinkedSignal, linkSignal, pause } from './signal.ts'
-import { withSpan } from './spans.ts'
-import { type CallFacts, clip, replyEntry } from './trace.ts'
+import { type MemberReply, replyParts } from './reply.ts'
+import type { Delegation, Run } from './run.ts'
+import { linkSignal } from './signal.ts'
 
 /**
  * The one way in which a team calls a member. A durable step of the turn: its result is in the log before anyone acts
@@ -39,7 +32,7 @@ export async function delegate(run: Run, delegation: Delegation): Promise<Member
   }
   let fresh: MemberReply | undefined
   const stepped = await run.turn.step(key, async () => {
-    fresh = await attempt(call)
+    fresh = await callWithRules(call)
     return fresh as unknown as Json // a reply is built of JSON values only
   })
   const reply = fresh ?? (stepped as unknown as MemberReply) // what the step returned, here or before a crash
@@ -75,199 +68,10 @@ export async function delegateAll<T>(run: Run, works: readonly Work<T>[]): Promi
   })
 }
 
-interface Call {
-  readonly run: Run
-  readonly delegation: Delegation
-  readonly key: string
-  readonly message: Message
-  readonly live: Live | undefined
-  /** The reply in which the member asked what the message answers. */
-  readonly asked: MemberReply | undefined
-}
-
 /** Keeps the exchange, so that a member that is asked again knows what it said. */
 function note(run: Run, { agentId, message, alone }: Delegation, reply: MemberReply): MemberReply {
   if (alone) return reply
   const said = run.turn.reply(replyParts(reply))
   run.exchanges.set(agentId, [...(run.exchanges.get(agentId) ?? []), message, said])
   return reply
-}
-
-async function attempt(call: Call): Promise<MemberReply> {
-  const { run, delegation } = call
-  try {
-    return await withFallback(call)
-  } catch (thrown) {
-    if (isFinal(run, thrown) || !delegation.tolerant) throw thrown
-    const { message } = toA2AError(thrown)
-    return { state: 'TASK_STATE_FAILED', message: run.turn.reply(message) }
-  }
-}
-
-async function withFallback(call: Call): Promise<MemberReply> {
-  const { run, delegation } = call
-  const { fallbackAgentId } = delegation
-  const { agentId = delegation.agentId } = call.asked?.from ?? {}
-  try {
-    return await withRetries(call, agentId)
-  } catch (thrown) {
-    if (isFinal(run, thrown) || !fallbackAgentId || agentId === fallbackAgentId) throw thrown
-    traceRun(run, { type: 'fallback', ...factsOf(call, agentId), to: fallbackAgentId })
-    call.live?.restart()
-    return await callMember(call, fallbackAgentId, 1)
-  }
-}
-
-async function withRetries(call: Call, agentId: string): Promise<MemberReply> {
-  const { run, delegation } = call
-  const tries = 1 + (delegation.maxRetries ?? 0)
-  for (let number = 1; ; number++) {
-    try {
-      return await callMember(call, agentId, number)
-    } catch (thrown) {
-      if (isFinal(run, thrown) || number >= tries) throw thrown
-      const delayMs = retryDelay(thrown, number, run.random())
-      traceRun(run, { type: 'retry', ...factsOf(call, agentId), try: number + 1, delayMs })
-      await pause(delayMs, run.clock, run.signal)
-      call.live?.restart()
-    }
-  }
-}
-
-/** Neither a cancelled run nor one that waits for the user is tried again. */
-function isFinal(run: Run, thrown: unknown): boolean {
-  return run.signal.aborted || thrown instanceof Suspension
-}
-
-/** Half a second, doubled each time up to half a minute, with jitter; what the peer asks for comes first. */
-function retryDelay(thrown: unknown, number: number, random: number): number {
-  const asked = thrown instanceof A2AError ? retryAfter(thrown) : undefined
-  if (asked !== undefined) return asked * 1_000
-  return Math.round(Math.min(500 * 2 ** (number - 1), 30_000) * (0.5 + random / 2))
-}
-
-function retryAfter(error: A2AError): number | undefined {
-  const cause = error.cause instanceof Error ? error.cause.cause : undefined
-  const origin = cause instanceof A2AError ? cause : error
-  return origin.details.retryAfterSeconds
-}
-
-function factsOf({ run, delegation, key }: Call, member: string): CallFacts {
-  return { call: key, team: run.config.id, member, step: delegation.name }
-}
-
-async function callMember(call: Call, agentId: string, number: number): Promise<MemberReply> {
-  const { run, message } = call
-  const facts = factsOf(call, agentId)
-  run.signal.throwIfAborted()
-  run.budget.spendHop()
-  traceRun(run, { type: 'delegation', ...facts, try: number, text: clip(message.parts) })
-  const began = run.clock.now()
-  try {
-    const reply = await inSpan(call, facts, number)
-    run.turn.trace(replyEntry(facts, reply, run.clock.now() - began))
-    return reply
-  } catch (thrown) {
-    run.signal.throwIfAborted()
-    if (thrown instanceof Suspension) throw thrown
-    const durationMs = run.clock.now() - began
-    const reason = toA2AError(thrown).code
-    traceRun(run, { type: 'failure', ...facts, reason, durationMs })
-    run.turn.log.warn({ ...facts, error: thrown }, 'A member of a team has failed')
-    throw toTeamError(thrown, {
-      team: run.config.id,
-      member: agentId,
-      exposeMember: run.exposeMembers,
-    })
-  }
-}
-
-function inSpan(call: Call, facts: CallFacts, number: number): Promise<MemberReply> {
-  const { member: agentId } = facts
-  const attributes = {
-    'corral.team': facts.team,
-    'corral.member': agentId,
-    'corral.step': facts.step,
-    'corral.task': call.run.turn.taskId,
-  }
-  const { traceparent } = call.run.turn
-  return withSpan({ name: `delegate ${agentId}`, attributes, traceparent }, (inner) =>
-    speak(call, { agentId, number, traceparent: inner }),
-  )
-}
-
-interface Try {
-  readonly agentId: string
-  /** From 1. */
-  readonly number: number
-  readonly traceparent: string | undefined
-}
-
-async function speak(call: Call, { agentId, number, traceparent }: Try): Promise<MemberReply> {
-  const { run, delegation, live } = call
-  const space = `${delegation.name}:${agentId}`
-  const message = { ...call.message, messageId: toMessageId(run.turn, `${space}/${number}`) }
-  const agent = findAgent(run, agentId)
-  const { timeoutSeconds } = delegation
-  const link = linkSignal(run.signal, {
-    clock: run.clock,
-    ms: timeoutSeconds === undefined ? undefined : timeoutSeconds * 1_000,
-    reason: () =>
-      new A2AError('timeout', `Agent "${agentId}" took longer than ${timeoutSeconds} s`),
-  })
-  const turn = createChildTurn(run.turn, {
-    space,
-    message,
-    signal: link.signal,
-    hops: run.hops,
-    traceparent,
-    exchange: delegation.alone ? [] : (run.exchanges.get(agentId) ?? []),
-    asked: call.asked,
-    facesCaller: delegation.facesCaller ?? false,
-  })
-  try {
-    const tools = (delegation.tools ?? []).map((tool) => stopping(tool, link))
-    const answer = acceptsTools(agent)
-      ? agent.process(message, turn, tools)
-      : agent.process(message, turn)
-    const reply = await collectReply(answer, {
-      turn,
-      ...(live && { onEvent: (event) => live.onEvent(event) }),
-    })
-    if (isFailed(reply)) throw replyError(reply)
-    return { ...reply, from: { agentId, space } }
-  } finally {
-    // A member that was left behind must not go on working for nobody.
-    link.abort(new A2AError('taskCanceled', 'The delegation is over'))
-    link.release()
-  }
-}
-
-/** A question that comes up inside a tool stops the member that uses the tool, instead of being told to its model. */
-function stopping(tool: Tool, link: LinkedSignal): Tool {
-  return {
-    ...tool,
-    async execute(args, context) {
-      try {
-        return await tool.execute(args, context)
-      } catch (thrown) {
-        if (thrown instanceof Suspension) link.abort(thrown)
-        throw thrown
-      }
-    },
-  }
-}
-
-function findAgent(run: Run, agentId: string): Agent {
-  const agent = run.manager.get(agentId)
-  if (!agent) throw new A2AError('agentUnavailable', `Agent "${agentId}" is not registered`)
-  return agent
-}
-
-function isFailed({ state }: MemberReply): boolean {
-  return (
-    state === 'TASK_STATE_FAILED' ||
-    state === 'TASK_STATE_REJECTED' ||
-    state === 'TASK_STATE_CANCELED'
-  )
 }

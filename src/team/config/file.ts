@@ -35,11 +35,16 @@ export function toConfigJsonSchema(): JsonObject {
     override({ jsonSchema }) {
       // What the schema's own code checks, in the words of JSON Schema.
       if (jsonSchema.properties && 'parallel' in jsonSchema.properties)
-        jsonSchema.oneOf = stepKinds.map((kind) => ({ required: [kind] }))
+        jsonSchema.oneOf = stepKinds.map(only)
     },
   })
   const title = 'Corral configuration'
   return { title, ...JSON.parse(JSON.stringify(schema)) } as JsonObject // made by JSON.parse
+}
+
+/** An object in which this key stands; spelt out, since some readers of JSON Schema skip a lone `required`. */
+function only(kind: string): z.core.JSONSchema.JSONSchema {
+  return { type: 'object', properties: { [kind]: {} }, required: [kind] }
 }
 
 /** The keys that may stand at a place of the file. */

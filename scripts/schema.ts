@@ -1,0 +1,7 @@
+/** Writes the JSON Schema of configuration files, for editors; `test/team/schema.test.ts` checks that it is current. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { toConfigJsonSchema } from '../src/team/config/file.ts'
+
+const path = join(import.meta.dirname, '..', 'schema', 'corral.schema.json')
+writeFileSync(path, `${JSON.stringify(toConfigJsonSchema(), null, 2)}\n`)

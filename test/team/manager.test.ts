@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest'
+import type { Agent } from '../../src/agents/agent.ts'
+import { AgentManager } from '../../src/team/manager.ts'
+import { createHandClock } from '../fixtures/clock.ts'
+import { member } from '../fixtures/members.ts'
+
+const silentAgent: Agent = {
+  info: () => Promise.reject(new Error('no connection')),
+  process: () => 'never',
+}
+
+describe('the registry', () => {
+  test('knows agents by the id they give themselves or by one of ours', async () => {
+    const manager = new AgentManager()
+    const a = member('a')
+    expect(await manager.register(a)).toBe('a')
+    manager.registerWithId('b', member('x'))
+    expect(manager.get('a')).toBe(a)
+    expect(manager.get('x')).toBeUndefined()
+    expect(manager.listIds()).toEqual(['a', 'b'])
+    expect((await manager.list()).map(({ id }) => id)).toEqual(['a', 'b'])
+    expect(manager.count()).toBe(2)
+  })
+
+  test('R-W14: refuses a second agent of the same id unless it is meant to replace the first', async () => {
+    const manager = new AgentManager()
+    await manager.register(member('a'))
+    await expect(manager.register(member('a'))).rejects.toThrow('Agent "a" is already registered')
+    const other = member('a')
+    await manager.register(other, { replace: true })
+    expect(manager.get('a')).toBe(other)
+  })
+
+  test('refuses an id that is empty', () => {
+    expect(() => new AgentManager().registerWithId(' ', member('a'))).toThrow('needs an id')
+  })
+
+  test('R-W14: an agent that is down can be registered and listed; it connects to nobody', async () => {
+    const manager = new AgentManager()
+    manager.registerWithId('down', silentAgent)
+    manager.registerWithId('up', member('up'))
+    expect(await manager.list()).toMatchObject([
+      { id: 'down', name: 'down', capabilities: [], metadata: { unavailable: 'true' } },
+      { id: 'up' },
+    ])
+  })
+
+  test('finds agents by a part of an ability, whatever the case', async () => {
+    const manager = new AgentManager()
+    manager.registerWithId('a', member('a', undefined, { capabilities: ['Code_Review'] }))
+    manager.registerWithId('b', member('b', undefined, { capabilities: ['writing'] }))
+    manager.registerWithId('c', silentAgent)
+    const ids = async (text: string) => (await manager.findByCapability(text)).map(({ id }) => id)
+    expect(await ids('review')).toEqual(['a'])
+    expect(await ids('RI')).toEqual(['b'])
+    expect(await ids('cooking')).toEqual([])
+    expect((await manager.find(({ name }) => name === 'b agent')).map(({ id }) => id)).toEqual([
+      'b',
+    ])
+  })
+
+  test('forgets agents', async () => {
+    const manager = new AgentManager()
+    await manager.register(member('a'))
+    await manager.register(member('b'))
+    expect(manager.remove('a')).toBe(true)
+    expect(manager.remove('a')).toBe(false)
+    manager.clear()
+    expect(manager.count()).toBe(0)
+  })
+
+  test('closes every agent, even when one cannot be closed', async () => {
+    const manager = new AgentManager()
+    const closed: string[] = []
+    const closing = (id: string, fails: boolean): Agent => ({
+      ...member(id),
+      async close() {
+        closed.push(id)
+        if (fails) throw new Error('stuck')
+      },
+    })
+    manager.registerWithId('a', closing('a', true))
+    manager.registerWithId('b', closing('b', false))
+    await manager.close()
+    await manager.close()
+    expect(closed).toEqual(['a', 'b'])
+  })
+})
+
+describe('health', () => {
+  test('is asked again only when the answer is two seconds old', async () => {
+    const clock = createHandClock()
+    const manager = new AgentManager({ clock })
+    let asked = 0
+    const health = async () => ({ healthy: ++asked > 0 })
+    manager.registerWithId('a', member('a', undefined, { health }))
+    await Promise.all([manager.health('a'), manager.health('a'), manager.healthCheckAll()])
+    expect(asked).toBe(1)
+    clock.advance(1_999)
+    await manager.health('a')
+    expect(asked).toBe(1)
+    clock.advance(1)
+    await manager.health('a')
+    expect(asked).toBe(2)
+  })
+
+  test('of one that fails or hangs does not keep the others waiting for ever', async () => {
+    const clock = createHandClock()
+    const manager = new AgentManager({ clock })
+    const fails = () => Promise.reject(new Error('10.0.0.3 refused'))
+    manager.registerWithId('fails', member('fails', undefined, { health: fails }))
+    const hangs = () => new Promise<never>(() => {})
+    manager.registerWithId('hangs', member('hangs', undefined, { health: hangs }))
+    manager.registerWithId('well', member('well'))
+    const all = manager.healthCheckAll()
+    await expect.poll(() => clock.waiting()).toBe(1)
+    clock.advance(5_000)
+    expect(await all).toEqual({
+      fails: { healthy: false, reason: 'the health check failed' },
+      hangs: { healthy: false, reason: 'the health check failed' },
+      well: { healthy: true },
+    })
+    expect(await manager.health('nobody')).toEqual({ healthy: false, reason: 'not registered' })
+  })
+})

@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'smol-toml'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { toConfigJsonSchema } from '../../src/team/config/file.ts'
+import { parseConfig } from '../../src/team/config.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+const read = (path: string): string => readFileSync(join(root, path), 'utf8')
+
+const examples = [
+  'examples/fantasy/corral.toml',
+  'examples/supervisor/corral.toml',
+  'examples/router/corral.toml',
+  'examples/router/router.toml',
+  'examples/router/worker.toml',
+  'examples/router/supervisor.toml',
+  'examples/config.example.toml',
+]
+
+const env = {
+  OPENAI_API_KEY: 'sk-1',
+  REVIEWER_TOKEN: 't',
+  ALICE_KEY: 'k',
+  ROUTER_URL: 'http://localhost:3000',
+  WORKER_URL: 'http://localhost:3001',
+  SUPERVISOR_URL: 'http://localhost:3002',
+}
+
+describe('the published JSON Schema', () => {
+  const published = JSON.parse(read('schema/corral.schema.json'))
+
+  test('is the one that the code checks by (else run: npx tsx scripts/schema.ts)', () => {
+    expect(published).toEqual(toConfigJsonSchema())
+  })
+
+  test.each(examples)('accepts %s', (path) => {
+    expect(z.fromJSONSchema(published).safeParse(parse(read(path))).error).toBeUndefined()
+  })
+
+  test('refuses an unknown key and a step that is two things', () => {
+    const schema = z.fromJSONSchema(published)
+    expect(schema.safeParse({ agnts: [] }).success).toBe(false)
+    const steps = [{ agent_id: 'a', approval: { question: '?' } }]
+    const team = { id: 't', name: 'T', description: '', scheduler_config: { steps } }
+    expect(schema.safeParse({ teams: [team] }).success).toBe(false)
+  })
+})
+
+describe('the examples', () => {
+  test.each(examples)('%s is valid', (path) => {
+    expect(parseConfig(read(path), { env, path })).toBeDefined()
+  })
+})
