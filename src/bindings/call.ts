@@ -1,4 +1,10 @@
-import type { Call, DialectName, Reply } from '../protocol/call.ts'
+import {
+  anonymous,
+  type Call,
+  type DialectName,
+  noExtensions,
+  type Reply,
+} from '../protocol/call.ts'
 import type { HttpRequest } from './http.ts'
 
 /** A Call whose members are set one by one while it is built. */
@@ -8,7 +14,7 @@ type CallDraft = { -readonly [K in keyof Call]: Call[K] }
 export function toCall(request: HttpRequest, dialect: DialectName): CallDraft {
   const { headers } = request
   const reply: Reply = {}
-  const call: CallDraft = { headers, dialect, reply }
+  const call: CallDraft = { headers, dialect, reply, auth: anonymous, extensions: noExtensions }
   if (request.signal) call.signal = request.signal
   if (request.query) call.query = request.query
   if (request.client) call.client = request.client

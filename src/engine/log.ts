@@ -32,10 +32,12 @@ export interface LogKey {
   readonly scope: Scope
 }
 
+/** Told when everything that had come in is stored, or why it is not. */
+type Settled = (refusal: A2AError | undefined) => void
+
 interface Waiter {
   readonly seq: number
-  resolve(): void
-  reject(error: A2AError): void
+  readonly settled: Settled
 }
 
 /**
@@ -130,6 +132,7 @@ export class TaskLog implements CommitSource {
   /** Ties the caller's key to the task with the next commit. */
   tie(idempotencyKey: string): void {
     this.#idempotencyKey = idempotencyKey
+    this.#rewrite = true
   }
 
   /** Registers a webhook for what follows `cursor`; it is stored together with the records that wait. */
@@ -145,20 +148,32 @@ export class TaskLog implements CommitSource {
   }
 
   /** Resolves when everything that has come in is stored. Rejects with the store's refusal. */
-  async committed(): Promise<void> {
-    if (this.#broken) throw this.#broken
-    if (this.#version === this.#seq && this.#extraWrites.length === 0) return
-    this.#host.committer.enqueue(this, 'now')
-    await new Promise<void>((resolve, reject) =>
-      this.#waiters.push({ seq: this.#seq, resolve, reject }),
+  committed(): Promise<void> {
+    return new Promise((resolve, reject) =>
+      this.whenCommitted((refusal) => (refusal ? reject(refusal) : resolve())),
     )
+  }
+
+  /** Calls back when everything that has come in is stored or refused: `committed` without a promise. */
+  whenCommitted(settled: Settled): void {
+    if (this.#broken || (this.#version === this.#seq && this.#extraWrites.length === 0)) {
+      settled(this.#broken)
+      return
+    }
+    this.#waiters.push({ seq: this.#seq, settled })
+    this.#host.committer.enqueue(this, 'now')
+  }
+
+  /** The task as of the last commit; only where nothing is under way, as in `whenCommitted`. */
+  current(): Task {
+    if (!this.#fold) throw new A2AError('taskNotFound', `Task not found: ${this.id}`)
+    return this.#fold.snapshot()
   }
 
   /** The task as stored; waits for a commit that is under way. */
   async snapshot(): Promise<{ readonly task: Task; readonly version: number }> {
     if (this.#inFlight.length > 0 || !this.#fold) await this.committed()
-    if (!this.#fold) throw new A2AError('taskNotFound', `Task not found: ${this.id}`)
-    return { task: this.#fold.snapshot(), version: this.#version }
+    return { task: this.current(), version: this.#version }
   }
 
   reduce(): readonly Write[] {
@@ -169,9 +184,10 @@ export class TaskLog implements CommitSource {
     this.#inFlight = records
     for (const record of records) this.#take(record)
     const write = this.#write(records, before)
-    const writes = write ? [write, ...this.#extraWrites] : this.#extraWrites
+    const extra = this.#extraWrites
+    if (extra.length === 0) return write ? [write] : []
     this.#extraWrites = []
-    return writes
+    return write ? [write, ...extra] : extra
   }
 
   stored(results: readonly WriteResult[]): void {
@@ -245,16 +261,14 @@ export class TaskLog implements CommitSource {
     const rewrite = this.#rewrite || fold.state !== before
     this.#compact = false
     this.#rewrite = false
-    const key = this.#idempotencyKey
+    const head = this.#head(fold)
+    const expectedVersion = this.#version
+    if (!rewrite) return { type: 'task', head, expectedVersion, records }
+    const task = fold.snapshot()
+    const idempotencyKey = this.#idempotencyKey
+    if (idempotencyKey === undefined) return { type: 'task', head, expectedVersion, records, task }
     this.#idempotencyKey = undefined
-    return {
-      type: 'task',
-      head: this.#head(fold),
-      expectedVersion: this.#version,
-      records,
-      ...(rewrite && { task: fold.snapshot() }),
-      ...(key !== undefined && { idempotencyKey: key }),
-    }
+    return { type: 'task', head, expectedVersion, records, task, idempotencyKey }
   }
 
   #head(fold: Fold): TaskWrite['head'] {
@@ -269,13 +283,14 @@ export class TaskLog implements CommitSource {
 
   #settle(): void {
     if (this.#waiters.length === 0) return
+    const due: Waiter[] = []
     const waiting: Waiter[] = []
     for (const waiter of this.#waiters) {
-      if (this.#broken) waiter.reject(this.#broken)
-      else if (waiter.seq <= this.#version) waiter.resolve()
+      if (this.#broken || waiter.seq <= this.#version) due.push(waiter)
       else waiting.push(waiter)
     }
     this.#waiters = waiting
+    for (const { settled } of due) settled(this.#broken)
   }
 }
 

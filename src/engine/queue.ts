@@ -6,18 +6,19 @@ import { A2AError } from '../protocol/errors.ts'
  */
 export interface TurnQueue {
   /**
-   * Takes a slot. `start` is called at once if one is free, else when its turn comes.
+   * Takes a slot. The turn is started at once if one is free, else when it is next.
    * @throws A2AError `unavailable` when too many wait already.
    */
-  enter(place: Place, start: () => void): Ticket
+  enter(turn: QueuedTurn): Ticket
   /** How many run and wait, for metrics. */
   counts(): { readonly running: number; readonly waiting: number }
 }
 
-/** Whose turn it is: the keys of fairness. */
-export interface Place {
+/** A turn that wants a slot; the first two are the keys of fairness. */
+export interface QueuedTurn {
   readonly principal: string
   readonly contextId: string
+  start(): void
 }
 
 /** A place in the queue, later a slot. */
@@ -35,83 +36,102 @@ export interface TurnQueueOptions {
   readonly maxWaiting?: number
 }
 
-interface Entry {
-  start(): void
-  state: 'waiting' | 'running' | 'gone'
-}
-
 /** Makes a fair queue of turns. */
 export function createTurnQueue(options: TurnQueueOptions = {}): TurnQueue {
-  const slots = options.slots ?? 64
-  const maxWaiting = options.maxWaiting ?? 10_000
-  /** Principal → context → entries. A Map keeps its order, so taking from the front and putting back goes round. */
-  const lines = new Map<string, Map<string, Entry[]>>()
-  let running = 0
-  let waiting = 0
+  return new FairQueue(options.slots ?? 64, options.maxWaiting ?? 10_000)
+}
 
-  function run(entry: Entry): void {
-    running++
-    entry.state = 'running'
-    entry.start()
+/** Principal → context → places. A Map keeps its order, so taking from the front and putting back goes round. */
+type Lines = Map<string, Map<string, Place[]>>
+
+class FairQueue implements TurnQueue {
+  readonly #slots: number
+  readonly #maxWaiting: number
+  readonly #lines: Lines = new Map()
+  #running = 0
+  #waiting = 0
+
+  constructor(slots: number, maxWaiting: number) {
+    this.#slots = slots
+    this.#maxWaiting = maxWaiting
   }
 
-  function admit(): void {
-    while (running < slots) {
-      const entry = takeNext(lines)
-      if (!entry) return
-      if (entry.state === 'gone') continue
-      waiting--
-      run(entry)
+  enter(turn: QueuedTurn): Ticket {
+    const place = new Place(this, turn)
+    if (this.#running < this.#slots && this.#waiting === 0) this.#run(place)
+    else if (this.#waiting >= this.#maxWaiting)
+      throw new A2AError('unavailable', 'Too many messages are waiting', { retryAfterSeconds: 1 })
+    else {
+      this.#waiting++
+      addTo(this.#lines, place)
+    }
+    return place
+  }
+
+  counts(): { readonly running: number; readonly waiting: number } {
+    return { running: this.#running, waiting: this.#waiting }
+  }
+
+  /** A place was left; if it was a slot, whoever is next gets it. */
+  left(was: Place['state']): void {
+    if (was === 'waiting') this.#waiting--
+    if (was !== 'running') return
+    this.#running--
+    while (this.#running < this.#slots) {
+      const place = takeNext(this.#lines)
+      if (!place) return
+      if (place.state === 'gone') continue
+      this.#waiting--
+      this.#run(place)
     }
   }
 
-  function leave(entry: Entry): void {
-    const was = entry.state
-    entry.state = 'gone'
-    if (was === 'waiting') waiting--
-    if (was !== 'running') return
-    running--
-    admit()
-  }
-
-  return {
-    enter(place, start) {
-      const entry: Entry = { start, state: 'waiting' }
-      if (running < slots && waiting === 0) run(entry)
-      else if (waiting >= maxWaiting)
-        throw new A2AError('unavailable', 'Too many messages are waiting', { retryAfterSeconds: 1 })
-      else {
-        waiting++
-        addTo(lines, place, entry)
-      }
-      return {
-        get waiting() {
-          return entry.state === 'waiting'
-        },
-        leave: () => leave(entry),
-      }
-    },
-    counts: () => ({ running, waiting }),
+  #run(place: Place): void {
+    this.#running++
+    place.state = 'running'
+    place.turn.start()
   }
 }
 
-function addTo(lines: Map<string, Map<string, Entry[]>>, place: Place, entry: Entry): void {
-  const contexts = lines.get(place.principal) ?? new Map<string, Entry[]>()
-  lines.set(place.principal, contexts)
-  const line = contexts.get(place.contextId)
-  if (line) line.push(entry)
-  else contexts.set(place.contextId, [entry])
+class Place implements Ticket {
+  readonly turn: QueuedTurn
+  readonly #queue: FairQueue
+  state: 'waiting' | 'running' | 'gone' = 'waiting'
+
+  constructor(queue: FairQueue, turn: QueuedTurn) {
+    this.#queue = queue
+    this.turn = turn
+  }
+
+  get waiting(): boolean {
+    return this.state === 'waiting'
+  }
+
+  leave(): void {
+    const was = this.state
+    this.state = 'gone'
+    this.#queue.left(was)
+  }
 }
 
-function takeNext(lines: Map<string, Map<string, Entry[]>>): Entry | undefined {
+function addTo(lines: Lines, place: Place): void {
+  const { principal, contextId } = place.turn
+  const contexts = lines.get(principal) ?? new Map<string, Place[]>()
+  lines.set(principal, contexts)
+  const line = contexts.get(contextId)
+  if (line) line.push(place)
+  else contexts.set(contextId, [place])
+}
+
+function takeNext(lines: Lines): Place | undefined {
   for (const [principal, contexts] of lines) {
     for (const [contextId, line] of contexts) {
-      const entry = line.shift()
+      const place = line.shift()
       contexts.delete(contextId)
       if (line.length > 0) contexts.set(contextId, line)
       lines.delete(principal)
       if (contexts.size > 0) lines.set(principal, contexts)
-      return entry
+      return place
     }
   }
   return undefined

@@ -9,7 +9,7 @@ import type { Logger } from '../shared/log.ts'
 import type { TurnRequest } from '../store/store.ts'
 import type { TaskLog } from './log.ts'
 import { Outcome } from './outcome.ts'
-import type { Ticket, TurnQueue } from './queue.ts'
+import type { QueuedTurn, Ticket, TurnQueue } from './queue.ts'
 import { ActiveTurn, type TurnHost } from './turn.ts'
 
 /** What a run needs of its engine. */
@@ -69,7 +69,7 @@ const maxBacklog = 256
  * A live task: its mailbox, and the one turn that runs. It outlives the request that began it.
  * Before the first event that is not a Message there is no task, and nothing is stored.
  */
-export class Run implements TurnHost {
+export class Run implements TurnHost, QueuedTurn {
   readonly log: TaskLog
   readonly #deps: RunDeps
   #memory: RunMemory
@@ -137,6 +137,18 @@ export class Run implements TurnHost {
     return letter
   }
 
+  get principal(): string {
+    return this.#letter?.request.userId ?? ''
+  }
+  get contextId(): string {
+    return this.log.contextId
+  }
+
+  /** Called by the queue when there is a slot for the turn. */
+  start(): void {
+    if (this.#letter) void this.#execute(this.#letter)
+  }
+
   /** Takes up a turn that a crash interrupted, or that never began. */
   resume(letter: Letter): void {
     this.#mailbox.push(letter)
@@ -183,7 +195,8 @@ export class Run implements TurnHost {
     turn?.abort(new A2AError('taskCanceled', `Task ${this.log.id} was cancelled`))
     this.#dropMailbox('The task was cancelled')
     this.log.endTurn()
-    await this.#answer(letter)
+    this.#answer(letter)
+    await this.log.committed()
     if (!turn) void this.#tellWaiting()
     this.#deps.idle(this)
     return (await this.log.snapshot()).task
@@ -211,9 +224,8 @@ export class Run implements TurnHost {
       this.#deps.idle(this)
       return
     }
-    const place = { principal: letter.request.userId, contextId: this.log.contextId }
     try {
-      this.#ticket = this.#deps.queue.enter(place, () => void this.#execute(letter))
+      this.#ticket = this.#deps.queue.enter(this)
     } catch (thrown) {
       this.#letter = undefined
       letter.outcome.fail(thrown)
@@ -234,13 +246,7 @@ export class Run implements TurnHost {
     } catch (thrown) {
       this.#handleFailure(thrown, turn)
     }
-    if (this.#turn !== turn) return
-    // A store that refuses leaves nothing to finish with: whoever waits hears of it, and the task is as stored.
-    await this.#finish(letter, turn).catch((refusal) => {
-      letter.outcome.fail(refusal)
-      this.#leaveTurn()
-      this.#deps.idle(this)
-    })
+    if (this.#turn === turn) this.#finish(letter, turn)
   }
 
   #announce(letter: Letter): void {
@@ -269,7 +275,7 @@ export class Run implements TurnHost {
     else this.#emit(response)
     const { state } = this.log
     if (isTerminal(state) || state === 'TASK_STATE_INPUT_REQUIRED') turn.over = true
-    else if (state === 'TASK_STATE_AUTH_REQUIRED') void this.#answer(this.#letter)
+    else if (state === 'TASK_STATE_AUTH_REQUIRED') this.#answer(this.#letter)
   }
 
   /** Takes a whole answer. */
@@ -336,17 +342,29 @@ export class Run implements TurnHost {
     })
   }
 
-  async #finish(letter: Letter, turn: ActiveTurn): Promise<void> {
+  #finish(letter: Letter, turn: ActiveTurn): void {
     const answered = turn.over && !this.log.exists
-    if (!answered) this.#complete()
     turn.over = true
-    this.#leaveTurn()
-    if (!answered) {
-      if (isTerminal(this.log.state)) this.#dropMailbox(`The task is ${this.log.state}`)
-      this.log.endTurn()
-      await this.#answer(letter)
+    try {
+      if (!answered) this.#conclude()
+      this.#leaveTurn()
+      if (answered) this.#startNext()
+      else
+        this.#answer(letter, () => {
+          if (!this.#letter) this.#startNext()
+        })
+    } catch (refusal) {
+      // A store that refuses leaves nothing to finish with: whoever waits hears of it, the task is as stored.
+      letter.outcome.fail(refusal)
+      this.#leaveTurn()
+      this.#deps.idle(this)
     }
-    if (!this.#letter) this.#startNext()
+  }
+
+  #conclude(): void {
+    this.#complete()
+    if (isTerminal(this.log.state)) this.#dropMailbox(`The task is ${this.log.state}`)
+    this.log.endTurn()
   }
 
   #complete(): void {
@@ -356,14 +374,13 @@ export class Run implements TurnHost {
     this.#emitStatus('TASK_STATE_COMPLETED')
   }
 
-  /** Tells whoever waits for this message how the task stands, once that is stored. */
-  async #answer(letter: Letter | undefined): Promise<void> {
-    try {
-      await this.log.committed()
-      letter?.outcome.settle({ task: (await this.log.snapshot()).task })
-    } catch (thrown) {
-      letter?.outcome.fail(thrown)
-    }
+  /** Tells whoever waits for this message how the task stands, once that is stored; then goes on. */
+  #answer(letter: Letter | undefined, then?: () => void): void {
+    this.log.whenCommitted((refusal) => {
+      if (refusal) letter?.outcome.fail(refusal)
+      else letter?.outcome.settle({ task: this.log.current() })
+      then?.()
+    })
   }
 
   #dropMailbox(reason: string): void {

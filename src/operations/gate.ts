@@ -1,6 +1,11 @@
-import type { AuthContext, Call, Dispatch } from '../protocol/call.ts'
-import { A2AError, type ErrorCode } from '../protocol/errors.ts'
-import { type OperationName, operations, type RequestOf } from '../protocol/operations.ts'
+import { type AuthContext, type Call, type Dispatch, noExtensions } from '../protocol/call.ts'
+import { A2AError, type ErrorCode, toA2AError } from '../protocol/errors.ts'
+import {
+  type OperationName,
+  operations,
+  type RequestOf,
+  type ResultOf,
+} from '../protocol/operations.ts'
 import { parseRequest } from '../protocol/schema.ts'
 import type { AgentCard } from '../protocol/types.ts'
 import type { Handlers } from './handlers.ts'
@@ -17,30 +22,55 @@ export interface CheckedCall extends Call {
  * formed; then the handler. The order keeps strangers from learning anything.
  */
 export function createGate(service: Service, handlers: Handlers): Dispatch {
-  return async (name, request, call) => {
-    const auth = await service.authenticate(call, name)
+  async function pass<N extends OperationName>(
+    name: N,
+    request: RequestOf<N>,
+    call: Call,
+  ): Promise<ResultOf<N>> {
+    const caller = service.authenticate(call, name)
+    const auth = caller instanceof Promise ? await caller : caller
     if (service.limit) await service.limit(name, request, { ...call, auth })
-    const card = await service.card()
+    const shown = service.card()
+    const card = shown instanceof Promise ? await shown : shown
     const extensions = negotiate(card, call)
     mustOffer(name, card)
-    const parsed: RequestOf<typeof name> = parseRequest(name, request)
-    return handlers[name](parsed, { ...call, auth, extensions })
+    return handlers[name](parseRequest(name, request), checked(call, auth, extensions))
+  }
+
+  return async (name, request, call) => {
+    const startedAt = performance.now()
+    try {
+      const result = await pass(name, request, call)
+      service.observe(name, 'ok', startedAt)
+      return result
+    } catch (thrown) {
+      service.observe(name, toA2AError(thrown).code, startedAt)
+      throw thrown
+    }
   }
 }
 
-const none: readonly string[] = []
+/** Most calls come with what the gate finds, so they pass as they are. */
+function checked(call: Call, auth: AuthContext, extensions: readonly string[]): CheckedCall {
+  if (isChecked(call) && call.auth === auth && call.extensions === extensions) return call
+  return { ...call, auth, extensions }
+}
+
+function isChecked(call: Call): call is CheckedCall {
+  return call.auth !== undefined && call.extensions !== undefined
+}
 
 /** The extensions active for this call. A required one that the client does not name ends it (specification §3.3.4). */
 function negotiate(card: AgentCard, call: Call): readonly string[] {
   const declared = card.capabilities.extensions
-  if (!declared?.length) return none
-  const asked = call.extensions ?? none
+  if (!declared?.length) return noExtensions
+  const asked = call.extensions ?? noExtensions
   const missing = declared.find(({ uri, required }) => required && !asked.includes(uri))
   if (missing)
     throw new A2AError('extensionSupportRequired', `This agent requires ${missing.uri}`, {
       metadata: { extension: missing.uri },
     })
-  if (asked.length === 0) return none
+  if (asked.length === 0) return noExtensions
   const active = asked.filter((uri) => declared.some((extension) => extension.uri === uri))
   if (call.reply && active.length > 0) call.reply.extensions = active
   return active

@@ -20,6 +20,8 @@ export interface Service {
   authenticate(call: Call, operation: OperationName): AuthContext | Promise<AuthContext>
   /** Counts the request. @throws A2AError `rateLimited`. */
   limit?(operation: OperationName, request: unknown, call: Call): Promise<void>
+  /** Told how each operation ended: `ok` or an error's code. */
+  observe(operation: OperationName, outcome: string, startedAt: number): void
   /** How long a blocking send waits before it answers with the task as it is. */
   readonly blockingTimeoutMs: number
   /** Media types that parts may have; undefined: any. */

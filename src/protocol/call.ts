@@ -13,6 +13,9 @@ export interface AuthContext {
 /** The caller nobody knows. */
 export const anonymous: AuthContext = { userId: '' }
 
+/** No extension is active. */
+export const noExtensions: readonly string[] = []
+
 /** What surrounds a request on either side: who, how long, which extensions, where a stream goes on. */
 export interface Call {
   readonly signal?: AbortSignal

@@ -190,7 +190,7 @@ const table = {
     ranch: -32603,
   },
   internal: { jsonrpc: -32603, http: 500, grpc: 'INTERNAL', reason: 'INTERNAL', ranch: -32603 },
-} as const satisfies Record<string, Row>
+} as const
 
 /** The closed set of errors that Corral knows. */
 export type ErrorCode = keyof typeof table

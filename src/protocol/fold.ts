@@ -21,8 +21,8 @@ export interface Fold {
   readonly timestamp: string
   /**
    * Takes in one event.
-   * @throws A2AError `invalidAgentResponse` for an event after a terminal state, for a state that may not follow,
-   * and, where strict, for a chunk of an artifact that nobody began.
+   * @throws A2AError `invalidAgentResponse` for a status or artifact after a terminal state and, where strict, for a
+   * state that may not follow and a chunk of an artifact that nobody began.
    */
   apply(event: StreamResponse): void
   /** Adds a message to the history: the user's, when a turn begins. */
@@ -39,127 +39,161 @@ export interface FoldOptions {
   readonly strict?: boolean
 }
 
-interface OwnedArtifact {
-  head: Omit<Artifact, 'parts'>
-  parts: Part[]
-}
-
 /**
  * Folds events into a task. Server, client, console and evaluator use this one fold, so they cannot disagree.
  * It owns its lists and appends in place: a chunk costs the same whether it is the first or the ten-thousandth.
  */
 export function createFold(start: Task, options: FoldOptions = {}): Fold {
-  const strict = options.strict ?? false
-  let { base, status, history, artifacts } = own(start)
-  let cached: Task | undefined = start
+  return new TaskFold(start, options.strict ?? false)
+}
 
-  function changeStatus(next: TaskStatus): void {
-    if (strict ? !canTransition(status.state, next.state) : isTerminal(status.state))
+interface OwnedArtifact {
+  /** The artifact as it first came; its parts are the ones below. */
+  head: Artifact
+  parts: Part[]
+}
+
+/** A class, not closures: a server makes one per task. */
+class TaskFold implements Fold {
+  readonly #strict: boolean
+  #id: string
+  #contextId: string
+  #metadata: JsonObject | undefined
+  #status: TaskStatus
+  #history: Message[]
+  #artifacts: OwnedArtifact[]
+  #places: Map<string, number> | undefined
+  #cached: Task | undefined
+
+  constructor(start: Task, strict: boolean) {
+    this.#strict = strict
+    this.#id = start.id
+    this.#contextId = start.contextId
+    this.#metadata = start.metadata
+    this.#status = start.status
+    this.#history = start.history ? start.history.slice() : []
+    this.#artifacts = start.artifacts ? start.artifacts.map(own) : []
+    this.#cached = start
+  }
+
+  get state(): TaskState {
+    return this.#status.state
+  }
+
+  get timestamp(): string {
+    return this.#status.timestamp ?? ''
+  }
+
+  apply(event: StreamResponse): void {
+    this.#cached = undefined
+    if ('artifactUpdate' in event) this.#merge(event.artifactUpdate)
+    else if ('statusUpdate' in event) this.#enter(event.statusUpdate.status)
+    else if ('task' in event) this.#restart(event.task)
+    else this.#remember(event.message)
+  }
+
+  hear(message: Message): void {
+    this.#cached = undefined
+    this.#history.push(message)
+  }
+
+  compact(): void {
+    for (const artifact of this.#artifacts) {
+      if (artifact.parts.length < 2) continue
+      artifact.parts = mergeText(artifact.parts)
+      this.#cached = undefined
+    }
+  }
+
+  snapshot(): Task {
+    this.#cached ??= this.#assemble()
+    return this.#cached
+  }
+
+  #enter(next: TaskStatus): void {
+    const { state } = this.#status
+    if (this.#strict ? !canTransition(state, next.state) : isTerminal(state))
       throw new A2AError(
         'invalidAgentResponse',
-        `Task ${base.id} cannot go from ${status.state} to ${next.state}`,
+        `Task ${this.#id} cannot go from ${state} to ${next.state}`,
       )
-    status = next
-    if (next.message) remember(history, next.message)
+    this.#status = next
+    if (next.message) this.#remember(next.message)
   }
 
-  function mergeArtifact(update: TaskArtifactUpdateEvent): void {
-    if (isTerminal(status.state))
-      throw new A2AError('invalidAgentResponse', `Artifact after ${status.state}: task ${base.id}`)
-    const { parts, ...head } = update.artifact
-    const known = artifacts.get(head.artifactId)
-    if (!update.append) artifacts.set(head.artifactId, { head, parts: [...parts] })
-    else if (known) appendTo(known, head, parts)
-    else if (strict)
-      throw new A2AError('invalidAgentResponse', `Chunk of unknown artifact ${head.artifactId}`)
-    else artifacts.set(head.artifactId, { head, parts: [...parts] })
+  #merge({ artifact, append }: TaskArtifactUpdateEvent): void {
+    if (isTerminal(this.#status.state))
+      throw new A2AError('invalidAgentResponse', `Artifact after ${this.state}: task ${this.#id}`)
+    const index = this.#find(artifact.artifactId)
+    const known = this.#artifacts[index]
+    if (known && append) appendTo(known, artifact)
+    else if (known) this.#artifacts[index] = own(artifact)
+    else if (append && this.#strict)
+      throw new A2AError('invalidAgentResponse', `Chunk of unknown artifact ${artifact.artifactId}`)
+    else this.#artifacts.push(own(artifact))
   }
 
-  return {
-    get state() {
-      return status.state
-    },
-    get timestamp() {
-      return status.timestamp ?? ''
-    },
-    apply(event) {
-      cached = undefined
-      if ('artifactUpdate' in event) mergeArtifact(event.artifactUpdate)
-      else if ('statusUpdate' in event) changeStatus(event.statusUpdate.status)
-      else if ('task' in event) ({ base, status, history, artifacts } = own(event.task))
-      else remember(history, event.message)
-    },
-    hear(message) {
-      cached = undefined
-      history.push(message)
-    },
-    compact() {
-      cached = undefined
-      for (const artifact of artifacts.values()) artifact.parts = mergeText(artifact.parts)
-    },
-    snapshot() {
-      cached ??= assemble(base, status, history, artifacts)
-      return cached
-    },
+  /** Chunks mostly continue the last artifact; beyond a few, the others are found by an index. */
+  #find(artifactId: string): number {
+    const last = this.#artifacts.length - 1
+    if (this.#artifacts[last]?.head.artifactId === artifactId) return last
+    if (last < 8) return this.#artifacts.findIndex((one) => one.head.artifactId === artifactId)
+    this.#places ??= new Map()
+    for (let i = this.#places.size; i <= last; i++)
+      this.#places.set(this.#artifacts[i]?.head.artifactId ?? '', i)
+    return this.#places.get(artifactId) ?? -1
+  }
+
+  /** A full snapshot from a peer replaces what was known. */
+  #restart(task: Task): void {
+    this.#id = task.id
+    this.#contextId = task.contextId
+    this.#metadata = task.metadata
+    this.#status = task.status
+    this.#history = task.history ? task.history.slice() : []
+    this.#artifacts = task.artifacts ? task.artifacts.map(own) : []
+    this.#places = undefined
+  }
+
+  /** An agent's message stands in the history once, however often a status repeats it. */
+  #remember(message: Message): void {
+    const last = this.#history.at(-1)
+    if (last?.messageId !== message.messageId || last.role !== message.role)
+      this.#history.push(message)
+  }
+
+  #assemble(): Task {
+    const task: { -readonly [K in keyof Task]: Task[K] } = {
+      id: this.#id,
+      contextId: this.#contextId,
+      status: this.#status,
+    }
+    if (this.#artifacts.length > 0) task.artifacts = this.#artifacts.map(shown)
+    if (this.#history.length > 0) task.history = this.#history.slice()
+    if (this.#metadata) task.metadata = this.#metadata
+    return task
   }
 }
 
-type Base = Pick<Task, 'id' | 'contextId'> & { readonly metadata?: JsonObject }
-
-function own(task: Task): {
-  base: Base
-  status: TaskStatus
-  history: Message[]
-  artifacts: Map<string, OwnedArtifact>
-} {
-  const artifacts = new Map<string, OwnedArtifact>()
-  for (const { parts, ...head } of task.artifacts ?? [])
-    artifacts.set(head.artifactId, { head, parts: [...parts] })
-  const base = {
-    id: task.id,
-    contextId: task.contextId,
-    ...(task.metadata && { metadata: task.metadata }),
-  }
-  return { base, status: task.status, history: task.history ? [...task.history] : [], artifacts }
+function own(artifact: Artifact): OwnedArtifact {
+  return { head: artifact, parts: artifact.parts.slice() }
 }
 
-/** An agent's message stands in the history once, however often a status repeats it. */
-function remember(history: Message[], message: Message): void {
-  const last = history.at(-1)
-  if (last?.messageId !== message.messageId || last.role !== message.role) history.push(message)
+function shown({ head, parts }: OwnedArtifact): Artifact {
+  return { ...head, parts: parts.slice() }
 }
 
 /** A chunk may bring a name or metadata that the first one lacked. */
-function appendTo(
-  artifact: OwnedArtifact,
-  head: OwnedArtifact['head'],
-  parts: readonly Part[],
-): void {
-  for (const part of parts) artifact.parts.push(part)
-  const { artifactId: _, metadata, ...rest } = head
-  if (metadata)
-    artifact.head = { ...artifact.head, metadata: { ...artifact.head.metadata, ...metadata } }
-  if (Object.keys(rest).length > 0) artifact.head = { ...artifact.head, ...rest }
-}
-
-function assemble(
-  base: Base,
-  status: TaskStatus,
-  history: readonly Message[],
-  artifacts: ReadonlyMap<string, OwnedArtifact>,
-): Task {
-  return {
-    id: base.id,
-    contextId: base.contextId,
-    status,
-    ...(artifacts.size > 0 && {
-      artifacts: Array.from(artifacts.values(), ({ head, parts }) => ({
-        ...head,
-        parts: [...parts],
-      })),
-    }),
-    ...(history.length > 0 && { history: [...history] }),
-    ...(base.metadata && { metadata: base.metadata }),
+function appendTo(known: OwnedArtifact, chunk: Artifact): void {
+  for (const part of chunk.parts) known.parts.push(part)
+  const { name, description, metadata, extensions } = chunk
+  if (!name && !description && !metadata && !extensions) return
+  known.head = {
+    ...known.head,
+    ...(name && { name }),
+    ...(description && { description }),
+    ...(metadata && { metadata: { ...known.head.metadata, ...metadata } }),
+    ...(extensions && { extensions }),
   }
 }
 

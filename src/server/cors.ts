@@ -53,7 +53,12 @@ export function createCors({ origins = '*' }: CorsOptions = {}): Cors {
       return { status: 204, headers }
     },
     mark(request, reply) {
-      if (origins === '*') return { ...reply, headers: markAll(reply.headers) }
+      if (origins === '*') {
+        const { status, headers, body } = reply
+        return body === undefined
+          ? { status, headers: markAll(headers) }
+          : { status, headers: markAll(headers), body }
+      }
       const origin = originFor(request)
       if (!origin) return reply
       const headers = {

@@ -41,18 +41,23 @@ export function createHandler(shared: Shared, mounts: ReadonlyMap<string, Mount>
     return mount.handle({ ...request, path: cut < 0 ? '/' : request.path.slice(cut) })
   }
 
-  async function answer(request: HttpRequest): Promise<HttpReply> {
-    try {
-      return await (shared.options.routes?.(request) ?? route(request))
-    } catch (err) {
-      shared.logger.error({ err }, 'A request failed')
-      return failed
-    }
+  function fail(request: HttpRequest, err: unknown): HttpReply {
+    shared.logger.error({ err }, 'A request failed')
+    return cors.mark(request, failed)
   }
 
-  return async (request) => {
+  return (request) => {
     if (request.method === 'OPTIONS') return cors.preflight(request, methodsOf(request.path))
-    return cors.mark(request, await answer(request))
+    try {
+      const reply = shared.options.routes?.(request) ?? route(request)
+      if (!(reply instanceof Promise)) return cors.mark(request, reply)
+      return reply.then(
+        (settled) => cors.mark(request, settled),
+        (err) => fail(request, err),
+      )
+    } catch (err) {
+      return fail(request, err)
+    }
   }
 }
 

@@ -1,50 +1,46 @@
 import type { HttpReply } from '../bindings/http.ts'
-import type { Middleware } from '../protocol/call.ts'
-import { toA2AError } from '../protocol/errors.ts'
+import type { OperationName } from '../protocol/operations.ts'
 
 /** Counts what a server does, for `/metrics` in Prometheus' text format. */
 export interface Metrics {
-  /** Counts each operation by its outcome and adds up its time. */
-  readonly middleware: Middleware
+  /** Counts an operation by its outcome and adds up its time. */
+  observe(operation: OperationName, outcome: string, startedAt: number): void
   page(gauges: Readonly<Record<string, number>>): HttpReply
 }
 
 interface Counter {
+  readonly operation: OperationName
+  readonly outcome: string
   count: number
   seconds: number
 }
 
 /** Makes the counters of a server. */
 export function createMetrics(): Metrics {
-  const counters = new Map<string, Counter>()
+  const counters = new Map<OperationName, Map<string, Counter>>()
 
-  function note(operation: string, outcome: string, startedAt: number): void {
-    const key = `operation="${operation}",outcome="${outcome}"`
-    const counter = counters.get(key) ?? { count: 0, seconds: 0 }
-    counters.set(key, counter)
-    counter.count++
-    counter.seconds += (performance.now() - startedAt) / 1000
+  function counterOf(operation: OperationName, outcome: string): Counter {
+    const outcomes = counters.get(operation) ?? new Map<string, Counter>()
+    counters.set(operation, outcomes)
+    const counter = outcomes.get(outcome) ?? { operation, outcome, count: 0, seconds: 0 }
+    outcomes.set(outcome, counter)
+    return counter
   }
 
   return {
-    middleware: (next) => async (name, request, call) => {
-      const startedAt = performance.now()
-      try {
-        const result = await next(name, request, call)
-        note(name, 'ok', startedAt)
-        return result
-      } catch (thrown) {
-        note(name, toA2AError(thrown).code, startedAt)
-        throw thrown
-      }
+    observe(operation, outcome, startedAt) {
+      const counter = counters.get(operation)?.get(outcome) ?? counterOf(operation, outcome)
+      counter.count++
+      counter.seconds += (performance.now() - startedAt) / 1000
     },
     page(gauges) {
+      const all = [...counters.values()].flatMap((outcomes) => [...outcomes.values()])
       const lines = [
         '# TYPE corral_operations_total counter',
-        ...[...counters].map(([key, { count }]) => `corral_operations_total{${key}} ${count}`),
+        ...all.map((one) => `corral_operations_total{${labels(one)}} ${one.count}`),
         '# TYPE corral_operation_seconds_total counter',
-        ...[...counters].map(
-          ([key, { seconds }]) => `corral_operation_seconds_total{${key}} ${seconds.toFixed(6)}`,
+        ...all.map(
+          (one) => `corral_operation_seconds_total{${labels(one)}} ${one.seconds.toFixed(6)}`,
         ),
         ...Object.entries(gauges).flatMap(([name, value]) => [
           `# TYPE corral_${name} gauge`,
@@ -58,4 +54,8 @@ export function createMetrics(): Metrics {
       }
     },
   }
+}
+
+function labels({ operation, outcome }: Counter): string {
+  return `operation="${operation}",outcome="${outcome}"`
 }

@@ -59,7 +59,7 @@ export function createMount(
   const { auth, clock, options } = shared
   const identity = createIdentity({ agent: () => agent, base, auth, clock, server: options })
   const engine = createMountedEngine(shared, { id, agent })
-  const dispatch = shared.metrics.middleware(createMountedOperations(shared, engine, identity))
+  const dispatch = createMountedOperations(shared, engine, identity)
   return {
     id,
     engine,
@@ -107,6 +107,7 @@ function createMountedOperations(shared: Shared, engine: Engine, identity: Ident
     clock,
     card: identity.card,
     authenticate: auth.authenticate,
+    observe: shared.metrics.observe,
     blockingTimeoutMs: options.timeouts?.blockingMs ?? 300_000,
     inputModes: () => enforcedModes(identity, options),
     write: committer.write,

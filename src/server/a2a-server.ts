@@ -1,0 +1,212 @@
+import type { Agent } from '../agents/agent.ts'
+import { EchoHandler } from '../agents/echo-handler.ts'
+import type { AgentFunction } from '../agents/function.ts'
+import type { MessageHandler } from '../agents/handler.ts'
+import type { RequestHandler } from '../agents/request-handler.ts'
+import type { Runnable } from '../agents/runnable.ts'
+import type { HttpReply, HttpRequest } from '../bindings/http.ts'
+import { type AuthContext, anonymous } from '../protocol/call.ts'
+import { type Logger, silent } from '../shared/log.ts'
+import { fromTaskStore } from '../store/custom.ts'
+import type { Scope, Store } from '../store/store.ts'
+import { type TaskStore, toTaskStore } from '../store/task-store.ts'
+import { extractor } from './authenticators.ts'
+import { toAgent } from './backend.ts'
+import { type Address, parseAddress } from './bind.ts'
+import { type Listening, listen } from './node.ts'
+import type { ServerOptions } from './options.ts'
+import { createServer, type Server } from './server.ts'
+
+/** What an A2AServer can serve: a handler of 002 or 003, an agent, a function, or an object with `run(text)`. */
+export type Backend = MessageHandler | RequestHandler | Agent | AgentFunction | Runnable
+
+/** Who calls, by the request's headers; undefined if nobody known. */
+export type AuthExtractor = (
+  headers: Readonly<Record<string, string | undefined>>,
+) => AuthContext | undefined | Promise<AuthContext | undefined>
+
+/** A route of one's own; undefined passes the request on. */
+export type Route = (
+  request: HttpRequest,
+  state: AppState,
+) => HttpReply | Promise<HttpReply> | undefined
+
+/** What routes of one's own share with the server (002's AppState). */
+export interface AppState {
+  readonly server: Server
+  /** What is served, as it was given. */
+  readonly handler: Backend
+  /** Where clients reach the server. */
+  readonly baseUrl: string
+  /** The tasks of a caller; the anonymous one's if nobody is named. */
+  taskStore(auth?: AuthContext): TaskStore
+  /** Who sends this request, as the auth extractor sees it; undefined without one. */
+  auth(request: HttpRequest): Promise<AuthContext | undefined>
+}
+
+/** How a server runs. */
+export interface RunOptions {
+  /** Whether SIGINT and SIGTERM shut it down; true if absent. */
+  readonly signals?: boolean
+}
+
+/** A server that runs. */
+export interface RunningServer extends Listening {
+  readonly server: Server
+  /** Takes no more messages, lets turns end, closes. Idempotent. */
+  shutdown(): Promise<void>
+  /** Resolves when the server has been shut down, by whomever. */
+  readonly stopped: Promise<void>
+}
+
+/** Options of the server beneath that the builder has no method for. */
+export type FurtherOptions = Omit<ServerOptions, 'agents' | 'store' | 'routes' | 'publicUrl'>
+
+/**
+ * A server in one chain of calls, as 002 has it:
+ * `new A2AServer(handler).bind('0.0.0.0:8080').run()`. Everything but the address has a sensible value.
+ */
+export class A2AServer {
+  readonly #backend: Backend
+  #address: Address | undefined
+  #store: Store | TaskStore | undefined
+  #extract: AuthExtractor | undefined
+  #required = true
+  #routes: Route[] = []
+  #aliases = new Map<string, string>()
+  #publicUrl: string | undefined
+  #options: FurtherOptions = {}
+
+  constructor(backend: Backend) {
+    this.#backend = backend
+  }
+
+  /** A server that answers `Echo: <text>`. */
+  static echo(): A2AServer {
+    return new A2AServer(new EchoHandler())
+  }
+
+  /** Where to listen: `0.0.0.0:8080`, `[::1]:8080`, `:8080`; port 0 takes any free one. @throws Error for no address. */
+  bind(address: string): this {
+    this.#address = parseAddress(address)
+    return this
+  }
+
+  /** Where tasks are kept: a store of ours, or any object with 003's five methods. It is not closed with the server. */
+  taskStore(store: Store | TaskStore): this {
+    this.#store = store
+    return this
+  }
+
+  /** How callers are known. Those that are not are refused, unless `required` is false. */
+  authExtractor(extract: AuthExtractor, options: { readonly required?: boolean } = {}): this {
+    this.#extract = extract
+    this.#required = options.required ?? true
+    return this
+  }
+
+  /** A route of one's own, tried before the server's, in the order of the calls. */
+  additionalRoutes(route: Route): this {
+    this.#routes.push(route)
+    return this
+  }
+
+  /** A further path for JSON-RPC, which speaks 1.0-rc where a request does not say otherwise. */
+  rpcPath(path: string): this {
+    this.#aliases.set(path, '/v1/rpc')
+    return this
+  }
+
+  /** The URL that the card points to; this machine's if absent. */
+  publicUrl(url: string): this {
+    this.#publicUrl = url
+    return this
+  }
+
+  /** Options that have no method of their own: CORS, rate limits, webhooks, logger and others. */
+  configure(options: FurtherOptions): this {
+    this.#options = { ...this.#options, ...options }
+    return this
+  }
+
+  /**
+   * Listens. Tasks that an earlier process left in the store are taken up first.
+   * @throws Error if no address was given, or it cannot be listened on.
+   */
+  async run(options: RunOptions = {}): Promise<RunningServer> {
+    const address = this.#address
+    if (!address) throw new Error('Say where to listen, for example .bind("0.0.0.0:8080")')
+    const { logger = silent } = this.#options
+    const server = await this.#createServer()
+    await server.recover()
+    const listening = await listen(server, { ...address, logger })
+    warnIfOpen(server, listening, logger)
+    return runUntilStopped(server, listening, options.signals ?? true)
+  }
+
+  async #createServer(): Promise<Server> {
+    let url = (): string => 'http://localhost'
+    const agent = toAgent(this.#backend, () => url())
+    const scope = { agent: (await agent.info()).id, tenant: '', owner: '' }
+    const store =
+      this.#store && (isStore(this.#store) ? this.#store : fromTaskStore(this.#store, { scope }))
+    const server: Server = await createServer({
+      ...this.#options,
+      agents: [agent],
+      routes: (request) => this.#route(request, () => this.#state(server, scope)),
+      ...(store && { store }),
+      ...(this.#publicUrl && { publicUrl: this.#publicUrl }),
+      ...(this.#extract && {
+        auth: { authenticators: [extractor(this.#extract)], required: this.#required },
+      }),
+    })
+    url = server.url
+    return server
+  }
+
+  #route(request: HttpRequest, state: () => AppState): HttpReply | Promise<HttpReply> | undefined {
+    for (const route of this.#routes) {
+      const reply = route(request, state())
+      if (reply) return reply
+    }
+    const path = this.#aliases.get(request.path)
+    return path === undefined
+      ? undefined
+      : Promise.resolve(state().server.handle({ ...request, path }))
+  }
+
+  #state(server: Server, scope: Scope): AppState {
+    return {
+      server,
+      handler: this.#backend,
+      baseUrl: server.url(),
+      taskStore: (auth = anonymous) =>
+        toTaskStore(server.store, { ...scope, owner: auth.userId }, this.#options.clock),
+      auth: async (request) => this.#extract?.(request.headers),
+    }
+  }
+}
+
+function isStore(store: Store | TaskStore): store is Store {
+  return 'commit' in store
+}
+
+function warnIfOpen(server: Server, { host, url }: Listening, logger: Logger): void {
+  const local = host === '127.0.0.1' || host === 'localhost' || host === '::1'
+  if (server.open && !local) logger.warn({ url }, 'Anyone who reaches this server may use it')
+}
+
+function runUntilStopped(server: Server, listening: Listening, signals: boolean): RunningServer {
+  const { port, host, url } = listening
+  let stop: (() => void) | undefined
+  const stopped = new Promise<void>((resolve) => {
+    stop = resolve
+  })
+  const shutdown = async (): Promise<void> => {
+    process.off('SIGINT', shutdown).off('SIGTERM', shutdown)
+    await listening.close()
+    stop?.()
+  }
+  if (signals) process.once('SIGINT', shutdown).once('SIGTERM', shutdown)
+  return { port, host, url, server, close: shutdown, shutdown, stopped }
+}

@@ -1,0 +1,21 @@
+import type { Agent } from '../agents/agent.ts'
+import { type AgentFunction, defineAgent } from '../agents/function.ts'
+import { fromMessageHandler, type MessageHandler } from '../agents/handler.ts'
+import { fromRequestHandler, type RequestHandler } from '../agents/request-handler.ts'
+import { fromRunnable, type Runnable } from '../agents/runnable.ts'
+
+/**
+ * Whatever answers messages, as an agent: told apart by its methods.
+ * @throws Error for an object that has none of them.
+ */
+export function toAgent(
+  backend: MessageHandler | RequestHandler | Agent | AgentFunction | Runnable,
+  baseUrl: () => string,
+): Agent {
+  if (typeof backend === 'function') return defineAgent({ name: backend.name || 'Agent' }, backend)
+  if ('handleMessage' in backend) return fromMessageHandler(backend, baseUrl)
+  if ('onMessageSend' in backend) return fromRequestHandler(backend)
+  if ('process' in backend) return backend
+  if ('run' in backend) return fromRunnable(backend)
+  throw new Error('What is served needs handleMessage, onMessageSend, process or run')
+}
