@@ -70,7 +70,7 @@ export function createGroup(thread: Thread, events: GroupEvents): Group {
 
   return {
     commit(writes) {
-      if (waitingRows + writes.length > maxWaiting)
+      if (waitingRows > 0 && waitingRows + writes.length > maxWaiting)
         return Promise.reject(new A2AError('unavailable', 'The task store is overloaded'))
       return new Promise((resolve, reject) => {
         waiting.push({ rows: writes.map(toRow), resolve, reject })

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { openConnection } from '../../../src/store/sqlite/driver.ts'
 import { migrate } from '../../../src/store/sqlite/schema.ts'
 import type { Store } from '../../../src/store/store.ts'
-import { write } from '../../contracts/store/samples.ts'
+import { idOf, scope, write } from '../../contracts/store/samples.ts'
 import { createHandClock } from '../../fixtures/clock.ts'
 import { useFolder } from './folder.ts'
 import { runProcess } from './process.ts'
@@ -49,6 +49,20 @@ describe('a full disk', () => {
     const again = await open('t.db')
     for (const id of stored.slice(1)) expect(await again.get(id)).toBeDefined()
   })
+})
+
+test('a scope of a commit that failed does not lend its place to another', async () => {
+  const store = await open('t.db', { maxBytes: 1_000_000 })
+  const [lost, next] = [
+    { ...scope, owner: 'lost' },
+    { ...scope, owner: 'next' },
+  ]
+  const tooBig = write('lost', { scope: lost, text: 'x'.repeat(2_000_000) })
+  await expect(store.commit([tooBig])).rejects.toThrow(/disk is full/)
+  await store.commit([write('next', { scope: next })])
+  await store.commit([write('found', { scope: lost })])
+  expect((await store.list({ scope: next, limit: 9 })).tasks.map(idOf)).toEqual(['next'])
+  expect((await store.list({ scope: lost, limit: 9 })).tasks.map(idOf)).toEqual(['found'])
 })
 
 describe('a file that cannot be a store', () => {
