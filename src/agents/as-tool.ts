@@ -1,0 +1,124 @@
+import { userMessage } from '../protocol/build.ts'
+import { createFold } from '../protocol/fold.ts'
+import { answerParts, isTerminal, textOf } from '../protocol/task.ts'
+import type { Message, Part, Task } from '../protocol/types.ts'
+import { isAsyncIterable } from '../shared/async.ts'
+import type { Agent, AgentEvent, AgentReply, Draft, Turn } from './agent.ts'
+import { type Tool, toToolName } from './tools.ts'
+
+/** How an agent shows itself as a tool; its own name and words if absent. */
+export interface AsToolOptions {
+  readonly name?: string
+  readonly description?: string
+}
+
+/**
+ * An agent as a tool for a model: the model asks it in words and gets its answer as text. The agent works within the
+ * model's turn: cancelled with it, its steps and state in the same log.
+ */
+export async function asTool(agent: Agent, options: AsToolOptions = {}): Promise<Tool> {
+  const info = await agent.info()
+  const name = toToolName(options.name ?? info.id)
+  return {
+    name,
+    description: options.description ?? info.description,
+    parameters: {
+      type: 'object',
+      properties: { message: { type: 'string', description: `What to ask ${info.name}` } },
+      required: ['message'],
+    },
+    async execute({ message: text }, { turn, signal }) {
+      if (typeof text !== 'string' || text === '') throw new Error('message must be a text')
+      const message = userMessage(text, { contextId: turn.contextId })
+      const inner = innerTurn(turn, { space: `${name}:${text}`, message, signal })
+      return toText(await collect(agent.process(message, inner), inner))
+    },
+  }
+}
+
+/** The caller's task seen from the tool: it knows its own question only, and keeps its state apart. */
+function innerTurn(
+  outer: Turn,
+  own: { readonly space: string; readonly message: Message; readonly signal: AbortSignal },
+): Turn {
+  const { space, message, signal } = own
+  return {
+    taskId: outer.taskId,
+    contextId: outer.contextId,
+    message,
+    task: undefined,
+    history: [],
+    caller: outer.caller,
+    signal,
+    log: outer.log,
+    extensions: [],
+    acceptedOutputModes: [],
+    metadata: undefined,
+    attempt: outer.attempt,
+    traceparent: outer.traceparent,
+    hops: outer.hops,
+    status: (state, text) => outer.status(state, text),
+    artifact: (artifact, chunk) => outer.artifact(artifact, chunk),
+    ask: (text) => outer.ask(text),
+    reply: (content) => outer.reply(content),
+    step: (name, work) => outer.step(`${space}/${name}`, work),
+    load: (key) => outer.load(`${space}/${key}`),
+    save: (key, value) => outer.save(`${space}/${key}`, value),
+    trace: (entry) => outer.trace(entry),
+    conversation: async () => [],
+  }
+}
+
+/** The task that an agent's reply amounts to. */
+async function collect(reply: AgentReply, turn: Turn): Promise<Task> {
+  const ids = { taskId: turn.taskId, contextId: turn.contextId }
+  const fold = createFold({
+    id: ids.taskId,
+    contextId: ids.contextId,
+    status: { state: 'TASK_STATE_WORKING' },
+  })
+  const chunk = (parts: readonly Part[]): void =>
+    fold.apply({
+      artifactUpdate: { ...ids, artifact: { artifactId: 'response', parts }, append: true },
+    })
+  const take = (event: AgentEvent): void => {
+    if (typeof event === 'string') chunk([{ text: event }])
+    else if ('parts' in event) chunk(event.parts)
+    else if (!isDraft(event)) chunk([event])
+    else if ('message' in event) chunk(event.message.parts)
+    else if ('statusUpdate' in event)
+      fold.apply({ statusUpdate: { ...event.statusUpdate, ...ids } })
+    else if ('artifactUpdate' in event)
+      fold.apply({ artifactUpdate: { ...event.artifactUpdate, ...ids } })
+    else fold.apply(event)
+  }
+  if (isAsyncIterable(reply)) for await (const event of reply) take(event as AgentEvent)
+  else {
+    const answer = await reply
+    if (answer !== undefined) take(answer)
+  }
+  return fold.snapshot()
+}
+
+/** The answer or the question as text; a failure is thrown, for the model to hear of. */
+function toText(task: Task): string {
+  const { state, message } = task.status
+  const words = message ? textOf(message.parts) : ''
+  if (isTerminal(state) && state !== 'TASK_STATE_COMPLETED')
+    throw new Error(words || 'The agent could not answer')
+  if (state === 'TASK_STATE_INPUT_REQUIRED' || state === 'TASK_STATE_AUTH_REQUIRED')
+    return words || 'The agent needs more information'
+  return answerParts(task).map(partText).join('')
+}
+
+function partText(part: Part): string {
+  if ('text' in part) return part.text
+  if ('data' in part) return JSON.stringify(part.data)
+  return `[${part.filename ?? part.mediaType ?? 'file'}]`
+}
+
+function isDraft(event: Exclude<AgentEvent, string | Message>): event is Draft {
+  return (
+    'statusUpdate' in event || 'artifactUpdate' in event || 'task' in event || 'message' in event
+  )
+}

@@ -1,0 +1,70 @@
+import type { Clock } from '../shared/clock.ts'
+import type { Logger } from '../shared/log.ts'
+import type { Agent } from './agent.ts'
+import {
+  type AgentConfig,
+  type ConfigEnvironment,
+  publicMetadata,
+  toA2AAgentConfig,
+  toOpenAIAgentConfig,
+} from './config.ts'
+import { invalidValue } from './config-error.ts'
+import { createMcpToolSource } from './mcp/tools.ts'
+import { loadModuleAgent } from './module.ts'
+import { OpenAIAgent } from './openai/agent.ts'
+import { A2AAgent } from './remote/agent.ts'
+import type { Tool } from './tools.ts'
+
+/** What agents made from a configuration get from around it. */
+export interface AgentDeps {
+  /** Where files of the configuration are looked for: the directory that it lies in. */
+  readonly directory: string
+  readonly environment?: ConfigEnvironment
+  /** Tools for every model of the configuration, beside its MCP servers. */
+  readonly tools?: readonly Tool[]
+  readonly clock?: Clock
+  readonly random?: () => number
+  readonly log?: Logger
+}
+
+/**
+ * Makes the agent of a configuration entry. Remote agents and models are not contacted before they are needed, so one
+ * that is down does not stop the start; a file that cannot be loaded does.
+ *
+ * @throws ConfigConversionError that names what is missing or wrong.
+ */
+export async function createAgentFromConfig(config: AgentConfig, deps: AgentDeps): Promise<Agent> {
+  if (config.protocol === 'module') return loadModuleAgent(config, deps.directory)
+  if (config.protocol === 'a2a')
+    return new A2AAgent({ ...toA2AAgentConfig(config), ...identity(config), ...around(deps) })
+  if (config.protocol === 'openai')
+    return new OpenAIAgent({
+      ...toOpenAIAgentConfig(config, deps.environment),
+      ...identity(config),
+      ...around(deps),
+      tools: deps.tools ?? [],
+      toolSources: (config.mcpServers ?? []).map((server) => createMcpToolSource(server, deps.log)),
+    })
+  throw invalidValue('protocol', config.protocol, 'must be a2a, openai or module')
+}
+
+function identity(config: AgentConfig): {
+  id: string
+  name: string
+  description?: string
+  capabilities: readonly string[]
+  metadata: Record<string, string>
+} {
+  const { id, name, description, capabilities = [] } = config
+  return {
+    id,
+    name,
+    ...(description !== undefined && { description }),
+    capabilities,
+    metadata: publicMetadata(config),
+  }
+}
+
+function around({ clock, random, log }: AgentDeps): Pick<AgentDeps, 'clock' | 'random' | 'log'> {
+  return { ...(clock && { clock }), ...(random && { random }), ...(log && { log }) }
+}

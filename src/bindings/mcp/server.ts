@@ -1,0 +1,158 @@
+import type { McpHttpHandler, McpServerFactory } from '@modelcontextprotocol/server'
+import type { Call } from '../../protocol/call.ts'
+import { A2AError } from '../../protocol/errors.ts'
+import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
+import {
+  answerQuestion,
+  type McpOffer,
+  type McpQuestion,
+  questionSchema,
+  resultSchema,
+} from './offer.ts'
+
+/** What is offered to MCP clients. */
+export interface McpBindingOptions {
+  /** Each agent or team becomes a tool; asked for anew by each connection or request. */
+  readonly offers: () => readonly McpOffer[] | Promise<readonly McpOffer[]>
+  /** Web pages of other origins that may call over HTTP; none if absent. */
+  readonly allowedOrigins?: readonly string[]
+  /** Who calls over stdio, where nobody can present credentials: whoever started the process. */
+  readonly auth?: Call['auth']
+}
+
+/** An MCP server on the plain HTTP pair. */
+export interface McpBinding {
+  /** Answers one path, whichever it is mounted at. */
+  readonly handle: HttpHandler
+  close(): Promise<void>
+}
+
+/**
+ * Offers agents as tools over MCP's streamable HTTP. Credentials in the request's headers are the operations' own
+ * matter. `@modelcontextprotocol/server`, an optional peer, is loaded at the first request.
+ */
+export function createMcpBinding(options: McpBindingOptions): McpBinding {
+  let loading: Promise<McpHttpHandler> | undefined
+  const load = async (): Promise<McpHttpHandler> => {
+    const { createMcpHandler } = await loadServer()
+    // A stream is the only answer whose reader can be seen to leave; it also keeps slow calls alive.
+    return createMcpHandler(createFactory(options), { responseMode: 'sse' })
+  }
+  return {
+    async handle(request) {
+      if (request.fault) return refuse(413, request.fault.message)
+      if (!isAllowedOrigin(request, options.allowedOrigins ?? []))
+        return refuse(403, 'This origin may not call')
+      try {
+        loading ??= load()
+        const { fetch } = await loading
+        return await toReply(await fetch(toRequest(request)))
+      } catch (thrown) {
+        loading = undefined
+        const known = thrown instanceof A2AError
+        return refuse(known ? 501 : 500, known ? thrown.message : 'Internal error')
+      }
+    },
+    async close() {
+      const handler = await loading?.catch(() => undefined)
+      await handler?.close()
+    },
+  }
+}
+
+/** Offers agents as tools over this process's stdin and stdout, until the client leaves or `close` is called. */
+export async function serveMcpStdio(
+  options: McpBindingOptions,
+): Promise<{ close(): Promise<void> }> {
+  await loadServer()
+  const { serveStdio } = await import('@modelcontextprotocol/server/stdio')
+  return serveStdio(createFactory(options))
+}
+
+function createFactory(options: McpBindingOptions): McpServerFactory {
+  return async ({ requestInfo }) => {
+    const { McpServer, fromJsonSchema } = await loadServer()
+    const server = new McpServer({ name: 'corral', version: '1.0.0' })
+    const headers = requestInfo ? Object.fromEntries(requestInfo.headers) : {}
+    const auth = requestInfo ? undefined : options.auth
+    const call: Call = { headers, dialect: '1.0', ...(auth && { auth }) }
+    const inputSchema = fromJsonSchema<McpQuestion>(questionSchema)
+    const outputSchema = fromJsonSchema(resultSchema)
+    for (const offer of await options.offers()) {
+      const { id, name: title, description } = offer
+      const about = { title, description, inputSchema, outputSchema }
+      server.registerTool(toName(id), about, (question, mcp) =>
+        answerQuestion(offer, question, { call, mcp }),
+      )
+    }
+    return server
+  }
+}
+
+async function loadServer(): Promise<typeof import('@modelcontextprotocol/server')> {
+  try {
+    return await import('@modelcontextprotocol/server')
+  } catch (cause) {
+    throw new A2AError('unsupportedOperation', 'MCP needs @modelcontextprotocol/server', { cause })
+  }
+}
+
+function toName(id: string): string {
+  return id.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64)
+}
+
+// A page that was lured to resolve a name of its own to this machine still sends its own origin (DNS rebinding).
+function isAllowedOrigin({ headers }: HttpRequest, allowed: readonly string[]): boolean {
+  const { origin, host } = headers
+  if (origin === undefined || allowed.includes(origin)) return true
+  return URL.canParse(origin) && new URL(origin).host === host && isLocal(new URL(origin).hostname)
+}
+
+function isLocal(name: string): boolean {
+  return name === 'localhost' || name === '127.0.0.1' || name === '[::1]'
+}
+
+function toRequest({ method, path, query, headers, body, signal }: HttpRequest): Request {
+  const given = Object.entries(headers).filter((entry): entry is [string, string] =>
+    Boolean(entry[1]),
+  )
+  const url = `http://localhost${path}${query === '' ? '' : `?${query}`}`
+  const hasBody = method !== 'GET' && method !== 'HEAD'
+  return new Request(url, {
+    method,
+    headers: given,
+    ...(hasBody && { body }),
+    ...(signal && { signal }),
+  })
+}
+
+async function toReply(response: Response): Promise<HttpReply> {
+  const headers = Object.fromEntries(response.headers)
+  const { status, body } = response
+  const streams = headers['content-type']?.startsWith('text/event-stream') ?? false
+  if (!body || !streams) return { status, headers, body: await response.text() }
+  return { status, headers, body: readText(body) }
+}
+
+// Written by hand: a generator that waits for its next chunk would not hear that its reader has left.
+function readText(body: ReadableStream<Uint8Array>): AsyncIterable<string> {
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
+  const iterator: AsyncIterator<string> = {
+    async next() {
+      const { done, value } = await reader.read()
+      if (done) return { done, value: undefined }
+      return { done: false, value: decoder.decode(value, { stream: true }) }
+    },
+    async return() {
+      await reader.cancel()
+      return { done: true, value: undefined }
+    },
+  }
+  return { [Symbol.asyncIterator]: () => iterator }
+}
+
+function refuse(status: number, message: string): HttpReply {
+  const error = { jsonrpc: '2.0', id: null, error: { code: -32600, message } }
+  return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(error) }
+}
