@@ -94,7 +94,7 @@ export function object(fields: Readonly<Record<string, Field>>, rules: ObjectRul
 }
 
 /** A list whose items all pass a check, with its least and greatest length. */
-export function list(items: Check, min = 0, max = Number.POSITIVE_INFINITY): Check {
+export function list(items: Check, min: number = 0, max: number = Number.POSITIVE_INFINITY): Check {
   const check: Check = (value, faults) => {
     if (!Array.isArray(value)) return refuse(value, faults, 'must be an array')
     if (value.length < min) return refuse(value, faults, 'must have at least one element')

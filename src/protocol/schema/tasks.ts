@@ -19,7 +19,7 @@ import * as v from './values.ts'
 export const maxParts = 1000
 
 /** A task's state as a filter: the unspecified one filters nothing. */
-export const stateFilter = v.oneOfNames(taskStates, 'TASK_STATE_UNSPECIFIED')
+export const stateFilter: Check = v.oneOfNames(taskStates, 'TASK_STATE_UNSPECIFIED')
 
 // A received task may be in the unspecified state: 0.3 peers call it `unknown`.
 const state = v.oneOfNames(taskStates)
