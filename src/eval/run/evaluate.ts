@@ -75,9 +75,12 @@ function positive(options: EvaluationOptions): Record<string, number | undefined
 }
 
 /** The journal on disk, or, where nothing is to be written, one that remembers nothing. */
-async function openJournal({ saveTo, resume }: EvaluationOptions, plan: Plan): Promise<Journal> {
+async function openJournal(
+  { saveTo, resume, id = randomUUID() }: EvaluationOptions,
+  plan: Plan,
+): Promise<Journal> {
   const head = {
-    id: randomUUID(),
+    id,
     timestamp: toTimestamp(plan.clock.now()),
     config_hash: plan.hash,
   }

@@ -40,6 +40,8 @@ export interface EvaluationOptions {
   readonly maxRetries?: number
   /** Accept only the seed's own form of tool calls. */
   readonly strict?: boolean
+  /** The run's id; a UUID if absent. */
+  readonly id?: string
   /** A directory for journal, results, metrics and reports; nothing is written if absent. */
   readonly saveTo?: string
   /** Go on with the run that was begun in `saveTo`. */

@@ -1,0 +1,209 @@
+import { readFile } from 'node:fs/promises'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import {
+  type A2AConfigInput,
+  type ChatModel,
+  createA2AConfig,
+  createA2AUser,
+  createHumanUser,
+  createJudge,
+  createLlmUser,
+  createReplayUser,
+  type Judge,
+  loadResults,
+  type PriceTable,
+  parsePriceTable,
+  scriptedUser,
+  type UserSimulator,
+  ValidationError,
+} from '../../eval/index.ts'
+
+/** The flags of `corral eval run`, as commander names them. */
+export interface RunFlags extends UserFlags, JudgeFlags {
+  readonly domain: string
+  readonly agent: string
+  readonly agentA2aEndpoint?: string
+  readonly agentA2aAuthToken?: string
+  readonly agentA2aTimeout: number
+  readonly agentA2aNoVerifySsl?: boolean
+  readonly a2aDebug?: boolean
+  readonly numTrials: number
+  readonly numTasks?: number
+  readonly taskIds?: readonly string[]
+  readonly taskSplitName?: string
+  readonly maxSteps: number
+  readonly maxErrors: number
+  readonly maxConcurrency: number
+  readonly maxRetries: number
+  readonly taskTimeout: number
+  readonly seed: number
+  readonly strict?: boolean
+  readonly saveTo?: string
+  readonly resume?: boolean
+  readonly repeat: number
+  readonly baseline?: string
+  readonly maxDrop?: number
+  readonly failUnder?: number
+  readonly prices?: string
+  readonly json?: boolean
+}
+
+interface UserFlags {
+  readonly user: string
+  readonly userLlm?: string
+  readonly userLlmUrl: string
+  readonly userA2aEndpoint?: string
+  readonly userRecording?: string
+}
+
+/** The flags that name a judge. */
+export interface JudgeFlags {
+  readonly judgeLlm?: string
+  readonly judgeLlmUrl: string
+}
+
+const modelUrl = 'https://api.openai.com/v1'
+
+/** Adds the flags of `corral eval run`. */
+export function addRunOptions(command: Command): Command {
+  command
+    .option('--domain <name|directory>', 'built-in domain, or the directory of one', 'airline')
+    .addOption(
+      new Option('--agent <kind>', 'how the agent is reached')
+        .choices(['a2a_agent'])
+        .default('a2a_agent'),
+    )
+    .option('--agent-a2a-endpoint <url>', 'base URL of the agent')
+    .option(
+      '--agent-a2a-auth-token <token>',
+      'bearer token; env:NAME or file:PATH reads it from there',
+    )
+    .option('--agent-a2a-timeout <seconds>', 'longest wait for an answer', number, 300)
+    .option('--agent-a2a-no-verify-ssl', 'do not check TLS certificates')
+    .option('--a2a-debug', 'log messages, contexts and tools to stderr')
+    .option('--num-trials <n>', 'tries per task', integer, 1)
+    .option('--num-tasks <n>', 'only the first tasks', integer)
+    .option('--task-ids <ids...>', 'only these tasks')
+    .option('--task-split-name <name>', 'only the tasks of this split')
+    .option('--max-steps <n>', 'longest conversation, tool steps included', integer, 200)
+    .option('--max-errors <n>', 'most tool errors in a conversation', integer, 10)
+    .option('--max-concurrency <n>', 'simulations at the same time', integer, 3)
+    .option('--max-retries <n>', 'further attempts after an infrastructure fault', whole, 1)
+    .option('--task-timeout <seconds>', 'longest simulation', integer, 600)
+    .option('--seed <n>', 'seed of the run', whole, 300)
+    .option('--strict', "accept only the seed's own form of tool calls")
+    .option('--save-to <directory>', 'where journal, results and reports go')
+    .option('--resume', 'go on with the run in --save-to')
+    .option('--repeat <n>', 'run everything this often and show the spread', integer, 1)
+    .option('--baseline <file>', 'earlier results to compare with')
+    .option('--max-drop <share>', 'how far the pass rate may fall below the baseline', share)
+    .option('--fail-under <share>', 'the lowest pass rate', share)
+    .option('--prices <file>', 'price table, JSON')
+    .option('--json', 'one JSON document on stdout')
+  return addJudgeOptions(addUserOptions(command))
+}
+
+/** Adds the flags that name a judge. */
+export function addJudgeOptions(command: Command): Command {
+  return command
+    .option('--judge-llm <model>', 'model that judges statements in words; key in OPENAI_API_KEY')
+    .option('--judge-llm-url <url>', 'its OpenAI-compatible API', modelUrl)
+}
+
+function addUserOptions(command: Command): Command {
+  const kinds = ['scripted', 'llm', 'a2a', 'replay', 'human']
+  return command
+    .addOption(new Option('--user <kind>', 'who plays the user').choices(kinds).default('scripted'))
+    .option('--user-llm <model>', 'model that plays the user; key in OPENAI_API_KEY')
+    .option('--user-llm-url <url>', 'its OpenAI-compatible API', modelUrl)
+    .option('--user-a2a-endpoint <url>', 'agent that plays the user')
+    .option('--user-recording <file>', 'results whose users are replayed')
+}
+
+/**
+ * The agent's config from its flags.
+ *
+ * @throws ValidationError where there is no endpoint.
+ */
+export async function toAgent(flags: RunFlags): Promise<A2AConfigInput> {
+  if (flags.agentA2aEndpoint === undefined)
+    throw new ValidationError('--agent-a2a-endpoint is required when using a2a_agent')
+  return {
+    endpoint: flags.agentA2aEndpoint,
+    authToken: await readSecret(flags.agentA2aAuthToken),
+    timeout: flags.agentA2aTimeout,
+    verifySsl: !flags.agentA2aNoVerifySsl,
+  }
+}
+
+/** The user that the flags name. */
+export async function toUser(flags: UserFlags): Promise<UserSimulator> {
+  if (flags.user === 'llm')
+    return createLlmUser(toModel(flags.userLlm, flags.userLlmUrl, '--user-llm'))
+  if (flags.user === 'a2a')
+    return createA2AUser(
+      createA2AConfig({ endpoint: needed(flags.userA2aEndpoint, '--user-a2a-endpoint') }),
+    )
+  if (flags.user === 'replay') {
+    const { simulations } = await loadResults(needed(flags.userRecording, '--user-recording'))
+    return createReplayUser(simulations)
+  }
+  if (flags.user === 'human')
+    return createHumanUser({ input: process.stdin, output: process.stderr })
+  return scriptedUser
+}
+
+/** The judge that the flags name, if any. */
+export function toJudge({ judgeLlm, judgeLlmUrl }: JudgeFlags): Judge | undefined {
+  return judgeLlm === undefined
+    ? undefined
+    : createJudge(toModel(judgeLlm, judgeLlmUrl, '--judge-llm'))
+}
+
+/** The price table of a file, if one is named. */
+export async function toPrices(file: string | undefined): Promise<PriceTable | undefined> {
+  return file === undefined ? undefined : parsePriceTable(JSON.parse(await readFile(file, 'utf8')))
+}
+
+function toModel(model: string | undefined, baseUrl: string, flag: string): ChatModel {
+  const apiKey = process.env.OPENAI_API_KEY
+  return { model: needed(model, flag), baseUrl, ...(apiKey !== undefined && { apiKey }) }
+}
+
+function needed(value: string | undefined, flag: string): string {
+  if (value === undefined) throw new ValidationError(`${flag} is required`)
+  return value
+}
+
+/** A secret need not stand on the command line, where others can read it. */
+async function readSecret(given: string | undefined): Promise<string | undefined> {
+  if (given?.startsWith('env:')) return needed(process.env[given.slice(4)], given)
+  if (given?.startsWith('file:')) return (await readFile(given.slice(5), 'utf8')).trim()
+  return given
+}
+
+function number(text: string): number {
+  const value = Number(text)
+  if (text.trim() === '' || Number.isNaN(value)) throw new InvalidArgumentError('Not a number.')
+  return value
+}
+
+function integer(text: string): number {
+  const value = number(text)
+  if (!Number.isInteger(value) || value < 1)
+    throw new InvalidArgumentError('Not a positive integer.')
+  return value
+}
+
+function whole(text: string): number {
+  const value = number(text)
+  if (!Number.isInteger(value) || value < 0) throw new InvalidArgumentError('Not a whole number.')
+  return value
+}
+
+/** A share between 0 and 1. */
+export function share(text: string): number {
+  const value = number(text)
+  if (value < 0 || value > 1) throw new InvalidArgumentError('Not a share between 0 and 1.')
+  return value
+}

@@ -1,0 +1,197 @@
+import { writeFile } from 'node:fs/promises'
+import type { Command } from 'commander'
+import {
+  builtInDomains,
+  checkGate,
+  compareResults,
+  createEvaluator,
+  listEvaluations,
+  loadResults,
+  percent,
+  requireOwn,
+  rescore,
+  resolveDomain,
+  saveResults,
+  toHtml,
+  toJUnit,
+  toMarkdown,
+} from '../../eval/index.ts'
+import { createServer, listen } from '../../server/index.ts'
+import {
+  addJudgeOptions,
+  addRunOptions,
+  type JudgeFlags,
+  share,
+  toJudge,
+  toPrices,
+} from './eval-options.ts'
+import { createEvalLog } from './eval-output.ts'
+import { runCommand } from './eval-run.ts'
+
+/** Adds `corral eval run|rescore|report|compare|serve|list`. Exit codes: 0 done, 1 a gate failed, 2 could not run. */
+export function addEvalCommand(program: Command): void {
+  const command = program.command('eval').description('measure how well an A2A agent does its job')
+  const add = (name: string, words: string): Command =>
+    command
+      .command(name)
+      .description(words)
+      .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
+  addRunOptions(add('run', 'evaluate an agent')).action(guarded(runCommand))
+  addJudgeOptions(
+    add('rescore <results>', 'score recorded results again, without calling the agent'),
+  )
+    .option('--domain <name|directory>', "the domain; the recording's own name if absent")
+    .option('--prices <file>', 'price table, JSON')
+    .option('--save-to <directory>', 'where the results with the new scores go')
+    .option('--json', 'one JSON document on stdout')
+    .action(guarded(rescoreCommand))
+  add('report <results>', 'write reports of recorded results')
+    .option('--html <file>', 'one self-contained page')
+    .option('--markdown <file>', 'Markdown')
+    .option('--junit <file>', 'JUnit XML')
+    .action(guarded(reportCommand))
+  add('compare <before> <after>', 'compare two runs; fails where the pass rate fell')
+    .option('--max-drop <share>', 'how far the pass rate may fall', share, 0)
+    .option('--json', 'one JSON document on stdout')
+    .action(guarded(compareCommand))
+  add('serve', 'offer evaluations over A2A')
+    .option('--port <n>', 'port', Number, 7300)
+    .option('--host <name>', 'interface', '127.0.0.1')
+    .option('--dir <directory>', 'where evaluations are kept', 'eval-results')
+    .option('--domain <directories...>', 'further domains')
+    .option('--allow-endpoint <prefixes...>', 'only agents whose URL begins so')
+    .action(guarded(serveCommand))
+  add('list', 'list domains and finished evaluations')
+    .option('--dir <directory>', 'where evaluations are kept', 'eval-results')
+    .option('--json', 'one JSON document on stdout')
+    .action(guarded(listCommand))
+}
+
+/** Runs an action to its exit code; what it throws is why it could not run. */
+function guarded<A extends readonly unknown[]>(action: (...args: A) => Promise<number>) {
+  return async (...args: A): Promise<void> => {
+    try {
+      process.exitCode = await action(...args)
+    } catch (error) {
+      process.stderr.write(`corral eval: ${error instanceof Error ? error.message : error}\n`)
+      process.exitCode = 2
+    }
+  }
+}
+
+interface RescoreFlags extends JudgeFlags {
+  readonly domain?: string
+  readonly prices?: string
+  readonly saveTo?: string
+  readonly json?: boolean
+}
+
+async function rescoreCommand(path: string, flags: RescoreFlags): Promise<number> {
+  const recorded = await loadResults(path)
+  const domain = await resolveDomain(flags.domain ?? recorded.domain)
+  const [judge, prices] = [toJudge(flags), await toPrices(flags.prices)]
+  const report = await rescore(recorded, {
+    domain,
+    ...(judge && { judge }),
+    ...(prices && { prices }),
+  })
+  if (flags.saveTo !== undefined && report.results) await saveResults(flags.saveTo, report.results)
+  const words = `${report.simulations.length} simulations scored again, ${report.changed} rewards changed`
+  process.stdout.write(`${flags.json ? JSON.stringify(report, null, 2) : words}\n`)
+  return 0
+}
+
+interface ReportFlags {
+  readonly html?: string
+  readonly markdown?: string
+  readonly junit?: string
+}
+
+async function reportCommand(path: string, flags: ReportFlags): Promise<number> {
+  const results = requireOwn(await loadResults(path))
+  if (flags.html !== undefined) await writeFile(flags.html, toHtml(results))
+  if (flags.junit !== undefined) await writeFile(flags.junit, toJUnit(results))
+  if (flags.markdown !== undefined) await writeFile(flags.markdown, toMarkdown(results))
+  if (Object.keys(flags).length === 0) process.stdout.write(toMarkdown(results))
+  return 0
+}
+
+async function compareCommand(
+  before: string,
+  after: string,
+  flags: { readonly maxDrop: number; readonly json?: boolean },
+): Promise<number> {
+  const [old, fresh] = [requireOwn(await loadResults(before)), requireOwn(await loadResults(after))]
+  const comparison = compareResults(old, fresh)
+  const gate = checkGate(fresh, { maxDrop: flags.maxDrop }, old)
+  if (flags.json) process.stdout.write(`${JSON.stringify({ ...comparison, gate }, null, 2)}\n`)
+  else {
+    const noise = comparison.within_noise ? ' (the intervals overlap)' : ''
+    process.stdout.write(`${percent(comparison.before)} → ${percent(comparison.after)}${noise}\n`)
+    for (const task of comparison.tasks.filter(({ change }) => change !== 'same'))
+      process.stdout.write(
+        `${task.change}: ${task.task_id} ${percent(task.before)} → ${percent(task.after)}\n`,
+      )
+  }
+  for (const reason of gate.reasons) process.stderr.write(`Gate: ${reason}\n`)
+  return gate.passed ? 0 : 1
+}
+
+interface ServeFlags {
+  readonly port: number
+  readonly host: string
+  readonly dir: string
+  readonly domain?: readonly string[]
+  readonly allowEndpoint?: readonly string[]
+}
+
+async function serveCommand(flags: ServeFlags): Promise<number> {
+  const further = await Promise.all((flags.domain ?? []).map(resolveDomain))
+  const { allowEndpoint } = flags
+  const evaluator = createEvaluator({
+    archive: flags.dir,
+    domains: { ...builtInDomains, ...Object.fromEntries(further.map((one) => [one.name, one])) },
+    log: createEvalLog(process.stderr, false),
+    ...(allowEndpoint && { allowEndpoint: endpointFilter(allowEndpoint) }),
+  })
+  const listening = await listen(await createServer({ agents: [evaluator] }), flags)
+  process.stderr.write(`Evaluator at ${listening.url}\n`)
+  await new Promise<void>((resolve) => {
+    process.once('SIGINT', resolve)
+    process.once('SIGTERM', resolve)
+  })
+  await listening.close()
+  return 0
+}
+
+/** Same origin, and below the path: a prefix of the text alone would let `https://good.example.evil` in. */
+function endpointFilter(prefixes: readonly string[]): (url: string) => boolean {
+  const allowed = prefixes.map((prefix) => new URL(prefix))
+  return (url) => {
+    const asked = URL.canParse(url) ? new URL(url) : undefined
+    return allowed.some(
+      ({ origin, pathname }) => asked?.origin === origin && asked.pathname.startsWith(pathname),
+    )
+  }
+}
+
+async function listCommand(flags: {
+  readonly dir: string
+  readonly json?: boolean
+}): Promise<number> {
+  const evaluations = await listEvaluations(flags.dir)
+  const domains = Object.values(builtInDomains).map(({ name, tasks }) => ({
+    name,
+    tasks: tasks.length,
+  }))
+  if (flags.json) {
+    process.stdout.write(`${JSON.stringify({ domains, evaluations }, null, 2)}\n`)
+    return 0
+  }
+  for (const { name, tasks } of domains) process.stdout.write(`domain ${name}: ${tasks} tasks\n`)
+  for (const one of evaluations)
+    process.stdout.write(
+      `${one.evaluation_id}: ${one.agent} on ${one.domain}, ${percent(one.pass_rate)}\n`,
+    )
+  return 0
+}

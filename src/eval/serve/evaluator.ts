@@ -1,0 +1,177 @@
+import { randomUUID } from 'node:crypto'
+import type { Agent, AgentEvent, Turn } from '../../agents/agent.ts'
+import { defineAgent } from '../../agents/function.ts'
+import { dataPart, newArtifact, textPart } from '../../protocol/build.ts'
+import { A2AError } from '../../protocol/errors.ts'
+import type { Json, Message } from '../../protocol/types.ts'
+import { type Logger, silent } from '../../shared/log.ts'
+import { passRate } from '../compare.ts'
+import { builtInDomains } from '../domain/load.ts'
+import type { Domain } from '../environment.ts'
+import { ValidationError } from '../errors.ts'
+import { round } from '../json.ts'
+import type { EvalResults } from '../results.ts'
+import { runEvaluation } from '../run/evaluate.ts'
+import { scriptedUser } from '../users/scripted.ts'
+import type { UserSimulator } from '../users/user.ts'
+import { evaluationPath, listEvaluations, readEvaluation } from './archive.ts'
+import { createEventQueue } from './event-queue.ts'
+import { type EvaluatorRequest, type RunRequest, readRequest } from './request.ts'
+
+/** What an evaluator works with. */
+export interface EvaluatorOptions {
+  /** Where evaluations are kept, a directory for each. */
+  readonly archive: string
+  /** The built-in ones if absent. */
+  readonly domains?: Readonly<Record<string, Domain>>
+  /** The scripted user if absent. */
+  readonly user?: UserSimulator
+  /** Which agents may be evaluated; any if absent. The evaluator calls whatever URL it is given. */
+  readonly allowEndpoint?: (url: string) => boolean
+  /** Simulations at the same time, in one evaluation; 3 if absent. */
+  readonly maxConcurrency?: number
+  readonly log?: Logger
+}
+
+/**
+ * The harness as an A2A agent (AgentBeats' green agent): it runs evaluations, streams how far they are, and ends with
+ * the artifact `Result`: a summary in words and `{domain, score, max_score, pass_rate, task_rewards, time_used}`.
+ */
+export function createEvaluator(options: EvaluatorOptions): Agent {
+  return defineAgent(
+    {
+      name: 'Corral evaluator',
+      id: 'evaluator',
+      description: 'Measures A2A agents: runs evaluations, lists domains, and shows results',
+      skills,
+    },
+    (message, turn) => answer(options, message, turn),
+  )
+}
+
+const skills = [
+  skill('run_evaluation', 'Run an evaluation', 'Measure an A2A agent on a domain', [
+    '{"participants": {"agent": "https://agent.example.com"}, "config": {"domain": "airline"}}',
+  ]),
+  skill('list_domains', 'List domains', 'Which domains there are, and their tasks', [
+    'list domains',
+  ]),
+  skill('get_evaluation_results', 'Results', 'The results of an evaluation, or a list of them', [
+    'list results',
+  ]),
+]
+
+function skill(id: string, name: string, description: string, examples: readonly string[]) {
+  return { id, name, description, examples, tags: ['evaluation'] }
+}
+
+async function* answer(
+  options: EvaluatorOptions,
+  message: Message,
+  turn: Turn,
+): AsyncGenerator<AgentEvent> {
+  const request = readRequest(message)
+  if (request.skill === 'run_evaluation') yield* run(options, request, turn)
+  else yield turn.reply([dataPart(await look(options, request))])
+}
+
+async function look(
+  { archive, domains = builtInDomains }: EvaluatorOptions,
+  request: Exclude<EvaluatorRequest, { skill: 'run_evaluation' }>,
+): Promise<Json> {
+  if (request.skill === 'list_domains')
+    return { domains: Object.values(domains).map(describeDomain) }
+  if (request.evaluation_id === undefined)
+    return { evaluations: toJson(await listEvaluations(archive)) }
+  return toJson(await readEvaluation(archive, request.evaluation_id))
+}
+
+async function* run(
+  options: EvaluatorOptions,
+  request: RunRequest,
+  turn: Turn,
+): AsyncGenerator<AgentEvent> {
+  const { domains = builtInDomains, allowEndpoint = () => true, archive } = options
+  const domain = Object.hasOwn(domains, request.domain) ? domains[request.domain] : undefined
+  if (!domain) throw new ValidationError('There is no such domain; ask for list_domains')
+  if (!allowEndpoint(request.agent_endpoint))
+    throw new A2AError('forbidden', 'This evaluator may not call that agent')
+  const id = randomUUID()
+  const started = performance.now()
+  const queue = createEventQueue<string>()
+  const running = runEvaluation({
+    id,
+    domain,
+    agent: { endpoint: request.agent_endpoint },
+    user: options.user ?? scriptedUser,
+    saveTo: evaluationPath(archive, id),
+    maxConcurrency: options.maxConcurrency ?? 3,
+    log: options.log ?? silent,
+    signal: turn.signal,
+    ...limits(request),
+    onProgress: ({ done, total, simulation, successes, scored }) =>
+      queue.push(
+        `${done}/${total} ${simulation.task_id}: ${simulation.termination_reason}, ${successes}/${scored} passed`,
+      ),
+  }).finally(queue.end)
+  running.catch(() => {}) // awaited below, after the progress
+  yield turn.status('TASK_STATE_WORKING', `Evaluation ${id} on ${domain.name}`)
+  for await (const line of queue) yield turn.status('TASK_STATE_WORKING', line)
+  const seconds = round((performance.now() - started) / 1000, 3)
+  yield turn.artifact(toArtifact(await running, seconds))
+  yield turn.status('TASK_STATE_COMPLETED')
+}
+
+function limits({ num_trials, num_tasks, task_ids, max_steps }: RunRequest) {
+  return {
+    ...(num_trials !== undefined && { numTrials: num_trials }),
+    ...(num_tasks !== undefined && { numTasks: num_tasks }),
+    ...(task_ids !== undefined && { taskIds: task_ids }),
+    ...(max_steps !== undefined && { maxSteps: max_steps }),
+  }
+}
+
+function toArtifact(results: EvalResults, time_used: number) {
+  const rewards = results.simulations.flatMap(({ reward_info: { reward } }) => reward ?? [])
+  const score = rewards.reduce((sum, reward) => sum + reward, 0)
+  const rate = passRate(results)
+  const result = {
+    domain: results.info.environment_info.domain_name,
+    score,
+    max_score: rewards.length,
+    /** In percent, as AgentBeats has it. */
+    pass_rate: rate === null ? null : round(rate * 100),
+    task_rewards: rewardsByTask(results),
+    time_used,
+    evaluation_id: results.id,
+    user: results.info.user_info.implementation,
+    do_nothing_rate: results.summary.do_nothing.rate,
+  }
+  const words = `${result.domain}: ${score} of ${rewards.length}, ${result.pass_rate ?? 'no'} % passed; evaluation ${results.id}`
+  return newArtifact('Result', [textPart(words), dataPart(result)])
+}
+
+/** Each task's mean reward over its trials; null where it was never scored. */
+function rewardsByTask({ simulations }: EvalResults): Record<string, number | null> {
+  const byTask = new Map<string, number[]>()
+  for (const { task_id, reward_info } of simulations) {
+    const rewards = byTask.get(task_id) ?? []
+    byTask.set(task_id, reward_info.reward === null ? rewards : [...rewards, reward_info.reward])
+  }
+  const mean = (rewards: readonly number[]): number | null =>
+    rewards.length > 0 ? round(rewards.reduce((a, b) => a + b, 0) / rewards.length, 6) : null
+  return Object.fromEntries([...byTask].map(([id, rewards]) => [id, mean(rewards)]))
+}
+
+function describeDomain({ name, tasks, splits }: Domain): Json {
+  return {
+    name,
+    num_tasks: tasks.length,
+    task_ids: tasks.map(({ id }) => id),
+    splits: Object.keys(splits),
+  }
+}
+
+function toJson(value: unknown): Json {
+  return JSON.parse(JSON.stringify(value))
+}
