@@ -6,17 +6,21 @@ import type { RestDialect, RestError } from './dialect.ts'
 import { decodeQuery } from './query.ts'
 import { createRouter } from './route.ts'
 
-/** The specification whose HTTP statuses errors carry. */
+/** The specification whose HTTP statuses errors carry, and whose media type answers have. */
 export type ErrorTable = '1.0.0' | '1.0.1'
 
-const headers = { 'content-type': 'application/a2a+json' }
+// Specification 1.0.0 had the general media type; the old statuses come with it.
+const headers = {
+  '1.0.0': { 'content-type': 'application/json' },
+  '1.0.1': { 'content-type': 'application/a2a+json' },
+} as const
 
 /** HTTP+JSON 1.0: bodies are the canonical model; path parameters win over the body. */
 export function rest10(errorTable: ErrorTable): RestDialect {
   return {
     name: '1.0',
     route: createRouter(),
-    headers,
+    headers: headers[errorTable],
     decode: (operation, { body, params, query }) => {
       if (body !== undefined && !asRaw(body)) return body
       const decoded = asRaw(decodeRequest[operation]({ ...asRaw(body), ...params }))
