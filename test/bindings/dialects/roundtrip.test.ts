@@ -143,6 +143,13 @@ test('a canonical message is handed on, not copied', () => {
   )
 })
 
+test('a member called __proto__ gives a request nothing to inherit', () => {
+  const params = JSON.parse('{"status":"working","__proto__":{"pageSize":7},"kind":null}')
+  const decoded = asRaw(rc.methods.get('tasks/list')?.decode(params).request)
+  expect(decoded?.pageSize).toBeUndefined()
+  expect(decoded).toEqual({ status: 'TASK_STATE_WORKING' })
+})
+
 /** The value without any `referenceTaskIds`. */
 function withoutReferences<T>(value: T): T {
   const text = JSON.stringify(value, (key, member) =>
