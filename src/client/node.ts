@@ -23,22 +23,19 @@ export function createHttp(options: HttpOptions = {}): HttpClient {
 }
 
 async function sendOver(dispatcher: Agent, message: ClientRequest): Promise<ClientReply> {
-  const { url, method, headers, body, signal } = message
-  const failed = (cause: unknown): unknown => fault(cause, message)
-  const answer = await request(url, {
-    dispatcher,
-    method: method as 'GET', // undici's type lists the verbs; bindings use verbs of that list
-    headers,
-    body: body ?? null,
-    signal: signal ?? null,
-  }).catch((cause) => {
-    throw failed(cause)
-  })
-  return createReply(
-    { status: answer.statusCode, headers: joined(answer.headers) },
-    () => answer.body,
-    failed,
-  )
+  const { url, method, headers, body = null, signal = null } = message
+  const verb = method as 'GET' // undici's type lists the verbs; bindings use verbs of that list
+  try {
+    const answer = await request(url, { dispatcher, method: verb, headers, body, signal })
+    const head = { status: answer.statusCode, headers: joined(answer.headers) }
+    return createReply(
+      head,
+      () => answer.body,
+      (cause) => fault(cause, message),
+    )
+  } catch (cause) {
+    throw fault(cause, message)
+  }
 }
 
 /** Codes of failures before a connection stood; certificates are looked at before anything is sent. */

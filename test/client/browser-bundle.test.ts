@@ -4,6 +4,8 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type * as Client from '../../src/client/index.ts'
+import { doneTask, serveAgent } from './agent.ts'
 
 /** What the test uses of esbuild, which tsx brings along. */
 interface Esbuild {
@@ -31,7 +33,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-test('a browser bundle of the client has no Node module in it', async () => {
+test('a browser bundle of the client has no Node module in it, and works', async () => {
   const { metafile, outputFiles } = await build({
     entryPoints: [join(folder, 'dist', 'client', 'index.js')],
     bundle: true,
@@ -45,7 +47,11 @@ test('a browser bundle of the client has no Node module in it', async () => {
   expect(files.some((file) => file.endsWith('client/fetch.js'))).toBe(true)
   expect(files.filter((file) => /undici|client\/node\.js|^node:/.test(file))).toEqual([])
   expect(outputFiles[0]?.text).not.toMatch(/\bfrom\s*"node:|require\("node:/)
-  expect(outputFiles[0]?.text).toContain('A2AClient')
+
+  const agent = await serveAgent({ SendMessage: () => ({ task: doneTask }) }, { capabilities: {} })
+  const code = Buffer.from(outputFiles[0]?.text ?? '').toString('base64')
+  const { A2AClient }: typeof Client = await import(`data:text/javascript;base64,${code}`)
+  expect(await new A2AClient(agent.url).run('hi')).toBe('Echo: hi')
 })
 
 test('the same for Node takes undici', async () => {

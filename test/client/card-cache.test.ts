@@ -1,6 +1,8 @@
+import { exportJWK, generateKeyPair } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { createCardCache } from '../../src/client/card-cache.ts'
 import { createHttp } from '../../src/client/node.ts'
+import { requireSignature, signCard } from '../../src/protocol/signature.ts'
 import { testCard } from './cards.ts'
 import { createFakeClock } from './fake-clock.ts'
 import { type Answer, type Received, serve } from './serve.ts'
@@ -78,6 +80,24 @@ describe('discovery', () => {
     expect((await createCardCache().get(server.url, { send })).supportedInterfaces).toEqual(
       testCard().supportedInterfaces,
     )
+  })
+
+  test('A020 A021 believes a card only where a trusted key signed it', async () => {
+    const { privateKey, publicKey } = await generateKeyPair('ES256')
+    const header = { alg: 'ES256', kid: 'one' }
+    const signed = await signCard(testCard(), privateKey, header)
+    const keys = { keys: [{ ...(await exportJWK(publicKey)), ...header }] }
+    const verify = (served: unknown): Promise<void> => requireSignature(served, { keys })
+    const honest = await serve(() => ({ body: signed }))
+    const forged = await serve(() => ({ body: { ...signed, name: 'Somebody else' } }))
+    const revoked = (served: unknown): Promise<void> =>
+      requireSignature(served, { keys: { keys: [] } })
+    const cache = createCardCache()
+    expect((await cache.get(honest.url, { send, verify })).name).toBe('Test agent')
+    const invalid = { code: 'invalidAgentResponse' }
+    await expect(cache.get(forged.url, { send, verify })).rejects.toMatchObject(invalid)
+    cache.invalidate()
+    await expect(cache.get(honest.url, { send, verify: revoked })).rejects.toMatchObject(invalid)
   })
 
   test('A021 asks the verifier before it believes a card', async () => {

@@ -1,10 +1,14 @@
-import { describe, expect, test } from 'vitest'
+import { once } from 'node:events'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { HttpSend } from '../../src/bindings/http.ts'
 import { fetchSend } from '../../src/client/fetch.ts'
 import { createHttp } from '../../src/client/node.ts'
 import { withTimeouts } from '../../src/client/timeouts.ts'
 import { createDeferred } from '../../src/shared/async.ts'
 import { createFakeClock } from './fake-clock.ts'
+import { selfSigned } from './self-signed.ts'
 import { serve } from './serve.ts'
 
 const get = { method: 'GET', headers: {} } as const
@@ -96,14 +100,36 @@ describe.each(senders)('HTTP over %s', (name, send) => {
   })
 })
 
-test('K011 certificates are checked unless told otherwise', async () => {
-  const http = createHttp()
-  const server = await serve(() => ({}))
-  await expect(
-    http.send({ ...get, url: server.url.replace('http:', 'https:') }),
-  ).rejects.toMatchObject({ code: 'unavailable' })
-  await http.close()
-  await http.close()
+describe('K011 TLS', () => {
+  async function serveTls(): Promise<string> {
+    const server = createServer(selfSigned, (_, response) => response.end('secret')).listen(0)
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as AddressInfo // a listening TCP server has one
+    return `https://127.0.0.1:${port}`
+  }
+
+  test('refuses a certificate that nobody vouches for, and sends nothing', async () => {
+    const http = createHttp()
+    await expect(http.send({ ...get, url: await serveTls() })).rejects.toMatchObject({
+      code: 'unavailable',
+      details: { metadata: { arrival: 'none' } },
+    })
+    await http.close()
+  })
+
+  test('takes it where it is told to', async () => {
+    const http = createHttp({ verifySsl: false })
+    const reply = await http.send({ ...get, url: await serveTls() })
+    expect(await reply.text()).toBe('secret')
+    await http.close()
+    await http.close()
+  })
+})
+
+test.each(['ftp://h/', 'not a url'])('%s is no request', async (url) => {
+  const code = 'invalidRequest'
+  await expect(createHttp().send({ ...get, url })).rejects.toMatchObject({ code })
 })
 
 describe('timeouts', () => {
