@@ -41,7 +41,7 @@ export function camelCased(raw: Raw): Raw {
   for (const name in raw) if (name.includes('_')) snake = true
   if (!snake) return raw
   const out: Record<string, unknown> = {}
-  for (const name of Object.keys(raw))
+  for (const name of Object.keys(raw).filter((key) => key !== '__proto__'))
     out[name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())] = raw[name]
   return out
 }
