@@ -102,15 +102,13 @@ export function decodePushConfig(value: unknown): unknown {
   )
 }
 
-// 0.3 lists schemes, 1.0 names one: the first.
+// 0.3 lists schemes, of which the first counts; RANCH writes `{ type: "bearer", token }` (R-14).
 function withScheme(raw: Raw): Raw {
   const authentication = asRaw(raw.authentication)
-  if (!authentication || !Array.isArray(authentication.schemes)) return raw
-  const scheme: unknown = authentication.scheme ?? authentication.schemes[0]
-  return {
-    ...raw,
-    authentication: present({ scheme, credentials: authentication.credentials }),
-  }
+  if (!authentication || authentication.scheme !== undefined) return raw
+  const { schemes, type, credentials, token } = authentication
+  const scheme: unknown = Array.isArray(schemes) ? schemes[0] : type === 'bearer' ? 'Bearer' : type
+  return { ...raw, authentication: present({ scheme, credentials: credentials ?? token }) }
 }
 
 // In 0.3 `id` is the task and `pushNotificationConfigId` the config; in 1.0 `taskId` and `id`.

@@ -125,6 +125,24 @@ describe('RANCH message/send', () => {
     expect(received).toEqual([])
   })
 
+  test('R-14 reads a webhook with a bearer token', async () => {
+    const { call, received } = serve({ SendMessage: { task } })
+    const authentication = { type: 'bearer', token: 'secret' }
+    const pushNotificationConfig = { url: 'https://h.example', authentication }
+    await call('message/send', { ...story, configuration: { pushNotificationConfig } })
+    expect(received[0]).toMatchObject({
+      call: { dialect: 'ranch' },
+      request: {
+        configuration: {
+          taskPushNotificationConfig: {
+            url: 'https://h.example',
+            authentication: { scheme: 'Bearer', credentials: 'secret' },
+          },
+        },
+      },
+    })
+  })
+
   test('AT-10 refuses an unknown version with its own number', async () => {
     const reply = await serve({}).call('message/send', story, { 'a2a-version': '9.9' })
     expect(reply.json).toMatchObject({ id: 1, error: { code: -32007 } })
