@@ -6,27 +6,20 @@ import type {
   SecurityScheme,
 } from '../protocol/types.ts'
 import { allOf, apiKey, basic, bearer, type ClientAuth, httpAuth, type Secret } from './auth.ts'
-import { authorizationCode, type Interaction } from './oauth/authorization-code.ts'
 import { clientCredentials } from './oauth/client-credentials.ts'
 import type { OAuthConfig } from './oauth/config.ts'
-import { type DevicePrompt, deviceCode } from './oauth/device-code.ts'
+import { oauth } from './oauth/oauth.ts'
 
 /** Credentials by the name of the security scheme in the card. */
 export type Credentials = Readonly<Record<string, Credential>>
 
 /** A key or token; user and password; or who we are to an authorization server, whose endpoints the card names. */
-export type Credential = Secret | BasicCredential | OAuthCredential
+export type Credential = Secret | BasicCredential | OAuthConfig
 
 /** User and password of HTTP's Basic scheme. */
 export interface BasicCredential {
   readonly user: string
   readonly password: string
-}
-
-/** An OAuth client. The user takes part by `interaction` or `prompt`, as the card's flow wants. */
-export interface OAuthCredential extends Omit<OAuthConfig, 'authorizationUrl' | 'tokenUrl'> {
-  readonly interaction?: Interaction
-  readonly prompt?: (prompt: DevicePrompt) => void | Promise<void>
 }
 
 /**
@@ -63,7 +56,7 @@ function authFor(
     return fromFlow(scheme.oauth2SecurityScheme, { scopes, ...credential })
   if ('openIdConnectSecurityScheme' in scheme) {
     const { openIdConnectUrl } = scheme.openIdConnectSecurityScheme
-    return byFlow({ scopes, ...credential, metadataUrl: openIdConnectUrl })
+    return oauth({ scopes, ...credential, metadataUrl: openIdConnectUrl })
   }
   throw new A2AError('invalidParams', 'OAuth credentials fit OAuth and OpenID schemes only')
 }
@@ -78,24 +71,18 @@ function fromSecret(scheme: SecurityScheme, secret: Secret): ClientAuth {
   return bearer(secret)
 }
 
-function fromFlow(scheme: OAuth2SecurityScheme, credential: OAuthCredential): ClientAuth {
+/** The card names the flow and its endpoints; what the credential says itself comes first. */
+function fromFlow(scheme: OAuth2SecurityScheme, credential: OAuthConfig): ClientAuth {
   const { flows, oauth2MetadataUrl } = scheme
-  const config: OAuthCredential & OAuthConfig = {
+  const { scopes: _, ...endpoints } = Object.values(flows)[0] ?? {}
+  const config: OAuthConfig = {
     ...(oauth2MetadataUrl && { metadataUrl: oauth2MetadataUrl }),
-    ...Object.values(flows)[0],
-    scopes: credential.scopes ?? [],
+    ...endpoints,
     ...credential,
   }
   if ('clientCredentials' in flows) return clientCredentials(config)
-  if ('deviceCode' in flows || 'authorizationCode' in flows) return byFlow(config)
+  if ('deviceCode' in flows || 'authorizationCode' in flows) return oauth(config)
   throw new A2AError('unsupportedOperation', 'The card offers only flows that OAuth 2.1 dropped')
-}
-
-/** The flow in which the user can take part; without a user, the client's own. */
-function byFlow(config: OAuthCredential & OAuthConfig): ClientAuth {
-  if (config.interaction) return authorizationCode(config, config.interaction)
-  if (config.prompt) return deviceCode(config, config.prompt)
-  return clientCredentials(config)
 }
 
 function isSecret(credential: Credential): credential is Secret {

@@ -22,6 +22,7 @@ import { answerOf } from './answer.ts'
 import type { CallOptions, ClientConfig, SendOptions, SubscribeOptions } from './config.ts'
 import { type Connection, createConnection } from './connection.ts'
 import { type Following, type FollowOptions, follow } from './follow.ts'
+import { oauth } from './oauth/oauth.ts'
 import { type PollOptions, pollUntilComplete } from './poll.ts'
 import { type ClientTool, toTool } from './tool.ts'
 import type { Transport } from './transport.ts'
@@ -71,7 +72,10 @@ export class A2AClient {
     return this.dispatch('SendMessage', toSendRequest(input, options), options)
   }
 
-  /** Sends a message and gives the events as they come. Leaving the loop closes the stream, not the task. */
+  /**
+   * Sends a message, once the first event is asked for, and gives the events as they come. Leaving the loop closes the
+   * stream, not the task.
+   */
   sendMessageStream(input: Sendable, options: SendOptions = {}): AsyncIterable<StreamResponse> {
     const request = toSendRequest(input, options)
     return events(() => this.dispatch('SendStreamingMessage', request, options))
@@ -196,7 +200,8 @@ export class A2AClient {
 
 function toConfig(target: string | Transport | ClientConfig): ClientConfig {
   if (typeof target === 'string') return { serverUrl: target }
-  return 'connect' in target ? { transport: target } : target
+  if ('connect' in target) return { transport: target }
+  return target.oauth ? { auth: oauth(target.oauth), ...target } : target
 }
 
 /** The request of what was given; ids and options fill in what it leaves open. A context is never made up here. */

@@ -7,6 +7,7 @@ import type { ClientAuth } from './auth.ts'
 import type { Credentials } from './card-auth.ts'
 import type { CardCache } from './card-cache.ts'
 import type { CardVerifier } from './discovery.ts'
+import type { OAuthConfig } from './oauth/config.ts'
 import type { RetryOptions } from './retry.ts'
 import type { Transport } from './transport.ts'
 
@@ -27,6 +28,8 @@ export interface ClientOptions {
   readonly auth?: ClientAuth
   /** Credentials by name of the card's security scheme; the card then says how each is used. */
   readonly credentials?: Credentials
+  /** Tokens of an authorization server for every request, where no card tells of it (002's name). */
+  readonly oauth?: OAuthConfig
   /** Headers for every request, names in lower case. */
   readonly headers?: Readonly<Record<string, string>>
   /** Extensions to activate on every request (`A2A-Extensions`). */

@@ -13,7 +13,6 @@ export {
   type BasicCredential,
   type Credential,
   type Credentials,
-  type OAuthCredential,
 } from './card-auth.ts'
 export {
   type CardCache,
@@ -35,19 +34,26 @@ export type { CardVerifier } from './discovery.ts'
 export { fetchSend } from './fetch.ts'
 export type { FollowOptions } from './follow.ts'
 export { type LoopbackOptions, listenForRedirect } from './loopback.ts'
+export { createHttp } from './node.ts'
 export {
   type Authorization,
   authorizationCode,
   authorize,
-  type Interaction,
   pkceChallenge,
-  type Redirect,
   startAuthorization,
 } from './oauth/authorization-code.ts'
 export { clientCredentials } from './oauth/client-credentials.ts'
-export type { OAuthConfig, Tokens } from './oauth/config.ts'
-export { authorizeDevice, type DevicePrompt, deviceCode } from './oauth/device-code.ts'
+export type {
+  DevicePrompt,
+  Interaction,
+  OAuthConfig,
+  Redirect,
+  Tokens,
+} from './oauth/config.ts'
+export { authorizeDevice, deviceCode } from './oauth/device-code.ts'
+export { oauth } from './oauth/oauth.ts'
 export type { PollOptions } from './poll.ts'
+export type { HttpClient, HttpOptions } from './reply.ts'
 export type { RetryOptions } from './retry.ts'
 export type { ClientTool } from './tool.ts'
 export {

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createDeferred, withSignal } from '../shared/async.ts'
-import type { Redirect } from './oauth/authorization-code.ts'
+import type { Redirect } from './oauth/config.ts'
 
 /** Where to listen for the browser. */
 export interface LoopbackOptions {

@@ -1,5 +1,6 @@
+import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { A2AClient } from '../../src/client/index.ts'
+import { A2AClient, allOf, apiKey, bearer } from '../../src/client/index.ts'
 import { idempotencyExtension } from '../../src/protocol/extensions.ts'
 import { doneTask, Raw, serveAgent } from './agent.ts'
 import { createFakeClock } from './fake-clock.ts'
@@ -71,6 +72,23 @@ describe('faults', () => {
       code: 'unauthenticated',
       details: { challenge: 'Bearer realm="x"' },
     })
+  })
+
+  test('K014 no log and no error tells a secret', async () => {
+    const clock = createFakeClock()
+    const told: unknown[] = []
+    const note = (...words: readonly unknown[]): void => void told.push(words)
+    const log = { debug: note, info: note, warn: note, error: note }
+    const agent = await serveAgent({ GetTask: () => new Raw((response) => response.destroy()) })
+    const key = apiKey('secret-key', { location: 'query', name: 'key' })
+    const auth = allOf([bearer('secret-token'), key])
+    const client = new A2AClient({ serverUrl: agent.url, clock, random: () => 1, log, auth })
+    const error = client.getTask('t1').catch((thrown) => thrown)
+    for (const ms of [250, 500, 1000]) await clock.elapse(ms)
+    told.push(await error, String((await error).stack))
+    expect(agent.calls[0]?.headers.authorization).toBe('Bearer secret-token')
+    expect(inspect(told, { depth: 10 })).toContain('trying again')
+    expect(inspect(told, { depth: 10 })).not.toMatch(/secret-/)
   })
 
   test('a request that takes too long ends', async () => {

@@ -4,12 +4,13 @@ import { listenForRedirect } from '../../src/client/loopback.ts'
 import {
   authorizationCode,
   authorize,
-  type Interaction,
   pkceChallenge,
   startAuthorization,
 } from '../../src/client/oauth/authorization-code.ts'
 import { clientCredentials } from '../../src/client/oauth/client-credentials.ts'
+import type { Interaction, Redirect } from '../../src/client/oauth/config.ts'
 import { deviceCode } from '../../src/client/oauth/device-code.ts'
+import { oauth } from '../../src/client/oauth/oauth.ts'
 import { refresh } from '../../src/client/oauth/tokens.ts'
 import { createDeferred } from '../../src/shared/async.ts'
 import { clients, startAuthorizationServer } from './authorization-server.ts'
@@ -112,6 +113,27 @@ describe('authorization code', () => {
       code: 'unauthenticated',
       message: 'Authorization refused: access_denied',
     })
+  })
+
+  test('stops listening for the browser when the caller gives up', async () => {
+    const { endpoints } = await startAuthorizationServer()
+    const controller = new AbortController()
+    let redirectUri = ''
+    const listen = async (): Promise<Redirect> => {
+      const redirect = await listenForRedirect()
+      redirectUri = redirect.redirectUri
+      return redirect
+    }
+    const open = (): void => controller.abort(new Error('enough'))
+    const auth = oauth({
+      ...clients.commandLine,
+      ...endpoints,
+      allowInsecure: true,
+      interaction: { listen, open },
+    })
+    const request = { method: 'GET', url: 'http://h/', headers: {}, signal: controller.signal }
+    await expect(auth.apply(request)).rejects.toThrow('enough')
+    await expect(fetch(redirectUri)).rejects.toThrow('fetch failed')
   })
 
   test('does not speak plain HTTP unless told so', async () => {

@@ -1,12 +1,14 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
 import type { ClientReply, HttpSend } from '../../src/bindings/http.ts'
-import { A2AClient, JsonRpcTransport } from '../../src/client/index.ts'
+import { A2AClient, createWebhookReceiver, JsonRpcTransport } from '../../src/client/index.ts'
 import { connectionLost } from '../../src/client/network.ts'
 import { createHttp } from '../../src/client/node.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import type { StreamResponse } from '../../src/protocol/types.ts'
 import { createServer, listen, type Server } from '../../src/server/index.ts'
+import { createDeferred } from '../../src/shared/async.ts'
+import { serve } from './serve.ts'
 
 const chunks = Array.from({ length: 40 }, (_, n) => `${n} `)
 
@@ -20,7 +22,8 @@ async function serveCounter(): Promise<{ url: string; server: Server; asked: () 
       for (const chunk of chunks) yield chunk
     },
   )
-  const server = await createServer({ agents: [agent], pushNotifications: true })
+  const pushNotifications = { guard: { allow: ['*'], allowHttp: true } }
+  const server = await createServer({ agents: [agent], pushNotifications })
   const listening = await listen(server, { port: 0 })
   onTestFinished(async () => {
     await listening.close()
@@ -120,5 +123,36 @@ describe('our own server', () => {
       task: { status: { state: 'TASK_STATE_COMPLETED' } },
     })
     expect(asked()).toBe(1)
+  })
+
+  test('G016 G018 delivers each event to our receiver, which takes it once', async () => {
+    const { url } = await serveCounter()
+    const seen: StreamResponse[] = []
+    const done = createDeferred<void>()
+    const handle = createWebhookReceiver({
+      authentication: { scheme: 'Bearer', credentials: 'very-secret' },
+      expects: () => true,
+      onEvent: (event) => {
+        seen.push(event)
+        const state = 'statusUpdate' in event && event.statusUpdate.status.state
+        if (state === 'TASK_STATE_COMPLETED') done.resolve()
+      },
+    })
+    const hook = await serve(async ({ method, path, headers, body }) => {
+      const flat = Object.fromEntries(Object.entries(headers).map(([k, v]) => [k, String(v)]))
+      const request = { method, path, query: '', headers: flat, body }
+      await handle(request) // as if the first answer had been lost
+      return { status: (await handle(request)).status }
+    })
+    await new A2AClient(url).sendMessage('count', {
+      configuration: {
+        taskPushNotificationConfig: {
+          url: hook.url,
+          authentication: { scheme: 'Bearer', credentials: 'very-secret' },
+        },
+      },
+    })
+    await done.promise
+    expect(textsOf(seen)).toBe(chunks.join(''))
   })
 })

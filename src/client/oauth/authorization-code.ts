@@ -1,7 +1,7 @@
 import * as oauth from 'oauth4webapi'
 import { A2AError } from '../../protocol/errors.ts'
 import type { ClientAuth } from '../auth.ts'
-import type { OAuthConfig, Tokens } from './config.ts'
+import type { Interaction, OAuthConfig, Tokens } from './config.ts'
 import { type OAuthServer, oauthFault, openServer, toTokens } from './server.ts'
 import { tokenAuth } from './tokens.ts'
 
@@ -16,20 +16,6 @@ export interface Authorization {
    * @throws A2AError `unauthenticated` for a wrong state, a refusal, or a code that is not taken.
    */
   finish(callback: string | URL, signal?: AbortSignal): Promise<Tokens>
-}
-
-/** Where the browser comes back to. */
-export interface Redirect {
-  readonly redirectUri: string
-  /** The URL that the browser came back with. */
-  wait(signal?: AbortSignal): Promise<URL>
-  close(): Promise<void>
-}
-
-/** How a user takes part: a browser is opened, and somebody listens for its return. */
-export interface Interaction {
-  open(url: string): void | Promise<void>
-  listen(): Promise<Redirect>
 }
 
 /** The S256 challenge of a verifier (RFC 7636 §4.2). */

@@ -18,8 +18,34 @@ export interface OAuthConfig {
   readonly redirectUri?: string
   /** Allow plain HTTP to the authorization server; only for tests. */
   readonly allowInsecure?: boolean
+  /** How a user with a browser takes part; then codes are exchanged for tokens. */
+  readonly interaction?: Interaction
+  /** How a user elsewhere takes part: shows the code that is to be entered there. */
+  readonly prompt?: (prompt: DevicePrompt) => void | Promise<void>
   readonly fetch?: typeof fetch
   readonly clock?: Clock
+}
+
+/** How a user takes part: a browser is opened, and somebody listens for its return. */
+export interface Interaction {
+  open(url: string): void | Promise<void>
+  listen(): Promise<Redirect>
+}
+
+/** Where the browser comes back to. */
+export interface Redirect {
+  readonly redirectUri: string
+  /** The URL that the browser came back with. */
+  wait(signal?: AbortSignal): Promise<URL>
+  close(): Promise<void>
+}
+
+/** What the user has to be told: where to go and which code to enter. */
+export interface DevicePrompt {
+  readonly userCode: string
+  readonly verificationUri: string
+  /** The same with the code in it, for a link or a QR code. */
+  readonly verificationUriComplete?: string
 }
 
 /** What an authorization server gave. Secret: never logged. */

@@ -3,17 +3,9 @@ import { A2AError } from '../../protocol/errors.ts'
 import { systemClock } from '../../shared/clock.ts'
 import { wait } from '../../shared/retry.ts'
 import type { ClientAuth } from '../auth.ts'
-import type { OAuthConfig, Tokens } from './config.ts'
+import type { DevicePrompt, OAuthConfig, Tokens } from './config.ts'
 import { type OAuthServer, oauthFault, openServer, toTokens } from './server.ts'
 import { tokenAuth } from './tokens.ts'
-
-/** What the user has to be told: where to go and which code to enter. */
-export interface DevicePrompt {
-  readonly userCode: string
-  readonly verificationUri: string
-  /** The same with the code in it, for a link or a QR code. */
-  readonly verificationUriComplete?: string
-}
 
 /** Tokens for a device without a browser (RFC 8628): `prompt` shows the code, the user enters it elsewhere. */
 export function deviceCode(
