@@ -19,8 +19,11 @@ export interface RegisterOptions {
 /** A health answer is worth this long; asking every member for every probe would be a load of its own. */
 const healthTtlMs = 2_000
 
-/** An agent that has not said how it is by then is unhealthy. */
-const healthTimeoutMs = 5_000
+/**
+ * An agent that has not said how or who it is by then counts as one that cannot say. Without this bound, two servers
+ * whose teams contain each other would wait for each other's cards.
+ */
+const patienceMs = 5_000
 
 interface CachedHealth {
   readonly agent: Agent
@@ -93,7 +96,8 @@ export class AgentManager {
    */
   async info(id: string): Promise<AgentInfo> {
     try {
-      const info = await this.#agents.get(id)?.info()
+      const agent = this.#agents.get(id)
+      const info = agent && (await this.#soon(async () => agent.info()))
       if (info) return { ...info, id }
     } catch (error) {
       this.#log.warn({ agent: id, error }, 'An agent does not say who it is')
@@ -147,16 +151,22 @@ export class AgentManager {
   }
 
   async #ask(agent: Agent): Promise<Health> {
-    const patience = linkSignal(new AbortController().signal, {
-      clock: this.#clock,
-      ms: healthTimeoutMs,
-      reason: () => new Error('no answer in time'),
-    })
     try {
-      return (await withSignal(Promise.resolve(agent.health?.()), patience.signal)) ?? well
+      return await this.#soon(async () => (await agent.health?.()) ?? well)
     } catch (error) {
       this.#log.warn({ error }, 'A health check failed')
       return { healthy: false, reason: 'the health check failed' }
+    }
+  }
+
+  async #soon<T>(work: () => Promise<T>): Promise<T> {
+    const patience = linkSignal(new AbortController().signal, {
+      clock: this.#clock,
+      ms: patienceMs,
+      reason: () => new Error('no answer in time'),
+    })
+    try {
+      return await withSignal(work(), patience.signal)
     } finally {
       patience.release()
     }

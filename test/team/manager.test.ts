@@ -45,6 +45,17 @@ describe('the registry', () => {
     ])
   })
 
+  test('an agent that does not say who it is in time appears with its id alone', async () => {
+    const clock = createHandClock()
+    const manager = new AgentManager({ clock })
+    const info = () => new Promise<never>(() => {})
+    manager.registerWithId('slow', { info, process: () => 'x' })
+    const listed = manager.list()
+    await expect.poll(() => clock.waiting()).toBe(1)
+    clock.advance(5_000)
+    expect(await listed).toMatchObject([{ id: 'slow', metadata: { unavailable: 'true' } }])
+  })
+
   test('finds agents by a part of an ability, whatever the case', async () => {
     const manager = new AgentManager()
     manager.registerWithId('a', member('a', undefined, { capabilities: ['Code_Review'] }))
