@@ -86,7 +86,7 @@ export class A2AAgent implements Agent {
       const hops = await this.#hops(turn)
       const request = { message: this.#outgoing(message, turn, hops) }
       if (this.#options.taskHandling === 'PollUntilComplete') yield* this.#follow(request, turn)
-      else yield await this.#ask(request, turn)
+      else yield* await this.#ask(request, turn)
     } catch (error) {
       throw toMemberFault(this.#name, error, turn.signal)
     }
@@ -182,8 +182,8 @@ export class A2AAgent implements Agent {
     return client.sendAndFollow(request, options)
   }
 
-  /** One question, one reply: what becomes of a task is the configuration's choice. */
-  async #ask(request: SendMessageRequest, turn: Turn): Promise<AgentEvent> {
+  /** One question, one reply: what becomes of a task that is not done is the configuration's choice. */
+  async #ask(request: SendMessageRequest, turn: Turn): Promise<readonly AgentEvent[]> {
     const watch = this.#watch(turn)
     try {
       const client = await this.#connection.client(watch.signal)
@@ -192,14 +192,13 @@ export class A2AAgent implements Agent {
         { ...request, configuration: { returnImmediately } },
         this.#callOptions(turn, watch.signal),
       )
-      if ('message' in response) {
-        if (response.message.contextId) this.#contexts.set(turn, response.message.contextId)
-        return turn.reply(response.message.parts)
-      }
-      const { id, contextId, status } = response.task
-      this.#contexts.set(turn, contextId)
-      if (returnImmediately) return `Task created: ${id} (${shortName(status.state)})`
-      if (!isTerminal(status.state)) await this.#cancelRemote(id)
+      const { contextId } = 'task' in response ? response.task : response.message
+      if (contextId !== undefined) this.#contexts.set(turn, contextId)
+      if ('message' in response) return createRelay(turn).take(response)
+      const { id, status } = response.task
+      if (returnImmediately) return [`Task created: ${id} (${shortName(status.state)})`]
+      if (isTerminal(status.state)) return createRelay(turn).take(response)
+      await this.#cancelRemote(id)
       throw ownFault('processingError', `${this.#name} answered with a task; tasks are rejected`)
     } finally {
       watch.close()

@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest'
+import { createContexts } from '../../../src/agents/remote/memory.ts'
+import { createRelay } from '../../../src/agents/remote/relay.ts'
+import { createWatch } from '../../../src/agents/remote/watch.ts'
+import { agentMessage } from '../../../src/protocol/build.ts'
+import type { StreamResponse, Task, TaskState } from '../../../src/protocol/types.ts'
+import type { Clock } from '../../../src/shared/clock.ts'
+import { createTurn } from '../../fixtures/turn.ts'
+
+const ids = { taskId: 'far-1', contextId: 'far-c' }
+
+function status(state: TaskState, text?: string): StreamResponse {
+  const message = text === undefined ? {} : { message: agentMessage(text) }
+  return { statusUpdate: { ...ids, status: { state, ...message } } }
+}
+
+function task(state: TaskState, rest: Partial<Task> = {}): StreamResponse {
+  return { task: { id: 'far-1', contextId: 'far-c', status: { state }, ...rest } }
+}
+
+describe('a relay', () => {
+  test('says nothing of states that are no news', () => {
+    const relay = createRelay(createTurn('hi'))
+    expect(relay.take(task('TASK_STATE_SUBMITTED'))).toEqual([])
+    expect(relay.take(status('TASK_STATE_WORKING'))).toEqual([])
+    expect(relay.settled).toBe(false)
+  })
+
+  test('makes ids and messages ours', () => {
+    const relay = createRelay(createTurn('hi'))
+    const [event] = relay.take(status('TASK_STATE_FAILED', 'broken'))
+    expect(event).toMatchObject({
+      statusUpdate: { status: { message: { taskId: 'task-1', contextId: 'context-1' } } },
+    })
+    expect(relay.settled).toBe(true)
+  })
+
+  test('begins an artifact whose beginning it has not seen', () => {
+    const relay = createRelay(createTurn('hi'))
+    const chunk = (text: string): StreamResponse => ({
+      artifactUpdate: { ...ids, artifact: { artifactId: 'a', parts: [{ text }] }, append: true },
+    })
+    expect(relay.take(chunk('x'))[0]).not.toHaveProperty('artifactUpdate.append')
+    expect(relay.take(chunk('y'))[0]).toHaveProperty('artifactUpdate.append', true)
+  })
+
+  test('takes a snapshot’s question for one only when nothing follows', () => {
+    const question = {
+      message: agentMessage('Which?'),
+      state: 'TASK_STATE_INPUT_REQUIRED',
+    } as const
+    const stale = createRelay(createTurn('blue'))
+    expect(stale.take(task('TASK_STATE_INPUT_REQUIRED', { status: question }))).toEqual([])
+    stale.take(status('TASK_STATE_WORKING'))
+    expect(stale.end()).toEqual([])
+    const real = createRelay(createTurn('paint'))
+    real.take(task('TASK_STATE_INPUT_REQUIRED', { status: question }))
+    expect(real.end()).toHaveLength(1)
+    expect(real.waiting).toBe(true)
+  })
+
+  test('finds an answer that is only in the history', () => {
+    const relay = createRelay(createTurn('hi'))
+    const history = [agentMessage('there')]
+    const [event] = relay.take(task('TASK_STATE_COMPLETED', { history }))
+    expect(event).toMatchObject({
+      statusUpdate: { status: { message: { parts: [{ text: 'there' }] } } },
+    })
+  })
+
+  test('tells that work goes on after credentials were asked for', () => {
+    const relay = createRelay(createTurn('hi'))
+    expect(relay.take(status('TASK_STATE_AUTH_REQUIRED', 'log in'))).toHaveLength(1)
+    expect([relay.waiting, relay.settled]).toEqual([true, false])
+    expect(relay.take(status('TASK_STATE_WORKING'))).toHaveLength(1)
+    expect(relay.waiting).toBe(false)
+  })
+
+  test('makes a lone message ours and is done', () => {
+    const relay = createRelay(createTurn('hi'))
+    const [event] = relay.take({ message: agentMessage('plain', { contextId: 'far-c' }) })
+    expect(event).toMatchObject({ role: 'ROLE_AGENT', contextId: 'context-1' })
+    expect(relay.settled).toBe(true)
+  })
+})
+
+/** A clock whose timers a test fires by hand. */
+function handClock(): Clock & { readonly timers: Map<number, () => void> } {
+  const timers = new Map<number, () => void>()
+  return {
+    timers,
+    now: () => 0,
+    after(ms, callback) {
+      timers.set(ms, callback)
+      return () => timers.delete(ms)
+    },
+  }
+}
+
+describe('a watch', () => {
+  const options = { name: 'Near', timeoutMs: 30_000 }
+
+  test('ends the conversation when nothing comes for too long', () => {
+    const clock = handClock()
+    const watch = createWatch({ ...options, clock, signal: new AbortController().signal })
+    clock.timers.get(30_000)?.()
+    expect(watch.signal.reason).toMatchObject({ code: 'timeout' })
+    watch.close()
+    expect(clock.timers.size).toBe(0)
+  })
+
+  test('waits a moment for the id of the task that a cancelled turn has caused', () => {
+    const clock = handClock()
+    const turn = new AbortController()
+    const watch = createWatch({ ...options, clock, signal: turn.signal })
+    turn.abort(new Error('enough'))
+    expect(watch.signal.aborted).toBe(false)
+    watch.known()
+    expect(watch.signal.reason).toMatchObject({ message: 'enough' })
+    watch.close()
+  })
+
+  test('does not wait for it for ever', () => {
+    const clock = handClock()
+    const turn = new AbortController()
+    const watch = createWatch({ ...options, clock, signal: turn.signal })
+    turn.abort(new Error('enough'))
+    clock.timers.get(2_000)?.()
+    expect(watch.signal.aborted).toBe(true)
+    watch.close()
+  })
+})
+
+test('contexts are remembered up to a limit, the oldest forgotten first', () => {
+  const contexts = createContexts(2)
+  const turns = ['a', 'b', 'c'].map((contextId) => createTurn('hi', { contextId }))
+  for (const turn of turns) contexts.set(turn, `far-${turn.contextId}`)
+  expect(turns.map((turn) => contexts.get(turn))).toEqual([undefined, 'far-b', 'far-c'])
+})
