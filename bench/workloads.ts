@@ -1,0 +1,77 @@
+import { fileURLToPath } from 'node:url'
+
+/** What a client asks and how much the agent does for it. */
+export interface Workload {
+  /** The path and headers beyond content type and version. */
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly agent: 'message' | 'task' | 'lifecycle' | 'stream'
+  /** Chunks of a stream. */
+  readonly chunks: number
+  readonly store: 'memory' | 'sqlite'
+  /** Tasks stored before the load begins; the request then reads. */
+  readonly stored: number
+}
+
+const message = { messageId: 'm-1', role: 'ROLE_USER', parts: [{ text: 'hello there' }] }
+const v1 = { 'a2a-version': '1.0' }
+
+function rpc(method: string, params: object): string {
+  return JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+}
+
+const base = { path: '/', headers: v1, chunks: 0, store: 'memory', stored: 0 } as const
+const send = { ...base, body: rpc('SendMessage', { message }) } as const
+const stream = { ...base, body: rpc('SendStreamingMessage', { message }), agent: 'stream' } as const
+const old = {
+  kind: 'message',
+  messageId: 'm-1',
+  role: 'user',
+  parts: [{ kind: 'text', text: 'hello there' }],
+}
+const ranch = { role: 'user', parts: [{ type: 'text', text: 'hello there' }] }
+
+/** The id of the task that readers ask for; the first one stored. */
+export const knownTask = '00000000-0000-4000-8000-000000000000'
+
+/** Every load that is put on a server, by name. */
+export const workloads = {
+  message: { ...send, agent: 'message' },
+  task: { ...send, agent: 'task' },
+  lifecycle: { ...send, agent: 'lifecycle' },
+  'stream-20': { ...stream, chunks: 20 },
+  'stream-100': { ...stream, chunks: 100 },
+  'stream-400': { ...stream, chunks: 400 },
+  'task-sqlite': { ...send, agent: 'task', store: 'sqlite' },
+  'stream-20-sqlite': { ...stream, chunks: 20, store: 'sqlite' },
+  'get-task': { ...base, agent: 'task', stored: 100_000, body: rpc('GetTask', { id: knownTask }) },
+  'list-1000': { ...base, agent: 'task', stored: 1_000, body: rpc('ListTasks', { pageSize: 50 }) },
+  'list-100000': {
+    ...base,
+    agent: 'task',
+    stored: 100_000,
+    body: rpc('ListTasks', { pageSize: 50 }),
+  },
+  'task-0.3': { ...base, headers: {}, agent: 'task', body: rpc('message/send', { message: old }) },
+  'task-ranch': {
+    ...base,
+    headers: {},
+    path: '/rpc',
+    agent: 'task',
+    body: rpc('message/send', { message: ranch }),
+  },
+} satisfies Record<string, Workload>
+
+/** The name of a load. */
+export type WorkloadName = keyof typeof workloads
+
+/** A load by its name. */
+export function workloadOf(name: WorkloadName): Workload {
+  return workloads[name]
+}
+
+/** The path of a file of the benchmark, for child processes. */
+export function benchFile(name: string): string {
+  return fileURLToPath(new URL(name, import.meta.url))
+}
