@@ -64,7 +64,11 @@ function conditions({ scope, contextId, state, timestampAfter }: TaskListFilter)
   equal('state = ?', state)
   equal('timestamp >= ?', timestampAfter)
   if (contextId !== undefined) return { where, values, index: 'task_by_context' }
-  return { where, values, index: state === undefined ? 'task_by_time' : 'task_by_state' }
+  if (state === undefined || state === 'TASK_STATE_COMPLETED')
+    return { where, values, index: 'task_by_time' }
+  // Says what the index says of itself, without which SQLite may not use it.
+  where.push("state <> 'TASK_STATE_COMPLETED'")
+  return { where, values, index: 'task_by_state' }
 }
 
 interface Conditions {

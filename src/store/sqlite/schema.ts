@@ -8,7 +8,12 @@ import type { Connection } from './driver.ts'
  *   `snapshot_version` in it. `log` holds the records of the first commit, if its turn ended there.
  * - log: the records of every other commit, one row per commit under the sequence number of its last record.
  * - push: webhooks and how far each has come. dead_letter: deliveries given up.
- * - total: how many tasks a scope has in each state, kept by triggers, so that a list need not count.
+ * - total: how many tasks a scope has in each state, so that a list need not count. Triggers keep it when a task changes
+ *   or goes; new tasks are added by the writer, once per transaction.
+ *
+ * An index costs time with every new task, so there are few. Most tasks are completed: a list of those walks the
+ * index by time and passes over the others, the other states have an index of their own. Retention makes its own,
+ * `task_finished`, in files where it is asked for.
  *
  * Timestamps are ISO 8601 text, which sorts. A migration is never changed once released; a change is a further one.
  */
@@ -35,14 +40,12 @@ export const migrations: readonly string[] = [
     snapshot TEXT NOT NULL,
     log TEXT
   ) STRICT;
-  CREATE INDEX task_by_time ON task (scope, timestamp, id);
-  CREATE INDEX task_by_state ON task (scope, state, timestamp, id);
+  CREATE INDEX task_by_time ON task (scope, timestamp, id, state);
+  CREATE INDEX task_by_state ON task (scope, state, timestamp, id) WHERE state <> 'TASK_STATE_COMPLETED';
   CREATE INDEX task_by_context ON task (scope, context_id, timestamp, id, state);
   CREATE UNIQUE INDEX task_by_key ON task (scope, idempotency_key) WHERE idempotency_key IS NOT NULL;
   CREATE INDEX task_unfinished ON task (timestamp)
     WHERE state IN ('TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING');
-  CREATE INDEX task_finished ON task (timestamp)
-    WHERE state IN ('TASK_STATE_COMPLETED', 'TASK_STATE_FAILED', 'TASK_STATE_CANCELED', 'TASK_STATE_REJECTED');
 
   CREATE TABLE log (
     task INTEGER NOT NULL,
@@ -74,15 +77,12 @@ export const migrations: readonly string[] = [
     tasks INTEGER NOT NULL,
     PRIMARY KEY (scope, state)
   ) STRICT, WITHOUT ROWID;
-  CREATE TRIGGER task_added AFTER INSERT ON task BEGIN
-    INSERT INTO total VALUES (new.scope, new.state, 1) ON CONFLICT DO UPDATE SET tasks = tasks + 1;
-  END;
   CREATE TRIGGER task_changed AFTER UPDATE OF state ON task WHEN old.state <> new.state BEGIN
-    UPDATE total SET tasks = tasks - 1 WHERE scope = old.scope AND state = old.state;
+    INSERT INTO total VALUES (old.scope, old.state, -1) ON CONFLICT DO UPDATE SET tasks = tasks - 1;
     INSERT INTO total VALUES (new.scope, new.state, 1) ON CONFLICT DO UPDATE SET tasks = tasks + 1;
   END;
   CREATE TRIGGER task_deleted AFTER DELETE ON task BEGIN
-    UPDATE total SET tasks = tasks - 1 WHERE scope = old.scope AND state = old.state;
+    INSERT INTO total VALUES (old.scope, old.state, -1) ON CONFLICT DO UPDATE SET tasks = tasks - 1;
     DELETE FROM log WHERE task = old.number;
     DELETE FROM push WHERE task_id = old.id;
     DELETE FROM dead_letter WHERE task_id = old.id;

@@ -8,14 +8,17 @@ const maxScopes = 10_000
 /** Writes tasks and their logs, each with its version checked. */
 export interface TaskWriter {
   write(row: TaskRow): WriteResult
-  /** The transaction was rolled back: numbers that it gave to scopes may go to others. */
+  /** Before the transaction ends: adds the tasks that it brought to the totals. */
+  addTotals(): void
+  /** The transaction was rolled back: its tasks do not count, and numbers that it gave to scopes may go to others. */
   rolledBack(): void
 }
 
 /** A writer of tasks on an open connection. */
 export function createTaskWriter(db: Connection): TaskWriter {
   const scopes = createScopes(db)
-  const insert = createInsert(db, scopes)
+  const totals = createTotals(db)
+  const insert = createInsert(db, { scopes, totals })
   const update = createUpdate(db)
   const version = db.prepare('SELECT version FROM task WHERE id = ?')
   const byKey = db.prepare('SELECT id FROM task WHERE scope = ? AND idempotency_key = ?')
@@ -29,8 +32,19 @@ export function createTaskWriter(db: Connection): TaskWriter {
       const done = expected === 0 ? insert(row) : update(row)
       return done ? { version: next } : { conflict: Number(version.get(id)?.version ?? 0) }
     },
-    rolledBack: scopes.forget,
+    addTotals: totals.flush,
+    rolledBack() {
+      totals.forget()
+      scopes.forget()
+    },
   }
+}
+
+/** New tasks by scope and state. */
+interface Totals {
+  count(scope: number, state: string): void
+  flush(): void
+  forget(): void
 }
 
 /** The numbers of scopes. */
@@ -39,7 +53,10 @@ interface Scopes {
   forget(): void
 }
 
-function createInsert(db: Connection, scopes: Scopes): (row: TaskRow) => boolean {
+function createInsert(
+  db: Connection,
+  { scopes, totals }: { readonly scopes: Scopes; readonly totals: Totals },
+): (row: TaskRow) => boolean {
   const insert = db.prepare(
     `INSERT INTO task (id, scope, context_id, state, timestamp, version, snapshot_version, idempotency_key, snapshot, log)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
@@ -48,19 +65,11 @@ function createInsert(db: Connection, scopes: Scopes): (row: TaskRow) => boolean
   return (row) => {
     const [, id, scope, contextId, state, timestamp, , version, snapshot, records, inline, key] =
       row
-    const values = [
-      id,
-      scopes.numberOf(scope),
-      contextId,
-      state,
-      timestamp,
-      version,
-      version,
-      key,
-      snapshot,
-    ]
+    const number = scopes.numberOf(scope)
+    const values = [id, number, contextId, state, timestamp, version, version, key, snapshot]
     const { changes } = insert.run(...values, inline ? records : null)
     if (Number(changes) === 0) return false
+    totals.count(number, state)
     if (!inline) append(id, version, records)
     return true
   }
@@ -111,5 +120,24 @@ function createScopes(db: Connection): Scopes {
       return number
     },
     forget: () => known.clear(),
+  }
+}
+
+function createTotals(db: Connection): Totals {
+  const add = db.prepare(
+    'INSERT INTO total VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET tasks = tasks + excluded.tasks',
+  )
+  const counts = new Map<number, Map<string, number>>()
+  return {
+    count(scope, state) {
+      const states = counts.get(scope) ?? new Map<string, number>()
+      counts.set(scope, states.set(state, (states.get(state) ?? 0) + 1))
+    },
+    flush() {
+      for (const [scope, states] of counts)
+        for (const [state, tasks] of states) add.run(scope, state, tasks)
+      counts.clear()
+    },
+    forget: () => counts.clear(),
   }
 }

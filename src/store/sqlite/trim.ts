@@ -1,4 +1,4 @@
-import type { Connection } from './driver.ts'
+import type { Connection, Statement } from './driver.ts'
 import { createTransaction } from './writer.ts'
 
 /** What of the finished tasks may stay. */
@@ -24,16 +24,10 @@ const finished =
  */
 export function createTrim(db: Connection): (request: TrimRequest) => boolean {
   const transaction = createTransaction(db)
-  const count = db.prepare(`SELECT sum(tasks) AS tasks FROM total WHERE ${finished}`)
-  const drop = db.prepare(
-    `DELETE FROM task WHERE number IN (
-       SELECT number FROM task
-       WHERE ${finished} AND timestamp < ?
-         AND NOT EXISTS (SELECT 1 FROM push WHERE task_id = task.id AND cursor < task.version)
-       ORDER BY timestamp LIMIT ?)`,
-  )
-  const vacuum = db.prepare(`PRAGMA incremental_vacuum(${vacuumPages})`)
+  let statements: TrimStatements | undefined
   return ({ maxTasks, floor }) => {
+    statements ??= prepareTrim(db)
+    const { count, drop, vacuum } = statements
     const over =
       maxTasks === undefined ? 0 : Number(count.get()?.tasks ?? 0) - Math.max(0, maxTasks)
     const dropped = transaction(() => {
@@ -44,5 +38,26 @@ export function createTrim(db: Connection): (request: TrimRequest) => boolean {
     })
     if (dropped > 0) vacuum.all()
     return dropped >= step
+  }
+}
+
+interface TrimStatements {
+  readonly count: Statement
+  readonly drop: Statement
+  readonly vacuum: Statement
+}
+
+function prepareTrim(db: Connection): TrimStatements {
+  db.exec(`CREATE INDEX IF NOT EXISTS task_finished ON task (timestamp) WHERE ${finished}`)
+  return {
+    count: db.prepare(`SELECT sum(tasks) AS tasks FROM total WHERE ${finished}`),
+    drop: db.prepare(
+      `DELETE FROM task WHERE number IN (
+         SELECT number FROM task INDEXED BY task_finished
+         WHERE ${finished} AND timestamp < ?
+           AND NOT EXISTS (SELECT 1 FROM push WHERE task_id = task.id AND cursor < task.version)
+         ORDER BY timestamp LIMIT ?)`,
+    ),
+    vacuum: db.prepare(`PRAGMA incremental_vacuum(${vacuumPages})`),
   }
 }

@@ -24,7 +24,11 @@ export function createWriter(db: Connection): Writer {
   return {
     commit(rows) {
       try {
-        return transaction(() => rows.map(write))
+        return transaction(() => {
+          const results = rows.map(write)
+          tasks.addTotals()
+          return results
+        })
       } catch (error) {
         tasks.rolledBack()
         throw error
