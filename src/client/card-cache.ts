@@ -4,7 +4,10 @@ import { withSignal } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { type CachedCard, type CardVerifier, fetchCard } from './discovery.ts'
 
-/** Keeps cards for clients that share it. A card is fetched once, however many ask for it at the same time. */
+/**
+ * Keeps cards for clients that share it and its credentials. A card is fetched once, however many ask for it at the
+ * same time; a client with a verifier gets only what that verifier has seen.
+ */
 export interface CardCache {
   /** The card of an agent, by its base URL or the card's own URL. */
   get(url: string, options: CardRequest): Promise<AgentCard>
@@ -35,10 +38,10 @@ export interface CardCacheOptions {
 export function createCardCache(options: CardCacheOptions = {}): CardCache {
   const { ttlMs = 300_000, limit = 1000, clock = systemClock } = options
   const cards = new Map<string, CachedCard>()
-  const fetching = new Map<string, Promise<CachedCard>>()
+  const fetching = new Map<string, Fetching>()
 
   async function refresh(url: string, { send, verify }: CardRequest): Promise<CachedCard> {
-    const known = cards.get(url)
+    const known = believed(cards.get(url), verify)
     const freshUntil = (reply: ClientReply): number => clock.now() + lifetimeMs(reply, ttlMs)
     const fetched = await fetchCard(url, { send, known, freshUntil, ...(verify && { verify }) })
     cards.delete(url)
@@ -48,16 +51,17 @@ export function createCardCache(options: CardCacheOptions = {}): CardCache {
   }
 
   function shared(url: string, request: CardRequest): Promise<CachedCard> {
-    const running = fetching.get(url)
-    if (running) return running
-    const started = refresh(url, request).finally(() => fetching.delete(url))
-    fetching.set(url, started)
-    return started
+    const { verify } = request
+    const running = believed(fetching.get(url), verify)
+    if (running) return running.result
+    const result = refresh(url, request).finally(() => fetching.delete(url))
+    fetching.set(url, { result, verify })
+    return result
   }
 
   return {
     async get(url, request) {
-      const known = cards.get(url)
+      const known = believed(cards.get(url), request.verify)
       if (known && clock.now() < known.freshUntil) return known.card
       return (await withSignal(shared(url, request), request.signal)).card
     },
@@ -66,6 +70,19 @@ export function createCardCache(options: CardCacheOptions = {}): CardCache {
       else cards.delete(url)
     },
   }
+}
+
+interface Fetching {
+  readonly result: Promise<CachedCard>
+  readonly verify: CardVerifier | undefined
+}
+
+/** What was fetched under the verifier that is asked for; without one, whatever is there. */
+function believed<T extends { readonly verify: CardVerifier | undefined }>(
+  known: T | undefined,
+  verify: CardVerifier | undefined,
+): T | undefined {
+  return verify === undefined || known?.verify === verify ? known : undefined
 }
 
 /** How long a reply may be believed: `Cache-Control`, but no longer than `ttlMs`. */

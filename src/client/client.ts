@@ -181,7 +181,7 @@ export class A2AClient {
     return toTool(card, (text, call) => this.run(text, call))
   }
 
-  /** Closes connections that the client opened. Idempotent. */
+  /** Closes the connections that the client opened, streams included. Idempotent. */
   close(): Promise<void> {
     return this.#connection.close()
   }
@@ -190,6 +190,7 @@ export class A2AClient {
     const { clock = systemClock, pollIntervalMs, random = Math.random } = this.#config
     return {
       dispatch: this.dispatch,
+      once: this.#connection.once,
       canStream: () => this.#connection.canStream(options.signal),
       clock,
       random,

@@ -21,6 +21,8 @@ import { openWires } from './wires.ts'
 export interface Connection {
   /** Every operation, through defaults, capability check, retries, choice of wire and credentials. */
   readonly dispatch: Dispatch
+  /** The same without retries, for what tries again by itself. */
+  readonly once: Dispatch
   card(signal?: AbortSignal): Promise<AgentCard>
   /** Whether the agent streams; true where there is no card to tell. */
   canStream(signal?: AbortSignal): Promise<boolean>
@@ -36,14 +38,12 @@ export function createConnection(config: ClientConfig): Connection {
   const send = withGateways(withTimeouts(http.send, clock, config.timeouts))
   const card = createSessionCard(config, send)
   const sendsAreIdempotent = (): boolean => declaresIdempotency(card.last)
-  const layers: readonly Middleware[] = [
-    withDefaults(config),
-    withCapabilities(card),
-    withRetry({ ...config.retry, clock, random, log, sendsAreIdempotent }),
-  ]
+  const tryAgain = withRetry({ ...config.retry, clock, random, log, sendsAreIdempotent })
   const wire = createWire(config, card, send)
+  const around = (inner: Dispatch): Dispatch => withDefaults(config)(withCapabilities(card)(inner))
   return {
-    dispatch: layers.reduceRight<Dispatch>((next, layer) => layer(next), wire),
+    dispatch: around(tryAgain(wire)),
+    once: around(wire),
     card: card.get,
     async canStream(signal) {
       const known = await card.known(signal)
@@ -114,11 +114,14 @@ const refusals: Readonly<Record<NonNullable<OperationRow['needs']>, ErrorCode>> 
   extendedAgentCard: 'unsupportedOperation',
 }
 
-/** Refuses here what the card says the agent would refuse (specification §3.3.4). */
+/**
+ * Refuses here what the card says the agent would refuse (specification §3.3.4). It asks for the card at every call:
+ * a failed discovery has had its retries and must not get those of the call on top.
+ */
 function withCapabilities(card: SessionCard): Middleware {
   return (next) => async (name, request, call) => {
     const { needs } = operations[name]
-    const known = needs && (await card.known(call.signal))
+    const known = await card.known(call.signal)
     if (needs && known && !known.capabilities[needs])
       throw new A2AError(refusals[needs], `${known.name} does not offer ${needs}`)
     return next(name, request, call)

@@ -22,6 +22,8 @@ export interface CachedCard {
   readonly freshUntil: number
   /** False where the server forbids to keep it (`no-store`). */
   readonly storable: boolean
+  /** Who has seen it. */
+  readonly verify: CardVerifier | undefined
 }
 
 /** How a card is fetched. */
@@ -100,6 +102,7 @@ async function read(
     ...(lastModified && { lastModified }),
     freshUntil: freshUntil(reply),
     storable: !/\bno-store\b/i.test(control),
+    verify,
   }
 }
 

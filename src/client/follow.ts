@@ -19,6 +19,8 @@ export interface FollowOptions extends CallOptions {
 /** What following needs from around it. */
 export interface Following {
   readonly dispatch: Dispatch
+  /** For subscriptions, without retries of its own, since following tries again itself; `dispatch` if absent. */
+  readonly once?: Dispatch
   /** Whether the agent streams; true where nobody knows. */
   canStream(): Promise<boolean>
   readonly clock: Clock
@@ -124,10 +126,10 @@ async function* subscription(
   view: View,
   id: string,
 ): AsyncGenerator<StreamResponse> {
-  const { dispatch, options } = context
+  const { dispatch, once = dispatch, options } = context
   const lastEventId = view.seq
   const call = lastEventId === undefined ? options : { ...options, lastEventId }
-  const stream = await dispatch('SubscribeToTask', { id }, call)
+  const stream = await once('SubscribeToTask', { id }, call)
   let anchored = false
   for await (const batch of stream)
     for (const item of batch) {

@@ -18,7 +18,7 @@ export function createHttp(options: HttpOptions = {}): HttpClient {
   let closing: Promise<void> | undefined
   return {
     send: (message) => sendOver(dispatcher, message),
-    close: () => (closing ??= dispatcher.close()),
+    close: () => (closing ??= dispatcher.destroy()),
   }
 }
 
@@ -45,6 +45,7 @@ const unconnected =
 function fault(cause: unknown, { url, signal }: ClientRequest): unknown {
   if (signal?.aborted) return signal.reason
   const { code = '', syscall } = (cause ?? {}) as { code?: string; syscall?: string } // as Node's errors are
+  if (/DESTROYED|CLOSED/.test(code)) return new A2AError('invalidRequest', 'The client is closed')
   if (/INVALID_(ARG|URL)/.test(code))
     return new A2AError('invalidRequest', 'HTTP cannot carry this request', { cause })
   const early = unconnected.test(code) || syscall === 'connect'

@@ -4,7 +4,7 @@ import { A2AError } from '../protocol/errors.ts'
 /** Sends HTTP requests over connections that somebody has to close. */
 export interface HttpClient {
   readonly send: HttpSend
-  /** Closes idle connections. Idempotent. */
+  /** Closes all connections; what is under way fails. Idempotent. */
   close(): Promise<void>
 }
 

@@ -35,7 +35,7 @@ export function createSessionCard(config: ClientConfig, send: HttpSend): Session
     const { verifyCard: verify } = config
     const request = { send: asked, signal, ...(verify && { verify }) }
     const context = { ...config.retry, clock, random, log, signal }
-    return retry(() => cache.get(url, request), isPassing, context)
+    return retry(() => cache.get(url, request), mayAppear, context)
   }
 
   async function get(signal?: AbortSignal): Promise<AgentCard> {
@@ -45,7 +45,7 @@ export function createSessionCard(config: ClientConfig, send: HttpSend): Session
     } catch (error) {
       // An agent that worked a moment ago is not given up because its card cannot be had now.
       if (!last || !isPassing(error)) throw error
-      log.warn({ url }, 'the card cannot be fetched; going on with the last one')
+      log.warn({}, 'the card cannot be fetched; going on with the last one')
     }
     return last
   }
@@ -65,6 +65,11 @@ export function createSessionCard(config: ClientConfig, send: HttpSend): Session
       cache.invalidate(url)
     },
   }
+}
+
+/** A server that says that it has no card will not have one in a moment. */
+function mayAppear(error: unknown): boolean {
+  return isPassing(error) && !(error instanceof A2AError && error.code === 'agentUnavailable')
 }
 
 /** Where the card is looked for: the server's URL, or what is left of an endpoint without its usual path. */

@@ -172,6 +172,18 @@ describe('a kept card', () => {
     expect(server.received).toHaveLength(1)
   })
 
+  test('A021 is fetched again for a verifier that has not seen it', async () => {
+    const server = await serve(tagged)
+    const cache = createCardCache()
+    await cache.get(server.url, { send })
+    const seen: unknown[] = []
+    const verify = (served: unknown): void => void seen.push(served)
+    await cache.get(server.url, { send, verify })
+    await cache.get(server.url, { send, verify })
+    expect(seen).toEqual([testCard()])
+    expect(server.received.map((r) => r.headers['if-none-match'])).toEqual([undefined, undefined])
+  })
+
   test('is forgotten on demand', async () => {
     const server = await serve(() => ({ body: testCard() }))
     const cache = createCardCache()

@@ -1,9 +1,12 @@
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import type { HttpSend } from '../../src/bindings/http.ts'
 import { A2AClient, allOf, apiKey, bearer } from '../../src/client/index.ts'
+import { connectFailure } from '../../src/client/network.ts'
 import { idempotencyExtension } from '../../src/protocol/extensions.ts'
 import { doneTask, Raw, serveAgent } from './agent.ts'
 import { createFakeClock } from './fake-clock.ts'
+import { serve } from './serve.ts'
 
 describe('faults', () => {
   test.each([
@@ -72,6 +75,48 @@ describe('faults', () => {
       code: 'unauthenticated',
       details: { challenge: 'Bearer realm="x"' },
     })
+  })
+
+  test('C-31 an agent that is away is tried as often as said, not that often twice', async () => {
+    const clock = createFakeClock()
+    let tries = 0
+    const send: HttpSend = ({ url }) => {
+      tries += 1
+      return Promise.reject(connectFailure(url, undefined))
+    }
+    const retry = { maxRetries: 2 }
+    const client = new A2AClient({ serverUrl: 'http://h', send, clock, random: () => 1, retry })
+    const failed = expect(client.sendMessage('hi')).rejects.toMatchObject({ code: 'unavailable' })
+    for (const ms of [250, 500]) await clock.elapse(ms)
+    await failed
+    expect(tries).toBe(3)
+  })
+
+  test('an agent without a card is not asked for it again and again', async () => {
+    const server = await serve(() => ({ status: 404 }))
+    await expect(new A2AClient(server.url).sendMessage('hi')).rejects.toMatchObject({
+      code: 'agentUnavailable',
+      message: `No agent card at ${server.url}/`,
+    })
+    expect(server.received).toHaveLength(2)
+  })
+
+  test('closing ends open streams, and what comes after is refused', async () => {
+    const agent = await serveAgent({
+      SendStreamingMessage: ({ id }) =>
+        new Raw((response) => {
+          response.writeHead(200, { 'content-type': 'text/event-stream' })
+          const data = JSON.stringify({ jsonrpc: '2.0', id, result: { task: doneTask } })
+          response.write(`data: ${data}\n\n`)
+        }),
+    })
+    const client = new A2AClient(agent.url)
+    const stream = client.sendMessageStream('hi')[Symbol.asyncIterator]()
+    await stream.next()
+    const ended = expect(stream.next()).rejects.toMatchObject({ name: 'A2AError' })
+    await client.close()
+    await ended
+    await expect(client.getTask('t1')).rejects.toThrow('The client is closed')
   })
 
   test('K014 no log and no error tells a secret', async () => {
