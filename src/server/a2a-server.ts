@@ -73,7 +73,8 @@ export class A2AServer {
   #extract: AuthExtractor | undefined
   #required = true
   #routes: Route[] = []
-  #aliases = new Map<string, string>()
+  #rpcPath: string | undefined
+  #restPrefix: string | undefined
   #publicUrl: string | undefined
   #options: FurtherOptions = {}
 
@@ -113,7 +114,13 @@ export class A2AServer {
 
   /** A further path for JSON-RPC, which speaks 1.0-rc where a request does not say otherwise. */
   rpcPath(path: string): this {
-    this.#aliases.set(path, '/v1/rpc')
+    this.#rpcPath = path
+    return this
+  }
+
+  /** A further prefix of the HTTP+JSON paths, which speak 1.0 where a request does not say otherwise. */
+  restPrefix(prefix: string): this {
+    this.#restPrefix = prefix.replace(/\/+$/, '')
     return this
   }
 
@@ -169,10 +176,17 @@ export class A2AServer {
       const reply = route(request, state())
       if (reply) return reply
     }
-    const path = this.#aliases.get(request.path)
+    const path = this.#ownPath(request.path)
     return path === undefined
       ? undefined
       : Promise.resolve(state().server.handle({ ...request, path }))
+  }
+
+  /** The server's own path behind one that this builder added. */
+  #ownPath(path: string): string | undefined {
+    if (path === this.#rpcPath) return '/v1/rpc'
+    const prefix = this.#restPrefix
+    return prefix && path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined
   }
 
   #state(server: Server, scope: Scope): AppState {

@@ -1,0 +1,64 @@
+import {
+  type CapabilitiesDraft,
+  type CardDraft,
+  type ProviderDraft,
+  type SkillDraft,
+  toProvider,
+  toSkill,
+} from '../agents/card-info.ts'
+import type { SkillDetail } from '../protocol/profile.ts'
+import type * as A2A from '../protocol/types.ts'
+
+/** A card with what 003 has beyond the specification. */
+export interface AgentCard extends A2A.AgentCard {
+  readonly url: string
+  readonly capabilities: AgentCapabilities
+  readonly skills: readonly AgentSkill[]
+}
+
+/** An agent's flags, 003's `stateManagement` among them. */
+export interface AgentCapabilities extends A2A.AgentCapabilities {
+  readonly stateManagement?: boolean
+}
+
+/** A skill with 003's schemas. */
+export type AgentSkill = SkillDetail
+
+/** Who runs an agent. */
+export type AgentProvider = A2A.AgentProvider
+
+const usualModes = ['text/plain', 'application/json']
+
+/** Makes a card of 003's fields: `AgentCard({ name, description, url, version, capabilities, skills, provider })`. */
+export function AgentCard(draft: CardDraft): AgentCard {
+  const { name, description, version, provider, skills, supportedInterfaces: _, ...rest } = draft
+  const url = draft.url ?? 'http://localhost:8000'
+  return {
+    ...rest,
+    name,
+    description: description ?? name,
+    url,
+    supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+    version: version ?? '1.0.0',
+    capabilities: AgentCapabilities(draft.capabilities ?? {}),
+    defaultInputModes: draft.defaultInputModes ?? usualModes,
+    defaultOutputModes: draft.defaultOutputModes ?? usualModes,
+    skills: (skills ?? []).map(AgentSkill),
+    ...(provider && { provider: AgentProvider(provider) }),
+  }
+}
+
+/** Makes the flags of a card: `AgentCapabilities({ streaming, pushNotifications, stateManagement })`. */
+export function AgentCapabilities(flags: CapabilitiesDraft): AgentCapabilities {
+  return { ...flags }
+}
+
+/** Makes a skill: `AgentSkill({ id, name, description, inputSchema })`; tags are filled in. */
+export function AgentSkill(skill: SkillDraft): AgentSkill {
+  return toSkill(skill)
+}
+
+/** Makes a provider: `AgentProvider({ name })`, or in the specification's words `{ organization, url }`. */
+export function AgentProvider(provider: ProviderDraft): AgentProvider {
+  return toProvider(provider)
+}

@@ -1,0 +1,122 @@
+/**
+ * `corral/compat`: the names of 002 and 003 in one place, so that programs written against them need little change.
+ * docs/migration.md has the table of old and new names.
+ */
+export type { CardDraft, SkillDraft } from '../agents/card-info.ts'
+export { EchoHandler, type EchoOptions } from '../agents/echo-handler.ts'
+export { fromMessageHandler, type HandlerReply, type MessageHandler } from '../agents/handler.ts'
+export { HandlerError, type HandlerErrorVariant } from '../agents/handler-error.ts'
+export {
+  fromRequestHandler,
+  type RequestHandler,
+  type RequestHandlerOptions,
+  type ServerCallContext,
+  toRequestHandler,
+} from '../agents/request-handler.ts'
+export { fromRunnable, type Runnable } from '../agents/runnable.ts'
+export {
+  A2AClient,
+  A2AClient as A2aClient,
+  type ClientConfig,
+  JsonRpcTransport,
+  type OAuthConfig,
+} from '../client/index.ts'
+export {
+  agentMessage,
+  completedTaskWithText,
+  newMessage,
+  nowIso8601,
+  userMessage,
+  validateTaskId,
+} from '../protocol/build.ts'
+export type { AuthContext } from '../protocol/call.ts'
+export { isTerminal } from '../protocol/task.ts'
+export type {
+  AgentInterface,
+  APIKeySecurityScheme,
+  HTTPAuthSecurityScheme,
+  MutualTlsSecurityScheme,
+  OAuth2SecurityScheme,
+  OpenIdConnectSecurityScheme,
+  SecurityScheme,
+  SendMessageResponse,
+  StreamResponse,
+} from '../protocol/types.ts'
+export {
+  A2AServer,
+  A2AServer as A2aServer,
+  type AppState,
+  type RunningServer,
+} from '../server/a2a-server.ts'
+export {
+  InMemoryTaskStore,
+  InMemoryTaskStore as TaskManager,
+  type TaskFilter,
+  type TaskStore,
+} from '../store/index.ts'
+export {
+  AgentCapabilities,
+  AgentCapabilities as Capabilities,
+  AgentCard,
+  AgentProvider,
+  AgentProvider as Provider,
+  AgentSkill,
+  AgentSkill as Skill,
+} from './cards.ts'
+export {
+  ContentTypeNotSupportedError,
+  type ErrorClass,
+  ErrorCode,
+  InternalError,
+  InvalidAgentResponseError,
+  InvalidParamsError,
+  InvalidRequestError,
+  JSONParseError,
+  MethodNotFoundError,
+  PushNotificationNotSupportedError,
+  TaskNotCancelableError,
+  TaskNotFoundError,
+  UnsupportedOperationError,
+} from './errors.ts'
+export {
+  error,
+  type JSONRPCError,
+  type JSONRPCErrorResponse,
+  type JSONRPCRequest,
+  type JSONRPCResponse,
+  type JSONRPCSuccessResponse,
+  type JsonRpcRequest,
+  type JsonRpcResponse,
+  success,
+} from './jsonrpc.ts'
+export {
+  DataPart,
+  FilePart,
+  FileWithBytes,
+  FileWithUri,
+  Message,
+  type MessagePart,
+  type Part,
+  Role,
+  TextPart,
+} from './messages.ts'
+export { fromAgent, WorkshopRequestHandler } from './request-handler.ts'
+export type {
+  CancelTaskRequest,
+  GetTaskRequest,
+  MessageSendParams,
+  SendMessageRequest,
+  TaskCancelParams,
+  TaskGetParams,
+  TaskIdParams,
+  TaskListParams,
+  TaskQueryParams,
+} from './requests.ts'
+export { type AuthConfig, toAuthenticator } from './security.ts'
+export { Artifact, Task, TaskState, TaskStatus } from './tasks.ts'
+export {
+  createA2AServer,
+  type WorkshopApp,
+  type WorkshopOptions,
+  type WorkshopServer,
+} from './workshop.ts'

@@ -1,0 +1,25 @@
+import type {
+  CancelTaskRequest,
+  GetTaskRequest,
+  ListTasksRequest,
+  SendMessageRequest,
+} from '../protocol/types.ts'
+
+export type {
+  CancelTaskRequest,
+  GetTaskRequest,
+  SendMessageRequest,
+} from '../protocol/types.ts'
+
+/** 003's name of what a send asks for. */
+export type MessageSendParams = SendMessageRequest
+/** 003's name of what asks for one task, to read it or to cancel it. */
+export type TaskIdParams = GetTaskRequest & Pick<CancelTaskRequest, 'metadata'>
+/** 003's name of what asks for several tasks. */
+export type TaskQueryParams = ListTasksRequest
+/** The first version's name of TaskIdParams, to read a task. */
+export type TaskGetParams = TaskIdParams
+/** The first version's name of TaskIdParams, to cancel a task. */
+export type TaskCancelParams = TaskIdParams
+/** The first version's name of TaskQueryParams. */
+export type TaskListParams = TaskQueryParams

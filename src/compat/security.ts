@@ -1,0 +1,23 @@
+import type { Secrets } from '../server/index.ts'
+import { type Authenticator, apiKey, bearer } from '../server/index.ts'
+
+/** How the first version of 003 said who may call; its secrets, each with its owner, are new. */
+export type AuthConfig =
+  | { readonly type: 'none' }
+  | { readonly type: 'bearer'; readonly tokens: Secrets }
+  | { readonly type: 'api_key'; readonly keys: Secrets; readonly header?: string }
+  | { readonly type: 'oauth2'; readonly authenticator: Authenticator }
+
+/** The authenticator that an AuthConfig means; undefined where anyone may call. OAuth 2 tokens are checked by `jwt`. */
+export function toAuthenticator(config: AuthConfig): Authenticator | undefined {
+  switch (config.type) {
+    case 'none':
+      return undefined
+    case 'bearer':
+      return bearer({ tokens: config.tokens })
+    case 'api_key':
+      return apiKey({ keys: config.keys, ...(config.header && { name: config.header }) })
+    case 'oauth2':
+      return config.authenticator
+  }
+}

@@ -1,0 +1,133 @@
+import type { Agent, AgentEvent, Turn } from '../agents/agent.ts'
+import { type CardDraft, infoFromCard, type SkillDraft } from '../agents/card-info.ts'
+import type { Runnable } from '../agents/runnable.ts'
+import { A2AError } from '../protocol/errors.ts'
+import { textOf } from '../protocol/task.ts'
+import type { Message } from '../protocol/types.ts'
+import { createServer, type Listening, listen, type Server, toFetch } from '../server/index.ts'
+import { fromTaskStore, type TaskStore } from '../store/index.ts'
+import { AgentCard } from './cards.ts'
+import { type AuthConfig, toAuthenticator } from './security.ts'
+
+/** What 003's server is made of; every field of a card can stand here. */
+export interface WorkshopOptions extends Partial<CardDraft> {
+  /** Answers with text; without one the server echoes. */
+  readonly agent?: Runnable
+  readonly taskStore?: TaskStore
+  readonly authentication?: AuthConfig
+}
+
+/** 003's server: made in one call, changed while it runs. */
+export interface WorkshopServer {
+  /** The card as it is now. */
+  readonly agentCard: AgentCard
+  /** The skill is in the card from now on. */
+  addSkill(skill: SkillDraft): void
+  /** Messages are answered by this agent from now on. */
+  setAgent(agent: Runnable): void
+  /** The application: mount `fetch` in a framework, or let it listen. One server is behind all of them. */
+  createApp(): WorkshopApp
+}
+
+/** A server that waits for requests, one way or the other. */
+export interface WorkshopApp {
+  fetch(request: Request): Promise<Response>
+  /** Listens on a port, 0 for any free one; all interfaces where no host is named. */
+  listen(port: number, host?: string): Promise<Listening>
+  close(): Promise<void>
+}
+
+const echoSkill: SkillDraft = {
+  id: 'echo',
+  name: 'Echo',
+  description: 'Echoes the message back',
+}
+
+/** Makes 003's server: `createA2AServer({ agent, name, skills }).createApp()`. Every field has 003's value by default. */
+export function createA2AServer(options: WorkshopOptions = {}): WorkshopServer {
+  const { agent: first, taskStore, authentication, ...card } = options
+  let runnable = first
+  let skills = card.skills ?? (first ? [] : [echoSkill])
+  let server: Promise<Server> | undefined
+
+  const agentCard = (): AgentCard =>
+    AgentCard({
+      description: 'A2A Protocol Agent',
+      ...card,
+      name: card.name ?? 'A2A Agent',
+      skills,
+    })
+  const agent: Agent = {
+    info: () => infoFromCard(agentCard()),
+    process: (message, turn) => answer(runnable, message, turn),
+  }
+  const id = infoFromCard(agentCard()).id
+
+  function open(): Promise<Server> {
+    const authenticator = authentication && toAuthenticator(authentication)
+    server ??= createServer({
+      agents: [agent],
+      enforceInputModes: false,
+      publicUrl: agentCard().url,
+      pushNotifications: card.capabilities?.pushNotifications ?? false,
+      ...(taskStore && {
+        store: fromTaskStore(taskStore, { scope: { agent: id, tenant: '', owner: '' } }),
+      }),
+      ...(authenticator && { auth: { authenticators: [authenticator] } }),
+    })
+    return server
+  }
+
+  /** The card is read again. */
+  async function refresh(): Promise<void> {
+    await (await server)?.setAgents([agent])
+  }
+
+  return {
+    get agentCard() {
+      return agentCard()
+    },
+    addSkill(skill) {
+      skills = [...skills, skill]
+      void refresh().catch(() => {}) // A server that could not be opened says so to whoever opens it.
+    },
+    setAgent(next) {
+      runnable = next
+    },
+    createApp: () => createApp(open),
+  }
+}
+
+function createApp(open: () => Promise<Server>): WorkshopApp {
+  let handler: Promise<(request: Request) => Promise<Response>> | undefined
+  return {
+    async fetch(request) {
+      handler ??= open().then((server) => toFetch(server))
+      return (await handler)(request)
+    },
+    listen: async (port, host) => listen(await open(), { port, ...(host && { host }) }),
+    close: async () => (await open()).close(),
+  }
+}
+
+async function* answer(
+  runnable: Runnable | undefined,
+  message: Message,
+  turn: Turn,
+): AsyncGenerator<AgentEvent> {
+  const text = textOf(message.parts)
+  yield turn.status('TASK_STATE_WORKING')
+  const answered = runnable ? await runOrFail(runnable, text) : `Echo: ${text}`
+  const name = runnable ? 'response' : 'echo'
+  yield turn.artifact({ artifactId: crypto.randomUUID(), name, parts: [{ text: answered }] })
+}
+
+/** 003 writes `Error: …` into the failed status. Only words that are meant for the caller stand there. */
+async function runOrFail(runnable: Runnable, text: string): Promise<string> {
+  try {
+    return await runnable.run(text)
+  } catch (thrown) {
+    const words = thrown instanceof A2AError ? thrown.message : 'the agent could not answer'
+    throw new A2AError('processingError', `Error: ${words}`, { cause: thrown })
+  }
+}
