@@ -30,6 +30,11 @@ const ours: readonly AgentExtension[] = [
   { uri: traceExtension, description: 'Shows what happens inside a task to callers that ask' },
 ]
 
+/** A call can only activate what the card declares. */
+function offered({ trace = true }: ServerOptions): readonly AgentExtension[] {
+  return trace ? ours : ours.filter(({ uri }) => uri !== traceExtension)
+}
+
 /** Keeps an agent's identity. */
 export function createIdentity(options: {
   agent(): Agent
@@ -64,7 +69,7 @@ export function createIdentity(options: {
       ...(auth.securityRequirements.length > 0 && {
         securityRequirements: auth.securityRequirements,
       }),
-      extensions: [...ours, ...(server.extensions ?? [])],
+      extensions: [...offered(server), ...(server.extensions ?? [])],
     })
   }
 

@@ -34,6 +34,8 @@ export interface ServerOptions {
   readonly card?: 'superset' | 'strict'
   /** Extensions to declare beside those of the agent and of Corral. */
   readonly extensions?: readonly AgentExtension[]
+  /** False shows the trace of tasks to nobody, as the card then says. */
+  readonly trace?: boolean
   /** Signs the public card. */
   readonly signCard?: (card: AgentCard) => Promise<readonly AgentCardSignature[]>
   /** Which table HTTP statuses follow; specification 1.0.1's if absent. */

@@ -5,6 +5,7 @@ export {
   type Roster,
 } from './config/build.ts'
 export { toConfigJsonSchema } from './config/file.ts'
+export { toServerOptions } from './config/serve.ts'
 export type { LimitsConfig, ServerAuthConfig, WebhooksConfig } from './config/server.ts'
 export { type WatchOptions, watchConfig } from './config/watch.ts'
 export {

@@ -9,7 +9,7 @@ export interface ServerConfig {
   readonly publicUrl?: string
   /** `memory`, or the file of the embedded store. */
   readonly store?: string
-  /** Whether callers may ask for the trace of their tasks. */
+  /** Whether callers may ask for the trace of their tasks; true if absent. */
   readonly trace?: boolean
   readonly auth?: ServerAuthConfig
   readonly cors?: { readonly origins: '*' | readonly string[] }
@@ -43,14 +43,14 @@ export interface LimitsConfig {
   readonly windowSeconds?: number
   readonly maxBodyBytes?: number
   readonly maxConcurrentTurns?: number
-  readonly maxWaitingTurns?: number
 }
 
 /** `[server.webhooks]`: where push notifications may go. */
 export interface WebhooksConfig {
   readonly enabled?: boolean
   readonly allowHttp?: boolean
-  readonly allowPrivateNetworks?: boolean
+  /** Hosts and ranges inside our networks that may be reached all the same. */
+  readonly allow?: readonly string[]
 }
 
 const count = z.int().min(1)
@@ -95,26 +95,24 @@ const limitsSchema: z.ZodType<LimitsConfig> = z
     window_seconds: count.optional(),
     max_body_bytes: count.optional(),
     max_concurrent_turns: count.optional(),
-    max_waiting_turns: count.optional(),
   })
   .transform((limits) => ({
     ...optional('requests', limits.requests),
     ...optional('windowSeconds', limits.window_seconds),
     ...optional('maxBodyBytes', limits.max_body_bytes),
     ...optional('maxConcurrentTurns', limits.max_concurrent_turns),
-    ...optional('maxWaitingTurns', limits.max_waiting_turns),
   }))
 
 const webhooksSchema: z.ZodType<WebhooksConfig> = z
   .strictObject({
     enabled: z.boolean().optional(),
     allow_http: z.boolean().optional(),
-    allow_private_networks: z.boolean().optional(),
+    allow: z.array(text).optional(),
   })
   .transform((webhooks) => ({
     ...optional('enabled', webhooks.enabled),
     ...optional('allowHttp', webhooks.allow_http),
-    ...optional('allowPrivateNetworks', webhooks.allow_private_networks),
+    ...optional('allow', webhooks.allow),
   }))
 
 /** The whole `[server]` table. */

@@ -1,0 +1,62 @@
+import {
+  type Authenticator,
+  type AuthOptions,
+  apiKey,
+  bearer,
+  jwt,
+  type ServerOptions,
+} from '../../server/index.ts'
+import type { LimitsConfig, ServerAuthConfig, ServerConfig, WebhooksConfig } from './server.ts'
+import { optional } from './values.ts'
+
+/** What a server needs besides its agents and its store, from the `[server]` table of a file. */
+export function toServerOptions(config: ServerConfig): Omit<ServerOptions, 'agents' | 'store'> {
+  const { publicUrl, auth, cors, limits, webhooks, trace } = config
+  return {
+    ...optional('publicUrl', publicUrl),
+    ...optional('cors', cors),
+    ...optional('trace', trace),
+    ...(auth && { auth: toAuth(auth) }),
+    ...(limits && toLimits(limits)),
+    ...(webhooks && { pushNotifications: toPush(webhooks) }),
+  }
+}
+
+function toAuth({
+  required,
+  apiKeyHeader,
+  apiKeys,
+  bearerTokens,
+  jwt: token,
+}: ServerAuthConfig): AuthOptions {
+  const authenticators: Authenticator[] = []
+  if (apiKeys) authenticators.push(apiKey({ keys: apiKeys, ...optional('name', apiKeyHeader) }))
+  if (bearerTokens) authenticators.push(bearer({ tokens: bearerTokens }))
+  if (token) {
+    const { jwksUrl, ...claims } = token
+    authenticators.push(jwt({ ...claims, jwks: jwksUrl }))
+  }
+  return { authenticators, ...optional('required', required) }
+}
+
+function toLimits({
+  requests,
+  windowSeconds,
+  maxConcurrentTurns,
+}: LimitsConfig): Pick<ServerOptions, 'rateLimit' | 'concurrency'> {
+  return {
+    ...(requests !== undefined && {
+      rateLimit: { requests, ...optional('windowSeconds', windowSeconds) },
+    }),
+    ...optional('concurrency', maxConcurrentTurns),
+  }
+}
+
+function toPush({
+  enabled = true,
+  allowHttp,
+  allow,
+}: WebhooksConfig): NonNullable<ServerOptions['pushNotifications']> {
+  if (!enabled) return false
+  return { guard: { ...optional('allowHttp', allowHttp), ...optional('allow', allow) } }
+}
