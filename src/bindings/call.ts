@@ -39,7 +39,18 @@ export function requestedVersion(request: HttpRequest): string {
   return ''
 }
 
-/** The response header that echoes the activated extensions, by the name that the dialect uses. */
+/** An answer's headers with the extensions that were activated for it, by the name that the dialect uses. */
+export function echoExtensions(
+  headers: Readonly<Record<string, string>>,
+  call: Call,
+  dialect: DialectName,
+): Readonly<Record<string, string>> {
+  const extensions = call.reply?.extensions
+  if (!extensions?.length) return headers
+  return { ...headers, [extensionHeader(dialect)]: extensions.join(', ') }
+}
+
+/** The header that names extensions, by the name that the dialect uses. */
 export function extensionHeader(dialect: DialectName): string {
   return dialect === '0.3' || dialect === '0.3-rest' ? 'x-a2a-extensions' : 'a2a-extensions'
 }

@@ -54,7 +54,7 @@ const roles: Readonly<Record<string, Role>> = {
 }
 
 /** A role in any spelling; what is none is handed on. */
-export function decodeRole(role: unknown): unknown {
+function decodeRole(role: unknown): unknown {
   return typeof role === 'string' || typeof role === 'number'
     ? (own(roles, String(role)) ?? role)
     : role

@@ -31,7 +31,7 @@ const reasons: Readonly<Partial<Record<TaskState, string>>> = {
 }
 
 /** A task id as RANCH shows it: `task-` and the id. */
-export function toRanchId(id: string): string {
+function toRanchId(id: string): string {
   return `task-${id}`
 }
 
@@ -64,7 +64,7 @@ export function toRanchPart(part: Part): object {
 }
 
 /** A status inside a task: the reason only where there is one. */
-export function toRanchStatus(status: TaskStatus): object {
+function toRanchStatus(status: TaskStatus): object {
   const reason = reasonOf(status)
   return {
     state: states[status.state],

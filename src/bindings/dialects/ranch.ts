@@ -19,10 +19,10 @@ import { decodeConfiguration } from './requests.ts'
 import { decodeEvent, decodeResult, decodeStatus } from './results.ts'
 
 /** A send that is done by then answers with a message, a later one with a task (004). */
-export const syncThresholdMs = 5_000
+const syncThresholdMs = 5_000
 
 /** How long `immediate: true` waits before it answers with the task as it is (S004-49). */
-export const requestTimeoutMs = 30_000
+const requestTimeoutMs = 30_000
 
 /**
  * RANCH's own wire (000, 004): snake_case, parts by `type`, five methods and two streams, its own error numbers.

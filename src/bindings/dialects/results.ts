@@ -76,7 +76,7 @@ function decodeSendResult(value: unknown): { task: Task } | { message: Message }
 }
 
 /** A task in any dialect; a RANCH `result` becomes the artifact `response`. */
-export function decodeTask(value: unknown): Task {
+function decodeTask(value: unknown): Task {
   const outer = asRaw(value)
   const raw = asRaw(outer?.task) ?? outer
   const id = raw && pick(raw, 'id', 'taskId', 'task_id')

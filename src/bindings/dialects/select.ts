@@ -1,4 +1,5 @@
 import type { DialectName } from '../../protocol/call.ts'
+import { A2AError } from '../../protocol/errors.ts'
 import { isOperationName } from '../../protocol/operations.ts'
 import type { Dialect } from './dialect.ts'
 import { asRaw } from './lenient.ts'
@@ -70,6 +71,13 @@ export function selectDialect(input: SelectInput): Selection {
 export function supportedVersion(version: string): '1.0' | '0.3' | undefined {
   const match = /^(1\.0|0\.3)(?:\.\d+)?$/.exec(version)
   return match?.[1] === '1.0' ? '1.0' : match ? '0.3' : undefined
+}
+
+/** The refusal of a version that nobody here speaks. */
+export function unsupportedVersion(version: string): A2AError {
+  return new A2AError('versionNotSupported', `Protocol version ${version} is not supported`, {
+    metadata: { supportedVersions: '1.0, 0.3' },
+  })
 }
 
 function byContent(input: SelectInput): RpcDialectName {

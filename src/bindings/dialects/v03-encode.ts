@@ -31,11 +31,6 @@ const closing: ReadonlySet<TaskState> = new Set<TaskState>([
   'TASK_STATE_REJECTED',
 ])
 
-/** A state's name in 0.3. */
-export function toState03(state: TaskState): string {
-  return states[state]
-}
-
 /** Whether the server closes the stream after this state: 0.3's `final`. */
 export function isFinal(state: TaskState, opening: OperationName): boolean {
   return (
@@ -86,7 +81,7 @@ function toArtifact03(artifact: Artifact): object {
 }
 
 /** A part of 0.3 JSON-RPC. Data that is no object travels in an envelope that SDKs know and undo. */
-export function toPart03(part: Part): object {
+function toPart03(part: Part): object {
   const metadata = part.metadata ? { metadata: part.metadata } : {}
   if ('text' in part) return { kind: 'text', text: part.text, ...metadata }
   if ('data' in part) return toData03(part)

@@ -2,9 +2,14 @@ import type { Call, Dispatch, EventStream } from '../../protocol/call.ts'
 import { A2AError, toA2AError } from '../../protocol/errors.ts'
 import { type OperationName, operations, type RequestOf } from '../../protocol/operations.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
-import { extensionHeader, toCall } from '../call.ts'
+import { echoExtensions, toCall } from '../call.ts'
 import type { DecodedRequest, Dialect, DialectMethod } from '../dialects/dialect.ts'
-import { type RpcDialectName, rpcDialects, selectDialect } from '../dialects/select.ts'
+import {
+  type RpcDialectName,
+  rpcDialects,
+  selectDialect,
+  unsupportedVersion,
+} from '../dialects/select.ts'
 import { createEventBody } from '../event-body.ts'
 import { createEventJson, type EventJson } from '../event-json.ts'
 import type { HttpReply, HttpRequest } from '../http.ts'
@@ -98,7 +103,7 @@ export function createAnswer(
       return openStream(await start(operation, decoded, call), { target, operation, call })
     }
     const result = await settle(target, decoded, dispatchTo(operation, decoded, call))
-    return success(result, rpc, echoHeaders(call, dialect, jsonHeaders))
+    return success(result, rpc, echoExtensions(jsonHeaders, call, dialect.name))
   }
 
   // true: the request is not checked yet; the gate behind the waist parses it before anyone trusts it
@@ -133,7 +138,7 @@ export function createAnswer(
     }
     // A resumed stream may have nothing to say for long, so its headers do not wait for an event.
     if (call.lastEventId === undefined) await body.opened()
-    return { status: 200, headers: echoHeaders(call, dialect, streamHeaders), body }
+    return { status: 200, headers: echoExtensions(streamHeaders, call, dialect.name), body }
   }
 }
 
@@ -177,20 +182,4 @@ export function failure(
     headers: { ...jsonHeaders, ...refusalHeaders(error) },
     body: failureText(to.id, JSON.stringify(to.dialect.encodeError(error))),
   }
-}
-
-function echoHeaders(
-  call: Call,
-  dialect: Dialect,
-  headers: Readonly<Record<string, string>>,
-): Readonly<Record<string, string>> {
-  const extensions = call.reply?.extensions
-  if (!extensions?.length) return headers
-  return { ...headers, [extensionHeader(dialect.name)]: extensions.join(', ') }
-}
-
-function unsupportedVersion(version: string): A2AError {
-  return new A2AError('versionNotSupported', `Protocol version ${version} is not supported`, {
-    metadata: { supportedVersions: '1.0, 0.3' },
-  })
 }

@@ -1,9 +1,9 @@
 import { A2AError, toA2AError } from '../../protocol/errors.ts'
+import { parseBody } from '../body.ts'
 import { requestedVersion } from '../call.ts'
-import { isJsonContent } from '../content-type.ts'
 import { asRaw } from '../dialects/lenient.ts'
 import { rpcDialects, supportedVersion } from '../dialects/select.ts'
-import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
+import type { HttpHandler, HttpReply } from '../http.ts'
 import { type AnswerOptions, createAnswer, type Exchange, failure, jsonHeaders } from './answer.ts'
 
 /** What a JSON-RPC endpoint needs. */
@@ -29,7 +29,7 @@ export function createJsonRpcBinding(options: JsonRpcBindingOptions): HttpHandle
     const speaking = rpcDialects[supportedVersion(version) ?? defaultDialect]
     let body: unknown
     try {
-      body = readBody(request)
+      body = parseBody(request)
     } catch (thrown) {
       return failure(toA2AError(thrown), { id: null, dialect: speaking })
     }
@@ -47,17 +47,6 @@ export function createJsonRpcBinding(options: JsonRpcBindingOptions): HttpHandle
     const texts = replies.filter((_, i) => !isNotification(entries[i])).map((reply) => reply.body)
     if (texts.length === 0) return noContent
     return { status: 200, headers: jsonHeaders, body: `[${texts.join(',')}]` }
-  }
-}
-
-function readBody(request: HttpRequest): unknown {
-  if (request.fault) throw request.fault
-  if (!isJsonContent(request))
-    throw new A2AError('contentTypeNotSupported', 'The content type must be application/json')
-  try {
-    return JSON.parse(request.body)
-  } catch (cause) {
-    throw new A2AError('parseError', 'Invalid JSON payload', { cause })
   }
 }
 

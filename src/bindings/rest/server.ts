@@ -2,9 +2,9 @@ import type { Call, Dispatch, EventStream } from '../../protocol/call.ts'
 import { A2AError, toA2AError } from '../../protocol/errors.ts'
 import { type OperationName, operations, type RequestOf } from '../../protocol/operations.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
-import { extensionHeader, requestedVersion, toCall } from '../call.ts'
-import { isJsonContent } from '../content-type.ts'
-import { supportedVersion } from '../dialects/select.ts'
+import { parseBody } from '../body.ts'
+import { echoExtensions, requestedVersion, toCall } from '../call.ts'
+import { supportedVersion, unsupportedVersion } from '../dialects/select.ts'
 import { createEventBody, type EventWriter } from '../event-body.ts'
 import { createEventJson, type EventJson } from '../event-json.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
@@ -73,7 +73,7 @@ export function createRestBinding(options: RestBindingOptions): HttpHandler {
     const result = await dispatch(operation, decoded as RequestOf<OperationName>, call)
     // true: the operations table says that this one answers with a stream
     if (operations[operation].stream) return openStream(result as EventStream, { target, call })
-    const headers = echoHeaders(call, dialect, dialect.headers)
+    const headers = echoExtensions(dialect.headers, call, dialect.name)
     if (operation === 'DeleteTaskPushNotificationConfig') return { status: 204, headers: {} }
     return { status: 200, headers, body: JSON.stringify(dialect.encode(operation, result)) }
   }
@@ -88,7 +88,7 @@ export function createRestBinding(options: RestBindingOptions): HttpHandler {
     const body = createEventBody(events, { writer, heartbeatMs, clock })
     // A resumed stream may have nothing to say for long, so its headers do not wait for an event.
     if (call.lastEventId === undefined) await body.opened()
-    return { status: 200, headers: echoHeaders(call, dialect, streamHeaders), body }
+    return { status: 200, headers: echoExtensions(streamHeaders, call, dialect.name), body }
   }
 }
 
@@ -113,18 +113,9 @@ function stripPrefix(path: string): string {
   return path.startsWith('/v1/') ? path.slice(3) : path
 }
 
+// A GET has no body, whatever came with it; `:cancel` and `:subscribe` may come with a content type and none.
 function readBody(request: HttpRequest): unknown {
-  if (request.body === '' || request.method === 'GET') return undefined
-  if (!isJsonContent(request))
-    throw new A2AError(
-      'contentTypeNotSupported',
-      'The content type must be application/a2a+json or application/json',
-    )
-  try {
-    return JSON.parse(request.body)
-  } catch (cause) {
-    throw new A2AError('parseError', 'Invalid JSON payload', { cause })
-  }
+  return request.body === '' || request.method === 'GET' ? undefined : parseBody(request)
 }
 
 function failure(error: A2AError, dialect: RestDialect): HttpReply {
@@ -140,20 +131,4 @@ function notAllowed(allow: readonly string[], dialect: RestDialect): HttpReply {
   const error = new A2AError('methodNotFound', 'Method not allowed')
   const reply = failure(error, dialect)
   return { ...reply, status: 405, headers: { ...reply.headers, allow: allow.join(', ') } }
-}
-
-function echoHeaders(
-  call: Call,
-  dialect: RestDialect,
-  headers: Readonly<Record<string, string>>,
-): Readonly<Record<string, string>> {
-  const extensions = call.reply?.extensions
-  if (!extensions?.length) return headers
-  return { ...headers, [extensionHeader(dialect.name)]: extensions.join(', ') }
-}
-
-function unsupportedVersion(version: string): A2AError {
-  return new A2AError('versionNotSupported', `Protocol version ${version} is not supported`, {
-    metadata: { supportedVersions: '1.0, 0.3' },
-  })
 }
