@@ -94,23 +94,23 @@ const settings: ReadonlySet<string> = new Set([
   'system_prompt',
 ])
 
-const protocolNames: Readonly<Record<string, string>> = {
-  a2a: 'A2A',
-  openai: 'OpenAI',
-  module: 'Module',
-}
+const protocolNames: ReadonlyMap<string, string> = new Map([
+  ['a2a', 'A2A'],
+  ['openai', 'OpenAI'],
+  ['module', 'Module'],
+])
 
-const taskHandlings: Readonly<Record<string, TaskHandling>> = {
-  poll: 'PollUntilComplete',
-  poll_until_complete: 'PollUntilComplete',
-  PollUntilComplete: 'PollUntilComplete',
-  return: 'ReturnTaskInfo',
-  return_task_info: 'ReturnTaskInfo',
-  ReturnTaskInfo: 'ReturnTaskInfo',
-  reject: 'RejectTasks',
-  reject_tasks: 'RejectTasks',
-  RejectTasks: 'RejectTasks',
-}
+const taskHandlings: ReadonlyMap<string, TaskHandling> = new Map<string, TaskHandling>([
+  ['PollUntilComplete', 'PollUntilComplete'],
+  ['poll_until_complete', 'PollUntilComplete'],
+  ['poll', 'PollUntilComplete'],
+  ['ReturnTaskInfo', 'ReturnTaskInfo'],
+  ['return_task_info', 'ReturnTaskInfo'],
+  ['return', 'ReturnTaskInfo'],
+  ['RejectTasks', 'RejectTasks'],
+  ['reject_tasks', 'RejectTasks'],
+  ['reject', 'RejectTasks'],
+])
 
 /**
  * The configuration of a remote A2A agent.
@@ -166,7 +166,7 @@ export function validateA2AAgentConfig(config: A2AAgentConfig): A2AAgentConfig {
   checkRetries(config.maxRetries)
   if (config.agentId !== undefined) checkText('metadata.agent_id', config.agentId)
   if (config.auth) checkAuth(config.auth)
-  if (!Object.values(taskHandlings).includes(config.taskHandling))
+  if (taskHandlings.get(config.taskHandling) !== config.taskHandling)
     throw unknownTaskHandling(config.taskHandling)
   return config
 }
@@ -191,7 +191,7 @@ export function publicMetadata(config: AgentConfig): Record<string, string> {
 
 function requireProtocol(config: AgentConfig, expected: ProtocolType): void {
   if (config.protocol === expected) return
-  const name = (protocol: string) => protocolNames[protocol] ?? protocol
+  const name = (protocol: string) => protocolNames.get(protocol) ?? protocol
   throw new ConfigConversionError({
     variant: 'WrongProtocol',
     expected: name(expected),
@@ -230,7 +230,7 @@ function checkAuth(auth: AgentAuth): void {
 function taskHandlingOf(config: AgentConfig): TaskHandling {
   const given = text(config, 'task_handling')
   if (given === undefined) return 'PollUntilComplete'
-  const handling = Object.hasOwn(taskHandlings, given) ? taskHandlings[given] : undefined
+  const handling = taskHandlings.get(given)
   if (!handling) throw unknownTaskHandling(given)
   return handling
 }

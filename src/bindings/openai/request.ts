@@ -104,17 +104,17 @@ function parseMessages(value: unknown): Pick<ChatInput, 'parts' | 'earlier'> {
 }
 
 /** Roles of OpenAI's that only differ in their place; what a tool said is something the user tells. */
-const roles: Readonly<Record<string, EarlierTurn['role']>> = {
-  system: 'system',
-  developer: 'system',
-  user: 'user',
-  assistant: 'assistant',
-  tool: 'user',
-  function: 'user',
-}
+const roles: ReadonlyMap<unknown, EarlierTurn['role']> = new Map([
+  ['system', 'system'],
+  ['developer', 'system'],
+  ['user', 'user'],
+  ['assistant', 'assistant'],
+  ['tool', 'user'],
+  ['function', 'user'],
+])
 
 function toEarlier(message: Fields, index: number): EarlierTurn[] {
-  const role = typeof message.role === 'string' ? roles[message.role] : undefined
+  const role = roles.get(message.role)
   if (!role) throw wrong(`messages[${index}].role`, 'is not a role')
   if (message.content === null || message.content === undefined) return []
   const parts = parseContent(message.content, `messages[${index}].content`)

@@ -3,8 +3,8 @@ import { A2AError, toA2AError } from '../../protocol/errors.ts'
 import { estimateUsage, type Usage } from '../../protocol/usage.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { ask, readAll } from '../ask.ts'
+import { parseBody } from '../body.ts'
 import { toCall } from '../call.ts'
-import { isJsonContent } from '../content-type.ts'
 import { createEventBody } from '../event-body.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
 import { streamHeaders } from '../sse.ts'
@@ -54,7 +54,7 @@ export function createOpenAIBinding(options: OpenAIBindingOptions): HttpHandler 
   const { dispatchOf, models, heartbeatMs = 15_000, clock = systemClock } = options
 
   async function complete(request: HttpRequest): Promise<HttpReply> {
-    const { input, options: form } = parseCompletion(readBody(request))
+    const { input, options: form } = parseCompletion(parseBody(request))
     const asked = await send(request, input)
     const head = headOf(asked.model)
     if (!form.stream) {
@@ -70,7 +70,7 @@ export function createOpenAIBinding(options: OpenAIBindingOptions): HttpHandler 
   }
 
   async function chat(request: HttpRequest): Promise<HttpReply> {
-    const { input, id } = parseChat(readBody(request))
+    const { input, id } = parseChat(parseBody(request))
     const asked = await send(request, input)
     const reader = await read(asked, request)
     const usage = toOpenAIUsage(usageOf(asked, reader))
@@ -140,17 +140,6 @@ async function read(asked: Asked, request: HttpRequest): Promise<TextReader> {
 
 function usageOf(asked: Asked, reader: TextReader): Usage {
   return reader.usage ?? estimateUsage(asked.prompt, reader.text)
-}
-
-function readBody(request: HttpRequest): unknown {
-  if (request.fault) throw request.fault
-  if (!isJsonContent(request))
-    throw new A2AError('contentTypeNotSupported', 'The content type must be application/json')
-  try {
-    return JSON.parse(request.body)
-  } catch (cause) {
-    throw new A2AError('parseError', 'The body is not valid JSON', { cause })
-  }
 }
 
 function nameIn(path: string): string {
