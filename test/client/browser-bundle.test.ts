@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { cp, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,16 +20,27 @@ const require = createRequire(import.meta.url)
 const { build } = createRequire(require.resolve('tsx'))('esbuild') as Esbuild // its public face
 let folder = ''
 
-/** The package as it is published: compiled, with its own package.json. */
+/** The client as it is published: compiled, with the package.json of the package. */
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'corral-bundle-'))
-  const options = ['-p', 'tsconfig.build.json', '--outDir', join(folder, 'dist')]
-  const info = ['--tsBuildInfoFile', join(folder, 'tsbuildinfo')]
-  const tsc = join(root, 'node_modules', '.bin', 'tsc')
-  spawnSync(tsc, [...options, ...info], { cwd: root })
   await cp(join(root, 'package.json'), join(folder, 'package.json'))
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
-})
+  const config = {
+    extends: join(root, 'tsconfig.build.json'),
+    compilerOptions: {
+      rootDir: join(root, 'src'),
+      outDir: join(folder, 'dist'),
+      tsBuildInfoFile: join(folder, 'tsbuildinfo'),
+    },
+    include: [],
+    files: [join(root, 'src', 'client', 'index.ts')],
+  }
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config))
+  const tsc = join(root, 'node_modules', '.bin', 'tsc')
+  const { status, stdout } = spawnSync(tsc, ['-p', folder], { encoding: 'utf8' })
+  expect(stdout).toBe('')
+  expect(status).toBe(0)
+}, 120_000)
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
 

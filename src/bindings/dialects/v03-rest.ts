@@ -24,7 +24,14 @@ import { isFinal, toInnerPushConfig03 } from './v03-encode.ts'
  * instead of `parts`, statuses `update` or `message`, data parts are nested twice, webhooks have resource names, and
  * a canceled task is TASK_STATE_CANCELLED.
  */
-export const v03Rest = {
+export const v03Rest: {
+  readonly decodeRequest: typeof decodeRestRequest
+  readonly encodeResult: typeof encodeResult
+  readonly encodeEvent: typeof encodeEvent
+  readonly encodeMessage: typeof toMessage
+  readonly decodeResult: typeof decodeRestResult
+  readonly decodeEvent: (event: unknown) => StreamResponse
+} = {
   decodeRequest: decodeRestRequest,
   encodeResult,
   encodeEvent,
