@@ -55,6 +55,25 @@ async function answer(agent: Agent, turn: ScriptedTurn): Promise<string> {
   return textOf(artifact?.parts ?? [])
 }
 
+/** Works until it is cancelled, and says when it began and why it ended. */
+function endless(): { work: AgentFunction; begun: Promise<void>; ended: Promise<unknown> } {
+  let begin = (): void => {}
+  let end = (_reason: unknown): void => {}
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve
+  })
+  const ended = new Promise((resolve) => {
+    end = resolve
+  })
+  const work: AgentFunction = async function* (_, turn) {
+    yield 'begun'
+    begin()
+    await new Promise((resolve) => turn.signal.addEventListener('abort', resolve))
+    end(turn.signal.reason)
+  }
+  return { work, begun, ended }
+}
+
 describe('the remote’s events', () => {
   test('go through: artifacts, files, data, status texts, metadata', async () => {
     const { url } = await serve(async function* (_, turn) {
@@ -216,25 +235,6 @@ describe('a question of the remote', () => {
 })
 
 describe('the end of our turn', () => {
-  /** Works until it is cancelled, and says when it began and why it ended. */
-  function endless(): { work: AgentFunction; begun: Promise<void>; ended: Promise<unknown> } {
-    let begin = (): void => {}
-    let end = (_reason: unknown): void => {}
-    const begun = new Promise<void>((resolve) => {
-      begin = resolve
-    })
-    const ended = new Promise((resolve) => {
-      end = resolve
-    })
-    const work: AgentFunction = async function* (_, turn) {
-      yield 'begun'
-      begin()
-      await new Promise((resolve) => turn.signal.addEventListener('abort', resolve))
-      end(turn.signal.reason)
-    }
-    return { work, begun, ended }
-  }
-
   test('cancels the remote task', async () => {
     const { work, ended } = endless()
     const { url } = await serve(work)
@@ -308,20 +308,21 @@ describe('a remote that fails', () => {
   })
 
   test('that falls silent is given up after the timeout, and its task cancelled', async () => {
-    let end = (_reason: unknown): void => {}
-    const ended = new Promise((resolve) => {
-      end = resolve
-    })
-    const { url } = await serve(async function* (_, turn) {
-      yield 'hello'
-      await new Promise((resolve) => turn.signal.addEventListener('abort', resolve))
-      end(turn.signal.reason)
-    })
+    const { work, ended } = endless()
+    const { url } = await serve(work)
     const agent = remote(url, { timeoutSeconds: 0.2 })
     await expect(runTurn(agent, createTurn('go'))).rejects.toMatchObject({
       code: 'timeout',
       message: 'Near did not answer in time',
     })
+    expect(await ended).toMatchObject({ code: 'taskCanceled' })
+  })
+
+  test('that is polled and never changes is given up too', async () => {
+    const { work, ended } = endless()
+    const { url } = await serve(work, { streaming: false })
+    const agent = remote(url, { timeoutSeconds: 0.2 })
+    await expect(runTurn(agent, createTurn('go'))).rejects.toMatchObject({ code: 'timeout' })
     expect(await ended).toMatchObject({ code: 'taskCanceled' })
   })
 
