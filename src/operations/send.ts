@@ -10,7 +10,7 @@ import type {
 } from '../protocol/types.ts'
 import { withSignal } from '../shared/async.ts'
 import type { CheckedCall } from './gate.ts'
-import { trimHistory } from './history.ts'
+import { trimHistory, trimStream } from './history.ts'
 import type { Service } from './service.ts'
 
 /** Sends a message and waits for its answer, or for the task to come into being (specification §3.1.1). */
@@ -37,7 +37,8 @@ export async function sendStreamingMessage(
 ): Promise<EventStream> {
   await mustBeSendable(service, request)
   const sent = await service.engine.send(request, call)
-  return sent.events()
+  const historyLength = request.configuration?.historyLength
+  return historyLength === undefined ? sent.events() : trimStream(sent.events(), historyLength)
 }
 
 const noConfiguration: SendMessageConfiguration = {}

@@ -48,9 +48,9 @@ export function createRestBinding(options: RestBindingOptions): HttpHandler {
   return async (request) => {
     const version = requestedVersion(request)
     const path = stripPrefix(request.path)
-    const known =
-      version === '' ? (path === request.path ? '1.0' : '0.3') : supportedVersion(version)
-    const dialect = known === '0.3' ? rest03 : v10
+    const byPath = path === request.path ? '1.0' : '0.3'
+    const known = version === '' ? byPath : supportedVersion(version)
+    const dialect = (known ?? byPath) === '0.3' ? rest03 : v10
     try {
       if (known === undefined) throw unsupportedVersion(version)
       if (request.fault) throw request.fault
