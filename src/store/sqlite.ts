@@ -6,7 +6,8 @@ import { toFault, toOpenError, toStoreError } from './sqlite/faults.ts'
 import { createGroup } from './sqlite/group.ts'
 import type { OpenOptions } from './sqlite/open.ts'
 import { openReader, type Reader } from './sqlite/reader.ts'
-import { startThread, type Thread } from './sqlite/thread.ts'
+import { type Answer, startThread, type Thread } from './sqlite/thread.ts'
+import type { TrimRequest } from './sqlite/trim.ts'
 import { createUpkeep } from './sqlite/upkeep.ts'
 import type { Store } from './store.ts'
 
@@ -71,16 +72,11 @@ interface Parts {
 }
 
 function createStore(path: string, { options, thread, reader }: Parts): SqliteStore {
-  const { clock = systemClock, maxTasks, maxAgeMs, driver } = options
-  const upkeep = createUpkeep(thread, {
-    clock,
-    limits: () => ({
-      maxTasks,
-      floor: maxAgeMs === undefined ? undefined : toTimestamp(clock.now() - maxAgeMs),
-    }),
-    recovered: () => group.recovered(),
-  })
+  const { clock = systemClock, driver } = options
+  const limits = (): TrimRequest => limitsAt(clock.now(), options)
+  const upkeep = createUpkeep(thread, { clock, limits, recovered: () => group.recovered() })
   const group = createGroup(thread, upkeep)
+  const indexContexts = createContextIndexing(thread)
   let closing: Promise<void> | undefined
 
   async function close(): Promise<void> {
@@ -97,12 +93,29 @@ function createStore(path: string, { options, thread, reader }: Parts): SqliteSt
       checkWrites(writes)
       return group.commit(writes)
     },
+    async list(filter) {
+      if (filter.contextId !== undefined && !closing) await indexContexts()
+      return reader.list(filter)
+    },
     health: () => (closing ? { writable: false, reason: 'The store is closed' } : group.health()),
     async backup(target) {
       const { first } = await startThread({ type: 'backup', path, target, driver })
       if ('fault' in first) throw toStoreError('be backed up', first.fault)
     },
     close: () => (closing ??= close()),
+  }
+}
+
+function limitsAt(now: number, { maxTasks, maxAgeMs }: SqliteStoreOptions): TrimRequest {
+  return { maxTasks, floor: maxAgeMs === undefined ? undefined : toTimestamp(now - maxAgeMs) }
+}
+
+/** The first list of a context makes its index. Where that fails, on a full disk, it works without and the next one tries. */
+function createContextIndexing(thread: Thread): () => Promise<void> {
+  let indexing: Promise<Answer> | undefined
+  return async () => {
+    indexing ??= thread.ask({ type: 'indexContexts' })
+    if ('fault' in (await indexing)) indexing = undefined
   }
 }
 

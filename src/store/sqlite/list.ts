@@ -17,10 +17,12 @@ export function createList(db: Connection): (filter: TaskListFilter) => TaskPage
     statements.set(sql, statement)
     return statement
   }
+  const hasContexts = createContextCheck(db)
   return (filter) => {
-    const count = totalQuery(filter)
+    const contexts = filter.contextId !== undefined && hasContexts()
+    const count = totalQuery(filter, contexts)
     const total = Number(prepared(count.sql).get(...count.values)?.total ?? 0)
-    const page = pageQuery(filter)
+    const page = pageQuery(filter, contexts)
     const rows = prepared(page.sql).all(...page.values)
     const tasks = rows.slice(0, filter.limit).map(toStoredTask)
     const last = tasks.at(-1)?.head
@@ -29,9 +31,19 @@ export function createList(db: Connection): (filter: TaskListFilter) => TaskPage
   }
 }
 
+/** Whether the file has its index by context. Without it, on a full disk, such a list walks the index by time. */
+function createContextCheck(db: Connection): () => boolean {
+  const find = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'task_by_context'")
+  let found = false
+  return () => {
+    found ||= find.get() !== undefined
+    return found
+  }
+}
+
 /** The tasks of a page and one more, which tells whether another page follows. */
-export function pageQuery(filter: TaskListFilter): Query {
-  const { where, values, index } = conditions(filter)
+export function pageQuery(filter: TaskListFilter, contexts = true): Query {
+  const { where, values, index } = conditions(filter, contexts)
   const { cursor } = filter
   if (cursor) {
     where.push('(timestamp, task.id) < (?, ?)')
@@ -43,8 +55,8 @@ export function pageQuery(filter: TaskListFilter): Query {
 }
 
 /** How many tasks match: from the kept totals where they answer it, else by counting in an index. */
-export function totalQuery(filter: TaskListFilter): Query {
-  const { where, values, index } = conditions(filter)
+export function totalQuery(filter: TaskListFilter, contexts = true): Query {
+  const { where, values, index } = conditions(filter, contexts)
   const kept = filter.contextId === undefined && filter.timestampAfter === undefined
   const from = kept
     ? 'sum(tasks) AS total FROM total'
@@ -52,7 +64,8 @@ export function totalQuery(filter: TaskListFilter): Query {
   return { sql: `SELECT ${from} WHERE ${where.join(' AND ')}`, values }
 }
 
-function conditions({ scope, contextId, state, timestampAfter }: TaskListFilter): Conditions {
+function conditions(filter: TaskListFilter, contexts: boolean): Conditions {
+  const { scope, contextId, state, timestampAfter } = filter
   const where = [`scope = ${scopeNumber}`]
   const values: SqlValue[] = [scope.agent, scope.tenant, scope.owner]
   const equal = (condition: string, value: string | undefined): void => {
@@ -63,7 +76,7 @@ function conditions({ scope, contextId, state, timestampAfter }: TaskListFilter)
   equal('context_id = ?', contextId)
   equal('state = ?', state)
   equal('timestamp >= ?', timestampAfter)
-  if (contextId !== undefined) return { where, values, index: 'task_by_context' }
+  if (contextId !== undefined && contexts) return { where, values, index: 'task_by_context' }
   if (state === undefined || state === 'TASK_STATE_COMPLETED')
     return { where, values, index: 'task_by_time' }
   // Says what the index says of itself, without which SQLite may not use it.

@@ -12,8 +12,8 @@ import type { Connection } from './driver.ts'
  *   or goes; new tasks are added by the writer, once per transaction.
  *
  * An index costs time with every new task, so there are few. Most tasks are completed: a list of those walks the
- * index by time and passes over the others, the other states have an index of their own. Retention makes its own,
- * `task_finished`, in files where it is asked for.
+ * index by time and passes over the others, the other states have an index of their own. Two are made in files where they
+ * are first asked for: `task_by_context` by a list of a context, `task_finished` by retention.
  *
  * Timestamps are ISO 8601 text, which sorts. A migration is never changed once released; a change is a further one.
  */
@@ -42,7 +42,6 @@ export const migrations: readonly string[] = [
   ) STRICT;
   CREATE INDEX task_by_time ON task (scope, timestamp, id, state);
   CREATE INDEX task_by_state ON task (scope, state, timestamp, id) WHERE state <> 'TASK_STATE_COMPLETED';
-  CREATE INDEX task_by_context ON task (scope, context_id, timestamp, id, state);
   CREATE UNIQUE INDEX task_by_key ON task (scope, idempotency_key) WHERE idempotency_key IS NOT NULL;
   CREATE INDEX task_unfinished ON task (timestamp)
     WHERE state IN ('TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING');
@@ -91,6 +90,10 @@ export const migrations: readonly string[] = [
   CREATE TABLE probe (id INTEGER PRIMARY KEY, at TEXT NOT NULL) STRICT;
   `,
 ]
+
+/** Makes the index that lists of one context walk; contexts are random, which makes it the dearest of all to keep. */
+export const contextIndex =
+  'CREATE INDEX IF NOT EXISTS task_by_context ON task (scope, context_id, timestamp, id, state)'
 
 /** "Crrl" as a number. */
 const applicationId = 0x4372726c

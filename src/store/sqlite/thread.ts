@@ -16,6 +16,7 @@ export type Request =
   | { readonly type: 'commit'; readonly rows: readonly WriteRow[] }
   | ({ readonly type: 'trim' } & TrimRequest)
   | { readonly type: 'probe' }
+  | { readonly type: 'indexContexts' }
   | { readonly type: 'close' }
 
 /** What it answers. */

@@ -2,6 +2,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { backUp } from './backup.ts'
 import { toFault } from './faults.ts'
 import { type OpenOptions, openWritable } from './open.ts'
+import { contextIndex } from './schema.ts'
 import type { Answer, Request, ThreadTask } from './thread.ts'
 import { createTrim } from './trim.ts'
 import { createWriter } from './writer.ts'
@@ -35,6 +36,8 @@ async function serve(port: MessagePort, options: OpenOptions): Promise<void> {
         return trim(request)
       case 'probe':
         return writer.probe()
+      case 'indexContexts':
+        return file.db.exec(contextIndex)
       case 'close':
         return file.close()
     }

@@ -43,6 +43,8 @@ describe('a full disk', () => {
     const store = await open('t.db', { maxBytes: 1_000_000 })
     const stored = await fillUp(store)
     expect(store.health().reason).toContain('the disk is full')
+    const page = await store.list({ scope, contextId: 'context of t1', limit: 9 })
+    expect(page.tasks.map(idOf)).toEqual(['t1'])
     await store.commit([{ type: 'deleteTask', id: stored[0] ?? '' }])
     expect(store.health()).toEqual({ writable: true })
     await store.close()

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Connection, openConnection } from '../../../src/store/sqlite/driver.ts'
 import { pageQuery, type Query, totalQuery } from '../../../src/store/sqlite/list.ts'
-import { migrate } from '../../../src/store/sqlite/schema.ts'
+import { contextIndex, migrate } from '../../../src/store/sqlite/schema.ts'
 import type { TaskListFilter } from '../../../src/store/store.ts'
 import { at, scope } from '../../contracts/store/samples.ts'
 import { useFolder } from './folder.ts'
@@ -21,6 +21,7 @@ const filters: TaskListFilter[] = Array.from({ length: 16 }, (_, bits) =>
 test('every list walks one index: no table is scanned and nothing is sorted', async () => {
   const db = await openConnection(path('t.db'))
   migrate(db)
+  db.exec(contextIndex)
   for (const filter of filters)
     for (const query of [pageQuery(filter), totalQuery(filter)]) {
       const plan = planOf(db, query)
