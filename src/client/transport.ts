@@ -19,7 +19,7 @@ export type RestDialect = '1.0' | '0.3'
 
 /** What a wire of our own can be told. */
 export interface TransportOptions<Dialect extends string> {
-  /** `1.0` if absent. */
+  /** If absent, `1.0`; with JSON-RPC what the URL's path tells: RANCH at `/rpc`, 1.0-rc at `/v1/rpc`. */
   readonly dialect?: Dialect
   /** Goes with every request. */
   readonly tenant?: string
@@ -36,7 +36,7 @@ export class JsonRpcTransport implements Transport {
   }
 
   connect(send: HttpSend): Dispatch {
-    const { dialect = '1.0', ...rest } = this.#options
+    const { dialect = dialectAt(this.url), ...rest } = this.#options
     return createJsonRpcDispatch({ url: this.url, send, dialect, ...rest })
   }
 }
@@ -55,4 +55,11 @@ export class RestTransport implements Transport {
     const { dialect: version = '1.0', ...rest } = this.#options
     return createRestDispatch({ url: this.url, send, version, ...rest })
   }
+}
+
+/** The paths of the seeds speak the seeds' dialects, on whoever's server they are. */
+function dialectAt(url: string): JsonRpcDialect {
+  const { pathname } = new URL(url)
+  if (/\/v1\/rpc\/?$/.test(pathname)) return '1.0-rc'
+  return /\/rpc\/?$/.test(pathname) ? 'ranch' : '1.0'
 }

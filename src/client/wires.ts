@@ -8,9 +8,9 @@ import { JsonRpcTransport, RestTransport, type Transport } from './transport.ts'
 
 /** The wires that a client speaks, by binding and version. */
 const wires: Readonly<Record<string, (url: string, tenant: Tenant) => Transport>> = {
-  'JSONRPC 1.0': (url, tenant) => new JsonRpcTransport(url, tenant),
+  'JSONRPC 1.0': (url, tenant) => new JsonRpcTransport(url, { dialect: '1.0', ...tenant }),
   'JSONRPC 0.3': (url, tenant) => new JsonRpcTransport(url, { dialect: '0.3', ...tenant }),
-  'HTTP+JSON 1.0': (url, tenant) => new RestTransport(url, tenant),
+  'HTTP+JSON 1.0': (url, tenant) => new RestTransport(url, { dialect: '1.0', ...tenant }),
   'HTTP+JSON 0.3': (url, tenant) => new RestTransport(url, { dialect: '0.3', ...tenant }),
 }
 

@@ -3,6 +3,7 @@ import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type * as Client from '../../src/client/index.ts'
 import { doneTask, serveAgent } from './agent.ts'
@@ -60,8 +61,9 @@ test('a browser bundle of the client has no Node module in it, and works', async
   expect(outputFiles[0]?.text).not.toMatch(/\bfrom\s*"node:|require\("node:/)
 
   const agent = await serveAgent({ SendMessage: () => ({ task: doneTask }) }, { capabilities: {} })
-  const code = Buffer.from(outputFiles[0]?.text ?? '').toString('base64')
-  const { A2AClient }: typeof Client = await import(`data:text/javascript;base64,${code}`)
+  const file = join(folder, 'bundle.mjs')
+  await writeFile(file, outputFiles[0]?.text ?? '')
+  const { A2AClient }: typeof Client = await import(pathToFileURL(file).href)
   expect(await new A2AClient(agent.url).run('hi')).toBe('Echo: hi')
 })
 

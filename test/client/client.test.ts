@@ -236,7 +236,7 @@ describe('other ways to an agent', () => {
         message: { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'Hello' }] },
       }),
     })
-    const client = new A2AClient(new JsonRpcTransport(`${agent.url}/rpc`))
+    const client = new A2AClient(new JsonRpcTransport(`${agent.url}/rpc`, { dialect: '1.0' }))
     expect(await client.sendMessage('Hello')).toMatchObject({ message: { role: 'ROLE_AGENT' } })
     expect((await client.fetchAgentCard()).name).toBe('Test agent')
   })
