@@ -1,4 +1,5 @@
 import type { AgentCard } from '../protocol/types.ts'
+import type { ArtifactsRead } from './answer.ts'
 import type { ConversationMessage } from './conversation.ts'
 
 /**
@@ -10,8 +11,8 @@ export interface A2AAgentState {
   readonly contextId: string | undefined
   /** The A2A task that the next message continues; undefined once it is terminal. */
   readonly taskId: string | undefined
-  /** Parts of that task's artifacts that earlier answers already brought. */
-  readonly partsRead: number
+  /** What earlier answers already brought of that task's artifacts. */
+  readonly artifactsRead: ArtifactsRead
   readonly conversationHistory: readonly ConversationMessage[]
   /** The card as discovered at the start of the evaluation. */
   readonly agentCard: AgentCard | undefined
@@ -27,7 +28,7 @@ export function initialState(
   return {
     contextId: undefined,
     taskId: undefined,
-    partsRead: 0,
+    artifactsRead: {},
     conversationHistory: history,
     agentCard,
     requestCount: 0,

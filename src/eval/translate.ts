@@ -1,6 +1,7 @@
 import { dataPart, textPart, userMessage } from '../protocol/build.ts'
-import { answerParts, isTerminal } from '../protocol/task.ts'
+import { isTerminal } from '../protocol/task.ts'
 import type { Message, Part, Task } from '../protocol/types.ts'
+import { freshParts, readArtifacts } from './answer.ts'
 import {
   type AgentInput,
   agentView,
@@ -41,38 +42,34 @@ export function toA2A(input: AgentInput, state: A2AAgentState, intro: Introducti
  */
 export function fromA2A(
   answer: Task | Message,
-  state: Pick<A2AAgentState, 'taskId' | 'partsRead'>,
+  state: Pick<A2AAgentState, 'taskId' | 'artifactsRead'>,
   options?: ReplyOptions,
 ): ParsedReply {
-  if (!('status' in answer)) return parseReply(answer.parts, options)
-  return parseReply(taskParts(answer, answer.id === state.taskId ? state.partsRead : 0), options)
+  return parseReply(answerParts(answer, state), options)
+}
+
+/** The parts of an answer that are new since the state before it. */
+export function answerParts(
+  answer: Task | Message,
+  state: Pick<A2AAgentState, 'taskId' | 'artifactsRead'>,
+): readonly Part[] {
+  if (!('status' in answer)) return answer.parts
+  return freshParts(answer, answer.id === state.taskId ? state.artifactsRead : {})
 }
 
 /** What the next message needs to know: the context stays, a task is continued only while it is not over. */
 export function nextIds(
   answer: Task | Message,
-): Pick<A2AAgentState, 'contextId' | 'taskId' | 'partsRead'> {
+): Pick<A2AAgentState, 'contextId' | 'taskId' | 'artifactsRead'> {
   const contextId = answer.contextId || undefined
   if (!('status' in answer) || isTerminal(answer.status.state))
-    return { contextId, taskId: undefined, partsRead: 0 }
-  return { contextId, taskId: answer.id, partsRead: artifactParts(answer).length }
+    return { contextId, taskId: undefined, artifactsRead: {} }
+  return { contextId, taskId: answer.id, artifactsRead: readArtifacts(answer) }
 }
 
 /** A tool's result in words the agent can tie to its call (T-6). */
 export function formatToolResult({ id, content, error }: ToolMessage): string {
   return `Tool result (id=${id}): ${error ? `ERROR: ${content}` : content}`
-}
-
-/** A finished task answers in its artifacts; one that waits for input also asks its question in the status. */
-function taskParts(task: Task, alreadyRead: number): readonly Part[] {
-  const fresh = artifactParts(task).slice(alreadyRead)
-  if (!isTerminal(task.status.state) && task.status.message)
-    return [...fresh, ...task.status.message.parts]
-  return fresh.length > 0 ? fresh : answerParts({ ...task, artifacts: [] })
-}
-
-function artifactParts(task: Task): readonly Part[] {
-  return (task.artifacts ?? []).flatMap((artifact) => artifact.parts)
 }
 
 function introduce(state: A2AAgentState, { policy, tools }: Introduction): Part[] {

@@ -19,7 +19,7 @@ const tools = [
 ]
 const intro = { policy: 'Be kind.', tools }
 const greeted = initialState([spoken('assistant', 'Hi! How can I help you today?')])
-const none = { taskId: undefined, partsRead: 0 }
+const none = { taskId: undefined, artifactsRead: {} }
 
 describe('the first message', () => {
   const message = toA2A(spoken('user', 'Fly me to JFK'), greeted, intro)
@@ -141,10 +141,14 @@ describe('answers', () => {
   })
 
   test('of a continued task are only what is new', () => {
-    const artifacts = [artifact({ text: 'old' }, { text: 'new' })]
-    const open = task('TASK_STATE_INPUT_REQUIRED', { artifacts })
-    expect(fromA2A(open, { taskId: 't1', partsRead: 1 }).content).toBe('new')
-    expect(fromA2A(open, { taskId: 'other', partsRead: 1 }).content).toBe('old\nnew')
+    const first = task('TASK_STATE_INPUT_REQUIRED', { artifacts: [artifact({ text: 'old, ' })] })
+    const state = nextIds(first)
+    const open = (...parts: Part[]) =>
+      task('TASK_STATE_INPUT_REQUIRED', { artifacts: [artifact(...parts)] })
+    expect(fromA2A(open({ text: 'old, ' }, { text: 'new' }), state).content).toBe('new')
+    expect(fromA2A(open({ text: 'old, new' }), state).content).toBe('new')
+    expect(fromA2A(open({ text: 'anew' }), state).content).toBe('anew')
+    expect(fromA2A(open({ text: 'old, new' }), none).content).toBe('old, new')
   })
 
   test('that ask for input bring their question', () => {
@@ -156,7 +160,7 @@ describe('answers', () => {
     expect(nextIds(task('TASK_STATE_INPUT_REQUIRED'))).toEqual({
       contextId: 'c1',
       taskId: 't1',
-      partsRead: 0,
+      artifactsRead: {},
     })
     expect(nextIds(task('TASK_STATE_COMPLETED')).taskId).toBeUndefined()
     expect(nextIds({ ...said('x'), contextId: 'c2' })).toMatchObject({ contextId: 'c2' })

@@ -14,7 +14,7 @@ import type { ExchangeTokens, MetricsCollector } from '../metrics/collector.ts'
 import { SimulationFault } from '../simulation.ts'
 import { type A2AAgentState, initialState } from '../state.ts'
 import { estimator, reportedUsage, type TokenCounter } from '../tokens.ts'
-import { fromA2A, type Introduction, nextIds, toA2A } from '../translate.ts'
+import { answerParts, fromA2A, type Introduction, nextIds, toA2A } from '../translate.ts'
 import type { Endpoint } from './endpoint.ts'
 import { exchange } from './exchange.ts'
 import { toFault } from './faults.ts'
@@ -55,7 +55,7 @@ export function createA2AAgent(options: A2AAgentOptions): A2AAgent {
   const { clock = systemClock, counter = estimator } = options
   const warnings: string[] = []
 
-  async function ask(message: Message, contextId: string | undefined, signal: AbortSignal) {
+  async function ask(message: Message, state: A2AAgentState, signal: AbortSignal) {
     const client = await endpoint.client(metrics)
     const limit = withLimit(signal, endpoint.config.timeout, clock)
     const measured = metrics.begin()
@@ -66,15 +66,23 @@ export function createA2AAgent(options: A2AAgentOptions): A2AAgent {
         taskId = id
       }
       const answer = await exchange(client, { message, card, signal: limit.signal, onTask })
-      measured.end(tokensOf(message, answer, counter), answer.contextId ?? contextId)
+      measured.end(tokensOf(message, answer, state), answer.contextId ?? state.contextId)
       return answer
     } catch (error) {
-      measured.fail(error, contextId)
+      measured.fail(error, state.contextId)
       if (limit.signal.aborted && taskId !== undefined) await giveUp(client, taskId, log)
       throw toFault(error, measured.lastStatus())
     } finally {
       limit.clear()
     }
+  }
+
+  function tokensOf(sent: Message, answer: Task | Message, state: A2AAgentState): ExchangeTokens {
+    const usage = reportedUsage(answer)
+    if (usage) return { ...usage, source: 'reported' }
+    const read = answerParts(answer, state)
+    const [input, output] = [plain(sent.parts), plain(read)].map((text) => counter.count(text))
+    return { input: input ?? 0, output: output ?? 0, source: counter.source }
   }
 
   return {
@@ -85,7 +93,7 @@ export function createA2AAgent(options: A2AAgentOptions): A2AAgent {
     async generateNextMessage(input, state, signal) {
       const message = toA2A(input, state, introduction)
       log.debug({ message, contextId: state.contextId }, 'to the agent')
-      const answer = await ask(message, state.contextId, signal)
+      const answer = await ask(message, state, signal)
       log.debug({ answer }, 'from the agent')
       const next = nextIds(answer)
       if (state.contextId !== undefined && next.contextId !== state.contextId)
@@ -141,22 +149,6 @@ async function giveUp(client: A2AClient, taskId: string, log: Logger): Promise<v
   } catch (error) {
     log.debug({ taskId, reason: messageOf(error) }, 'could not cancel an abandoned task')
   }
-}
-
-function tokensOf(sent: Message, answer: Task | Message, counter: TokenCounter): ExchangeTokens {
-  const usage = reportedUsage(answer)
-  if (usage) return { ...usage, source: 'reported' }
-  const parts = 'status' in answer ? answerTextParts(answer) : answer.parts
-  return {
-    input: counter.count(plain(sent.parts)),
-    output: counter.count(plain(parts)),
-    source: counter.source,
-  }
-}
-
-function answerTextParts(task: Task): readonly Part[] {
-  const artifacts = (task.artifacts ?? []).flatMap((artifact) => artifact.parts)
-  return [...artifacts, ...(task.status.message?.parts ?? [])]
 }
 
 function plain(parts: readonly Part[]): string {

@@ -28,7 +28,11 @@ export function createA2AUser(config: A2AConfig): UserSimulator {
 }
 
 function createPlayer(client: A2AClient, { task }: UserBriefing): User {
-  let ids: ReturnType<typeof nextIds> = { contextId: undefined, taskId: undefined, partsRead: 0 }
+  let ids: ReturnType<typeof nextIds> = {
+    contextId: undefined,
+    taskId: undefined,
+    artifactsRead: {},
+  }
   let first = true
   return {
     async next(input, signal) {
