@@ -18,6 +18,8 @@ export interface Memory {
   recall(key: string): readonly MemberReply[]
   /** The user's answer, for the delegation whose question it answers, once. */
   takeAnswer(key: string): Message | undefined
+  /** Whether a delegation's last reply came in this turn. */
+  isFresh(key: string): boolean
   /** Keeps a reply for later turns. */
   remember(key: string, reply: MemberReply): void
   /** Keeps everything with the task, because the run waits for the user. */
@@ -78,6 +80,7 @@ export function openMemory(turn: Turn, message: Message): Memory {
       unanswered = undefined
       return message
     },
+    isFresh: (key) => entries.get(key)?.at(-1)?.at === at,
     remember(key, reply) {
       entries.set(key, [...(entries.get(key) ?? []), { at, reply }])
     },

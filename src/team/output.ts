@@ -144,7 +144,8 @@ function toArtifacts(turn: Turn, reply: MemberReply): readonly AgentEvent[] {
 
 /** The answer of a task's later turns stands beside that of the first one, as the engine names plain answers. */
 function named(turn: Turn, artifact: Artifact): Artifact {
-  const number = 1 + turn.history.filter((message) => message.role === 'ROLE_USER').length
+  const earlier = turn.task ? turn.history.filter(({ role }) => role === 'ROLE_USER') : []
+  const number = earlier.length + 1
   if (artifact.artifactId !== responseArtifact || number === 1) return artifact
   return { ...artifact, artifactId: `${responseArtifact}-${number}` }
 }

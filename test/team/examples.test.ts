@@ -148,23 +148,40 @@ describe('AT-21: the supervisor with three specialists', () => {
   })
 })
 
-describe('AT-21: the router, worker and supervisor in processes of their own', () => {
-  async function startProcess(file: string): Promise<string> {
-    const script = join(root, 'test/fixtures/serve.ts')
-    const args = ['--import', 'tsx', script, join(root, 'examples/router', file)]
-    const child: ChildProcess = spawn(process.execPath, args, {
-      cwd: root,
-      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-    })
-    closers.push(() => child.kill())
-    if (!child.stdout) throw new Error('no output')
-    for await (const line of createInterface({ input: child.stdout })) return line
-    throw new Error(`${file} did not start`)
-  }
+/** Runs a TypeScript file in a process of its own and gives its first line of output: where it answers. */
+async function startProcess(script: string, ...args: string[]): Promise<string> {
+  const child: ChildProcess = spawn(
+    process.execPath,
+    ['--import', 'tsx', join(root, script), ...args],
+    { cwd: root, stdio: ['ignore', 'pipe', 'inherit', 'ipc'], env: { ...process.env, PORT: '0' } },
+  )
+  closers.push(() => child.kill())
+  if (!child.stdout) throw new Error('no output')
+  for await (const line of createInterface({ input: child.stdout })) return line
+  throw new Error(`${script} did not start`)
+}
 
+test('R-21: a team in ten lines of TypeScript answers over HTTP', async () => {
+  const url = await startProcess('examples/ten-lines.ts')
+  const response = await fetch(`${url}/rpc`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      method: 'message/send',
+      params: { message: { role: 'user', parts: [{ type: 'text', text: 'a poem' }] } },
+      id: 1,
+    }),
+  })
+  expect(await response.text()).toContain('Written. Plan: a poem')
+})
+
+describe('AT-21: the router, worker and supervisor in processes of their own', () => {
   test('pass messages on over HTTP', async () => {
     const [router, worker, supervisor] = await Promise.all(
-      ['router.toml', 'worker.toml', 'supervisor.toml'].map(startProcess),
+      ['router.toml', 'worker.toml', 'supervisor.toml'].map((file) =>
+        startProcess('test/fixtures/serve.ts', join(root, 'examples/router', file)),
+      ),
     )
     const server = await serve('examples/router/corral.toml', {
       ROUTER_URL: router ?? '',

@@ -21,7 +21,10 @@ function conversation(team: Team) {
     saved,
     async say(text: string, setup: TurnSetup = {}): Promise<Task> {
       const message = userMessage(text)
-      const turn = createTurn(message, { saved, history: [...history], ...setup })
+      const status = { state: 'TASK_STATE_INPUT_REQUIRED' } as const
+      const task = { id: 'task-1', contextId: 'context-1', status }
+      const known = history.length > 0 && { task, history: [...history] }
+      const turn = createTurn(message, { saved, ...known, ...setup })
       history.push(message)
       return foldEvents(turn, await runTurn(team, turn))
     },
@@ -63,6 +66,8 @@ describe('a member’s question', () => {
 
     const done = await task.say('red')
     expect(done.status.state).toBe('TASK_STATE_COMPLETED')
+    expect(done.artifacts?.map(({ artifactId }) => artifactId)).toEqual(['response-2'])
+    expect(done.history?.map(({ parts }) => textOf(parts))).toEqual(['painter: painter paints red'])
     expect(answerOf(done)).toBe('last(painter paints red)')
     expect(first.asked).toEqual(['a house'])
     expect(painter.asked).toEqual(['first(a house)', 'red'])

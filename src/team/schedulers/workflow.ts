@@ -96,7 +96,8 @@ async function runAgent(step: AgentStep, { run, name, input, previous, last }: P
     facesCaller: previous === undefined,
     ...(last && { live: 'none' }),
   })
-  if (!last) await report(run, step.agentId, reply)
+  const fresh = run.memory.isFresh(`${name}:${step.agentId}`)
+  if (!last && fresh) await report(run, step.agentId, reply)
   return reply
 }
 

@@ -168,6 +168,26 @@ describe('steps', () => {
     expect(clock.waiting()).toBe(0)
   })
 
+  test('share the time that the run may take', async () => {
+    const clock = createHandClock()
+    const deaf = member('deaf', () => new Promise<string>(() => {}))
+    const team = defineTeam({
+      id: 'flow',
+      name: 'Flow',
+      agents: { deaf },
+      scheduler: { type: 'workflow', steps: [{ agentId: 'deaf' }] },
+      budget: { maxSeconds: 3 },
+      clock,
+    })
+    const running = run(team, createTurn('x'))
+    await expect.poll(() => deaf.turns.length).toBe(1)
+    clock.advance(3_000)
+    await expect(running).rejects.toMatchObject({
+      code: 'timeout',
+      message: 'The team took longer than 3 s',
+    })
+  })
+
   test('a failed state of a member fails the run', async () => {
     const a = member('a', (_text, turn) =>
       (async function* () {

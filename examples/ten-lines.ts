@@ -1,0 +1,18 @@
+/** A team of two functions, served over every wire that Corral speaks. Run: npx tsx examples/ten-lines.ts */
+// #region team
+import { defineAgent } from '../src/agents/index.ts'
+import { textOf } from '../src/index.ts'
+import { defineTeam, TeamServer } from '../src/team/index.ts'
+
+const planner = defineAgent({ name: 'Planner' }, ({ parts }) => `Plan: ${textOf(parts)}`)
+const writer = defineAgent({ name: 'Writer' }, ({ parts }) => `Written. ${textOf(parts)}`)
+const team = defineTeam({
+  id: 'writers',
+  name: 'Writers',
+  agents: { planner, writer },
+  scheduler: { type: 'workflow', steps: [{ agentId: 'planner' }, { agentId: 'writer' }] },
+})
+const server = new TeamServer(team, Number(process.env.PORT ?? 3000), { host: '127.0.0.1' })
+await server.start()
+// #endregion team
+console.log(server.url)
