@@ -1,8 +1,6 @@
-import type { A2AClient, SendOptions } from '../../client/index.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import { hopsExtension } from '../../protocol/extensions.ts'
 import { isTerminal } from '../../protocol/task.ts'
-import type { Message, SendMessageRequest, StreamResponse } from '../../protocol/types.ts'
+import type { Message, StreamResponse } from '../../protocol/types.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Logger, silent } from '../../shared/log.ts'
 import type { Agent, AgentEvent, AgentInfo, Health, Turn, WaitingTask } from '../agent.ts'
@@ -10,14 +8,8 @@ import { type A2AAgentConfig, validateA2AAgentConfig } from '../config.ts'
 import { connectRemote, type RemoteConnection, toClientAuth } from './connect.ts'
 import { ownFault, toMemberFault } from './faults.ts'
 import { fromCard, type LocalInfo } from './info.ts'
-import {
-  type Contexts,
-  createContexts,
-  digestOf,
-  loadRemote,
-  type RemoteTask,
-  saveRemote,
-} from './memory.ts'
+import { createContexts, createSends, loadRemote, type RemoteTask, saveRemote } from './memory.ts'
+import { type Departure, type Outgoing, prepare } from './outgoing.ts'
 import { probe } from './probe.ts'
 import { createRelay } from './relay.ts'
 import { createWatch, type Watch } from './watch.ts'
@@ -32,8 +24,8 @@ export interface A2AAgentOptions extends A2AAgentConfig, LocalInfo {
 /** How long a remote may take to accept a cancel. */
 const cancelMs = 5_000
 
-/** Beyond this many agents a message goes round in circles, whatever their names. */
-const maxHops = 32
+/** How long a remote may take to show its card to somebody who only wants to know who it is. */
+const infoMs = 5_000
 
 /**
  * A remote A2A agent as one of ours (000's A2AAgent). Its events go through live; its question becomes ours and the
@@ -44,11 +36,10 @@ export class A2AAgent implements Agent {
   readonly resumable = true
   readonly #options: A2AAgentOptions
   readonly #connection: RemoteConnection
-  readonly #contexts: Contexts = createContexts()
   readonly #clock: Clock
   readonly #log: Logger
   readonly #name: string
-  readonly #key: string
+  readonly #departure: Departure
 
   /** @throws ConfigConversionError for a value out of range. */
   constructor(options: A2AAgentOptions) {
@@ -58,7 +49,12 @@ export class A2AAgent implements Agent {
     this.#clock = options.clock ?? systemClock
     this.#log = options.log ?? silent
     this.#name = options.name ?? options.id ?? 'The remote agent'
-    this.#key = `a2a:${options.id ?? endpoint}`
+    this.#departure = {
+      key: `a2a:${options.id ?? endpoint}`,
+      endpoint,
+      contexts: createContexts(),
+      sends: createSends(),
+    }
     const ms = timeoutSeconds * 1000
     this.#connection = connectRemote(endpoint, {
       ...(auth && { auth: toClientAuth(auth) }),
@@ -73,8 +69,9 @@ export class A2AAgent implements Agent {
   /** Local names before the card's. A remote that cannot be reached is described by what is known of it here. */
   async info(): Promise<AgentInfo> {
     try {
-      const client = await this.#connection.client()
-      return fromCard(this.#options, await client.fetchAgentCard())
+      const signal = AbortSignal.timeout(infoMs)
+      const client = await this.#connection.client(signal)
+      return fromCard(this.#options, await client.fetchAgentCard({ signal }))
     } catch (error) {
       this.#log.warn({ agent: this.#name, error }, 'the card of a remote agent cannot be had')
       return fromCard(this.#options)
@@ -83,10 +80,9 @@ export class A2AAgent implements Agent {
 
   async *process(message: Message, turn: Turn): AsyncGenerator<AgentEvent> {
     try {
-      const hops = await this.#hops(turn)
-      const request = { message: this.#outgoing(message, turn, hops) }
-      if (this.#options.taskHandling === 'PollUntilComplete') yield* this.#follow(request, turn)
-      else yield* await this.#ask(request, turn)
+      const outgoing = await prepare(message, turn, this.#departure)
+      if (this.#options.taskHandling === 'PollUntilComplete') yield* this.#follow(outgoing, turn)
+      else yield* await this.#ask(outgoing, turn)
     } catch (error) {
       throw toMemberFault(this.#name, error, turn.signal)
     }
@@ -99,7 +95,7 @@ export class A2AAgent implements Agent {
 
   /** Cancels the remote task of a task that waits for its client. */
   async cancel(task: WaitingTask): Promise<void> {
-    const remote = loadRemote(task, this.#key)
+    const remote = loadRemote(task, this.#departure.key)
     if (remote) await this.#cancelRemote(remote.taskId)
   }
 
@@ -112,47 +108,21 @@ export class A2AAgent implements Agent {
     return this.#connection.close()
   }
 
-  /** A message that comes back to an agent it has passed is refused, by URL: ids need not be unique in the world. */
-  async #hops(turn: Turn): Promise<readonly string[]> {
-    const hop = `a2a:${await digestOf(new URL(this.#options.endpoint).href)}`
-    if (turn.hops.includes(hop) || turn.hops.length >= maxHops)
-      throw ownFault('unsupportedOperation', 'The message has come back to an agent it passed')
-    return [...turn.hops, hop]
-  }
-
-  #outgoing(message: Message, turn: Turn, hops: readonly string[]): Message {
-    const waiting = loadRemote(turn, this.#key)
-    const continued = waiting?.waiting ? waiting : undefined
-    const contextId = continued?.contextId ?? this.#contexts.get(turn)
-    const { messageId, parts, metadata, extensions } = message
-    return {
-      messageId,
-      role: 'ROLE_USER',
-      parts,
-      ...(contextId !== undefined && { contextId }),
-      ...(continued && { taskId: continued.taskId }),
-      metadata: { ...metadata, [hopsExtension]: hops },
-      ...(extensions && { extensions }),
-    }
-  }
-
   /** Sends, or takes up what was sent before the crash, and passes the events on. */
-  async *#follow(request: SendMessageRequest, turn: Turn): AsyncGenerator<AgentEvent> {
+  async *#follow(outgoing: Outgoing, turn: Turn): AsyncGenerator<AgentEvent> {
+    const { digest } = outgoing
     const watch = this.#watch(turn)
     const relay = createRelay(turn)
-    const digest = await digestOf(request.message.parts)
-    const client = await this.#connection.client(watch.signal)
-    const open = { request, turn, digest, signal: watch.signal }
     let remote: RemoteTask | undefined
     const remember = async (ids: RemoteIds | undefined): Promise<void> => {
       if (!ids || remote?.waiting === relay.waiting) return
       remote = { ...ids, digest, waiting: relay.waiting }
       watch.known()
-      this.#contexts.set(turn, remote.contextId)
-      await saveRemote(turn, this.#key, remote)
+      this.#departure.contexts.set(turn, remote.contextId)
+      await saveRemote(turn, this.#departure.key, remote)
     }
     try {
-      for await (const event of this.#open(client, open)) {
+      for await (const event of await this.#open(outgoing, turn, watch.signal)) {
         watch.alive()
         const events = relay.take(event)
         await remember(idsOf(event))
@@ -170,30 +140,30 @@ export class A2AAgent implements Agent {
     }
   }
 
-  #open(
-    client: A2AClient,
-    sent: { request: SendMessageRequest; turn: Turn; digest: string; signal: AbortSignal },
-  ): AsyncIterable<StreamResponse> {
-    const { request, turn, digest, signal } = sent
-    const begun = turn.attempt > 1 ? loadRemote(turn, this.#key) : undefined
-    const options = this.#callOptions(turn, signal)
+  async #open(
+    { request, options, digest }: Outgoing,
+    turn: Turn,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<StreamResponse>> {
+    const client = await this.#connection.client(signal)
+    const begun = turn.attempt > 1 ? loadRemote(turn, this.#departure.key) : undefined
     if (begun && !begun.waiting && begun.digest === digest)
-      return client.follow(begun.taskId, options)
-    return client.sendAndFollow(request, options)
+      return client.follow(begun.taskId, { ...options, signal })
+    return client.sendAndFollow(request, { ...options, signal })
   }
 
   /** One question, one reply: what becomes of a task that is not done is the configuration's choice. */
-  async #ask(request: SendMessageRequest, turn: Turn): Promise<readonly AgentEvent[]> {
+  async #ask({ request, options }: Outgoing, turn: Turn): Promise<readonly AgentEvent[]> {
     const watch = this.#watch(turn)
     try {
       const client = await this.#connection.client(watch.signal)
       const returnImmediately = this.#options.taskHandling === 'ReturnTaskInfo'
       const response = await client.sendMessage(
         { ...request, configuration: { returnImmediately } },
-        this.#callOptions(turn, watch.signal),
+        { ...options, signal: watch.signal },
       )
       const { contextId } = 'task' in response ? response.task : response.message
-      if (contextId !== undefined) this.#contexts.set(turn, contextId)
+      if (contextId !== undefined) this.#departure.contexts.set(turn, contextId)
       if ('message' in response) return createRelay(turn).take(response)
       const { id, status } = response.task
       if (returnImmediately) return [`Task created: ${id} (${shortName(status.state)})`]
@@ -208,17 +178,6 @@ export class A2AAgent implements Agent {
   #watch(turn: Turn): Watch {
     const timeoutMs = this.#options.timeoutSeconds * 1000
     return createWatch({ name: this.#name, clock: this.#clock, timeoutMs, signal: turn.signal })
-  }
-
-  /** The key makes a repeated send safe with peers that know it, across a crash too. */
-  #callOptions(turn: Turn, signal: AbortSignal): SendOptions {
-    const { traceparent, taskId, message } = turn
-    return {
-      signal,
-      idempotencyKey: `${taskId}/${message.messageId}`,
-      ...(traceparent !== undefined && { traceparent }),
-      ...(message.extensions && { extensions: message.extensions }),
-    }
   }
 
   /** Best effort: a remote that cannot be told is left to itself. */

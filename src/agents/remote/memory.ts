@@ -32,7 +32,7 @@ export async function digestOf(value: string | readonly Part[]): Promise<string>
   return Array.from(hash.subarray(0, 12), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** Which remote context goes with which of ours: the last thousand, the oldest forgotten first. */
+/** Which remote context goes with which of ours. */
 export interface Contexts {
   get(turn: Turn): string | undefined
   set(turn: Turn, remote: string): void
@@ -40,16 +40,43 @@ export interface Contexts {
 
 /** Remembers contexts per caller: two callers may give their contexts the same name. */
 export function createContexts(limit = 1_000): Contexts {
-  const known = new Map<string, string>()
+  const known = createRecent<string>(limit)
   const keyOf = (turn: Turn): string => JSON.stringify([turn.caller.userId, turn.contextId])
   return {
     get: (turn) => known.get(keyOf(turn)),
-    set(turn, remote) {
-      const key = keyOf(turn)
-      known.delete(key)
-      known.set(key, remote)
-      const oldest = known.size > limit ? known.keys().next().value : undefined
-      if (oldest !== undefined) known.delete(oldest)
+    set: (turn, remote) => known.set(keyOf(turn), remote),
+  }
+}
+
+/** How often something has been sent by this process. */
+export interface Sends {
+  next(send: string): number
+}
+
+/** Counts sends. */
+export function createSends(limit = 1_000): Sends {
+  const counts = createRecent<number>(limit)
+  return {
+    next(send) {
+      const count = (counts.get(send) ?? 0) + 1
+      counts.set(send, count)
+      return count
+    },
+  }
+}
+
+/** A map of the most recent entries; the oldest is forgotten first. */
+function createRecent<T>(limit: number): Pick<Map<string, T>, 'get'> & {
+  set(key: string, value: T): void
+} {
+  const entries = new Map<string, T>()
+  return {
+    get: (key) => entries.get(key),
+    set(key, value) {
+      entries.delete(key)
+      entries.set(key, value)
+      const oldest = entries.size > limit ? entries.keys().next().value : undefined
+      if (oldest !== undefined) entries.delete(oldest)
     },
   }
 }

@@ -294,6 +294,30 @@ test('a turn that runs again after a crash takes up its remote task and does not
   expect(turns).toBe(1)
 })
 
+test('a message that is tried again on purpose is a further send, not the old answer', async () => {
+  let turns = 0
+  const { url } = await serve(async function* (_, turn) {
+    turns += 1
+    if (turns === 1) yield turn.status('TASK_STATE_FAILED', 'not yet')
+    else yield 'there'
+  })
+  const agent = remote(url)
+  const turn = createTurn('go')
+  await runTurn(agent, turn)
+  expect(await answer(agent, turn)).toBe('there')
+})
+
+test('ids and extensions of a message that no header can hold do no harm', async () => {
+  const { url } = await serve(async () => 'ok')
+  const message: Message = {
+    messageId: 'é\nx',
+    role: 'ROLE_USER',
+    parts: [{ text: 'hi' }],
+    extensions: ['urn:a b', 'urn:fine'],
+  }
+  expect(await answer(remote(url), createTurn(message))).toBe('ok')
+})
+
 describe('a remote that fails', () => {
   test('that is not there is unavailable, and its host is not told', async () => {
     const agent = remote('http://127.0.0.1:9')
