@@ -70,6 +70,14 @@ export function toNodeHandler(
   options: { readonly maxBodyBytes: number; readonly logger: Logger },
 ): (request: IncomingMessage, response: ServerResponse) => void {
   return (incoming, response) => {
+    const head = incoming.method === 'HEAD'
+    const failed = (err: unknown): void => {
+      options.logger.error({ err }, 'A reply could not be written')
+      response.destroy()
+    }
+    const answer = (to: ServerResponse, reply: HttpReply, bodiless: boolean): void => {
+      send(to, reply, bodiless)?.catch(failed)
+    }
     const chunks: Buffer[] = []
     let size = 0
     let fault: A2AError | undefined
@@ -85,12 +93,9 @@ export function toNodeHandler(
     incoming.on('end', () => {
       const body = chunks.length === 1 ? String(chunks[0]) : Buffer.concat(chunks).toString('utf8')
       const request = toRequest(incoming, body, fault)
-      Promise.resolve(handle(request))
-        .then((reply) => send(response, reply, incoming.method === 'HEAD'))
-        .catch((err) => {
-          options.logger.error({ err }, 'A reply could not be written')
-          response.destroy()
-        })
+      const reply = handle(request)
+      if (reply instanceof Promise) reply.then((settled) => answer(response, settled, head), failed)
+      else answer(response, reply, head)
     })
   }
 }
@@ -110,19 +115,25 @@ function toRequest(incoming: IncomingMessage, body: string, fault?: A2AError): H
   }
 }
 
-async function send(response: ServerResponse, reply: HttpReply, head: boolean): Promise<void> {
+/** Writes a reply; a stream's promise settles when it is over. */
+function send(
+  response: ServerResponse,
+  reply: HttpReply,
+  head: boolean,
+): Promise<void> | undefined {
   const { status, headers, body } = reply
-  if (body === undefined || typeof body === 'string') {
-    const text = head ? '' : (body ?? '')
-    if (status === 204 || status === 304) response.writeHead(status, headers)
-    else response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body ?? '') })
-    response.end(text)
-    return
-  }
-  await stream(response, body, { status, headers })
+  if (body !== undefined && typeof body !== 'string')
+    return stream(response, body, { status, headers })
+  if (status === 204 || status === 304) response.writeHead(status, headers)
+  else response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body ?? '') })
+  response.end(head ? '' : (body ?? ''))
+  return undefined
 }
 
-/** Writes chunks as they come, waits where the client is slow, and leaves the source when the client does. */
+/**
+ * Writes chunks as they come, waits where the client is slow, and leaves the source when the client does.
+ * What one tick brings, the headers and the end included, goes out in one write.
+ */
 async function stream(
   response: ServerResponse,
   body: AsyncIterable<string>,
@@ -130,6 +141,7 @@ async function stream(
 ): Promise<void> {
   const source = body[Symbol.asyncIterator]()
   let gone = response.destroyed
+  let corked = false
   let wake: (() => void) | undefined
   response.on('close', () => {
     gone = true
@@ -137,11 +149,25 @@ async function stream(
     void Promise.resolve(source.return?.()).catch(() => {})
   })
   response.on('drain', () => wake?.())
+
+  function gather(): void {
+    if (corked) return
+    corked = true
+    response.cork()
+    setImmediate(() => {
+      corked = false
+      if (gone || response.writableEnded) return
+      response.flushHeaders()
+      response.uncork()
+    })
+  }
+
   response.writeHead(status, headers)
-  response.flushHeaders()
+  gather()
   while (!gone) {
     const { done, value } = await source.next()
     if (done || gone) break
+    gather()
     if (!response.write(value) && !gone) await new Promise<void>((resolve) => (wake = resolve))
   }
   if (!gone) response.end()
