@@ -29,13 +29,11 @@ export function createSessionCard(config: ClientConfig, send: HttpSend): Session
   let replaced = config.card
   let last = config.card
 
-  async function fetched(signal?: AbortSignal): Promise<AgentCard> {
-    if (url === undefined)
-      throw new A2AError('unsupportedOperation', 'A client over a dispatch has no card to fetch')
+  function fetched(signal?: AbortSignal): Promise<AgentCard> {
     const { verifyCard: verify } = config
     const request = { send: asked, signal, ...(verify && { verify }) }
     const context = { ...config.retry, clock, random, log, signal }
-    return retry(() => cache.get(url, request), mayAppear, context)
+    return retry(async () => cache.get(required(url), request), mayAppear, context)
   }
 
   async function get(signal?: AbortSignal): Promise<AgentCard> {
@@ -65,6 +63,11 @@ export function createSessionCard(config: ClientConfig, send: HttpSend): Session
       cache.invalidate(url)
     },
   }
+}
+
+function required(url: string | undefined): string {
+  if (url !== undefined) return url
+  throw new A2AError('unsupportedOperation', 'A client over a dispatch has no card to fetch')
 }
 
 /** A server that says that it has no card will not have one in a moment. */

@@ -35,17 +35,21 @@ function createTimer(clock: Clock, url: string, outer: AbortSignal | undefined):
   if (outer?.aborted) leave()
   outer?.addEventListener('abort', leave, { once: true })
   let cancel = (): void => {}
+  const stop = (): void => {
+    cancel()
+    outer?.removeEventListener('abort', leave)
+  }
   return {
     signal: controller.signal,
     start(ms) {
       cancel()
-      cancel = clock.after(ms, () => controller.abort(tooSlow(url, ms)))
+      cancel = clock.after(ms, () => {
+        stop()
+        controller.abort(tooSlow(url, ms))
+      })
     },
     pause: () => cancel(),
-    stop() {
-      cancel()
-      outer?.removeEventListener('abort', leave)
-    },
+    stop,
   }
 }
 

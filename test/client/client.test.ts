@@ -17,7 +17,7 @@ async function all(events: AsyncIterable<StreamResponse>): Promise<StreamRespons
 }
 
 describe('sending', () => {
-  test('S002-49 finds the agent by its URL and gives back task or message', async () => {
+  test('S002-45 S002-49 finds the agent by its URL and gives back task or message', async () => {
     const agent = await serveAgent(echo)
     const client = new A2AClient(agent.url)
     expect(await client.sendMessage('hi')).toEqual({ task: doneTask })
@@ -98,7 +98,7 @@ describe('sending', () => {
     expect(await tool.run({ message: 'hi' })).toBe('Echo: hi')
   })
 
-  test('C-44 one client serves many callers at once', async () => {
+  test('C-44 S002-52 S002-55 one client serves many callers at once', async () => {
     const agent = await serveAgent({
       SendMessage: ({ params }) => ({
         message: { ...(params.message as object), role: 'ROLE_AGENT' },
@@ -208,7 +208,7 @@ describe('polling', () => {
     expect(await new A2AClient(agent.url).pollTask('t1')).toEqual(doneTask)
   })
 
-  test('C-30 gives up after so many attempts', async () => {
+  test('C-30 S002-46 gives up after so many attempts', async () => {
     const clock = createFakeClock()
     const agent = await serveAgent({ GetTask: () => working })
     const client = new A2AClient({ serverUrl: agent.url, clock, maxPolls: 2, pollIntervalMs: 10 })
@@ -241,7 +241,7 @@ describe('other ways to an agent', () => {
     expect((await client.fetchAgentCard()).name).toBe('Test agent')
   })
 
-  test('AT-17 a transport in the 1.0-rc dialect of 002', async () => {
+  test('AT-17 S002-53 S002-54 a transport in the 1.0-rc dialect of 002', async () => {
     const agent = await serveAgent({
       'message/send': () => ({ task: doneTask }),
       'tasks/get': () => doneTask,

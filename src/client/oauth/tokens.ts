@@ -20,7 +20,11 @@ export function tokenAuth(
 ): ClientAuth {
   const { clock = systemClock } = config
   let tokens = start
-  let fetching: Fetching | undefined
+
+  const renewed = shared(async (signal) => {
+    tokens = await fetchTokens(signal)
+    return tokens.accessToken
+  })
 
   async function fetchTokens(signal: AbortSignal): Promise<Tokens> {
     const refreshToken = tokens?.refreshToken
@@ -34,36 +38,10 @@ export function tokenAuth(
     }
   }
 
-  function begin(): Fetching {
-    const controller = new AbortController()
-    const result = fetchTokens(controller.signal)
-      .then((fresh) => {
-        tokens = fresh
-        return fresh
-      })
-      .finally(() => {
-        fetching = undefined
-      })
-    result.catch(() => {}) // told to those who wait; there may be none left
-    return { result, controller, waiting: 0 }
-  }
-
-  async function renewed(signal: AbortSignal | undefined): Promise<Tokens> {
-    fetching ??= begin()
-    const shared = fetching
-    shared.waiting += 1
-    try {
-      return await withSignal(shared.result, signal)
-    } finally {
-      shared.waiting -= 1
-      if (shared.waiting === 0) shared.controller.abort(signal?.reason)
-    }
-  }
-
   async function current(signal: AbortSignal | undefined): Promise<string> {
     const { accessToken, expiresAt = Infinity } = tokens ?? {}
-    if (accessToken !== undefined && clock.now() < expiresAt - leewayMs) return accessToken
-    return (await renewed(signal)).accessToken
+    const lives = clock.now() < expiresAt - leewayMs
+    return accessToken !== undefined && lives ? accessToken : renewed(signal)
   }
 
   return {
@@ -75,11 +53,32 @@ export function tokenAuth(
   }
 }
 
-/** A fetch of tokens that several requests wait for. */
-interface Fetching {
-  readonly result: Promise<Tokens>
-  readonly controller: AbortController
-  waiting: number
+/** Runs `work` once for all who wait for it at the same time, and gives it up when all of them have gone. */
+function shared<T>(
+  work: (signal: AbortSignal) => Promise<T>,
+): (signal: AbortSignal | undefined) => Promise<T> {
+  let running: { result: Promise<T>; controller: AbortController; waiting: number } | undefined
+
+  function begin(): NonNullable<typeof running> {
+    const controller = new AbortController()
+    const result = work(controller.signal).finally(() => {
+      running = undefined
+    })
+    result.catch(() => {}) // told to those who wait; there may be none left
+    return { result, controller, waiting: 0 }
+  }
+
+  return async (signal) => {
+    running ??= begin()
+    const mine = running
+    mine.waiting += 1
+    try {
+      return await withSignal(mine.result, signal)
+    } finally {
+      mine.waiting -= 1
+      if (mine.waiting === 0) mine.controller.abort(signal?.reason)
+    }
+  }
 }
 
 /** Fresh tokens for a refresh token; the old refresh token stays where the server sends no other. */
