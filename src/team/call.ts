@@ -2,13 +2,14 @@ import type { Agent } from '../agents/agent.ts'
 import { acceptsTools, type Tool } from '../agents/tools.ts'
 import { A2AError, toA2AError } from '../protocol/errors.ts'
 import type { Message } from '../protocol/types.ts'
+import { backoffMs, wait } from '../shared/retry.ts'
 import { createChildTurn, toMessageId } from './child-turn.ts'
 import { replyError, toTeamError } from './failure.ts'
 import { Suspension } from './memory.ts'
 import type { Live } from './output.ts'
 import { collectReply, type MemberReply } from './reply.ts'
 import { type Delegation, type Run, traceRun } from './run.ts'
-import { type LinkedSignal, linkSignal, pause } from './signal.ts'
+import { type LinkedSignal, linkSignal } from './signal.ts'
 import { withSpan } from './spans.ts'
 import { type CallFacts, clip, replyEntry } from './trace.ts'
 
@@ -60,9 +61,9 @@ async function withRetries(call: Call, agentId: string): Promise<MemberReply> {
       return await callMember(call, agentId, number)
     } catch (thrown) {
       if (isFinal(run, thrown) || number >= tries) throw thrown
-      const delayMs = retryDelay(thrown, number, run.random())
+      const delayMs = retryDelay(thrown, number, run)
       traceRun(run, { type: 'retry', ...factsOf(call, agentId), try: number + 1, delayMs })
-      await pause(delayMs, run.clock, run.signal)
+      await wait(run.clock, delayMs, run.signal)
       call.live?.restart()
     }
   }
@@ -73,11 +74,10 @@ function isFinal(run: Run, thrown: unknown): boolean {
   return run.signal.aborted || thrown instanceof Suspension
 }
 
-/** Half a second, doubled each time up to half a minute, with jitter; what the peer asks for comes first. */
-function retryDelay(thrown: unknown, number: number, random: number): number {
+/** Half a second at first, then longer each time; what the peer asks for comes first. */
+function retryDelay(thrown: unknown, number: number, { random }: Run): number {
   const asked = thrown instanceof A2AError ? retryAfter(thrown) : undefined
-  if (asked !== undefined) return asked * 1_000
-  return Math.round(Math.min(500 * 2 ** (number - 1), 30_000) * (0.5 + random / 2))
+  return asked === undefined ? backoffMs(number, { baseMs: 500, random }) : asked * 1_000
 }
 
 function retryAfter(error: A2AError): number | undefined {

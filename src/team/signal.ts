@@ -1,4 +1,3 @@
-import { createDeferred } from '../shared/async.ts'
 import type { Clock } from '../shared/clock.ts'
 
 /** A signal of our own that also fires when another one does. */
@@ -34,20 +33,5 @@ export function linkSignal(parent: AbortSignal, deadline?: Deadline): LinkedSign
       parent.removeEventListener('abort', follow)
       stop?.()
     },
-  }
-}
-
-/** Waits, or throws the signal's reason as soon as it fires. */
-export async function pause(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted()
-  const over = createDeferred<void>()
-  const leave = (): void => over.reject(signal.reason)
-  signal.addEventListener('abort', leave, { once: true })
-  const stop = clock.after(ms, () => over.resolve())
-  try {
-    await over.promise
-  } finally {
-    stop()
-    signal.removeEventListener('abort', leave)
   }
 }

@@ -290,6 +290,31 @@ mode = "supervisr"
     expect(with_('max_retries', '10')).toEqual([])
   })
 
+  test.each([
+    ['temperature', '"0"', true],
+    ['temperature', '2', true],
+    ['temperature', '2.01', false],
+    ['max_tokens', '0', false],
+    ['max_tokens', '"1"', true],
+    ['max_tokens', '4096', true],
+    ['max_tokens', '4097', false],
+    ['model', '""', false],
+  ])('AT-20: a model with %s = %s is taken: %s', (key, value, taken) => {
+    const text = `
+[[agents]]
+id = "m"
+name = "Model"
+endpoint = "https://api.openai.com/v1"
+protocol = "openai"
+[agents.metadata]
+${key} = ${value}
+`
+    const problems = problemsOf(text, { OPENAI_API_KEY: 'sk-1' })
+    if (taken) expect(problems).toEqual([])
+    else expect(problems).toEqual([expect.stringMatching(`^team\\.toml:8:1: .*metadata\\.${key}`)])
+    expect(problemsOf(text)).not.toEqual([])
+  })
+
   test('a member that is nowhere, an id that is used twice, teams in a circle', () => {
     const team = (id: string, member: string) => `
 [[teams]]

@@ -1,4 +1,5 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer as createHttpServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -78,6 +79,37 @@ describe('a roster', () => {
       'Agent "b": Invalid field value for endpoint: ./none.js (there is no such file)',
     )
   })
+})
+
+test('R-W10: time, credentials and retries of the file are the member’s', async () => {
+  const seen: { url: string | undefined; key: unknown }[] = []
+  const deaf = createHttpServer((request, response) => {
+    seen.push({ url: request.url, key: request.headers['x-team-key'] })
+    if (request.method === 'GET') response.writeHead(404).end()
+  })
+  await new Promise<void>((resolve) => deaf.listen(0, '127.0.0.1', resolve))
+  const address = deaf.address()
+  const port = typeof address === 'object' && address ? address.port : 0
+  const text = `
+[[agents]]
+id = "remote"
+name = "Remote"
+endpoint = "http://127.0.0.1:${port}/rpc"
+protocol = "a2a"
+timeout_seconds = 0.2
+max_retries = 0
+auth = { type = "api_key", key = "secret", header = "X-Team-Key" }
+${team('t', 'remote')}`
+  const roster = await createRoster(parseConfig(text), { directory })
+  const failure = await replyOf(roster).catch((error: unknown) => error)
+  expect(['timeout', 'agentUnavailable']).toContain((failure as { code: string }).code) // an A2AError
+  const sends = seen.filter(({ url }) => url === '/rpc')
+  expect(seen.length).toBeGreaterThan(0)
+  for (const { key } of sends) expect(key).toBe('secret')
+  expect(sends.length).toBeLessThanOrEqual(2)
+  await roster.close()
+  deaf.closeAllConnections()
+  await new Promise((resolve) => deaf.close(resolve))
 })
 
 describe('one team of a configuration', () => {
