@@ -74,7 +74,7 @@ function createWire(config: ClientConfig, card: SessionCard, send: HttpSend): Di
   const options = { ...config, onlyTls: config.serverUrl.startsWith('https:') }
   let opened: { readonly card: AgentCard; readonly dispatch: Dispatch } | undefined
   return async (name, request, call) => {
-    const now = await card.get(call.signal)
+    const now = card.last ?? (await card.get(call.signal)) // asked for a moment ago, with the capabilities
     if (opened?.card !== now) opened = { card: now, dispatch: openWires(now, authorised, options) }
     return opened.dispatch(name, request, call)
   }
@@ -84,7 +84,7 @@ function createWire(config: ClientConfig, card: SessionCard, send: HttpSend): Di
 function cardAuth(card: SessionCard, credentials: Credentials): ClientAuth {
   let made: { readonly wanted: string; readonly auth: ClientAuth | undefined } | undefined
   async function current(signal?: AbortSignal): Promise<ClientAuth | undefined> {
-    const now = await card.get(signal)
+    const now = card.last ?? (await card.get(signal))
     const wanted = JSON.stringify([now.securitySchemes, now.securityRequirements])
     if (made?.wanted !== wanted) made = { wanted, auth: authFromCard(now, credentials) }
     return made.auth

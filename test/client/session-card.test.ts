@@ -26,6 +26,18 @@ describe('the card', () => {
     expect(agent.received).toHaveLength(2)
   })
 
+  test('is asked for once per call where the server forbids to keep it', async () => {
+    const agent = await serve(({ path, body }) => {
+      if (path === '/')
+        return { body: { jsonrpc: '2.0', id: JSON.parse(body).id, result: doneTask } }
+      const headers = { 'cache-control': 'no-store' }
+      return { body: testCard({ supportedInterfaces: [jsonRpc(`${agent.url}/`)] }), headers }
+    })
+    const client = new A2AClient(agent.url)
+    for (let n = 0; n < 2; n++) await client.getTask('t1')
+    expect(agent.received.map(({ method }) => method)).toEqual(['GET', 'POST', 'GET', 'POST'])
+  })
+
   test('H004 is replaced by the extended card for the session', async () => {
     const extended = testCard({ name: 'Extended', capabilities: { extendedAgentCard: true } })
     const agent = await serveAgent(
