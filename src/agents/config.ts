@@ -1,5 +1,5 @@
+import { type AgentAuth, checkAuth } from './auth.ts'
 import {
-  checkHeaderName,
   checkMaxTokens,
   checkRetries,
   checkSecret,
@@ -12,6 +12,7 @@ import {
 import { ConfigConversionError, invalidValue, missingField } from './config-error.ts'
 import type { McpServerConfig } from './mcp/config.ts'
 
+export type { AgentAuth } from './auth.ts'
 export { ConfigConversionError, type ConfigFault } from './config-error.ts'
 
 /** How an agent of a configuration is reached. */
@@ -36,18 +37,6 @@ export interface AgentConfig {
   /** Tool servers of an OpenAI agent. */
   readonly mcpServers?: readonly McpServerConfig[]
 }
-
-/** How Corral proves itself to a member (000's Authenticator). */
-export type AgentAuth =
-  | { readonly type: 'api_key'; readonly key: string; readonly header?: string }
-  | { readonly type: 'bearer'; readonly token: string }
-  | {
-      readonly type: 'oauth2'
-      readonly tokenUrl: string
-      readonly clientId: string
-      readonly clientSecret: string
-      readonly scopes?: readonly string[]
-    }
 
 /** What becomes of a remote answer that is a task. */
 export type TaskHandling = 'PollUntilComplete' | 'ReturnTaskInfo' | 'RejectTasks'
@@ -213,18 +202,6 @@ function keyOf(config: AgentConfig): string | undefined {
   if (config.auth?.type === 'api_key') return config.auth.key
   if (config.auth) throw invalidValue('auth.type', config.auth.type, 'must be api_key or bearer')
   return text(config, 'api_key')
-}
-
-function checkAuth(auth: AgentAuth): void {
-  if (auth.type === 'api_key') {
-    checkSecret('auth.key', auth.key)
-    checkHeaderName('auth.header', auth.header ?? 'X-API-Key')
-  } else if (auth.type === 'bearer') checkSecret('auth.token', auth.token)
-  else if (auth.type === 'oauth2') {
-    checkUrl('auth.token_url', auth.tokenUrl)
-    checkText('auth.client_id', auth.clientId)
-    checkSecret('auth.client_secret', auth.clientSecret)
-  } else throw invalidValue('auth.type', 'unknown', 'must be api_key, bearer or oauth2')
 }
 
 function taskHandlingOf(config: AgentConfig): TaskHandling {

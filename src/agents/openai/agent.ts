@@ -1,5 +1,6 @@
+import { historyExtension, usageExtension } from '../../protocol/extensions.ts'
 import type { AgentInfo } from '../../protocol/profile.ts'
-import type { Message } from '../../protocol/types.ts'
+import type { AgentExtension, Message } from '../../protocol/types.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Logger, silent } from '../../shared/log.ts'
 import type { AgentEvent, Health, Turn } from '../agent.ts'
@@ -9,6 +10,12 @@ import { runChat } from './chat.ts'
 import { type ChatClient, createChatClient } from './client.ts'
 import { toChatMessages } from './messages.ts'
 import type { ChatRequest } from './wire.ts'
+
+/** What cards say of every model: it reads the turns that a client sends along, and tells what it used. */
+const extensions: readonly AgentExtension[] = [
+  { uri: historyExtension, description: 'Reads earlier turns from the metadata of a message' },
+  { uri: usageExtension, description: 'Tells the tokens used in the metadata of its answer' },
+]
 
 /** A model behind an OpenAI-compatible service, and what it may do. */
 export interface OpenAIAgentOptions extends OpenAIAgentConfig {
@@ -63,6 +70,7 @@ export class OpenAIAgent implements ToolUser {
       description: description ?? `${name} answers with the model ${model}`,
       capabilities: [...new Set(capabilities ?? [])],
       metadata: { ...metadata, type: 'openai', model },
+      details: { extensions },
     }
   }
 

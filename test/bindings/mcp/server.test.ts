@@ -6,7 +6,7 @@ import type { Agent } from '../../../src/agents/agent.ts'
 import { defineAgent } from '../../../src/agents/function.ts'
 import { createMcpBinding } from '../../../src/bindings/mcp/server.ts'
 import { textOf } from '../../../src/protocol/task.ts'
-import { createServer, listen } from '../../../src/server/index.ts'
+import { bearer, createServer, listen, type ServerOptions } from '../../../src/server/index.ts'
 
 const closing: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -14,7 +14,7 @@ afterEach(async () => {
 })
 
 /** A real server that offers an agent at `/mcp`. */
-async function serve(agent: Agent): Promise<string> {
+async function serve(agent: Agent, options: Partial<ServerOptions> = {}): Promise<string> {
   const { id, name, description } = await agent.info()
   const binding = createMcpBinding({
     offers: () => [{ id, name, description, dispatch: server.dispatch(id) }],
@@ -22,6 +22,7 @@ async function serve(agent: Agent): Promise<string> {
   const server = await createServer({
     agents: [agent],
     routes: (request) => (request.path === '/mcp' ? binding.handle(request) : undefined),
+    ...options,
   })
   const listening = await listen(server, { port: 0, host: '127.0.0.1' })
   closing.push(listening.close, binding.close)
@@ -148,6 +149,21 @@ describe('an agent offered over streamable HTTP', () => {
       () => true,
     )
     expect(result).toBe(true)
+  })
+
+  test('takes the credentials of the request, as every other wire does', async () => {
+    const who = defineAgent({ name: 'Who' }, (_message, turn) => `You are ${turn.caller.userId}`)
+    const auth = { authenticators: [bearer({ tokens: { 'good-key': 'ada' } })] }
+    const url = new URL(await serve(who, { auth }))
+    const call = async (headers: Record<string, string>) => {
+      const client = new Client({ name: 'test', version: '1.0.0' })
+      await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }))
+      closing.push(() => client.close())
+      return client.callTool({ name: 'who', arguments: { message: 'hi' } })
+    }
+    const known = await call({ authorization: 'Bearer good-key' })
+    expect(known.content).toEqual([{ type: 'text', text: 'You are ada' }])
+    expect((await call({})).isError).toBe(true)
   })
 
   test('does not answer a page of another origin', async () => {

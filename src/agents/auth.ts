@@ -1,0 +1,27 @@
+import { checkHeaderName, checkSecret, checkText, checkUrl } from './config-checks.ts'
+import { invalidValue } from './config-error.ts'
+
+/** How Corral proves itself to a member (000's Authenticator). */
+export type AgentAuth =
+  | { readonly type: 'api_key'; readonly key: string; readonly header?: string }
+  | { readonly type: 'bearer'; readonly token: string }
+  | {
+      readonly type: 'oauth2'
+      readonly tokenUrl: string
+      readonly clientId: string
+      readonly clientSecret: string
+      readonly scopes?: readonly string[]
+    }
+
+/** Checks that credentials can be used. @throws ConfigConversionError that names the field, never the secret. */
+export function checkAuth(auth: AgentAuth): void {
+  if (auth.type === 'api_key') {
+    checkSecret('auth.key', auth.key)
+    checkHeaderName('auth.header', auth.header ?? 'X-API-Key')
+  } else if (auth.type === 'bearer') checkSecret('auth.token', auth.token)
+  else if (auth.type === 'oauth2') {
+    checkUrl('auth.token_url', auth.tokenUrl)
+    checkText('auth.client_id', auth.clientId)
+    checkSecret('auth.client_secret', auth.clientSecret)
+  } else throw invalidValue('auth.type', 'unknown', 'must be api_key, bearer or oauth2')
+}
