@@ -1,15 +1,20 @@
 import type { HttpHandler, HttpReply, HttpRequest } from '../bindings/http.ts'
 import { createCors } from './cors.ts'
+import type { Doors } from './doors.ts'
 import { healthOf, liveness } from './health.ts'
 import type { Mount, Shared } from './mount.ts'
 
 const json = { 'content-type': 'application/json' }
 
 /**
- * Where things answer (ARCHITECTURE §4a): the server's own pages, then the agent under `/agents/{id}`, else the first
- * agent at the root. Never rejects.
+ * Where things answer (ARCHITECTURE §4a): the server's own pages and doors, then the agent under `/agents/{id}`, else
+ * the first agent at the root. Never rejects.
  */
-export function createHandler(shared: Shared, mounts: ReadonlyMap<string, Mount>): HttpHandler {
+export function createHandler(
+  shared: Shared,
+  mounts: ReadonlyMap<string, Mount>,
+  doors: Doors,
+): HttpHandler {
   const cors = createCors(shared.options.cors)
   const pages: Readonly<Record<string, HttpHandler>> = {
     '/health': (request) => health(request),
@@ -31,6 +36,8 @@ export function createHandler(shared: Shared, mounts: ReadonlyMap<string, Mount>
     const page = pages[request.path]
     if (page) return request.method === 'GET' || request.method === 'HEAD' ? page(request) : notGet
     if (!request.path.startsWith('/agents/')) {
+      const door = doors.at(request.path)
+      if (door) return door(request)
       const first = mounts.values().next().value
       return first ? first.handle(request) : notFound
     }

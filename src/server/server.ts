@@ -13,6 +13,7 @@ import { createHub } from '../streams/hub.ts'
 import { createGuard, type Guard } from '../webhooks/guard.ts'
 import { createWebhooks, type Webhooks } from '../webhooks/webhooks.ts'
 import { createAuth, openAuth } from './auth.ts'
+import { createDoors } from './doors.ts'
 import { createHandler } from './http.ts'
 import { createRateLimit } from './limits.ts'
 import { createMetrics } from './metrics.ts'
@@ -51,18 +52,27 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const { store, committer, hub, push } = shared
   let url = options.publicUrl?.replace(/\/+$/, '')
   const mounts = new Map<string, Mount>()
+  /** Agents that are no longer served; their tasks still run, and one that comes back finds them. */
+  const retired = new Map<string, Mount>()
+  const doors = createDoors(shared, mounts)
   let closing: Promise<void> | undefined
 
   async function setAgents(agents: readonly Agent[]): Promise<void> {
     const named = await nameAgents(agents)
     for (const { id, agent } of named) {
-      const known = mounts.get(id)
+      const known = mounts.get(id) ?? retired.get(id)
       if (known) known.setAgent(agent)
-      else mounts.set(id, createMount(shared, { id, agent, base: () => baseOf(id) }))
+      retired.set(id, known ?? createMount(shared, { id, agent, base: () => baseOf(id) }))
     }
-    const wanted = new Map(named.map(({ id }) => [id, mounts.get(id)]))
+    for (const [id, mount] of mounts) retired.set(id, mount)
     mounts.clear()
-    for (const [id, mount] of wanted) if (mount) mounts.set(id, mount)
+    for (const { id } of named) {
+      const mount = retired.get(id)
+      if (mount) mounts.set(id, mount)
+      retired.delete(id)
+    }
+    // The first agent's address is the root, so a change of order changes cards.
+    for (const mount of mounts.values()) mount.identity.refresh()
   }
 
   /** The first agent is at the root, the others below `/agents`. */
@@ -79,7 +89,9 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 
   async function shutDown(): Promise<void> {
     const deadline = options.timeouts?.shutdownMs ?? 10_000
-    await Promise.all([...mounts.values()].map((mount) => mount.engine.close(deadline)))
+    const all = [...mounts.values(), ...retired.values()]
+    await Promise.all(all.map((mount) => mount.engine.close(deadline)))
+    await doors.close()
     hub.close()
     await push?.webhooks.close()
     await push?.guard.close()
@@ -89,7 +101,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 
   await setAgents(options.agents)
   return {
-    handle: createHandler(shared, mounts),
+    handle: createHandler(shared, mounts, doors),
     dispatch: (id) => mountOf(id).dispatch,
     store,
     webhooks: push?.webhooks,
