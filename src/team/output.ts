@@ -1,4 +1,4 @@
-import type { AgentEvent, Turn } from '../agents/agent.ts'
+import type { AgentEvent, ChunkOptions, Turn } from '../agents/agent.ts'
 import { textOf } from '../protocol/task.ts'
 import type { Artifact, StreamResponse, TaskArtifactUpdateEvent } from '../protocol/types.ts'
 import { toUsageMetadata, type Usage } from '../protocol/usage.ts'
@@ -8,7 +8,7 @@ import { type MemberReply, replyParts, responseArtifact } from './reply.ts'
 export interface Output {
   /** Says what is going on, as a status text. */
   progress(text: string): Promise<void>
-  /** Passes a member's events on as they happen; `delivered` then counts as given to the caller. */
+  /** Passes a member's events on as they happen. */
   live(hold: Hold): Live
   /** Gives the caller the run's answer, unless the caller has already heard it live. */
   deliver(reply: MemberReply): Promise<void>
@@ -46,7 +46,7 @@ export function createOutput(turn: Turn, emit: (event: AgentEvent) => Promise<vo
       return {
         ...live,
         finish(reply) {
-          if (live.flowing()) heard = reply
+          if (live.saidSomething()) heard = reply
         },
       }
     },
@@ -54,8 +54,10 @@ export function createOutput(turn: Turn, emit: (event: AgentEvent) => Promise<vo
       if (heard === reply) return
       for (const event of toArtifacts(turn, reply)) await emit(event)
     },
-    async ask({ state, message, metadata }) {
-      const question = turn.reply(message?.parts ?? [])
+    async ask(reply) {
+      const { state, metadata } = reply
+      const parts = reply.message?.parts ?? replyParts(reply)
+      const question = turn.reply(parts.length > 0 ? parts : 'More input is needed')
       await emit({
         statusUpdate: {
           status: { state, message: { ...question, ...(metadata && { metadata }) } },
@@ -75,16 +77,22 @@ function createLive(
   turn: Turn,
   emit: (event: AgentEvent) => Promise<void>,
   hold: Hold,
-): Omit<Live, 'finish'> & { flowing(): boolean } {
+): Omit<Live, 'finish'> & { saidSomething(): boolean } {
   let begun = new Set<string>()
+  let name = createNaming(turn)
   let held: StreamResponse[] = []
   let flows = hold === 'none'
 
+  const chunk = async (update: Chunk): Promise<void> => {
+    const artifact = name(update.artifact)
+    const append = update.append === true && begun.has(artifact.artifactId)
+    begun.add(artifact.artifactId)
+    await emit(turn.artifact(artifact, { ...optionsOf(update), append }))
+  }
   const forward = async (event: StreamResponse): Promise<void> => {
-    if ('artifactUpdate' in event) await emit(toChunk(turn, event.artifactUpdate, begun))
+    if ('artifactUpdate' in event) await chunk(event.artifactUpdate)
     else if ('task' in event)
-      for (const artifact of event.task.artifacts ?? [])
-        await emit(turn.artifact(named(turn, artifact)))
+      for (const artifact of event.task.artifacts ?? []) await chunk({ artifact })
     else if ('statusUpdate' in event && event.statusUpdate.status.state === 'TASK_STATE_WORKING') {
       const { message } = event.statusUpdate.status
       if (message) await emit(turn.status('TASK_STATE_WORKING', textOf(message.parts)))
@@ -92,9 +100,10 @@ function createLive(
   }
 
   return {
-    flowing: () => flows,
+    saidSomething: () => begun.size > 0,
     restart() {
       begun = new Set()
+      name = createNaming(turn)
       held = []
       flows = hold === 'none'
     },
@@ -109,15 +118,10 @@ function createLive(
   }
 }
 
-function toChunk(turn: Turn, update: TaskArtifactUpdateEvent, begun: Set<string>): AgentEvent {
-  const { artifact, lastChunk, metadata } = update
-  const append = update.append === true && begun.has(artifact.artifactId)
-  begun.add(artifact.artifactId)
-  return turn.artifact(named(turn, artifact), {
-    append,
-    ...(lastChunk !== undefined && { lastChunk }),
-    ...(metadata && { metadata }),
-  })
+type Chunk = Pick<TaskArtifactUpdateEvent, 'artifact' | 'append' | 'lastChunk' | 'metadata'>
+
+function optionsOf({ lastChunk, metadata }: Chunk): Pick<ChunkOptions, 'lastChunk' | 'metadata'> {
+  return { ...(lastChunk !== undefined && { lastChunk }), ...(metadata && { metadata }) }
 }
 
 /** Text that begins like JSON, or like a block of code that may hold JSON, could be a decision. */
@@ -132,20 +136,28 @@ function isProse(events: readonly StreamResponse[]): boolean {
 }
 
 function toArtifacts(turn: Turn, reply: MemberReply): readonly AgentEvent[] {
-  if (reply.artifacts?.length)
-    return reply.artifacts.map((artifact) =>
-      turn.artifact(named(turn, artifact), { lastChunk: true }),
-    )
+  const name = createNaming(turn)
   const parts = replyParts(reply)
-  if (parts.length === 0) return []
-  const artifact = { artifactId: responseArtifact, name: responseArtifact, parts }
-  return [turn.artifact(named(turn, artifact), { lastChunk: true })]
+  const plain = { artifactId: responseArtifact, name: responseArtifact, parts }
+  const artifacts = reply.artifacts?.length ? reply.artifacts : [plain]
+  return artifacts
+    .filter((artifact) => artifact.parts.length > 0)
+    .map((artifact) => turn.artifact(name(artifact), { lastChunk: true }))
 }
 
-/** The answer of a task's later turns stands beside that of the first one, as the engine names plain answers. */
-function named(turn: Turn, artifact: Artifact): Artifact {
-  const earlier = turn.task ? turn.history.filter(({ role }) => role === 'ROLE_USER') : []
-  const number = earlier.length + 1
-  if (artifact.artifactId !== responseArtifact || number === 1) return artifact
-  return { ...artifact, artifactId: `${responseArtifact}-${number}` }
+/**
+ * Gives a member's artifacts their names in the team's task. The first one is the team's `response`, whatever the member
+ * calls it, so that words which turn out to be a decision are replaced by the next member's; the answer of a later turn
+ * is `response-2` and so on, as the engine names plain answers; the others keep their names.
+ */
+function createNaming(turn: Turn): (artifact: Artifact) => Artifact {
+  const turns = turn.task ? turn.history.filter(({ role }) => role === 'ROLE_USER').length : 0
+  const response = turns === 0 ? responseArtifact : `${responseArtifact}-${turns + 1}`
+  let first: string | undefined
+  return (artifact) => {
+    first ??= artifact.artifactId
+    if (artifact.artifactId === first) return { ...artifact, artifactId: response }
+    if (artifact.artifactId !== response) return artifact
+    return { ...artifact, artifactId: `${response}-other` }
+  }
 }

@@ -94,6 +94,18 @@ describe('a supervisor', () => {
     expect(await answer(supervise({ boss, coder: member('coder') }), 'x')).toBe('all done')
   })
 
+  test('that streams a decision under a name of its own shows none of it in the end', async () => {
+    let round = 0
+    const boss = member('boss', async function* (_text, turn) {
+      const artifactId = `made-up-${++round}`
+      const words =
+        round === 1 ? ['I ask. ', '{"delegate": {"agent_id": "coder", "message": "go"}}'] : ['done']
+      for (const [index, text] of words.entries())
+        yield turn.artifact({ artifactId, parts: [{ text }] }, { append: index > 0 })
+    })
+    expect(await answer(supervise({ boss, coder: member('coder') }), 'x')).toBe('done')
+  })
+
   test('that declares the routing extension gets cards and sender, and may decide in either form', async () => {
     for (const recipient of ['coder', { type: 'agent', id: 'coder' }]) {
       const heard: JsonObject[] = []

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Agent, AgentEvent } from '../../../src/agents/agent.ts'
+import { completedTaskWithText } from '../../../src/protocol/build.ts'
 import { A2AError } from '../../../src/protocol/errors.ts'
 import { textOf } from '../../../src/protocol/task.ts'
 import type { JsonObject, Task } from '../../../src/protocol/types.ts'
@@ -105,6 +106,31 @@ describe('steps', () => {
       { text: 'first' },
       { data: { n: 1 } },
       { url: 'https://x/y' },
+    ])
+  })
+
+  test('an answer that stands in the status alone is not lost', async () => {
+    const a = member('a', async function* (_text, turn) {
+      yield turn.status('TASK_STATE_WORKING', 'thinking')
+      yield turn.status('TASK_STATE_COMPLETED', 'the answer')
+    })
+    expect(await answer(workflow([a], [{ agentId: 'a' }]), 'x')).toBe('the answer')
+    const b = member('b', (_text, _turn, message) => ({
+      task: completedTaskWithText(message, 'done'),
+    }))
+    expect(await answer(workflow([b], [{ agentId: 'b' }]), 'x')).toBe('done')
+  })
+
+  test('the member’s first artifact is the team’s response, others keep their names', async () => {
+    const a = member('a', async function* (_text, turn) {
+      yield turn.artifact({ artifactId: 'r-7', name: 'Report', parts: [{ text: 'one ' }] })
+      yield turn.artifact({ artifactId: 'chart', parts: [{ url: 'https://x/y.png' }] })
+      yield turn.artifact({ artifactId: 'r-7', parts: [{ text: 'two' }] }, { append: true })
+    })
+    const task = await run(workflow([a], [{ agentId: 'a' }]), createTurn('x'))
+    expect(task.artifacts).toEqual([
+      { artifactId: 'response', name: 'Report', parts: [{ text: 'one two' }] },
+      { artifactId: 'chart', parts: [{ url: 'https://x/y.png' }] },
     ])
   })
 
