@@ -82,6 +82,7 @@ test('a backup of a store in use opens as a store of its own', async () => {
 test('a backup that cannot be written says so and leaves the store alone', async () => {
   const store = await open('t.db')
   await expect(store.backup(path('no/such/folder/copy.db'))).rejects.toThrow(/cannot be backed up/)
+  await expect(store.backup(path('t.db'))).rejects.toThrow(/cannot be backed up/)
   expect(await store.commit([write('a')])).toEqual([{ version: 1 }])
 })
 
@@ -104,9 +105,11 @@ test('the file shrinks when finished tasks are dropped', async () => {
   }
 })
 
-test('the file is readable by its owner alone', async () => {
-  await open('t.db')
+test('the file and its backup are readable by their owner alone', async () => {
+  const store = await open('t.db')
+  await store.backup(path('copy.db'))
   expect((await stat(path('t.db'))).mode & 0o777).toBe(0o600)
+  expect((await stat(path('copy.db'))).mode & 0o777).toBe(0o600)
   expect((await readFile(path('t.db'))).subarray(0, 15).toString()).toBe('SQLite format 3')
 })
 
