@@ -1,8 +1,8 @@
 /** A team of two functions, served over every wire that Corral speaks. Run: npx tsx examples/ten-lines.ts */
 // #region team
-import { defineAgent } from '../src/agents/index.ts'
-import { textOf } from '../src/index.ts'
-import { defineTeam, TeamServer } from '../src/team/index.ts'
+import { textOf } from 'corral'
+import { defineAgent } from 'corral/agents'
+import { defineTeam, TeamServer } from 'corral/team'
 
 const planner = defineAgent({ name: 'Planner' }, ({ parts }) => `Plan: ${textOf(parts)}`)
 const writer = defineAgent({ name: 'Writer' }, ({ parts }) => `Written. ${textOf(parts)}`)
@@ -14,5 +14,5 @@ const team = defineTeam({
 })
 const server = new TeamServer(team, Number(process.env.PORT ?? 3000), { host: '127.0.0.1' })
 await server.start()
-// #endregion team
+// #endregion
 console.log(server.url)

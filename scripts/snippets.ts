@@ -1,0 +1,53 @@
+/**
+ * Copies regions of `examples/` into README and docs, so that code in words is code that runs.
+ *
+ *     <!-- snippet: examples/quickstart/serve.ts#serve -->
+ *     ```ts
+ *     …everything between `// #region serve` and `// #endregion`…
+ *     ```
+ *
+ * `--check` writes nothing and exits 1 if a page is not as it would be.
+ */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const root = join(import.meta.dirname, '..')
+const check = process.argv.includes('--check')
+const marker = /(<!-- snippet: (\S+?)(?:#(\S+))? -->\n```(\w+)\n)[\s\S]*?(\n```)/g
+
+let stale = 0
+for (const page of pages()) {
+  const text = readFileSync(join(root, page), 'utf8')
+  const fresh = text.replace(
+    marker,
+    (_, head, file, region, __, tail) => head + read(file, region) + tail,
+  )
+  if (fresh === text) continue
+  stale++
+  if (check) console.error(`${page}: its snippets are not those of examples/; run npm run snippets`)
+  else writeFileSync(join(root, page), fresh)
+}
+process.exit(check && stale > 0 ? 1 : 0)
+
+function pages(): string[] {
+  const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+  return [
+    'README.md',
+    'ARCHITECTURE.md',
+    ...docs.filter((f) => f.endsWith('.md')).map((f) => join('docs', f)),
+  ]
+}
+
+function read(file: string, region: string | undefined): string {
+  const text = readFileSync(join(root, file), 'utf8').trimEnd()
+  if (!region) return text
+  const start = `#region ${region}\n`
+  const from = text.indexOf(start)
+  const to = text.indexOf('#endregion', from)
+  if (from < 0 || to < 0) throw new Error(`${file} has no region ${region}`)
+  const lines = text.slice(from + start.length, text.lastIndexOf('\n', to)).split('\n')
+  const indent = Math.min(
+    ...lines.filter((l) => l.trim()).map((l) => l.length - l.trimStart().length),
+  )
+  return lines.map((line) => line.slice(indent)).join('\n')
+}

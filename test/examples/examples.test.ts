@@ -1,0 +1,20 @@
+import { execFile } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+
+const root = join(import.meta.dirname, '../..')
+const examples = readdirSync(join(root, 'examples'), { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts'))
+  .sort()
+
+test('there are examples to run', () => {
+  expect(examples).toContain('quickstart/serve.ts')
+})
+
+test.each(examples)('the example %s runs to its end', async (file) => {
+  const args = ['--import', 'tsx', join('examples', file)]
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root })
+  expect(stdout).not.toBe('')
+})
