@@ -1,5 +1,14 @@
 export type { HttpHandler, HttpReply, HttpRequest } from '../bindings/http.ts'
 export type { Recovery } from '../engine/recover.ts'
+export {
+  A2AServer,
+  type AppState,
+  type AuthExtractor,
+  type Backend,
+  type Route,
+  type RunningServer,
+  type RunOptions,
+} from './a2a-server.ts'
 export { type Auth, type Authenticator, type AuthOptions, createAuth } from './auth.ts'
 export {
   type ApiKeyOptions,
