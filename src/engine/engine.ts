@@ -136,7 +136,7 @@ export function createEngine(options: EngineOptions): Engine {
   ): Sent {
     if (closed) throw closing()
     run.task = before?.task
-    if (call.idempotencyKey !== undefined) run.log.tie(call.idempotencyKey)
+    if (call.idempotencyKey !== undefined && !before) run.log.tie(call.idempotencyKey)
     const letter = run.accept(request.message, turnRequest(request, call), call.auth)
     if (call.idempotencyKey !== undefined) run.birth()
     const webhook = request.configuration?.taskPushNotificationConfig
@@ -173,6 +173,7 @@ export function createEngine(options: EngineOptions): Engine {
       const send = request.message.taskId ? proceed : begin
       if (call.idempotencyKey === undefined) return send(request, call, scope)
       return sendOnce(scope, call.idempotencyKey, {
+        taskId: request.message.taskId,
         first: async () => send(request, call, scope),
         repeat: (taskId) => repeat(taskId, scope),
       })
@@ -193,7 +194,10 @@ export function createEngine(options: EngineOptions): Engine {
       const { state } = run.log
       try {
         if (!isTerminal(state)) return await run.cancel()
-        if (state === 'TASK_STATE_CANCELED') return (await run.log.snapshot()).task
+        if (state === 'TASK_STATE_CANCELED') {
+          await run.log.committed()
+          return (await run.log.snapshot()).task
+        }
         throw notCancelable(id, state)
       } finally {
         runs.release(run)
@@ -227,16 +231,18 @@ export function createEngine(options: EngineOptions): Engine {
 
 /** What of a request stays with its turn in the log. */
 function turnRequest({ configuration, metadata }: SendMessageRequest, call: Call): TurnRequest {
-  const { extensions, traceparent } = call
+  const { extensions, traceparent, idempotencyKey } = call
   const userId = call.auth?.userId ?? ''
   const modes = configuration?.acceptedOutputModes
-  if (!extensions?.length && !modes?.length && !metadata && !traceparent) return { userId }
+  if (!extensions?.length && !modes?.length && !metadata && !traceparent && !idempotencyKey)
+    return { userId }
   return {
     userId,
     ...(extensions?.length && { extensions }),
     ...(modes?.length && { acceptedOutputModes: modes }),
     ...(metadata && { metadata }),
     ...(traceparent && { traceparent }),
+    ...(idempotencyKey && { idempotencyKey }),
   }
 }
 

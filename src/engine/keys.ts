@@ -7,6 +7,8 @@ export type SendOnce = (scope: Scope, key: string, send: SendOnceSteps) => Promi
 
 /** What a send with a key can turn into. */
 export interface SendOnceSteps {
+  /** The task that the message continues, if it does: its log then knows the key. */
+  readonly taskId?: string | undefined
   /** Takes the message in; the task must exist when this resolves. */
   first(): Promise<Sent>
   /** The answer to a repetition: what became of the first. */
@@ -23,7 +25,9 @@ export function createSendOnce(store: Store): SendOnce {
     let done: () => void = () => {}
     underway.set(name, new Promise((resolve) => (done = resolve)))
     try {
-      const known = await store.findByKey(scope, key)
+      const known =
+        (await store.findByKey(scope, key)) ??
+        (await continuedWith(store, { ...steps, scope, key }))
       if (known !== undefined) return await steps.repeat(known)
       const sent = await steps.first()
       await sent.task()
@@ -33,4 +37,16 @@ export function createSendOnce(store: Store): SendOnce {
       done()
     }
   }
+}
+
+/** The continued task, if its log holds a message with this key. */
+async function continuedWith(
+  store: Store,
+  sent: { readonly taskId?: string | undefined; readonly scope: Scope; readonly key: string },
+): Promise<string | undefined> {
+  const { taskId, scope, key } = sent
+  if (!taskId || !(await store.get(taskId, scope))) return undefined
+  const records = await store.records(taskId, 0)
+  const heard = records.some((r) => r.kind === 'message' && r.request.idempotencyKey === key)
+  return heard ? taskId : undefined
 }

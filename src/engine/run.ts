@@ -107,6 +107,10 @@ export class Run implements TurnHost, QueuedTurn {
   get queued(): boolean {
     return this.#ticket?.waiting ?? false
   }
+  /** Whether this message's turn has begun. */
+  hasBegun(letter: Letter): boolean {
+    return this.#turn !== undefined && this.#turn.number >= letter.number
+  }
   /** The last message taken in, while it has no answer. */
   get latest(): Letter | undefined {
     return this.#mailbox.at(-1) ?? this.#letter

@@ -15,7 +15,8 @@ export function watchSend(
   letter: Letter,
   before?: { readonly task: Task; readonly version: number },
 ): EventStream {
-  let started = false
+  // Who watches a turn that already runs does not see it start.
+  let started = run.hasBegun(letter)
   const after = before?.version ?? 0
   const watcher = hub.watch(run.log.id, {
     after,

@@ -122,6 +122,8 @@ export interface TurnRequest {
   readonly acceptedOutputModes?: readonly string[]
   readonly metadata?: JsonObject
   readonly traceparent?: string
+  /** The key that a message to an existing task came with; a repetition is known by it. */
+  readonly idempotencyKey?: string
   readonly hops?: readonly string[]
 }
 
@@ -151,7 +153,7 @@ export interface TaskWrite {
   readonly records: readonly LogRecord[]
   /** The task with all of `records` folded in; always present on the first write. */
   readonly task?: Task
-  /** Ties the caller's key to this task, on any write; refused with `existing` where the key is already tied. */
+  /** Ties the caller's key to a new task; refused with `existing` where the key is already tied. */
   readonly idempotencyKey?: string
 }
 

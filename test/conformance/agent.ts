@@ -40,6 +40,11 @@ const scripts: Readonly<Record<string, Script>> = {
     await hold.wait(turn)
     yield words === '' ? 'Held' : words
   },
+  async *ponder(turn, _words, hold) {
+    yield turn.status('TASK_STATE_WORKING', 'Pondering')
+    await hold.wait(turn)
+    yield turn.ask('Which one?')
+  },
   async *chunks(_turn, words): AsyncGenerator<AgentEvent> {
     for (const word of words.split(' ')) yield `${word} `
   },
