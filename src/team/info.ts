@@ -1,6 +1,7 @@
-import type { AgentInfo, Health } from '../agents/agent.ts'
+import type { AgentDetails, AgentInfo, Health } from '../agents/agent.ts'
+import { historyExtension, usageExtension } from '../protocol/extensions.ts'
 import type { AgentManager } from './manager.ts'
-import type { TeamConfig } from './team-config.ts'
+import { inOrder, type SchedulerConfig, type TeamConfig } from './team-config.ts'
 
 /**
  * What a team says of itself: its own words, and its members' abilities in the order of the configuration without
@@ -22,7 +23,7 @@ export async function teamInfo(config: TeamConfig, manager: AgentManager): Promi
       mode: config.scheduler.type,
       member_count: String(config.agents.length),
     },
-    details: detailsOf(config),
+    details: { ...detailsOf(config), ...extensionsOf(config, infos) },
   }
 }
 
@@ -34,6 +35,31 @@ export async function teamHealth(config: TeamConfig, manager: AgentManager): Pro
   const sick = ids.filter((id) => !members[id]?.healthy)
   if (sick.length === 0) return { healthy: true, members }
   return { healthy: false, reason: `not healthy: ${sick.join(', ')}`, members }
+}
+
+/**
+ * What members can do with messages that the team can therefore do too: tell the tokens used, if any of them does, and
+ * read the turns that a client sends along, if the member that gets the client's message does.
+ */
+function extensionsOf(
+  config: TeamConfig,
+  infos: readonly AgentInfo[],
+): Pick<AgentDetails, 'extensions'> {
+  const first = firstMember(config.scheduler)
+  const declared = infos.flatMap(({ id, details }) =>
+    (details?.extensions ?? []).filter(
+      ({ uri }) => uri === usageExtension || (uri === historyExtension && id === first),
+    ),
+  )
+  const extensions = new Map(declared.map((extension) => [extension.uri, extension]))
+  return extensions.size > 0 ? { extensions: [...extensions.values()] } : {}
+}
+
+function firstMember(scheduler: SchedulerConfig): string | undefined {
+  if (scheduler.type === 'supervisor') return scheduler.supervisorAgentId
+  if (scheduler.type === 'router') return scheduler.defaultAgentId
+  const [step] = inOrder(scheduler.steps)
+  return step && 'agentId' in step ? step.agentId : undefined
 }
 
 function detailsOf(config: TeamConfig): NonNullable<AgentInfo['details']> {

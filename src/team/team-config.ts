@@ -130,3 +130,11 @@ export function stepAgents(step: Step): readonly string[] {
 function withFallback(call: CallRules & { readonly agentId: string }): readonly string[] {
   return call.fallbackAgentId ? [call.agentId, call.fallbackAgentId] : [call.agentId]
 }
+
+/** Steps in ascending `order`; one without it stands where the list has it. */
+export function inOrder(steps: readonly Step[]): readonly Step[] {
+  return steps
+    .map((step, index) => ({ step, order: step.order ?? index + 1 }))
+    .sort((a, b) => a.order - b.order)
+    .map(({ step }) => step)
+}

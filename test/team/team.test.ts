@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { A2AError } from '../../src/protocol/errors.ts'
+import { historyExtension, usageExtension } from '../../src/protocol/extensions.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import { AgentManager } from '../../src/team/manager.ts'
 import { defineTeam, Team } from '../../src/team/team.ts'
@@ -155,6 +156,19 @@ describe('what a team says of itself', () => {
     const members = [{ agentId: 'a' }, { agentId: 'dead', capabilities: ['research'] }]
     const team = new Team({ ...config('t', ['a', 'dead']), agents: members }, manager)
     expect((await team.info()).capabilities).toEqual(['a', 'research'])
+  })
+
+  test('it reads history if the member that hears the caller does, and tells tokens if any does', async () => {
+    const [history, usage] = [{ uri: historyExtension }, { uri: usageExtension }]
+    const manager = new AgentManager()
+    const details = { extensions: [history, usage, { uri: 'urn:other' }] }
+    manager.registerWithId('model', member('model', undefined, { details }))
+    manager.registerWithId('plain', member('plain'))
+    const extensionsOf = async (...ids: string[]) =>
+      (await new Team(config('t', ids), manager).info()).details?.extensions
+    expect(await extensionsOf('model', 'plain')).toEqual([history, usage])
+    expect(await extensionsOf('plain', 'model')).toEqual([usage])
+    expect(await extensionsOf('plain')).toBeUndefined()
   })
 
   test('R-W8: it is healthy only when all members are', async () => {

@@ -4,15 +4,16 @@ import type { Message, Part } from '../../protocol/types.ts'
 import { delegate, delegateAll } from '../delegate.ts'
 import { type MemberReply, replyParts } from '../reply.ts'
 import { askUser, type Run, toMember, traceRun } from '../run.ts'
-import type {
-  AgentStep,
-  ApprovalStep,
-  CallRules,
-  LoopStep,
-  MapStep,
-  ParallelStep,
-  Step,
-  WorkflowConfig,
+import {
+  type AgentStep,
+  type ApprovalStep,
+  type CallRules,
+  inOrder,
+  type LoopStep,
+  type MapStep,
+  type ParallelStep,
+  type Step,
+  type WorkflowConfig,
 } from '../team-config.ts'
 import { clip } from '../trace.ts'
 import { isRefusal, isYes, Refusal } from './approval.ts'
@@ -50,14 +51,6 @@ export function createWorkflow(config: WorkflowConfig): Scheduler {
       return answer
     },
   }
-}
-
-/** Ascending `order`; without one a step stands where the list has it. */
-function inOrder(steps: readonly Step[]): readonly Step[] {
-  return steps
-    .map((step, index) => ({ step, order: step.order ?? index + 1 }))
-    .sort((a, b) => a.order - b.order)
-    .map(({ step }) => step)
 }
 
 async function runSteps(steps: readonly Step[], start: Place): StepResult {
