@@ -1,6 +1,7 @@
 import { A2AError } from '../../protocol/errors.ts'
 import { addUsage, type Usage } from '../../protocol/usage.ts'
 import type { AgentEvent, Turn } from '../agent.ts'
+import { digestOf } from '../digest.ts'
 import { runTool, type Tool, type ToolCall } from '../tools.ts'
 import { createAssembly } from './assembly.ts'
 import type { ChatClient } from './client.ts'
@@ -22,7 +23,8 @@ export interface Chat {
 
 /** How far an answer has come; saved before tools run, so that a turn which runs again goes on from there. */
 interface Progress {
-  readonly messageId: string
+  /** Names what is asked. */
+  readonly digest: string
   round: number
   text: string
   usage: Usage | undefined
@@ -39,7 +41,7 @@ const progressKey = 'openai'
 export async function* runChat(chat: Chat): AsyncGenerator<AgentEvent> {
   const { turn } = chat
   const writer = createWriter(turn)
-  const progress = loadProgress(turn)
+  const progress = await loadProgress(turn)
   yield* writer.write(progress.text)
   let calls = openCalls(progress)
   while (true) {
@@ -63,17 +65,20 @@ export async function* runChat(chat: Chat): AsyncGenerator<AgentEvent> {
     progress.added.push(toAssistant(answer.text, calls))
     await turn.save(progressKey, JSON.stringify(progress))
   }
+  // Only a turn that does not come to its end is to be gone on with.
+  if (progress.added.length > 0) await turn.save(progressKey, null)
   yield* writer.end(progress.usage)
 }
 
-function loadProgress(turn: Turn): Progress {
-  const { messageId } = turn.message
-  const saved = turn.attempt > 1 ? turn.load(progressKey) : undefined
+/** What an interrupted run of this turn came to; the ids of messages may differ from run to run, their words do not. */
+async function loadProgress(turn: Turn): Promise<Progress> {
+  const digest = await digestOf(turn.message.parts)
+  const saved = turn.load(progressKey)
   if (typeof saved === 'string') {
     const progress: Progress = JSON.parse(saved) // what the loop above saved
-    if (progress.messageId === messageId) return progress
+    if (progress.digest === digest) return progress
   }
-  return { messageId, round: 0, text: '', usage: undefined, added: [] }
+  return { digest, round: 0, text: '', usage: undefined, added: [] }
 }
 
 /** Calls that were wished for and whose results are not there: the crash came in between. */
@@ -105,7 +110,8 @@ function runCalls(
   const context = { signal: turn.signal, turn }
   return Promise.all(
     calls.map(async (call, index): Promise<ChatMessage> => {
-      const result = await turn.step(`tool:${round}:${index}`, async () => {
+      const name = `tool:${round}:${index}:${call.name}:${call.arguments}`
+      const result = await turn.step(name, async () => {
         const { content, failed } = await runTool(tools, call, context)
         turn.trace({ type: 'tool', agent, tool: call.name, round, failed })
         return { content }

@@ -44,7 +44,9 @@ export function createWriter(turn: Turn): Writer {
 }
 
 /** A task's later turns answer in artifacts of their own, numbered as the engine numbers plain answers. */
-function answerId(turn: Turn): string {
-  const turns = turn.history.filter((message) => message.role === 'ROLE_USER').length
-  return turns === 0 ? 'response' : `response-${turns + 1}`
+function answerId({ history, message }: Turn): string {
+  const earlier = history.filter(
+    ({ role, messageId }) => role === 'ROLE_USER' && messageId !== message.messageId,
+  )
+  return earlier.length === 0 ? 'response' : `response-${earlier.length + 1}`
 }

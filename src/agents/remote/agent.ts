@@ -110,34 +110,54 @@ export class A2AAgent implements Agent {
 
   /** Sends, or takes up what was sent before the crash, and passes the events on. */
   async *#follow(outgoing: Outgoing, turn: Turn): AsyncGenerator<AgentEvent> {
-    const { digest } = outgoing
     const watch = this.#watch(turn)
     const relay = createRelay(turn)
-    let remote: RemoteTask | undefined
+    let remote = loadRemote(turn, this.#departure.key)
+    let isKnown = false
     const remember = async (ids: RemoteIds | undefined): Promise<void> => {
-      if (!ids || remote?.waiting === relay.waiting) return
-      remote = { ...ids, digest, waiting: relay.waiting }
+      if (!ids || (isKnown && remote?.phase === relay.phase)) return
+      isKnown = true
       watch.known()
-      this.#departure.contexts.set(turn, remote.contextId)
-      await saveRemote(turn, this.#departure.key, remote)
+      remote = { ...ids, digest: outgoing.digest, phase: relay.phase }
+      await this.#save(turn, remote)
     }
     try {
       for await (const event of await this.#open(outgoing, turn, watch.signal)) {
         watch.alive()
         const events = relay.take(event)
-        await remember(idsOf(event))
+        this.#noteContext(turn, event)
+        await remember(idsOf(event) ?? remote)
         yield* events
       }
       const question = relay.end()
       await remember(remote)
       yield* question
     } catch (error) {
-      if (!relay.waiting || turn.signal.aborted) throw error
+      if (relay.phase !== 'waiting' || turn.signal.aborted) throw error
     } finally {
       watch.close()
-      if (remote && !relay.settled && !relay.waiting && !isShutdown(turn.signal))
+      if (remote && isKnown && relay.phase === 'running' && !isShutdown(turn.signal)) {
         await this.#cancelRemote(remote.taskId)
+        await this.#save(turn, { ...remote, phase: 'done' })
+      }
     }
+  }
+
+  #noteContext(turn: Turn, event: StreamResponse): void {
+    const place = idsOf(event) ?? ('message' in event ? event.message : undefined)
+    if (place?.contextId) this.#departure.contexts.set(turn, place.contextId)
+  }
+
+  /**
+   * In the log before anyone hears of what the remote did. Its end need not be waited for: the log keeps the order,
+   * and a turn that is over has nothing to take up.
+   */
+  async #save(turn: Turn, remote: RemoteTask): Promise<void> {
+    const saved = saveRemote(turn, this.#departure.key, remote)
+    if (remote.phase !== 'done') return saved
+    void saved.catch((error) => {
+      if (!turn.signal.aborted) this.#log.warn({ agent: this.#name, error }, 'a task was not noted')
+    })
   }
 
   async #open(
@@ -146,8 +166,8 @@ export class A2AAgent implements Agent {
     signal: AbortSignal,
   ): Promise<AsyncIterable<StreamResponse>> {
     const client = await this.#connection.client(signal)
-    const begun = turn.attempt > 1 ? loadRemote(turn, this.#departure.key) : undefined
-    if (begun && !begun.waiting && begun.digest === digest)
+    const begun = loadRemote(turn, this.#departure.key)
+    if (begun?.phase === 'running' && begun.digest === digest)
       return client.follow(begun.taskId, { ...options, signal })
     return client.sendAndFollow(request, { ...options, signal })
   }
@@ -162,8 +182,7 @@ export class A2AAgent implements Agent {
         { ...request, configuration: { returnImmediately } },
         { ...options, signal: watch.signal },
       )
-      const { contextId } = 'task' in response ? response.task : response.message
-      if (contextId !== undefined) this.#departure.contexts.set(turn, contextId)
+      this.#noteContext(turn, response)
       if ('message' in response) return createRelay(turn).take(response)
       const { id, status } = response.task
       if (returnImmediately) return [`Task created: ${id} (${shortName(status.state)})`]

@@ -1,35 +1,32 @@
-import type { JsonObject, Part } from '../../protocol/types.ts'
+import type { JsonObject } from '../../protocol/types.ts'
 import type { Turn, WaitingTask } from '../agent.ts'
 
 /** The remote task behind a task of ours. */
 export interface RemoteTask {
   readonly taskId: string
   readonly contextId: string
-  /** Tells whether it answers the same words. */
+  /** Names what it was asked. */
   readonly digest: string
-  /** It asked something; our next message is the answer. */
-  readonly waiting: boolean
+  /** At work, or waiting for our caller's answer, or of no more use. */
+  readonly phase: RemotePhase
 }
+
+/** How far a remote task is, as far as we are concerned. */
+export type RemotePhase = 'running' | 'waiting' | 'done'
 
 /** What is remembered of a remote task: in the log of ours, so that a restart finds it. */
 export function loadRemote(turn: Pick<WaitingTask, 'load'>, key: string): RemoteTask | undefined {
   const value = turn.load(key)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-  const { taskId, contextId, digest, waiting } = value as JsonObject // neither null nor a list
+  const { taskId, contextId, digest, phase } = value as JsonObject // neither null nor a list
   if (typeof taskId !== 'string' || typeof contextId !== 'string') return undefined
-  return { taskId, contextId, digest: String(digest), waiting: waiting === true }
+  const known = phase === 'running' || phase === 'waiting' ? phase : 'done'
+  return { taskId, contextId, digest: String(digest), phase: known }
 }
 
 /** Remembers a remote task before anybody hears of what it does. */
 export function saveRemote(turn: Turn, key: string, remote: RemoteTask): Promise<void> {
   return turn.save(key, { ...remote })
-}
-
-/** A short name of what is asked, the same in every process. */
-export async function digestOf(value: string | readonly Part[]): Promise<string> {
-  const bytes = new TextEncoder().encode(JSON.stringify(value))
-  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
-  return Array.from(hash.subarray(0, 12), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 /** Which remote context goes with which of ours. */

@@ -2,8 +2,9 @@ import type { SendOptions } from '../../client/index.ts'
 import { hopsExtension } from '../../protocol/extensions.ts'
 import type { Message, SendMessageRequest } from '../../protocol/types.ts'
 import type { Turn } from '../agent.ts'
+import { digestOf } from '../digest.ts'
 import { ownFault } from './faults.ts'
-import { type Contexts, digestOf, loadRemote, type Sends } from './memory.ts'
+import { type Contexts, loadRemote, type Sends } from './memory.ts'
 
 /** What is known where a message leaves for a remote agent. */
 export interface Departure {
@@ -40,7 +41,7 @@ export async function prepare(
   const { key, contexts, sends } = departure
   const hops = await nextHops(turn, departure.endpoint)
   const known = loadRemote(turn, key)
-  const continued = known?.waiting ? known : undefined
+  const continued = known?.phase === 'waiting' ? known : undefined
   const contextId = continued?.contextId ?? contexts.get(turn)
   const { messageId, parts, metadata, extensions } = message
   const send = JSON.stringify([key, turn.taskId, messageId])

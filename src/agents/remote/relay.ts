@@ -1,4 +1,4 @@
-import { answerParts, isTerminal } from '../../protocol/task.ts'
+import { answerParts, isInterrupted, isTerminal } from '../../protocol/task.ts'
 import type {
   Artifact,
   JsonObject,
@@ -10,6 +10,7 @@ import type {
   TaskStatus,
 } from '../../protocol/types.ts'
 import type { AgentEvent, Turn } from '../agent.ts'
+import type { RemotePhase } from './memory.ts'
 
 /** Turns a remote task's events into ours, one by one. */
 export interface Relay {
@@ -17,10 +18,8 @@ export interface Relay {
   take(event: StreamResponse): readonly AgentEvent[]
   /** What is left to say when no more events come. */
   end(): readonly AgentEvent[]
-  /** Whether the remote has ended its work, or asked its question. */
-  readonly settled: boolean
-  /** Whether the remote waits for something from our caller. */
-  readonly waiting: boolean
+  /** Whether the remote works, waits for something from our caller, or has ended. */
+  readonly phase: RemotePhase
 }
 
 /**
@@ -84,11 +83,9 @@ export function createRelay(turn: Turn): Relay {
       return [ours(event.message)]
     },
     end: () => (question ? status(question.status, question.metadata) : []),
-    get settled() {
-      return answered || isTerminal(state) || state === 'TASK_STATE_INPUT_REQUIRED'
-    },
-    get waiting() {
-      return state === 'TASK_STATE_INPUT_REQUIRED' || state === 'TASK_STATE_AUTH_REQUIRED'
+    get phase() {
+      if (answered || isTerminal(state)) return 'done'
+      return isInterrupted(state) ? 'waiting' : 'running'
     },
   }
 }

@@ -197,7 +197,7 @@ test('a turn that runs again after a crash goes on from its tools, and does none
   await expect(runTurn(agent, first)).rejects.toThrow()
   crash = false
   const { saved, steps, message } = first
-  const again = createTurn(message, { attempt: 2, saved, steps })
+  const again = createTurn(message, { saved, steps })
   expect(await answer(agent, again)).toBe('First. Then Rome.')
   expect(calls).toEqual(['Rome'])
   expect(server.requests).toHaveLength(3)

@@ -284,7 +284,7 @@ test('a turn that runs again after a crash takes up its remote task and does not
   const first = createTurn('go')
   const interrupted = remote(url).process(first.message, first)
   await interrupted.next()
-  const again = createTurn(first.message, { attempt: 2, saved: first.saved })
+  const again = createTurn(first.message, { saved: first.saved })
   const events = remote(url).process(again.message, again)
   const seen = [(await events.next()).value]
   release()

@@ -86,7 +86,7 @@ describe('a member that is a server of the A2A SDK', () => {
     const first = createTurn('wait')
     const interrupted = (await remote(url)).process(first.message, first) as AsyncGenerator // as above
     await interrupted.next()
-    const again = createTurn(first.message, { attempt: 2, saved: first.saved })
+    const again = createTurn(first.message, { saved: first.saved })
     const answered = answer(await remote(url), again)
     release()
     expect(await answered).toBe('Echo: wait')
