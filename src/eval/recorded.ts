@@ -60,6 +60,13 @@ const message = z.union([
       .transform((calls) => calls ?? null),
   }),
 ])
+const rewardInfo = z.looseObject({
+  reward: z.number().nullish(),
+  reward_basis: z.array(z.string()).nullish(),
+  reward_breakdown: z.looseObject({}).nullish(),
+  action_checks: z.array(z.looseObject({ action })).nullish(),
+})
+type Reward = z.infer<typeof rewardInfo>
 const document = z.looseObject({
   info: z.looseObject({ environment_info: z.looseObject({ domain_name: z.string() }).optional() }),
   tasks: z.unknown(),
@@ -71,13 +78,7 @@ const document = z.looseObject({
       seed: z.number().nullish(),
       termination_reason: z.string().nullish(),
       messages: z.array(message),
-      reward_info: z
-        .looseObject({
-          reward: z.number().nullish(),
-          reward_basis: z.array(z.string()).nullish(),
-          action_checks: z.array(z.looseObject({ action })).nullish(),
-        })
-        .nullish(),
+      reward_info: rewardInfo.nullish(),
     }),
   ),
 })
@@ -99,16 +100,21 @@ export function parseResults(value: unknown): RecordedResults {
       seed: one.seed ?? 0,
       termination_reason: one.termination_reason ?? 'user_stop',
       messages: one.messages,
+      gold: goldOf(reward),
       // Loosely parsed above; the names inside a basis are checked when it is used.
-      gold: reward?.action_checks?.map((check) => check.action) as
-        | readonly GoldAction[]
-        | undefined,
       basis: (reward?.reward_basis ?? undefined) as readonly RewardType[] | undefined,
       reward: reward?.reward ?? null,
     })),
     // The format names itself, and what was checked above is all that readers rely on.
     own: isOurs(value) ? (value as unknown as EvalResults) : undefined,
   }
+}
+
+/** A record that was scored and names no checks of actions had no golden actions. */
+function goldOf(reward: Reward | null | undefined): readonly GoldAction[] | undefined {
+  if (!reward?.action_checks) return reward?.reward_breakdown ? [] : undefined
+  // A loose object of this shape is a golden action with further keys.
+  return reward.action_checks.map((check) => check.action) as readonly GoldAction[]
 }
 
 /**
