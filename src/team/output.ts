@@ -9,7 +9,7 @@ export interface Output {
   /** Says what is going on, as a status text. */
   progress(text: string): Promise<void>
   /** Passes a member's events on as they happen. */
-  live(hold: Hold): Live
+  live(release: Release): Live
   /** Gives the caller the run's answer, unless the caller has already heard it live. */
   deliver(reply: MemberReply): Promise<void>
   /** Asks the caller what a member asked. */
@@ -21,10 +21,10 @@ export interface Output {
 }
 
 /**
- * When a member's words may go out at once: always, or not before it is clear that they are no routing decision
- * (`text`: once they begin otherwise than JSON does; `all`: only when they are complete).
+ * When a member's words go out: `now`, as they come; as `prose`, once they begin otherwise than JSON does and so are
+ * hardly a routing decision; or at the `end`, when it is known whether they are one.
  */
-export type Hold = 'none' | 'text' | 'all'
+export type Release = 'now' | 'prose' | 'end'
 
 /** One member's words on their way to the caller. */
 export interface Live {
@@ -41,8 +41,8 @@ export function createOutput(turn: Turn, emit: (event: AgentEvent) => Promise<vo
 
   return {
     progress: (text) => emit(turn.status('TASK_STATE_WORKING', text)),
-    live(hold) {
-      const live = createLive(turn, emit, hold)
+    live(release) {
+      const live = createLive(turn, emit, release)
       return {
         ...live,
         finish(reply) {
@@ -76,12 +76,12 @@ export function createOutput(turn: Turn, emit: (event: AgentEvent) => Promise<vo
 function createLive(
   turn: Turn,
   emit: (event: AgentEvent) => Promise<void>,
-  hold: Hold,
+  release: Release,
 ): Omit<Live, 'finish'> & { saidSomething(): boolean } {
   let begun = new Set<string>()
   let name = createNaming(turn)
   let held: StreamResponse[] = []
-  let flows = hold === 'none'
+  let flows = release === 'now'
 
   const chunk = async (update: Chunk): Promise<void> => {
     const artifact = name(update.artifact)
@@ -105,11 +105,11 @@ function createLive(
       begun = new Set()
       name = createNaming(turn)
       held = []
-      flows = hold === 'none'
+      flows = release === 'now'
     },
     async onEvent(event) {
       if (!flows) held.push(event)
-      if (!flows && hold === 'text') flows = isProse(held)
+      if (!flows && release === 'prose') flows = isProse(held)
       if (!flows) return
       const ready = held.length > 0 ? held : [event]
       held = []

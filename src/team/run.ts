@@ -8,7 +8,7 @@ import type { Clock } from '../shared/clock.ts'
 import { type Budget, createBudget } from './budget.ts'
 import type { AgentManager } from './manager.ts'
 import { type Memory, openMemory, Suspension } from './memory.ts'
-import { createOutput, type Output } from './output.ts'
+import { createOutput, type Output, type Release } from './output.ts'
 import type { MemberReply } from './reply.ts'
 import type { BudgetConfig, CallRules, TeamConfig } from './team-config.ts'
 import { type TraceEntry, toEntry } from './trace.ts'
@@ -53,8 +53,8 @@ export interface Delegation extends CallRules {
   readonly name: string
   readonly agentId: string
   readonly message: Message
-  /** Pass the member's words on to the caller as they come. */
-  readonly live?: 'none' | 'text' | 'all'
+  /** When the member's words go to the caller; not at all if absent. */
+  readonly live?: Release
   /** The member speaks with the team's caller and so sees their conversation. */
   readonly facesCaller?: boolean
   /** The member does not see what else it was asked in this run. */

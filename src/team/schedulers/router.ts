@@ -58,7 +58,7 @@ async function takeHop(
     agentId,
     message: routes ? withPeers(hop.message, visible, hop.sender) : hop.message,
     facesCaller: hop.sender === 'user',
-    live: routes ? 'all' : 'text',
+    live: routes ? 'end' : 'prose',
   })
 }
 

@@ -37,7 +37,7 @@ export function createSupervisor(config: SupervisorConfig): Scheduler {
           agentId: config.supervisorAgentId,
           message,
           facesCaller: true,
-          live: leader.routes ? 'all' : 'text',
+          live: leader.routes ? 'end' : 'prose',
           ...(leader.uses && { tools: toTools(run, `round-${round}`, leader.peers) }),
         })
         const wanted = readDecision(reply)

@@ -87,7 +87,7 @@ async function runAgent(step: AgentStep, { run, name, input, previous, last }: P
     agentId: step.agentId,
     message: input,
     facesCaller: previous === undefined,
-    ...(last && { live: 'none' }),
+    ...(last && { live: 'now' }),
   })
   const fresh = run.memory.isFresh(`${name}:${step.agentId}`)
   if (!last && fresh) await report(run, step.agentId, reply)
