@@ -3,14 +3,14 @@ import type { Run } from './run.ts'
 
 /** Resolves when no turn runs any more, or at the deadline. */
 export async function drain(
-  runs: ReadonlyMap<string, Run>,
+  active: () => readonly Run[],
   deadlineMs: number,
   clock: Clock,
 ): Promise<void> {
-  if (deadlineMs <= 0 || runs.size === 0) return
+  if (deadlineMs <= 0) return
   await new Promise<void>((resolve) => {
     const callOff = clock.after(deadlineMs, resolve)
-    void allQuiet(runs).then(() => {
+    void allQuiet(active).then(() => {
       callOff()
       resolve()
     })
@@ -18,9 +18,9 @@ export async function drain(
 }
 
 /** Messages in mailboxes begin further turns, so one round of waiting is not enough. */
-async function allQuiet(runs: ReadonlyMap<string, Run>): Promise<void> {
+async function allQuiet(active: () => readonly Run[]): Promise<void> {
   for (;;) {
-    const waiting = [...runs.values()].flatMap((run) => run.latest ?? [])
+    const waiting = active().flatMap((run) => run.latest ?? [])
     if (waiting.length === 0) return
     await Promise.allSettled(waiting.map((letter) => letter.outcome.wait()))
     // A settled answer is followed by the run's own leave-taking, a few microtasks later.

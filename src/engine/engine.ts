@@ -91,6 +91,10 @@ export function createEngine(options: EngineOptions): Engine {
       hub.publish(taskId, records)
       options.stored?.(taskId, records, webhook)
     },
+    refused(taskId: string, error: A2AError): void {
+      hub.fail(taskId, error)
+      runs.all.get(taskId)?.interrupt(error)
+    },
   }
   const runs = createRuns(store, host, () => deps)
 
@@ -110,7 +114,13 @@ export function createEngine(options: EngineOptions): Engine {
 
   function begin(request: SendMessageRequest, call: Call, scope: Scope): Sent {
     const contextId = request.message.contextId ?? crypto.randomUUID()
-    return take(runs.create(contextId, scope), request, call)
+    const run = runs.create(contextId, scope)
+    try {
+      return take(run, request, call)
+    } catch (refusal) {
+      runs.settle(run)
+      throw refusal
+    }
   }
 
   async function proceed(request: SendMessageRequest, call: Call, scope: Scope): Promise<Sent> {
@@ -222,8 +232,10 @@ export function createEngine(options: EngineOptions): Engine {
     async close(deadlineMs) {
       if (closed) return
       closed = true
-      await drain(runs.all, deadlineMs, clock)
-      for (const run of runs.all.values()) run.interrupt(closing())
+      await drain(runs.active, deadlineMs, clock)
+      // Those who wait for a slot first: one that a running turn gives back must not begin another.
+      const left = runs.active().toSorted((a, b) => Number(b.queued) - Number(a.queued))
+      for (const run of left) run.interrupt(closing())
       await committer.idle()
     },
   }

@@ -23,6 +23,8 @@ export interface LogHost {
   readonly committer: Committer
   /** Called with each batch once it is stored; `webhook` tells that one was registered with it. */
   published(taskId: string, records: readonly LogRecord[], webhook: boolean): void
+  /** Called when the store refuses a batch: nothing more will come of this log. */
+  refused(taskId: string, error: A2AError): void
 }
 
 /** Which task a log is of. */
@@ -208,6 +210,7 @@ export class TaskLog implements CommitSource {
   refused(error: A2AError): void {
     this.#broken = error
     this.#inFlight = []
+    this.#host.refused(this.id, error)
     this.#settle()
   }
 

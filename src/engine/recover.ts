@@ -1,5 +1,6 @@
 import { A2AError } from '../protocol/errors.ts'
-import type { Json, Message, Task } from '../protocol/types.ts'
+import { isInterrupted } from '../protocol/task.ts'
+import type { Json, Message, StreamResponse, Task } from '../protocol/types.ts'
 import type { Logger } from '../shared/log.ts'
 import type { LogRecord, Store, TaskHead, TurnRequest } from '../store/store.ts'
 import { loadMemory } from './load.ts'
@@ -67,21 +68,36 @@ interface Interrupted extends Omit<Letter, 'outcome'> {
   readonly began: boolean
 }
 
-/** The turn that was under way: the last one started, or the first message if none was. */
+/** The turn that was under way: the last one started, or if that has ended or none was, the next message's. */
 function findInterrupted(records: readonly LogRecord[]): Interrupted | undefined {
-  let number = 1
+  let number = 0
   let attempts = 0
-  let began = false
+  let ended = true
   for (const record of records) {
     if (record.kind === 'start') {
       // Progress since the last attempt is seen as a step; it starts the count anew.
       attempts = record.turn === number ? attempts + 1 : 1
       number = record.turn
-      began = true
+      ended = false
     } else if (record.kind === 'step') attempts = 0
+    else if (record.kind === 'event') ended = endsTurn(record.event) ?? ended
   }
+  if (ended) return first(findWaiting(records, number))
   const opening = messageOf(records, number)
-  return opening && { number, attempt: attempts + 1, began, caller: undefined, ...opening }
+  return opening && { number, attempt: attempts + 1, began: true, caller: undefined, ...opening }
+}
+
+/** A turn that asks its client is over, unless it goes on working by itself. */
+function endsTurn(event: StreamResponse): boolean | undefined {
+  if (!('statusUpdate' in event)) return undefined
+  const { state } = event.statusUpdate.status
+  if (isInterrupted(state)) return true
+  return state === 'TASK_STATE_WORKING' ? false : undefined
+}
+
+function first(waiting: Iterable<Omit<Letter, 'outcome'>>): Interrupted | undefined {
+  for (const letter of waiting) return { ...letter, began: false }
+  return undefined
 }
 
 function* findWaiting(

@@ -206,11 +206,15 @@ export class Run implements TurnHost, QueuedTurn {
     return (await this.log.snapshot()).task
   }
 
-  /** Ends the running turn without an end state: a restart takes the task up again. */
+  /** Ends the running turn without an end state: the task is as stored, and a restart takes it up again. */
   interrupt(reason: A2AError): void {
     const turn = this.#turn
+    const unanswered = this.#letter ? [this.#letter, ...this.#mailbox] : this.#mailbox
+    this.#mailbox = []
     this.#leaveTurn()
     turn?.abort(reason)
+    for (const { outcome } of unanswered) outcome.fail(reason)
+    this.#deps.idle(this)
   }
 
   /** Ends the task as FAILED, for a reason of ours. */

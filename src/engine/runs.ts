@@ -28,13 +28,15 @@ export interface Runs {
   /** Forgets a run that has nothing left to do and that nobody holds. */
   settle(run: Run): void
   readonly all: ReadonlyMap<string, Run>
+  /** All that are live, and those whose turn runs but whose task does not exist yet. */
+  active(): readonly Run[]
 }
 
 /** Keeps the live tasks of an engine. */
 export function createRuns(store: Store, host: LogHost, deps: () => RunDeps): Runs {
   const all = new Map<string, Run>()
+  const unborn = new Set<Run>()
   const loading = new Map<string, Promise<Run | undefined>>()
-
   const holders = new Map<Run, number>()
 
   async function find(id: string, scope: Scope): Promise<Run | undefined> {
@@ -52,6 +54,7 @@ export function createRuns(store: Store, host: LogHost, deps: () => RunDeps): Ru
   }
 
   function settle(run: Run): void {
+    unborn.delete(run)
     if (!run.busy && !holders.has(run)) all.delete(run.log.id)
   }
 
@@ -80,10 +83,15 @@ export function createRuns(store: Store, host: LogHost, deps: () => RunDeps): Ru
     find,
     create(contextId, scope) {
       const log = new TaskLog(host, { id: crypto.randomUUID(), contextId, scope })
-      return new Run(log, deps(), noMemory)
+      const run = new Run(log, deps(), noMemory)
+      unborn.add(run)
+      return run
     },
     reopen,
-    add: (run) => void all.set(run.log.id, run),
+    add(run) {
+      unborn.delete(run)
+      all.set(run.log.id, run)
+    },
     release(run) {
       const left = (holders.get(run) ?? 1) - 1
       if (left > 0) holders.set(run, left)
@@ -92,5 +100,6 @@ export function createRuns(store: Store, host: LogHost, deps: () => RunDeps): Ru
     },
     settle,
     all,
+    active: () => [...all.values(), ...unborn],
   }
 }

@@ -7,6 +7,8 @@ export interface Hub {
   watch(taskId: string, options: WatchOptions): Watcher
   /** Hands freshly stored records to the task's watchers. */
   publish(taskId: string, records: readonly LogRecord[]): void
+  /** Ends the task's watchers with a fault, after what they still have to show. */
+  fail(taskId: string, fault: Error): void
   /** How many watchers there are, for metrics. */
   count(): number
   /** Ends all watchers. */
@@ -42,6 +44,9 @@ export function createHub(store: Pick<Store, 'records'>): Hub {
     publish(taskId, records) {
       const set = watchers.get(taskId)
       if (set) for (const watcher of set) watcher.push(records)
+    },
+    fail(taskId, fault) {
+      for (const watcher of watchers.get(taskId) ?? []) watcher.end(fault)
     },
     count() {
       let count = 0

@@ -5,7 +5,7 @@ import { createDeferred, type Deferred, withSignal } from '../../src/shared/asyn
 
 /** An agent that does what the first word of a message says. */
 export interface ScriptedAgent extends Agent {
-  /** Lets every turn that holds go on; those that hold later wait for the next call. */
+  /** Lets every turn that holds go on, or if none does yet, the next that would. */
   release(): void
   /** Texts of the messages that reached the agent, in order. */
   readonly heard: readonly string[]
@@ -70,7 +70,18 @@ const scripts: Readonly<Record<string, Script>> = {
 export function createScriptedAgent(description: Partial<AgentDescription> = {}): ScriptedAgent {
   const heard: string[] = []
   let gate: Deferred<void> = createDeferred()
-  const hold: Hold = { wait: (turn) => withSignal(gate.promise, turn.signal) }
+  let holding = 0
+  let early = false
+  const hold: Hold = {
+    async wait(turn) {
+      if (early) {
+        early = false
+        return
+      }
+      holding++
+      await withSignal(gate.promise, turn.signal).finally(() => holding--)
+    },
+  }
   const agent = defineAgent({ name: 'Scripted', ...description }, (message, turn) => {
     const text = textOf(message)
     heard.push(text)
@@ -82,6 +93,7 @@ export function createScriptedAgent(description: Partial<AgentDescription> = {})
     ...agent,
     heard,
     release() {
+      early = holding === 0
       gate.resolve()
       gate = createDeferred()
     },
