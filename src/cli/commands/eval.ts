@@ -17,6 +17,7 @@ import {
   toMarkdown,
 } from '../../eval/index.ts'
 import { createServer, listen } from '../../server/index.ts'
+import { CliError } from '../errors.ts'
 import {
   addJudgeOptions,
   addRunOptions,
@@ -31,11 +32,7 @@ import { runCommand } from './eval-run.ts'
 /** Adds `corral eval run|rescore|report|compare|serve|list`. Exit codes: 0 done, 1 a gate failed, 2 could not run. */
 export function addEvalCommand(program: Command): void {
   const command = program.command('eval').description('measure how well an A2A agent does its job')
-  const add = (name: string, words: string): Command =>
-    command
-      .command(name)
-      .description(words)
-      .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
+  const add = (name: string, words: string): Command => command.command(name).description(words)
   addRunOptions(add('run', 'evaluate an agent')).action(guarded(runCommand))
   addJudgeOptions(
     add('rescore <results>', 'score recorded results again, without calling the agent'),
@@ -67,15 +64,12 @@ export function addEvalCommand(program: Command): void {
     .action(guarded(listCommand))
 }
 
-/** Runs an action to its exit code; what it throws is why it could not run. */
+/** Runs an action to its exit code; whatever it throws is why it could not run, the agent's own errors included. */
 function guarded<A extends readonly unknown[]>(action: (...args: A) => Promise<number>) {
   return async (...args: A): Promise<void> => {
-    try {
-      process.exitCode = await action(...args)
-    } catch (error) {
-      process.stderr.write(`corral eval: ${error instanceof Error ? error.message : error}\n`)
-      process.exitCode = 2
-    }
+    process.exitCode = await action(...args).catch((error) => {
+      throw new CliError(error instanceof Error ? error.message : String(error), { exitCode: 2 })
+    })
   }
 }
 

@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { Command } from 'commander'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
-import { addEvalCommand } from '../../../src/cli/commands/eval.ts'
+import { run } from '../../../src/cli/program.ts'
 import { airline } from '../../../src/eval/airline/domain.ts'
 import { createGoldenAgent, createIdleAgent } from '../../../src/eval/reference-agents.ts'
 import { createServer, type Listening, listen } from '../../../src/server/index.ts'
@@ -63,10 +62,8 @@ async function corral(...args: readonly string[]): Promise<Ended> {
     })
   const spies = [listen('stdout'), listen('stderr')]
   try {
-    const program = new Command('corral')
-    addEvalCommand(program)
-    await program.parseAsync(['eval', ...args], { from: 'user' })
-    return { ...written, code: Number(process.exitCode ?? 0) }
+    const code = await run(['eval', ...args])
+    return { ...written, code }
   } finally {
     for (const spy of spies) spy.mockRestore()
     process.exitCode = 0
@@ -76,8 +73,14 @@ async function corral(...args: readonly string[]): Promise<Ended> {
 describe('corral eval run', () => {
   test('prints one JSON document, progress beside it, and leaves its files', async () => {
     const saveTo = join(directory, 'golden')
-    const run = ['run', '--domain', 'airline', '--agent-a2a-endpoint', golden, '--json']
-    const { stdout, stderr, code } = await spawned(...run, '--save-to', saveTo, '--num-trials', '2')
+    const flags = ['run', '--domain', 'airline', '--agent-a2a-endpoint', golden, '--json']
+    const { stdout, stderr, code } = await spawned(
+      ...flags,
+      '--save-to',
+      saveTo,
+      '--num-trials',
+      '2',
+    )
     expect(code).toBe(0)
     const results = JSON.parse(stdout)
     expect(results.summary).toMatchObject({ total_simulations: 40, successes: 40 })
@@ -95,13 +98,13 @@ describe('corral eval run', () => {
   })
 
   test('exits 0 whatever the score, and 1 where a gate fails', async () => {
-    const run = ['run', '--agent-a2a-endpoint', idle, '--save-to']
-    const plain = await corral(...run, join(directory, 'idle'))
+    const flags = ['run', '--agent-a2a-endpoint', idle, '--save-to']
+    const plain = await corral(...flags, join(directory, 'idle'))
     expect(plain.code).toBe(0)
     expect(plain.stdout).toMatch(/Score \(scripted user\) +25\.0 % \(95 %: 11\.2 % to 46\.9 %\)/)
     expect(plain.stdout).toMatch(/Doing nothing would score +25\.0 %/)
     const gated = await corral(
-      ...run,
+      ...flags,
       join(directory, 'gated'),
       '--baseline',
       join(directory, 'golden'),
