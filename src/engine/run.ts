@@ -323,6 +323,10 @@ export class Run implements TurnHost, QueuedTurn {
 
   #handleFailure(thrown: unknown, turn: ActiveTurn): void {
     if (this.#turn !== turn) return
+    if (turn.over) {
+      this.logger.warn({ taskId: this.log.id, err: thrown }, 'The agent failed after its answer')
+      return
+    }
     if (thrown instanceof A2AError && !this.log.exists && callerFaults.has(thrown.code)) {
       turn.over = true
       this.#letter?.outcome.fail(thrown)

@@ -123,7 +123,9 @@ export function createWatcher(options: WatcherOptions): Watcher {
       if (items.length > 0) return { done: false, value: items }
       if (fault) return fail()
       if (over) return finished()
-      if (waiting.length === 0 && !behind) await new Promise<void>((resolve) => (wake = resolve))
+      // The reader may have left while the log was read: then nobody wakes us any more.
+      if (waiting.length === 0 && !behind && !left)
+        await new Promise<void>((resolve) => (wake = resolve))
     }
   }
 
