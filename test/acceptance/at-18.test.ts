@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { decodeMessage } from '../../src/bindings/dialects/lenient.ts'
 import { decodeResult } from '../../src/bindings/dialects/results.ts'
 import { toMessage03, toTask03 } from '../../src/bindings/dialects/v03-encode.ts'
@@ -26,7 +26,6 @@ import {
 } from '../../src/compat/index.ts'
 import { openSqliteStore } from '../../src/store/sqlite.ts'
 import { toTaskStore } from '../../src/store/task-store.ts'
-import { describeTaskStore } from '../contracts/task-store.ts'
 
 const inputSchema = {
   type: 'object',
@@ -186,18 +185,21 @@ test('AT-18: old and new names are the same things', () => {
   ])
 })
 
-describe('AT-18: the task store', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'corral-'))
-  const opened: { close(): Promise<void> }[] = []
-  afterAll(async () => {
-    for (const store of opened) await store.close()
-    rmSync(folder, { recursive: true })
+test('AT-18: the five methods of the task store, in memory and in a file', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'corral-'))
+  const file = await openSqliteStore(join(folder, 'tasks.db'))
+  onTestFinished(async () => {
+    await file.close()
+    await rm(folder, { recursive: true })
   })
-
-  describeTaskStore('in-memory', () => new InMemoryTaskStore())
-  describeTaskStore('persistent', async () => {
-    const store = await openSqliteStore(join(folder, `${crypto.randomUUID()}.db`))
-    opened.push(store)
-    return toTaskStore(store)
-  })
+  for (const tasks of [new InMemoryTaskStore(), toTaskStore(file)]) {
+    expect(await tasks.create(task)).toEqual(task)
+    expect(await tasks.get('task-abc123')).toEqual(task)
+    expect(await tasks.update({ ...task, metadata: { seen: true } })).toMatchObject({ id: task.id })
+    expect(await tasks.list({ contextId: 'ctx-xyz789' })).toEqual([
+      { ...task, metadata: { seen: true } },
+    ])
+    expect(await tasks.delete('task-abc123')).toBe(true)
+    expect(await tasks.get('task-abc123')).toBeUndefined()
+  }
 })
