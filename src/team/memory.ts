@@ -99,20 +99,32 @@ export function openMemory(turn: Turn, message: Message): Memory {
 }
 
 /**
- * A turn that runs again after a crash may find what its own first attempt saved. That is taken back, else the
- * message that made the run stop would count as the answer to its own question.
+ * A turn that runs again after a crash may find what its own first run saved. That is taken back, else the message that
+ * made the run stop would count as the answer to its own question. Only where the task waits with the very question
+ * that was saved is the message certainly an answer, whatever its id.
  */
 function load(turn: Turn): Saved | undefined {
   const value = turn.load(stateKey)
   if (value === undefined || value === null) return undefined
   const saved = value as unknown as Saved // only suspend() writes this key
-  if (turn.attempt === 1) return saved
-  const at = turn.message.messageId
+  return answers(turn, saved) ? saved : before(turn.message.messageId, saved)
+}
+
+function answers({ task }: Turn, { asked, entries }: Saved): boolean {
+  const question = entries[asked]?.at(-1)?.reply.message?.messageId
+  if (!task || question === undefined || !isInterrupted(task.status.state)) return false
+  return task.status.message?.messageId === question
+}
+
+/** What was saved, without what the turn of this message brought. */
+function before(at: string, saved: Saved): Saved | undefined {
   const earlier = Object.entries(saved.entries).map(
     ([key, list]) => [key, list.filter((entry) => entry.at !== at)] as const,
   )
   const entries = Object.fromEntries(earlier.filter(([, list]) => list.length > 0))
-  const asked = Object.keys(entries).find((key) => isWaiting(entries[key]))
+  const asked = isWaiting(entries[saved.asked])
+    ? saved.asked
+    : Object.keys(entries).find((key) => isWaiting(entries[key]))
   return asked === undefined ? undefined : { message: saved.message, asked, entries }
 }
 

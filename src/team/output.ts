@@ -57,7 +57,9 @@ export function createOutput(turn: Turn, emit: (event: AgentEvent) => Promise<vo
     async ask(reply) {
       const { state, metadata } = reply
       const parts = reply.message?.parts ?? replyParts(reply)
-      const question = turn.reply(parts.length > 0 ? parts : 'More input is needed')
+      const words = turn.reply(parts.length > 0 ? parts : 'More input is needed')
+      // The member's own id: it tells the answer's turn which question the task waits with.
+      const question = reply.message ? { ...words, messageId: reply.message.messageId } : words
       await emit({
         statusUpdate: {
           status: { state, message: { ...question, ...(metadata && { metadata }) } },
@@ -151,8 +153,13 @@ function toArtifacts(turn: Turn, reply: MemberReply): readonly AgentEvent[] {
  * is `response-2` and so on, as the engine names plain answers; the others keep their names.
  */
 function createNaming(turn: Turn): (artifact: Artifact) => Artifact {
-  const turns = turn.task ? turn.history.filter(({ role }) => role === 'ROLE_USER').length : 0
-  const response = turns === 0 ? responseArtifact : `${responseArtifact}-${turns + 1}`
+  const { message, task, history } = turn
+  // A turn that runs again after a crash finds its own message in the history.
+  const earlier = history.filter(
+    ({ role, messageId }) => role === 'ROLE_USER' && messageId !== message.messageId,
+  )
+  const response =
+    task && earlier.length > 0 ? `${responseArtifact}-${earlier.length + 1}` : responseArtifact
   let first: string | undefined
   return (artifact) => {
     first ??= artifact.artifactId

@@ -43,6 +43,7 @@ test('a team goes on where it was when its process comes back', async () => {
   await expect.poll(async () => (await task()).status.state).toBe('TASK_STATE_COMPLETED')
   const done = await task()
   expect(textOf(done.artifacts?.[0]?.parts ?? [])).toBe('last(middle(first(x)))')
+  expect(done.artifacts?.map(({ artifactId }) => artifactId)).toEqual(['response'])
   expect(first.asked).toHaveLength(1)
   expect(middle.asked).toHaveLength(2)
   const trace = done.metadata?.[traceExtension]

@@ -254,18 +254,52 @@ describe('after a crash', () => {
     expect(a.asked).toHaveLength(1)
   })
 
-  test('a question is asked again, not taken for its own answer', async () => {
-    const painter = asker('painter')
-    const team = workflow({ painter }, [{ agentId: 'painter' }])
-    const saved = new Map<string, Json>()
-    const message = userMessage('a house')
-    await runTurn(team, createTurn(message, { saved }))
-    const again = createTurn(message, { saved, attempt: 2 })
-    const task = foldEvents(again, await runTurn(team, again))
-    expect(task.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
-    expect(painter.asked).toEqual(['a house', 'a house'])
+  test('a question is asked again, not taken for its own answer, whatever the attempt', async () => {
+    for (const attempt of [1, 2]) {
+      const painter = asker('painter')
+      const inner = workflow({ painter }, [{ agentId: 'painter' }], 'inner')
+      const team = workflow({ inner }, [{ agentId: 'inner' }])
+      const saved = new Map<string, Json>()
+      const message = userMessage('a house')
+      await runTurn(team, createTurn(message, { saved }))
+      const again = createTurn(message, { saved, attempt })
+      const task = foldEvents(again, await runTurn(team, again))
+      expect(task.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+      expect(painter.asked).toEqual(['a house', 'a house'])
 
-    const answer = createTurn('green', { saved, history: [message] })
-    expect(answerOf(foldEvents(answer, await runTurn(team, answer)))).toBe('painter paints green')
+      const answer = createTurn('green', { saved, task, history: [message] })
+      expect(answerOf(foldEvents(answer, await runTurn(team, answer)))).toBe('painter paints green')
+    }
+  })
+
+  test('an answer counts as one even when its client uses the same message id again', async () => {
+    const team = workflow({ painter: asker('painter') }, [{ agentId: 'painter' }])
+    const saved = new Map<string, Json>()
+    const first = createTurn({ ...userMessage('a house'), messageId: 'same' }, { saved })
+    const task = foldEvents(first, await runTurn(team, first))
+    const second = createTurn({ ...userMessage('red'), messageId: 'same' }, { saved, task })
+    expect(answerOf(foldEvents(second, await runTurn(team, second)))).toBe('painter paints red')
+  })
+
+  test('an answer is given again to the member that had taken it when the process died', async () => {
+    let broken = true
+    const painter = asker('painter')
+    const last = member('last', (text) => {
+      if (broken) throw new Error('the process dies here')
+      return `last(${text})`
+    })
+    const team = workflow({ painter, last }, [{ agentId: 'painter' }, { agentId: 'last' }])
+    const saved = new Map<string, Json>()
+    const first = createTurn('a house', { saved })
+    const task = foldEvents(first, await runTurn(team, first))
+    const red = userMessage('red')
+    const steps = new Map<string, Json>()
+    await expect(runTurn(team, createTurn(red, { saved, task, steps }))).rejects.toThrow()
+    broken = false
+    const working = { ...task, status: { state: 'TASK_STATE_WORKING' } } as const
+    const again = createTurn(red, { saved, task: working, steps })
+    const done = foldEvents(again, await runTurn(team, again))
+    expect(answerOf(done)).toBe('last(painter paints red)')
+    expect(painter.asked).toEqual(['a house', 'red'])
   })
 })
