@@ -2,6 +2,7 @@
 export { type CustomStoreOptions, fromTaskStore } from './custom.ts'
 export { createMemoryStore, type MemoryStoreOptions } from './memory.ts'
 export { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from './sqlite.ts'
+export { backupSqliteStore, readDeadLetters } from './sqlite-file.ts'
 export type {
   DeadLetter,
   LogRecord,

@@ -19,6 +19,8 @@ export {
   type ServerConfig,
 } from './config.ts'
 export { AgentManager, type AgentManagerOptions, type RegisterOptions } from './manager.ts'
+export { type McpServeOptions, serveConfigOverMcp } from './mcp.ts'
+export { type ServeOptions, type Serving, serveConfig } from './serve.ts'
 export { defineTeam, Team, type TeamDefinition, type TeamOptions } from './team.ts'
 export type {
   AgentStep,

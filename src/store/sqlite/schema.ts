@@ -109,9 +109,14 @@ export function migrate(db: Connection, steps: readonly string[] = migrations): 
     throw new Error(
       `the file has schema ${version}, this version of Corral knows ${steps.length}; use a newer one`,
     )
-  if (version === 0 ? !isEmpty(db) : pragma(db, 'application_id') !== applicationId)
+  if (version === 0 ? !isEmpty(db) : !isStore(db))
     throw new Error('the file is a database of another program')
   for (const [i, step] of steps.entries()) if (i >= version) apply(db, step, i + 1)
+}
+
+/** Whether a file is a store of ours, of whatever version. */
+export function isStore(db: Connection): boolean {
+  return pragma(db, 'application_id') === applicationId
 }
 
 /** The value of a pragma that is a number. */

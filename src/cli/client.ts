@@ -1,0 +1,157 @@
+import { readFile } from 'node:fs/promises'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import {
+  A2AClient,
+  apiKey,
+  bearer,
+  type ClientAuth,
+  type ClientOptions,
+  type Credentials,
+  listenForRedirect,
+  type OAuthConfig,
+} from '../client/index.ts'
+import type { AgentCard, SecurityScheme } from '../index.ts'
+import { collect, toCount } from './command.ts'
+import { CliError } from './errors.ts'
+import { safe } from './text.ts'
+
+/** How an agent is called, as the command line says it. */
+export interface ClientFlags {
+  readonly bearerToken?: string
+  readonly apiKey?: string
+  readonly oauthClientId?: string
+  readonly oauthClientSecret?: string
+  readonly header?: readonly string[]
+  readonly binding?: keyof typeof bindings
+  readonly protocol?: '1.0' | '0.3'
+  readonly timeout?: number
+  readonly verifySsl: boolean
+  readonly json?: boolean
+}
+
+const bindings = { jsonrpc: 'JSONRPC', rest: 'HTTP+JSON' } as const
+
+/** Adds the options of commands that call an agent. */
+export function addClientOptions(command: Command): Command {
+  return command
+    .option('--bearer-token <token>', 'bearer token; env:NAME or file:PATH reads it from there')
+    .option('--api-key <key>', 'API key, placed as the card says; env:NAME or file:PATH likewise')
+    .option('--oauth-client-id <id>', 'log in as the card says, with a browser where it needs one')
+    .option('--oauth-client-secret <secret>', 'of a confidential client; env:NAME or file:PATH')
+    .option('--header <name: value>', 'a further header; may be repeated', toHeader)
+    .addOption(new Option('--binding <name>', 'only this binding').choices(Object.keys(bindings)))
+    .addOption(new Option('--protocol <version>', 'only this version').choices(['1.0', '0.3']))
+    .option('--timeout <seconds>', 'longest wait for an answer (default: 300)', toCount)
+    .option('--no-verify-ssl', 'do not check TLS certificates')
+}
+
+/** Runs with a client of the agent at a URL, and closes it. */
+export async function withClient<T>(
+  url: string,
+  flags: ClientFlags,
+  work: (client: A2AClient) => Promise<T>,
+): Promise<T> {
+  const serverUrl = toUrl(url)
+  const plain = toOptions(flags)
+  const options = { ...plain, ...(await credentialsOf(serverUrl, flags, plain)) }
+  const client = new A2AClient({ serverUrl, ...options })
+  try {
+    return await work(client)
+  } finally {
+    await client.close()
+  }
+}
+
+function toUrl(url: string): string {
+  if (/^https?:\/\//.test(url) && URL.canParse(url)) return url
+  throw new CliError(`"${url}" is no URL`, { hint: 'Write it as http://localhost:3000.' })
+}
+
+function toOptions({ header, binding, protocol, timeout, verifySsl }: ClientFlags): ClientOptions {
+  const headers = (header ?? []).map((line) => {
+    const cut = line.indexOf(':')
+    return [line.slice(0, cut).trim().toLowerCase(), line.slice(cut + 1).trim()]
+  })
+  return {
+    verifySsl,
+    ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
+    ...(binding && { bindings: [bindings[binding]] }),
+    ...(protocol && { versions: [protocol] }),
+    ...(timeout !== undefined && { timeouts: { requestMs: timeout * 1000 } }),
+  }
+}
+
+async function credentialsOf(
+  serverUrl: string,
+  flags: ClientFlags,
+  plain: ClientOptions,
+): Promise<{ readonly auth: ClientAuth } | { readonly credentials: Credentials } | undefined> {
+  const token = await readSecret(flags.bearerToken)
+  if (token !== undefined) return { auth: bearer(token) }
+  const key = await readSecret(flags.apiKey)
+  const { oauthClientId: clientId } = flags
+  if (key === undefined && clientId === undefined) return undefined
+  const probe = new A2AClient({ serverUrl, ...plain })
+  try {
+    const card = await probe.fetchAgentCard()
+    if (key !== undefined) return { auth: apiKey(key, keyPlace(card)) }
+    const clientSecret = await readSecret(flags.oauthClientSecret)
+    const config = { clientId: clientId ?? '', ...(clientSecret && { clientSecret }) }
+    return { credentials: oauthCredentials(card, config) }
+  } finally {
+    await probe.close()
+  }
+}
+
+/** Where the card wants a key; the usual header where it does not say. */
+function keyPlace({ securitySchemes = {} }: AgentCard): Parameters<typeof apiKey>[1] {
+  const scheme = Object.values(securitySchemes).find((one) => 'apiKeySecurityScheme' in one)
+  if (scheme && 'apiKeySecurityScheme' in scheme) return scheme.apiKeySecurityScheme
+  return { location: 'header', name: 'X-API-Key' }
+}
+
+/** The same client for every authorization server that the card names. */
+function oauthCredentials({ securitySchemes = {} }: AgentCard, config: OAuthConfig): Credentials {
+  const named = Object.entries(securitySchemes).flatMap(([name, scheme]) =>
+    'oauth2SecurityScheme' in scheme || 'openIdConnectSecurityScheme' in scheme
+      ? [[name, { ...config, ...participation(scheme) }] as const]
+      : [],
+  )
+  if (named.length === 0)
+    throw new CliError('The card names no authorization server', {
+      hint: 'Give credentials with --bearer-token, --api-key or --header.',
+    })
+  return Object.fromEntries(named)
+}
+
+/** How the person at the terminal takes part: by a browser here, or by a code that is entered elsewhere. */
+function participation(scheme: SecurityScheme): Pick<OAuthConfig, 'interaction' | 'prompt'> {
+  const flows = 'oauth2SecurityScheme' in scheme ? scheme.oauth2SecurityScheme.flows : {}
+  const say = (text: string): void => void process.stderr.write(`${safe(text)}\n`)
+  if ('deviceCode' in flows)
+    return {
+      prompt: ({ userCode, verificationUri }) =>
+        say(`Open ${verificationUri} and enter the code ${userCode}`),
+    }
+  return {
+    interaction: {
+      open: (url) => say(`Open this page in a browser to log in:\n${url}`),
+      listen: () => listenForRedirect(),
+    },
+  }
+}
+
+/** A secret need not stand on the command line, where others can read it. */
+async function readSecret(given: string | undefined): Promise<string | undefined> {
+  if (given?.startsWith('file:')) return (await readFile(given.slice(5), 'utf8')).trim()
+  if (!given?.startsWith('env:')) return given
+  const value = process.env[given.slice(4)]
+  if (value) return value
+  throw new CliError(`The variable ${given.slice(4)} is not set`)
+}
+
+function toHeader(line: string, before?: readonly string[]): readonly string[] {
+  if (!/^[\w!#$%&'*+.^`|~-]+\s*:/.test(line))
+    throw new InvalidArgumentError('Write it as "Name: value".')
+  return collect(line, before)
+}

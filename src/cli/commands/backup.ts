@@ -1,0 +1,24 @@
+import type { Command } from 'commander'
+import { backupSqliteStore } from '../../store/index.ts'
+import { addCommand, exits } from '../command.ts'
+
+/** Adds `corral backup`. */
+export function addBackupCommand(program: Command): void {
+  addCommand(program, {
+    usage: 'backup <store> <target>',
+    description: 'copy a task store as it is at this moment, also while a server uses it',
+    examples: ['corral backup .corral/tasks.db backups/tasks.db'],
+  }).action(exits(backupCommand))
+}
+
+async function backupCommand(
+  store: string,
+  target: string,
+  { json }: { readonly json?: boolean },
+): Promise<number> {
+  await backupSqliteStore(store, target)
+  process.stdout.write(
+    json ? `${JSON.stringify({ store, target })}\n` : `${store} is copied to ${target}\n`,
+  )
+  return 0
+}

@@ -1,0 +1,104 @@
+import type { Command } from 'commander'
+import type { A2AClient, SendOptions } from '../../client/index.ts'
+import { answerParts, isInterrupted, isTerminal, type SendMessageResponse } from '../../index.ts'
+import { addClientOptions, type ClientFlags, withClient } from '../client.ts'
+import { addCommand, exits } from '../command.ts'
+import { dim, partText } from '../text.ts'
+import { aboutTask, createTranscript, exitCodeOfTask } from '../transcript.ts'
+
+interface SendFlags extends ClientFlags {
+  readonly stream?: boolean
+  readonly context?: string
+  readonly task?: string
+  readonly wait: boolean
+}
+
+/** Adds `corral send`. */
+export function addSendCommand(program: Command): void {
+  const command = addCommand(program, {
+    usage: 'send <url> <text>',
+    description:
+      'send a message to an agent and show the answer; "-" reads the message from stdin. The answer goes to stdout, the task and its state to stderr',
+    examples: [
+      'corral send http://localhost:3000 "Write a story about dragons"',
+      'corral send http://localhost:3000 "Write a story about dragons" --stream',
+      'corral send http://localhost:3000 "Yes, go on" --task 5b3f…',
+      'git diff | corral send http://localhost:3000 - --json',
+    ],
+  })
+  addClientOptions(command)
+    .option('--stream', 'show the answer as it comes; with --json, each event on a line')
+    .option('--context <id>', 'go on with this conversation')
+    .option('--task <id>', 'answer what this task asked')
+    .option('--no-wait', 'only start the task and show its id')
+    .action(exits(sendCommand))
+}
+
+async function sendCommand(url: string, text: string, flags: SendFlags): Promise<number> {
+  const message = text === '-' ? await readAll(process.stdin) : text
+  const options = {
+    ...(flags.context && { contextId: flags.context }),
+    ...(flags.task && { taskId: flags.task }),
+  }
+  return withClient(url, flags, async (client) => {
+    if (flags.stream) return stream(client, message, { url, flags, options })
+    const answer = await send(client, message, { ...options, wait: flags.wait })
+    return show(answer, url, flags)
+  })
+}
+
+/** Waits for the answer however long it takes: a server may answer a slow send with the task as it is. */
+async function send(
+  client: A2AClient,
+  message: string,
+  { wait, ...options }: SendOptions & { readonly wait: boolean },
+): Promise<SendMessageResponse> {
+  if (!wait)
+    return client.sendMessage(message, { ...options, configuration: { returnImmediately: true } })
+  const answer = await client.sendMessage(message, options)
+  if ('message' in answer) return answer
+  const { state } = answer.task.status
+  if (isTerminal(state) || isInterrupted(state)) return answer
+  for await (const _ of client.follow(answer.task));
+  return { task: await client.getTask(answer.task.id) }
+}
+
+function show(answer: SendMessageResponse, url: string, { json }: SendFlags): number {
+  const code = 'task' in answer ? exitCodeOfTask(answer.task) : 0
+  if (json) {
+    process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`)
+    return code
+  }
+  const parts = 'task' in answer ? answerParts(answer.task) : answer.message.parts
+  if (parts.length > 0) process.stdout.write(`${parts.map(partText).join('')}\n`)
+  if ('task' in answer) tell(aboutTask(answer.task, url))
+  return code
+}
+
+async function stream(
+  client: A2AClient,
+  message: string,
+  { url, flags, options }: { url: string; flags: SendFlags; options: SendOptions },
+): Promise<number> {
+  const transcript = createTranscript({
+    out: process.stdout,
+    about: process.stderr,
+    json: flags.json ?? false,
+  })
+  for await (const event of client.sendAndFollow(message, options)) transcript.show(event)
+  transcript.end()
+  const task = transcript.task()
+  if (!task) return 0
+  if (!flags.json) tell(aboutTask(task, url))
+  return exitCodeOfTask(task)
+}
+
+function tell(text: string): void {
+  process.stderr.write(`${dim(text, process.stderr)}\n`)
+}
+
+async function readAll(input: AsyncIterable<Buffer | string>): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of input) chunks.push(Buffer.from(chunk))
+  return Buffer.concat(chunks).toString('utf8').trimEnd()
+}

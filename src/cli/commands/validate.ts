@@ -1,0 +1,70 @@
+import { existsSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import type { Command } from 'commander'
+import {
+  type Config,
+  ConfigError,
+  createRoster,
+  loadConfig,
+  type Problem,
+} from '../../team/index.ts'
+import { addCommand, exits } from '../command.ts'
+import { CliError } from '../errors.ts'
+
+/** A problem of the file, or of a module that it names, which has no line in it. */
+type Finding = Partial<Problem> & Pick<Problem, 'message'>
+
+/** Adds `corral validate`. */
+export function addValidateCommand(program: Command): void {
+  addCommand(program, {
+    usage: 'validate <file>',
+    description:
+      'check a file and load the modules that it names, without contacting anyone; exit code 1 if there are problems',
+    examples: ['corral validate team.toml', 'corral validate team.toml --json'],
+  }).action(exits(validateCommand))
+}
+
+async function validateCommand(
+  file: string,
+  { json }: { readonly json?: boolean },
+): Promise<number> {
+  if (!existsSync(file)) throw new CliError(`There is no file ${file}`)
+  const result = await examine(file)
+  if ('config' in result) {
+    const { teams, agents } = result.config
+    const ids = { teams: teams.map(({ id }) => id), agents: agents.map(({ id }) => id) }
+    const words = `${file} is valid. Teams: ${list(ids.teams)}. Agents: ${list(ids.agents)}.`
+    process.stdout.write(`${json ? JSON.stringify({ valid: true, ...ids }, null, 2) : words}\n`)
+    return 0
+  }
+  const { problems } = result
+  if (json) process.stdout.write(`${JSON.stringify({ valid: false, problems }, null, 2)}\n`)
+  else for (const problem of problems) process.stderr.write(`${toLine(file, problem)}\n`)
+  return 1
+}
+
+async function examine(
+  file: string,
+): Promise<{ readonly config: Config } | { readonly problems: readonly Finding[] }> {
+  try {
+    const config = await loadConfig(file, process.env)
+    const roster = await createRoster(config, {
+      directory: dirname(resolve(file)),
+      environment: process.env,
+    })
+    await roster.close()
+    return { config }
+  } catch (error) {
+    if (error instanceof ConfigError) return { problems: error.problems }
+    return { problems: [{ message: error instanceof Error ? error.message : String(error) }] }
+  }
+}
+
+function toLine(file: string, { line, column, message, hint }: Finding): string {
+  const place = line === undefined ? file : `${file}:${line}:${column}`
+  return `${place}: ${message}${hint ? ` (${hint})` : ''}`
+}
+
+function list(ids: readonly string[]): string {
+  return ids.join(', ') || 'none'
+}

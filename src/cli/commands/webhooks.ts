@@ -1,0 +1,97 @@
+import type { Command } from 'commander'
+import { createEchoAgent } from '../../agents/index.ts'
+import { createServer, type Server } from '../../server/index.ts'
+import { openSqliteStore, readDeadLetters } from '../../store/index.ts'
+import { addCommand, collect, exits } from '../command.ts'
+import { CliError } from '../errors.ts'
+import { safe, table } from '../text.ts'
+
+interface ListFlags {
+  readonly json?: boolean
+}
+
+interface RedriveFlags extends ListFlags {
+  readonly all?: boolean
+  readonly allow?: readonly string[]
+  readonly allowHttp?: boolean
+}
+
+/** Adds `corral webhooks list|redrive`. */
+export function addWebhooksCommand(program: Command): void {
+  const webhooks = program
+    .command('webhooks')
+    .description('list and redrive webhook deliveries that were given up')
+  addCommand(webhooks, {
+    usage: 'list <store>',
+    description: 'list deliveries that were given up, the newest first',
+    examples: ['corral webhooks list .corral/tasks.db'],
+  }).action(exits(listCommand))
+  addCommand(webhooks, {
+    usage: 'redrive <store> [ids...]',
+    description: 'attempt given-up deliveries once more, while no server uses the store',
+    examples: [
+      'corral webhooks redrive .corral/tasks.db 1b9d…',
+      'corral webhooks redrive .corral/tasks.db --all --allow hooks.internal',
+    ],
+  })
+    .option('--all', 'all of them, the oldest first')
+    .option('--allow <host>', 'a host or range of our own networks that may be reached', collect)
+    .option('--allow-http', 'receivers without TLS')
+    .action(exits(redriveCommand))
+}
+
+async function listCommand(store: string, { json }: ListFlags): Promise<number> {
+  const letters = await readDeadLetters(store)
+  if (json) process.stdout.write(`${JSON.stringify(letters, null, 2)}\n`)
+  else if (letters.length === 0) process.stdout.write('No delivery was given up\n')
+  else {
+    const rows = letters.map(({ id, taskId, at, attempts, reason }) =>
+      [id, taskId, at, String(attempts), reason].map(safe),
+    )
+    process.stdout.write(`${table([['ID', 'TASK', 'AT', 'ATTEMPTS', 'REASON'], ...rows])}\n`)
+  }
+  return 0
+}
+
+async function redriveCommand(
+  path: string,
+  ids: readonly string[],
+  flags: RedriveFlags,
+): Promise<number> {
+  const known = await readDeadLetters(path)
+  const wanted = flags.all ? known.map(({ id }) => id).reverse() : ids
+  if (!flags.all && wanted.length === 0)
+    throw new CliError('Which deliveries?', {
+      hint: `"corral webhooks list ${path}" shows them; --all takes all.`,
+    })
+  const outcomes = await withWebhooks(path, flags, async (webhooks) => {
+    const done: { id: string; outcome: string }[] = []
+    for (const id of wanted) done.push({ id, outcome: (await webhooks.redrive(id)).kind })
+    return done
+  })
+  const words = outcomes.map(({ id, outcome }) => `${safe(id)} ${outcome}`).join('\n')
+  process.stdout.write(`${flags.json ? JSON.stringify(outcomes, null, 2) : words}\n`)
+  return outcomes.every(({ outcome }) => outcome === 'delivered') ? 0 : 1
+}
+
+/** A server that serves nobody: deliveries are made by the same rules as those of `corral serve`. */
+async function withWebhooks<T>(
+  path: string,
+  { allow, allowHttp }: RedriveFlags,
+  work: (webhooks: NonNullable<Server['webhooks']>) => Promise<T>,
+): Promise<T> {
+  const store = await openSqliteStore(path)
+  const guard = { ...(allow && { allow }), ...(allowHttp !== undefined && { allowHttp }) }
+  const server = await createServer({
+    agents: [createEchoAgent()],
+    store,
+    pushNotifications: { guard },
+  })
+  try {
+    if (!server.webhooks) throw new CliError('Webhooks are off')
+    return await work(server.webhooks)
+  } finally {
+    await server.close()
+    await store.close()
+  }
+}

@@ -1,0 +1,79 @@
+import { A2AError, type ErrorCode } from '../index.ts'
+
+/** Something that cannot be done, and what to do instead. */
+export class CliError extends Error {
+  override readonly name = 'CliError'
+  readonly hint: string | undefined
+  readonly exitCode: number
+
+  constructor(message: string, options: { hint?: string; exitCode?: 1 | 2 } = {}) {
+    super(message)
+    this.hint = options.hint
+    this.exitCode = options.exitCode ?? 2
+  }
+}
+
+/** Errors of an agent that is not there, as against one that said no. */
+const unreachable: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'agentUnavailable',
+  'unavailable',
+  'versionNotSupported',
+  'timeout',
+])
+
+const hints: Partial<Record<ErrorCode, string>> = {
+  agentUnavailable: 'Is it running? "corral demo" starts an agent at http://localhost:3000.',
+  unauthenticated: 'Give credentials with --bearer-token, --api-key or --oauth-client-id.',
+  forbidden: 'These credentials are known, but may not do this.',
+  taskNotFound: '"corral task list URL" shows the tasks that these credentials can see.',
+  versionNotSupported: 'Try another wire: --protocol 0.3 or --binding rest.',
+  timeout: 'Give it longer with --timeout SECONDS.',
+  rateLimited: 'Wait a moment and try again.',
+}
+
+/** The exit code of an error: 1 what was asked for failed, 2 it could not be tried. */
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof CliError) return error.exitCode
+  if (error instanceof A2AError) return unreachable.has(error.code) ? 2 : 1
+  return isConfigError(error) ? 1 : 2
+}
+
+/** Tells a person on stderr what went wrong and what to do, or a program on stdout as JSON. Stacks only to debug. */
+export function report(
+  error: unknown,
+  { json, debug }: { readonly json: boolean; readonly debug: boolean },
+): void {
+  const message = error instanceof Error ? error.message : String(error)
+  const hint = hintFor(error)
+  if (json) {
+    const code = error instanceof A2AError && { code: error.code }
+    process.stdout.write(`${JSON.stringify({ error: { ...code, message, ...hint } })}\n`)
+  } else {
+    process.stderr.write(`corral: ${message}\n`)
+    if (hint) process.stderr.write(`${hint.hint}\n`)
+  }
+  if (debug) process.stderr.write(`${trailOf(error)}\n`)
+}
+
+function hintFor(error: unknown): { readonly hint: string } | undefined {
+  if (error instanceof CliError) return error.hint === undefined ? undefined : { hint: error.hint }
+  if (isConfigError(error)) return { hint: 'Correct the file and try again.' }
+  if (!(error instanceof A2AError)) return undefined
+  const hint = error.message.startsWith('Cannot open the task store')
+    ? 'Choose another with --store PATH, or --store memory.'
+    : hints[error.code]
+  return hint === undefined ? undefined : { hint }
+}
+
+/** By its name: the class itself would bring the whole reader of configurations into every command. */
+function isConfigError(error: unknown): boolean {
+  return error instanceof Error && error.name === 'ConfigError'
+}
+
+function trailOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { cause } = error
+  return cause === undefined
+    ? (error.stack ?? error.message)
+    : `${error.stack}\ncaused by ${trailOf(cause)}`
+}

@@ -1,0 +1,106 @@
+import { Command, CommanderError } from 'commander'
+
+/** Adds a command to the program. */
+export type AddCommand = (program: Command) => void
+
+interface Entry {
+  readonly words: string
+  load(): Promise<AddCommand>
+}
+
+/** The commands. A command's module, and all that it stands on, is loaded when it runs. */
+const commands: Readonly<Record<string, Entry>> = {
+  serve: {
+    words: 'serve the teams and agents of a file',
+    load: async () => (await import('./commands/serve.ts')).addServeCommand,
+  },
+  demo: {
+    words: 'serve a story writing team, offline and without keys',
+    load: async () => (await import('./commands/demo.ts')).addDemoCommand,
+  },
+  init: {
+    words: 'write a file to begin with',
+    load: async () => (await import('./commands/init.ts')).addInitCommand,
+  },
+  validate: {
+    words: 'check a file, with line and column of every problem',
+    load: async () => (await import('./commands/validate.ts')).addValidateCommand,
+  },
+  card: {
+    words: 'show the card of an agent',
+    load: async () => (await import('./commands/card.ts')).addCardCommand,
+  },
+  send: {
+    words: 'send a message to an agent and show the answer',
+    load: async () => (await import('./commands/send.ts')).addSendCommand,
+  },
+  chat: {
+    words: 'talk with an agent',
+    load: async () => (await import('./commands/chat.ts')).addChatCommand,
+  },
+  task: {
+    words: 'look at tasks, follow them, cancel them',
+    load: async () => (await import('./commands/task.ts')).addTaskCommand,
+  },
+  mcp: {
+    words: 'offer the teams and agents of a file as MCP tools over stdio',
+    load: async () => (await import('./commands/mcp.ts')).addMcpCommand,
+  },
+  eval: {
+    words: 'measure how well an A2A agent does its job',
+    load: async () => (await import('./commands/eval.ts')).addEvalCommand,
+  },
+  backup: {
+    words: 'copy a task store, also while a server uses it',
+    load: async () => (await import('./commands/backup.ts')).addBackupCommand,
+  },
+  webhooks: {
+    words: 'list and redrive webhook deliveries that were given up',
+    load: async () => (await import('./commands/webhooks.ts')).addWebhooksCommand,
+  },
+}
+
+const examples = `
+Examples:
+  corral demo                                  a team to try, at http://localhost:3000
+  corral chat http://localhost:3000            talk with it
+  corral serve team.toml --watch               serve your own, and take over changes
+
+Exit codes: 0 done, 1 what was asked for failed, 2 it could not be tried.`
+
+/** Runs the command that the arguments name, to its exit code. */
+export async function run(args: readonly string[]): Promise<number> {
+  process.stdout.on('error', leaveQuietly)
+  const program = new Command('corral')
+    .description('Gather agents into teams, serve them over A2A, call and measure any A2A agent.')
+    .option('-V, --version', 'show the version')
+    .addHelpText('after', examples)
+    .showHelpAfterError('Run it with --help to see how it is used.')
+    .exitOverride()
+  try {
+    await addCommands(program, args)
+    if (args.length === 0) program.outputHelp()
+    else await program.parseAsync(args, { from: 'user' })
+    return Number(process.exitCode ?? 0)
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+    const { exitCodeOf, report } = await import('./errors.ts')
+    report(error, { json: args.includes('--json'), debug: args.includes('--debug') })
+    return exitCodeOf(error)
+  }
+}
+
+/** Only the command that is asked for; all of them by name where none is, for the help and for suggestions. */
+async function addCommands(program: Command, args: readonly string[]): Promise<void> {
+  const [first = '', second = ''] = args.filter((arg) => !arg.startsWith('-'))
+  const entry = Object.hasOwn(commands, first) ? commands[first] : undefined
+  const asked = first === 'help' && Object.hasOwn(commands, second) ? commands[second] : entry
+  if (asked) return (await asked.load())(program)
+  for (const [name, { words }] of Object.entries(commands)) program.command(name).description(words)
+}
+
+/** Whoever reads our output may stop early (`corral task list URL | head -1`). */
+function leaveQuietly(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error
+  process.exit()
+}

@@ -1,0 +1,61 @@
+import { existsSync, realpathSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { A2AError } from '../protocol/errors.ts'
+import { openConnection } from './sqlite/driver.ts'
+import { reasonOf, toFault } from './sqlite/faults.ts'
+import { openReader } from './sqlite/reader.ts'
+import { isStore } from './sqlite/schema.ts'
+import { startThread } from './sqlite/thread.ts'
+import type { DeadLetter } from './store.ts'
+
+/**
+ * Copies a store's file as it is at this moment, also while a server writes it. The copy appears under its name only
+ * when it is whole; a file already there is replaced.
+ *
+ * @throws A2AError `unavailable` that names the file and the reason.
+ */
+export async function backupSqliteStore(path: string, target: string): Promise<void> {
+  await mustBeStore(path)
+  if (!existsSync(dirname(target)))
+    throw new A2AError('unavailable', `There is no directory ${dirname(target)}`)
+  if (existsSync(target) && realpathSync(target) === realpathSync(path))
+    throw new A2AError('unavailable', `${target} is the task store itself`)
+  const { first } = await startThread({ type: 'backup', path, target, driver: undefined })
+  if ('fault' in first)
+    throw new A2AError(
+      'unavailable',
+      `Cannot back up the task store ${path}: ${reasonOf(first.fault)}`,
+    )
+}
+
+/**
+ * The webhook deliveries that were given up, newest first, also while a server writes the file.
+ * @throws A2AError `unavailable` that names the file and the reason.
+ */
+export async function readDeadLetters(path: string): Promise<readonly DeadLetter[]> {
+  await mustBeStore(path)
+  const reader = await openReader(path)
+  try {
+    return await reader.deadLetters()
+  } finally {
+    await reader.close()
+  }
+}
+
+/** Opening a file that is not there would make one. */
+async function mustBeStore(path: string): Promise<void> {
+  if (!existsSync(path) || !statSync(path).isFile())
+    throw new A2AError('unavailable', `There is no task store ${path}`)
+  try {
+    const db = await openConnection(path)
+    try {
+      if (!isStore(db)) throw new Error('the file is a database of another program')
+    } finally {
+      db.close()
+    }
+  } catch (error) {
+    throw new A2AError('unavailable', `${path} is no task store: ${reasonOf(toFault(error))}`, {
+      cause: error,
+    })
+  }
+}
