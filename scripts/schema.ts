@@ -1,4 +1,7 @@
-/** Writes the JSON Schema of configuration files, for editors; `test/team/schema.test.ts` checks that it is current. */
+/**
+ * Writes the JSON Schema of configuration files, for editors; `test/team/schema.test.ts` checks that it is current.
+ * Format it afterwards: `npx biome check --write schema`.
+ */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { toConfigJsonSchema } from '../src/team/config/file.ts'
