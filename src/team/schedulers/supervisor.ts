@@ -7,6 +7,7 @@ import { type MemberReply, replyParts } from '../reply.ts'
 import { peersOf, type Run, toMember, traceRun } from '../run.ts'
 import type { SupervisorConfig } from '../team-config.ts'
 import {
+  type Decision,
   type Delegated,
   readDecision,
   type Sender,
@@ -42,7 +43,7 @@ export function createSupervisor(config: SupervisorConfig): Scheduler {
         })
         const wanted = readDecision(reply)
         if (!wanted || isFinal(wanted.delegations)) return reply
-        traceDecision(run, config.supervisorAgentId, wanted.delegations, wanted.reason)
+        traceDecision(run, config.supervisorAgentId, wanted)
         const { parts, sender } = await consult({ run, leader, reply, round }, wanted.delegations)
         message = leader.brief(toMember(run, parts), sender)
       }
@@ -138,12 +139,7 @@ function idsOf(agents: readonly AgentInfo[]): string {
   return agents.map(({ id }) => id).join(', ')
 }
 
-function traceDecision(
-  run: Run,
-  member: string,
-  delegations: readonly Delegated[],
-  reason: string | undefined,
-): void {
+function traceDecision(run: Run, member: string, { delegations, reason }: Decision): void {
   const recipients = delegations.map(({ recipient }) => recipient)
   const team = run.config.id
   traceRun(run, { type: 'decision', team, member, recipients, ...(reason && { reason }) })
