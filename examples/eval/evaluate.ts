@@ -1,0 +1,35 @@
+/**
+ * Measures an agent on the built-in airline domain, and again after a change that makes it worse.
+ * Run: npx tsx examples/eval/evaluate.ts
+ */
+// #region run
+import {
+  airline,
+  checkGate,
+  compareResults,
+  createGoldenAgent,
+  createIdleAgent,
+  type EvalResults,
+  runEvaluation,
+} from 'corral/eval'
+import { createServer, listen } from 'corral/server'
+
+async function measure(agent: ReturnType<typeof createIdleAgent>): Promise<EvalResults> {
+  const listening = await listen(await createServer({ agents: [agent] }), { port: 0 })
+  try {
+    return await runEvaluation({
+      agent: { endpoint: listening.url },
+      domain: airline,
+      numTrials: 2,
+    })
+  } finally {
+    await listening.close()
+  }
+}
+
+const before = await measure(createGoldenAgent(airline))
+const after = await measure(createIdleAgent())
+console.log(before.summary.pass_hat_k, after.summary.do_nothing)
+console.log(compareResults(before, after).difference)
+console.log(checkGate(after, { failUnder: 0.5 }, before).reasons)
+// #endregion run
