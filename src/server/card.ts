@@ -37,7 +37,7 @@ const maxAgeSeconds = 300
 export function createCardPage(options: {
   readonly shape: 'superset' | 'strict'
   card(): AgentCard | Promise<AgentCard>
-  info(): AgentInfo | undefined
+  info(): AgentInfo
 }): CardPage {
   const rendered = new Map<string, Rendered>()
   const since = new Date().toUTCString()
@@ -46,7 +46,7 @@ export function createCardPage(options: {
     const card = await options.card()
     const known = rendered.get(shape)
     if (known?.card === card) return known
-    const stateManagement = options.info()?.details?.stateManagement
+    const stateManagement = options.info().details?.stateManagement
     const shown =
       shape === 'strict'
         ? card

@@ -47,7 +47,7 @@ function isOpenAIPath(path: string): boolean {
 }
 
 function toModel({ id, identity }: Mount): OpenAIModel {
-  const extensions = identity.known()?.details?.extensions ?? []
+  const extensions = identity.known().details?.extensions ?? []
   return { id, readsHistory: extensions.some(({ uri }) => uri === historyExtension) }
 }
 

@@ -26,7 +26,7 @@ export function createHandler(
     if (new URLSearchParams(request.query).has('live')) return liveness()
     const agents = [...mounts.values()].map((mount) => ({
       id: mount.id,
-      name: mount.identity.known()?.name ?? mount.id,
+      name: mount.identity.known().name,
       agent: mount.agent(),
     }))
     return healthOf(agents, shared.store)

@@ -11,8 +11,8 @@ import type { ServerOptions } from './options.ts'
 /** Who a served agent is: its info and its card, each asked for rarely and remembered. */
 export interface Identity {
   info(): Promise<AgentInfo>
-  /** The info if it is already known. */
-  known(): AgentInfo | undefined
+  /** The info as it was last read. */
+  known(): AgentInfo
   card(): AgentCard | Promise<AgentCard>
   /** The agent or the base URL has changed. */
   refresh(): void
@@ -38,13 +38,15 @@ function offered({ trace = true }: ServerOptions): readonly AgentExtension[] {
 /** Keeps an agent's identity. */
 export function createIdentity(options: {
   agent(): Agent
+  /** What the agent said of itself when it was asked for its id. */
+  readonly info: AgentInfo
   base(): string
   readonly auth: Auth
   readonly clock: Clock
   readonly server: ServerOptions
 }): Identity {
   const { auth, clock, server } = options
-  let info: AgentInfo | undefined
+  let { info } = options
   let card: AgentCard | undefined
   let readAt = Number.NEGATIVE_INFINITY
   let reading: Promise<void> | undefined
@@ -87,7 +89,6 @@ export function createIdentity(options: {
   return {
     async info() {
       await look()
-      if (!info) throw new Error('The agent did not say who it is')
       return info
     },
     known: () => info,

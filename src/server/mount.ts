@@ -1,4 +1,4 @@
-import type { Agent } from '../agents/agent.ts'
+import type { Agent, AgentInfo } from '../agents/agent.ts'
 import { toRanchCard } from '../bindings/dialects/ranch-card.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../bindings/http.ts'
 import { createJsonRpcBinding } from '../bindings/jsonrpc/server.ts'
@@ -53,11 +53,12 @@ export interface Mount {
 /** Mounts an agent; `base` is the URL that its card points to. */
 export function createMount(
   shared: Shared,
-  { id, agent: first, base }: { readonly id: string; readonly agent: Agent; base(): string },
+  { info, agent: first, base }: { readonly info: AgentInfo; readonly agent: Agent; base(): string },
 ): Mount {
   let agent = first
   const { auth, clock, options } = shared
-  const identity = createIdentity({ agent: () => agent, base, auth, clock, server: options })
+  const { id } = info
+  const identity = createIdentity({ agent: () => agent, info, base, auth, clock, server: options })
   const engine = createMountedEngine(shared, { id, agent })
   const dispatch = createMountedOperations(shared, engine, identity)
   return {
@@ -129,7 +130,7 @@ function enforcedModes(
   identity: Identity,
   { enforceInputModes }: ServerOptions,
 ): readonly string[] | undefined {
-  const named = identity.known()?.details?.inputModes
+  const named = identity.known().details?.inputModes
   if (enforceInputModes === false || (enforceInputModes === undefined && !named)) return undefined
   return named ?? ['text/plain', 'application/json']
 }

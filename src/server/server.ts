@@ -1,4 +1,4 @@
-import type { Agent } from '../agents/agent.ts'
+import type { Agent, AgentInfo } from '../agents/agent.ts'
 import { encodeWebhook } from '../bindings/dialects/webhook.ts'
 import type { HttpHandler } from '../bindings/http.ts'
 import { createCommitter } from '../engine/commit.ts'
@@ -59,10 +59,10 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 
   async function setAgents(agents: readonly Agent[]): Promise<void> {
     const named = await nameAgents(agents)
-    for (const { id, agent } of named) {
+    for (const { id, agent, info } of named) {
       const known = mounts.get(id) ?? retired.get(id)
       if (known) known.setAgent(agent)
-      retired.set(id, known ?? createMount(shared, { id, agent, base: () => baseOf(id) }))
+      retired.set(id, known ?? createMount(shared, { info, agent, base: () => baseOf(id) }))
     }
     for (const [id, mount] of mounts) retired.set(id, mount)
     mounts.clear()
@@ -165,10 +165,13 @@ function createPush(
 
 async function nameAgents(
   agents: readonly Agent[],
-): Promise<readonly { readonly id: string; readonly agent: Agent }[]> {
+): Promise<readonly { readonly id: string; readonly agent: Agent; readonly info: AgentInfo }[]> {
   if (agents.length === 0) throw new Error('A server needs at least one agent')
   const named = await Promise.all(
-    agents.map(async (agent) => ({ id: (await agent.info()).id, agent })),
+    agents.map(async (agent) => {
+      const info = await agent.info()
+      return { id: info.id, agent, info }
+    }),
   )
   const twice = named.find(({ id }, index) => named.findIndex((one) => one.id === id) !== index)
   if (twice) throw new Error(`Two agents have the id ${twice.id}`)
