@@ -23,21 +23,29 @@ export function toFetch(
       named = true
       server.setUrl(url.origin + mount)
     }
-    const reply = await server.handle(await toRequest(request, url, { mount, maxBodyBytes }))
-    return toResponse(reply)
+    const path = below(mount, url.pathname)
+    if (path === undefined) return new Response('Not found', { status: 404 })
+    const reply = await server.handle(await toRequest(request, url, { path, maxBodyBytes }))
+    return toResponse(reply, request.method === 'HEAD')
   }
+}
+
+/** A path as seen from the mount; undefined for one that is not below it, though it may begin with the same letters. */
+function below(mount: string, path: string): string | undefined {
+  if (path === mount) return '/'
+  return path.startsWith(`${mount}/`) ? path.slice(mount.length) : undefined
 }
 
 async function toRequest(
   request: Request,
   url: URL,
-  { mount, maxBodyBytes }: Required<FetchOptions>,
+  { path, maxBodyBytes }: { readonly path: string; readonly maxBodyBytes: number },
 ): Promise<HttpRequest> {
   const bytes = new Uint8Array(await request.arrayBuffer())
   const tooLarge = bytes.length > maxBodyBytes
   return {
     method: request.method,
-    path: url.pathname.startsWith(mount) ? url.pathname.slice(mount.length) || '/' : url.pathname,
+    path,
     query: url.search.slice(1),
     headers: Object.fromEntries(request.headers),
     body: tooLarge ? '' : new TextDecoder().decode(bytes),
@@ -48,9 +56,11 @@ async function toRequest(
   }
 }
 
-function toResponse({ status, headers, body }: HttpReply): Response {
-  if (body === undefined || typeof body === 'string')
-    return new Response(status === 204 || status === 304 ? null : (body ?? ''), { status, headers })
+function toResponse({ status, headers, body }: HttpReply, head: boolean): Response {
+  if (body === undefined || typeof body === 'string') {
+    const none = head || status === 204 || status === 304
+    return new Response(none ? null : (body ?? ''), { status, headers })
+  }
   const source = body[Symbol.asyncIterator]()
   const encoder = new TextEncoder()
   const stream = new ReadableStream<Uint8Array>({

@@ -101,7 +101,7 @@ export function toNodeHandler(
 }
 
 function toRequest(incoming: IncomingMessage, body: string, fault?: A2AError): HttpRequest {
-  const target = incoming.url ?? '/'
+  const target = originForm(incoming.url ?? '/')
   const cut = target.indexOf('?')
   return {
     method: incoming.method ?? 'GET',
@@ -113,6 +113,13 @@ function toRequest(incoming: IncomingMessage, body: string, fault?: A2AError): H
     client: incoming.socket.remoteAddress ?? '',
     ...(fault && { fault }),
   }
+}
+
+/** The path and query of a target; proxies may send whole URLs (RFC 9112 §3.2.2). */
+function originForm(target: string): string {
+  if (target.startsWith('/')) return target
+  const rest = target.replace(/^https?:\/\/[^/?]*/i, '')
+  return rest.startsWith('/') ? rest : `/${rest}`
 }
 
 /** Writes a reply; a stream's promise settles when it is over. */
@@ -140,7 +147,12 @@ async function stream(
   { status, headers }: Pick<HttpReply, 'status' | 'headers'>,
 ): Promise<void> {
   const source = body[Symbol.asyncIterator]()
-  let gone = response.destroyed
+  // A client that left while the reply was made has told so already: nobody will tell again.
+  if (response.destroyed) {
+    await source.return?.()
+    return
+  }
+  let gone = false
   let corked = false
   let wake: (() => void) | undefined
   response.on('close', () => {

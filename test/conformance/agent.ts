@@ -40,6 +40,11 @@ const scripts: Readonly<Record<string, Script>> = {
     await hold.wait(turn)
     yield words === '' ? 'Held' : words
   },
+  async *mute(turn, _words, hold) {
+    await hold.wait(turn)
+    yield turn.status('TASK_STATE_WORKING', 'At last')
+    await hold.wait(turn)
+  },
   async *ponder(turn, _words, hold) {
     yield turn.status('TASK_STATE_WORKING', 'Pondering')
     await hold.wait(turn)

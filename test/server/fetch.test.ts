@@ -1,0 +1,74 @@
+import { Hono } from 'hono'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createServer, type Server, toFetch } from '../../src/server/index.ts'
+import { createScriptedAgent, type ScriptedAgent } from '../conformance/agent.ts'
+import { rpc, text } from './sockets.ts'
+
+async function open(): Promise<{ readonly server: Server; readonly agent: ScriptedAgent }> {
+  const agent = createScriptedAgent()
+  const server = await createServer({ agents: [agent], timeouts: { shutdownMs: 0 } })
+  onTestFinished(() => server.close())
+  return { server, agent }
+}
+
+const at = (path: string): string => `https://agents.example${path}`
+const card = '/.well-known/agent-card.json'
+
+describe('a server as a fetch handler', () => {
+  test('answers requests and points its card to where it was reached', async () => {
+    const { server } = await open()
+    const handler = toFetch(server)
+    const shown = await (await handler(new Request(at(card)))).json()
+    expect(shown.supportedInterfaces[0].url).toBe('https://agents.example/')
+    const reply = await handler(new Request(at('/'), rpc('SendMessage', text('hi'))))
+    expect((await reply.json()).result.task.status.state).toBe('TASK_STATE_COMPLETED')
+  })
+
+  test('streams, and notices a reader who leaves', async () => {
+    const { server, agent } = await open()
+    const handler = toFetch(server)
+    const reply = await handler(new Request(at('/'), rpc('SendStreamingMessage', text('hold'))))
+    expect(reply.headers.get('content-type')).toBe('text/event-stream')
+    const reader = reply.body?.getReader()
+    expect(new TextDecoder().decode((await reader?.read())?.value)).toContain('data: ')
+    await reader?.cancel()
+    const metrics = await (await handler(new Request(at('/metrics')))).text()
+    expect(metrics).toContain('corral_stream_watchers 0')
+    agent.release()
+  })
+
+  test('gives 304 without a body, HEAD without one, and 413', async () => {
+    const { server } = await open()
+    const handler = toFetch(server, { maxBodyBytes: 100 })
+    const etag = (await handler(new Request(at(card)))).headers.get('etag') ?? ''
+    const again = await handler(new Request(at(card), { headers: { 'if-none-match': etag } }))
+    expect([again.status, await again.text()]).toEqual([304, ''])
+    const head = await handler(new Request(at(card), { method: 'HEAD' }))
+    expect([head.status, await head.text()]).toEqual([200, ''])
+    const large = new Request(at('/'), rpc('SendMessage', text('x'.repeat(1000))))
+    expect((await handler(large)).status).toBe(413)
+  })
+
+  test('mounted under a path answers there and nowhere else', async () => {
+    const { server } = await open()
+    const handler = toFetch(server, { mount: '/a2a' })
+    const shown = await (await handler(new Request(at(`/a2a${card}`)))).json()
+    expect(shown.supportedInterfaces[0].url).toBe('https://agents.example/a2a/')
+    const root = await handler(new Request(at('/a2a'), rpc('SendMessage', text('hi'))))
+    expect((await root.json()).result.task).toBeDefined()
+    for (const path of ['/a2aconstructor', '/a2a__proto__', '/a2abc/tasks', '/tasks', '/'])
+      expect([path, (await handler(new Request(at(path)))).status]).toEqual([path, 404])
+  })
+
+  test('works inside a Hono app, beside its other routes', async () => {
+    const { server } = await open()
+    const app = new Hono()
+    app.get('/hello', (c) => c.text('world'))
+    app.all('/a2a/*', (c) => toFetch(server, { mount: '/a2a' })(c.req.raw))
+    expect(await (await app.request('/hello')).text()).toBe('world')
+    const reply = await app.request('/a2a/', rpc('SendMessage', text('hi')))
+    expect((await reply.json()).result.task.artifacts[0].parts).toEqual([{ text: 'Echo: hi' }])
+    const stream = await app.request('/a2a/', rpc('SendStreamingMessage', text('chunks a b')))
+    expect((await stream.text()).match(/^data: /gm)?.length).toBeGreaterThan(3)
+  })
+})
