@@ -1,4 +1,5 @@
 /** A team of two functions, served over every wire that Corral speaks. Run: npx tsx examples/ten-lines.ts */
+
 // #region team
 import { textOf } from 'corral'
 import { defineAgent } from 'corral/agents'
@@ -12,7 +13,14 @@ const team = defineTeam({
   agents: { planner, writer },
   scheduler: { type: 'workflow', steps: [{ agentId: 'planner' }, { agentId: 'writer' }] },
 })
-const server = new TeamServer(team, Number(process.env.PORT ?? 3000), { host: '127.0.0.1' })
+const server = new TeamServer(team, Number(process.env.PORT ?? 0), { host: '127.0.0.1' })
 await server.start()
-// #endregion
-console.log(server.url)
+
+// #endregion team
+
+import { A2AClient } from 'corral/client'
+
+const client = new A2AClient(server.url)
+console.log(await client.run('A book about bees'))
+await client.close()
+await server.shutdown()

@@ -27,10 +27,12 @@ export {
   renderCard,
   validateAgentId,
 } from './protocol/card.ts'
+export { checkCard } from './protocol/card-check.ts'
 export { A2AError, type ErrorCode, type ErrorDetails, errorCodes } from './protocol/errors.ts'
 export {
   clientRoutingExtension,
   errorExtension,
+  historyExtension,
   hopsExtension,
   idempotencyExtension,
   skillSchemasExtension,
@@ -53,7 +55,12 @@ export type {
   Proficiency,
   SkillDetail,
 } from './protocol/profile.ts'
-export { signCard, verifyCard } from './protocol/signature.ts'
+export {
+  createJkuResolver,
+  requireSignature,
+  signCard,
+  verifyCard,
+} from './protocol/signature.ts'
 export {
   answerParts,
   canTransition,
