@@ -89,9 +89,16 @@ export interface Simulation {
   readonly retries: readonly string[]
 }
 
-/** Whether the simulation says something about the agent at all. */
-export function isMeasured(simulation: Simulation): boolean {
-  return simulation.termination_reason !== 'infrastructure_error'
+const unmeasured: ReadonlySet<TerminationReason> = new Set([
+  'infrastructure_error',
+  'unexpected_error',
+])
+
+/** Whether the simulation says something about the agent at all: a dead connection does not, nor does a fault of ours. */
+export function isMeasured({
+  termination_reason,
+}: Pick<Simulation, 'termination_reason'>): boolean {
+  return !unmeasured.has(termination_reason)
 }
 
 /** Whether a reward counts as success: within 1e-6 of one. */

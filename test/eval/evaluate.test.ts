@@ -199,6 +199,28 @@ describe('a run', () => {
     expect(simulations.map((one) => one.termination_reason)).toEqual(['timeout', 'user_stop'])
   })
 
+  test('goes on when a world does not open, and does not blame the agent', async () => {
+    const peer = await servePeer(() => agentSays('Sorry'))
+    const broken = addTask({
+      id: 'broken',
+      initial_state: {
+        initialization_actions: [{ env_type: 'assistant', func_name: 'no_such', arguments: {} }],
+      },
+    })
+    const { simulations, summary } = await runEvaluation({
+      agent: { endpoint: peer.url },
+      domain: smallDomain([broken, addTask()]),
+      maxRetries: 0,
+    })
+    expect(simulations.map((one) => one.termination_reason)).toEqual([
+      'unexpected_error',
+      'user_stop',
+    ])
+    expect(simulations[0]).toMatchObject({ reward_info: { reward: null }, protocol_metrics: [] })
+    expect(summary).toMatchObject({ measured: 1, scored: 1, faults: { infrastructure: 1 } })
+    expect(summary.do_nothing.tasks).toBe(1)
+  })
+
   test('stops when it is told to', async () => {
     const controller = new AbortController()
     const peer = await servePeer(() => {

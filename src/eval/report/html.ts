@@ -22,7 +22,7 @@ ${tiles(results)}
 <h2>pass^k</h2>
 ${passTable(results)}
 <h2>Tasks</h2>
-${taskTable(simulations)}
+${taskTable(results)}
 <h2>Latency and tokens</h2>
 ${charts(results)}
 <h2>Conversations</h2>
@@ -49,7 +49,8 @@ function passTable({ summary }: EvalResults): string {
     : '<p>Nothing was scored.</p>'
 }
 
-function taskTable(simulations: readonly Simulation[]): string {
+function taskTable({ simulations, baseline }: EvalResults): string {
+  const idle = new Map(baseline.map(({ task_id, reward }) => [task_id, reward]))
   const rows = simulations.map((one) => {
     const outcome = outcomeOf(one)
     const parts = Object.entries(one.reward_info.reward_breakdown)
@@ -61,10 +62,14 @@ function taskTable(simulations: readonly Simulation[]): string {
       `<span class="badge ${outcome}">${outcome}</span>`,
       escapeHtml(one.termination_reason),
       escapeHtml(parts),
+      String(idle.get(one.task_id) ?? 'unscored'),
       String(one.metrics_summary.total_requests),
     ]
   })
-  return table(['task', 'trial', 'outcome', 'ended by', 'reward parts', 'requests'], rows)
+  return table(
+    ['task', 'trial', 'outcome', 'ended by', 'reward parts', 'doing nothing', 'requests'],
+    rows,
+  )
 }
 
 function charts({ simulations }: EvalResults): string {

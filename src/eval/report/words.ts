@@ -1,12 +1,13 @@
 import type { EvalResults } from '../results.ts'
-import { isSuccess, type Simulation } from '../simulation.ts'
+import { isMeasured, isSuccess, type Simulation } from '../simulation.ts'
 
 /** How a report names the outcome of a simulation. */
 export type Outcome = 'passed' | 'failed' | 'unscored' | 'infrastructure'
 
 /** What became of a simulation, for a reader. */
-export function outcomeOf({ reward_info: { reward }, termination_reason }: Simulation): Outcome {
-  if (termination_reason === 'infrastructure_error') return 'infrastructure'
+export function outcomeOf(simulation: Simulation): Outcome {
+  const { reward } = simulation.reward_info
+  if (!isMeasured(simulation)) return 'infrastructure'
   if (reward === null) return 'unscored'
   return isSuccess(reward) ? 'passed' : 'failed'
 }

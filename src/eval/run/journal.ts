@@ -40,7 +40,10 @@ export async function createJournal(path: string, head: JournalHead): Promise<Jo
  * @throws ValidationError where it belongs to a run with another configuration.
  */
 export async function reopenJournal(path: string, config_hash: string): Promise<Journal> {
-  const { head, finished } = readJournal(await readFile(path, 'utf8'))
+  const text = await readFile(path, 'utf8').catch((cause) => {
+    throw new ValidationError('There is no run to resume here', { cause })
+  })
+  const { head, finished } = readJournal(text)
   if (head.config_hash !== config_hash)
     throw new ValidationError('The results to resume were made with another configuration')
   const lines = [

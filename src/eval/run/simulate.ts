@@ -4,6 +4,7 @@ import type { Logger } from '../../shared/log.ts'
 import { type A2AAgent, createA2AAgent } from '../agent/a2a-agent.ts'
 import type { Endpoint } from '../agent/endpoint.ts'
 import type { Domain } from '../environment.ts'
+import { messageOf } from '../errors.ts'
 import { round } from '../json.ts'
 import { createCollector } from '../metrics/collector.ts'
 import { type ProtocolMetrics, toDict } from '../metrics/metrics.ts'
@@ -13,7 +14,7 @@ import { costOf, type PriceTable } from '../prices.ts'
 import { replay } from '../replay.ts'
 import type { Judge } from '../scorers/judge.ts'
 import { scoreConversation } from '../scorers/reward.ts'
-import { type Simulation, SimulationFault } from '../simulation.ts'
+import { isMeasured, type Simulation, SimulationFault } from '../simulation.ts'
 import type { TokenCounter } from '../tokens.ts'
 import type { User, UserSimulator } from '../users/user.ts'
 import type { Job } from './options.ts'
@@ -44,15 +45,27 @@ export async function simulate(stage: Stage, job: Job): Promise<Simulation> {
   for (;;) {
     const simulation = await attempt(stage, job)
     stage.signal.throwIfAborted()
-    const died = simulation.termination_reason === 'infrastructure_error'
-    if (!died || retries.length >= stage.maxRetries) return { ...simulation, retries }
+    if (isMeasured(simulation) || retries.length >= stage.maxRetries)
+      return { ...simulation, retries }
     retries.push(simulation.error ?? 'unknown')
   }
 }
 
+/** A world that does not open, or cannot be scored, costs this simulation and not the run. */
 async function attempt(stage: Stage, job: Job): Promise<Simulation> {
-  const { domain, clock, signal } = stage
-  const started = clock.now()
+  const started = stage.clock.now()
+  try {
+    return await play(stage, job, started)
+  } catch (error) {
+    stage.signal.throwIfAborted()
+    stage.log.error({ task: job.task.id, error: messageOf(error) }, 'simulation failed')
+    const said = { messages: [], termination: 'unexpected_error', state: undefined } as const
+    return finish(stage, job, { said: { ...said, error: messageOf(error) }, started })
+  }
+}
+
+async function play(stage: Stage, job: Job, started: number): Promise<Simulation> {
+  const { domain, signal } = stage
   const environment = await domain.open(job.task)
   const limit = timeLimit(stage)
   try {
@@ -91,8 +104,8 @@ type A2AAgentTools = Awaited<ReturnType<Domain['open']>>['tools']
 
 interface Outcome {
   readonly said: Conversation
-  readonly agent: A2AAgent
-  readonly user: User
+  readonly agent?: A2AAgent
+  readonly user?: User
   readonly started: number
 }
 
@@ -109,7 +122,7 @@ async function finish(stage: Stage, job: Job, outcome: Outcome): Promise<Simulat
     signal,
     ...(judge && { judge }),
   })
-  const records = agent.metrics.records().map(toDict)
+  const records = (agent?.metrics.records() ?? []).map(toDict)
   const summary = summarise(records, prices?.agent)
   const contextId = said.state?.contextId
   return {
@@ -132,13 +145,13 @@ async function finish(stage: Stage, job: Job, outcome: Outcome): Promise<Simulat
     request_count: said.state?.requestCount ?? 0,
     protocol_metrics: records,
     metrics_summary: summary,
-    warnings: [...agent.warnings(), ...(user.warnings?.() ?? [])],
+    warnings: [...(agent?.warnings() ?? []), ...(user?.warnings?.() ?? [])],
     retries: [],
   }
 }
 
-function userCost(user: User, prices: PriceTable | undefined): number | null {
-  const usage = user.usage?.()
+function userCost(user: User | undefined, prices: PriceTable | undefined): number | null {
+  const usage = user?.usage?.()
   return usage && prices?.user ? round(costOf(usage, prices.user), 6) : null
 }
 

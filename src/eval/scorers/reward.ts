@@ -2,7 +2,7 @@ import type { ConversationMessage } from '../conversation.ts'
 import type { Domain, Environment } from '../environment.ts'
 import { messageOf } from '../errors.ts'
 import { replay } from '../replay.ts'
-import type { RewardInfo, TerminationReason } from '../simulation.ts'
+import { isMeasured, type RewardInfo, type TerminationReason } from '../simulation.ts'
 import type { EvalTask, RewardType } from '../task.ts'
 import { checkActions } from './actions.ts'
 import { checkAssertions } from './assertions.ts'
@@ -41,7 +41,7 @@ export async function scoreConversation(scorable: Scorable): Promise<RewardInfo>
   const { domain, task, messages, termination } = scorable
   const criteria = task.evaluation_criteria
   const basis = criteria?.reward_basis ?? ['DB', 'COMMUNICATE']
-  if (termination === 'infrastructure_error')
+  if (!isMeasured({ termination_reason: termination }))
     return { ...empty, reward: null, reward_basis: basis, info: { note: 'Not measured' } }
   if (termination !== 'user_stop' && termination !== 'agent_stop')
     return { ...empty, reward_basis: basis, info: { note: `Ended by ${termination}` } }
