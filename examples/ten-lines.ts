@@ -20,7 +20,7 @@ await server.start()
 
 import { A2AClient } from 'corral/client'
 
-const client = new A2AClient(server.url)
+const client = new A2AClient(server.url ?? '')
 console.log(await client.run('A book about bees'))
 await client.close()
 await server.shutdown()
