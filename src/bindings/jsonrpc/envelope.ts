@@ -50,7 +50,8 @@ export function idText(id: RpcId): string {
 }
 
 function isId(id: unknown): id is RpcId {
-  return id === null || typeof id === 'string' || typeof id === 'number'
+  // A number that overflowed while it was read cannot be written back.
+  return id === null || typeof id === 'string' || Number.isFinite(id)
 }
 
 function invalid(message: string): A2AError {
