@@ -47,6 +47,7 @@ const noConfiguration: SendMessageConfiguration = {}
 function mustBeSendable(service: Service, request: SendMessageRequest): Promise<void> | undefined {
   const modes = service.inputModes()
   if (modes) mustAccept(modes, request.message.parts)
+  service.checkInput?.(request.message.parts)
   const webhook = request.configuration?.taskPushNotificationConfig
   return webhook && mustDeliver(service, webhook)
 }

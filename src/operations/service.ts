@@ -1,7 +1,7 @@
 import type { Engine } from '../engine/engine.ts'
 import type { AuthContext, Call } from '../protocol/call.ts'
 import type { OperationName } from '../protocol/operations.ts'
-import type { AgentCard, TaskPushNotificationConfig } from '../protocol/types.ts'
+import type { AgentCard, Part, TaskPushNotificationConfig } from '../protocol/types.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Store, Write, WriteResult } from '../store/store.ts'
 
@@ -26,6 +26,8 @@ export interface Service {
   readonly blockingTimeoutMs: number
   /** Media types that parts may have; undefined: any. */
   inputModes(): readonly string[] | undefined
+  /** Refuses structured input that fits no skill. @throws A2AError `invalidParams`. */
+  checkInput?(parts: readonly Part[]): void
   /** Commits writes that are not a task's. */
   write(writes: readonly Write[]): Promise<readonly WriteResult[]>
   readonly webhooks: WebhookService

@@ -19,6 +19,7 @@ import type { Webhooks } from '../webhooks/webhooks.ts'
 import type { Auth } from './auth.ts'
 import { createCardPage } from './card.ts'
 import { createIdentity, type Identity } from './identity.ts'
+import { createInputCheck } from './input-schemas.ts'
 import type { RateLimit } from './limits.ts'
 import type { Metrics } from './metrics.ts'
 import type { ServerOptions } from './options.ts'
@@ -111,6 +112,7 @@ function createMountedOperations(shared: Shared, engine: Engine, identity: Ident
     observe: shared.metrics.observe,
     blockingTimeoutMs: options.timeouts?.blockingMs ?? 300_000,
     inputModes: () => enforcedModes(identity, options),
+    checkInput: createInputCheck(() => identity.known().details?.skills),
     write: committer.write,
     openExtendedCard,
     ...(limit && { limit }),
