@@ -1,6 +1,4 @@
-import type { A2AClient } from '../../client/client.ts'
-import { textOf } from '../../protocol/task.ts'
-import type { AgentCard, Message, Part, Task } from '../../protocol/types.ts'
+import type { AgentCard, Message, Task } from '../../protocol/types.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import type { Logger } from '../../shared/log.ts'
 import {
@@ -9,15 +7,13 @@ import {
   type SpokenMessage,
   spoken,
 } from '../conversation.ts'
-import { A2ATimeoutError, messageOf } from '../errors.ts'
-import type { ExchangeTokens, MetricsCollector } from '../metrics/collector.ts'
+import type { MetricsCollector } from '../metrics/collector.ts'
 import { SimulationFault } from '../simulation.ts'
 import { type A2AAgentState, initialState } from '../state.ts'
-import { estimator, reportedUsage, type TokenCounter } from '../tokens.ts'
-import { answerParts, fromA2A, type Introduction, nextIds, toA2A } from '../translate.ts'
+import { estimator, type TokenCounter } from '../tokens.ts'
+import { fromA2A, type Introduction, nextIds, toA2A } from '../translate.ts'
+import { ask, type Line } from './ask.ts'
 import type { Endpoint } from './endpoint.ts'
-import { exchange } from './exchange.ts'
-import { toFault } from './faults.ts'
 
 /** The agent under test in one simulation (the seed's A2AAgent). */
 export interface A2AAgent {
@@ -52,38 +48,8 @@ export interface A2AAgentOptions {
 /** Makes the agent under test for one simulation. */
 export function createA2AAgent(options: A2AAgentOptions): A2AAgent {
   const { endpoint, introduction, metrics, log, strict = false } = options
-  const { clock = systemClock, counter = estimator } = options
-  const warnings: string[] = []
-
-  async function ask(message: Message, state: A2AAgentState, signal: AbortSignal) {
-    const client = await endpoint.client(metrics)
-    const limit = withLimit(signal, endpoint.config.timeout, clock)
-    const measured = metrics.begin()
-    let taskId: string | undefined
-    try {
-      const card = await endpoint.discover()
-      const onTask = (id: string): void => {
-        taskId = id
-      }
-      const answer = await exchange(client, { message, card, signal: limit.signal, onTask })
-      measured.end(tokensOf(message, answer, state), answer.contextId ?? state.contextId)
-      return answer
-    } catch (error) {
-      measured.fail(error, state.contextId)
-      if (limit.signal.aborted && taskId !== undefined) await giveUp(client, taskId, log)
-      throw toFault(error, measured.lastStatus())
-    } finally {
-      limit.clear()
-    }
-  }
-
-  function tokensOf(sent: Message, answer: Task | Message, state: A2AAgentState): ExchangeTokens {
-    const usage = reportedUsage(answer)
-    if (usage) return { ...usage, source: 'reported' }
-    const read = answerParts(answer, state)
-    const [input, output] = [plain(sent.parts), plain(read)].map((text) => counter.count(text))
-    return { input: input ?? 0, output: output ?? 0, source: counter.source }
-  }
+  const line: Line = { clock: systemClock, counter: estimator, ...options }
+  const warnings = new Set<string>()
 
   return {
     async getInitState(history = []) {
@@ -93,30 +59,16 @@ export function createA2AAgent(options: A2AAgentOptions): A2AAgent {
     async generateNextMessage(input, state, signal) {
       const message = toA2A(input, state, introduction)
       log.debug({ message, contextId: state.contextId }, 'to the agent')
-      const answer = await ask(message, state, signal)
+      const answer = await ask(line, { message, state, signal })
       log.debug({ answer }, 'from the agent')
       const next = nextIds(answer)
       if (state.contextId !== undefined && next.contextId !== state.contextId)
-        warn(
-          warnings,
-          log,
-          `The agent changed its context from ${state.contextId} to ${next.contextId}`,
-        )
+        warnings.add(`The agent changed its context from ${state.contextId} to ${next.contextId}`)
       const reply = toSpoken(answer, state, strict)
-      const heard: readonly ConversationMessage[] = isList(input) ? input : [input]
-      return [
-        reply,
-        {
-          ...state,
-          ...next,
-          contextId: state.contextId ?? next.contextId,
-          conversationHistory: [...state.conversationHistory, ...heard, reply],
-          requestCount: state.requestCount + 1,
-        },
-      ]
+      return [reply, stateAfter(state, [...(isList(input) ? input : [input]), reply], next)]
     },
     metrics,
-    warnings: () => warnings,
+    warnings: () => [...warnings],
   }
 }
 
@@ -129,36 +81,19 @@ function toSpoken(answer: Task | Message, state: A2AAgentState, strict: boolean)
   return spoken('assistant', content, calls)
 }
 
-/** An answer must come within the config's timeout, however many requests it takes. */
-function withLimit(
-  outer: AbortSignal,
-  seconds: number,
-  clock: Clock,
-): { signal: AbortSignal; clear(): void } {
-  const controller = new AbortController()
-  const cancel = clock.after(seconds * 1000, () =>
-    controller.abort(new A2ATimeoutError(`No answer within ${seconds} s`)),
-  )
-  return { signal: AbortSignal.any([outer, controller.signal]), clear: cancel }
-}
-
-/** Tells the agent that nobody waits any more; what comes of it does not matter to the score. */
-async function giveUp(client: A2AClient, taskId: string, log: Logger): Promise<void> {
-  try {
-    await client.cancelTask(taskId, { signal: AbortSignal.timeout(2000) })
-  } catch (error) {
-    log.debug({ taskId, reason: messageOf(error) }, 'could not cancel an abandoned task')
+/** The state after an answer; the context is the one that the first answer named. */
+function stateAfter(
+  state: A2AAgentState,
+  said: readonly ConversationMessage[],
+  next: ReturnType<typeof nextIds>,
+): A2AAgentState {
+  return {
+    ...state,
+    ...next,
+    contextId: state.contextId ?? next.contextId,
+    conversationHistory: [...state.conversationHistory, ...said],
+    requestCount: state.requestCount + 1,
   }
-}
-
-function plain(parts: readonly Part[]): string {
-  const data = parts.map((part) => ('data' in part ? JSON.stringify(part.data) : ''))
-  return textOf(parts) + data.join('')
-}
-
-function warn(warnings: string[], log: Logger, text: string): void {
-  if (!warnings.includes(text)) warnings.push(text)
-  log.warn({}, text)
 }
 
 function isList(input: AgentInput): input is Extract<AgentInput, readonly unknown[]> {

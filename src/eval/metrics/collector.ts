@@ -50,7 +50,7 @@ export function createCollector(options: CollectorOptions): MetricsCollector {
   const { endpoint, clock = systemClock, elapsed = () => performance.now() } = options
   const records: Draft[] = []
 
-  function open(method: string): { record: Draft; stop(): void } {
+  function open(method: string): { readonly record: Draft; stop(): void } {
     const started = elapsed()
     const timestamp = toTimestamp(clock.now())
     const record: Draft = { request_id: randomUUID(), endpoint, method, latency_ms: 0, timestamp }
@@ -61,47 +61,60 @@ export function createCollector(options: CollectorOptions): MetricsCollector {
     return { record, stop }
   }
 
-  function settle(from: number, contextId: string | undefined): void {
+  return {
+    wrap: (send) => (request) => {
+      const { record, stop } = open(request.method)
+      return measure(send(request), record, stop)
+    },
+    begin: () => createExchange(records, options.onRecord),
+    records: () => records.map((record) => ({ ...record })),
+  }
+}
+
+function createExchange(
+  records: readonly Draft[],
+  onRecord: CollectorOptions['onRecord'],
+): Exchange {
+  const from = records.length
+  const last = (): Draft | undefined => (records.length > from ? records.at(-1) : undefined)
+
+  function settle(contextId: string | undefined): void {
     for (const record of records.slice(from)) {
       if (contextId !== undefined) record.context_id = contextId
-      options.onRecord?.(checkMetrics(record))
+      onRecord?.(checkMetrics(record))
     }
   }
 
   return {
-    wrap: (send) => async (request) => {
-      const { record, stop } = open(request.method)
-      try {
-        const reply = await send(request)
-        record.status_code = reply.status
-        if (reply.status >= 400) record.error = `HTTP ${reply.status}`
-        return measured(reply, record, stop)
-      } catch (error) {
-        record.error = messageOf(error)
-        throw error
-      } finally {
-        stop()
-      }
+    end({ input, output, source }, contextId) {
+      Object.assign(records[from] ?? {}, withTokens({ input_tokens: input }, source))
+      Object.assign(last() ?? {}, withTokens({ output_tokens: output }, source))
+      settle(contextId)
     },
-    begin() {
-      const from = records.length
-      return {
-        end(tokens, contextId) {
-          const [first, last] = [records[from], records.at(-1)]
-          if (first) Object.assign(first, withTokens({ input_tokens: tokens.input }, tokens.source))
-          if (last && records.length > from)
-            Object.assign(last, withTokens({ output_tokens: tokens.output }, tokens.source))
-          settle(from, contextId)
-        },
-        fail(thrown, contextId) {
-          const last = records.length > from ? records.at(-1) : undefined
-          if (last) last.error ??= messageOf(thrown)
-          settle(from, contextId)
-        },
-        lastStatus: () => (records.length > from ? records.at(-1)?.status_code : undefined),
-      }
+    fail(thrown, contextId) {
+      const failed = last()
+      if (failed) failed.error ??= messageOf(thrown)
+      settle(contextId)
     },
-    records: () => records.map((record) => ({ ...record })),
+    lastStatus: () => last()?.status_code,
+  }
+}
+
+async function measure(
+  sent: Promise<HttpReply>,
+  record: Draft,
+  stop: () => void,
+): Promise<HttpReply> {
+  try {
+    const reply = await sent
+    record.status_code = reply.status
+    if (reply.status >= 400) record.error = `HTTP ${reply.status}`
+    return measured(reply, record, stop)
+  } catch (error) {
+    record.error = messageOf(error)
+    throw error
+  } finally {
+    stop()
   }
 }
 
