@@ -1,7 +1,7 @@
 import { createFold } from '../protocol/fold.ts'
 import type { Json, Task } from '../protocol/types.ts'
 import type { LogRecord, Store, StoredTask } from '../store/store.ts'
-import type { RunMemory } from './run.ts'
+import type { RunMemory } from './letter.ts'
 
 /** The task with every record of its log; a snapshot is older than the log while a turn is under way. */
 export async function currentTask(store: Store, stored: StoredTask): Promise<Task> {

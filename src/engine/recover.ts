@@ -3,9 +3,10 @@ import { isInterrupted } from '../protocol/task.ts'
 import type { Json, Message, StreamResponse, Task } from '../protocol/types.ts'
 import type { Logger } from '../shared/log.ts'
 import type { LogRecord, Store, TaskHead, TurnRequest } from '../store/store.ts'
+import type { Letter, RunMemory } from './letter.ts'
 import { loadMemory } from './load.ts'
 import { Outcome } from './outcome.ts'
-import type { Letter, Run, RunMemory } from './run.ts'
+import type { Run } from './run.ts'
 
 /** Attempts of one turn without a finished step between them: a task that kills the process does not do so for ever. */
 const maxAttempts = 3

@@ -1,12 +1,13 @@
 import type { Agent, AgentAnswer, AgentEvent } from '../agents/agent.ts'
 import type { AuthContext } from '../protocol/call.ts'
-import { A2AError, type ErrorCode } from '../protocol/errors.ts'
-import { errorExtension } from '../protocol/extensions.ts'
+import { A2AError } from '../protocol/errors.ts'
 import { isInterrupted, isTerminal } from '../protocol/task.ts'
 import type { Json, Message, StreamResponse, Task, TaskState } from '../protocol/types.ts'
 import { isAsyncIterable } from '../shared/async.ts'
 import type { Logger } from '../shared/log.ts'
 import type { TurnRequest } from '../store/store.ts'
+import { failureMessage, isCallerFault, toAgentFault } from './faults.ts'
+import type { Letter, RunMemory } from './letter.ts'
 import type { TaskLog } from './log.ts'
 import { Outcome } from './outcome.ts'
 import type { QueuedTurn, Ticket, TurnQueue } from './queue.ts'
@@ -27,40 +28,6 @@ export interface RunDeps {
   /** Called when no turn runs or waits and everything is stored. */
   idle(run: Run): void
 }
-
-/** A message on its way to a turn. */
-export interface Letter {
-  readonly number: number
-  readonly attempt: number
-  readonly message: Message
-  readonly request: TurnRequest
-  readonly caller: AuthContext | undefined
-  readonly outcome: Outcome
-}
-
-/** What a run that was loaded from the store remembers. */
-export interface RunMemory {
-  readonly task: Task | undefined
-  readonly turns: number
-  /** Results of the steps that earlier attempts of the interrupted turn finished. */
-  readonly steps: ReadonlyMap<string, Json> | undefined
-  readonly saved: Map<string, Json> | undefined
-}
-
-/** What the run of a new task remembers: nothing. */
-export const noMemory: RunMemory = { task: undefined, turns: 0, steps: undefined, saved: undefined }
-
-/** Faults of the caller that an agent may find; before there is a task they answer the request itself. */
-const callerFaults: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'invalidParams',
-  'invalidMessage',
-  'contentTypeNotSupported',
-  'unsupportedOperation',
-  'extensionSupportRequired',
-  'unauthenticated',
-  'forbidden',
-  'rateLimited',
-])
 
 /** Beyond this many records waiting for the store, the agent waits too. */
 const maxBacklog = 256
@@ -327,31 +294,19 @@ export class Run implements TurnHost, QueuedTurn {
       this.logger.warn({ taskId: this.log.id, err: thrown }, 'The agent failed after its answer')
       return
     }
-    if (thrown instanceof A2AError && !this.log.exists && callerFaults.has(thrown.code)) {
+    if (!this.log.exists && isCallerFault(thrown)) {
       turn.over = true
       this.#letter?.outcome.fail(thrown)
       return
     }
     this.logger.error({ taskId: this.log.id, err: thrown }, 'The agent failed')
-    const fault =
-      thrown instanceof A2AError
-        ? thrown
-        : new A2AError('processingError', 'The agent failed to process the message', {
-            cause: thrown,
-          })
-    if (!isTerminal(this.log.state)) this.#emitFailure(fault)
+    if (!isTerminal(this.log.state)) this.#emitFailure(toAgentFault(thrown))
   }
 
   #emitFailure(fault: A2AError): void {
     this.birth()
-    this.#emitStatus('TASK_STATE_FAILED', {
-      messageId: crypto.randomUUID(),
-      contextId: this.log.contextId,
-      taskId: this.log.id,
-      role: 'ROLE_AGENT',
-      parts: [{ text: fault.message }],
-      metadata: { [errorExtension]: { code: fault.code } },
-    })
+    const { id: taskId, contextId } = this.log
+    this.#emitStatus('TASK_STATE_FAILED', failureMessage(fault, { taskId, contextId }))
   }
 
   #finish(letter: Letter, turn: ActiveTurn): void {

@@ -1,9 +1,10 @@
 import type { Task } from '../protocol/types.ts'
 import { isSameScope } from '../store/scope.ts'
 import type { Scope, Store, TaskHead } from '../store/store.ts'
+import { noMemory, type RunMemory } from './letter.ts'
 import { loadMemory } from './load.ts'
 import { type LogHost, TaskLog } from './log.ts'
-import { noMemory, Run, type RunDeps, type RunMemory } from './run.ts'
+import { Run, type RunDeps } from './run.ts'
 
 /** The live tasks of an engine: those whose turn runs or waits, and those just being looked at. */
 export interface Runs {

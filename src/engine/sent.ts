@@ -1,8 +1,9 @@
 import type { EventStream } from '../protocol/call.ts'
 import type { Task } from '../protocol/types.ts'
 import type { Hub } from '../streams/hub.ts'
+import type { Letter } from './letter.ts'
 import { Outcome } from './outcome.ts'
-import type { Letter, Run } from './run.ts'
+import type { Run } from './run.ts'
 import { watchSend } from './watch.ts'
 
 /** A message that was taken in. */

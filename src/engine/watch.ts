@@ -5,8 +5,9 @@ import { isTerminal } from '../protocol/task.ts'
 import type { Task, TaskState } from '../protocol/types.ts'
 import type { LogRecord, Scope, Store } from '../store/store.ts'
 import type { Hub } from '../streams/hub.ts'
+import type { Letter } from './letter.ts'
 import { currentTask } from './load.ts'
-import type { Letter, Run } from './run.ts'
+import type { Run } from './run.ts'
 
 /** The events of one message's turn: the Task first, then what follows, until the task ends or asks for input. */
 export function watchSend(

@@ -1,0 +1,42 @@
+import { A2AError, type ErrorCode } from '../protocol/errors.ts'
+import { errorExtension } from '../protocol/extensions.ts'
+import type { Message } from '../protocol/types.ts'
+
+/** Faults of the caller that an agent may find; before there is a task they answer the request itself. */
+const callerFaults: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'invalidParams',
+  'invalidMessage',
+  'contentTypeNotSupported',
+  'unsupportedOperation',
+  'extensionSupportRequired',
+  'unauthenticated',
+  'forbidden',
+  'rateLimited',
+])
+
+/** Whether an agent threw what the caller did wrong. */
+export function isCallerFault(thrown: unknown): thrown is A2AError {
+  return thrown instanceof A2AError && callerFaults.has(thrown.code)
+}
+
+/** What the caller hears of an agent's failure: an A2AError's own words, or nothing of what went wrong inside. */
+export function toAgentFault(thrown: unknown): A2AError {
+  if (thrown instanceof A2AError) return thrown
+  return new A2AError('processingError', 'The agent failed to process the message', {
+    cause: thrown,
+  })
+}
+
+/** The status message of a failed task: the fault's words, and its code for dialects that tell faults apart. */
+export function failureMessage(
+  fault: A2AError,
+  ids: { readonly taskId: string; readonly contextId: string },
+): Message {
+  return {
+    messageId: crypto.randomUUID(),
+    ...ids,
+    role: 'ROLE_AGENT',
+    parts: [{ text: fault.message }],
+    metadata: { [errorExtension]: { code: fault.code } },
+  }
+}
