@@ -1,28 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { AgentCard } from '../../protocol/types.ts'
-import { systemClock, toTimestamp } from '../../shared/clock.ts'
-import { silent } from '../../shared/log.ts'
+import { toTimestamp } from '../../shared/clock.ts'
 import { type Endpoint, openEndpoint } from '../agent/endpoint.ts'
-import { airline } from '../airline/domain.ts'
-import { doNothingBaseline } from '../baseline.ts'
-import { createA2AConfig } from '../config.ts'
 import { ValidationError } from '../errors.ts'
-import { toDict } from '../metrics/metrics.ts'
-import type { EvalInfo, EvalResults } from '../results.ts'
+import type { EvalResults } from '../results.ts'
 import { isMeasured, isSuccess, type Simulation } from '../simulation.ts'
-import { summariseRun } from '../summary.ts'
-import type { EvalTask } from '../task.ts'
 import { createTokenCounter } from '../tokens.ts'
-import { scriptedUser } from '../users/scripted.ts'
 import { saveResults } from './files.ts'
 import { createJournal, type Journal, reopenJournal } from './journal.ts'
 import { createMetricsLog, type MetricsLog } from './metrics-log.ts'
-import { configHash, type EvaluationOptions, type Job, selectTasks } from './options.ts'
+import type { EvaluationOptions } from './options.ts'
+import { createPlan, type Plan } from './plan.ts'
 import { runPool } from './pool.ts'
-import { trialSeeds } from './seeds.ts'
 import { type Stage, simulate } from './simulate.ts'
+import { toResults } from './to-results.ts'
 
 /**
  * Runs an evaluation: discovers the agent, runs every task as often as asked, scores what came of it. With `saveTo`
@@ -35,12 +27,13 @@ export async function runEvaluation(options: EvaluationOptions): Promise<EvalRes
   const plan = createPlan(options)
   const endpoint = openEndpoint(plan.config, { log: plan.log, clock: plan.clock })
   try {
-    const card = await endpoint.discover(options.signal)
+    await endpoint.discover(options.signal)
     const journal = await openJournal(options, plan)
     const metricsLog = createMetricsLog(options.saveTo)
     try {
       const simulations = await runJobs(options, plan, { endpoint, journal, metricsLog })
-      const results = await toResults(options, plan, { endpoint, card, journal, simulations })
+      const { prices } = options
+      const results = await toResults(plan, { endpoint, head: journal.head, simulations, prices })
       if (options.saveTo !== undefined) await saveResults(options.saveTo, results)
       return results
     } finally {
@@ -49,29 +42,6 @@ export async function runEvaluation(options: EvaluationOptions): Promise<EvalRes
   } finally {
     await endpoint.close()
   }
-}
-
-type Plan = ReturnType<typeof createPlan>
-
-function createPlan(options: EvaluationOptions) {
-  const config = createA2AConfig(options.agent)
-  const { domain = airline, user = scriptedUser, numTrials = 1, seed = 300 } = options
-  const { log = silent, clock = systemClock } = options
-  for (const [name, value] of Object.entries(positive(options)))
-    if (value !== undefined && !(Number.isInteger(value) && value > 0))
-      throw new ValidationError(`${name} must be a positive integer, got ${value}`)
-  const tasks = selectTasks(domain, user, options)
-  const seeds = trialSeeds(seed, numTrials)
-  const jobs = seeds.flatMap((trialSeed, trial) =>
-    tasks.map((task): Job => ({ task, trial, seed: trialSeed })),
-  )
-  const hash = configHash(options, { domain, user, config })
-  return { config, domain, user, tasks, jobs, log, clock, hash, numTrials, seed }
-}
-
-function positive(options: EvaluationOptions): Record<string, number | undefined> {
-  const { numTrials, numTasks, maxSteps, maxErrors, maxConcurrency, taskTimeout } = options
-  return { numTrials, numTasks, maxSteps, maxErrors, maxConcurrency, taskTimeout }
 }
 
 /** The journal on disk, or, where nothing is to be written, one that remembers nothing. */
@@ -128,7 +98,7 @@ async function runJobs(
 
 async function createStage(
   options: EvaluationOptions,
-  { domain, user, clock, log }: Plan,
+  { domain, user, clock, log, maxSteps, maxErrors, strict }: Plan,
   { endpoint, metricsLog }: Pick<Running, 'endpoint' | 'metricsLog'>,
 ): Promise<Stage> {
   const { judge, prices, signal = new AbortController().signal } = options
@@ -139,11 +109,11 @@ async function createStage(
     ...(judge && { judge }),
     ...(prices && { prices }),
     counter: options.counter ?? (await createTokenCounter()),
-    maxSteps: options.maxSteps ?? 200,
-    maxErrors: options.maxErrors ?? 10,
+    maxSteps,
+    maxErrors,
     taskTimeout: options.taskTimeout ?? 600,
     maxRetries: options.maxRetries ?? 1,
-    strict: options.strict ?? false,
+    strict,
     clock,
     log,
     signal,
@@ -168,56 +138,4 @@ function score(done: readonly Simulation[]): {
     scored: rewards.length,
     cost: costs.length > 0 ? costs.reduce((sum, one) => sum + one, 0) : null,
   }
-}
-
-interface Finished {
-  readonly endpoint: Endpoint
-  readonly card: AgentCard
-  readonly journal: Journal
-  readonly simulations: readonly Simulation[]
-}
-
-async function toResults(
-  options: EvaluationOptions,
-  plan: Plan,
-  { endpoint, card, journal, simulations }: Finished,
-): Promise<EvalResults> {
-  const baseline = await doNothingBaseline(plan.domain, plan.tasks)
-  const discovery_metrics = endpoint.discoveryMetrics().map(toDict)
-  return {
-    format: 'corral-eval/1',
-    id: journal.head.id,
-    timestamp: journal.head.timestamp,
-    info: toInfo(options, plan, card),
-    tasks: plan.tasks.map(withoutScript),
-    simulations,
-    baseline,
-    discovery_metrics,
-    summary: summariseRun({ simulations, baseline, discovery_metrics }, options.prices),
-  }
-}
-
-function toInfo(options: EvaluationOptions, plan: Plan, card: AgentCard): EvalInfo {
-  const { domain, user, config } = plan
-  return {
-    num_trials: plan.numTrials,
-    max_steps: options.maxSteps ?? 200,
-    max_errors: options.maxErrors ?? 10,
-    seed: plan.seed,
-    strict: options.strict ?? false,
-    user_info: { implementation: user.kind, llm: user.model ?? null },
-    agent_info: {
-      implementation: 'a2a_agent',
-      endpoint: config.endpoint,
-      name: card.name,
-      version: card.version,
-    },
-    environment_info: { domain_name: domain.name, policy: domain.policy },
-    config_hash: plan.hash,
-  }
-}
-
-/** A script is how the user was played, not what the task is; it stays in the domain. */
-function withoutScript({ user_script: _, ...task }: EvalTask): EvalTask {
-  return task
 }
