@@ -6,11 +6,13 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
 import { airline } from '../../src/eval/airline/domain.ts'
 import { doNothingBaseline } from '../../src/eval/baseline.ts'
+import { spoken } from '../../src/eval/conversation.ts'
 import { loadDomain, resolveDomain } from '../../src/eval/domain/load.ts'
 import { defineMcpDomain } from '../../src/eval/domain/mcp.ts'
 import { createGoldenAgent } from '../../src/eval/reference-agents.ts'
 import { runEvaluation } from '../../src/eval/run/evaluate.ts'
 import { parseTasks } from '../../src/eval/task.ts'
+import { scriptedUser } from '../../src/eval/users/scripted.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import { serveAgent } from './serving.ts'
 import { addTask, smallDomain } from './small-domain.ts'
@@ -61,6 +63,26 @@ describe('the airline', () => {
     expect(await outcome('cancel_booking', { booking_ref: 'BK1001' })).toContain(
       'already cancelled',
     )
+  })
+
+  const lines: readonly [desk: string, caller: RegExp][] = [
+    ['May I have your customer id?', /customer id is mira-holt/],
+    ['I am sorry to hear that. Let me look into it.', /look into it/],
+    ['You will get a refund of 119. Shall I go ahead?', /^Yes, please/],
+    ['Your flight has been found. Would you like me to cancel it?', /^Yes, please/],
+    ['Unfortunately that is not possible.', /###STOP###/],
+    ["I've cancelled BK1001; 119 will be refunded.", /###STOP###/],
+    ['BK1001 is now cancelled.', /###STOP###/],
+  ]
+  test('has callers who answer a desk that asks, and hang up when it is done', async () => {
+    const [task] = airline.tasks
+    if (!task) throw new Error('There are tasks')
+    for (const [desk, caller] of lines) {
+      const signal = new AbortController().signal
+      const user = scriptedUser.start({ task, trial: 0, seed: 1, tools: [] })
+      await user.next(spoken('assistant', 'Hi!'), signal)
+      expect((await user.next(spoken('assistant', desk), signal)).content).toMatch(caller)
+    }
   })
 
   test('is the same at the start of every simulation', async () => {

@@ -50,25 +50,28 @@ export function toTask(task: AirlineTask): EvalTask {
   }
 }
 
-/** Asked to confirm, they agree; asked who they are, they say; told that it is done or impossible, they hang up. */
+/**
+ * Asked to confirm, they agree; asked who they are, they say; told that it is done or impossible, they hang up. The
+ * order matters: a desk that explains and then asks has asked.
+ */
 function generalReplies(customer: string): readonly ScriptedReply[] {
   return [
     {
-      when: 'shall i|should i|would you like|do you want|may i|proceed|go ahead|confirm|is that (ok|right)',
+      when: 'shall i|should i|would you like|do you want|may i|\\bproceed\\b|go ahead|\\bconfirm\\b|is that (ok|okay|right)|correct\\?',
       say: 'Yes, please.',
       times: 4,
     },
     {
-      when: 'customer (id|number)|e-?mail|who am i|your name|identif',
+      when: 'customer (id|number)|e-?mail|who am i|your (full )?name|identif',
       say: `My customer id is ${customer}.`,
     },
     {
-      when: "cannot|can't|unable|not (possible|allowed|eligible|entitled)|unfortunately|sorry",
+      when: "cannot|can't|unable to|not able to|not (possible|allowed|eligible|entitled|permitted)|unfortunately",
       say: 'I see. Then leave it as it is. Goodbye.',
       stop: true,
     },
     {
-      when: 'done|has been|have been|is now|are now|booked|cancelled|issued|changed|added|departs|costs|total|handed over',
+      when: "(has|have) been|\\b(is|are) now\\b|\\bdone\\b|successfully|all set|i( have|'ve)( just)? (cancelled|canceled|booked|changed|moved|added|issued|raised|upgraded)|hand(ed|ing) (you )?over|transferr",
       say: 'Thank you, that is all. Goodbye.',
       stop: true,
     },

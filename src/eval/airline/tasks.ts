@@ -9,7 +9,6 @@ const tasks: readonly AirlineTask[] = [
     opening: 'Hello, I booked BK1001 last night and want to cancel it. I am mira-holt.',
     actions: [['cancel_booking', { booking_ref: 'BK1001' }]],
     told: ['119'],
-    replies: [{ when: 'refund', say: 'Thank you, that is all. Goodbye.', stop: true }],
   },
   {
     id: 'cancel-too-late',
@@ -171,6 +170,7 @@ const tasks: readonly AirlineTask[] = [
     purpose: 'A question that changes nothing.',
     customer: 'mira-holt',
     opening: 'When does my flight in BK1002 leave? This is mira-holt.',
+    replies: [{ when: 'depart|leave|\\d\\d:\\d\\d', say: 'Thank you. Goodbye.', stop: true }],
     actions: [],
     told: ['12:30'],
   },
