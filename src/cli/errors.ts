@@ -21,8 +21,9 @@ const unreachable: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'timeout',
 ])
 
+const nobody = 'Is it running? "corral demo" starts an agent at http://localhost:3000.'
 const hints: Partial<Record<ErrorCode, string>> = {
-  agentUnavailable: 'Is it running? "corral demo" starts an agent at http://localhost:3000.',
+  agentUnavailable: nobody,
   unauthenticated: 'Give credentials with --bearer-token, --api-key or --oauth-client-id.',
   forbidden: 'These credentials are known, but may not do this.',
   taskNotFound: '"corral task list URL" shows the tasks that these credentials can see.',
@@ -59,10 +60,15 @@ function hintFor(error: unknown): { readonly hint: string } | undefined {
   if (error instanceof CliError) return error.hint === undefined ? undefined : { hint: error.hint }
   if (isConfigError(error)) return { hint: 'Correct the file and try again.' }
   if (!(error instanceof A2AError)) return undefined
-  const hint = error.message.startsWith('Cannot open the task store')
-    ? 'Choose another with --store PATH, or --store memory.'
-    : hints[error.code]
+  const hint = hintFromWords(error.message) ?? hints[error.code]
   return hint === undefined ? undefined : { hint }
+}
+
+/** "Unavailable" is said of a network and of a file; only the words tell which. */
+function hintFromWords(message: string): string | undefined {
+  if (message.startsWith('Cannot connect')) return nobody
+  if (!message.startsWith('Cannot open the task store')) return undefined
+  return 'Choose another with --store PATH, or --store memory.'
 }
 
 /** By its name: the class itself would bring the whole reader of configurations into every command. */

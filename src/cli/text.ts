@@ -1,4 +1,3 @@
-import { styleText } from 'node:util'
 import type { AgentCard, Part, Task, TaskState } from '../index.ts'
 
 /** A stream that may be a terminal. */
@@ -7,7 +6,7 @@ export type Output = NodeJS.WritableStream & { readonly isTTY?: boolean }
 /** Dims what is not the answer itself, on terminals that show it and where NO_COLOR does not forbid it. */
 export function dim(text: string, output: Output): string {
   const plain = !output.isTTY || Boolean(process.env.NO_COLOR) || process.env.TERM === 'dumb'
-  return plain ? text : styleText('dim', text)
+  return plain ? text : `\u001b[2m${text}\u001b[22m`
 }
 
 /** Text of others without control characters: an agent's words must not steer the terminal that shows them. */

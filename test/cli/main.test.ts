@@ -1,0 +1,81 @@
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { corral, main, startProcess, temporary } from './corral.ts'
+
+const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+
+describe('corral', () => {
+  test('tells its version', async () => {
+    expect(await corral(['--version'])).toMatchObject({ code: 0, stdout: `${manifest.version}\n` })
+  })
+
+  test('needs nothing but its own file to tell the version', async () => {
+    const directory = temporary()
+    mkdirSync(join(directory, 'dist/cli'), { recursive: true })
+    copyFileSync(main, join(directory, 'dist/cli/main.js'))
+    writeFileSync(join(directory, 'package.json'), '{"type":"module","version":"1.2.3"}')
+    const alone = startProcess(process.execPath, [join(directory, 'dist/cli/main.js'), '-V'])
+    expect(await alone.ended).toMatchObject({ code: 0, stdout: '1.2.3\n' })
+  })
+
+  test('shows all commands, with examples', async () => {
+    const { code, stdout } = await corral(['--help'])
+    expect(code).toBe(0)
+    const names = ['serve', 'demo', 'init', 'validate', 'card', 'send', 'chat', 'task', 'mcp']
+    for (const name of [...names, 'eval', 'backup', 'webhooks'])
+      expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'))
+    expect(stdout).toContain('Examples:')
+  })
+
+  test('shows how each command is used', async () => {
+    const simple = ['serve', 'demo', 'init', 'validate', 'card', 'send', 'chat', 'mcp', 'backup']
+    const shown = [...simple, 'task list', 'webhooks redrive'].map(async (command) => {
+      const { code, stdout } = await corral([...command.split(' '), '--help'])
+      expect(code).toBe(0)
+      expect(stdout).toContain(`Usage: corral ${command}`)
+      expect(stdout).toContain('--json')
+      expect(stdout).toContain('Examples:')
+    })
+    await Promise.all(shown)
+  })
+
+  test('shows the help of eval, and of a command after help', async () => {
+    expect((await corral(['eval', '--help'])).stdout).toContain('Usage: corral eval')
+    expect((await corral(['help', 'send'])).stdout).toContain('Usage: corral send')
+  })
+
+  test('shows its help where nothing is asked for', async () => {
+    expect(await corral([])).toMatchObject({ code: 0, stderr: '' })
+  })
+
+  test.each([
+    [['sevre', 'x.toml'], 'Did you mean serve?'],
+    [['send', 'http://localhost'], "missing required argument 'text'"],
+    [['serve', 'x.toml', '--port', '70000'], 'A port is a number from 0 to 65535.'],
+    [['card', 'http://localhost', '--binding', 'soap'], 'Allowed choices are jsonrpc, rest.'],
+    [['task', 'list', 'http://localhost', '--state', 'odd'], 'Known states: submitted, working'],
+    [['card', 'http://localhost', '--header', 'nonsense'], 'Write it as "Name: value".'],
+  ])('refuses %j with code 2 and says why', async (args, words) => {
+    const { code, stderr } = await corral(args)
+    expect(code).toBe(2)
+    expect(stderr).toContain(words)
+    expect(stderr).not.toMatch(/^\s+at /m)
+  })
+
+  test('shows where an error comes from only to debug', async () => {
+    const plain = await corral(['card', 'ftp://nowhere'])
+    expect(plain).toMatchObject({ code: 2, stdout: '' })
+    expect(plain.stderr).toBe(
+      'corral: "ftp://nowhere" is no URL\nWrite it as http://localhost:3000.\n',
+    )
+    const debug = await corral(['card', 'ftp://nowhere', '--debug'])
+    expect(debug.stderr).toMatch(/^\s+at /m)
+  })
+
+  test('tells errors as JSON where JSON is asked for', async () => {
+    const { code, stdout } = await corral(['card', 'http://127.0.0.1:1', '--json'])
+    expect(code).toBe(2)
+    expect(JSON.parse(stdout)).toMatchObject({ error: { message: expect.any(String) } })
+  })
+})

@@ -1,0 +1,196 @@
+import { copyFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { A2AClient } from '../../src/client/index.ts'
+import type { SendMessageResponse, Task } from '../../src/index.ts'
+import { corral, createDoor, serve, start, temporary } from './corral.ts'
+import { clerkAgent, writeFile } from './files.ts'
+
+const team = (id: string, member: string) => `
+[[teams]]
+id = "${id}"
+name = "Team ${id}"
+description = "A team"
+[teams.router_config]
+default_agent_id = "${member}"
+[[teams.agents]]
+agent_id = "${member}"
+`
+
+function taskOf(response: SendMessageResponse): Task {
+  if ('task' in response) return response.task
+  throw new Error('The answer is a message')
+}
+
+async function begin(url: string, text: string): Promise<Task> {
+  const client = new A2AClient(url)
+  const configuration = { returnImmediately: true }
+  const task = taskOf(await client.sendMessage(text, { configuration }))
+  await client.close()
+  return task
+}
+
+async function ask(url: string, text: string): Promise<string> {
+  const client = new A2AClient(url)
+  try {
+    return await client.run(text)
+  } finally {
+    await client.close()
+  }
+}
+
+async function cardOf(url: string): Promise<{ name: string }> {
+  return (await fetch(`${url}/.well-known/agent-card.json`)).json()
+}
+
+describe('corral serve', () => {
+  test('serves the first team at the root, or the one that is named, and all under /agents', async () => {
+    const file = writeFile(temporary(), clerkAgent() + team('one', 'clerk') + team('two', 'clerk'))
+    const first = await serve(['serve', file])
+    expect((await cardOf(first.url)).name).toBe('Team one')
+    expect((await cardOf(`${first.url}/agents/two`)).name).toBe('Team two')
+    const { agents } = await (await fetch(`${first.url}/agents`)).json()
+    expect(agents.map(({ id }: { id: string }) => id)).toEqual(['one', 'two', 'clerk'])
+    const named = await serve(['serve', file, '--team', 'two'])
+    expect((await cardOf(named.url)).name).toBe('Team two')
+    const wrong = await corral(['serve', file, '--team', 'three', '--store', 'memory'])
+    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('"three"') })
+  })
+
+  test('starts with a member that is down', async () => {
+    const dead = `
+[[agents]]
+id = "dead"
+name = "Dead"
+endpoint = "http://127.0.0.1:1"
+protocol = "a2a"
+max_retries = 0
+`
+    const file = writeFile(temporary(), clerkAgent() + dead)
+    const { url } = await serve(['serve', file])
+    expect(await ask(`${url}/agents/clerk`, 'hi')).toBe('Echo: hi')
+  })
+
+  test('says which port is in use, and what to do', async () => {
+    const file = writeFile(temporary())
+    const { url } = await serve(['serve', file])
+    const { port } = new URL(url)
+    const second = await corral(['serve', file, '--port', port, '--store', 'memory'])
+    expect(second.code).toBe(2)
+    expect(second.stderr).toContain(
+      `corral: Port ${port} on 127.0.0.1 is already in use; choose another with --port`,
+    )
+  })
+
+  test('says which process has the store, and what to do', async () => {
+    const cwd = temporary()
+    const file = writeFile(cwd)
+    await serve(['serve', file, '--store', 'tasks.db'], { cwd })
+    const second = await corral(['serve', file, '--port', '0', '--store', 'tasks.db'], { cwd })
+    expect(second.code).toBe(2)
+    expect(second.stderr).toMatch(/Cannot open the task store tasks\.db: process \d+ is using it/)
+    expect(second.stderr).toContain('--store memory')
+  })
+
+  test('refuses a file with problems, each with its line and column', async () => {
+    const file = writeFile(temporary(), `${clerkAgent()}colour = "red"\n`)
+    const { code, stderr } = await corral(['serve', file])
+    expect(code).toBe(1)
+    expect(stderr).toContain(`${file}:7:1: unknown key colour`)
+    expect(stderr).not.toMatch(/^\s+at /m)
+  })
+
+  test('warns where anyone on the network may call', async () => {
+    const file = writeFile(temporary())
+    const { seen } = await serve(['serve', file, '--host', '0.0.0.0'])
+    await seen(/Anyone who can reach this machine may call/)
+  })
+
+  test('asks for credentials as the file says, and takes them from the environment', async () => {
+    const auth = `\n[[server.auth.bearer_tokens]]\ntoken = "\${TOKEN}"\nuser = "ann"\n`
+    const file = writeFile(temporary(), clerkAgent() + auth)
+    const { url } = await serve(['serve', file], { env: { TOKEN: 's3cret' } })
+    const refused = await corral(['send', url, 'hi'])
+    expect(refused).toMatchObject({ code: 1, stdout: '' })
+    expect(refused.stderr).toContain('--bearer-token')
+    const flags = ['--bearer-token', 'env:TOKEN']
+    const allowed = await corral(['send', url, 'hi', ...flags], { env: { TOKEN: 's3cret' } })
+    expect(allowed).toMatchObject({ code: 0, stdout: 'Echo: hi\n' })
+  })
+})
+
+describe('stopping corral serve', () => {
+  test('lets a running task end, exits 0, and shows it after the next start', async () => {
+    const cwd = temporary()
+    const file = writeFile(cwd)
+    const door = await createDoor()
+    const first = await serve(['serve', file, '--store', 'tasks.db'], { cwd })
+    const { id } = await begin(first.url, `wait ${door.url}`)
+    await door.reached
+    first.signal('SIGTERM')
+    await first.seen(/Stopping/)
+    door.open()
+    expect((await first.ended).code).toBe(0)
+    const second = await serve(['serve', file, '--store', 'tasks.db'], { cwd })
+    const shown = await corral(['task', 'get', second.url, id, '--json'])
+    expect(JSON.parse(shown.stdout)).toMatchObject({
+      status: { state: 'TASK_STATE_COMPLETED' },
+      artifacts: [{ parts: [{ text: 'Waited for the door' }] }],
+    })
+  })
+
+  test('ends at once at a second signal; the next start says what it took up', async () => {
+    const cwd = temporary()
+    const file = writeFile(cwd)
+    const door = await createDoor()
+    const first = await serve(['serve', file, '--store', 'tasks.db'], { cwd })
+    await begin(first.url, `wait ${door.url}`)
+    await door.reached
+    first.signal('SIGINT')
+    await first.seen(/Stopping/)
+    first.signal('SIGINT')
+    expect((await first.ended).code).toBe(130)
+    const second = start(['serve', file, '--port', '0', '--store', 'tasks.db'], { cwd })
+    await second.seen(/From before: 0 tasks taken up again, 1 could not be/)
+  })
+})
+
+describe('corral serve --watch', () => {
+  test('takes over a changed file and module, and keeps what runs', async () => {
+    const directory = temporary()
+    const file = writeFile(directory)
+    const { url, seen } = await serve(['serve', file, '--watch'])
+    const door = await createDoor()
+    const { id } = await begin(url, `wait ${door.url}`)
+    await door.reached
+    writeFileSync(join(directory, 'other.mjs'), 'export default () => "Other"')
+    writeFileSync(file, clerkAgent('clerk', 'Renamed').replace('clerk.mjs', 'other.mjs'))
+    await seen(/Took over the file/)
+    expect((await cardOf(url)).name).toBe('Renamed')
+    expect(await ask(url, 'hi')).toBe('Other')
+    door.open()
+    const watched = await corral(['task', 'watch', url, id])
+    expect(watched).toMatchObject({ code: 0, stdout: 'Waited for the door\n' })
+  })
+
+  test('keeps the team where the changed file is broken, and says why', async () => {
+    const file = writeFile(temporary())
+    const { url, seen } = await serve(['serve', file, '--watch'])
+    writeFileSync(file, '[[agents]]\nid = 7\n')
+    await seen(/The changed file cannot be used; the teams stay as they are/)
+    await seen(/corral\.toml:2:1/)
+    expect(await ask(url, 'hi')).toBe('Echo: hi')
+    writeFileSync(file, clerkAgent('clerk', 'Mended'))
+    await seen(/Took over the file/)
+    expect((await cardOf(url)).name).toBe('Mended')
+  })
+
+  test('says that a changed [server] table needs a restart', async () => {
+    const directory = temporary()
+    const file = writeFile(directory)
+    const { seen } = await serve(['serve', file, '--watch'])
+    copyFileSync(join(directory, 'clerk.mjs'), join(directory, 'second.mjs'))
+    writeFileSync(file, `${clerkAgent()}\n[server]\nport = 4000\n`)
+    await seen(/The \[server\] table changed; restart to take it over/)
+  })
+})

@@ -1,0 +1,28 @@
+import { spawnSync } from 'node:child_process'
+import { main, type Started, type StartOptions, startProcess } from './corral.ts'
+
+/** What gives a process a pseudo-terminal, by the first of these that is installed. */
+const drivers: Readonly<Record<string, (command: readonly string[]) => readonly string[]>> = {
+  script: (command) => ['-qfec', command.map(quoted).join(' '), '/dev/null'],
+  python3: (command) => ['-c', 'import pty, sys; pty.spawn(sys.argv[1:])', ...command],
+}
+
+const driver = Object.keys(drivers).find((name) => {
+  return spawnSync(name, ['--version'], { stdio: 'ignore' }).error === undefined
+})
+
+/** Whether this machine can make a pseudo-terminal; says so where it cannot. */
+export const hasTerminal: boolean = driver !== undefined
+if (!hasTerminal) console.warn('No pseudo-terminal: neither script nor python3 is installed')
+
+/** Starts the command in a real pseudo-terminal; what it writes to either stream is the terminal's output. */
+export function startInTerminal(args: readonly string[], options: StartOptions = {}): Started {
+  const command = [process.execPath, main, ...args]
+  const toArguments = drivers[driver ?? '']
+  if (!driver || !toArguments) throw new Error('There is no pseudo-terminal')
+  return startProcess(driver, toArguments(command), options)
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`
+}
