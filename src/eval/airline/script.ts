@@ -51,19 +51,19 @@ export function toTask(task: AirlineTask): EvalTask {
 }
 
 /**
- * Asked to confirm, they agree; asked who they are, they say; told that it is done or impossible, they hang up. The
+ * Asked who they are, they say; asked to confirm, they agree; told that it is done or impossible, they hang up. The
  * order matters: a desk that explains and then asks has asked.
  */
 function generalReplies(customer: string): readonly ScriptedReply[] {
   return [
     {
+      when: 'customer (id|number)|e-?mail|who am i|your (full )?name|identif',
+      say: `My customer id is ${customer}.`,
+    },
+    {
       when: 'shall i|should i|would you like|do you want|may i|\\bproceed\\b|go ahead|\\bconfirm\\b|is that (ok|okay|right)|correct\\?',
       say: 'Yes, please.',
       times: 4,
-    },
-    {
-      when: 'customer (id|number)|e-?mail|who am i|your (full )?name|identif',
-      say: `My customer id is ${customer}.`,
     },
     {
       when: "cannot|can't|unable to|not able to|not (possible|allowed|eligible|entitled|permitted)|unfortunately",
