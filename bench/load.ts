@@ -1,17 +1,29 @@
 /**
- * The load, in a process of its own: `load.ts <port> <workload>`. Keeps connections busy with one prepared request
- * each over plain sockets, so that the client's cost does not blur the server's. Told `{ requests, connections }` it
- * sends that many, then tells how long each took.
+ * The load, in a process of its own. Keeps connections busy with one prepared request each over plain sockets, so that
+ * the client's cost does not blur the server's. Told a `LoadOrder`, it sends, then tells how long each answer took.
  */
 import { connect, type Socket } from 'node:net'
 import { type WorkloadName, workloadOf } from './workloads.ts'
 
-const [port = '', name = ''] = process.argv.slice(2)
-// The names come from the benchmark's own tables.
-const request = toBytes(workloadOf(name as WorkloadName))
+/** What to send: so many requests, or as many as fit into the time. */
+export interface LoadOrder {
+  readonly port: number
+  readonly workload: WorkloadName
+  readonly requests: number
+  readonly connections: number
+  readonly seconds: number
+}
 
-process.on('message', ({ requests, connections }: { requests: number; connections: number }) => {
-  run(requests, connections).then(
+/** How it went. */
+export interface LoadResult {
+  /** How long each answer took, in microseconds. */
+  readonly micros: readonly number[]
+  readonly failed: number
+  readonly seconds: number
+}
+
+process.on('message', (order: LoadOrder) => {
+  run(order).then(
     (result) => process.send?.(result),
     (error) => {
       console.error(error)
@@ -22,37 +34,36 @@ process.on('message', ({ requests, connections }: { requests: number; connection
 process.on('disconnect', () => process.exit(0))
 process.send?.({ ready: true })
 
-async function run(
-  requests: number,
-  connections: number,
-): Promise<{ micros: number[]; failed: number; seconds: number }> {
+async function run({ port, workload, requests, ...bounds }: LoadOrder): Promise<LoadResult> {
+  const request = toBytes(workloadOf(workload))
   const micros: number[] = []
   let left = requests
   let failed = 0
   const startedAt = performance.now()
+  const endsAt = startedAt + bounds.seconds * 1_000
   async function work(): Promise<void> {
-    const socket = await open()
-    while (left-- > 0) {
+    const socket = await open(port)
+    while (left-- > 0 && performance.now() < endsAt) {
       const before = performance.now()
-      if (!(await exchange(socket))) failed++
+      if (!(await exchange(socket, request))) failed++
       micros.push(Math.round((performance.now() - before) * 1_000))
     }
     socket.destroy()
   }
-  await Promise.all(Array.from({ length: connections }, work))
+  await Promise.all(Array.from({ length: bounds.connections }, work))
   return { micros, failed, seconds: (performance.now() - startedAt) / 1_000 }
 }
 
-function open(): Promise<Socket> {
+function open(port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const socket = connect(Number(port), '127.0.0.1', () => resolve(socket))
+    const socket = connect(port, '127.0.0.1', () => resolve(socket))
     socket.setNoDelay(true)
     socket.once('error', reject)
   })
 }
 
 /** Sends the request and reads one whole answer; false if it is not a success. */
-function exchange(socket: Socket): Promise<boolean> {
+function exchange(socket: Socket, request: Buffer): Promise<boolean> {
   return new Promise((resolve) => {
     let text = ''
     const onData = (chunk: Buffer): void => {
@@ -74,22 +85,13 @@ function isWhole(text: string): boolean {
   return text.endsWith('0\r\n\r\n')
 }
 
-function toBytes({
-  path,
-  headers,
-  body,
-}: {
-  path: string
-  headers: Readonly<Record<string, string>>
-  body: string
-}): Buffer {
+function toBytes({ path, headers, body }: ReturnType<typeof workloadOf>): Buffer {
   const lines = Object.entries({
     ...headers,
     host: '127.0.0.1',
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),
   })
-  return Buffer.from(
-    `POST ${path} HTTP/1.1\r\n${lines.map(([key, value]) => `${key}: ${value}`).join('\r\n')}\r\n\r\n${body}`,
-  )
+  const head = lines.map(([key, value]) => `${key}: ${value}`).join('\r\n')
+  return Buffer.from(`POST ${path} HTTP/1.1\r\n${head}\r\n\r\n${body}`)
 }

@@ -1,117 +1,89 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { benchFile, type WorkloadName } from './workloads.ts'
+import type { LoadOrder, LoadResult } from './load.ts'
+import { type Child, start } from './processes.ts'
+import type { WorkloadName } from './workloads.ts'
 
 /** Who answers. */
 export type Subject = 'corral' | 'floor' | 'peer'
 
-/** How much load. */
+/** How much load; whichever of requests and seconds is over first ends it. */
 export interface Effort {
   readonly warmUp: number
   readonly requests: number
   readonly connections: number
+  /** Of the warm-up and of the measurement, each. */
+  readonly seconds: number
 }
 
 /** What one run of one subject showed. */
 export interface Measurement {
   readonly cpuMicros: number
   readonly perSecond: number
+  /** Microseconds. */
   readonly p50: number
   readonly p95: number
   readonly p99: number
   readonly rssMegabytes: number
+  /** What the subject had before the first request. */
+  readonly idleMegabytes: number
+  readonly requests: number
   readonly failed: number
 }
 
-/** Puts a load on a subject, both in fresh processes, and measures the subject's CPU time per request. */
-export async function measure(
-  subject: Subject,
-  workload: WorkloadName,
-  effort: Effort,
-  execArgv: readonly string[] = [],
-): Promise<Measurement> {
-  const server = start('subject.ts', [subject, workload], execArgv)
-  try {
-    const { port } = await next<{ port: number }>(server)
-    return await underLoad(server, port, workload, effort)
-  } finally {
-    await stop(server)
-  }
-}
-
-async function underLoad(
-  server: ChildProcess,
-  port: number,
-  workload: WorkloadName,
-  { warmUp, requests, connections }: Effort,
-): Promise<Measurement> {
-  const load = start('load.ts', [String(port), workload])
-  try {
-    await next(load)
-    await ask(load, { requests: warmUp, connections })
-    const before = await ask<Usage>(server, 'usage')
-    const result = await ask<LoadResult>(load, { requests, connections })
-    const after = await ask<Usage>(server, 'usage')
-    const sorted = result.micros.sort((a, b) => a - b)
-    const at = (share: number): number => sorted[Math.floor(sorted.length * share)] ?? 0
-    return {
-      cpuMicros: (after.cpuMicros - before.cpuMicros) / requests,
-      perSecond: requests / result.seconds,
-      p50: at(0.5),
-      p95: at(0.95),
-      p99: at(0.99),
-      rssMegabytes: after.rssBytes / 1e6,
-      failed: result.failed,
-    }
-  } finally {
-    await stop(load)
-  }
-}
-
-interface Usage {
+/** What a server process has used so far. */
+export interface Usage {
   readonly cpuMicros: number
   readonly rssBytes: number
 }
 
-interface LoadResult {
-  readonly micros: number[]
-  readonly failed: number
-  readonly seconds: number
+/** Starts the process that makes the load; one serves a whole run of the benchmark. */
+export async function startLoad(): Promise<Child> {
+  const load = start('load.ts', [])
+  await load.ready
+  return load
 }
 
-/** Starts a file of the benchmark in a process of its own. */
-export function start(
-  file: string,
-  args: readonly string[],
-  execArgv: readonly string[] = [],
-): ChildProcess {
-  return fork(benchFile(file), args, { execArgv: ['--import', 'tsx', ...execArgv] })
+/** Puts a load on a subject in a fresh process, and measures the subject's CPU time per request. */
+export async function measure(
+  load: Child,
+  target: {
+    readonly subject: Subject
+    readonly workload: WorkloadName
+    readonly flags?: readonly string[]
+  },
+  effort: Effort,
+): Promise<Measurement> {
+  const server = start('subject.ts', [target.subject, target.workload], target.flags)
+  try {
+    const { port } = (await server.ready) as { port: number } // what subject.ts says first
+    const order = { port, workload: target.workload, ...effort }
+    return await underLoad(load, server, order, effort.warmUp)
+  } finally {
+    await server.stop()
+  }
 }
 
-/** The next message of a child; its end is an error. */
-export function next<T>(child: ChildProcess): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onExit = (code: number | null): void => reject(new Error(`A child ended with ${code}`))
-    child.once('exit', onExit)
-    child.once('message', (message) => {
-      child.off('exit', onExit)
-      // Children of the benchmark say what this file expects.
-      resolve(message as T)
-    })
-  })
-}
-
-/** Says something to a child and waits for its answer. */
-export function ask<T>(child: ChildProcess, message: object | string): Promise<T> {
-  child.send(message)
-  return next<T>(child)
-}
-
-/** Ends a child. */
-export async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null) return
-  await new Promise<void>((resolve) => {
-    child.once('exit', () => resolve())
-    if (child.connected) child.disconnect()
-    else child.kill()
-  })
+async function underLoad(
+  load: Child,
+  server: Child,
+  order: LoadOrder,
+  warmUp: number,
+): Promise<Measurement> {
+  const idle = await server.ask<Usage>('usage')
+  await load.ask({ ...order, requests: warmUp })
+  const before = await server.ask<Usage>('usage')
+  const { micros, seconds, failed } = await load.ask<LoadResult>(order)
+  const after = await server.ask<Usage>('usage')
+  const sorted = micros.toSorted((a, b) => a - b)
+  const at = (share: number): number => sorted[Math.floor(sorted.length * share)] ?? 0
+  return {
+    cpuMicros: (after.cpuMicros - before.cpuMicros) / micros.length,
+    perSecond: micros.length / seconds,
+    p50: at(0.5),
+    p95: at(0.95),
+    p99: at(0.99),
+    rssMegabytes: after.rssBytes / 1e6,
+    idleMegabytes: idle.rssBytes / 1e6,
+    requests: micros.length,
+    failed,
+  }
 }

@@ -1,12 +1,10 @@
-import { fileURLToPath } from 'node:url'
-
 /** What a client asks and how much the agent does for it. */
 export interface Workload {
   /** The path and headers beyond content type and version. */
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  readonly agent: 'message' | 'task' | 'lifecycle' | 'stream'
+  readonly agent: 'message' | 'task' | 'lifecycle' | 'stream' | 'held'
   /** Chunks of a stream. */
   readonly chunks: number
   readonly store: 'memory' | 'sqlite'
@@ -61,6 +59,7 @@ export const workloads = {
     agent: 'task',
     body: rpc('message/send', { message: ranch }),
   },
+  subscribe: { ...base, agent: 'held', body: rpc('SubscribeToTask', { id: knownTask }) },
 } satisfies Record<string, Workload>
 
 /** The name of a load. */
@@ -69,9 +68,4 @@ export type WorkloadName = keyof typeof workloads
 /** A load by its name. */
 export function workloadOf(name: WorkloadName): Workload {
   return workloads[name]
-}
-
-/** The path of a file of the benchmark, for child processes. */
-export function benchFile(name: string): string {
-  return fileURLToPath(new URL(name, import.meta.url))
 }

@@ -3,17 +3,31 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Agent } from '../../src/agents/agent.ts'
 import type { Message } from '../../src/protocol/types.ts'
+import type { Server } from '../../src/server/index.ts'
+import { createDeferred } from '../../src/shared/async.ts'
 import type { Store, Write } from '../../src/store/store.ts'
+import type { Serving } from '../subject.ts'
 import { knownTask, type Workload } from '../workloads.ts'
 
 /** Corral as it is shipped: the compiled package, its own agent kinds and stores. */
-export async function serveCorral(workload: Workload): Promise<number> {
+export async function serveCorral(workload: Workload): Promise<Serving> {
   const { createServer, listen } = await dist<typeof import('../../src/server/index.ts')>('server')
   const store = await openStore(workload)
   if (workload.stored > 0) await fill(store, workload.stored)
-  const server = await createServer({ agents: [await createAgent(workload)], store })
+  const news = createDeferred<void>()
+  const agent = await createAgent(workload, news.promise)
+  const server = await createServer({ agents: [agent], store })
   const { port } = await listen(server, { port: 0, host: '127.0.0.1' })
-  return port
+  if (workload.agent !== 'held') return { port }
+  return { port, taskId: await openTask(server), fire: () => news.resolve() }
+}
+
+/** A task that works until the news comes. */
+async function openTask(server: Server): Promise<string> {
+  const message = { messageId: 'm-1', role: 'ROLE_USER', parts: [{ text: 'hello' }] } as const
+  const configuration = { returnImmediately: true }
+  const answer = await server.dispatch()('SendMessage', { message, configuration }, {})
+  return 'task' in answer ? answer.task.id : ''
 }
 
 /** A public entry point of the compiled package. */
@@ -31,7 +45,7 @@ async function openStore(workload: Workload): Promise<Store> {
   return openSqliteStore(join(folder, 'tasks.db'))
 }
 
-async function createAgent({ agent, chunks }: Workload): Promise<Agent> {
+async function createAgent({ agent, chunks }: Workload, news: Promise<void>): Promise<Agent> {
   const { defineAgent } = await dist<typeof import('../../src/agents/index.ts')>('agents')
   const echo = (message: Message): string => {
     const [part] = message.parts
@@ -49,6 +63,12 @@ async function createAgent({ agent, chunks }: Workload): Promise<Agent> {
         parts: [{ text: echo(message) }],
       })
       yield turn.status('TASK_STATE_COMPLETED')
+    })
+  if (agent === 'held')
+    return defineAgent(name, async function* () {
+      await news
+      yield 'the event'
+      await new Promise(() => {})
     })
   return defineAgent(name, async function* () {
     for (let i = 0; i < chunks; i++) yield `chunk ${i} `

@@ -11,6 +11,7 @@ import {
   type RequestContext,
 } from '@a2a-js/sdk/server'
 import { jsonRpcHandler, UserBuilder } from '@a2a-js/sdk/server/express'
+import type { Serving } from '../subject.ts'
 import type { Workload } from '../workloads.ts'
 
 /** Express brings no types; this is all of it that a server needs. */
@@ -20,7 +21,7 @@ interface Express extends RequestListener {
 const express = createRequire(import.meta.url)('express') as () => Express // its main export
 
 /** The peer, @a2a-js/sdk, as shipped: Express, its request handler and its memory store. */
-export async function servePeer(workload: Workload): Promise<number> {
+export async function servePeer(workload: Workload): Promise<Serving> {
   const card = AgentCard.fromJSON({
     name: 'Bench',
     description: 'Bench',
@@ -42,7 +43,8 @@ export async function servePeer(workload: Workload): Promise<number> {
   app.use('/', jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }))
   const server = createServer(app)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return (server.address() as AddressInfo).port // a listening TCP server has one
+  const { port } = server.address() as AddressInfo // a listening TCP server has one
+  return { port }
 }
 
 function executorOf(workload: Workload): AgentExecutor {

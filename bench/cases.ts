@@ -1,0 +1,94 @@
+import type { Case } from './case.ts'
+import { againstEachOther, againstFloor } from './compare.ts'
+import {
+  clientCost,
+  commandStart,
+  crowd,
+  hopCost,
+  memoryAfterTasks,
+  subscriberCost,
+} from './special.ts'
+import type { WorkloadName } from './workloads.ts'
+
+const floors = '× floor CPU per request'
+
+/** A load on Corral against the floor, and against the peer where that can do the same. */
+function floorCase(name: WorkloadName, title: string, bar: number, withPeer = false): Case {
+  return { name, title, bar, unit: floors, run: (bench) => againstFloor(bench, name, withPeer) }
+}
+
+/** Every case, in the order of the report. */
+export const cases: readonly Case[] = [
+  floorCase('message', 'SendMessage → Message', 1.5, true),
+  floorCase('task', 'SendMessage → completed Task, memory', 1.8, true),
+  floorCase('lifecycle', '4-event lifecycle, memory', 2, true),
+  floorCase('stream-20', 'stream of 20 chunks', 1.3, true),
+  floorCase('stream-100', 'stream of 100 chunks', 1.4, true),
+  floorCase('stream-400', 'stream of 400 chunks', 1.4, true),
+  floorCase('task-sqlite', 'completed Task, SQLite, synchronous=FULL', 3),
+  floorCase('stream-20-sqlite', 'stream of 20 chunks, SQLite', 2.5),
+  floorCase('get-task', 'GetTask with 100,000 tasks stored', 1.5),
+  {
+    name: 'list-tasks',
+    title: 'ListTasks page of 50, 100,000 tasks against 1,000',
+    bar: 1.1,
+    unit: '× CPU of the page at 1,000',
+    run: (bench) => againstEachOther(bench, 'list-1000', 'list-100000'),
+  },
+  {
+    name: 'task-0.3',
+    title: 'the task in dialect 0.3',
+    bar: 1.15,
+    unit: '× the 1.0 figure',
+    run: (bench) => againstEachOther(bench, 'task', 'task-0.3'),
+  },
+  {
+    name: 'task-ranch',
+    title: 'the task in the RANCH dialect',
+    bar: 1.15,
+    unit: '× the 1.0 figure',
+    run: (bench) => againstEachOther(bench, 'task', 'task-ranch'),
+  },
+  {
+    name: 'workflow-hop',
+    title: 'workflow of three local members, per hop',
+    bar: 60,
+    unit: 'µs CPU over direct calls',
+    run: hopCost,
+  },
+  {
+    name: 'rss-50000',
+    title: 'RSS after 50,000 small tasks, memory',
+    bar: 100,
+    unit: 'MB above idle',
+    run: memoryAfterTasks,
+  },
+  {
+    name: 'subscribers-5000',
+    title: '5,000 open subscriptions, one event',
+    bar: 1.5,
+    unit: '× floor RSS per subscriber',
+    run: subscriberCost,
+  },
+  {
+    name: 'concurrent-100',
+    title: '100 concurrent requests, p95',
+    bar: 500,
+    unit: 'ms above the unloaded p95',
+    run: crowd,
+  },
+  {
+    name: 'client',
+    title: 'client: SendMessage',
+    bar: 1.5,
+    unit: '× bare undici CPU per call',
+    run: clientCost,
+  },
+  {
+    name: 'cli-version',
+    title: 'CLI: corral --version',
+    bar: 2,
+    unit: '× node -e 0',
+    run: commandStart,
+  },
+]

@@ -1,0 +1,57 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+/** A file of the benchmark in a process of its own, talked to by messages. */
+export interface Child {
+  /** Its first message: it is ready, and what it says of itself. */
+  readonly ready: Promise<unknown>
+  /** Says something and waits for the answer. */
+  ask<T>(message: object | string | number): Promise<T>
+  /** Ends it and waits for its end. */
+  stop(): Promise<void>
+}
+
+/** Starts a file of the benchmark; `execArgv` are flags of Node. */
+export function start(
+  file: string,
+  args: readonly string[],
+  execArgv: readonly string[] = [],
+): Child {
+  const path = fileURLToPath(new URL(file, import.meta.url))
+  // What a child prints must not get into the report on standard output.
+  const stdio: ['ignore', 'ignore', 'inherit', 'ipc'] = ['ignore', 'ignore', 'inherit', 'ipc']
+  const child = fork(path, args, { stdio, execArgv: ['--import', 'tsx', ...execArgv] })
+  return {
+    ready: next(child),
+    ask<T>(message: object | string | number): Promise<T> {
+      child.send(message)
+      return next(child) as Promise<T> // children of the benchmark say what their file promises
+    },
+    stop: () => stop(child),
+  }
+}
+
+/** The next message of a child; its end is an error. */
+function next(child: ChildProcess): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const onMessage = (message: unknown): void => {
+      child.off('exit', onExit)
+      resolve(message)
+    }
+    const onExit = (code: number | null): void => {
+      child.off('message', onMessage)
+      reject(new Error(`A process of the benchmark ended with ${code}`))
+    }
+    child.once('exit', onExit)
+    child.once('message', onMessage)
+  })
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  await new Promise<void>((resolve) => {
+    child.once('exit', () => resolve())
+    if (child.connected) child.disconnect()
+    else child.kill()
+  })
+}

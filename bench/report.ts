@@ -1,0 +1,36 @@
+import type { Case, Finding } from './case.ts'
+
+/** A case with what it showed: a row of the report. */
+export interface Row extends Omit<Case, 'run'>, Finding {
+  /** Whether the bar is met and every answer was right. */
+  readonly met: boolean
+}
+
+/** Puts a finding beside its bar. */
+export function toRow({ name, title, bar, unit }: Case, finding: Finding): Row {
+  const met = finding.ratio <= bar && (finding.failed ?? 0) === 0
+  return { name, title, ratio: round(finding.ratio), bar, unit, met, ...rounded(finding) }
+}
+
+/** A row as a line of text. */
+export function toLine({ title, ratio, bar, unit, peerRatio, met, failed }: Row): string {
+  const peer = peerRatio === undefined ? '' : `(peer ${peerRatio})`
+  const wrong = failed ? `, ${failed} WRONG ANSWERS` : ''
+  const mark = met ? '✓' : '✗'
+  return `${mark} ${title.padEnd(50)} ${String(ratio).padStart(7)}  ≤ ${String(bar).padEnd(5)}${unit} ${peer}${wrong}`
+}
+
+function rounded({ peerRatio, failed, details }: Finding): Omit<Finding, 'ratio'> {
+  return {
+    ...(peerRatio !== undefined && { peerRatio: round(peerRatio) }),
+    ...(failed !== undefined && { failed }),
+    details: JSON.parse(JSON.stringify(details), (_, value) =>
+      typeof value === 'number' ? round(value) : value,
+    ),
+  }
+}
+
+/** Three digits say all that a shared machine can. */
+function round(value: number): number {
+  return Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3))
+}

@@ -1,0 +1,124 @@
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { type Bench, type Finding, median, repeat } from './case.ts'
+import { type Measurement, measure, type Subject, type Usage } from './measure.ts'
+import { type Child, start } from './processes.ts'
+
+/** CPU time that a workflow adds for each of three local members, over one agent that calls the same functions. */
+export async function hopCost({ quick, repeats }: Bench): Promise<Finding> {
+  const messages = quick ? 6_000 : 20_000
+  const rounds = await repeat(repeats, async () => ({
+    direct: await cpuOf(start('probes/hop.ts', ['direct']), messages),
+    team: await cpuOf(start('probes/hop.ts', ['team']), messages),
+  }))
+  const ratio = median(rounds.map(({ team, direct }) => (team - direct) / 3))
+  const direct = median(rounds.map((round) => round.direct))
+  const team = median(rounds.map((round) => round.team))
+  return { ratio, details: { directCpuMicros: direct, teamCpuMicros: team } }
+}
+
+/** CPU time of the caller's side of SendMessage, as a multiple of bare undici's. */
+export async function clientCost({ quick, repeats }: Bench): Promise<Finding> {
+  const calls = quick ? 6_000 : 20_000
+  const server = start('subject.ts', ['corral', 'task'])
+  try {
+    const { port } = (await server.ready) as { port: number } // what subject.ts says first
+    const cost = (caller: string): Promise<number> =>
+      cpuOf(start('probes/caller.ts', [caller, String(port)]), calls)
+    const rounds = await repeat(repeats, async () => ({
+      undici: await cost('undici'),
+      corral: await cost('corral'),
+    }))
+    const ratio = median(rounds.map(({ corral, undici }) => corral / undici))
+    const undici = median(rounds.map((round) => round.undici))
+    return { ratio, details: { undiciCpuMicros: undici, corralCpuMicros: ratio * undici } }
+  } finally {
+    await server.stop()
+  }
+}
+
+async function cpuOf(child: Child, times: number): Promise<number> {
+  try {
+    await child.ready
+    await child.ask(times)
+    return (await child.ask<{ cpuMicros: number }>(times)).cpuMicros
+  } finally {
+    await child.stop()
+  }
+}
+
+/** Megabytes above idle after 50,000 small tasks in the memory store. */
+export async function memoryAfterTasks({ load, quick }: Bench): Promise<Finding> {
+  const effort = { warmUp: 0, requests: 50_000, connections: 32, seconds: 120 }
+  const grown = (run: Measurement): number => run.rssMegabytes - run.idleMegabytes
+  const corral = await measure(load, { subject: 'corral', workload: 'task' }, effort)
+  const finding = { ratio: grown(corral), failed: corral.failed, details: { corral } }
+  if (quick) return finding
+  const peer = await measure(load, { subject: 'peer', workload: 'task' }, effort)
+  return { ...finding, peerRatio: grown(peer), details: { corral, peer } }
+}
+
+/** Memory per open subscription as a multiple of bare node:http's; each must get the one event once. */
+export async function subscriberCost(): Promise<Finding> {
+  const subscribers = 5_000
+  const floor = await holdOpen('floor', subscribers)
+  const corral = await holdOpen('corral', subscribers)
+  return {
+    ratio: corral.bytes / floor.bytes,
+    failed: subscribers - corral.once,
+    details: { subscribers, floorBytes: floor.bytes, corralBytes: corral.bytes },
+  }
+}
+
+async function holdOpen(
+  subject: Subject,
+  subscribers: number,
+): Promise<{ readonly bytes: number; readonly once: number }> {
+  const server = start('subject.ts', [subject, 'subscribe'], ['--expose-gc'])
+  const watchers = start('probes/subscribers.ts', [])
+  try {
+    const serving = (await server.ready) as { port: number; taskId?: string } // what subject.ts says first
+    await watchers.ready
+    const idle = await server.ask<Usage>('live')
+    await watchers.ask({ taskId: 'task', ...serving, subscribers })
+    const open = await server.ask<Usage>('live')
+    await server.ask('fire')
+    const { once } = await watchers.ask<{ once: number }>('count')
+    return { bytes: (open.rssBytes - idle.rssBytes) / subscribers, once }
+  } finally {
+    await watchers.stop()
+    await server.stop()
+  }
+}
+
+/** How many milliseconds later than one alone 95 of 100 concurrent requests are answered. */
+export async function crowd({ load, quick }: Bench): Promise<Finding> {
+  const effort = { warmUp: 2_000, requests: quick ? 4_000 : 20_000, seconds: 10 }
+  const side = { subject: 'corral', workload: 'task' } as const
+  const alone = await measure(load, side, { ...effort, connections: 1 })
+  const together = await measure(load, side, { ...effort, connections: 100 })
+  return {
+    ratio: (together.p95 - alone.p95) / 1_000,
+    failed: alone.failed + together.failed,
+    details: { alone, together },
+  }
+}
+
+/** How long the command takes to say its version, as a multiple of Node doing nothing. */
+export async function commandStart({ quick }: Bench): Promise<Finding> {
+  const main = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url))
+  const rounds = await repeat(quick ? 9 : 25, async () => ({
+    node: millisOf(['-e', '0']),
+    corral: millisOf([main, '--version']),
+  }))
+  const node = median(rounds.map((round) => round.node))
+  const corral = median(rounds.map((round) => round.corral))
+  return { ratio: corral / node, details: { nodeMillis: node, corralMillis: corral } }
+}
+
+function millisOf(args: readonly string[]): number {
+  const before = performance.now()
+  const { status } = spawnSync(process.execPath, args, { stdio: 'ignore' })
+  if (status !== 0) throw new Error(`node ${args.join(' ')} ended with ${status}`)
+  return performance.now() - before
+}
