@@ -1,0 +1,35 @@
+/**
+ * Serves an agent that produces forty megabytes, and tells its parent how much memory that took.
+ * The tasks are in a file: what grows here is what the server holds for its readers.
+ */
+import { defineAgent } from '../../src/agents/function.ts'
+import { createServer, listen } from '../../src/server/index.ts'
+import { openSqliteStore } from '../../src/store/sqlite.ts'
+
+const events = 600
+const line = 'x'.repeat(64 * 1024)
+
+function memory(): number {
+  globalThis.gc?.()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+const agent = defineAgent({ name: 'flood' }, async function* (_message, turn) {
+  for (let i = 0; i < events; i++) {
+    if (i % 100 === 0) await new Promise(setImmediate)
+    // Each replaces the one before, so that the task itself stays small.
+    yield turn.artifact({ artifactId: 'a', parts: [{ text: `${i} ${line}` }] })
+  }
+  process.send?.({ produced: events, memory: memory() })
+})
+
+const store = await openSqliteStore(process.argv[2] ?? '', { synchronous: 'NORMAL' })
+const server = await createServer({ agents: [agent], store })
+const listening = await listen(server, { port: 0, host: '127.0.0.1' })
+process.send?.({ port: listening.port, memory: memory() })
+process.on('message', async () => {
+  await listening.close()
+  await store.close()
+  process.exit(0)
+})
