@@ -3,42 +3,38 @@ import type { Draft, Turn } from '../agent.ts'
 
 /** Writes an answer piece by piece as chunks of one artifact. */
 export interface Writer {
-  /** The events for one more piece of text. */
+  /** The event for one more piece of text; none for an empty piece. */
   write(text: string): Iterable<Draft>
-  /** The last chunk, with the usage in the artifact's metadata. */
+  /** The last chunk: no text, but the usage in the artifact's metadata. */
   end(usage: Usage | undefined): Iterable<Draft>
 }
 
 /**
- * A writer for a turn's answer. It keeps one piece back, because the usage is known only after the text, and has to
- * stand on a chunk. The first chunk begins the artifact anew: a turn that runs again replaces what was half said.
+ * A writer for a turn's answer. Every piece goes out at once; the usage, which is known only after the text, stands on a
+ * last chunk of its own. The first chunk begins the artifact anew: a turn that runs again replaces what was half said.
  */
 export function createWriter(turn: Turn): Writer {
   const artifactId = answerId(turn)
-  let held = ''
   let begun = false
 
-  function chunk(usage?: Usage, lastChunk?: boolean): Draft {
-    const parts = [{ text: held }]
+  function chunk(text: string, last?: { readonly usage: Usage | undefined }): Draft {
     const append = begun
     begun = true
     const artifact = {
       artifactId,
       ...(!append && { name: 'response' }),
-      parts,
-      ...(usage && { metadata: toUsageMetadata(usage) }),
+      parts: [{ text }],
+      ...(last?.usage && { metadata: toUsageMetadata(last.usage) }),
     }
-    return turn.artifact(artifact, { ...(append && { append }), ...(lastChunk && { lastChunk }) })
+    return turn.artifact(artifact, { ...(append && { append }), ...(last && { lastChunk: true }) })
   }
 
   return {
     *write(text) {
-      if (text === '') return
-      if (held !== '') yield chunk()
-      held = text
+      if (text !== '') yield chunk(text)
     },
     *end(usage) {
-      yield chunk(usage, true)
+      yield chunk('', { usage })
     },
   }
 }
