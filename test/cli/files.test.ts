@@ -1,0 +1,94 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { describe, expect, test } from 'vitest'
+import { A2AClient } from '../../src/client/index.ts'
+import { corral, main, serveHere, temporary } from './corral.ts'
+import { clerkAgent, writeFile } from './files.ts'
+
+describe('corral validate', () => {
+  test('names the teams and agents of a valid file', async () => {
+    const file = writeFile(temporary())
+    const page = await corral(['validate', file])
+    expect(page).toMatchObject({ code: 0, stderr: '' })
+    expect(page.stdout).toContain('Agents: clerk.')
+    const { stdout } = await corral(['validate', file, '--json'])
+    expect(JSON.parse(stdout)).toEqual({ valid: true, teams: [], agents: ['clerk'] })
+  })
+
+  test('shows every problem with line, column and hint', async () => {
+    const text = clerkAgent().replace('name =', 'nmae =').replace('"module"', '"modul"')
+    const file = writeFile(temporary(), text)
+    const page = await corral(['validate', file])
+    expect(page).toMatchObject({ code: 1, stdout: '' })
+    expect(page.stderr).toContain(`${file}:4:1: unknown key nmae (did you mean name?)`)
+    const { code, stdout } = await corral(['validate', file, '--json'])
+    expect(code).toBe(1)
+    const { valid, problems } = JSON.parse(stdout)
+    expect(valid).toBe(false)
+    expect(problems.length).toBeGreaterThan(1)
+    expect(problems).toContainEqual(
+      expect.objectContaining({ line: 4, column: 1, hint: 'did you mean name?' }),
+    )
+  })
+
+  test('shows where TOML itself is broken', async () => {
+    const file = writeFile(temporary(), '[[agents]\nid = 1\n')
+    const { code, stderr } = await corral(['validate', file])
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/corral\.toml:1:\d+: /)
+  })
+
+  test('loads the modules, and names the agent of one that cannot be', async () => {
+    const directory = temporary()
+    const file = writeFile(directory)
+    writeFileSync(join(directory, 'clerk.mjs'), 'export default 7')
+    const { code, stderr } = await corral(['validate', file])
+    expect(code).toBe(1)
+    expect(stderr).toContain('Agent "clerk"')
+  })
+
+  test('cannot run without the file', async () => {
+    const { code, stderr } = await corral(['validate', 'none.toml'])
+    expect({ code, stderr }).toEqual({ code: 2, stderr: 'corral: There is no file none.toml\n' })
+  })
+})
+
+describe('corral init', () => {
+  test('writes a team that is valid and answers', async () => {
+    const directory = join(temporary(), 'team')
+    expect((await corral(['init', directory])).code).toBe(0)
+    const file = join(directory, 'corral.toml')
+    expect((await corral(['validate', file])).code).toBe(0)
+    const client = new A2AClient(await serveHere(file))
+    expect(await client.run('good morning')).toBe('Hello, you wrote: good morning.')
+    await client.close()
+  })
+
+  test('leaves files alone that are there', async () => {
+    const directory = temporary()
+    const file = writeFile(directory)
+    const { code, stderr } = await corral(['init', directory])
+    expect(code).toBe(2)
+    expect(stderr).toContain('is already there')
+    expect(readFileSync(file, 'utf8')).toBe(clerkAgent())
+  })
+})
+
+describe('corral mcp', () => {
+  test('offers the agents of a file to an MCP client that starts it', async () => {
+    const file = writeFile(temporary())
+    const client = new Client({ name: 'test', version: '1.0.0' })
+    const transport = new StdioClientTransport({
+      command: process.execPath,
+      args: [main, 'mcp', file],
+    })
+    await client.connect(transport)
+    const { tools } = await client.listTools()
+    expect(tools.map(({ name }) => name)).toEqual(['clerk'])
+    const result = await client.callTool({ name: 'clerk', arguments: { message: 'hi' } })
+    expect(result.content).toEqual([{ type: 'text', text: 'Echo: hi' }])
+    await client.close()
+  })
+})
