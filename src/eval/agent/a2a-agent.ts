@@ -1,3 +1,4 @@
+import type { A2AClient } from '../../client/client.ts'
 import type { AgentCard, Message, Task } from '../../protocol/types.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import type { Logger } from '../../shared/log.ts'
@@ -48,7 +49,9 @@ export interface A2AAgentOptions {
 /** Makes the agent under test for one simulation. */
 export function createA2AAgent(options: A2AAgentOptions): A2AAgent {
   const { endpoint, introduction, metrics, log, strict = false } = options
-  const line: Line = { clock: systemClock, counter: estimator, ...options }
+  let opened: Promise<A2AClient> | undefined
+  const client = (): Promise<A2AClient> => (opened ??= endpoint.client(metrics))
+  const line: Line = { clock: systemClock, counter: estimator, ...options, client }
   const warnings = new Set<string>()
 
   return {

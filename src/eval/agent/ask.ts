@@ -15,6 +15,8 @@ import { toFault } from './faults.ts'
 /** The way from one simulation to the agent, and what is measured on it. */
 export interface Line {
   readonly endpoint: Endpoint
+  /** The simulation's client: one for all its messages, so that a wire once chosen is kept. */
+  readonly client: () => Promise<A2AClient>
   readonly metrics: MetricsCollector
   readonly counter: TokenCounter
   readonly clock: Clock
@@ -37,7 +39,7 @@ export interface Question {
 export async function ask(line: Line, question: Question): Promise<Task | Message> {
   const { endpoint, metrics, clock, counter } = line
   const { message, state } = question
-  const client = await endpoint.client(metrics)
+  const client = await line.client()
   const card = await endpoint.discover()
   const { signal, clear } = withLimit(question.signal, endpoint.config.timeout, clock)
   const measured = metrics.begin()
