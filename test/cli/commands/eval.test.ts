@@ -173,6 +173,15 @@ describe('corral eval run', () => {
     expect(await why('--agent-a2a-endpoint', idle, '--agent-a2a-timeout', '0')).toContain(
       'timeout must be positive, got 0',
     )
+    expect(await why('--agent-a2a-endpoint', idle, '--user', 'llm')).toContain(
+      '--user-llm is required',
+    )
+    expect(await why('--agent-a2a-endpoint', idle, '--task-split-name', 'x')).toContain(
+      'no split x',
+    )
+    expect(await why('--agent-a2a-endpoint', idle, '--resume')).toContain(
+      'There is no run to resume',
+    )
     expect(await why('--agent-a2a-endpoint', 'http://127.0.0.1:9')).toContain('No agent card at')
     expect(await why('--agent-a2a-endpoint', idle, '--domain', 'nowhere')).toContain(
       'There is no domain',
@@ -182,6 +191,26 @@ describe('corral eval run', () => {
   test('exits 2 for a flag that there is not', async () => {
     const { code, stderr } = await spawned('run', '--no-such-flag')
     expect([code, stderr]).toEqual([2, expect.stringContaining('unknown option')])
+  })
+
+  test('takes the user, the prices and the tasks that it is given', async () => {
+    const prices = fileURLToPath(new URL('../../../examples/eval/prices.json', import.meta.url))
+    const { stdout, code } = await corral(
+      ...[
+        'run',
+        '--agent-a2a-endpoint',
+        golden,
+        '--save-to',
+        join(directory, 'replayed'),
+        '--json',
+      ],
+      ...['--user', 'replay', '--user-recording', join(directory, 'golden'), '--prices', prices],
+      ...['--task-split-name', 'base', '--num-tasks', '3', '--agent-a2a-no-verify-ssl'],
+    )
+    expect(code).toBe(0)
+    const { info, summary } = JSON.parse(stdout)
+    expect(info.user_info.implementation).toBe('replay')
+    expect(summary).toMatchObject({ successes: 3, cost: { agent_usd: expect.any(Number) } })
   })
 
   test('repeats a run, and shows the spread', async () => {
