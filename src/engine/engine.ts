@@ -5,6 +5,7 @@ import { isTerminal } from '../protocol/task.ts'
 import type { Message, SendMessageRequest, Task, TaskState } from '../protocol/types.ts'
 import { type Clock, createTimestamps, systemClock } from '../shared/clock.ts'
 import { type Logger, silent } from '../shared/log.ts'
+import { currentTask } from '../store/current.ts'
 import type {
   LogRecord,
   Scope,
@@ -18,7 +19,6 @@ import type { Committer } from './commit.ts'
 import { conversationOf } from './conversation.ts'
 import { drain } from './drain.ts'
 import { createSendOnce } from './keys.ts'
-import { currentTask } from './load.ts'
 import type { TurnQueue } from './queue.ts'
 import { type Recovery, recoverRuns } from './recover.ts'
 import type { Run, RunDeps } from './run.ts'

@@ -1,14 +1,7 @@
-import { createFold } from '../protocol/fold.ts'
 import type { Json, Task } from '../protocol/types.ts'
+import { foldRecords } from '../store/current.ts'
 import type { LogRecord, Store, StoredTask } from '../store/store.ts'
 import type { RunMemory } from './letter.ts'
-
-/** The task with every record of its log; a snapshot is older than the log while a turn is under way. */
-export async function currentTask(store: Store, stored: StoredTask): Promise<Task> {
-  if (stored.taskVersion === stored.version) return stored.task
-  const records = await store.records(stored.head.id, stored.taskVersion)
-  return foldRecords(stored.task, records)
-}
 
 /** What a run needs to go on with a stored task. */
 export async function loadMemory(
@@ -33,14 +26,4 @@ export async function loadMemory(
   // A store that keeps no log still has the history: one turn per message of the user.
   if (turns === 0) turns = task.history?.filter(({ role }) => role === 'ROLE_USER').length ?? 1
   return { task, records, memory: { task, turns, steps: undefined, saved } }
-}
-
-function foldRecords(task: Task, records: readonly LogRecord[]): Task {
-  if (records.length === 0) return task
-  const fold = createFold(task)
-  for (const record of records) {
-    if (record.kind === 'event') fold.apply(record.event)
-    else if (record.kind === 'message' && record.turn > 1) fold.hear(record.message)
-  }
-  return fold.snapshot()
 }

@@ -2,29 +2,36 @@ import type { EventStream, Sequenced } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { traceExtension } from '../protocol/extensions.ts'
 import { isTerminal } from '../protocol/task.ts'
-import type { Task, TaskState } from '../protocol/types.ts'
+import type { StreamResponse, Task, TaskState, TaskStatus } from '../protocol/types.ts'
+import { currentTask } from '../store/current.ts'
 import type { LogRecord, Scope, Store } from '../store/store.ts'
 import type { Hub } from '../streams/hub.ts'
 import type { Letter } from './letter.ts'
-import { currentTask } from './load.ts'
 import type { Run } from './run.ts'
 
+/** Which message's turn is watched. */
+export interface WatchSendOptions {
+  readonly run: Run
+  readonly letter: Letter
+  /** The task as it was before the message, where the message continues one. */
+  readonly before?: { readonly task: Task; readonly version: number } | undefined
+  /** Whether the task's trace is shown too. */
+  readonly trace?: boolean | undefined
+}
+
 /** The events of one message's turn: the Task first, then what follows, until the task ends or asks for input. */
-export function watchSend(
-  hub: Hub,
-  run: Run,
-  letter: Letter,
-  before?: { readonly task: Task; readonly version: number },
-): EventStream {
+export function watchSend(hub: Hub, options: WatchSendOptions): EventStream {
+  const { run, letter, before, trace } = options
   // Who watches a turn that already runs does not see it start.
   let started = run.hasBegun(letter)
   const after = before?.version ?? 0
+  const ids = { taskId: run.log.id, contextId: run.log.contextId }
   const watcher = hub.watch(run.log.id, {
     after,
     // A quick agent's events may be stored and published before anyone could watch.
     replay: run.log.version > after,
     ...(before && { first: { seq: before.version, event: { task: before.task } } }),
-    show: showEvent,
+    show: trace ? createTraceView(ids, before?.task.status) : showEvent,
     isLast(record) {
       if (record.kind === 'start' && record.turn >= letter.number) started = true
       const state = stateOf(record)
@@ -69,7 +76,9 @@ export async function watchTask(options: WatchTaskOptions): Promise<EventStream>
     after: resume ?? version,
     replay: true,
     ...(resume === undefined && { first: { seq: version, event: { task } } }),
-    show: options.trace ? (record) => showEvent(record) ?? showTrace(record, task) : showEvent,
+    show: options.trace
+      ? createTraceView({ taskId: id, contextId: task.contextId }, ended ? undefined : task.status)
+      : showEvent,
     isLast(record) {
       const state = stateOf(record)
       return state !== undefined && isTerminal(state)
@@ -96,16 +105,28 @@ function showEvent(record: LogRecord): Sequenced | undefined {
   return record.kind === 'event' ? { seq: record.seq, event: record.event } : undefined
 }
 
-/** A trace entry travels as a status event that changes nothing and carries the entry in its metadata. */
-function showTrace(record: LogRecord, { id, contextId, status }: Task): Sequenced | undefined {
-  if (record.kind !== 'trace') return undefined
-  const metadata = { [traceExtension]: record.entry }
-  return { seq: record.seq, event: { statusUpdate: { taskId: id, contextId, status, metadata } } }
+/**
+ * Shows events and trace entries. An entry travels as a status event that changes nothing and carries the entry in its
+ * metadata: it repeats the status that the watcher saw last, or says that the task works where it has seen none.
+ */
+function createTraceView(
+  ids: { readonly taskId: string; readonly contextId: string },
+  begin: TaskStatus | undefined,
+): (record: LogRecord) => Sequenced | undefined {
+  let status: TaskStatus = begin ?? { state: 'TASK_STATE_WORKING' }
+  return (record) => {
+    if (record.kind === 'event') status = statusOf(record.event) ?? status
+    if (record.kind !== 'trace') return showEvent(record)
+    const metadata = { [traceExtension]: record.entry }
+    return { seq: record.seq, event: { statusUpdate: { ...ids, status, metadata } } }
+  }
+}
+
+function statusOf(event: StreamResponse): TaskStatus | undefined {
+  if ('statusUpdate' in event) return event.statusUpdate.status
+  return 'task' in event ? event.task.status : undefined
 }
 
 function stateOf(record: LogRecord): TaskState | undefined {
-  if (record.kind !== 'event') return undefined
-  if ('statusUpdate' in record.event) return record.event.statusUpdate.status.state
-  if ('task' in record.event) return record.event.task.status.state
-  return undefined
+  return record.kind === 'event' ? statusOf(record.event)?.state : undefined
 }
