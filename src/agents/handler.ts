@@ -5,7 +5,6 @@ import type { Message, SendMessageResponse } from '../protocol/types.ts'
 import { isAsyncIterable } from '../shared/async.ts'
 import type { Agent, AgentEvent, AgentInfo, Turn } from './agent.ts'
 import { type CardDraft, infoFromCard } from './card-info.ts'
-import { HandlerError } from './handler-error.ts'
 
 /** A backend that answers messages, as 002 has it. Failures are thrown as HandlerError. */
 export interface MessageHandler {
@@ -59,9 +58,6 @@ async function* answer(
     const reply = handler.handleMessage(message, auth, turn)
     if (isAsyncIterable(reply)) yield* reply
     else yield toEvent(await reply)
-  } catch (thrown) {
-    if (!isAuthRequired(thrown) || !turn.task) throw thrown
-    yield turn.status('TASK_STATE_AUTH_REQUIRED', thrown.message)
   } finally {
     turn.signal.removeEventListener('abort', cancelled)
   }
@@ -87,8 +83,4 @@ async function tellCancelled(
   } catch (err) {
     log.warn({ taskId, err }, 'The handler could not cancel its work')
   }
-}
-
-function isAuthRequired(thrown: unknown): thrown is HandlerError {
-  return thrown instanceof HandlerError && thrown.variant === 'AuthRequired'
 }

@@ -67,14 +67,25 @@ export function fromRequestHandler(
   return {
     ...defineAgent(description, (message, turn) => relay(handler, { message, turn, clock })),
     async cancel(task: WaitingTask) {
-      const id = task.load(innerTask)
-      if (typeof id === 'string') await handler.onCancelTask({ id }, { auth: { userId: '' } })
+      const inner = loadInner(task)
+      if (!inner) return
+      const { id, userId } = inner
+      await handler.onCancelTask({ id }, { auth: { userId } })
     },
   }
 }
 
-/** Where a task remembers which of the handler's tasks it follows. */
+/** Where a task remembers which of the handler's tasks it follows, and for whom. */
 const innerTask = 'request-handler:task'
+
+function loadInner(
+  task: Pick<WaitingTask, 'load'>,
+): { readonly id: string; readonly userId: string } | undefined {
+  const saved = task.load(innerTask)
+  if (!Array.isArray(saved)) return undefined
+  const [id, userId] = saved.map(String)
+  return id === undefined ? undefined : { id, userId: userId ?? '' }
+}
 
 interface Relaying {
   readonly message: Message
@@ -88,10 +99,12 @@ async function* relay(
 ): AsyncGenerator<AgentEvent> {
   const context = contextOf(turn)
   const { taskId: _, ...rest } = message
-  const known = turn.load(innerTask)
+  const known = loadInner(turn)
+  const { acceptedOutputModes, metadata } = turn
   const request = {
-    message: typeof known === 'string' ? { ...rest, taskId: known } : rest,
-    ...(turn.metadata && { metadata: turn.metadata }),
+    message: known ? { ...rest, taskId: known.id } : rest,
+    ...(acceptedOutputModes.length > 0 && { configuration: { acceptedOutputModes } }),
+    ...(metadata && { metadata }),
   }
   const events = follow(
     {
@@ -113,7 +126,7 @@ async function* relay(
       if (id !== undefined && inner === undefined) {
         inner = id
         if (turn.signal.aborted) return cancelled()
-        await turn.save(innerTask, id)
+        await turn.save(innerTask, [id, turn.caller.userId])
       }
       yield* translate.take(event)
     }

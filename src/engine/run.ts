@@ -1,7 +1,8 @@
 import type { Agent, AgentAnswer, AgentEvent } from '../agents/agent.ts'
 import type { AuthContext } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
-import { isInterrupted, isTerminal } from '../protocol/task.ts'
+import { parseMessage, parseTask } from '../protocol/schema.ts'
+import { canTransition, isInterrupted, isTerminal } from '../protocol/task.ts'
 import type { Json, Message, StreamResponse, Task, TaskState } from '../protocol/types.ts'
 import { isAsyncIterable } from '../shared/async.ts'
 import type { Logger } from '../shared/log.ts'
@@ -257,7 +258,7 @@ export class Run implements TurnHost, QueuedTurn {
   #take(answer: AgentAnswer, turn: ActiveTurn): void {
     if (this.#turn !== turn || answer === undefined) return
     if (typeof answer === 'string') this.#emit(turn.answer(answer))
-    else if (isMessage(answer)) this.#takeMessage(answer, turn)
+    else if (isMessage(answer)) this.#takeMessage(parseMessage(answer), turn)
     else this.#adopt(answer.task)
   }
 
@@ -273,13 +274,15 @@ export class Run implements TurnHost, QueuedTurn {
   }
 
   /** A Task from an agent becomes this task: as its beginning, or as changes to what is already there. */
-  #adopt(task: Task): void {
+  #adopt(given: Task): void {
     const letter = this.#letter
     if (!letter) return
+    const task = parseTask({ ...given, ...this.#ids() })
     if (!this.log.exists) {
+      mustBegin(task)
       const status = { ...task.status, timestamp: task.status.timestamp ?? this.#now() }
       const history = task.history?.length ? task.history : [letter.message]
-      this.#open(letter, { ...task, ...this.#ids(), status, history })
+      this.#open(letter, { ...task, status, history })
       return
     }
     const { id: taskId, contextId } = this.log
@@ -299,14 +302,19 @@ export class Run implements TurnHost, QueuedTurn {
       this.#letter?.outcome.fail(thrown)
       return
     }
+    const fault = toAgentFault(thrown)
+    if (fault.code === 'unauthenticated' && !isTerminal(this.log.state)) {
+      this.#emitFailure(fault, 'TASK_STATE_AUTH_REQUIRED')
+      return
+    }
     this.logger.error({ taskId: this.log.id, err: thrown }, 'The agent failed')
-    if (!isTerminal(this.log.state)) this.#emitFailure(toAgentFault(thrown))
+    if (!isTerminal(this.log.state)) this.#emitFailure(fault)
   }
 
-  #emitFailure(fault: A2AError): void {
+  #emitFailure(fault: A2AError, state: TaskState = 'TASK_STATE_FAILED'): void {
     this.birth()
     const { id: taskId, contextId } = this.log
-    this.#emitStatus('TASK_STATE_FAILED', failureMessage(fault, { taskId, contextId }))
+    this.#emitStatus(state, failureMessage(fault, { taskId, contextId }))
   }
 
   #finish(letter: Letter, turn: ActiveTurn): void {
@@ -412,4 +420,10 @@ export class Run implements TurnHost, QueuedTurn {
 
 function isMessage(value: unknown): value is Message {
   return typeof value === 'object' && value !== null && 'parts' in value && 'role' in value
+}
+
+/** A task may come into being in any state but none. */
+function mustBegin({ status: { state } }: Task): void {
+  if (!canTransition('TASK_STATE_SUBMITTED', state))
+    throw new A2AError('invalidAgentResponse', `A task cannot begin in ${state}`)
 }

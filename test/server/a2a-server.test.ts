@@ -305,6 +305,22 @@ describe('the five handler errors', () => {
     expect(result.task.status.message.parts).toEqual([{ text: 'Log in first' }])
   })
 
+  test('AuthRequired after the caller was given the task asks for credentials too', async () => {
+    const { url } = await run(
+      new A2AServer(
+        handler(async function* (_message, _auth, turn) {
+          yield turn.status('TASK_STATE_WORKING')
+          throw HandlerError.authRequired('Log in first')
+        }),
+      ).bind('127.0.0.1:0'),
+    )
+    const { result } = await rpc(`${url}/v1/rpc`, {
+      method: 'message/send',
+      params: rcMessage('a'),
+    })
+    expect(result.task.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
+  })
+
   test('InvalidInput is -32602 and makes no task', async () => {
     const { ranch, rc } = await send(HandlerError.invalidInput('Numbers only'))
     for (const { json } of [ranch, rc])
@@ -313,7 +329,8 @@ describe('the five handler errors', () => {
 
   test('Internal says nothing of its source', async () => {
     const { ranch, rc } = await send(HandlerError.internal(source))
-    expect(ranch.json.error.code).toBe(-32002)
+    expect(ranch.json.error).toMatchObject({ code: -32603, message: 'Internal error' })
+    expect(rc.json.result.task.status.state).toBe('TASK_STATE_FAILED')
     expect(ranch.text + rc.text).not.toMatch(/secret|var|stack/i)
   })
 })

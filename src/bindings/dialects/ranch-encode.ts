@@ -1,4 +1,4 @@
-import { A2AError } from '../../protocol/errors.ts'
+import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
 import { errorExtension } from '../../protocol/extensions.ts'
 import type {
   Message,
@@ -109,11 +109,18 @@ export function failureOf(task: Task): A2AError | undefined {
   return new A2AError(code, text, { metadata })
 }
 
-function failureCode(message: Message | undefined): 'agentUnavailable' | 'processingError' {
+/** What a failed task is in RANCH, by what made it fail; anything else is a processing error. */
+const failureCodes: Readonly<Record<string, ErrorCode>> = {
+  agentUnavailable: 'agentUnavailable',
+  unavailable: 'agentUnavailable',
+  internal: 'internal',
+}
+
+function failureCode(message: Message | undefined): ErrorCode {
   const cause = message?.metadata?.[errorExtension]
-  const code = typeof cause === 'object' && cause && 'code' in cause ? cause.code : undefined
-  return code === 'agentUnavailable' || code === 'unavailable'
-    ? 'agentUnavailable'
+  const code = typeof cause === 'object' && cause && 'code' in cause ? String(cause.code) : ''
+  return Object.hasOwn(failureCodes, code)
+    ? (failureCodes[code] ?? 'processingError')
     : 'processingError'
 }
 
