@@ -220,6 +220,8 @@ export class Run implements TurnHost, QueuedTurn {
       if (isAsyncIterable(reply)) await this.#consume(reply, turn)
       else this.#take(await reply, turn)
     } catch (thrown) {
+      // An agent that throws at once does so before the queue has handed over the slot that must be given back.
+      await undefined
       this.#handleFailure(thrown, turn)
     }
     if (this.#turn === turn) this.#finish(letter, turn)
