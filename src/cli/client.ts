@@ -21,6 +21,7 @@ export interface ClientFlags {
   readonly apiKey?: string
   readonly oauthClientId?: string
   readonly oauthClientSecret?: string
+  readonly oauthScope?: readonly string[]
   readonly header?: readonly string[]
   readonly binding?: keyof typeof bindings
   readonly protocol?: '1.0' | '0.3'
@@ -38,6 +39,11 @@ export function addClientOptions(command: Command): Command {
     .option('--api-key <key>', 'API key, placed as the card says; env:NAME or file:PATH likewise')
     .option('--oauth-client-id <id>', 'log in as the card says, with a browser where it needs one')
     .option('--oauth-client-secret <secret>', 'of a confidential client; env:NAME or file:PATH')
+    .option(
+      '--oauth-scope <name>',
+      'a scope to ask for instead of those in the card; may be repeated',
+      collect,
+    )
     .option('--header <name: value>', 'a further header; may be repeated', toHeader)
     .addOption(new Option('--binding <name>', 'only this binding').choices(Object.keys(bindings)))
     .addOption(new Option('--protocol <version>', 'only this version').choices(['1.0', '0.3']))
@@ -96,7 +102,13 @@ async function credentialsOf(
     const card = await probe.fetchAgentCard()
     if (key !== undefined) return { auth: apiKey(key, keyPlace(card)) }
     const clientSecret = await readSecret(flags.oauthClientSecret)
-    const config = { clientId: clientId ?? '', ...(clientSecret && { clientSecret }) }
+    const config = {
+      clientId: clientId ?? '',
+      ...(clientSecret && { clientSecret }),
+      ...(flags.oauthScope && { scopes: flags.oauthScope }),
+      // An agent on this machine, without TLS itself, may name an authorization server beside it.
+      allowInsecure: isLoopback(new URL(serverUrl)),
+    }
     return { credentials: oauthCredentials(card, config) }
   } finally {
     await probe.close()
@@ -139,6 +151,10 @@ function participation(scheme: SecurityScheme): Pick<OAuthConfig, 'interaction' 
       listen: () => listenForRedirect(),
     },
   }
+}
+
+function isLoopback({ protocol, hostname }: URL): boolean {
+  return protocol === 'http:' && /^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname)
 }
 
 /** A secret need not stand on the command line, where others can read it. */

@@ -1,0 +1,67 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { createEchoAgent } from '../../src/agents/index.ts'
+import type { SecurityScheme } from '../../src/index.ts'
+import { createServer, listen } from '../../src/server/index.ts'
+import { clients, startAuthorizationServer } from '../client/authorization-server.ts'
+import { signIn } from '../client/browser.ts'
+import { start } from './corral.ts'
+
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+/** An agent behind a login: whoever has a token is let in. */
+async function serveBehind(scheme: SecurityScheme): Promise<string> {
+  const login = {
+    name: 'login',
+    scheme,
+    challenge: 'Bearer',
+    authenticate: ({ headers = {} }: { headers?: Readonly<Record<string, string | undefined>> }) =>
+      /^Bearer .{20,}/.test(headers.authorization ?? '') ? { userId: 'ada' } : undefined,
+  }
+  const server = await createServer({
+    agents: [createEchoAgent()],
+    auth: { authenticators: [login] },
+  })
+  const listening = await listen(server, { port: 0, host: '127.0.0.1' })
+  closing.push(listening.close)
+  return listening.url
+}
+
+describe('logging in from the command line', () => {
+  test('sends a person to the page of the authorization server that the card names', async () => {
+    const { endpoints } = await startAuthorizationServer()
+    const { authorizationUrl, tokenUrl } = endpoints
+    const authorizationCode = { authorizationUrl, tokenUrl, scopes: {} }
+    const url = await serveBehind({
+      oauth2SecurityScheme: { flows: { authorizationCode } },
+    })
+    const flags = ['--oauth-client-id', clients.commandLine.clientId, '--oauth-scope', 'agents']
+    const sending = start(['send', url, 'hi', ...flags])
+    const [, page = ''] = await sending.seen(/to log in:\n(\S+)\n/)
+    await signIn(page, { login: 'ada', password: 'x' }, (at) => at.pathname === '/callback')
+    expect(await sending.ended).toMatchObject({ code: 0, stdout: expect.stringContaining('hi') })
+  })
+
+  test('takes the secret of a service from the environment, and asks nobody', async () => {
+    const { endpoints } = await startAuthorizationServer()
+    const clientCredentials = { tokenUrl: endpoints.tokenUrl, scopes: {} }
+    const url = await serveBehind({ oauth2SecurityScheme: { flows: { clientCredentials } } })
+    const { clientId, clientSecret } = clients.service
+    const flags = ['--oauth-client-id', clientId, '--oauth-client-secret', 'env:SECRET']
+    const sending = start(['send', url, 'hi', ...flags], { env: { SECRET: clientSecret } })
+    const { code, stderr } = await sending.ended
+    expect(code).toBe(0)
+    expect(stderr).not.toContain(clientSecret)
+  })
+
+  test('says so where the card names no authorization server', async () => {
+    const url = await serveBehind({
+      apiKeySecurityScheme: { location: 'header', name: 'X-API-Key' },
+    })
+    const { code, stderr } = await start(['card', url, '--oauth-client-id', 'x']).ended
+    expect(code).toBe(2)
+    expect(stderr).toContain('names no authorization server')
+  })
+})
