@@ -99,18 +99,26 @@ function decodeSend(raw: Raw): Raw {
       ...rest,
       parts: Array.isArray(parts) ? parts.map(fromProtoPart) : parts,
     },
-    configuration: withoutZero(raw.configuration),
+    configuration: decodeDefaults(raw.configuration, content !== undefined),
     metadata: raw.metadata,
   }
   return asRaw(decodeRequest.SendMessage(present(decoded))) ?? {}
 }
 
-// `historyLength` has implicit presence in the 0.3 protocol buffers: 0 is "not set", which means unlimited.
-function withoutZero(configuration: unknown): unknown {
+/**
+ * A configuration with what ProtoJSON leaves out: `historyLength: 0` is "not set", which means unlimited, and an absent
+ * `blocking` is false. Who writes JSON by hand, with `parts` instead of `content`, blocks unless told otherwise.
+ */
+function decodeDefaults(configuration: unknown, isProto: boolean): unknown {
   const raw = asRaw(configuration)
-  if (!raw || (raw.historyLength ?? raw.history_length) !== 0) return configuration
-  const { historyLength: _, history_length: __, ...rest } = raw
-  return rest
+  if (!raw) return configuration
+  const { historyLength, history_length, ...rest } = raw
+  const length = historyLength ?? history_length
+  return present({
+    ...rest,
+    historyLength: length === 0 ? undefined : length,
+    blocking: rest.blocking ?? (isProto ? false : undefined),
+  })
 }
 
 // `{ data: { data: {…} } }`: the outer is the DataPart message, the inner its Struct.
