@@ -11,8 +11,8 @@ export interface Sent {
   readonly outcome: Outcome
   /** Makes the task exist if it does not yet, and gives it as stored. */
   task(): Promise<Task>
-  /** The events of this message's turn, from the first. */
-  events(): EventStream
+  /** The events of this message's turn, from the first; with the task's trace if asked for. */
+  events(options?: { readonly trace?: boolean }): EventStream
 }
 
 /** A message that opened a turn or waits for one. A class, not closures: one is made per request. */
@@ -50,9 +50,14 @@ export class SentMessage implements Sent {
     return (await this.#run.log.snapshot()).task
   }
 
-  events(): EventStream {
+  events({ trace }: { readonly trace?: boolean } = {}): EventStream {
     if (this.#run.queued) this.#run.birth()
-    return watchSend(this.#hub, this.#run, this.#letter, this.#before)
+    return watchSend(this.#hub, {
+      run: this.#run,
+      letter: this.#letter,
+      before: this.#before,
+      trace,
+    })
   }
 }
 

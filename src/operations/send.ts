@@ -1,6 +1,7 @@
 import type { Sent } from '../engine/engine.ts'
 import type { EventStream } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
+import { traceExtension } from '../protocol/extensions.ts'
 import type {
   Part,
   SendMessageConfiguration,
@@ -38,7 +39,8 @@ export async function sendStreamingMessage(
   await mustBeSendable(service, request)
   const sent = await service.engine.send(request, call)
   const historyLength = request.configuration?.historyLength
-  return historyLength === undefined ? sent.events() : trimStream(sent.events(), historyLength)
+  const events = sent.events({ trace: call.extensions.includes(traceExtension) })
+  return historyLength === undefined ? events : trimStream(events, historyLength)
 }
 
 const noConfiguration: SendMessageConfiguration = {}

@@ -29,7 +29,7 @@ export async function serve(team: Team, options: TeamServerOptions = {}): Promis
   const server = new TeamServer(team, 0, { host: '127.0.0.1', ...options })
   await server.start()
   onTestFinished(() => server.shutdown())
-  return `http://127.0.0.1:${server.port}`
+  return server.url ?? ''
 }
 
 /** A remote agent as a member. */
