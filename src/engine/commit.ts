@@ -1,4 +1,4 @@
-import { A2AError } from '../protocol/errors.ts'
+import { A2AError, toA2AError } from '../protocol/errors.ts'
 import { soon } from '../shared/async.ts'
 import type { Store, Write, WriteResult } from '../store/store.ts'
 
@@ -78,7 +78,7 @@ async function commitAll(store: Store, sources: Iterable<CommitSource>): Promise
   const parts: { source: CommitSource; from: number; to: number }[] = []
   for (const source of sources) {
     const from = writes.length
-    for (const write of source.reduce()) writes.push(write)
+    for (const write of reduce(source)) writes.push(write)
     if (writes.length > from) parts.push({ source, from, to: writes.length })
   }
   if (writes.length === 0) return
@@ -86,6 +86,16 @@ async function commitAll(store: Store, sources: Iterable<CommitSource>): Promise
   for (const { source, from, to } of parts) {
     if (results instanceof A2AError) source.refused(results)
     else source.stored(results.slice(from, to))
+  }
+}
+
+/** A task that cannot be reduced is refused by itself: those that are committed with it have no part in its fault. */
+function reduce(source: CommitSource): readonly Write[] {
+  try {
+    return source.reduce()
+  } catch (thrown) {
+    source.refused(toA2AError(thrown))
+    return []
   }
 }
 

@@ -2,6 +2,7 @@ import type { AgentEvent, ChunkOptions, Draft, Turn } from '../agents/agent.ts'
 import { type AuthContext, anonymous } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { hopsExtension } from '../protocol/extensions.ts'
+import { parseStreamResponse } from '../protocol/schema.ts'
 import type {
   Artifact,
   Json,
@@ -173,9 +174,17 @@ export class ActiveTurn implements Turn {
     return this.#host.conversation(limit)
   }
 
-  /** What an agent yields, as the event that goes into the log. */
+  /**
+   * What an agent yields, as the event that goes into the log. Tasks and messages are given back as they are.
+   * @throws A2AError `invalidAgentResponse` for what is no event.
+   */
   toEvent(event: Exclude<AgentEvent, Message>): StreamResponse {
     if (typeof event === 'string') return this.#chunk({ text: event })
+    if ('task' in event || 'message' in event) return event
+    return parseStreamResponse(this.#complete(event))
+  }
+
+  #complete(event: Exclude<AgentEvent, string | Message>): StreamResponse {
     if ('statusUpdate' in event) return this.#statusEvent(event.statusUpdate)
     if ('artifactUpdate' in event)
       return {
