@@ -1,0 +1,60 @@
+/**
+ * `npm run torture -- --kills 500 [--seed 7] [--callers 12] [--json]`: kills a real server again and again under load
+ * and holds what is left against a ledger kept outside. Prints the counts; exits 1 if anything acknowledged was lost.
+ */
+import { parseArgs } from 'node:util'
+import { type TortureReport, torture } from '../test/durability/torture.ts'
+
+const { values } = parseArgs({
+  options: {
+    kills: { type: 'string', default: '100' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    callers: { type: 'string', default: '12' },
+    json: { type: 'boolean', default: false },
+  },
+})
+
+const report = await torture({
+  kills: Number(values.kills),
+  seed: Number(values.seed),
+  callers: Number(values.callers),
+  progress(kills) {
+    if (!values.json && process.stderr.isTTY) process.stderr.write(`\r${kills} of ${values.kills}`)
+  },
+})
+process.stdout.write(values.json ? `${JSON.stringify(report, null, 2)}\n` : toTable(report))
+process.exitCode = report.violations.length === 0 ? 0 : 1
+
+function toTable(report: TortureReport): string {
+  const { counts, audit, violations } = report
+  const rows: readonly (readonly [string, number])[] = [
+    ['seed', report.seed],
+    ['kills with SIGKILL', report.kills],
+    ['  of them while starting', report.killsWhileStarting],
+    ['seconds', report.seconds],
+    ['answers acknowledged', counts.acknowledged],
+    ['requests lost with a kill', counts.lost],
+    ['requests refused (as they must be)', counts.refused],
+    ['tasks in the store', audit.tasks],
+    ['  completed', audit.completed],
+    ['  canceled', audit.canceled],
+    ['  waiting for input', audit.inputRequired],
+    ['  failed (given up, or not resumable)', audit.failed],
+    ['turns taken up again', audit.resumed],
+    ['cancels acknowledged', counts.cancels],
+    ['acknowledged tasks read back', counts.reads],
+    ['sends repeated with their key', counts.keyedRetries],
+    ['steps stored', audit.stepsCommitted],
+    ['  that a kill made run again', audit.stepsInterrupted],
+    ['records in the logs', audit.records],
+    ['events in the logs', audit.events],
+    ['streams followed to the end', report.followers],
+    ['  resumed with Last-Event-ID', report.reconnects],
+    ['events for webhooks', audit.webhookEvents],
+    ['  requests to webhooks', audit.webhookRequests],
+    ['  dead letters', report.deadLetters],
+    ['violations', violations.length],
+  ]
+  const lines = rows.map(([name, value]) => `${name.padEnd(40)}${String(value).padStart(8)}`)
+  return `${[...lines, ...violations.slice(0, 50)].join('\n')}\n`
+}

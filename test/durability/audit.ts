@@ -1,0 +1,270 @@
+import { readFileSync } from 'node:fs'
+import { createFold } from '../../src/protocol/fold.ts'
+import { isTerminal, textOf } from '../../src/protocol/task.ts'
+import type { StreamResponse, Task } from '../../src/protocol/types.ts'
+import type { LogRecord, Store, StoredTask } from '../../src/store/store.ts'
+import type { Hooks } from './hooks.ts'
+import { type Ledger, regression } from './ledger.ts'
+
+/** What the store held at the end, counted. */
+export interface Audit {
+  readonly tasks: number
+  readonly completed: number
+  readonly canceled: number
+  readonly inputRequired: number
+  readonly failed: number
+  readonly records: number
+  readonly events: number
+  /** Attempts of turns beyond the first: what crashes interrupted and restarts took up. */
+  readonly resumed: number
+  readonly stepsCommitted: number
+  /** Steps that ran more than once, because a crash came before their end was stored. */
+  readonly stepsInterrupted: number
+  readonly webhookEvents: number
+  readonly webhookRequests: number
+}
+
+/** What the store is held against. */
+export interface Evidence {
+  readonly ledger: Ledger
+  readonly hooks: Hooks
+  /** The file in which the team's members wrote each time they ran. */
+  readonly effects: string
+  readonly agents: readonly string[]
+}
+
+interface Case extends Evidence {
+  readonly stored: StoredTask
+  readonly records: readonly LogRecord[]
+  readonly events: readonly { readonly seq: number; readonly event: StreamResponse }[]
+  /** The nonces that each member ran with for this task, in order. */
+  readonly runs: ReadonlyMap<string, readonly string[]>
+}
+
+type Totals = { -readonly [K in keyof Audit]: number }
+
+/** Holds every task of the store against what was acknowledged, seen, run and delivered outside. */
+export async function audit(store: Store, evidence: Evidence): Promise<Audit> {
+  const totals = createTotals()
+  const runs = readRuns(evidence.effects)
+  const cases = new Map<string, Case>()
+  for (const agent of evidence.agents)
+    for await (const stored of allTasks(store, agent)) {
+      const { id } = stored.head
+      const records = await store.records(id, 0)
+      const events = records.flatMap((r) =>
+        r.kind === 'event' ? [{ seq: r.seq, event: r.event }] : [],
+      )
+      const one: Case = { ...evidence, stored, records, events, runs: runs.get(id) ?? new Map() }
+      cases.set(id, one)
+      count(totals, one)
+      for (const check of checks) for (const fault of check(one, totals)) tell(one, fault)
+    }
+  checkLedger(evidence.ledger, cases)
+  return totals
+}
+
+function tell({ ledger, stored }: Case, fault: string): void {
+  ledger.violation(`Task ${stored.head.id} (${nameOf(stored.task)}): ${fault}`)
+}
+
+async function* allTasks(store: Store, agent: string): AsyncGenerator<StoredTask> {
+  const filter = { scope: { agent, tenant: '', owner: '' }, limit: 500 }
+  let page = await store.list(filter)
+  for (;;) {
+    yield* page.tasks
+    if (!page.next) return
+    page = await store.list({ ...filter, cursor: page.next })
+  }
+}
+
+/** `<task> <member> <nonce>` per line. */
+function readRuns(effects: string): Map<string, Map<string, string[]>> {
+  const runs = new Map<string, Map<string, string[]>>()
+  for (const line of readFileSync(effects, 'utf8').split('\n')) {
+    const [id = '', member = '', nonce = ''] = line.split(' ')
+    const ofTask = runs.get(id) ?? new Map<string, string[]>()
+    ofTask.set(member, [...(ofTask.get(member) ?? []), nonce])
+    runs.set(id, ofTask)
+  }
+  return runs
+}
+
+const checks: readonly ((one: Case, totals: Totals) => Iterable<string>)[] = [
+  checkLog,
+  checkEnd,
+  checkSteps,
+  checkWebhook,
+]
+
+/** The log has no gap, no repetition and nothing after the end, and the snapshot is what it folds to. */
+function* checkLog({ stored, records, events }: Case): Iterable<string> {
+  const gap = records.findIndex((record, index) => record.seq !== index + 1)
+  if (gap >= 0) yield `record ${gap + 1} has the number ${records[gap]?.seq}`
+  if (records.length !== stored.version)
+    yield `${records.length} records at version ${stored.version}`
+  const ends = events.filter(({ event }) => endsTask(event)).length
+  if (ends > 1) yield `it ends ${ends} times`
+  if (ends === 1 && !endsTask(events.at(-1)?.event)) yield 'events follow its end'
+  const folded = foldAll(records)
+  if (!folded) yield 'the log does not begin with the task'
+  else if (folded.status.state !== stored.head.state)
+    yield `the log says ${folded.status.state}, the columns ${stored.head.state}`
+  else if (stored.taskVersion === stored.version && words(folded) !== words(stored.task))
+    yield 'the snapshot is not what the log folds to'
+}
+
+function* checkEnd({ stored: { head } }: Case): Iterable<string> {
+  if (head.state === 'TASK_STATE_SUBMITTED' || head.state === 'TASK_STATE_WORKING')
+    yield `it is still ${head.state}`
+}
+
+/** The last run of a step is the stored one: once stored, it did not run again. */
+function* checkSteps({ records, runs, stored }: Case, totals: Totals): Iterable<string> {
+  for (const record of records) {
+    if (record.kind !== 'step') continue
+    const member = record.name.split(':').at(-1) ?? ''
+    const nonces = runs.get(member) ?? []
+    totals.stepsCommitted++
+    if (nonces.length > 1) totals.stepsInterrupted++
+    if (!JSON.stringify(record.result).includes(`${member}=${nonces.at(-1)}`))
+      yield `step ${record.name} ran again after it was stored`
+    else if (
+      stored.head.state === 'TASK_STATE_COMPLETED' &&
+      !words(stored.task).includes(nonces.at(-1) ?? '')
+    )
+      yield `the answer does not come from the stored step ${record.name}`
+  }
+}
+
+/** Every event of the log reached the task's webhook, first arrivals in order. */
+function* checkWebhook({ hooks, ledger, stored, events }: Case, totals: Totals): Iterable<string> {
+  const name = nameOf(stored.task)
+  if (!ledger.hooked.has(name)) return
+  const got = hooks.arrivals.get(name)
+  totals.webhookEvents += events.length
+  totals.webhookRequests += got?.requests ?? 0
+  const missing = events.filter(({ seq }) => !got?.accepted.has(seq)).map(({ seq }) => seq)
+  if (missing.length > 0) yield `events ${missing.join(', ')} did not reach its webhook`
+  const first = got?.first ?? []
+  if (first.some((seq, index) => seq < (first[index - 1] ?? 0)))
+    yield `events reached its webhook in the order ${first.join(', ')}`
+}
+
+function checkLedger(ledger: Ledger, cases: ReadonlyMap<string, Case>): void {
+  for (const entry of ledger.entries.values()) {
+    const one = cases.get(entry.id)
+    const task = one && foldAll(one.records)
+    if (!one || !task) {
+      ledger.violation(`Task ${entry.id} was acknowledged and is not in the store`)
+      continue
+    }
+    const fault = regression(entry, one.stored.task)
+    if (fault) ledger.violation(fault)
+    for (const messageId of entry.continued) {
+      const times = one.records.filter(
+        (record) => record.kind === 'message' && record.message.messageId === messageId,
+      ).length
+      if (times !== 1) tell(one, `the message ${messageId} is ${times} times in the log`)
+    }
+  }
+  checkKeys(ledger, cases)
+  checkFollowers(ledger, cases)
+}
+
+function checkKeys(ledger: Ledger, cases: ReadonlyMap<string, Case>): void {
+  const made = new Set<string>()
+  for (const one of cases.values()) {
+    const name = nameOf(one.stored.task)
+    if (ledger.keyed.has(name) && made.has(name)) tell(one, 'a second task of its key')
+    made.add(name)
+  }
+}
+
+/** Each follower saw each event of the log after its first, once and in order. */
+function checkFollowers(ledger: Ledger, cases: ReadonlyMap<string, Case>): void {
+  for (const { id, seen } of ledger.followers) {
+    const one = cases.get(id)
+    const from = seen[0]?.seq ?? 0
+    const expected = one?.events.filter(({ seq }) => seq >= from) ?? []
+    if (one && JSON.stringify(expected) !== JSON.stringify(seen))
+      tell(one, `a follower saw ${numbers(seen)} of ${numbers(expected)}`)
+  }
+  for (const { id, events } of ledger.clients) {
+    const one = cases.get(id)
+    const last = one?.events.slice(-events.length).map(({ event }) => gistOf(event))
+    if (one && events.length > 0 && JSON.stringify(last) !== JSON.stringify(events.map(gistOf)))
+      tell(one, `a client saw other events than the last ${events.length} of the log`)
+  }
+}
+
+/** What an event says, whatever the order of its members. */
+function gistOf(event: StreamResponse): readonly unknown[] {
+  if ('artifactUpdate' in event) {
+    const { artifact, append = false, lastChunk = false } = event.artifactUpdate
+    return [artifact.artifactId, textOf(artifact.parts), append, lastChunk]
+  }
+  if (!('statusUpdate' in event)) return [event]
+  const { state, timestamp, message } = event.statusUpdate.status
+  return [state, timestamp, message?.messageId]
+}
+
+function numbers(events: readonly { readonly seq: number }[]): string {
+  return `[${events.map(({ seq }) => seq).join(' ')}]`
+}
+
+function endsTask(event: StreamResponse | undefined): boolean {
+  if (!event || 'message' in event || 'artifactUpdate' in event) return false
+  return isTerminal(('task' in event ? event.task : event.statusUpdate).status.state)
+}
+
+function foldAll(records: readonly LogRecord[]): Task | undefined {
+  const first = records.find((record) => record.kind === 'event')
+  if (first?.kind !== 'event' || !('task' in first.event)) return undefined
+  const fold = createFold(first.event.task)
+  for (const record of records) {
+    if (record.kind === 'event' && record !== first) fold.apply(record.event)
+    else if (record.kind === 'message' && record.turn > 1) fold.hear(record.message)
+  }
+  return fold.snapshot()
+}
+
+/** The words of a task, however its text is cut into parts: the end of a turn joins them. */
+function words({ status, history, artifacts }: Task): string {
+  const texts = artifacts?.map(({ artifactId, parts }) => [artifactId, textOf(parts)])
+  return JSON.stringify([status, history?.map(({ messageId }) => messageId), texts])
+}
+
+/** The operation that a task came from: the text of its first message, up to the full stop. */
+function nameOf({ history }: Task): string {
+  return textOf(history?.[0]?.parts ?? []).split('.')[0] ?? ''
+}
+
+function createTotals(): Totals {
+  return {
+    tasks: 0,
+    completed: 0,
+    canceled: 0,
+    inputRequired: 0,
+    failed: 0,
+    records: 0,
+    events: 0,
+    resumed: 0,
+    stepsCommitted: 0,
+    stepsInterrupted: 0,
+    webhookEvents: 0,
+    webhookRequests: 0,
+  }
+}
+
+function count(totals: Totals, { stored, records, events }: Case): void {
+  totals.tasks++
+  totals.records += records.length
+  totals.events += events.length
+  for (const record of records) if (record.kind === 'start' && record.attempt > 1) totals.resumed++
+  const { state } = stored.head
+  if (state === 'TASK_STATE_COMPLETED') totals.completed++
+  else if (state === 'TASK_STATE_CANCELED') totals.canceled++
+  else if (state === 'TASK_STATE_INPUT_REQUIRED') totals.inputRequired++
+  else totals.failed++
+}

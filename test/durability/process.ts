@@ -1,0 +1,108 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { createDeferred, type Deferred } from '../../src/shared/async.ts'
+import type { SqliteStoreOptions } from '../../src/store/sqlite.ts'
+import type { RetryPolicy } from '../../src/webhooks/retry.ts'
+
+/** What server.mjs is told. */
+export interface ServerSetup {
+  /** The store's file. */
+  readonly file: string
+  /** Where the members of the team leave a trace of each time they run. */
+  readonly effects: string
+  readonly shutdownMs?: number
+  readonly store?: Omit<SqliteStoreOptions, 'clock'>
+  readonly retry?: Partial<RetryPolicy>
+  /** How long a webhook may take to answer. */
+  readonly timeoutMs?: number
+}
+
+/** A real server in a process of its own, that can die and come back on the same file and port. */
+export interface ServerProcess {
+  /** Where it answers, once it has been up. */
+  url(): string
+  /** Resolves when it listens; at once if it does. */
+  up(): Promise<void>
+  /** @throws Error with what it wrote to stderr, if it ends before it listens. */
+  start(): Promise<void>
+  /** Begins to start, and dies before or shortly after it listens. */
+  startAndKill(afterMs: number): Promise<void>
+  /** Ends it at once, as a power cut would. */
+  kill(): Promise<void>
+  /** Asks it to stop; the exit code. */
+  stop(): Promise<number | null>
+}
+
+const script = fileURLToPath(new URL('./server.mjs', import.meta.url))
+
+/** Makes a server that is not yet running. */
+export function createServerProcess(setup: ServerSetup): ServerProcess {
+  let port = 0
+  let child: ChildProcess | undefined
+  let listening: Deferred<void> = createDeferred()
+  let isUp = false
+
+  function launch(): { readonly child: ChildProcess; errors(): string } {
+    const started = spawn(process.execPath, [script, JSON.stringify({ ...setup, port })], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let errors = ''
+    started.stderr.on('data', (chunk) => (errors += chunk))
+    child = started
+    return { child: started, errors: () => errors }
+  }
+
+  async function end(signal: NodeJS.Signals): Promise<number | null> {
+    const running = child
+    if (!running) return null
+    child = undefined
+    // Who already waits for it to come up goes on waiting.
+    if (isUp) listening = createDeferred()
+    isUp = false
+    const ended = once(running, 'exit')
+    running.kill(signal)
+    if (running.exitCode === null && running.signalCode === null) await ended
+    return running.exitCode
+  }
+
+  /** The port may be lent to an outgoing connection while the server is down: then it is tried again. */
+  async function start(tries = 50): Promise<void> {
+    const { child: started, errors } = launch()
+    const found = await portOf(started)
+    if (found !== undefined) {
+      port = found
+      isUp = true
+      listening.resolve()
+      return
+    }
+    if (tries > 0 && errors().includes('already in use')) return start(tries - 1)
+    throw new Error(errors())
+  }
+
+  return {
+    url: () => `http://127.0.0.1:${port}`,
+    up: () => listening.promise,
+    start: () => start(),
+    async startAndKill(afterMs) {
+      launch()
+      await new Promise((resolve) => setTimeout(resolve, afterMs))
+      await end('SIGKILL')
+    },
+    async kill() {
+      await end('SIGKILL')
+    },
+    stop: () => end('SIGTERM'),
+  }
+}
+
+/** The port that a process says it listens on; undefined if it ends before. */
+async function portOf(child: ChildProcess): Promise<number | undefined> {
+  let output = ''
+  for await (const chunk of child.stdout ?? []) {
+    output += chunk
+    const said = /^listening (\d+)$/m.exec(output)
+    if (said) return Number(said[1])
+  }
+  return undefined
+}
