@@ -40,11 +40,10 @@ export { loadModuleAgent } from './module.ts'
 export { OpenAIAgent, type OpenAIAgentOptions } from './openai/agent.ts'
 export { A2AAgent, type A2AAgentOptions } from './remote/agent.ts'
 export {
-  fromRequestHandler,
   type RequestHandler,
-  type RequestHandlerOptions,
   type ServerCallContext,
   toRequestHandler,
 } from './request-handler.ts'
+export { fromRequestHandler, type RequestHandlerOptions } from './request-relay.ts'
 export { fromRunnable, type Runnable } from './runnable.ts'
 export { defineTool, type Tool, type ToolContext, type ToolSource, type ToolUser } from './tools.ts'

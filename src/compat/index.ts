@@ -7,12 +7,11 @@ export { EchoHandler, type EchoOptions } from '../agents/echo-handler.ts'
 export { fromMessageHandler, type HandlerReply, type MessageHandler } from '../agents/handler.ts'
 export { HandlerError, type HandlerErrorVariant } from '../agents/handler-error.ts'
 export {
-  fromRequestHandler,
   type RequestHandler,
-  type RequestHandlerOptions,
   type ServerCallContext,
   toRequestHandler,
 } from '../agents/request-handler.ts'
+export { fromRequestHandler, type RequestHandlerOptions } from '../agents/request-relay.ts'
 export { fromRunnable, type Runnable } from '../agents/runnable.ts'
 export {
   A2AClient,
@@ -42,12 +41,8 @@ export type {
   SendMessageResponse,
   StreamResponse,
 } from '../protocol/types.ts'
-export {
-  A2AServer,
-  A2AServer as A2aServer,
-  type AppState,
-  type RunningServer,
-} from '../server/a2a-server.ts'
+export { A2AServer, A2AServer as A2aServer, type RunningServer } from '../server/a2a-server.ts'
+export type { AppState } from '../server/app-state.ts'
 export {
   InMemoryTaskStore,
   InMemoryTaskStore as TaskManager,

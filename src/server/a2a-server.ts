@@ -1,48 +1,17 @@
-import type { Agent } from '../agents/agent.ts'
 import { EchoHandler } from '../agents/echo-handler.ts'
-import type { AgentFunction } from '../agents/function.ts'
-import type { MessageHandler } from '../agents/handler.ts'
-import type { RequestHandler } from '../agents/request-handler.ts'
-import type { Runnable } from '../agents/runnable.ts'
 import type { HttpReply, HttpRequest } from '../bindings/http.ts'
-import { type AuthContext, anonymous } from '../protocol/call.ts'
+import { anonymous } from '../protocol/call.ts'
 import { type Logger, silent } from '../shared/log.ts'
 import { fromTaskStore } from '../store/custom.ts'
 import type { Scope, Store } from '../store/store.ts'
 import { type TaskStore, toTaskStore } from '../store/task-store.ts'
+import type { AppState, AuthExtractor, Route } from './app-state.ts'
 import { extractor } from './authenticators.ts'
-import { toAgent } from './backend.ts'
+import { type Backend, toAgent } from './backend.ts'
 import { type Address, parseAddress } from './bind.ts'
 import { type Listening, listen } from './node.ts'
 import type { ServerOptions } from './options.ts'
 import { createServer, type Server } from './server.ts'
-
-/** What an A2AServer can serve: a handler of 002 or 003, an agent, a function, or an object with `run(text)`. */
-export type Backend = MessageHandler | RequestHandler | Agent | AgentFunction | Runnable
-
-/** Who calls, by the request's headers; undefined if nobody known. */
-export type AuthExtractor = (
-  headers: Readonly<Record<string, string | undefined>>,
-) => AuthContext | undefined | Promise<AuthContext | undefined>
-
-/** A route of one's own; undefined passes the request on. */
-export type Route = (
-  request: HttpRequest,
-  state: AppState,
-) => HttpReply | Promise<HttpReply> | undefined
-
-/** What routes of one's own share with the server (002's AppState). */
-export interface AppState {
-  readonly server: Server
-  /** What is served, as it was given. */
-  readonly handler: Backend
-  /** Where clients reach the server. */
-  readonly baseUrl: string
-  /** The tasks of a caller; the anonymous one's if nobody is named. */
-  taskStore(auth?: AuthContext): TaskStore
-  /** Who sends this request, as the auth extractor sees it; undefined without one. */
-  auth(request: HttpRequest): Promise<AuthContext | undefined>
-}
 
 /** How a server runs. */
 export interface RunOptions {

@@ -1,17 +1,18 @@
 import type { Agent } from '../agents/agent.ts'
 import { type AgentFunction, defineAgent } from '../agents/function.ts'
 import { fromMessageHandler, type MessageHandler } from '../agents/handler.ts'
-import { fromRequestHandler, type RequestHandler } from '../agents/request-handler.ts'
+import type { RequestHandler } from '../agents/request-handler.ts'
+import { fromRequestHandler } from '../agents/request-relay.ts'
 import { fromRunnable, type Runnable } from '../agents/runnable.ts'
+
+/** What an A2AServer can serve: a handler of 002 or 003, an agent, a function, or an object with `run(text)`. */
+export type Backend = MessageHandler | RequestHandler | Agent | AgentFunction | Runnable
 
 /**
  * Whatever answers messages, as an agent: told apart by its methods.
  * @throws Error for an object that has none of them.
  */
-export function toAgent(
-  backend: MessageHandler | RequestHandler | Agent | AgentFunction | Runnable,
-  baseUrl: () => string,
-): Agent {
+export function toAgent(backend: Backend, baseUrl: () => string): Agent {
   if (typeof backend === 'function') return defineAgent({ name: backend.name || 'Agent' }, backend)
   if ('handleMessage' in backend) return fromMessageHandler(backend, baseUrl)
   if ('onMessageSend' in backend) return fromRequestHandler(backend)

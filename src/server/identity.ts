@@ -50,14 +50,21 @@ export function createIdentity(options: {
   let card: AgentCard | undefined
   let readAt = Number.NEGATIVE_INFINITY
   let reading: Promise<void> | undefined
+  /** Grows when agent or address change: what was read before is then of somebody else. */
+  let generation = 0
 
   async function read(): Promise<void> {
+    const begun = generation
     const next = await options.agent().info()
-    readAt = clock.now()
-    if (card && JSON.stringify(next) === JSON.stringify(info)) return
-    info = next
+    if (card && begun === generation && JSON.stringify(next) === JSON.stringify(info)) {
+      readAt = clock.now()
+      return
+    }
     const plain = render(next)
     const signatures = await server.signCard?.(plain)
+    if (begun !== generation) return read()
+    readAt = clock.now()
+    info = next
     card = signatures?.length ? { ...plain, signatures } : plain
   }
 
@@ -101,6 +108,7 @@ export function createIdentity(options: {
       })
     },
     refresh() {
+      generation++
       readAt = Number.NEGATIVE_INFINITY
       card = undefined
     },

@@ -1,14 +1,7 @@
 export type { HttpHandler, HttpReply, HttpRequest } from '../bindings/http.ts'
 export type { Recovery } from '../engine/recover.ts'
-export {
-  A2AServer,
-  type AppState,
-  type AuthExtractor,
-  type Backend,
-  type Route,
-  type RunningServer,
-  type RunOptions,
-} from './a2a-server.ts'
+export { A2AServer, type RunningServer, type RunOptions } from './a2a-server.ts'
+export type { AppState, AuthExtractor, Route } from './app-state.ts'
 export { type Auth, type Authenticator, type AuthOptions, createAuth } from './auth.ts'
 export {
   type ApiKeyOptions,
@@ -19,6 +12,7 @@ export {
   type JwtOptions,
   jwt,
 } from './authenticators.ts'
+export type { Backend } from './backend.ts'
 export type { CorsOptions } from './cors.ts'
 export { type FetchOptions, toFetch } from './fetch.ts'
 export type { RateLimitOptions } from './limits.ts'

@@ -5,12 +5,16 @@ import { bearer } from '../../src/server/authenticators.ts'
 import { rpc, serve } from './serve.ts'
 import { type Act, act, ranchStatus, rc, told, v10, type Wire, wires } from './wires.ts'
 
-/** Works until it is cancelled; or says how much of the conversation it sees. */
+/** Works until it is cancelled, unless it is told to end, fail or ask; or says how much of the conversation it sees. */
 const worker = defineAgent({ name: 'Worker' }, async function* (message, turn) {
-  if (textOf(message.parts) === 'what do you know?') {
+  const text = textOf(message.parts)
+  if (text === 'what do you know?') {
     yield `${(await turn.conversation(100)).length} messages`
     return
   }
+  if (text.startsWith('end')) return yield 'secret'
+  if (text.startsWith('fail')) throw new Error('secret')
+  if (text.startsWith('ask')) return yield turn.ask('secret')
   yield turn.status('TASK_STATE_WORKING')
   await new Promise((resolve) => turn.signal.addEventListener('abort', resolve))
 })
@@ -30,13 +34,30 @@ async function serveTwo(): Promise<string> {
   return url
 }
 
-/** A task of Ann's that works, with a webhook. */
-async function begin(url: string, wire: Wire): Promise<string> {
-  const sent = await act(url, wire.request('send', { text: "Ann's secret", atOnce: true }), ann)
+/** What Ann's task is told, and the state that it is then in. */
+const states = [
+  ['work on a secret', 'working'],
+  ['end a secret', 'completed'],
+  ['fail a secret', 'failed'],
+  ['ask for a secret', 'input-required'],
+] as const
+
+/** A task of Ann's in a state, with a webhook. */
+async function begin(
+  url: string,
+  wire: Wire,
+  [text, state]: (typeof states)[number] = states[0],
+): Promise<string> {
+  const sent = await act(url, wire.request('send', { text, atOnce: true }), ann)
   const { id } = told(await sent.json())
   if (id === undefined) throw new Error('A send that returns at once gives a task')
+  await expect.poll(() => stateOf(url, id)).toBe(state)
   await act(url, v10.request('setPush', { id }), ann)
   return id
+}
+
+async function stateOf(url: string, id: string): Promise<string | undefined> {
+  return told(await (await act(url, v10.request('get', { id }), ann)).json()).state
 }
 
 /** All that can be told apart of an answer, with the id made the same. */
@@ -65,19 +86,22 @@ const cases = askers.flatMap((wire) =>
 )
 
 describe('not yours answers exactly like not there', () => {
-  test.each(cases)('%s in %s', async (name, _wire, wire) => {
+  test.each(cases)('%s in %s, whatever the state of the task', async (name, _wire, wire) => {
     const url = await serveTwo()
-    const id = await begin(url, rc)
-    const text = 'go on'
-    const foreign = await act(url, wire.request(name, { id, text }), bob)
-    const absent = await act(url, wire.request(name, { id: nowhere, text }), bob)
-    const seen = await answerTo(foreign, id)
-    expect(seen).toEqual(await answerTo(absent, nowhere))
-    expect(JSON.stringify(seen)).not.toContain('secret')
-    const mine = told(await (await act(url, v10.request('get', { id }), ann)).json())
-    expect(mine.state).toBe('working')
-    const hooks = await (await act(url, v10.request('listPush', { id }), ann)).json()
-    expect(hooks.result.configs).toHaveLength(1)
+    for (const state of states) {
+      const id = await begin(url, rc, state)
+      const [, before] = state
+      for (const more of [{}, { 'last-event-id': '1' }]) {
+        const ask = (task: string) =>
+          act(url, wire.request(name, { id: task, text: 'go on' }), { ...bob, ...more })
+        const seen = await answerTo(await ask(id), id)
+        expect(seen).toEqual(await answerTo(await ask(nowhere), nowhere))
+        expect(JSON.stringify(seen)).not.toContain('secret')
+      }
+      expect(await stateOf(url, id)).toBe(before)
+      const hooks = await (await act(url, v10.request('listPush', { id }), ann)).json()
+      expect(hooks.result.configs).toHaveLength(1)
+    }
   })
 
   test.each(

@@ -287,3 +287,20 @@ test('several authenticators are tried in order, and all of them challenge', asy
     'ApiKey realm="a2a", name="X-API-Key", Bearer realm="a2a"',
   )
 })
+
+test('no credential is in the log, good or bad', async () => {
+  const lines: string[] = []
+  const note = (fields: object, text: string): void =>
+    void lines.push(text, JSON.stringify(fields, Object.getOwnPropertyNames(Object(fields))))
+  const logger = { debug: note, info: note, warn: note, error: note }
+  const failing = defineAgent({ name: 'Failing' }, (_message, turn) => {
+    turn.log.info({ caller: turn.caller.userId }, 'asked')
+    throw new Error('no')
+  })
+  const auth = { authenticators: [bearer({ tokens: { 'good-token': 'ann' } })] }
+  const { url } = await serve({ agents: [failing], auth, logger })
+  await ask(url, { authorization: 'Bearer good-token' })
+  await ask(url, { authorization: 'Bearer bad-token' })
+  expect(lines.length).toBeGreaterThan(0)
+  expect(lines.join('\n')).not.toContain('-token')
+})

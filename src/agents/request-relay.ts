@@ -1,0 +1,161 @@
+import { follow } from '../client/follow.ts'
+import type { Dispatch, EventStream } from '../protocol/call.ts'
+import { A2AError } from '../protocol/errors.ts'
+import type { OperationName, RequestOf, ResultOf } from '../protocol/operations.ts'
+import type {
+  Message,
+  SendMessageRequest,
+  SendMessageResponse,
+  StreamResponse,
+  Task,
+} from '../protocol/types.ts'
+import { type Clock, systemClock } from '../shared/clock.ts'
+import type { Agent, AgentEvent, Turn, WaitingTask } from './agent.ts'
+import { type AgentDescription, defineAgent } from './function.ts'
+import { createRelay } from './remote/relay.ts'
+import type { RequestHandler, ServerCallContext } from './request-handler.ts'
+
+/** Who a RequestHandler is when it is served. */
+export interface RequestHandlerOptions extends AgentDescription {
+  readonly clock?: Clock
+}
+
+/**
+ * Makes an agent of a RequestHandler. Its tasks have ids of their own; the server's task follows the handler's: by the
+ * stream where there is one, else by asking for it, until it ends or asks something. A cancel is passed on.
+ */
+export function fromRequestHandler(
+  handler: RequestHandler,
+  options: RequestHandlerOptions = { name: 'A2A Agent', description: 'A2A Protocol Agent' },
+): Agent {
+  const { clock = systemClock, ...description } = options
+  return {
+    ...defineAgent(description, (message, turn) => relay(handler, { message, turn, clock })),
+    async cancel(task: WaitingTask) {
+      const inner = loadInner(task)
+      if (!inner) return
+      const { id, userId } = inner
+      await handler.onCancelTask({ id }, { auth: { userId } })
+    },
+  }
+}
+
+/** Where a task remembers which of the handler's tasks it follows, and for whom. */
+const innerTask = 'request-handler:task'
+
+function loadInner(
+  task: Pick<WaitingTask, 'load'>,
+): { readonly id: string; readonly userId: string } | undefined {
+  const saved = task.load(innerTask)
+  if (!Array.isArray(saved)) return undefined
+  const [id, userId] = saved.map(String)
+  return id === undefined ? undefined : { id, userId: userId ?? '' }
+}
+
+interface Relaying {
+  readonly message: Message
+  readonly turn: Turn
+  readonly clock: Clock
+}
+
+async function* relay(
+  handler: RequestHandler,
+  { message, turn, clock }: Relaying,
+): AsyncGenerator<AgentEvent> {
+  const context = contextOf(turn)
+  const { taskId: _, ...rest } = message
+  const known = loadInner(turn)
+  const { acceptedOutputModes, metadata } = turn
+  const request = {
+    message: known ? { ...rest, taskId: known.id } : rest,
+    ...(acceptedOutputModes.length > 0 && { configuration: { acceptedOutputModes } }),
+    ...(metadata && { metadata }),
+  }
+  const events = follow(
+    {
+      dispatch: toDispatch(handler, context),
+      canStream: async () => handler.onMessageSendStream !== undefined,
+      clock,
+      random: Math.random,
+      options: { signal: turn.signal },
+    },
+    { send: request },
+  )
+  const translate = createRelay(turn)
+  let inner: string | undefined
+  const cancelled = (): void => void passOnCancel(handler, inner, turn)
+  turn.signal.addEventListener('abort', cancelled, { once: true })
+  try {
+    for await (const event of events) {
+      const id = taskIdOf(event)
+      if (id !== undefined && inner === undefined) {
+        inner = id
+        if (turn.signal.aborted) return cancelled()
+        await turn.save(innerTask, [id, turn.caller.userId])
+      }
+      yield* translate.take(event)
+    }
+    yield* translate.end()
+  } finally {
+    turn.signal.removeEventListener('abort', cancelled)
+  }
+}
+
+function contextOf({ caller, signal, extensions, traceparent }: Turn): ServerCallContext {
+  return { auth: caller, signal, extensions, ...(traceparent !== undefined && { traceparent }) }
+}
+
+/** A shutdown also fires the signal, but the task goes on after it. */
+async function passOnCancel(
+  handler: RequestHandler,
+  id: string | undefined,
+  turn: Turn,
+): Promise<void> {
+  const { reason } = turn.signal
+  if (id === undefined || !(reason instanceof A2AError) || reason.code !== 'taskCanceled') return
+  try {
+    await handler.onCancelTask({ id }, { auth: turn.caller })
+  } catch (err) {
+    turn.log.warn({ taskId: turn.taskId, err }, 'The handler could not cancel its task')
+  }
+}
+
+/** The four methods as the operations that they are. */
+function toDispatch(handler: RequestHandler, context: ServerCallContext): Dispatch {
+  const methods: Partial<{
+    [N in OperationName]: (request: RequestOf<N>) => Promise<ResultOf<N>>
+  }> = {
+    SendMessage: async (request) => toResponse(await handler.onMessageSend(request, context)),
+    SendStreamingMessage: async (request) => toStream(handler, request, context),
+    GetTask: (request) => handler.onGetTask(request, context),
+    CancelTask: (request) => handler.onCancelTask(request, context),
+  }
+  return async (name, request) => {
+    const method = methods[name]
+    if (!method) throw new A2AError('unsupportedOperation', `The handler has no ${name}`)
+    return method(request)
+  }
+}
+
+async function* toStream(
+  handler: RequestHandler,
+  request: SendMessageRequest,
+  context: ServerCallContext,
+): EventStream & AsyncGenerator<readonly { readonly event: StreamResponse }[]> {
+  const events = handler.onMessageSendStream?.(request, context) ?? []
+  for await (const event of events) yield [{ event: toStreamResponse(event) }]
+}
+
+function toStreamResponse(event: StreamResponse | Task | Message): StreamResponse {
+  return 'role' in event || 'id' in event ? toResponse(event) : event
+}
+
+function toResponse(answer: Task | Message): SendMessageResponse {
+  return 'role' in answer ? { message: answer } : { task: answer }
+}
+
+function taskIdOf(event: StreamResponse): string | undefined {
+  if ('task' in event) return event.task.id
+  if ('statusUpdate' in event) return event.statusUpdate.taskId
+  return 'artifactUpdate' in event ? event.artifactUpdate.taskId : undefined
+}
