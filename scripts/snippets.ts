@@ -13,14 +13,15 @@ import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
 const check = process.argv.includes('--check')
-const marker = /(<!-- snippet: (\S+?)(?:#(\S+))? -->\n```(\w+)\n)[\s\S]*?(\n```)/g
+// The fence may be empty, so its end need not follow a line of its own.
+const marker = /(<!-- snippet: (\S+?)(?:#(\S+))? -->\n```(\w+)\n)[\s\S]*?(?<=\n)```/g
 
 let stale = 0
 for (const page of pages()) {
   const text = readFileSync(join(root, page), 'utf8')
   const fresh = text.replace(
     marker,
-    (_, head, file, region, __, tail) => head + read(file, region) + tail,
+    (_, head, file, region) => `${head}${read(file, region)}\n\`\`\``,
   )
   if (fresh === text) continue
   stale++
@@ -49,5 +50,8 @@ function read(file: string, region: string | undefined): string {
   const indent = Math.min(
     ...lines.filter((l) => l.trim()).map((l) => l.length - l.trimStart().length),
   )
-  return lines.map((line) => line.slice(indent)).join('\n')
+  return lines
+    .map((line) => line.slice(indent))
+    .join('\n')
+    .trimEnd()
 }
