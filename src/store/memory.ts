@@ -1,7 +1,7 @@
 import { A2AError } from '../protocol/errors.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { checkWrites } from './check.ts'
-import { createRetention } from './memory/retention.ts'
+import { createRetention, logOf } from './memory/retention.ts'
 import { createTaskIndex } from './memory/task-index.ts'
 import { applyWrite, type Entry, forget, type Tables } from './memory/writes.ts'
 import { isSameScope, scopeKey } from './scope.ts'
@@ -23,8 +23,9 @@ export interface MemoryStoreOptions {
   /** How long a finished task is kept, by its status timestamp; for ever by default. */
   readonly maxAgeMs?: number
   /**
-   * Records of finished tasks to keep, 100,000 by default. Beyond it the logs of the oldest become one record that
-   * holds the task, under the sequence number of the last.
+   * Records of finished tasks to keep, 5,000 by default: time enough for a reader who lost the connection to come back.
+   * Beyond it the logs of the oldest become one record that holds the task, under the sequence number of the last.
+   * More of them outlive the collector's young generation, and each stream pays for that.
    */
   readonly maxRecords?: number
   /** Deliveries given up to keep, the newest; 1,000 by default. */
@@ -49,7 +50,8 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
       return stored && (!scope || isSameScope(stored.head.scope, scope)) ? stored : undefined
     },
     async records(id, after, limit) {
-      return recordsAfter(entries.get(id)?.records ?? [], after, limit)
+      const entry = entries.get(id)
+      return entry ? recordsAfter(logOf(entry), after, limit) : []
     },
     async list(filter) {
       retention.trim()
@@ -70,7 +72,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
 
 function createTables(options: MemoryStoreOptions): Tables {
   const { clock = systemClock, maxTasks = 10_000, maxAgeMs = Number.POSITIVE_INFINITY } = options
-  const { maxRecords = 100_000, maxDeadLetters = 1_000 } = options
+  const { maxRecords = 5_000, maxDeadLetters = 1_000 } = options
   const entries = new Map<string, Entry>()
   const tables: Tables = {
     entries,

@@ -5,6 +5,7 @@ import { createQueue, type Linked } from './queue.ts'
 /** A task as retention sees it. */
 export interface Kept extends Linked<Kept> {
   stored: StoredTask
+  /** The whole log; empty once it is compacted. */
   records: LogRecord[]
 }
 
@@ -58,7 +59,7 @@ export function createRetention(limits: Limits, drop: (task: Kept) => void): Ret
       while (whole.oldest && records > maxRecords) {
         const task = whole.oldest
         leave(task)
-        compact(task)
+        task.records = []
         compacted.join(task)
       }
       const oldest = () => compacted.oldest ?? whole.oldest
@@ -75,8 +76,11 @@ export function createRetention(limits: Limits, drop: (task: Kept) => void): Ret
   }
 }
 
-/** The log of a finished task in one record: who asks for what came after any earlier one gets the whole task. */
-function compact(task: Kept): void {
-  const { version, task: snapshot } = task.stored
-  task.records = [{ seq: version, kind: 'event', event: { task: snapshot } }]
+/**
+ * The log of a task. A compacted one is a single record: who asks for what came after any earlier one gets the whole
+ * task. The record is made when it is asked for, since hardly any of them ever is.
+ */
+export function logOf({ records, stored }: Kept): LogRecord[] {
+  if (records.length > 0) return records
+  return [{ seq: stored.version, kind: 'event', event: { task: stored.task } }]
 }

@@ -8,7 +8,7 @@ import type {
   Write,
   WriteResult,
 } from '../store.ts'
-import type { Kept, Retention } from './retention.ts'
+import { type Kept, logOf, type Retention } from './retention.ts'
 import type { TaskIndex } from './task-index.ts'
 
 /** A task and what hangs on it. */
@@ -63,6 +63,7 @@ function writeTask(tables: Tables, write: TaskWrite): WriteResult {
   if (entry === undefined) add(tables, createEntry(write, stored, key))
   else {
     tables.retention.hold(entry)
+    entry.records = logOf(entry)
     entry.stored = stored
     for (const record of records) entry.records.push(record)
     settle(tables, entry)
