@@ -89,7 +89,7 @@ describe('the well-known card', () => {
     const { card } = await fetchCard()
     expect(card).toMatchObject({ url: 'https://agents.example/', preferredTransport: 'JSONRPC' })
     const urls = card.additionalInterfaces.map(({ url, transport }: Wild) => `${transport} ${url}`)
-    expect(new Set(urls).size).toBe(urls.length)
+    expect(urls).toEqual(['JSONRPC https://agents.example/', 'HTTP+JSON https://agents.example'])
   })
 })
 

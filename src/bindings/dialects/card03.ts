@@ -24,6 +24,9 @@ export function toCard03(card: AgentCard): object {
   }
 }
 
+/** The transports that 0.3 knows. Some of its clients refuse a card that names another. */
+const transports03: ReadonlySet<string> = new Set(['JSONRPC', 'GRPC', 'HTTP+JSON'])
+
 /** The card-level fields that only 0.3 has. */
 export function fields03(card: AgentCard, interfaces: readonly AgentInterface[]): object {
   const main = interfaces[0]
@@ -33,10 +36,9 @@ export function fields03(card: AgentCard, interfaces: readonly AgentInterface[])
     protocolVersion: '0.3.0',
     url: main.url,
     preferredTransport: main.protocolBinding,
-    additionalInterfaces: interfaces.map(({ url, protocolBinding }) => ({
-      url,
-      transport: protocolBinding,
-    })),
+    additionalInterfaces: interfaces
+      .filter(({ protocolBinding }) => transports03.has(protocolBinding))
+      .map(({ url, protocolBinding }) => ({ url, transport: protocolBinding })),
     supportsAuthenticatedExtendedCard: capabilities.extendedAgentCard === true,
     ...(securityRequirements ? { security: toSecurity03(securityRequirements) } : {}),
   }
