@@ -36,17 +36,19 @@ export class Outcome {
   }
 
   /** The answer if it comes within `ms`; undefined if it does not. */
-  async within(ms: number, clock: Clock): Promise<SendMessageResponse | undefined> {
-    if (!this.settled)
-      await new Promise<void>((resolve) => {
-        const callOff = clock.after(ms, resolve)
-        this.#whenSettled(() => {
-          callOff()
-          resolve()
-        })
+  within(ms: number, clock: Clock): Promise<SendMessageResponse | undefined> {
+    return new Promise((resolve, reject) => {
+      const settle = (): void => (this.#error ? reject(this.#error) : resolve(this.#answer))
+      if (this.settled) {
+        settle()
+        return
+      }
+      const callOff = clock.after(ms, () => resolve(undefined))
+      this.#whenSettled(() => {
+        callOff()
+        settle()
       })
-    if (this.#error) throw this.#error
-    return this.#answer
+    })
   }
 
   #whenSettled(callback: () => void): void {

@@ -1,11 +1,6 @@
 import { type AuthContext, type Call, type Dispatch, noExtensions } from '../protocol/call.ts'
 import { A2AError, type ErrorCode, toA2AError } from '../protocol/errors.ts'
-import {
-  type OperationName,
-  operations,
-  type RequestOf,
-  type ResultOf,
-} from '../protocol/operations.ts'
+import { type OperationName, operations } from '../protocol/operations.ts'
 import { parseRequest } from '../protocol/schema.ts'
 import type { AgentCard } from '../protocol/types.ts'
 import type { Handlers } from './handlers.ts'
@@ -22,25 +17,18 @@ export interface CheckedCall extends Call {
  * formed; then the handler. The order keeps strangers from learning anything.
  */
 export function createGate(service: Service, handlers: Handlers): Dispatch {
-  async function pass<N extends OperationName>(
-    name: N,
-    request: RequestOf<N>,
-    call: Call,
-  ): Promise<ResultOf<N>> {
-    const caller = service.authenticate(call, name)
-    const auth = caller instanceof Promise ? await caller : caller
-    if (service.limit) await service.limit(name, request, { ...call, auth })
-    const shown = service.card()
-    const card = shown instanceof Promise ? await shown : shown
-    const extensions = negotiate(card, call)
-    mustOffer(name, card)
-    return handlers[name](parseRequest(name, request), checked(call, auth, extensions))
-  }
-
   return async (name, request, call) => {
     const startedAt = performance.now()
     try {
-      const result = await pass(name, request, call)
+      const caller = service.authenticate(call, name)
+      const auth = caller instanceof Promise ? await caller : caller
+      if (service.limit) await service.limit(name, request, { ...call, auth })
+      const shown = service.card()
+      const card = shown instanceof Promise ? await shown : shown
+      const extensions = negotiate(card, call)
+      mustOffer(name, card)
+      const passed = checked(call, auth, extensions)
+      const result = await handlers[name](parseRequest(name, request), passed)
       service.observe(name, 'ok', startedAt)
       return result
     } catch (thrown) {

@@ -10,7 +10,7 @@ import {
   selectDialect,
   unsupportedVersion,
 } from '../dialects/select.ts'
-import { createEventBody } from '../event-body.ts'
+import { createEventBody, type RetryMs } from '../event-body.ts'
 import { createEventJson, type EventJson } from '../event-json.ts'
 import type { HttpReply, HttpRequest } from '../http.ts'
 import { refusalHeaders, refusalStatus } from '../refusal.ts'
@@ -37,6 +37,7 @@ export interface AnswerOptions {
   /** RANCH's `/stream`: events carry their name and no envelope. */
   readonly namedEvents?: boolean
   readonly clock?: Clock
+  readonly retryMs?: RetryMs
 }
 
 /** One HTTP exchange, as far as its requests share it. */
@@ -46,13 +47,6 @@ export interface Exchange {
   /** What envelope faults are written in, before a method has chosen the dialect. */
   readonly speaking: Dialect
   readonly inBatch: boolean
-}
-
-/** A request with its dialect and what its method means there. */
-interface Target {
-  readonly rpc: RpcCall
-  readonly dialect: Dialect
-  readonly method: DialectMethod
 }
 
 /** Headers of every JSON answer. */
@@ -66,11 +60,12 @@ export function createAnswer(
   options: AnswerOptions,
 ): (body: unknown, exchange: Exchange) => Promise<HttpReply> {
   const { dispatch, agentCard, defaultDialect } = options
-  const { heartbeatMs = 15_000, clock = systemClock } = options
+  const { heartbeatMs = 15_000, clock = systemClock, retryMs } = options
   const eventJson = new Map<Dialect, (opening: OperationName) => EventJson>(
     Object.values(rpcDialects).map((d) => [d, createEventJson((e, o) => d.encodeEvent(e, o))]),
   )
 
+  // One function, not three: each async frame between the socket and the engine costs a promise and a microtask.
   return async (body, exchange) => {
     let dialect = exchange.speaking
     try {
@@ -82,56 +77,35 @@ export function createAnswer(
       if (choice.unsupported !== undefined) throw unsupportedVersion(choice.unsupported)
       const method = dialect.methods.get(name)
       if (!method) throw new A2AError('methodNotFound', 'Method not found')
-      return await perform({ rpc, dialect, method }, exchange)
+      if (method.operation === 'AgentCard') return success(await agentCard(), rpc)
+      const decoded = method.decode(params ?? noParams)
+      const operation = decoded.operation ?? method.operation
+      const call = callOf(exchange, { rpc, dialect, decoded })
+      // true: the request is not checked yet; the gate behind the waist parses it before anyone trusts it
+      const request = decoded.request as RequestOf<OperationName>
+      if (operations[operation].stream) {
+        mustStandAlone(exchange)
+        const events = await dispatch(operation, request, call)
+        // true: the operations table says that this one answers with a stream
+        return await openStream(events as EventStream, { rpc, dialect, operation, call })
+      }
+      const answer = dispatch(operation, request, call)
+      const result = method.rescue
+        ? await rescued(method, decoded, answer)
+        : method.encode(await answer, decoded)
+      return success(result, rpc, echoExtensions(jsonHeaders, call, dialect.name))
     } catch (thrown) {
       return failure(toA2AError(thrown), { id: recoverId(body), dialect })
     }
   }
 
-  async function perform(target: Target, exchange: Exchange): Promise<HttpReply> {
-    const { rpc, dialect, method } = target
-    if (method.operation === 'AgentCard') return success(await agentCard(), rpc)
-    const decoded = method.decode(rpc.params ?? noParams)
-    const operation = decoded.operation ?? method.operation
-    const call = toCall(exchange.request, dialect.name)
-    if (decoded.call) Object.assign(call, decoded.call)
-    // Nobody waits for the answer to a notification.
-    if (rpc.id === undefined) call.waitMs = 0
-    if (operations[operation].stream) {
-      if (exchange.inBatch)
-        throw new A2AError('invalidRequest', 'A streaming method cannot be part of a batch')
-      return openStream(await start(operation, decoded, call), { target, operation, call })
-    }
-    const result = await settle(target, decoded, dispatchTo(operation, decoded, call))
-    return success(result, rpc, echoExtensions(jsonHeaders, call, dialect.name))
-  }
-
-  // true: the request is not checked yet; the gate behind the waist parses it before anyone trusts it
-  function dispatchTo(
-    operation: OperationName,
-    decoded: DecodedRequest,
-    call: Call,
-  ): Promise<unknown> {
-    return dispatch(operation, decoded.request as RequestOf<OperationName>, call)
-  }
-
-  async function start(
-    operation: OperationName,
-    decoded: DecodedRequest,
-    call: Call,
-  ): Promise<EventStream> {
-    // true: the operations table says that this one answers with a stream
-    return (await dispatchTo(operation, decoded, call)) as EventStream
-  }
-
   async function openStream(events: EventStream, opened: Opened): Promise<HttpReply> {
-    const { target, operation, call } = opened
-    const { rpc, dialect } = target
+    const { rpc, dialect, operation, call } = opened
     const json = eventJson.get(dialect)?.(operation) ?? JSON.stringify
     const writer = options.namedEvents
       ? createNamedWriter(dialect, json)
       : createEnvelopeWriter({ dialect, json, id: rpc.id ?? null })
-    const body = createEventBody(events, { writer, heartbeatMs, clock })
+    const body = createEventBody(events, { writer, heartbeatMs, clock, retryMs })
     if (rpc.id === undefined) {
       await body[Symbol.asyncIterator]().return?.()
       return noContent
@@ -142,24 +116,39 @@ export function createAnswer(
   }
 }
 
+/** What the headers and the dialect say of the call. Nobody waits for the answer to a notification. */
+function callOf(
+  { request }: Exchange,
+  { rpc, dialect, decoded }: { rpc: RpcCall; dialect: Dialect; decoded: DecodedRequest },
+): Call {
+  const call = toCall(request, dialect.name)
+  if (decoded.call) Object.assign(call, decoded.call)
+  if (rpc.id === undefined) call.waitMs = 0
+  return call
+}
+
+function mustStandAlone({ inBatch }: Exchange): void {
+  if (inBatch) throw new A2AError('invalidRequest', 'A streaming method cannot be part of a batch')
+}
+
 interface Opened {
-  readonly target: Target
+  readonly rpc: RpcCall
+  readonly dialect: Dialect
   readonly operation: OperationName
   readonly call: Call
 }
 
-async function settle(
-  target: Target,
+async function rescued(
+  method: DialectMethod,
   decoded: DecodedRequest,
   answer: Promise<unknown>,
 ): Promise<unknown> {
-  const { method } = target
   try {
     return method.encode(await answer, decoded)
   } catch (thrown) {
-    const rescued = method.rescue?.(toA2AError(thrown))
-    if (rescued === undefined) throw thrown
-    return rescued
+    const result = method.rescue?.(toA2AError(thrown))
+    if (result === undefined) throw thrown
+    return result
   }
 }
 
