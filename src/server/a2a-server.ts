@@ -106,7 +106,7 @@ export class A2AServer {
   }
 
   /**
-   * Listens. Tasks that an earlier process left in the store are taken up first.
+   * Listens, and takes up what an earlier process left in the store.
    * @throws Error if no address was given, or it cannot be listened on.
    */
   async run(options: RunOptions = {}): Promise<RunningServer> {
@@ -114,10 +114,15 @@ export class A2AServer {
     if (!address) throw new Error('Say where to listen, for example .bind("0.0.0.0:8080")')
     const { logger = silent } = this.#options
     const server = await this.#createServer()
-    await server.recover()
-    const listening = await listen(server, { ...address, logger })
-    warnIfOpen(server, listening, logger)
-    return runUntilStopped(server, listening, options.signals ?? true)
+    try {
+      const listening = await listen(server, { ...address, logger })
+      await server.recover()
+      warnIfOpen(server, listening, logger)
+      return runUntilStopped(server, listening, options.signals ?? true)
+    } catch (error) {
+      await server.close()
+      throw error
+    }
   }
 
   async #createServer(): Promise<Server> {

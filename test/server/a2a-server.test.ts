@@ -3,15 +3,11 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { EchoHandler } from '../../src/agents/echo-handler.ts'
-import type { MessageHandler } from '../../src/agents/handler.ts'
-import { HandlerError } from '../../src/agents/handler-error.ts'
-import { completedTaskWithText } from '../../src/protocol/build.ts'
-import type { AuthContext } from '../../src/protocol/call.ts'
-import { textOf } from '../../src/protocol/task.ts'
 import { A2AServer, type RunningServer } from '../../src/server/a2a-server.ts'
+import { silent } from '../../src/shared/log.ts'
+import { createMemoryStore } from '../../src/store/memory.ts'
 import { InMemoryTaskStore } from '../../src/store/task-store.ts'
-import { get, jsonReply, post, rpc } from '../acceptance/serve.ts'
-import { createHandClock } from '../fixtures/clock.ts'
+import { get, jsonReply, rpc } from '../acceptance/serve.ts'
 
 const rcMessage = (text: string, more: object = {}) => ({
   message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text }], ...more },
@@ -21,13 +17,6 @@ async function run(server: A2AServer): Promise<RunningServer> {
   const running = await server.run({ signals: false })
   onTestFinished(() => running.shutdown())
   return running
-}
-
-function handler(
-  handle: MessageHandler['handleMessage'],
-  more: Partial<MessageHandler> = {},
-): MessageHandler {
-  return { handleMessage: handle, agentCard: () => ({ name: 'Handler' }), ...more }
 }
 
 describe('the builder', () => {
@@ -125,6 +114,37 @@ describe('the builder', () => {
     expect((await tasks.get(result.task.id))?.status.state).toBe('TASK_STATE_COMPLETED')
   })
 
+  test('keeps tasks in a store of ours, and leaves it open', async () => {
+    const store = createMemoryStore()
+    const running = await run(A2AServer.echo().bind('127.0.0.1:0').taskStore(store))
+    const params = rcMessage('hi')
+    const { result } = await rpc(`${running.url}/v1/rpc`, { method: 'message/send', params })
+    await running.shutdown()
+    expect((await store.get(result.task.id))?.task.id).toBe(result.task.id)
+  })
+
+  test('C-33: warns where anyone may call from anywhere', async () => {
+    const warnings = async (server: A2AServer): Promise<string[]> => {
+      const lines: string[] = []
+      const warn = (_fields: object, text: string): void => void lines.push(text)
+      const logger = { ...silent, warn }
+      await run(server.configure({ logger }))
+      return lines
+    }
+    expect(await warnings(A2AServer.echo().bind('0.0.0.0:0'))).toEqual([
+      'Anyone who reaches this server may use it',
+    ])
+    expect(await warnings(A2AServer.echo().bind('127.0.0.1:0'))).toEqual([])
+    const known = A2AServer.echo().authExtractor(() => ({ userId: 'ann' }))
+    expect(await warnings(known.bind('0.0.0.0:0'))).toEqual([])
+  })
+
+  test('says when it has stopped, however often it is told to', async () => {
+    const running = await A2AServer.echo().bind('127.0.0.1:0').run({ signals: false })
+    await Promise.all([running.shutdown(), running.shutdown(), running.stopped])
+    await expect(get(`${running.url}/health`)).rejects.toThrow()
+  })
+
   test('A-13: shuts down gracefully on SIGTERM', async () => {
     const script = fileURLToPath(new URL('./echo-process.ts', import.meta.url))
     const child = spawn(process.execPath, ['--import', 'tsx', script], {
@@ -136,219 +156,4 @@ describe('the builder', () => {
     child.kill('SIGTERM')
     expect(await exited).toEqual([0, null])
   })
-})
-
-describe('a message handler', () => {
-  test('hears who calls, and learns nothing of the anonymous', async () => {
-    const seen: (AuthContext | undefined)[] = []
-    const { url } = await run(
-      new A2AServer(
-        handler((message, auth) => {
-          seen.push(auth)
-          return { task: completedTaskWithText(message, 'ok') }
-        }),
-      )
-        .bind('127.0.0.1:0')
-        .authExtractor(
-          ({ authorization }) =>
-            authorization ? { userId: 'u', accessToken: authorization } : undefined,
-          {
-            required: false,
-          },
-        ),
-    )
-    const call = { method: 'message/send', params: rcMessage('hi') }
-    await rpc(`${url}/v1/rpc`, call)
-    await rpc(`${url}/v1/rpc`, { ...call, headers: { authorization: 'Bearer t' } })
-    expect(seen).toEqual([undefined, { userId: 'u', accessToken: 'Bearer t' }])
-  })
-
-  test('may answer with a message, which stores nothing', async () => {
-    const { url, server } = await run(
-      new A2AServer(handler((_message, _auth, turn) => ({ message: turn.reply('hello') }))).bind(
-        '127.0.0.1:0',
-      ),
-    )
-    const { result } = await rpc(`${url}/v1/rpc`, {
-      method: 'message/send',
-      params: rcMessage('hi'),
-    })
-    expect(result.message).toMatchObject({ role: 'ROLE_AGENT', parts: [{ text: 'hello' }] })
-    const scope = { agent: 'handler', tenant: '', owner: '' }
-    expect((await server.store.list({ scope, limit: 10 })).total).toBe(0)
-  })
-
-  test('streams only where it says so', async () => {
-    const reply = handler((message) => ({ task: completedTaskWithText(message, 'ok') }))
-    const plain = await run(new A2AServer(reply).bind('127.0.0.1:0'))
-    const call = { method: 'message/stream', params: rcMessage('hi') }
-    expect(
-      (await post(`${plain.url}/v1/rpc`, JSON.stringify({ jsonrpc: '2.0', id: 1, ...call }))).text,
-    ).toContain('-32004')
-    const streaming = await run(
-      new A2AServer({ ...reply, supportsStreaming: () => true }).bind('127.0.0.1:0'),
-    )
-    const stream = await post(
-      `${streaming.url}/v1/rpc`,
-      JSON.stringify({ jsonrpc: '2.0', id: 1, ...call }),
-    )
-    expect(stream.headers.get('content-type')).toContain('text/event-stream')
-    expect(stream.text).toContain('TASK_STATE_COMPLETED')
-  })
-
-  test('is told of a cancel while it works and while it waits', async () => {
-    const told: string[] = []
-    let began: (() => void) | undefined
-    const working = new Promise<void>((resolve) => {
-      began = resolve
-    })
-    const { url } = await run(
-      new A2AServer(
-        handler(
-          async function* (message, _auth, turn) {
-            if (textOf(message.parts) === 'ask') yield turn.ask('What?')
-            else {
-              began?.()
-              await new Promise((resolve) => turn.signal.addEventListener('abort', resolve))
-            }
-          },
-          { cancelTask: (id) => void told.push(id) },
-        ),
-      ).bind('127.0.0.1:0'),
-    )
-    const asked = await rpc(`${url}/v1/rpc`, { method: 'message/send', params: rcMessage('ask') })
-    const busy = await rpc(`${url}/v1/rpc`, {
-      method: 'message/send',
-      params: { ...rcMessage('work'), configuration: { returnImmediately: true } },
-    })
-    await working
-    for (const { result } of [asked, busy]) {
-      const { id } = result.task
-      const cancelled = await rpc(`${url}/v1/rpc`, { method: 'tasks/cancel', params: { id } })
-      expect(cancelled.result.status.state).toBe('TASK_STATE_CANCELED')
-      await expect.poll(() => told).toContain(id)
-    }
-  })
-
-  test('that returns a task as working fails it and says why', async () => {
-    const { url } = await run(
-      new A2AServer(
-        handler((message) => ({
-          task: { ...completedTaskWithText(message, ''), status: { state: 'TASK_STATE_WORKING' } },
-        })),
-      ).bind('127.0.0.1:0'),
-    )
-    const { result } = await rpc(`${url}/v1/rpc`, {
-      method: 'message/send',
-      params: rcMessage('hi'),
-    })
-    expect(result.task.status.state).toBe('TASK_STATE_FAILED')
-    expect(result.task.status.message.parts[0].text).toContain('still TASK_STATE_WORKING')
-  })
-})
-
-describe('the five handler errors', () => {
-  const source = new Error('secret /var/lib')
-  const failing = (thrown: HandlerError) =>
-    run(new A2AServer(handler(() => Promise.reject(thrown))).bind('127.0.0.1:0'))
-  const send = async (thrown: HandlerError) => {
-    const { url } = await failing(thrown)
-    const ranch = { message: { role: 'user', parts: [{ type: 'text', text: 'hi' }] } }
-    const body = (params: object) =>
-      JSON.stringify({ jsonrpc: '2.0', method: 'message/send', params, id: 7 })
-    return {
-      ranch: await post(`${url}/rpc`, body(ranch)),
-      rc: await post(`${url}/v1/rpc`, body(rcMessage('hi'))),
-    }
-  }
-
-  test('ProcessingFailed fails the task; in RANCH it is -32002', async () => {
-    const { ranch, rc } = await send(HandlerError.processingFailed('No luck', source))
-    expect(ranch.json.error).toMatchObject({ code: -32002, message: 'No luck' })
-    expect(rc.json.result.task.status).toMatchObject({ state: 'TASK_STATE_FAILED' })
-    expect(ranch.text + rc.text).not.toContain('secret')
-  })
-
-  test('BackendUnavailable fails the task; in RANCH it is -32003', async () => {
-    const { ranch, rc } = await send(HandlerError.backendUnavailable('Model down', source))
-    expect(ranch.json.error).toMatchObject({ code: -32003, message: 'Model down' })
-    expect(rc.json.result.task.status.state).toBe('TASK_STATE_FAILED')
-  })
-
-  test('AuthRequired is a 401 with a challenge', async () => {
-    const { ranch, rc } = await send(HandlerError.authRequired('Log in first'))
-    for (const { status, headers, json } of [ranch, rc]) {
-      expect(status).toBe(401)
-      expect(headers.get('www-authenticate')).toContain('Bearer')
-      expect(json).toMatchObject({ id: 7, error: { code: -32600, message: 'Log in first' } })
-    }
-  })
-
-  test('AuthRequired of a task that is there already asks for credentials', async () => {
-    const { url } = await run(
-      new A2AServer(
-        handler((_message, _auth, turn) => {
-          if (turn.task) throw HandlerError.authRequired('Log in first')
-          return (async function* () {
-            yield turn.ask('Go on?')
-          })()
-        }),
-      ).bind('127.0.0.1:0'),
-    )
-    const first = await rpc(`${url}/v1/rpc`, { method: 'message/send', params: rcMessage('a') })
-    const taskId = first.result.task.id
-    const { result } = await rpc(`${url}/v1/rpc`, {
-      method: 'message/send',
-      params: rcMessage('b', { taskId }),
-    })
-    expect(result.task.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
-    expect(result.task.status.message.parts).toEqual([{ text: 'Log in first' }])
-  })
-
-  test('AuthRequired after the caller was given the task asks for credentials too', async () => {
-    const { url } = await run(
-      new A2AServer(
-        handler(async function* (_message, _auth, turn) {
-          yield turn.status('TASK_STATE_WORKING')
-          throw HandlerError.authRequired('Log in first')
-        }),
-      ).bind('127.0.0.1:0'),
-    )
-    const { result } = await rpc(`${url}/v1/rpc`, {
-      method: 'message/send',
-      params: rcMessage('a'),
-    })
-    expect(result.task.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
-  })
-
-  test('InvalidInput is -32602 and makes no task', async () => {
-    const { ranch, rc } = await send(HandlerError.invalidInput('Numbers only'))
-    for (const { json } of [ranch, rc])
-      expect(json).toMatchObject({ id: 7, error: { code: -32602, message: 'Numbers only' } })
-  })
-
-  test('Internal says nothing of its source', async () => {
-    const { ranch, rc } = await send(HandlerError.internal(source))
-    expect(ranch.json.error).toMatchObject({ code: -32603, message: 'Internal error' })
-    expect(rc.json.result.task.status.state).toBe('TASK_STATE_FAILED')
-    expect(ranch.text + rc.text).not.toMatch(/secret|var|stack/i)
-  })
-})
-
-test('A-11: the echo handler has a prefix, a name and a delay', async () => {
-  const clock = createHandClock()
-  const echo = new EchoHandler({ prefix: 'echo:', name: 'Parrot', completeAfterMs: 500, clock })
-  const { url } = await run(new A2AServer(echo).bind('127.0.0.1:0'))
-  expect((await get(`${url}/.well-known/agent-card.json`)).json.name).toBe('Parrot')
-  const { result } = await rpc(`${url}/v1/rpc`, {
-    method: 'message/send',
-    params: { ...rcMessage('hi'), configuration: { returnImmediately: true } },
-  })
-  expect(result.task.status.state).toBe('TASK_STATE_WORKING')
-  await expect.poll(() => clock.waiting()).toBe(1)
-  clock.advance(500)
-  const read = async () =>
-    (await rpc(`${url}/v1/rpc`, { method: 'tasks/get', params: { id: result.task.id } })).result
-  await expect.poll(async () => (await read()).status.state).toBe('TASK_STATE_COMPLETED')
-  expect((await read()).status.message.parts).toEqual([{ text: 'echo:hi' }])
 })

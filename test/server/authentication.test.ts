@@ -266,6 +266,26 @@ describe('cards say how to authenticate', () => {
     })
   })
 
+  test('S004-54: tokens of OAuth 2 and OpenID Connect, checked as JWTs', async () => {
+    const tokens = jwt({ issuer: 'i', audience: 'a', jwks: 'https://issuer.example/jwks' })
+    const clientCredentials = { tokenUrl: 'https://issuer.example/token', scopes: { run: 'Run' } }
+    const oauth2 = { oauth2SecurityScheme: { flows: { clientCredentials } } }
+    const openIdConnectUrl = 'https://issuer.example/.well-known/openid-configuration'
+    const oidc = { openIdConnectSecurityScheme: { openIdConnectUrl } }
+    const auth = {
+      authenticators: [
+        { ...tokens, name: 'oauth2', scheme: oauth2 },
+        { ...tokens, name: 'oidc', scheme: oidc },
+      ],
+    }
+    const { url } = await serve({ agents: [mirror], auth })
+    const { securitySchemes } = (await get(`${url}/.well-known/agent-card.json`)).json
+    expect(securitySchemes).toMatchObject({
+      oauth2: { type: 'oauth2', flows: { clientCredentials }, ...oauth2 },
+      oidc: { type: 'openIdConnect', openIdConnectUrl, ...oidc },
+    })
+  })
+
   test('keys and tokens are in no card', async () => {
     const url = await serveWith(apiKey({ keys: { 'very-secret': 'ann' } }))
     for (const headers of [{}, { 'a2a-version': '1.0' }, { 'a2a-version': '0.3' }])
