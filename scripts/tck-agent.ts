@@ -83,6 +83,22 @@ async function* answer(turn: Turn): AsyncGenerator<AgentEvent> {
   yield turn.status('TASK_STATE_COMPLETED')
 }
 
+/** The 0.3 kit goes on with, and cancels, tasks that messages of any id have made; 1.0's has its own for that. */
+async function* converse(turn: Turn): AsyncGenerator<AgentEvent> {
+  yield 'Hello from the conformance agent'
+  yield turn.ask('Anything else?')
+}
+
+const { values } = parseArgs({
+  options: {
+    port: { type: 'string', default: '9999' },
+    profile: { type: 'string', default: 'base' },
+    card: { type: 'string', default: 'strict' },
+    'error-table': { type: 'string', default: '1.0.1' },
+  },
+})
+const otherwise = values.card === 'superset' ? converse : answer
+
 const agent = defineAgent(
   {
     id: 'tck',
@@ -92,7 +108,7 @@ const agent = defineAgent(
   },
   (message: Message, turn: Turn) => {
     const script = scripts.find(([prefix]) => message.messageId.startsWith(prefix))?.[1]
-    return (script ?? answer)(turn)
+    return (script ?? otherwise)(turn)
   },
 )
 
@@ -109,14 +125,6 @@ const profiles: Readonly<Record<string, Partial<ServerOptions>>> = {
   ext: { extensions: [{ uri: 'urn:a2a:tck:required-extension', required: true }] },
 }
 
-const { values } = parseArgs({
-  options: {
-    port: { type: 'string', default: '9999' },
-    profile: { type: 'string', default: 'base' },
-    card: { type: 'string', default: 'strict' },
-    'error-table': { type: 'string', default: '1.0.1' },
-  },
-})
 const profile = profiles[values.profile]
 if (!profile) throw new Error(`--profile must be one of ${Object.keys(profiles).join(', ')}`)
 

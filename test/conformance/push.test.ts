@@ -135,3 +135,28 @@ describe.each(wireNames)('push configs over %s', (name) => {
     }
   })
 })
+
+test('G002: 0.3 HTTP+JSON takes the config bare, nested, and as the whole request of its protocol buffers', async () => {
+  const { server, begin } = await openWithPush('HTTP+JSON 0.3')
+  const { id: taskId } = await begin('hold')
+  const config = { id: 'a', url, token: '', authentication: {} }
+  const bodies = [
+    config,
+    { pushNotificationConfig: config },
+    { config },
+    { parent: `tasks/${taskId}`, configId: 'a', config: { pushNotificationConfig: config } },
+    { parent: `tasks/${taskId}`, config_id: 'a', config: { push_notification_config: config } },
+  ]
+  for (const body of bodies) {
+    const reply = await server.handle({
+      method: 'POST',
+      path: `/v1/tasks/${taskId}/pushNotificationConfigs`,
+      query: '',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    expect(JSON.parse(String(reply.body)), JSON.stringify(body)).toMatchObject({
+      pushNotificationConfig: { id: 'a', url },
+    })
+  }
+})

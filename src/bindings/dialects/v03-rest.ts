@@ -133,9 +133,12 @@ function fromProtoPart(part: unknown): unknown {
 function decodeCreate(raw: Raw, params: Readonly<Record<string, string>>): Raw {
   const config = asRaw(decodePushConfig(raw)) ?? {}
   const outer = asRaw(raw.config)
-  const flat = outer?.pushNotificationConfig ? (asRaw(decodePushConfig(outer)) ?? {}) : config
-  const { name: _, parent: __, ...rest } = flat
-  return { ...rest, ...params }
+  const inner = outer?.pushNotificationConfig ?? outer?.push_notification_config
+  const flat = inner ? (asRaw(decodePushConfig(outer)) ?? {}) : config
+  const { name: _, parent: __, authentication, ...rest } = flat
+  // An empty message of the protocol buffers is one that is not set.
+  const isSet = Object.keys(asRaw(authentication) ?? {}).length > 0
+  return { ...rest, ...(isSet && { authentication }), ...params }
 }
 
 /* The gate has checked what goes in and the engine makes what comes out: results have their operation's type. */
