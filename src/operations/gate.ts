@@ -19,10 +19,14 @@ export interface CheckedCall extends Call {
 export function createGate(service: Service, handlers: Handlers): Dispatch {
   return async (name, request, call) => {
     const startedAt = performance.now()
+    let counted: Call | undefined
     try {
       const caller = service.authenticate(call, name)
       const auth = caller instanceof Promise ? await caller : caller
-      if (service.limit) await service.limit(name, request, { ...call, auth })
+      if (service.limit) {
+        counted = { ...call, auth }
+        await service.limit.count(name, request, counted)
+      }
       const shown = service.card()
       const card = shown instanceof Promise ? await shown : shown
       const extensions = negotiate(card, call)
@@ -32,7 +36,9 @@ export function createGate(service: Service, handlers: Handlers): Dispatch {
       service.observe(name, 'ok', startedAt)
       return result
     } catch (thrown) {
-      service.observe(name, toA2AError(thrown).code, startedAt)
+      const { code } = toA2AError(thrown)
+      if (counted && code === 'taskNotFound') service.limit?.missed(counted)
+      service.observe(name, code, startedAt)
       throw thrown
     }
   }

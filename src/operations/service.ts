@@ -18,8 +18,7 @@ export interface Service {
   readonly openExtendedCard?: boolean
   /** Establishes who calls, and whether they may. @throws A2AError `unauthenticated` or `forbidden`. */
   authenticate(call: Call, operation: OperationName): AuthContext | Promise<AuthContext>
-  /** Counts the request. @throws A2AError `rateLimited`. */
-  limit?(operation: OperationName, request: unknown, call: Call): Promise<void>
+  readonly limit?: LimitService
   /** Told how each operation ended: `ok` or an error's code. */
   observe(operation: OperationName, outcome: string, startedAt: number): void
   /** How long a blocking send waits before it answers with the task as it is. */
@@ -31,6 +30,14 @@ export interface Service {
   /** Commits writes that are not a task's. */
   write(writes: readonly Write[]): Promise<readonly WriteResult[]>
   readonly webhooks: WebhookService
+}
+
+/** What the operations need of the rate limits. */
+export interface LimitService {
+  /** Counts the request. @throws A2AError `rateLimited`. */
+  count(operation: OperationName, request: unknown, call: Call): Promise<void>
+  /** The request was about a task that is not there. */
+  missed(call: Call): void
 }
 
 /** What the operations need of the webhooks. */

@@ -14,35 +14,49 @@ export interface RateLimitOptions {
 /** Polls of one task that cost nothing, per second: one, and one to spare. */
 const freePolls = 2
 
-/** Counts a request. @throws A2AError `rateLimited` when the client has used up its share. */
-export type RateLimit = (name: OperationName, request: unknown, call: Call) => Promise<void>
+/** Keeps each client within its share. */
+export interface RateLimit {
+  /** Counts a request. @throws A2AError `rateLimited` when the client has used up its share. */
+  count(name: OperationName, request: unknown, call: Call): Promise<void>
+  /** The request was about a task that is not there. */
+  missed(call: Call): void
+}
 
 /**
  * Limits each client, by its principal or else its address. Polling a task once per second never counts, however many
- * tasks are polled: only polls beyond that are taken from the client's share.
+ * tasks are polled: only polls beyond that are taken from the client's share. Whoever asks for as many tasks that are
+ * not there as the share has requests has no free polls left: it is guessing.
  */
 export function createRateLimit(options: RateLimitOptions): RateLimit {
-  const { requests, windowSeconds = 60 } = options
-  const shares = new RateLimiterMemory({ points: requests, duration: windowSeconds })
+  const { requests: points, windowSeconds: duration = 60 } = options
+  const shares = new RateLimiterMemory({ points, duration })
+  const misses = new RateLimiterMemory({ points, duration })
   const polls = new RateLimiterMemory({ points: freePolls, duration: 1 })
-  return async (name, request, call) => {
-    const client = clientOf(call)
-    if (!(await isFreePoll(polls, client, { name, request }))) await take(shares, client)
+
+  async function isFree(client: string, name: OperationName, request: unknown): Promise<boolean> {
+    if (name !== 'GetTask') return false
+    const missed = await misses.get(client)
+    if (missed && missed.consumedPoints >= points) return false
+    const id = typeof request === 'object' && request !== null && 'id' in request ? request.id : ''
+    return within(polls, `${client}\n${String(id)}`)
+  }
+
+  return {
+    async count(name, request, call) {
+      const client = clientOf(call)
+      if (!(await isFree(client, name, request))) await take(shares, client)
+    },
+    missed: (call) => void within(misses, clientOf(call)),
   }
 }
 
-function clientOf(call: Call): string {
-  return call.auth?.userId || call.client || 'unknown'
+/** A user and an address of the same name are two clients. */
+function clientOf({ auth, client = '' }: Call): string {
+  return auth?.userId ? `user ${auth.userId}` : `address ${client}`
 }
 
-async function isFreePoll(
-  polls: RateLimiterMemory,
-  client: string,
-  { name, request }: { readonly name: OperationName; readonly request: unknown },
-): Promise<boolean> {
-  if (name !== 'GetTask') return false
-  const id = typeof request === 'object' && request !== null && 'id' in request ? request.id : ''
-  return polls.consume(`${client}\n${String(id)}`).then(
+function within(limiter: RateLimiterMemory, key: string): Promise<boolean> {
+  return limiter.consume(key).then(
     () => true,
     () => false,
   )

@@ -98,6 +98,20 @@ describe('rate limits', () => {
     expect(statuses).toContain(429)
   })
 
+  test('count polls of tasks that are not there, so that guessing ids is not free', async () => {
+    const { url } = await serve({
+      agents: [scripted('hi')],
+      rateLimit: { requests: 5, windowSeconds: hour },
+    })
+    const { id = '' } = told(await (await act(url, v10.request('send', { text: 'x' }))).json())
+    const statuses: number[] = []
+    for (let i = 0; i < 20; i++)
+      statuses.push((await act(url, v10.request('get', { id: crypto.randomUUID() }))).status)
+    expect(statuses.slice(0, 5)).toEqual([200, 200, 200, 200, 200])
+    expect(statuses.at(-1)).toBe(429)
+    expect((await act(url, v10.request('get', { id }))).status).toBe(429)
+  })
+
   test('are per client', async () => {
     const { url } = await serve({
       agents: [scripted('hi')],
