@@ -114,13 +114,8 @@ export function createEngine(options: EngineOptions): Engine {
 
   function begin(request: SendMessageRequest, call: Call, scope: Scope): Sent {
     const contextId = request.message.contextId ?? crypto.randomUUID()
-    const run = runs.create(contextId, scope)
-    try {
-      return take(run, request, call)
-    } catch (refusal) {
-      runs.settle(run)
-      throw refusal
-    }
+    queue.mustHaveRoom()
+    return take(runs.create(contextId, scope), request, call)
   }
 
   async function proceed(request: SendMessageRequest, call: Call, scope: Scope): Promise<Sent> {
@@ -145,7 +140,6 @@ export function createEngine(options: EngineOptions): Engine {
     before?: { readonly task: Task; readonly version: number },
   ): Sent {
     if (closed) throw closing()
-    run.task = before?.task
     if (call.idempotencyKey !== undefined && !before) run.log.tie(call.idempotencyKey)
     const letter = run.accept(request.message, turnRequest(request, call), call.auth)
     if (call.idempotencyKey !== undefined) run.birth()

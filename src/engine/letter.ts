@@ -1,5 +1,5 @@
 import type { AuthContext } from '../protocol/call.ts'
-import type { Json, Message, Task } from '../protocol/types.ts'
+import type { Json, Message } from '../protocol/types.ts'
 import type { TurnRequest } from '../store/store.ts'
 import type { Outcome } from './outcome.ts'
 
@@ -15,7 +15,6 @@ export interface Letter {
 
 /** What a run that was loaded from the store remembers. */
 export interface RunMemory {
-  readonly task: Task | undefined
   readonly turns: number
   /** Results of the steps that earlier attempts of the interrupted turn finished. */
   readonly steps: ReadonlyMap<string, Json> | undefined
@@ -23,4 +22,4 @@ export interface RunMemory {
 }
 
 /** What the run of a new task remembers: nothing. */
-export const noMemory: RunMemory = { task: undefined, turns: 0, steps: undefined, saved: undefined }
+export const noMemory: RunMemory = { turns: 0, steps: undefined, saved: undefined }

@@ -103,6 +103,11 @@ export class TaskLog implements CommitSource {
     return this.#version
   }
 
+  /** Whether nothing more is to be stored: everything is, or the store has refused. */
+  get quiet(): boolean {
+    return this.#broken !== undefined || this.backlog === 0
+  }
+
   /** How many records wait to be stored. */
   get backlog(): number {
     return this.#pending.length + this.#inFlight.length
@@ -142,10 +147,9 @@ export class TaskLog implements CommitSource {
     const { agent } = this.scope
     const id = config.id || crypto.randomUUID()
     const registered = { ...config, id, taskId: this.id }
-    this.#extraWrites.push({
-      type: 'pushConfig',
-      record: { taskId: this.id, id, config: registered, dialect, cursor, agent },
-    })
+    const record = { taskId: this.id, id, config: registered, dialect, cursor, agent }
+    const { events } = config
+    this.#extraWrites.push({ type: 'pushConfig', record: events ? { ...record, events } : record })
     if (this.exists) this.#host.committer.enqueue(this, 'burst')
   }
 

@@ -5,9 +5,11 @@ import { A2AError } from '../protocol/errors.ts'
  * principal round its contexts, so that nobody's flood keeps the others waiting.
  */
 export interface TurnQueue {
+  /** @throws A2AError `unavailable` when too many wait already. */
+  mustHaveRoom(): void
   /**
-   * Takes a slot. The turn is started at once if one is free, else when it is next.
-   * @throws A2AError `unavailable` when too many wait already.
+   * Takes a slot. The turn is started at once if one is free, else when it is next. It is never refused: a message that
+   * was taken in while there was room must not be lost because others came before its turn.
    */
   enter(turn: QueuedTurn): Ticket
   /** How many run and wait, for metrics. */
@@ -56,11 +58,14 @@ class FairQueue implements TurnQueue {
     this.#maxWaiting = maxWaiting
   }
 
+  mustHaveRoom(): void {
+    if (this.#running >= this.#slots && this.#waiting >= this.#maxWaiting)
+      throw new A2AError('unavailable', 'Too many messages are waiting', { retryAfterSeconds: 1 })
+  }
+
   enter(turn: QueuedTurn): Ticket {
     const place = new Place(this, turn)
     if (this.#running < this.#slots && this.#waiting === 0) this.#run(place)
-    else if (this.#waiting >= this.#maxWaiting)
-      throw new A2AError('unavailable', 'Too many messages are waiting', { retryAfterSeconds: 1 })
     else {
       this.#waiting++
       addTo(this.#lines, place)
@@ -73,16 +78,18 @@ class FairQueue implements TurnQueue {
   }
 
   /** A place was left; if it was a slot, whoever is next gets it. */
-  left(was: Place['state']): void {
-    if (was === 'waiting') this.#waiting--
+  left(place: Place, was: Place['state']): void {
+    if (was === 'waiting') {
+      this.#waiting--
+      removeFrom(this.#lines, place)
+    }
     if (was !== 'running') return
     this.#running--
     while (this.#running < this.#slots) {
-      const place = takeNext(this.#lines)
-      if (!place) return
-      if (place.state === 'gone') continue
+      const next = takeNext(this.#lines)
+      if (!next) return
       this.#waiting--
-      this.#run(place)
+      this.#run(next)
     }
   }
 
@@ -110,7 +117,7 @@ class Place implements Ticket {
   leave(): void {
     const was = this.state
     this.state = 'gone'
-    this.#queue.left(was)
+    this.#queue.left(this, was)
   }
 }
 
@@ -121,6 +128,17 @@ function addTo(lines: Lines, place: Place): void {
   const line = contexts.get(contextId)
   if (line) line.push(place)
   else contexts.set(contextId, [place])
+}
+
+/** Nothing is kept of one who leaves, however long the slots stay taken. */
+function removeFrom(lines: Lines, place: Place): void {
+  const { principal, contextId } = place.turn
+  const contexts = lines.get(principal)
+  const line = contexts?.get(contextId)?.filter((one) => one !== place)
+  if (!contexts || !line) return
+  if (line.length > 0) contexts.set(contextId, line)
+  else contexts.delete(contextId)
+  if (contexts.size === 0) lines.delete(principal)
 }
 
 function takeNext(lines: Lines): Place | undefined {

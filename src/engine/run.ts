@@ -44,6 +44,8 @@ export class Run implements TurnHost, QueuedTurn {
   #turns: number
   #mailbox: Letter[] = []
   #letter: Letter | undefined
+  /** The task before the letter's message. */
+  #before: Task | undefined
   #turn: ActiveTurn | undefined
   #ticket: Ticket | undefined
 
@@ -55,11 +57,7 @@ export class Run implements TurnHost, QueuedTurn {
   }
 
   get task(): Task | undefined {
-    return this.#memory.task
-  }
-  /** The task as the next turn finds it. */
-  set task(task: Task | undefined) {
-    if (task !== this.#memory.task) this.#memory = { ...this.#memory, task }
+    return this.#before
   }
   timestamp(): string {
     return this.#deps.timestamp()
@@ -84,8 +82,9 @@ export class Run implements TurnHost, QueuedTurn {
     return this.#mailbox.at(-1) ?? this.#letter
   }
 
-  /** @throws A2AError `rateLimited` when the mailbox is full. */
+  /** @throws A2AError `rateLimited` when the mailbox is full, `unavailable` when the queue is. */
   mustHaveRoom(): void {
+    if (!this.busy) this.#deps.queue.mustHaveRoom()
     if (this.#mailbox.length >= this.#deps.maxMailbox)
       throw new A2AError('rateLimited', `Too many messages wait for task ${this.log.id}`, {
         retryAfterSeconds: 1,
@@ -200,15 +199,21 @@ export class Run implements TurnHost, QueuedTurn {
       this.#deps.idle(this)
       return
     }
-    try {
-      this.#ticket = this.#deps.queue.enter(this)
-    } catch (thrown) {
-      this.#letter = undefined
-      letter.outcome.fail(thrown)
-      throw thrown
-    }
+    this.#before = this.#taskBefore(letter)
+    this.#ticket = this.#deps.queue.enter(this)
     if (this.#ticket.waiting && isInterrupted(this.log.state))
       this.#emitStatus('TASK_STATE_SUBMITTED')
+  }
+
+  /** The task without this message and those that wait behind it; undefined if the message opens it. */
+  #taskBefore({ number, message }: Letter): Task | undefined {
+    if (number === 1) return undefined
+    const task = this.log.current()
+    const waiting = new Set([message, ...this.#mailbox.map((one) => one.message)].map(idOf))
+    const history = task.history?.filter(
+      (one) => one.role !== 'ROLE_USER' || !waiting.has(idOf(one)),
+    )
+    return { ...task, ...(history && { history }) }
   }
 
   async #execute(letter: Letter): Promise<void> {
@@ -422,6 +427,10 @@ export class Run implements TurnHost, QueuedTurn {
 
 function isMessage(value: unknown): value is Message {
   return typeof value === 'object' && value !== null && 'parts' in value && 'role' in value
+}
+
+function idOf({ messageId }: Message): string {
+  return messageId
 }
 
 /** A task may come into being in any state but none. */

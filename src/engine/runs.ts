@@ -56,7 +56,8 @@ export function createRuns(store: Store, host: LogHost, deps: () => RunDeps): Ru
 
   function settle(run: Run): void {
     unborn.delete(run)
-    if (!run.busy && !holders.has(run)) all.delete(run.log.id)
+    // One that is still being written is settled again when that is done: a second run of it would write in between.
+    if (!run.busy && !holders.has(run) && run.log.quiet) all.delete(run.log.id)
   }
 
   async function loadRun(id: string, scope: Scope): Promise<Run | undefined> {

@@ -51,6 +51,7 @@ export class ActiveTurn implements Turn {
   readonly caller: AuthContext
   readonly attempt: number
   readonly number: number
+  readonly task: Task | undefined
   readonly #host: TurnHost
   readonly #request: TurnRequest
   #controller: AbortController | undefined
@@ -64,6 +65,7 @@ export class ActiveTurn implements Turn {
     this.message = input.message
     this.number = input.number
     this.attempt = input.attempt
+    this.task = host.task
     const { userId } = input.request
     this.caller = input.caller ?? (userId === '' ? anonymous : { userId })
   }
@@ -74,11 +76,8 @@ export class ActiveTurn implements Turn {
   get contextId(): string {
     return this.#host.log.contextId
   }
-  get task(): Task | undefined {
-    return this.#host.task
-  }
   get history(): readonly Message[] {
-    return this.#host.task?.history ?? []
+    return this.task?.history ?? []
   }
   get log(): Logger {
     return this.#host.logger

@@ -52,10 +52,11 @@ describe('the queue of turns', () => {
   })
 
   test('refuses when too many wait', () => {
-    const { enter } = createLine(1, 1)
+    const { queue, enter } = createLine(1, 1)
     enter('a/x/1')
+    queue.mustHaveRoom()
     enter('a/x/2')
-    expect(() => enter('a/x/3')).toThrow(expect.objectContaining({ code: 'unavailable' }))
+    expect(() => queue.mustHaveRoom()).toThrow(expect.objectContaining({ code: 'unavailable' }))
   })
 
   test('starts every turn that stays once, in order within its context, and never too many', () => {
