@@ -1,3 +1,4 @@
+import type { Reach } from '../client/index.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Logger } from '../shared/log.ts'
 import type { Agent } from './agent.ts'
@@ -22,6 +23,8 @@ export interface AgentDeps {
   readonly environment?: ConfigEnvironment
   /** Tools for every model of the configuration, beside its MCP servers. */
   readonly tools?: readonly Tool[]
+  /** Where requests to the remote agent at this endpoint may go; anywhere if absent. */
+  readonly reachOf?: (endpoint: string) => Reach
   readonly clock?: Clock
   readonly random?: () => number
   readonly log?: Logger
@@ -36,7 +39,12 @@ export interface AgentDeps {
 export async function createAgentFromConfig(config: AgentConfig, deps: AgentDeps): Promise<Agent> {
   if (config.protocol === 'module') return loadModuleAgent(config, deps.directory)
   if (config.protocol === 'a2a')
-    return new A2AAgent({ ...toA2AAgentConfig(config), ...identity(config), ...around(deps) })
+    return new A2AAgent({
+      ...toA2AAgentConfig(config),
+      ...identity(config),
+      ...around(deps),
+      ...(deps.reachOf && { reach: deps.reachOf(config.endpoint) }),
+    })
   if (config.protocol === 'openai')
     return new OpenAIAgent({
       ...toOpenAIAgentConfig(config, deps.environment),

@@ -8,6 +8,7 @@ import type { Credentials } from './card-auth.ts'
 import type { CardCache } from './card-cache.ts'
 import type { CardVerifier } from './discovery.ts'
 import type { OAuthConfig } from './oauth/config.ts'
+import type { Reach } from './reply.ts'
 import type { RetryOptions } from './retry.ts'
 import type { Transport } from './transport.ts'
 
@@ -52,6 +53,8 @@ export interface ClientOptions {
   readonly send?: HttpSend
   /** Whether TLS certificates are checked; true if absent. Only for tests, and only on Node. */
   readonly verifySsl?: boolean
+  /** Which hosts may be reached at which addresses; all if absent. Node only. */
+  readonly reach?: Reach
   readonly clock?: Clock
   readonly random?: () => number
   readonly log?: Logger

@@ -55,12 +55,13 @@ export function createConnection(config: ClientConfig): Connection {
   }
 }
 
-function openHttp({ send, timeouts, verifySsl }: ClientConfig): HttpClient {
+function openHttp({ send, timeouts, verifySsl, reach }: ClientConfig): HttpClient {
   if (send) return { send, close: () => Promise.resolve() }
   const connectMs = timeouts?.connectMs
   return createHttp({
     ...(connectMs !== undefined && { connectMs }),
     ...(verifySsl !== undefined && { verifySsl }),
+    ...(reach && { reach }),
   })
 }
 

@@ -1,25 +1,59 @@
+import { lookup as systemLookup } from 'node:dns'
+import { isIP, type LookupFunction } from 'node:net'
 import { Agent, request } from 'undici'
 import type { ClientReply, ClientRequest } from '../bindings/http.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { connectFailure, connectionLost } from './network.ts'
-import { createReply, type HttpClient, type HttpOptions } from './reply.ts'
+import { createReply, type HttpClient, type HttpOptions, type Reach } from './reply.ts'
 
 /**
  * HTTP over undici with kept-alive connections: a fifth of the cost of the built-in fetch. Redirects are not followed,
  * so that credentials go nowhere unasked. `package.json` puts `fetch.ts` in this file's place in a browser.
  */
 export function createHttp(options: HttpOptions = {}): HttpClient {
-  const { connectMs = 10_000, verifySsl = true } = options
+  const { connectMs = 10_000, verifySsl = true, reach } = options
   const dispatcher = new Agent({
-    connect: { timeout: connectMs, rejectUnauthorized: verifySsl },
+    connect: {
+      timeout: connectMs,
+      rejectUnauthorized: verifySsl,
+      ...(reach && { lookup: checkedLookup(reach) }),
+    },
     headersTimeout: 0, // the client's own timeouts rule
     bodyTimeout: 0,
   })
   let closing: Promise<void> | undefined
   return {
-    send: (message) => sendOver(dispatcher, message),
+    async send(message) {
+      // An address needs no lookup, so it is looked at here.
+      const host = hostOf(message.url)
+      if (reach && isIP(host) && !reach(host, [host])) throw fault(unreachable(), message)
+      return sendOver(dispatcher, message)
+    },
     close: () => (closing ??= dispatcher.destroy()),
   }
+}
+
+/** Gives a name's addresses to the connection only if all of them may be reached. */
+function checkedLookup(reach: Reach): LookupFunction {
+  return (hostname, options, callback) => {
+    systemLookup(hostname, { ...options, all: true }, (error, found) => {
+      if (error) return callback(error, '', 0)
+      const addresses = found.map(({ address }) => address)
+      const [first] = found
+      if (!first || !reach(hostname, addresses)) return callback(unreachable(), '', 0)
+      if (options.all) callback(null, found)
+      else callback(null, first.address, first.family)
+    })
+  }
+}
+
+/** Like a host that does not answer: another interface of the card may. */
+function unreachable(): NodeJS.ErrnoException {
+  return Object.assign(new Error('The address must not be reached'), { code: 'EHOSTUNREACH' })
+}
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, '') : ''
 }
 
 async function sendOver(dispatcher: Agent, message: ClientRequest): Promise<ClientReply> {

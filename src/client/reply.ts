@@ -8,12 +8,20 @@ export interface HttpClient {
   close(): Promise<void>
 }
 
+/**
+ * Whether a host may be reached at the addresses that its name has now. Asked for every connection, so that a name which
+ * changes its address gains nothing.
+ */
+export type Reach = (host: string, addresses: readonly string[]) => boolean
+
 /** How connections are made. */
 export interface HttpOptions {
   /** How long a connection may take; 10 000 if absent. */
   readonly connectMs?: number
   /** Whether TLS certificates are checked; true if absent. */
   readonly verifySsl?: boolean
+  /** Everything may be reached if absent. Node only. */
+  readonly reach?: Reach
 }
 
 /** The longest whole answer that a client takes; streams have their own limit per event. */

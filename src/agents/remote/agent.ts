@@ -1,3 +1,4 @@
+import type { Reach } from '../../client/index.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { isTerminal } from '../../protocol/task.ts'
 import type { Message, StreamResponse } from '../../protocol/types.ts'
@@ -16,6 +17,8 @@ import { createWatch, type Watch } from './watch.ts'
 
 /** A remote agent, and what it is called here. */
 export interface A2AAgentOptions extends A2AAgentConfig, LocalInfo {
+  /** Which hosts may be reached at which addresses, those that the remote's card names too; all if absent. */
+  readonly reach?: Reach
   readonly clock?: Clock
   readonly random?: () => number
   readonly log?: Logger
@@ -44,7 +47,7 @@ export class A2AAgent implements Agent {
   /** @throws ConfigConversionError for a value out of range. */
   constructor(options: A2AAgentOptions) {
     validateA2AAgentConfig(options)
-    const { endpoint, auth, timeoutSeconds, maxRetries, random } = options
+    const { endpoint, auth, timeoutSeconds, maxRetries, random, reach } = options
     this.#options = options
     this.#clock = options.clock ?? systemClock
     this.#log = options.log ?? silent
@@ -62,6 +65,7 @@ export class A2AAgent implements Agent {
       retry: { maxRetries },
       clock: this.#clock,
       ...(random && { random }),
+      ...(reach && { reach }),
       log: this.#log,
     })
   }

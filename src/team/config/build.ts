@@ -4,6 +4,7 @@ import { AgentManager } from '../manager.ts'
 import { Team, type TeamOptions } from '../team.ts'
 import type { Config } from './file.ts'
 import { inBuildOrder } from './order.ts'
+import { createReach } from './reach.ts'
 
 /** What agents and teams of a configuration get from around it. */
 export interface BuildDeps extends AgentDeps, Omit<TeamOptions, 'clock' | 'random'> {}
@@ -79,7 +80,7 @@ function reachable({ teams }: Config, teamId: string): ReadonlySet<string> {
 
 async function createNamed(agent: Config['agents'][number], deps: BuildDeps): Promise<Agent> {
   try {
-    return await createAgentFromConfig(agent, deps)
+    return await createAgentFromConfig(agent, { reachOf: createReach, ...deps })
   } catch (cause) {
     const words = cause instanceof Error ? cause.message : 'it cannot be made'
     throw new Error(`Agent "${agent.id}": ${words}`, { cause })
