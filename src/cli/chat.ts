@@ -1,5 +1,5 @@
 import type { A2AClient } from '../client/index.ts'
-import { isInterrupted } from '../index.ts'
+import { isInterrupted, type Task } from '../index.ts'
 import { report } from './errors.ts'
 import { createLines } from './lines.ts'
 import { dim, type Output, safe } from './text.ts'
@@ -21,7 +21,7 @@ export interface ChatOptions {
 interface Place {
   readonly contextId?: string
   /** The task that waits for an answer. */
-  readonly taskId?: string
+  readonly task?: Task
 }
 
 /** A turn that runs. */
@@ -45,14 +45,14 @@ export async function holdChat(client: A2AClient, options: ChatOptions): Promise
   }
   note(`Talking with ${safe(name)}. /new begins another conversation, /quit leaves.`)
   for (;;) {
-    const line = await lines.ask(place.taskId ? 'answer> ' : 'you> ')
+    const line = await lines.ask(place.task ? 'answer> ' : 'you> ')
     if (line === undefined || line.trim() === '/quit') break
     if (line.trim() === '') continue
     if (line.trim() === '/new') {
       place = {}
       continue
     }
-    const transcript = createTranscript({ out: options.output, about, json })
+    const transcript = createTranscript({ out: options.output, about, json, before: place.task })
     running = { transcript, abort: new AbortController(), canceling: false }
     place = await take(client, line, { place, running, json })
     running = undefined
@@ -68,7 +68,11 @@ async function take(
 ): Promise<Place> {
   const { transcript, abort } = running
   try {
-    const events = client.sendAndFollow(line, { ...place, signal: abort.signal })
+    const ids = {
+      ...(place.contextId && { contextId: place.contextId }),
+      ...(place.task && { taskId: place.task.id }),
+    }
+    const events = client.sendAndFollow(line, { ...ids, signal: abort.signal })
     for await (const event of events) transcript.show(event)
   } catch (error) {
     transcript.end()
@@ -79,7 +83,7 @@ async function take(
   const task = transcript.task()
   return {
     ...(contextId && { contextId }),
-    ...(task && isInterrupted(task.status.state) && { taskId: task.id }),
+    ...(task && isInterrupted(task.status.state) && { task }),
   }
 }
 

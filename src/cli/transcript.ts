@@ -1,4 +1,11 @@
-import { createFold, type Fold, type Message, type StreamResponse, type Task } from '../index.ts'
+import {
+  type Artifact,
+  createFold,
+  type Fold,
+  type Message,
+  type StreamResponse,
+  type Task,
+} from '../index.ts'
 import { dim, type Output, partText, safe, stateName } from './text.ts'
 
 /** Shows what an agent says as it comes, and remembers where the conversation stands. */
@@ -20,10 +27,13 @@ export interface TranscriptOptions {
   readonly about: Output
   /** Each event as a line of JSON instead. */
   readonly json?: boolean
+  /** The task as it was before: what it said then is not said again. */
+  readonly before?: Task | undefined
 }
 
 /** Makes a transcript. */
-export function createTranscript({ out, about, json = false }: TranscriptOptions): Transcript {
+export function createTranscript(options: TranscriptOptions): Transcript {
+  const { out, about, json = false, before } = options
   let fold: Fold | undefined
   let lone: Message | undefined
   let artifactId: string | undefined
@@ -47,6 +57,7 @@ export function createTranscript({ out, about, json = false }: TranscriptOptions
 
   function showTask(task: Task): void {
     for (const artifact of task.artifacts ?? []) {
+      if (isKnown(artifact)) continue
       if (artifactId !== undefined) end()
       artifactId = artifact.artifactId
       write(artifact.parts.map(partText).join(''))
@@ -54,8 +65,13 @@ export function createTranscript({ out, about, json = false }: TranscriptOptions
     showMessage(task.status.message, task.status.state)
   }
 
+  function isKnown({ artifactId: id, parts }: Artifact): boolean {
+    const known = before?.artifacts?.find((artifact) => artifact.artifactId === id)
+    return known?.parts.length === parts.length
+  }
+
   function showMessage(message: Message | undefined, state: Task['status']['state']): void {
-    if (!message) return
+    if (!message || message.messageId === before?.status.message?.messageId) return
     const text = message.parts.map(partText).join('')
     if (state === 'TASK_STATE_WORKING' || state === 'TASK_STATE_SUBMITTED') note(text)
     else {

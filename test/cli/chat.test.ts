@@ -31,7 +31,7 @@ describe.runIf(hasTerminal)('corral chat in a terminal', () => {
     chat.write('green\r')
     await chat.seen(/You said: green[\s\S]*you> /)
     chat.write('/quit\r')
-    await chat.ended
+    expect((await chat.ended).stdout.match(/Which colour/g)).toHaveLength(1)
     const { totalSize } = JSON.parse((await corral(['task', 'list', url, '--json'])).stdout)
     expect(totalSize).toBe(1)
   })

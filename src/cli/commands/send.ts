@@ -84,6 +84,7 @@ async function stream(
     out: process.stdout,
     about: process.stderr,
     json: flags.json ?? false,
+    before: flags.task && !flags.json ? await client.getTask(flags.task) : undefined,
   })
   for await (const event of client.sendAndFollow(message, options)) transcript.show(event)
   transcript.end()
