@@ -1,6 +1,6 @@
 import type { EventStream, Sequenced } from '../protocol/call.ts'
 import type { Clock } from '../shared/clock.ts'
-import { heartbeat } from './sse.ts'
+import { encodeRetry, heartbeat } from './sse.ts'
 
 /** How a wire writes a stream. */
 export interface EventWriter {
@@ -15,7 +15,11 @@ export interface EventBodyOptions {
   readonly writer: EventWriter
   readonly heartbeatMs: number
   readonly clock: Clock
+  readonly retryMs?: RetryMs | undefined
 }
+
+/** Asked when a stream ends: how soon its reader should come back, where the server is going away; else undefined. */
+export type RetryMs = () => number | undefined
 
 /** A stream that has given its first sign of life, or has been quiet so long that its headers must go out. */
 export interface EventBody extends AsyncIterable<string> {
@@ -97,7 +101,7 @@ class SseBody implements EventBody, AsyncIterator<string> {
   #arrived(result: IteratorResult<readonly Sequenced[]>): void {
     this.#pulling = false
     if (this.#finished) return
-    if (result.done === true) this.#finish()
+    if (result.done === true) this.#end('')
     else if (result.value.length === 0) this.#pull()
     else this.#give(this.#options.writer.write(result.value))
   }
@@ -112,7 +116,14 @@ class SseBody implements EventBody, AsyncIterator<string> {
       opening.reject(error)
       return
     }
-    this.#give(this.#options.writer.fail(error))
+    this.#end(this.#options.writer.fail(error))
+  }
+
+  /** Says the last words, and when to come back if the server is going away. */
+  #end(words: string): void {
+    const retryMs = this.#options.retryMs?.()
+    const text = retryMs === undefined ? words : words + encodeRetry(retryMs)
+    if (text !== '') this.#give(text)
     this.#finish()
   }
 

@@ -18,6 +18,11 @@ export const maxEventLength: number = 4 * 1024 * 1024
 /** The comment that keeps an idle connection open. */
 export const heartbeat = ': heartbeat\n\n'
 
+/** Tells a reader how long to wait before it comes back: what a stream that ends early says last. */
+export function encodeRetry(ms: number): string {
+  return `retry: ${ms}\n\n`
+}
+
 /** Headers of a stream: nothing on the way may hold it back. */
 export const streamHeaders: Readonly<Record<string, string>> = {
   'content-type': 'text/event-stream',

@@ -36,6 +36,8 @@ export interface Shared {
   readonly metrics: Metrics
   readonly limit: RateLimit | undefined
   readonly push: { readonly webhooks: Webhooks; readonly guard: Guard } | undefined
+  /** How soon the readers of streams should come back, once the server is closing. */
+  retryMs(): number | undefined
   readonly options: ServerOptions
 }
 
@@ -139,10 +141,10 @@ function enforcedModes(
 
 /** The paths of one agent (ARCHITECTURE §4a). */
 function createRoutes(shared: Shared, dispatch: Dispatch, identity: Identity): HttpHandler {
-  const { options, clock } = shared
+  const { options, clock, retryMs } = shared
   const heartbeatMs = options.timeouts?.heartbeatMs ?? 15_000
   const agentCard = async (): Promise<unknown> => toRanchCard(await identity.info())
-  const rpc = { dispatch, agentCard, heartbeatMs, clock }
+  const rpc = { dispatch, agentCard, heartbeatMs, clock, retryMs }
   const card = createCardPage({
     shape: options.card ?? 'superset',
     card: (): AgentCard | Promise<AgentCard> => identity.card(),
@@ -166,6 +168,7 @@ function createRoutes(shared: Shared, dispatch: Dispatch, identity: Identity): H
     dispatch,
     heartbeatMs,
     clock,
+    retryMs,
     errorTable: options.errorTable ?? '1.0.1',
   })
   return (request) => (routes[request.path] ?? rest)(request)

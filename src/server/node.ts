@@ -1,5 +1,6 @@
 import {
   createServer as createHttpServer,
+  type Server as HttpServer,
   type IncomingMessage,
   type ServerResponse,
 } from 'node:http'
@@ -56,13 +57,24 @@ export async function listen(server: Server, options: ListenOptions): Promise<Li
         const ended = new Promise<void>((resolve) => http.close(() => resolve()))
         http.closeIdleConnections()
         await server.close()
-        http.closeAllConnections()
-        await ended
+        await letGo(http, ended)
       })()
       return closing
     },
   }
 }
+
+/** Lets the last words of replies and streams go out; a client that does not take them is cut off. */
+async function letGo(http: HttpServer, ended: Promise<void>): Promise<void> {
+  // A connection that has just been answered is kept alive for the next request: nobody else ends it.
+  const idle = setInterval(() => http.closeIdleConnections(), 10)
+  const late = setTimeout(() => http.closeAllConnections(), lastWordsMs)
+  await ended
+  clearInterval(idle)
+  clearTimeout(late)
+}
+
+const lastWordsMs = 1_000
 
 /** Makes a `node:http` request listener of a handler, to mount in a server of your own. */
 export function toNodeHandler(

@@ -140,10 +140,14 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       metrics: createMetrics(),
       limit: from.rateLimit && createRateLimit(from.rateLimit),
       push: createPush(from, store),
+      retryMs: () => (closing ? returnAfterMs : undefined),
       options: from,
     }
   }
 }
+
+/** About as long as a restart takes. */
+const returnAfterMs = 2_000
 
 function createPush(
   { pushNotifications, clock, logger }: ServerOptions,

@@ -39,7 +39,8 @@ function scene() {
       return () => timers.delete(timer)
     },
   }
-  const body = createEventBody(source, { writer, heartbeatMs: 100, clock })
+  let retryMs: number | undefined
+  const body = createEventBody(source, { writer, heartbeatMs: 100, clock, retryMs: () => retryMs })
   return {
     body,
     timers,
@@ -48,6 +49,9 @@ function scene() {
     finish: () => give?.({ done: true, value: undefined }),
     fail: (message: string) => fail?.(new Error(message)),
     returned: () => returned,
+    goAway: (ms: number) => {
+      retryMs = ms
+    },
     pass: (ms: number) => {
       now += ms
       for (const timer of [...timers])
@@ -134,5 +138,30 @@ describe('an event body', () => {
     await Promise.resolve()
     finish()
     expect((await next).done).toBe(true)
+  })
+})
+
+describe('a stream of a server that goes away', () => {
+  test('says last when to come back', async () => {
+    const { reader, push, finish, goAway } = scene()
+    const first = reader.next()
+    push(1)
+    expect(await first).toEqual({ done: false, value: '1;' })
+    const last = reader.next()
+    goAway(2_000)
+    finish()
+    expect(await last).toEqual({ done: false, value: 'retry: 2000\n\n' })
+    expect(await reader.next()).toEqual({ done: true, value: undefined })
+  })
+
+  test('says so after the fault that ends it', async () => {
+    const { reader, push, fail, goAway } = scene()
+    const first = reader.next()
+    push(1)
+    await first
+    const last = reader.next()
+    goAway(500)
+    fail('closing')
+    expect(await last).toEqual({ done: false, value: 'failed: closingretry: 500\n\n' })
   })
 })

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../../shared/clock.ts'
 import { parseBody } from '../body.ts'
 import { echoExtensions, requestedVersion, toCall } from '../call.ts'
 import { supportedVersion, unsupportedVersion } from '../dialects/select.ts'
-import { createEventBody, type EventWriter } from '../event-body.ts'
+import { createEventBody, type EventWriter, type RetryMs } from '../event-body.ts'
 import { createEventJson, type EventJson } from '../event-json.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
 import { refusalHeaders } from '../refusal.ts'
@@ -22,6 +22,7 @@ export interface RestBindingOptions {
   /** How long a stream may be quiet before a comment keeps it open; 15 000 if absent, 0 for never. */
   readonly heartbeatMs?: number
   readonly clock?: Clock
+  readonly retryMs?: RetryMs
 }
 
 /** A request with the version it speaks and the operation it means. */
@@ -36,7 +37,7 @@ interface Target {
  * A deleted push config is answered 204.
  */
 export function createRestBinding(options: RestBindingOptions): HttpHandler {
-  const { dispatch, heartbeatMs = 15_000, clock = systemClock } = options
+  const { dispatch, heartbeatMs = 15_000, clock = systemClock, retryMs } = options
   const v10 = rest10(options.errorTable ?? '1.0.1')
   const eventJson = new Map<RestDialect, (opening: OperationName) => EventJson>(
     [v10, rest03].map((d) => [
@@ -85,7 +86,7 @@ export function createRestBinding(options: RestBindingOptions): HttpHandler {
     const { dialect, operation } = target
     const json = eventJson.get(dialect)?.(operation) ?? JSON.stringify
     const writer = createWriter(dialect, json)
-    const body = createEventBody(events, { writer, heartbeatMs, clock })
+    const body = createEventBody(events, { writer, heartbeatMs, clock, retryMs })
     // A resumed stream may have nothing to say for long, so its headers do not wait for an event.
     if (call.lastEventId === undefined) await body.opened()
     return { status: 200, headers: echoExtensions(streamHeaders, call, dialect.name), body }
