@@ -24,7 +24,9 @@ export async function createPushConfig(
   const stored = await service.store.get(taskId)
   const cursor = stored?.version ?? 0
   const dialect = call.dialect ?? '1.0'
-  const record = { taskId, id, config, dialect, cursor, agent: scope.agent }
+  const { events } = request
+  const { agent } = scope
+  const record = { taskId, id, config, dialect, cursor, agent, ...(events && { events }) }
   await service.write([{ type: 'pushConfig', record }])
   service.webhooks.watch(taskId)
   return config
@@ -67,6 +69,8 @@ export async function deletePushConfig(
   const { taskId, id } = request
   service.webhooks.forget(taskId, id)
   await service.write([{ type: 'deletePushConfig', taskId, id }])
+  // An event that was stored in between may have woken it once more, while it was still there.
+  service.webhooks.forget(taskId, id)
   return null
 }
 

@@ -138,6 +138,8 @@ export interface TaskPushNotificationConfig {
   readonly url: string
   readonly token?: string
   readonly authentication?: AuthenticationInfo
+  /** RANCH's filter, beyond the specification: statusChanged, artifactAdded, completed, failed, cancelled; all if absent. */
+  readonly events?: readonly string[]
 }
 
 /** Options of a send (§3.2.2). */

@@ -3,6 +3,7 @@ import { createCors } from './cors.ts'
 import type { Doors } from './doors.ts'
 import { healthOf, liveness } from './health.ts'
 import type { Mount, Shared } from './mount.ts'
+import type { ServerOptions } from './options.ts'
 
 const json = { 'content-type': 'application/json' }
 
@@ -20,6 +21,7 @@ export function createHandler(
     '/health': (request) => health(request),
     '/metrics': () => shared.metrics.page(gauges(shared, mounts)),
     '/agents': () => catalogue(mounts),
+    ...keysPage(shared.options),
   }
 
   async function health(request: HttpRequest): Promise<HttpReply> {
@@ -86,6 +88,15 @@ function methodsOf(path: string): string {
   if (/^\/?$|^\/rpc\/?$|^\/v1\/rpc$|^\/stream$/.test(below)) return 'POST, OPTIONS'
   if (/^\/(\.well-known\/|health|metrics|agents$)/.test(below)) return 'GET, OPTIONS'
   return 'GET, POST, DELETE, OPTIONS'
+}
+
+/** The public keys of webhook tokens, for receivers to check them; only where tokens are signed. */
+function keysPage({ pushNotifications }: ServerOptions): Readonly<Record<string, HttpHandler>> {
+  const signer = typeof pushNotifications === 'object' ? pushNotifications.signer : undefined
+  if (!signer) return {}
+  const headers = { ...json, 'cache-control': 'public, max-age=300' }
+  const reply = { status: 200, headers, body: JSON.stringify(signer.jwks()) }
+  return { '/.well-known/jwks.json': () => reply }
 }
 
 /** Every agent with its card's address. */

@@ -1,5 +1,7 @@
 export type { HttpHandler, HttpReply, HttpRequest } from '../bindings/http.ts'
 export type { Recovery } from '../engine/recover.ts'
+export { type Verification, verifyBody } from '../webhooks/signature.ts'
+export { createTokenSigner, type TokenSigner, type TokenSignerOptions } from '../webhooks/token.ts'
 export { A2AServer, type RunningServer, type RunOptions } from './a2a-server.ts'
 export type { AppState, AuthExtractor, Route } from './app-state.ts'
 export { type Auth, type Authenticator, type AuthOptions, createAuth } from './auth.ts'

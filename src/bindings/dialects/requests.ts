@@ -98,6 +98,7 @@ export function decodePushConfig(value: unknown): unknown {
       url: inner.url,
       token: inner.token,
       authentication: inner.authentication,
+      events: inner.events,
     }),
   )
 }

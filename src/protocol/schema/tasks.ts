@@ -151,6 +151,7 @@ const webhook = {
   url: required(v.text),
   token: implicit(v.optionalText),
   authentication: implicit(authentication),
+  events: implicit(list(v.text)),
 }
 
 /** A webhook, its task known from elsewhere or named in it. */
