@@ -37,8 +37,9 @@ export function createGate(service: Service, handlers: Handlers): Dispatch {
       return result
     } catch (thrown) {
       const { code } = toA2AError(thrown)
-      if (counted && code === 'taskNotFound') service.limit?.missed(counted)
       service.observe(name, code, startedAt)
+      if (counted && code === 'taskNotFound') service.limit?.missed(counted)
+      if (!counted && code === 'unauthenticated') await service.limit?.refused(call)
       throw thrown
     }
   }

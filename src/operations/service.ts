@@ -38,6 +38,8 @@ export interface LimitService {
   count(operation: OperationName, request: unknown, call: Call): Promise<void>
   /** The request was about a task that is not there. */
   missed(call: Call): void
+  /** The caller's credentials do not hold. @throws A2AError `rateLimited`: guessing them has an end. */
+  refused(call: Call): Promise<void>
 }
 
 /** What the operations need of the webhooks. */

@@ -20,6 +20,8 @@ export interface RateLimit {
   count(name: OperationName, request: unknown, call: Call): Promise<void>
   /** The request was about a task that is not there. */
   missed(call: Call): void
+  /** The caller's credentials do not hold. @throws A2AError `rateLimited` when its address has used up its share. */
+  refused(call: Call): Promise<void>
 }
 
 /**
@@ -47,6 +49,7 @@ export function createRateLimit(options: RateLimitOptions): RateLimit {
       if (!(await isFree(client, name, request))) await take(shares, client)
     },
     missed: (call) => void within(misses, clientOf(call)),
+    refused: ({ client = '' }) => take(shares, clientOf({ client })),
   }
 }
 

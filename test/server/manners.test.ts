@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
+import { bearer } from '../../src/server/authenticators.ts'
 import { listen } from '../../src/server/node.ts'
 import { createServer } from '../../src/server/server.ts'
 import { get, post, rpc, scripted, serve } from '../acceptance/serve.ts'
@@ -110,6 +111,20 @@ describe('rate limits', () => {
     expect(statuses.slice(0, 5)).toEqual([200, 200, 200, 200, 200])
     expect(statuses.at(-1)).toBe(429)
     expect((await act(url, v10.request('get', { id }))).status).toBe(429)
+  })
+
+  test('count attempts to get in by their address, and do not keep others out', async () => {
+    const { url } = await serve({
+      agents: [scripted('hi')],
+      rateLimit: { requests: 3, windowSeconds: hour },
+      auth: { authenticators: [bearer({ tokens: { right: 'ann' } })] },
+    })
+    const attempt = async (token: string) =>
+      (await act(url, v10.request('get', { id: 'x' }), { authorization: `Bearer ${token}` })).status
+    const statuses: number[] = []
+    for (let i = 0; i < 5; i++) statuses.push(await attempt(`wrong-${i}`))
+    expect(statuses).toEqual([401, 401, 401, 429, 429])
+    expect(await attempt('right')).toBe(200)
   })
 
   test('are per client', async () => {
