@@ -1,10 +1,11 @@
+import { setMaxListeners } from 'node:events'
 import {
   createServer as createHttpServer,
   type Server as HttpServer,
   type IncomingMessage,
   type ServerResponse,
 } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { HttpReply, HttpRequest } from '../bindings/http.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { type Logger, silent } from '../shared/log.ts'
@@ -81,14 +82,20 @@ export function toNodeHandler(
   handle: Server['handle'],
   options: { readonly maxBodyBytes: number; readonly logger: Logger },
 ): (request: IncomingMessage, response: ServerResponse) => void {
+  const signalOf = createSignals()
   return (incoming, response) => {
     const head = incoming.method === 'HEAD'
     const failed = (err: unknown): void => {
       options.logger.error({ err }, 'A reply could not be written')
       response.destroy()
     }
-    const answer = (to: ServerResponse, reply: HttpReply, bodiless: boolean): void => {
-      send(to, reply, bodiless)?.catch(failed)
+    const answer = (reply: HttpReply): void => {
+      try {
+        send(response, reply, head)?.catch(failed)
+      } catch (err) {
+        // A header that HTTP cannot carry must cost this reply, not the process.
+        failed(err)
+      }
     }
     const chunks: Buffer[] = []
     let size = 0
@@ -104,15 +111,47 @@ export function toNodeHandler(
     incoming.on('error', () => response.destroy())
     incoming.on('end', () => {
       const body = chunks.length === 1 ? String(chunks[0]) : Buffer.concat(chunks).toString('utf8')
-      const request = toRequest(incoming, body, fault)
+      const request = toRequest(incoming, { body, signal: signalOf(incoming.socket), fault })
       const reply = handle(request)
-      if (reply instanceof Promise) reply.then((settled) => answer(response, settled, head), failed)
-      else answer(response, reply, head)
+      if (reply instanceof Promise) reply.then(answer, failed)
+      else answer(reply)
     })
   }
 }
 
-function toRequest(incoming: IncomingMessage, body: string, fault?: A2AError): HttpRequest {
+/**
+ * The signal that a client has left: its connection is closed. There is one per connection, not per request, because
+ * making one costs as much as answering a small request.
+ */
+function createSignals(): (socket: Socket) => AbortSignal {
+  const signals = new WeakMap<Socket, AbortSignal>()
+  return (socket) => {
+    const known = signals.get(socket)
+    if (known) return known
+    const controller = new AbortController()
+    const leave = (): void =>
+      controller.abort(new A2AError('unavailable', 'The client has closed the connection'))
+    if (socket.destroyed) leave()
+    else socket.once('close', leave)
+    // Every request that waits listens; how many there are is bounded by the turns.
+    setMaxListeners(0, controller.signal)
+    signals.set(socket, controller.signal)
+    return controller.signal
+  }
+}
+
+function toRequest(
+  incoming: IncomingMessage,
+  {
+    body,
+    signal,
+    fault,
+  }: {
+    readonly body: string
+    readonly signal: AbortSignal
+    readonly fault: A2AError | undefined
+  },
+): HttpRequest {
   const target = originForm(incoming.url ?? '/')
   const cut = target.indexOf('?')
   return {
@@ -123,6 +162,7 @@ function toRequest(incoming: IncomingMessage, body: string, fault?: A2AError): H
     headers: incoming.headers as Readonly<Record<string, string | undefined>>,
     body,
     client: incoming.socket.remoteAddress ?? '',
+    signal,
     ...(fault && { fault }),
   }
 }
@@ -194,7 +234,11 @@ async function stream(
     gather()
     if (!response.write(value) && !gone) await new Promise<void>((resolve) => (wake = resolve))
   }
-  if (!gone) response.end()
+  if (gone) return
+  // Node 22 and newer would write the end before what is corked; the socket's own cork keeps both in one write.
+  response.socket?.cork()
+  if (corked) response.uncork()
+  response.end()
 }
 
 function explain(error: NodeJS.ErrnoException, host: string, port: number): Error {
