@@ -108,6 +108,7 @@ const taskHandlings: ReadonlyMap<string, TaskHandling> = new Map<string, TaskHan
  */
 export function toA2AAgentConfig(config: AgentConfig): A2AAgentConfig {
   requireProtocol(config, 'a2a')
+  withoutTools(config)
   const auth = config.auth ?? authOf(config)
   const agentId = text(config, 'agent_id')
   return validateA2AAgentConfig({
@@ -160,6 +161,21 @@ export function validateA2AAgentConfig(config: A2AAgentConfig): A2AAgentConfig {
   return config
 }
 
+/**
+ * The configuration of an agent in a file, checked. Neither time nor tries are limited where it does not say so.
+ *
+ * @throws ConfigConversionError for a value out of range, and for settings that only a connection can have.
+ */
+export function validateModuleAgentConfig(config: AgentConfig): AgentConfig {
+  requireProtocol(config, 'module')
+  checkText('endpoint', config.endpoint)
+  if (config.timeoutSeconds !== undefined) checkTimeout(config.timeoutSeconds)
+  if (config.maxRetries !== undefined) checkRetries(config.maxRetries)
+  if (config.auth) throw invalidValue('auth.type', config.auth.type, 'a module has no credentials')
+  withoutTools(config)
+  return config
+}
+
 /** The same configuration, checked. @throws ConfigConversionError that names the first wrong field. */
 export function validateOpenAIAgentConfig(config: OpenAIAgentConfig): OpenAIAgentConfig {
   checkUrl('endpoint', config.endpoint)
@@ -186,6 +202,10 @@ function requireProtocol(config: AgentConfig, expected: ProtocolType): void {
     expected: name(expected),
     found: name(config.protocol),
   })
+}
+
+function withoutTools({ mcpServers: [first] = [] }: AgentConfig): void {
+  if (first) throw invalidValue('mcp_servers', first.name, 'only a model uses tools')
 }
 
 /** The origin's metadata keys; an API key wins over a bearer token. */

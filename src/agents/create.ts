@@ -8,11 +8,13 @@ import {
   publicMetadata,
   toA2AAgentConfig,
   toOpenAIAgentConfig,
+  validateModuleAgentConfig,
 } from './config.ts'
 import { invalidValue } from './config-error.ts'
 import { createMcpToolSource } from './mcp/tools.ts'
 import { loadModuleAgent } from './module.ts'
 import { OpenAIAgent } from './openai/agent.ts'
+import { withPatience } from './patience.ts'
 import { A2AAgent } from './remote/agent.ts'
 import type { Tool } from './tools.ts'
 
@@ -37,7 +39,11 @@ export interface AgentDeps {
  * @throws ConfigConversionError that names what is missing or wrong.
  */
 export async function createAgentFromConfig(config: AgentConfig, deps: AgentDeps): Promise<Agent> {
-  if (config.protocol === 'module') return loadModuleAgent(config, deps.directory)
+  if (config.protocol === 'module') {
+    const { name, timeoutSeconds, maxRetries } = validateModuleAgentConfig(config)
+    const agent = await loadModuleAgent(config, deps.directory)
+    return withPatience(agent, { name, timeoutSeconds, maxRetries, ...around(deps) })
+  }
   if (config.protocol === 'a2a')
     return new A2AAgent({
       ...toA2AAgentConfig(config),

@@ -29,7 +29,10 @@ export const soon: (callback: () => void) => void =
 /** Rejects when the signal fires, with its reason; removes its listener when the work is done. */
 export async function withSignal<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work
-  signal.throwIfAborted()
+  if (signal.aborted) {
+    work.catch(() => {}) // nobody waits for it any more; unheard, its failure would end the process
+    throw signal.reason
+  }
   const left = createDeferred<never>()
   const leave = (): void => left.reject(signal.reason)
   signal.addEventListener('abort', leave, { once: true })

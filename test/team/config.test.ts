@@ -315,6 +315,22 @@ ${key} = ${value}
     expect(problemsOf(text)).not.toEqual([])
   })
 
+  test('settings that have no effect on an agent of this kind', () => {
+    const module = (lines: string) =>
+      problemsOf(agents.replace('protocol = "a2a"', `protocol = "module"\n${lines}`))
+    expect(module('timeout_seconds = 300')[0]).toContain('timeout_seconds: 300')
+    expect(module('max_retries = 11')[0]).toContain('max_retries: 11')
+    expect(module('timeout_seconds = 5\nmax_retries = 1')).toEqual([])
+    expect(module('auth = { type = "bearer", token = "secret" }')[0]).toMatch(
+      /:7:\d+: .*a module has no credentials/,
+    )
+    const tools = 'mcp_servers = [{ name = "files", command = "files" }]'
+    expect(module(tools)[0]).toContain('only a model uses tools')
+    expect(
+      problemsOf(agents.replace('protocol = "a2a"', `protocol = "a2a"\n${tools}`))[0],
+    ).toContain('only a model uses tools')
+  })
+
   test('a member that is nowhere, an id that is used twice, teams in a circle', () => {
     const team = (id: string, member: string) => `
 [[teams]]

@@ -4,6 +4,7 @@ import {
   ConfigConversionError,
   toA2AAgentConfig,
   toOpenAIAgentConfig,
+  validateModuleAgentConfig,
 } from '../../agents/config.ts'
 import { AgentManager } from '../manager.ts'
 import type { TeamConfig } from '../team-config.ts'
@@ -49,6 +50,7 @@ function checkAgent(
   try {
     if (agent.protocol === 'a2a') toA2AAgentConfig(agent)
     if (agent.protocol === 'openai') toOpenAIAgentConfig(agent, environment)
+    if (agent.protocol === 'module') validateModuleAgentConfig(agent)
     return []
   } catch (error) {
     if (!(error instanceof ConfigConversionError)) throw error

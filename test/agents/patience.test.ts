@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest'
+import { withPatience } from '../../src/agents/patience.ts'
+import { A2AError } from '../../src/protocol/errors.ts'
+import { createHandClock, createHastyClock } from '../fixtures/clock.ts'
+import { member } from '../fixtures/members.ts'
+import { createTurn, runTurn } from '../fixtures/turn.ts'
+
+const never = new Promise<never>(() => {})
+
+describe('an agent of a file', () => {
+  test('without limits is left as it is', () => {
+    const agent = member('a')
+    expect(withPatience(agent, { name: 'A' })).toBe(agent)
+  })
+
+  test('is given up when it is silent for too long, and cleans up where it can', async () => {
+    const clock = createHandClock()
+    for (const agent of [
+      member('promise', () => never),
+      member('generator', async function* () {
+        yield 'first'
+        await never
+      }),
+    ]) {
+      const patient = withPatience(agent, { name: 'Slow', timeoutSeconds: 2, clock })
+      const running = runTurn(patient, createTurn('x'))
+      const failed = expect(running).rejects.toMatchObject({
+        code: 'timeout',
+        message: 'Slow did not answer in time',
+      })
+      await expect.poll(() => agent.turns.length).toBe(1)
+      clock.advance(2_000)
+      await new Promise((resolve) => setImmediate(resolve))
+      clock.advance(2_000)
+      await failed
+      expect(clock.waiting()).toBe(0)
+    }
+  })
+
+  test('may take any time as long as it speaks', async () => {
+    const clock = createHandClock()
+    const agent = member('a', async function* () {
+      for (const word of ['a', 'b', 'c']) {
+        clock.advance(1_500)
+        yield word
+      }
+    })
+    const patient = withPatience(agent, { name: 'A', timeoutSeconds: 2, clock })
+    expect(await runTurn(patient, createTurn('x'))).toEqual(['a', 'b', 'c'])
+  })
+
+  test('is asked again when it failed before it said anything', async () => {
+    const clock = createHastyClock()
+    let failures = 2
+    const agent = member('a', (text) => {
+      if (failures-- > 0) throw new Error('not yet')
+      return `a(${text})`
+    })
+    const patient = withPatience(agent, { name: 'A', maxRetries: 2, clock, random: () => 0 })
+    expect(await runTurn(patient, createTurn('x'))).toEqual(['a(x)'])
+    expect(clock.waits).toEqual([250, 500])
+  })
+
+  test.each([
+    [
+      'has spoken',
+      async function* () {
+        yield 'word'
+        throw new Error('late')
+      },
+    ],
+    ['refuses', () => Promise.reject(new A2AError('unsupportedOperation', 'late'))],
+  ])('is not asked again when it %s', async (_name, answer) => {
+    const agent = member('a', answer)
+    const patient = withPatience(agent, { name: 'A', maxRetries: 3, clock: createHastyClock() })
+    await expect(runTurn(patient, createTurn('x'))).rejects.toThrow('late')
+    expect(agent.turns).toHaveLength(1)
+  })
+
+  test('is asked no more often than it may be, and not after a cancel', async () => {
+    const agent = member('a', () => Promise.reject(new Error('never')))
+    const patient = withPatience(agent, { name: 'A', maxRetries: 1, clock: createHastyClock() })
+    await expect(runTurn(patient, createTurn('x'))).rejects.toThrow('never')
+    expect(agent.turns).toHaveLength(2)
+    const turn = createTurn('x')
+    turn.cancel(new Error('enough'))
+    await expect(runTurn(patient, turn)).rejects.toThrow()
+    expect(agent.turns).toHaveLength(3)
+  })
+})
