@@ -178,7 +178,14 @@ export class TaskLog implements CommitSource {
 
   /** The task as stored; waits for a commit that is under way. */
   async snapshot(): Promise<{ readonly task: Task; readonly version: number }> {
-    if (this.#inFlight.length > 0 || !this.#fold) await this.committed()
+    if (this.#inFlight.length === 0 && this.#fold) return this.#stored()
+    // Taken in the callback: an await would return when the next commit has already folded its records in.
+    return new Promise((resolve, reject) =>
+      this.whenCommitted((refusal) => (refusal ? reject(refusal) : resolve(this.#stored()))),
+    )
+  }
+
+  #stored(): { readonly task: Task; readonly version: number } {
     return { task: this.current(), version: this.#version }
   }
 

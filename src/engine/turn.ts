@@ -56,6 +56,7 @@ export class ActiveTurn implements Turn {
   readonly #request: TurnRequest
   #controller: AbortController | undefined
   #chunks = 0
+  #steps: Map<string, Promise<Json>> | undefined
   /** Set once nothing more that the agent does counts: it has answered, asked, failed or been cancelled. */
   over = false
 
@@ -138,7 +139,19 @@ export class ActiveTurn implements Turn {
     }
   }
 
-  async step<T extends Json>(name: string, work: () => Promise<T> | T): Promise<T> {
+  step<T extends Json>(name: string, work: () => Promise<T> | T): Promise<T> {
+    // A step's result is what its own work returns, so it has that type.
+    const known = this.#steps?.get(name) as Promise<T> | undefined
+    if (known) return known
+    const running = this.#runStep(name, work)
+    this.#steps ??= new Map()
+    this.#steps.set(name, running)
+    // One that failed left nothing in the log: it may be tried again.
+    running.catch(() => this.#steps?.delete(name))
+    return running
+  }
+
+  async #runStep<T extends Json>(name: string, work: () => Promise<T> | T): Promise<T> {
     const { log } = this.#host
     const done = this.#host.stepResult(name)
     // A step's result is what its own work once returned, so it has that type.
