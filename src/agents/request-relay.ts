@@ -43,13 +43,18 @@ export function fromRequestHandler(
 /** Where a task remembers which of the handler's tasks it follows, and for whom. */
 const innerTask = 'request-handler:task'
 
-function loadInner(
-  task: Pick<WaitingTask, 'load'>,
-): { readonly id: string; readonly userId: string } | undefined {
+/** A task of the handler's. */
+interface Inner {
+  readonly id: string
+  readonly contextId: string
+  readonly userId: string
+}
+
+function loadInner(task: Pick<WaitingTask, 'load'>): Inner | undefined {
   const saved = task.load(innerTask)
   if (!Array.isArray(saved)) return undefined
-  const [id, userId] = saved.map(String)
-  return id === undefined ? undefined : { id, userId: userId ?? '' }
+  const [id = '', contextId = '', userId = ''] = saved.map(String)
+  return { id, contextId, userId }
 }
 
 interface Relaying {
@@ -58,46 +63,51 @@ interface Relaying {
   readonly clock: Clock
 }
 
-async function* relay(
-  handler: RequestHandler,
-  { message, turn, clock }: Relaying,
-): AsyncGenerator<AgentEvent> {
-  const context = contextOf(turn)
-  const { taskId: _, ...rest } = message
-  const known = loadInner(turn)
-  const { acceptedOutputModes, metadata } = turn
-  const request = {
-    message: known ? { ...rest, taskId: known.id } : rest,
-    ...(acceptedOutputModes.length > 0 && { configuration: { acceptedOutputModes } }),
-    ...(metadata && { metadata }),
-  }
-  const events = follow(
-    {
-      dispatch: toDispatch(handler, context),
-      canStream: async () => handler.onMessageSendStream !== undefined,
-      clock,
-      random: Math.random,
-      options: { signal: turn.signal },
-    },
-    { send: request },
-  )
+async function* relay(handler: RequestHandler, relaying: Relaying): AsyncGenerator<AgentEvent> {
+  const { turn } = relaying
   const translate = createRelay(turn)
-  let inner: string | undefined
-  const cancelled = (): void => void passOnCancel(handler, inner, turn)
+  let inner: Inner | undefined
+  const cancelled = (): void => void passOnCancel(handler, inner?.id, turn)
   turn.signal.addEventListener('abort', cancelled, { once: true })
   try {
-    for await (const event of events) {
-      const id = taskIdOf(event)
-      if (id !== undefined && inner === undefined) {
-        inner = id
+    for await (const event of eventsOf(handler, relaying)) {
+      const found = inner ? undefined : innerOf(event, turn)
+      if (found) {
+        inner = found
         if (turn.signal.aborted) return cancelled()
-        await turn.save(innerTask, [id, turn.caller.userId])
+        await turn.save(innerTask, [found.id, found.contextId, found.userId])
       }
       yield* translate.take(event)
     }
     yield* translate.end()
   } finally {
     turn.signal.removeEventListener('abort', cancelled)
+  }
+}
+
+function eventsOf(
+  handler: RequestHandler,
+  { message, turn, clock }: Relaying,
+): AsyncIterable<StreamResponse> {
+  const following = {
+    dispatch: toDispatch(handler, contextOf(turn)),
+    canStream: async (): Promise<boolean> => handler.onMessageSendStream !== undefined,
+    clock,
+    random: Math.random,
+    options: { signal: turn.signal },
+  }
+  return follow(following, { send: toRequest(message, turn) })
+}
+
+/** The message as the handler's own task knows it: the server's id of the task means nothing there. */
+function toRequest(message: Message, turn: Turn): SendMessageRequest {
+  const { acceptedOutputModes, metadata } = turn
+  const { taskId: _, ...rest } = message
+  const known = loadInner(turn)
+  return {
+    message: known ? { ...rest, taskId: known.id, contextId: known.contextId } : rest,
+    ...(acceptedOutputModes.length > 0 && { configuration: { acceptedOutputModes } }),
+    ...(metadata && { metadata }),
   }
 }
 
@@ -154,8 +164,10 @@ function toResponse(answer: Task | Message): SendMessageResponse {
   return 'role' in answer ? { message: answer } : { task: answer }
 }
 
-function taskIdOf(event: StreamResponse): string | undefined {
-  if ('task' in event) return event.task.id
-  if ('statusUpdate' in event) return event.statusUpdate.taskId
-  return 'artifactUpdate' in event ? event.artifactUpdate.taskId : undefined
+function innerOf(event: StreamResponse, { caller: { userId } }: Turn): Inner | undefined {
+  if ('message' in event) return undefined
+  if ('task' in event) return { id: event.task.id, contextId: event.task.contextId, userId }
+  const { taskId: id, contextId } =
+    'statusUpdate' in event ? event.statusUpdate : event.artifactUpdate
+  return { id, contextId, userId }
 }

@@ -33,7 +33,7 @@ export interface JSONRPCErrorResponse {
 /** A JSON-RPC 2.0 answer. */
 export type JSONRPCResponse = JSONRPCSuccessResponse | JSONRPCErrorResponse
 
-/** 002's names. */
+/** 002's name of JSONRPCRequest. */
 export type JsonRpcRequest = JSONRPCRequest
 /** 002's name of JSONRPCResponse. */
 export type JsonRpcResponse = JSONRPCResponse
@@ -43,11 +43,12 @@ export function success(id: JSONRPCId, result: unknown): JSONRPCSuccessResponse 
   return { jsonrpc: '2.0', result, id }
 }
 
-/** Builds an answer with an error (002): its number, words for a person, and data if there is any. */
+/** Builds an answer with an error: its number, words for a person, data if there is any. The order is 002's own. */
 export function error(
   id: JSONRPCId,
   code: number,
-  ...[message, data]: [message: string, data?: unknown]
+  message: string,
+  data?: unknown,
 ): JSONRPCErrorResponse {
   return { jsonrpc: '2.0', error: { code, message, ...(data !== undefined && { data }) }, id }
 }

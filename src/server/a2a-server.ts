@@ -1,6 +1,7 @@
 import { EchoHandler } from '../agents/echo-handler.ts'
 import type { HttpReply, HttpRequest } from '../bindings/http.ts'
 import { anonymous } from '../protocol/call.ts'
+import { createDeferred } from '../shared/async.ts'
 import { type Logger, silent } from '../shared/log.ts'
 import { fromTaskStore } from '../store/custom.ts'
 import type { Scope, Store } from '../store/store.ts'
@@ -114,13 +115,16 @@ export class A2AServer {
     if (!address) throw new Error('Say where to listen, for example .bind("0.0.0.0:8080")')
     const { logger = silent } = this.#options
     const server = await this.#createServer()
+    let listening: Listening | undefined
     try {
-      const listening = await listen(server, { ...address, logger })
+      listening = await listen(server, { ...address, logger })
       await server.recover()
       warnIfOpen(server, listening, logger)
-      return runUntilStopped(server, listening, options.signals ?? true)
+      const running = toRunning(server, listening)
+      if (options.signals ?? true) shutDownOnSignals(running, logger)
+      return running
     } catch (error) {
-      await server.close()
+      await (listening ?? server).close()
       throw error
     }
   }
@@ -184,17 +188,22 @@ function warnIfOpen(server: Server, { host, url }: Listening, logger: Logger): v
   if (server.open && !local) logger.warn({ url }, 'Anyone who reaches this server may use it')
 }
 
-function runUntilStopped(server: Server, listening: Listening, signals: boolean): RunningServer {
-  const { port, host, url } = listening
-  let stop: (() => void) | undefined
-  const stopped = new Promise<void>((resolve) => {
-    stop = resolve
-  })
+function toRunning(server: Server, { close, ...where }: Listening): RunningServer {
+  const stopped = createDeferred<void>()
   const shutdown = async (): Promise<void> => {
-    process.off('SIGINT', shutdown).off('SIGTERM', shutdown)
-    await listening.close()
-    stop?.()
+    await close()
+    stopped.resolve()
   }
-  if (signals) process.once('SIGINT', shutdown).once('SIGTERM', shutdown)
-  return { port, host, url, server, close: shutdown, shutdown, stopped }
+  return { ...where, server, close: shutdown, shutdown, stopped: stopped.promise }
+}
+
+/** A second signal ends the process at once: by then nobody listens for it any more. */
+function shutDownOnSignals({ shutdown, stopped }: RunningServer, logger: Logger): void {
+  const leave = (): void => void process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
+  const onSignal = (): void => {
+    leave()
+    shutdown().catch((err) => logger.error({ err }, 'The server could not shut down'))
+  }
+  process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
+  void stopped.then(leave)
 }

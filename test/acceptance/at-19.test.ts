@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import { serve } from './serve.ts'
-import { act, eventsOf, type Told, told, type Wire, wires } from './wires.ts'
+import { act, eventsOf, type RawRequest, type Told, told, wires } from './wires.ts'
 
 /** Asks which dragon, then tells of it; or works until it is cancelled. */
 const storyteller = defineAgent({ name: 'Storyteller' }, async function* (message, turn) {
@@ -14,12 +14,8 @@ const storyteller = defineAgent({ name: 'Storyteller' }, async function* (messag
   else yield turn.ask('Which dragon?')
 })
 
-async function ask(
-  url: string,
-  wire: Wire,
-  ...[what, given]: Parameters<Wire['request']>
-): Promise<Told> {
-  const response = await act(url, wire.request(what, given))
+async function ask(url: string, request: RawRequest | undefined): Promise<Told> {
+  const response = await act(url, request)
   expect(response.status).toBe(200)
   return told(await response.json())
 }
@@ -31,18 +27,18 @@ const pairs = wires.flatMap((first) =>
 describe('AT-19: a task created in one dialect', () => {
   test.each(pairs)('created in %s, read and cancelled in %s', async (_a, _b, first, second) => {
     const { url } = await serve(storyteller)
-    const { id = '' } = await ask(url, first, 'send', { text: 'work', atOnce: true })
-    expect(await ask(url, second, 'get', { id })).toMatchObject({ id, state: 'working' })
+    const { id = '' } = await ask(url, first.request('send', { text: 'work', atOnce: true }))
+    expect(await ask(url, second.request('get', { id }))).toMatchObject({ id, state: 'working' })
     const cancelled = await act(url, second.request('cancel', { id }))
     expect(cancelled.status).toBe(200)
     expect(await cancelled.text()).not.toContain('"error"')
     for (const wire of wires)
-      expect(await ask(url, wire, 'get', { id })).toMatchObject({ id, state: 'canceled' })
+      expect(await ask(url, wire.request('get', { id }))).toMatchObject({ id, state: 'canceled' })
   })
 
   test.each(pairs)('created in %s, streamed in %s', async (_a, _b, first, second) => {
     const { url } = await serve(storyteller)
-    const { id = '' } = await ask(url, first, 'send', { text: 'work', atOnce: true })
+    const { id = '' } = await ask(url, first.request('send', { text: 'work', atOnce: true }))
     const stream = await act(url, second.request('subscribe', { id }))
     expect(stream.headers.get('content-type')).toContain('text/event-stream')
     await act(url, first.request('cancel', { id }))
@@ -53,13 +49,13 @@ describe('AT-19: a task created in one dialect', () => {
 
   test.each(pairs)('begun in %s, continued in %s', async (_a, _b, first, second) => {
     const { url } = await serve(storyteller)
-    const question = await ask(url, first, 'send', { text: 'Tell me of a dragon' })
+    const question = await ask(url, first.request('send', { text: 'Tell me of a dragon' }))
     expect(question.state).toBe('input-required')
     const { id = '' } = question
-    const answer = await ask(url, second, 'send', { id, text: 'Smaug' })
+    const answer = await ask(url, second.request('send', { id, text: 'Smaug' }))
     expect(answer.text).toContain('Once upon a time, Smaug...')
     for (const wire of wires) {
-      const read = await ask(url, wire, 'get', { id })
+      const read = await ask(url, wire.request('get', { id }))
       expect(read).toMatchObject({ id, state: 'completed' })
       expect(read.text).toContain('Once upon a time, Smaug...')
     }

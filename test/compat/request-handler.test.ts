@@ -39,6 +39,7 @@ class OwnHandler implements RequestHandler {
   ): Promise<Task> {
     this.seen.push({ method: 'send', auth: auth.userId })
     const known = message.taskId === undefined ? undefined : this.#find(message.taskId)
+    if (known && message.contextId !== known.contextId) throw new Error('Another context')
     const task = known ?? {
       id: `own-${this.tasks.size}`,
       contextId: 'own',
