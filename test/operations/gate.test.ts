@@ -109,7 +109,7 @@ describe('the gate', () => {
     const { dispatch, asked } = createNotedGate()
     const bad = { message: { messageId: 'm', role: 'ROLE_USER', parts: [] } } as const
     await expect(dispatch('SendMessage', bad, { extensions })).rejects.toMatchObject({
-      code: 'invalidParams',
+      code: 'invalidMessage',
       details: { violations: [{ field: 'message.parts' }] },
     })
     expect(asked).not.toContain('handle SendMessage')
