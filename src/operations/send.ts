@@ -49,9 +49,10 @@ const noConfiguration: SendMessageConfiguration = {}
 function mustBeSendable(service: Service, request: SendMessageRequest): Promise<void> | undefined {
   const modes = service.inputModes()
   if (modes) mustAccept(modes, request.message.parts)
-  service.checkInput?.(request.message.parts)
+  const input = service.checkInput?.(request.message.parts)
   const webhook = request.configuration?.taskPushNotificationConfig
-  return webhook && mustDeliver(service, webhook)
+  if (!webhook) return input
+  return input ? input.then(() => mustDeliver(service, webhook)) : mustDeliver(service, webhook)
 }
 
 async function mustDeliver(service: Service, webhook: TaskPushNotificationConfig): Promise<void> {

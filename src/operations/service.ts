@@ -25,8 +25,8 @@ export interface Service {
   readonly blockingTimeoutMs: number
   /** Media types that parts may have; undefined: any. */
   inputModes(): readonly string[] | undefined
-  /** Refuses structured input that fits no skill. @throws A2AError `invalidParams`. */
-  checkInput?(parts: readonly Part[]): void
+  /** Refuses structured input that fits no skill, with A2AError `invalidParams`; undefined: nothing to check. */
+  checkInput?(parts: readonly Part[]): Promise<void> | undefined
   /** Commits writes that are not a task's. */
   write(writes: readonly Write[]): Promise<readonly WriteResult[]>
   readonly webhooks: WebhookService
