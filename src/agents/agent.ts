@@ -112,7 +112,7 @@ export interface Turn {
   readonly acceptedOutputModes: readonly string[]
   /** Metadata of the request, beside that of the message. */
   readonly metadata: JsonObject | undefined
-  /** 1, or more when a turn runs again after a crash. */
+  /** 1, or more when a turn runs again after a crash and has not finished a step since. */
   readonly attempt: number
   /** The W3C trace context of the caller, to pass on. */
   readonly traceparent: string | undefined

@@ -11,6 +11,8 @@ export interface Letter {
   readonly request: TurnRequest
   readonly caller: AuthContext | undefined
   readonly outcome: Outcome
+  /** Whether an earlier process took it in. */
+  readonly recovered?: true
 }
 
 /** What a run that was loaded from the store remembers. */

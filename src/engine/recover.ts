@@ -85,7 +85,9 @@ function findInterrupted(records: readonly LogRecord[]): Interrupted | undefined
   }
   if (ended) return first(findWaiting(records, number))
   const opening = messageOf(records, number)
-  return opening && { number, attempt: attempts + 1, began: true, caller: undefined, ...opening }
+  if (!opening) return undefined
+  const letter = { number, attempt: attempts + 1, caller: undefined, ...opening }
+  return { ...letter, began: true, recovered: true }
 }
 
 /** A turn that asks its client is over, unless it goes on working by itself. */
@@ -110,7 +112,7 @@ function* findWaiting(
     if (record.kind !== 'message' || record.turn <= after) continue
     const { turn, message, request } = record
     if (!dropped.has(message.messageId))
-      yield { number: turn, attempt: 1, message, request, caller: undefined }
+      yield { number: turn, attempt: 1, message, request, caller: undefined, recovered: true }
   }
 }
 

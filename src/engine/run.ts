@@ -221,6 +221,9 @@ export class Run implements TurnHost, QueuedTurn {
     this.#turn = turn
     try {
       if (this.log.exists) this.#announce(letter)
+      // An attempt that kills the process at once must be counted at the next start.
+      if (letter.recovered) await this.log.committed()
+      if (this.#turn !== turn) return
       const reply = this.#deps.agent.process(letter.message, turn)
       if (isAsyncIterable(reply)) await this.#consume(reply, turn)
       else this.#take(await reply, turn)

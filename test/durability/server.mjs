@@ -3,7 +3,7 @@
  * the built package, so that hundreds of starts stay quick. Its argument is JSON: `file`, `effects`, `port` and whatever
  * else a test sets. Prints `listening <port>` once it has taken up what an earlier process left, and stops on SIGTERM.
  */
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, readFileSync } from 'node:fs'
 import { createServer, listen } from 'corral/server'
 import { openSqliteStore } from 'corral/store'
 import { defineTeam } from 'corral/team'
@@ -69,14 +69,29 @@ async function* ask(message, turn) {
   else yield turn.ask('What else?')
 }
 
-/** A member that leaves a trace of each time it runs, outside the store. */
+/** Leaves a trace outside the store; says whether it is the task's first of this name. */
+function leaveTrace(turn, name, nonce) {
+  const isFirst = !readFileSync(effects, 'utf8').includes(`${turn.taskId} ${name} `)
+  appendFileSync(effects, `${turn.taskId} ${name} ${nonce}\n`)
+  return isFirst
+}
+
+/** A member that leaves a trace of each time it runs. */
 function member(id) {
   return agent(id, async (message, turn) => {
     const nonce = crypto.randomUUID()
-    appendFileSync(effects, `${turn.taskId} ${id} ${nonce}\n`)
-    await wait(textOf(message).includes(`hold ${id}`) ? 3_600_000 : Math.random() * 15, turn.signal)
+    const isFirst = leaveTrace(turn, id, nonce)
+    const holds = isFirst && textOf(message).includes(`hold ${id}`)
+    await wait(holds ? 3_600_000 : Math.random() * 15, turn.signal)
     return `${textOf(message)} ${id}=${nonce}`
   })
+}
+
+/** Does nothing at first, and kills its process whenever it is taken up again. */
+function poison(_message, turn) {
+  const isFirst = leaveTrace(turn, 'poison', '-')
+  if (!isFirst) process.kill(process.pid, 'SIGKILL')
+  return wait(3_600_000, turn.signal)
 }
 
 const members = ['first', 'second', 'third']
@@ -95,6 +110,7 @@ const server = await createServer({
     agent('slow', dawdle),
     agent('brittle', dawdle, {}),
     agent('ask', ask),
+    agent('poison', poison),
     team,
   ],
   concurrency: 16,
