@@ -84,6 +84,23 @@ describe('R-W5: what the card says is there', () => {
   })
 })
 
+test('R-W4: errors of single requests have their own codes and ids, as in a batch', async () => {
+  const url = `${await serve(teamOf({ a: member('a') }))}/rpc`
+  const post = async (body: string) =>
+    (
+      await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+    ).json()
+  const unknown = { jsonrpc: '2.0', id: 'one', method: 'foo/bar' }
+  const lost = { jsonrpc: '2.0', id: 2, method: 'task/get', params: { task_id: 'none' } }
+  expect(await post('{"jsonrpc":')).toMatchObject({ id: null, error: { code: -32700 } })
+  expect(await post(JSON.stringify(unknown))).toMatchObject({ id: 'one', error: { code: -32601 } })
+  expect(await post(JSON.stringify(lost))).toMatchObject({ id: 2, error: { code: -32004 } })
+  expect(await post(JSON.stringify([unknown, lost]))).toMatchObject([
+    { id: 'one', error: { code: -32601 } },
+    { id: 2, error: { code: -32004 } },
+  ])
+})
+
 test('R-W14: a dead remote member does not stop the start, the card or the other members', async () => {
   const team = teamOf({ a: member('a'), dead: remote('http://127.0.0.1:1', 'dead') }, 'team', {
     type: 'router',

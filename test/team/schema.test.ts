@@ -48,6 +48,36 @@ describe('the published JSON Schema', () => {
   })
 })
 
+describe('R-W17: docs/teams.md', () => {
+  const words = new Set([...read('docs/teams.md').matchAll(/[a-z][a-z_]*/g)].map(([word]) => word))
+
+  test('names every key that a file may have', () => {
+    const missing = keysOf(toConfigJsonSchema()).filter((key) => !words.has(key))
+    expect(missing).toEqual([])
+  })
+
+  test('names no key that there is not', () => {
+    const keys = new Set([...keysOf(toConfigJsonSchema()), ...settings])
+    const named = read('docs/teams.md').matchAll(/`([a-z]+(?:_[a-z]+)+)`/g)
+    expect([...named].flatMap(([, key = '']) => (keys.has(key) ? [] : [key]))).toEqual([])
+  })
+})
+
+/** What may stand in `[agents.metadata]` and as a value; the schema leaves both to the code. */
+const settings = ['task_handling', 'api_key', 'system_prompt', 'max_tokens']
+
+/** Every property name of a JSON Schema, however deep. */
+function keysOf(schema: unknown): readonly string[] {
+  if (Array.isArray(schema)) return schema.flatMap(keysOf)
+  if (typeof schema !== 'object' || schema === null) return []
+  const { properties, ...rest } = schema as { properties?: object } // JSON Schema's own shape
+  return [
+    ...Object.keys(properties ?? {}),
+    ...keysOf(Object.values(properties ?? {})),
+    ...keysOf(Object.values(rest)),
+  ]
+}
+
 describe('the examples', () => {
   test.each(examples)('%s is valid', (path) => {
     expect(parseConfig(read(path), { env, path })).toBeDefined()

@@ -94,7 +94,7 @@ describe('an answer', () => {
 })
 
 describe('the request', () => {
-  test('has model, key, system prompt, temperature, max_tokens and plain text', async () => {
+  test('R-W12: has model, key, system prompt, temperature, max_tokens and plain text', async () => {
     const change = { systemPrompt: 'Be brief.', temperature: 0, maxTokens: 5 }
     const { agent, server } = await start(['ok'], change)
     await answer(agent, 'hello')
@@ -112,7 +112,7 @@ describe('the request', () => {
     expect(server.headers[0]?.authorization).toBe('Bearer sk-secret-key')
   })
 
-  test('has the messages of the context and of the task, each once', async () => {
+  test('R-W12: has the messages of the context and of the task, each once', async () => {
     const { agent, server } = await start(['ok'])
     const known = userMessage('known to both')
     const turn = createTurn('now', {
@@ -162,7 +162,7 @@ describe('the request', () => {
 })
 
 describe('a service that fails', () => {
-  test('is asked again after the time it names, no oftener than allowed', async () => {
+  test('R-W12: is asked again after the time it names, no oftener than allowed', async () => {
     const refused = { status: 429, headers: { 'retry-after': '7' } }
     const { agent, server, clock } = await start([refused, refused, 'at last'])
     expect(await answer(agent)).toBe('at last')

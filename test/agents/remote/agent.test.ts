@@ -342,7 +342,7 @@ describe('a remote that fails', () => {
     expect(await ended).toMatchObject({ code: 'taskCanceled' })
   })
 
-  test('that is polled and never changes is given up too', async () => {
+  test('R-W11: that is polled and never changes is given up too', async () => {
     const { work, ended } = endless()
     const { url } = await serve(work, { streaming: false })
     const agent = remote(url, { timeoutSeconds: 0.2 })

@@ -94,6 +94,16 @@ describe('a supervisor', () => {
     expect(await answer(supervise({ boss, coder: member('coder') }), 'x')).toBe('all done')
   })
 
+  test('may wrap its decision in other JSON, and in fences that never close', async () => {
+    const decision = '{"delegate": {"agent_id": "coder", "message": "write it"}}'
+    const words = [`Sources: [1], {"a": 1}. ${decision} \`\`\`${'\n'.repeat(5000)}end`]
+    const boss = member(
+      'boss',
+      (text) => words.shift() ?? `heard ${text.includes('coder answered')}`,
+    )
+    expect(await answer(supervise({ boss, coder: member('coder') }), 'code')).toBe('heard true')
+  })
+
   test('that streams a decision under a name of its own shows none of it in the end', async () => {
     let round = 0
     const boss = member('boss', async function* (_text, turn) {
