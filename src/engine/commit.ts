@@ -25,7 +25,7 @@ export interface CommitSource {
   refused(error: A2AError): void
 }
 
-/** Makes the writer over a store. */
+/** Makes the writer over a store. Written with callbacks: a commit costs one promise besides the store's own. */
 export function createCommitter(store: Store): Committer {
   let dirty = new Set<CommitSource>()
   let running: Promise<void> | undefined
@@ -34,17 +34,24 @@ export function createCommitter(store: Store): Committer {
   function flush(): void {
     scheduled = false
     if (running || dirty.size === 0) return
-    running = drain().finally(() => {
-      running = undefined
-      if (dirty.size > 0) flush()
-    })
+    const sources = dirty
+    dirty = new Set()
+    const { writes, parts } = reduceAll(sources)
+    if (writes.length === 0) flush()
+    else
+      running = store.commit(writes).then(
+        (results) => end(() => tellStored(parts, results)),
+        (thrown) => end(() => tellRefused(parts, toStoreError(thrown))),
+      )
   }
 
-  async function drain(): Promise<void> {
-    while (dirty.size > 0) {
-      const sources = dirty
-      dirty = new Set()
-      await commitAll(store, sources)
+  /** Tells how a commit ended. What becomes dirty through that goes into the next one. */
+  function end(tell: () => void): void {
+    try {
+      tell()
+    } finally {
+      running = undefined
+      flush()
     }
   }
 
@@ -73,20 +80,33 @@ export function createCommitter(store: Store): Committer {
   return committer
 }
 
-async function commitAll(store: Store, sources: Iterable<CommitSource>): Promise<void> {
+/** The writes of one source within a commit. */
+interface PartOfCommit {
+  readonly source: CommitSource
+  readonly from: number
+  readonly to: number
+}
+
+function reduceAll(sources: Iterable<CommitSource>): {
+  readonly writes: readonly Write[]
+  readonly parts: readonly PartOfCommit[]
+} {
   const writes: Write[] = []
-  const parts: { source: CommitSource; from: number; to: number }[] = []
+  const parts: PartOfCommit[] = []
   for (const source of sources) {
     const from = writes.length
     for (const write of reduce(source)) writes.push(write)
     if (writes.length > from) parts.push({ source, from, to: writes.length })
   }
-  if (writes.length === 0) return
-  const results = await store.commit(writes).catch(toStoreError)
-  for (const { source, from, to } of parts) {
-    if (results instanceof A2AError) source.refused(results)
-    else source.stored(results.slice(from, to))
-  }
+  return { writes, parts }
+}
+
+function tellStored(parts: readonly PartOfCommit[], results: readonly WriteResult[]): void {
+  for (const { source, from, to } of parts) source.stored(results.slice(from, to))
+}
+
+function tellRefused(parts: readonly PartOfCommit[], error: A2AError): void {
+  for (const { source } of parts) source.refused(error)
 }
 
 /** A task that cannot be reduced is refused by itself: those that are committed with it have no part in its fault. */

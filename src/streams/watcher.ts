@@ -83,14 +83,16 @@ export function createWatcher(options: WatcherOptions): Watcher {
     }
   }
 
-  /** Records ready to be shown: from memory, or a page of the log while behind. */
-  async function take(): Promise<readonly LogRecord[]> {
-    if (!behind) {
-      const ready = waiting
-      waiting = []
-      weight = 0
-      return ready
-    }
+  /** What the hub has brought since the last time. */
+  function taken(): readonly LogRecord[] {
+    const ready = waiting
+    waiting = []
+    weight = 0
+    return ready
+  }
+
+  /** A page of the log, while behind. */
+  async function read(): Promise<readonly LogRecord[]> {
     const records = await options.read(position, page)
     // What was published meanwhile was dropped while behind; only a log read up to it makes us live again.
     const reached = records.at(-1)?.seq ?? position
@@ -119,7 +121,8 @@ export function createWatcher(options: WatcherOptions): Watcher {
     for (;;) {
       if (left) return finished()
       if (extra.length > 0 && behind) return { done: false, value: shown([]) }
-      const items = over && waiting.length === 0 ? shown([]) : shown(await take())
+      const done = over && waiting.length === 0
+      const items = shown(done ? [] : behind ? await read() : taken())
       if (items.length > 0) return { done: false, value: items }
       if (fault) return fail()
       if (over) return finished()
