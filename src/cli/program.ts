@@ -71,6 +71,7 @@ Exit codes: 0 done, 1 what was asked for failed, 2 it could not be tried.`
 /** Runs the command that the arguments name, to its exit code. */
 export async function run(args: readonly string[]): Promise<number> {
   process.stdout.on('error', leaveQuietly)
+  hushExperiments()
   const program = new Command('corral')
     .description('Gather agents into teams, serve them over A2A, call and measure any A2A agent.')
     .option('-V, --version', 'show the version')
@@ -97,6 +98,15 @@ async function addCommands(program: Command, args: readonly string[]): Promise<v
   const asked = first === 'help' && Object.hasOwn(commands, second) ? commands[second] : entry
   if (asked) return (await asked.load())(program)
   for (const [name, { words }] of Object.entries(commands)) program.command(name).description(words)
+}
+
+/** Node 22 tells at every start that its SQLite is an experiment, which nobody at a terminal can do anything about. */
+function hushExperiments(): void {
+  const [print] = process.listeners('warning')
+  process.removeAllListeners('warning')
+  process.on('warning', (warning) => {
+    if (warning.name !== 'ExperimentalWarning') print?.(warning)
+  })
 }
 
 /** Whoever reads our output may stop early (`corral task list URL | head -1`). */
