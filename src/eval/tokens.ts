@@ -27,10 +27,30 @@ export const estimator: TokenCounter = { source: 'estimate', count: estimateToke
 export async function createTokenCounter(): Promise<TokenCounter> {
   try {
     const { countTokens } = await import('gpt-tokenizer')
-    return { source: 'tokenizer', count: (text) => countTokens(text) }
+    const count = (text: string): number =>
+      pieces(text).reduce((sum, piece) => sum + countTokens(piece), 0)
+    return { source: 'tokenizer', count }
   } catch {
     return estimator
   }
+}
+
+/** The tokenizer takes the square of a word's length: a word longer than any is cut. */
+const longestWord = 200
+
+function pieces(text: string): readonly string[] {
+  const cut: string[] = []
+  let from = 0
+  for (let i = 0, length = 0, blank = false; i < text.length; i++) {
+    const isBlank = text.charCodeAt(i) <= 32
+    length = isBlank === blank ? length + 1 : 1
+    blank = isBlank
+    if (length < longestWord) continue
+    cut.push(text.slice(from, i + 1))
+    from = i + 1
+    length = 0
+  }
+  return [...cut, text.slice(from)]
 }
 
 /** The usage an agent reports in the metadata of its answer: our extension, or `usage` as models' APIs write it. */

@@ -16,6 +16,12 @@ describe('tokens', () => {
     expect(counter.count('hello world')).toBe(2)
   })
 
+  test('of a text without spaces are counted in time that grows with its length', async () => {
+    const counter = await createTokenCounter()
+    expect(counter.count('x'.repeat(200_000))).toBeGreaterThan(10_000)
+    expect(counter.count(' '.repeat(200_000))).toBeGreaterThan(1000)
+  })
+
   test('are taken from the agent, in any of its places and spellings', () => {
     const said = (metadata: JsonObject): Message => ({
       messageId: 'm',

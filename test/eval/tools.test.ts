@@ -6,7 +6,6 @@ import {
   formatTools,
   type ToolDescriptor,
 } from '../../src/eval/tools/descriptor.ts'
-import { findJson } from '../../src/eval/tools/embedded.ts'
 import { parseReply, parseToolCall } from '../../src/eval/tools/reply.ts'
 import type { Json } from '../../src/protocol/types.ts'
 
@@ -169,26 +168,7 @@ describe('the reply ladder', () => {
     expect(parseReply([{ data: call }], strict).content).toBe(JSON.stringify(call))
   })
 
-  test('finds any JSON object that stands in prose without brackets', () => {
-    const prose = fc.string().map((text) => text.replace(/[{}[\]"\\]/g, ''))
-    fc.assert(
-      fc.property(
-        prose,
-        fc.dictionary(fc.string(), fc.jsonValue()),
-        prose,
-        (before, value, after) => {
-          const json = JSON.stringify(value)
-          const [found] = findJson(`${before}${json}${after}`)
-          expect(JSON.stringify(found?.value)).toBe(JSON.stringify(JSON.parse(json)))
-          expect(found?.start).toBe(before.length)
-          expect(found?.end).toBe(before.length + json.length)
-        },
-      ),
-    )
-  })
-
   test('reads any text to its end, however its brackets stand', () => {
-    expect(findJson('{'.repeat(50_000))).toEqual([])
     fc.assert(fc.property(fc.string(), (text) => void parseReply([{ text }])))
   })
 })

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { textOf } from '../../protocol/task.ts'
 import type { Message } from '../../protocol/types.ts'
+import { findJson } from '../../shared/embedded-json.ts'
 import { ValidationError } from '../errors.ts'
 import { isObject, tryParse } from '../json.ts'
 import { parseWith } from '../parse.ts'
 import { readUtterances, type ToolCallRequest } from '../tools/dialects.ts'
-import { findJson } from '../tools/embedded.ts'
 
 /** What can be asked of the evaluator. */
 export type EvaluatorRequest =

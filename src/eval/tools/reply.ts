@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { DataPart, Part } from '../../protocol/types.ts'
+import { type EmbeddedJson, findJson } from '../../shared/embedded-json.ts'
 import type { ToolCall } from '../conversation.ts'
 import { tryParse } from '../json.ts'
 import { readSeedUtterances, readUtterances, type Utterance } from './dialects.ts'
-import { findJson, withoutJson } from './embedded.ts'
 
 /** What an agent's answer means: words, tool calls, or, against the rule of one of both, the two together. */
 export interface ParsedReply {
@@ -52,6 +52,21 @@ function readText(
     ...(prose ? [{ text: prose }] : []),
     ...pieces.flatMap((piece) => read(piece.value) ?? []),
   ]
+}
+
+/** The text without the given pieces and the fences or tags that held them. */
+function withoutJson(text: string, pieces: readonly EmbeddedJson[]): string {
+  let rest = ''
+  let from = 0
+  for (const { start, end } of pieces) {
+    rest += text.slice(from, start)
+    from = end
+  }
+  rest += text.slice(from)
+  return rest
+    .replace(/```[a-z]*\s*```/gi, '')
+    .replace(/<(json|tool_call)>\s*<\/\1>/gi, '')
+    .trim()
 }
 
 /** Agents that say the same call in a data part and again as text mean it once. */

@@ -4,7 +4,7 @@ import type { Json, Part } from '../../protocol/types.ts'
 import { hardCap } from '../budget.ts'
 import { delegateAll, type Work } from '../delegate.ts'
 import type { Run } from '../run.ts'
-import { findJson } from './json-text.ts'
+import { jsonIn } from './json-text.ts'
 
 /**
  * The items of an answer that is a list: a data part that holds an array, else a text that is a JSON array, else the
@@ -45,7 +45,7 @@ function dataItems(parts: readonly Part[]): readonly Part[] | undefined {
 }
 
 function textItems(text: string): readonly Part[] {
-  const json = findJson(text)
+  const [json] = jsonIn(text)
   if (Array.isArray(json)) return json.map(toPart)
   return text
     .split('\n')

@@ -3,7 +3,7 @@ import { clientRoutingExtension } from '../../protocol/extensions.ts'
 import { textOf } from '../../protocol/task.ts'
 import type { Json, JsonObject, Message, Part } from '../../protocol/types.ts'
 import { type MemberReply, replyParts } from '../reply.ts'
-import { findJson } from './json-text.ts'
+import { jsonIn } from './json-text.ts'
 
 /**
  * How a member learns of its peers and says who goes on.
@@ -103,16 +103,16 @@ function toHandoffs(value: Json | undefined): readonly string[] | undefined {
 }
 
 function fromParts(parts: readonly Part[]): Decision | undefined {
-  for (const part of parts) {
-    const delegations = 'data' in part ? toDelegations(part.data) : []
+  const data = parts.flatMap((part) => ('data' in part ? [part.data] : []))
+  const text = textOf(parts)
+  for (const value of [...data, ...(text.includes('"delegate"') ? jsonIn(text) : [])]) {
+    const delegations = toDelegations(value)
     if (delegations.length > 0) return { delegations }
   }
-  const text = textOf(parts)
-  const delegations = text.includes('"delegate"') ? toDelegations(findJson(text)) : []
-  return delegations.length > 0 ? { delegations } : undefined
+  return undefined
 }
 
-function toDelegations(value: Json | undefined): readonly Delegated[] {
+function toDelegations(value: unknown): readonly Delegated[] {
   if (!isObject(value)) return []
   const { delegate } = value
   const list = Array.isArray(delegate) ? delegate : [delegate]
@@ -123,6 +123,6 @@ function toDelegations(value: Json | undefined): readonly Delegated[] {
   })
 }
 
-function isObject(value: Json | undefined): value is JsonObject {
+function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

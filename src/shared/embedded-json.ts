@@ -1,0 +1,54 @@
+/** A JSON object or list found in text, and where it stands (`end` is exclusive). */
+export interface EmbeddedJson {
+  readonly value: object
+  readonly start: number
+  readonly end: number
+}
+
+/** How many places a value may begin at, and how many characters are looked at for its end: "{{{{…" costs no square. */
+const maxAttempts = 200
+const maxScanned = 10_000_000
+
+/**
+ * Finds JSON objects and lists in prose: fenced, in tags, or just standing there. Nested values belong to the
+ * outermost one; brackets inside strings do not count.
+ */
+export function findJson(text: string): EmbeddedJson[] {
+  const found: EmbeddedJson[] = []
+  const begins = /[{[]/g
+  for (let attempts = 0, scanned = 0; attempts < maxAttempts && scanned < maxScanned; attempts++) {
+    const match = begins.exec(text)
+    if (!match) break
+    const end = closingBracket(text, match.index)
+    scanned += (end ?? text.length) - match.index
+    const value = end === undefined ? undefined : tryParse(text.slice(match.index, end))
+    if (end === undefined || value === undefined) continue
+    found.push({ value, start: match.index, end })
+    begins.lastIndex = end
+  }
+  return found
+}
+
+function closingBracket(text: string, start: number): number | undefined {
+  let depth = 0
+  let inString = false
+  for (let i = start; i < text.length; i++) {
+    const char = text[i]
+    if (inString) {
+      if (char === '\\') i++
+      else if (char === '"') inString = false
+    } else if (char === '"') inString = true
+    else if (char === '{' || char === '[') depth++
+    else if ((char === '}' || char === ']') && --depth === 0) return i + 1
+  }
+  return undefined
+}
+
+/** What stands between brackets is an object or a list, or no JSON. */
+function tryParse(text: string): object | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
