@@ -17,7 +17,7 @@ export interface MessageHandler {
   agentCard(baseUrl: string): CardDraft
   /** Told of a cancelled task, running or waiting. */
   cancelTask?(taskId: string): Promise<void> | void
-  /** Whether streams are offered; false if absent. */
+  /** Whether streams are offered; what the card says if absent, and no if that says nothing. */
   supportsStreaming?(): boolean
 }
 
@@ -40,10 +40,8 @@ export function fromMessageHandler(
 }
 
 function withStreaming(info: AgentInfo, handler: MessageHandler): AgentInfo {
-  return {
-    ...info,
-    details: { ...info.details, streaming: handler.supportsStreaming?.() ?? false },
-  }
+  const streaming = handler.supportsStreaming?.() ?? info.details?.streaming ?? false
+  return { ...info, details: { ...info.details, streaming } }
 }
 
 async function* answer(

@@ -73,15 +73,14 @@ describe('a message handler', () => {
     expect(
       (await post(`${plain.url}/v1/rpc`, JSON.stringify({ jsonrpc: '2.0', id: 1, ...call }))).text,
     ).toContain('-32004')
-    const streaming = await run(
-      new A2AServer({ ...reply, supportsStreaming: () => true }).bind('127.0.0.1:0'),
-    )
-    const stream = await post(
-      `${streaming.url}/v1/rpc`,
-      JSON.stringify({ jsonrpc: '2.0', id: 1, ...call }),
-    )
-    expect(stream.headers.get('content-type')).toContain('text/event-stream')
-    expect(stream.text).toContain('TASK_STATE_COMPLETED')
+    const agentCard = () => ({ name: 'Handler', capabilities: { streaming: true } })
+    for (const says of [{ supportsStreaming: () => true }, { agentCard }]) {
+      const { url } = await run(new A2AServer({ ...reply, ...says }).bind('127.0.0.1:0'))
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, ...call })
+      const stream = await post(`${url}/v1/rpc`, body)
+      expect(stream.headers.get('content-type')).toContain('text/event-stream')
+      expect(stream.text).toContain('TASK_STATE_COMPLETED')
+    }
   })
 
   test('is told of a cancel while it works and while it waits', async () => {
@@ -116,6 +115,29 @@ describe('a message handler', () => {
       expect(cancelled.result.status.state).toBe('TASK_STATE_CANCELED')
       await expect.poll(() => told).toContain(id)
     }
+  })
+
+  test('may continue a task with a whole task, and nothing of before is lost', async () => {
+    const { url } = await run(
+      new A2AServer(
+        handler((message, _auth, turn) =>
+          turn.task
+            ? { task: completedTaskWithText(message, 'done') }
+            : (async function* () {
+                yield turn.ask('Go on?')
+              })(),
+        ),
+      ).bind('127.0.0.1:0'),
+    )
+    const first = await rpc(`${url}/v1/rpc`, { method: 'message/send', params: rcMessage('one') })
+    const taskId = first.result.task.id
+    const params = rcMessage('two', { taskId, messageId: 'm2' })
+    const { result } = await rpc(`${url}/v1/rpc`, { method: 'message/send', params })
+    const said = result.task.history.map(
+      (said: { parts: { text: string }[] }) => said.parts[0]?.text,
+    )
+    expect(said).toEqual(['one', 'Go on?', 'two', 'done'])
+    expect(result.task.status.state).toBe('TASK_STATE_COMPLETED')
   })
 
   test('that returns a task as working fails it and says why', async () => {
