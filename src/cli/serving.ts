@@ -26,18 +26,25 @@ export function addServeOptions(command: Command): Command {
     )
 }
 
+/** Npm passes each Ctrl-C on a second time; what comes this soon after the first signal is the same one. */
+const patienceMs = 500
+
 /** Serves a file until a signal ends it. A first signal lets running turns end, a second ends at once. */
 export async function serveUntilStopped(path: string, flags: ServeFlags): Promise<number> {
   const logger = createLogger({ level: flags.logLevel, debug: flags.debug ?? false })
   const config = await loadConfig(path, process.env)
   const serving = await serveConfig(config, { path, env: process.env, logger, ...placeOf(flags) })
-  const stop = nextSignal()
+  const signals = listenForSignals()
   process.stdout.write(flags.json ? toJson(serving) : toBanner(serving))
   warn(serving, logger)
-  const signal = await stop
-  void nextSignal().then((again) => process.exit(again === 'SIGINT' ? 130 : 143))
-  logger.info({ signal }, 'Stopping; running tasks may end, a second signal ends at once')
+  const signal = await signals.first
+  logger.info({ signal }, 'Stopping; tasks that run may end')
+  const patience = setTimeout(() => {
+    signals.arm()
+    logger.info({}, 'Tasks still run; another signal ends at once')
+  }, patienceMs)
   await serving.close()
+  clearTimeout(patience)
   logger.info({}, 'Stopped')
   // An agent's own timers must not keep the process.
   process.exit(0)
@@ -53,16 +60,23 @@ function placeOf({ port, host, store, team, watch }: ServeFlags): Partial<ServeF
   }
 }
 
-function nextSignal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
+/** The first signal to stop. Later ones end the process, once `arm` is called. */
+function listenForSignals(): { readonly first: Promise<NodeJS.Signals>; arm(): void } {
+  let armed = false
+  const first = new Promise<NodeJS.Signals>((resolve) => {
     const hear = (signal: NodeJS.Signals): void => {
-      process.off('SIGINT', hear)
-      process.off('SIGTERM', hear)
+      if (armed) process.exit(signal === 'SIGINT' ? 130 : 143)
       resolve(signal)
     }
     process.on('SIGINT', hear)
     process.on('SIGTERM', hear)
   })
+  return {
+    first,
+    arm() {
+      armed = true
+    },
+  }
 }
 
 function warn({ server, listening: { host } }: Serving, logger: Logger): void {
