@@ -157,6 +157,26 @@ describe('stopping corral serve', () => {
   })
 })
 
+describe('corral serve after a crash', () => {
+  test('takes up the running task of a team, and ends it', async () => {
+    const cwd = temporary()
+    const file = writeFile(cwd, clerkAgent() + team('desk', 'clerk'))
+    const args = ['serve', file, '--port', '0', '--store', 'tasks.db']
+    const door = await createDoor()
+    const first = await serve(args, { cwd })
+    const { id } = await begin(first.url, `wait ${door.url}`)
+    await door.reached
+    first.signal('SIGKILL')
+    await first.ended
+    const second = start(args, { cwd })
+    await second.seen(/From before: 1 tasks taken up again, 0 could not be/)
+    const [, url = ''] = await second.seen(/is served at (\S+)/)
+    door.open()
+    const watched = await corral(['task', 'watch', url, id])
+    expect(watched).toMatchObject({ code: 0, stdout: 'Waited for the door\n' })
+  })
+})
+
 describe('corral serve --watch', () => {
   test('takes over a changed file and module, and keeps what runs', async () => {
     const directory = temporary()
