@@ -55,8 +55,14 @@ function checkAgent(
   } catch (error) {
     if (!(error instanceof ConfigConversionError)) throw error
     const field = 'field' in error.fault ? error.fault.field.split('.') : []
-    return [{ path: ['agents', index, ...field], message: error.message }]
+    const hint = hints[field.join('.')]
+    return [{ path: ['agents', index, ...field], message: error.message, ...(hint && { hint }) }]
   }
+}
+
+/** What else would do, where a field is missing or wrong. */
+const hints: Readonly<Record<string, string>> = {
+  'metadata.api_key': 'or set the variable OPENAI_API_KEY',
 }
 
 /** A team is checked by the same rules as in code, with stand-ins for agents that are not made yet. */

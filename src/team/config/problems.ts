@@ -30,7 +30,7 @@ export function toProblems(
 ): readonly Unplaced[] {
   return issues.flatMap((issue) => {
     if (issue.code !== 'unrecognized_keys')
-      return [{ path: issue.path, message: `${nameOf(issue.path)}: ${lower(issue.message)}` }]
+      return [{ path: issue.path, message: `${nameOf(issue.path)}${complaint(issue)}` }]
     return issue.keys.map((key) => unknownKey(issue.path, key, knownKeys(issue.path)))
   })
 }
@@ -58,8 +58,9 @@ function nameOf(path: readonly PropertyKey[]): string {
   return path.filter((key) => typeof key === 'string').join('.') || 'the file'
 }
 
-function lower(message: string): string {
-  return message.charAt(0).toLowerCase() + message.slice(1)
+function complaint({ code, message }: z.core.$ZodIssue): string {
+  if (code === 'invalid_type' && message.endsWith('received undefined')) return ' is missing'
+  return `: ${message.charAt(0).toLowerCase()}${message.slice(1)}`
 }
 
 function toLine(file: string, { line, column, message, hint }: Problem): string {
