@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Json, JsonObject } from '../protocol/types.ts'
+import { isShallow } from '../shared/embedded-json.ts'
 
 /** Whether a value is a JSON object rather than a list, null or a plain value. */
 export function isObject(value: unknown): value is JsonObject {
@@ -25,6 +26,12 @@ export function hashOf(value: unknown): string {
 /** Whether two JSON values are equal, whatever the order of their keys. */
 export function sameJson(a: unknown, b: unknown): boolean {
   return sortedJson(a) === sortedJson(b)
+}
+
+/** The JSON value of what somebody else said, or undefined if it is none, or nests deeper than data may. */
+export function tryParseSaid(text: string): Json | undefined {
+  const value = tryParse(text)
+  return isShallow(value) ? value : undefined
 }
 
 /** The JSON value of a text, or undefined if it is none. */

@@ -44,10 +44,20 @@ function closingBracket(text: string, start: number): number | undefined {
   return undefined
 }
 
+/** As deep as A2A lets data nest; whoever walks the value can trust it not to exhaust the stack. */
+const maxDepth = 64
+
+/** Whether a value nests no deeper than data may. */
+export function isShallow(value: unknown, levels: number = maxDepth): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  return levels > 0 && Object.values(value).every((inner) => isShallow(inner, levels - 1))
+}
+
 /** What stands between brackets is an object or a list, or no JSON. */
 function tryParse(text: string): object | undefined {
   try {
-    return JSON.parse(text)
+    const value: object = JSON.parse(text)
+    return isShallow(value) ? value : undefined
   } catch {
     return undefined
   }

@@ -168,6 +168,16 @@ describe('the reply ladder', () => {
     expect(parseReply([{ data: call }], strict).content).toBe(JSON.stringify(call))
   })
 
+  test('takes JSON that nests without end for words, in whatever place it stands', () => {
+    const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
+    const call = `{"name": "find", "arguments": {"a": ${deep}}}`
+    for (const text of [deep, call, `Look: ${call}`]) {
+      expect(parseReply([{ text }])).toEqual({ content: text, calls: [] })
+    }
+    const openAi = { function: { name: 'find', arguments: call } }
+    expect(parseReply([{ data: openAi }]).calls[0]?.fault).toContain('must be a JSON object')
+  })
+
   test('reads any text to its end, however its brackets stand', () => {
     fc.assert(fc.property(fc.string(), (text) => void parseReply([{ text }])))
   })

@@ -3,7 +3,7 @@ import { textOf } from '../../protocol/task.ts'
 import type { Message } from '../../protocol/types.ts'
 import { findJson } from '../../shared/embedded-json.ts'
 import { ValidationError } from '../errors.ts'
-import { isObject, tryParse } from '../json.ts'
+import { isObject, tryParseSaid } from '../json.ts'
 import { parseWith } from '../parse.ts'
 import { readUtterances, type ToolCallRequest } from '../tools/dialects.ts'
 
@@ -53,7 +53,11 @@ const resultArguments = z.object({ evaluation_id: z.string().optional() })
 export function readRequest(message: Message): EvaluatorRequest {
   const text = textOf(message.parts)
   const data = message.parts.flatMap((part) => ('data' in part ? [part.data] : []))
-  for (const value of [...data, tryParse(text), ...findJson(text).map((found) => found.value)]) {
+  for (const value of [
+    ...data,
+    tryParseSaid(text),
+    ...findJson(text).map((found) => found.value),
+  ]) {
     const request = readValue(value)
     if (request) return request
   }

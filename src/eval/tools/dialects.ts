@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../protocol/types.ts'
-import { isObject, tryParse } from '../json.ts'
+import { isObject, tryParseSaid } from '../json.ts'
 
 /** A request for a tool as some dialect writes it; not yet checked against the tools there are. */
 export interface ToolCallRequest {
@@ -63,7 +63,7 @@ function readAgentBeats(value: JsonObject): Utterance | undefined {
 
 function toRequest(inner: JsonObject, id: unknown): ToolCallRequest {
   const given = inner.arguments ?? {}
-  const args = typeof given === 'string' ? tryParse(given === '' ? '{}' : given) : given
+  const args = typeof given === 'string' ? tryParseSaid(given === '' ? '{}' : given) : given
   const named = typeof inner.name === 'string' && inner.name !== ''
   const fault = !named
     ? 'tool_call.name must be a non-empty string'

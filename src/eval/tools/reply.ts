@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { DataPart, Part } from '../../protocol/types.ts'
 import { type EmbeddedJson, findJson } from '../../shared/embedded-json.ts'
 import type { ToolCall } from '../conversation.ts'
-import { tryParse } from '../json.ts'
+import { tryParseSaid } from '../json.ts'
 import { readSeedUtterances, readUtterances, type Utterance } from './dialects.ts'
 
 /** What an agent's answer means: words, tool calls, or, against the rule of one of both, the two together. */
@@ -44,7 +44,7 @@ function readText(
   read: (value: unknown) => readonly Utterance[] | undefined,
   strict: boolean,
 ): readonly Utterance[] {
-  const whole = read(tryParse(text))
+  const whole = read(tryParseSaid(text))
   if (whole) return whole
   const pieces = strict ? [] : findJson(text).filter((piece) => read(piece.value))
   const prose = withoutJson(text, pieces)

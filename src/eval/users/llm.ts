@@ -1,6 +1,6 @@
 import { type ChatMessage, type ChatModel, complete } from '../chat.ts'
 import { type SpokenMessage, spoken, type ToolCall, type ToolMessage } from '../conversation.ts'
-import { isObject, tryParse } from '../json.ts'
+import { isObject, tryParseSaid } from '../json.ts'
 import { scenarioText, type User, type UserBriefing, type UserSimulator } from './user.ts'
 
 const guidelines = `You play a customer who contacts a service desk. Follow the scenario below.
@@ -53,6 +53,6 @@ function fromAnswer(
 }
 
 function toCall(call: { id: string; name: string; arguments: string }): ToolCall {
-  const args = tryParse(call.arguments)
+  const args = tryParseSaid(call.arguments)
   return { id: call.id, name: call.name, arguments: isObject(args) ? args : {}, requestor: 'user' }
 }
