@@ -3,7 +3,8 @@ import { userMessage } from '../../src/protocol/build.ts'
 import { traceExtension } from '../../src/protocol/extensions.ts'
 import type { JsonObject, StreamResponse } from '../../src/protocol/types.ts'
 import { createServer, listen } from '../../src/server/index.ts'
-import { defineTeam } from '../../src/team/team.ts'
+import { AgentManager } from '../../src/team/manager.ts'
+import { defineTeam, Team } from '../../src/team/team.ts'
 import { member, untilCancelled } from '../fixtures/members.ts'
 import { answerText, connect, remote, serve, taskOf, teamOf } from './scene.ts'
 
@@ -112,6 +113,21 @@ test('R-W14: a dead remote member does not stop the start, the card or the other
   const health = await fetch(`${url}/health`)
   expect(health.status).toBe(503)
   expect(JSON.stringify(await health.json())).not.toContain('127.0.0.1:1')
+})
+
+test('R-W7: teams of two servers that contain each other show their cards and refuse the circle', async () => {
+  const manager = new AgentManager()
+  manager.registerWithId('other', member('placeholder'))
+  const scheduler = { type: 'workflow', steps: [{ agentId: 'other' }] } as const
+  const config = { id: 'a', name: 'A', description: '', agents: [{ agentId: 'other' }], scheduler }
+  const first = await serve(new Team(config, manager))
+  const second = await serve(teamOf({ other: remote(first, 'other') }, 'b'))
+  manager.registerWithId('other', remote(second, 'other'), { replace: true })
+  const client = connect(first)
+  expect((await client.fetchAgentCard()).name).toBe('A')
+  const { status } = taskOf(await client.sendMessage('x'))
+  expect(status.state).toBe('TASK_STATE_FAILED')
+  expect(JSON.stringify(status)).not.toContain('127.0.0.1')
 })
 
 test('50 conversations with one workflow at once, over HTTP, are each in order and none mixed', async () => {
