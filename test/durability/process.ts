@@ -16,6 +16,8 @@ export interface ServerSetup {
   readonly retry?: Partial<RetryPolicy>
   /** How long a webhook may take to answer. */
   readonly timeoutMs?: number
+  /** Gives up root's rights before the file is opened. */
+  readonly asNobody?: boolean
 }
 
 /** A real server in a process of its own, that can die and come back on the same file and port. */

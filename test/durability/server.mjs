@@ -9,7 +9,7 @@ import { openSqliteStore } from 'corral/store'
 import { defineTeam } from 'corral/team'
 
 const { file, effects, port = 0, shutdownMs = 0, store: limits = {} } = JSON.parse(process.argv[2])
-const { retry = {}, timeoutMs = 500 } = JSON.parse(process.argv[2])
+const { retry = {}, timeoutMs = 500, asNobody = false } = JSON.parse(process.argv[2])
 
 /** Ends early when the turn does. */
 function wait(ms, signal) {
@@ -69,19 +69,21 @@ async function* ask(message, turn) {
   else yield turn.ask('What else?')
 }
 
-/** Leaves a trace outside the store; says whether it is the task's first of this name. */
+/** Leaves a trace outside the store. */
 function leaveTrace(turn, name, nonce) {
-  const isFirst = !readFileSync(effects, 'utf8').includes(`${turn.taskId} ${name} `)
   appendFileSync(effects, `${turn.taskId} ${name} ${nonce}\n`)
-  return isFirst
+}
+
+function hasRun(turn, name) {
+  return readFileSync(effects, 'utf8').includes(`${turn.taskId} ${name} `)
 }
 
 /** A member that leaves a trace of each time it runs. */
 function member(id) {
   return agent(id, async (message, turn) => {
     const nonce = crypto.randomUUID()
-    const isFirst = leaveTrace(turn, id, nonce)
-    const holds = isFirst && textOf(message).includes(`hold ${id}`)
+    const holds = textOf(message).includes(`hold ${id}`) && !hasRun(turn, id)
+    leaveTrace(turn, id, nonce)
     await wait(holds ? 3_600_000 : Math.random() * 15, turn.signal)
     return `${textOf(message)} ${id}=${nonce}`
   })
@@ -89,7 +91,8 @@ function member(id) {
 
 /** Does nothing at first, and kills its process whenever it is taken up again. */
 function poison(_message, turn) {
-  const isFirst = leaveTrace(turn, 'poison', '-')
+  const isFirst = !hasRun(turn, 'poison')
+  leaveTrace(turn, 'poison', '-')
   if (!isFirst) process.kill(process.pid, 'SIGKILL')
   return wait(3_600_000, turn.signal)
 }
@@ -102,6 +105,8 @@ const team = defineTeam({
   scheduler: { type: 'workflow', steps: members.map((agentId) => ({ agentId })) },
 })
 
+// Root may write read-only files; nobody may not.
+if (asNobody && process.getuid?.() === 0) process.setuid('nobody')
 const store = await openSqliteStore(file, limits)
 const server = await createServer({
   store,

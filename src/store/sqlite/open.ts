@@ -45,9 +45,10 @@ export async function openWritable(options: OpenOptions): Promise<WritableFile> 
 
 function prepare(db: Connection, { synchronous, maxPages }: OpenOptions): void {
   db.exec('PRAGMA busy_timeout = 5000')
+  // Before anything is written: a damaged file is left as it is.
+  check(db)
   // Before the first table is made: it decides the layout of the file.
   db.exec('PRAGMA auto_vacuum = INCREMENTAL')
-  check(db)
   db.prepare('PRAGMA journal_mode = WAL').get()
   db.exec(`PRAGMA synchronous = ${synchronous}`)
   // Fewer, larger checkpoints: pages of the indexes that change with every task are copied once for many.
