@@ -69,6 +69,7 @@ function wireName({
 
 /** Every request carries exactly the tenant of its interface, or none (specification §8.3.2): none of its own. */
 const withoutTenant: Middleware = (next) => (name, request, call) => {
+  if (request.tenant === undefined) return next(name, request, call)
   const { tenant: _, ...rest } = request
   return next(name, rest as typeof request, call) // a request stays one without its tenant, which is optional
 }

@@ -119,7 +119,11 @@ function reasonMessage(reason: unknown): Message | undefined {
   return { messageId: 'reason', role: 'ROLE_AGENT', parts: [{ text: reason }] }
 }
 
+/** How we and most peers write a moment. */
+const canonicalTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
 function toUtc(timestamp: string): string {
+  if (canonicalTime.test(timestamp)) return timestamp
   const zoned = /(?:Z|[+-]\d\d:?\d\d)$/i.test(timestamp) ? timestamp : `${timestamp}Z`
   const ms = Date.parse(zoned)
   return Number.isNaN(ms) ? timestamp : new Date(ms).toISOString()
