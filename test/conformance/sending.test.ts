@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createHandClock } from '../fixtures/clock.ts'
 import { all, open, request, wireNames, wireNames10 } from './scene.ts'
+import type { Answer } from './wires.ts'
 
 describe.each(wireNames)('sending over %s', (name) => {
   test('D001: answers with a task or with a message', async () => {
@@ -98,10 +99,16 @@ describe.each(wireNames)('sending over %s', (name) => {
   test('D012: answers with the task as it is when the server waits no longer', async () => {
     const clock = createHandClock(Date.parse('2026-11-15T00:00:00Z'))
     const { send, agent, get } = await open(name, { clock, timeouts: { blockingMs: 1000 } })
-    const waiting = send('hold')
+    let answer: Answer | undefined
+    void send('hold').then((one) => {
+      answer = one
+    })
     while (agent.heard.length === 0) await new Promise(setImmediate)
-    clock.advance(1000)
-    const { task } = (await waiting).result
+    while (!answer) {
+      clock.advance(1000)
+      await new Promise(setImmediate)
+    }
+    const { task } = answer.result
     expect(task.status.state).toBe('TASK_STATE_WORKING')
     expect((await get(task.id)).id).toBe(task.id)
   })
