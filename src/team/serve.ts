@@ -4,6 +4,7 @@ import type { Agent, AgentInfo } from '../agents/agent.ts'
 import {
   createServer,
   type Listening,
+  type ListenOptions,
   listen,
   type Recovery,
   type Server,
@@ -86,15 +87,7 @@ async function start(config: Config, parts: Parts): Promise<Serving> {
     store,
     logger,
   })
-  let listening: Listening
-  let recovery: Recovery
-  try {
-    listening = await listen(server, { ...listenPlace(config, options), logger })
-    recovery = await server.recover()
-  } catch (error) {
-    await server.close()
-    throw error
-  }
+  const { listening, recovery } = await open(server, { ...listenPlace(config, options), logger })
   const reloads = options.watch ? follow(config, server, parts) : undefined
   let closing: Promise<void> | undefined
   async function close(): Promise<void> {
@@ -109,10 +102,25 @@ async function start(config: Config, parts: Parts): Promise<Serving> {
     root,
     store: place,
     recovery,
-    close: () => {
+    close() {
       closing ??= close()
       return closing
     },
+  }
+}
+
+/** Listens, and takes up what an earlier process left. Where one of them fails, nothing stays open. */
+async function open(
+  server: Server,
+  place: ListenOptions,
+): Promise<Pick<Serving, 'listening' | 'recovery'>> {
+  let listening: Listening | undefined
+  try {
+    listening = await listen(server, place)
+    return { listening, recovery: await server.recover() }
+  } catch (error) {
+    await (listening ?? server).close()
+    throw error
   }
 }
 
@@ -174,10 +182,7 @@ async function rootOf([first]: readonly Agent[]): Promise<AgentInfo> {
   return first.info()
 }
 
-function listenPlace(
-  { server }: Config,
-  { host, port }: ServeOptions,
-): { host: string; port: number; maxBodyBytes?: number } {
+function listenPlace({ server }: Config, { host, port }: ServeOptions): ListenOptions {
   const { maxBodyBytes } = server.limits ?? {}
   return {
     host: host ?? server.host ?? '127.0.0.1',
