@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach } from 'vitest'
+import { afterEach, vi } from 'vitest'
 import { createDeferred } from '../../src/shared/async.ts'
 import { loadConfig, serveConfig } from '../../src/team/index.ts'
 
@@ -35,6 +35,9 @@ export interface StartOptions {
   /** Beside the test's own; undefined takes a variable away. */
   readonly env?: Readonly<Record<string, string | undefined>>
 }
+
+// Several processes one after another, on machines that are busy with other things.
+vi.setConfig({ testTimeout: 90_000 })
 
 const running = new Set<ChildProcess>()
 const directories: string[] = []
