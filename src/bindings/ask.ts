@@ -78,10 +78,34 @@ function createAnswer(stream: EventStream, options: AnswerOptions): EventStream 
   let before: Sequenced | undefined
   let settled = false
   let left = false
+  let pulling: Promise<IteratorResult<readonly Sequenced[]>> | undefined
 
+  function pull(): Promise<IteratorResult<readonly Sequenced[]>> {
+    pulling ??= source.next().finally(() => {
+      pulling = undefined
+    })
+    return pulling
+  }
   function leave(): void {
     if (left) return
     left = true
+    if (taskId === undefined && !settled) void cancelLater()
+    else part()
+  }
+  /** A task that has not shown itself yet can be cancelled only when it does. */
+  async function cancelLater(): Promise<void> {
+    try {
+      while (taskId === undefined && !settled) {
+        const batch = await pull()
+        if (batch.done) break
+        for (const item of batch.value) note(item)
+      }
+    } catch {
+      // What has failed needs no cancelling.
+    }
+    part()
+  }
+  function part(): void {
     void Promise.resolve(source.return?.()).catch(() => {})
     if (taskId !== undefined && !settled) options.cancel(taskId)
   }
@@ -108,7 +132,7 @@ function createAnswer(stream: EventStream, options: AnswerOptions): EventStream 
   const iterator: AsyncIterator<readonly Sequenced[]> = {
     async next() {
       while (!settled && !left) {
-        const batch = await source.next()
+        const batch = await pull()
         const news = batch.done ? lastWord() : batch.value.filter(isNews)
         for (const item of news) note(item)
         if (news.length > 0) return { done: false, value: news }

@@ -1,6 +1,14 @@
 import { type A2AError, toA2AError } from '../protocol/errors.ts'
 import type { SendMessageResponse } from '../protocol/types.ts'
+import { soon } from '../shared/async.ts'
 import type { Clock } from '../shared/clock.ts'
+
+/** What ends a wait before the answer does. */
+export interface Patience {
+  readonly ms: number
+  readonly clock: Clock
+  readonly signal: AbortSignal | undefined
+}
 
 /**
  * The answer to one message: a Message, or the task once it is ended, interrupted or cancelled. It is settled once.
@@ -9,7 +17,7 @@ import type { Clock } from '../shared/clock.ts'
 export class Outcome {
   #answer: SendMessageResponse | undefined
   #error: A2AError | undefined
-  #wake: (() => void) | undefined
+  #waiting: (() => void)[] | undefined
 
   /** Whether the answer is there. */
   get settled(): boolean {
@@ -19,13 +27,13 @@ export class Outcome {
   settle(answer: SendMessageResponse): void {
     if (this.settled) return
     this.#answer = answer
-    this.#wake?.()
+    this.#wake()
   }
 
   fail(thrown: unknown): void {
     if (this.settled) return
     this.#error = toA2AError(thrown)
-    this.#wake?.()
+    this.#wake()
   }
 
   /** The answer, however long it takes. */
@@ -35,29 +43,50 @@ export class Outcome {
     throw this.#error
   }
 
-  /** The answer if it comes within `ms`; undefined if it does not. */
-  within(ms: number, clock: Clock): Promise<SendMessageResponse | undefined> {
-    return new Promise((resolve, reject) => {
-      const settle = (): void => (this.#error ? reject(this.#error) : resolve(this.#answer))
-      if (this.settled) {
-        settle()
-        return
-      }
-      const callOff = clock.after(ms, () => resolve(undefined))
-      this.#whenSettled(() => {
-        callOff()
-        settle()
-      })
+  /** The answer if it comes in time; undefined if it does not. Rejects with the signal's reason. */
+  async within(patience: Patience): Promise<SendMessageResponse | undefined> {
+    if (!this.settled) await new Promise<void>((resolve) => this.#waitPatiently(patience, resolve))
+    if (this.#error) throw this.#error
+    if (!this.#answer) patience.signal?.throwIfAborted()
+    return this.#answer
+  }
+
+  #waitPatiently(patience: Patience, resolve: () => void): void {
+    let callOff: (() => void) | undefined
+    this.#whenSettled(() => {
+      callOff?.()
+      resolve()
+    })
+    // Most answers come within the tick; only the others are worth a timer and a listener.
+    soon(() => {
+      if (!this.settled) callOff = giveUp(patience, resolve)
     })
   }
 
   #whenSettled(callback: () => void): void {
-    const earlier = this.#wake
-    this.#wake = earlier
-      ? () => {
-          earlier()
-          callback()
-        }
-      : callback
+    this.#waiting ??= []
+    this.#waiting.push(callback)
   }
+
+  #wake(): void {
+    const waiting = this.#waiting
+    this.#waiting = undefined
+    if (waiting) for (const callback of waiting) callback()
+  }
+}
+
+/** Resolves when patience ends; the returned function calls that off. */
+function giveUp({ ms, clock, signal }: Patience, resolve: () => void): () => void {
+  const end = (): void => {
+    callOff()
+    resolve()
+  }
+  const callOffTimer = clock.after(ms, end)
+  const callOff = (): void => {
+    callOffTimer()
+    signal?.removeEventListener('abort', end)
+  }
+  signal?.addEventListener('abort', end, { once: true })
+  if (signal?.aborted) end()
+  return callOff
 }

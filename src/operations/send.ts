@@ -9,7 +9,6 @@ import type {
   SendMessageResponse,
   TaskPushNotificationConfig,
 } from '../protocol/types.ts'
-import { withSignal } from '../shared/async.ts'
 import type { CheckedCall } from './gate.ts'
 import { trimHistory, trimStream } from './history.ts'
 import type { Service } from './service.ts'
@@ -20,12 +19,14 @@ export async function sendMessage(
   request: SendMessageRequest,
   call: CheckedCall,
 ): Promise<SendMessageResponse> {
-  await mustBeSendable(service, request)
-  const sent = await service.engine.send(request, call)
+  const check = mustBeSendable(service, request)
+  if (check) await check
+  const sending = service.engine.send(request, call)
+  const sent = sending instanceof Promise ? await sending : sending
   const { returnImmediately, historyLength } = request.configuration ?? noConfiguration
-  const answer = returnImmediately
-    ? { task: await sent.task() }
-    : await waitFor(sent, call, service)
+  const outcome = returnImmediately ? undefined : await answerInTime(sent, call, service)
+  // When the wait is over the task is told as it is; the work goes on.
+  const answer = outcome ?? { task: await sent.task() }
   if (historyLength === undefined || 'message' in answer) return answer
   return { task: trimHistory(answer.task, historyLength) }
 }
@@ -36,8 +37,10 @@ export async function sendStreamingMessage(
   request: SendMessageRequest,
   call: CheckedCall,
 ): Promise<EventStream> {
-  await mustBeSendable(service, request)
-  const sent = await service.engine.send(request, call)
+  const check = mustBeSendable(service, request)
+  if (check) await check
+  const sending = service.engine.send(request, call)
+  const sent = sending instanceof Promise ? await sending : sending
   const historyLength = request.configuration?.historyLength
   const events = sent.events({ trace: call.extensions.includes(traceExtension) })
   return historyLength === undefined ? events : trimStream(events, historyLength)
@@ -62,15 +65,13 @@ async function mustDeliver(service: Service, webhook: TaskPushNotificationConfig
   service.webhooks.check(webhook, 'configuration.taskPushNotificationConfig')
 }
 
-/** The answer, or the task as it is when the wait is over: the work goes on either way. */
-async function waitFor(
-  sent: Sent,
-  call: CheckedCall,
+/** The answer; undefined if it is not there when the wait is over. */
+function answerInTime(
+  { outcome }: Sent,
+  { waitMs, signal }: CheckedCall,
   { clock, blockingTimeoutMs }: Service,
-): Promise<SendMessageResponse> {
-  const answer = sent.outcome.within(call.waitMs ?? blockingTimeoutMs, clock)
-  const outcome = await (call.signal ? withSignal(answer, call.signal) : answer)
-  return outcome ?? { task: await sent.task() }
+): Promise<SendMessageResponse | undefined> {
+  return outcome.within({ ms: waitMs ?? blockingTimeoutMs, clock, signal })
 }
 
 /** Refuses parts of media types that the agent does not take (specification §3.1.1). */

@@ -41,19 +41,33 @@ async function toRequest(
   url: URL,
   { path, maxBodyBytes }: { readonly path: string; readonly maxBodyBytes: number },
 ): Promise<HttpRequest> {
-  const bytes = new Uint8Array(await request.arrayBuffer())
-  const tooLarge = bytes.length > maxBodyBytes
+  const body = await readBody(request, maxBodyBytes)
   return {
     method: request.method,
     path,
     query: url.search.slice(1),
     headers: Object.fromEntries(request.headers),
-    body: tooLarge ? '' : new TextDecoder().decode(bytes),
+    body: body ?? '',
     signal: request.signal,
-    ...(tooLarge && {
+    ...(body === undefined && {
       fault: new A2AError('payloadTooLarge', `The body exceeds ${maxBodyBytes} bytes`),
     }),
   }
+}
+
+/** The body as text; undefined if it is too large, of which no more is read than it takes to know. */
+async function readBody(request: Request, maxBytes: number): Promise<string | undefined> {
+  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) return undefined
+  if (!request.body) return ''
+  const decoder = new TextDecoder()
+  let text = ''
+  let size = 0
+  for await (const chunk of request.body) {
+    size += chunk.length
+    if (size > maxBytes) return undefined
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text + decoder.decode()
 }
 
 function toResponse({ status, headers, body }: HttpReply, head: boolean): Response {

@@ -13,6 +13,7 @@ export interface RateLimitOptions {
 
 /** Polls of one task that cost nothing, per second: one, and one to spare. */
 const freePolls = 2
+const maxIdLength = 256
 
 /** Keeps each client within its share. */
 export interface RateLimit {
@@ -40,7 +41,9 @@ export function createRateLimit(options: RateLimitOptions): RateLimit {
     const missed = await misses.get(client)
     if (missed && missed.consumedPoints >= points) return false
     const id = typeof request === 'object' && request !== null && 'id' in request ? request.id : ''
-    return within(polls, `${client}\n${String(id)}`)
+    // What is no id, or longer than any of ours, is no poll: it is not worth remembering.
+    if (typeof id !== 'string' || id.length > maxIdLength) return false
+    return within(polls, `${client}\n${id}`)
   }
 
   return {
