@@ -73,7 +73,7 @@ branch wants the superset card (\`--card superset\`). Passed / failed / skipped:
 Most of what is skipped belongs to the other bindings. The failures are the kit's own: under nostream it means to skip, but
 reads the body of a refusal that it has not received; \`test_get_push_notification_config\` asks for the config \`default\`
 that nobody made; \`test_tasks_resubscribe_nonexistent\` takes an error only as a stream; \`…continue_with_contextid\`
-looks for \`context_id\` in the answer and then makes up a context, which is refused.
+finds no context in the answer, makes one up and expects it to be taken for the task's; it is refused.
 `
 
 function renderRow(
