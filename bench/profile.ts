@@ -35,10 +35,16 @@ export async function profile(bench: Bench, workload: WorkloadName): Promise<rea
       effortFor(workload, { quick: false }),
     )
     const files = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'))
-    return files.flatMap((text) => hottest(JSON.parse(text)))
+    const profiles: readonly CpuProfile[] = files.map((text) => JSON.parse(text))
+    return profiles.filter(isOfCorral).flatMap(hottest)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Each thread has a profile of its own, that of the TypeScript loader included. */
+function isOfCorral({ nodes }: CpuProfile): boolean {
+  return nodes.some(({ callFrame }) => /\/dist\/(server|store)\//.test(callFrame.url))
 }
 
 /** Lines such as `12.3 %  parseEnvelope  dist/bindings/jsonrpc/envelope.js:12`, the hottest 30 first. */

@@ -34,7 +34,7 @@ const events = {
 export async function serveFloor(workload: Workload): Promise<Serving> {
   const held = new Set<ServerResponse>()
   const answer = workload.agent === 'held' ? hold(held) : answerOf(workload)
-  const server = createServer((incoming, response) => {
+  const server = createServer({ keepAliveTimeout: 65_000 }, (incoming, response) => {
     const chunks: Buffer[] = []
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
     incoming.on('end', () => answer(JSON.parse(Buffer.concat(chunks).toString()), response))
