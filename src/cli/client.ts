@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import {
   A2AClient,
@@ -13,6 +12,7 @@ import {
 import type { AgentCard, SecurityScheme } from '../index.ts'
 import { collect, toCount } from './command.ts'
 import { CliError } from './errors.ts'
+import { readSecret } from './secret.ts'
 import { safe } from './text.ts'
 
 /** How an agent is called, as the command line says it. */
@@ -155,15 +155,6 @@ function participation(scheme: SecurityScheme): Pick<OAuthConfig, 'interaction' 
 
 function isLoopback({ protocol, hostname }: URL): boolean {
   return protocol === 'http:' && /^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname)
-}
-
-/** A secret need not stand on the command line, where others can read it. */
-async function readSecret(given: string | undefined): Promise<string | undefined> {
-  if (given?.startsWith('file:')) return (await readFile(given.slice(5), 'utf8')).trim()
-  if (!given?.startsWith('env:')) return given
-  const value = process.env[given.slice(4)]
-  if (value) return value
-  throw new CliError(`The variable ${given.slice(4)} is not set`)
 }
 
 function toHeader(line: string, before?: readonly string[]): readonly string[] {

@@ -1,4 +1,11 @@
 import { A2AError, type ErrorCode } from '../index.ts'
+import { safe } from './text.ts'
+
+/** What to do instead, which code to end with, 2 if absent, and where the error comes from. */
+export interface CliErrorOptions extends ErrorOptions {
+  readonly hint?: string
+  readonly exitCode?: 1 | 2
+}
 
 /** Something that cannot be done, and what to do instead. */
 export class CliError extends Error {
@@ -6,8 +13,8 @@ export class CliError extends Error {
   readonly hint: string | undefined
   readonly exitCode: number
 
-  constructor(message: string, options: { hint?: string; exitCode?: 1 | 2 } = {}) {
-    super(message)
+  constructor(message: string, options: CliErrorOptions = {}) {
+    super(message, options)
     this.hint = options.hint
     this.exitCode = options.exitCode ?? 2
   }
@@ -44,7 +51,7 @@ export function report(
   error: unknown,
   { json, debug }: { readonly json: boolean; readonly debug: boolean },
 ): void {
-  const message = error instanceof Error ? error.message : String(error)
+  const message = safe(error instanceof Error ? error.message : String(error))
   const hint = hintFor(error)
   if (json) {
     const code = error instanceof A2AError && { code: error.code }

@@ -17,6 +17,8 @@ import {
   type UserSimulator,
   ValidationError,
 } from '../../eval/index.ts'
+import { toCount } from '../command.ts'
+import { readSecret } from '../secret.ts'
 
 /** The flags of `corral eval run`, as commander names them. */
 export interface RunFlags extends UserFlags, JudgeFlags {
@@ -81,25 +83,24 @@ export function addRunOptions(command: Command): Command {
     .option('--agent-a2a-timeout <seconds>', 'longest wait for an answer', number, 300)
     .option('--agent-a2a-no-verify-ssl', 'do not check TLS certificates')
     .option('--a2a-debug', 'log messages, contexts and tools to stderr')
-    .option('--num-trials <n>', 'tries per task', integer, 1)
-    .option('--num-tasks <n>', 'only the first tasks', integer)
+    .option('--num-trials <n>', 'tries per task', toCount, 1)
+    .option('--num-tasks <n>', 'only the first tasks', toCount)
     .option('--task-ids <ids...>', 'only these tasks')
     .option('--task-split-name <name>', 'only the tasks of this split')
-    .option('--max-steps <n>', 'longest conversation, tool steps included', integer, 200)
-    .option('--max-errors <n>', 'most tool errors in a conversation', integer, 10)
-    .option('--max-concurrency <n>', 'simulations at the same time', integer, 3)
+    .option('--max-steps <n>', 'longest conversation, tool steps included', toCount, 200)
+    .option('--max-errors <n>', 'most tool errors in a conversation', toCount, 10)
+    .option('--max-concurrency <n>', 'simulations at the same time', toCount, 3)
     .option('--max-retries <n>', 'further attempts after an infrastructure fault', whole, 1)
-    .option('--task-timeout <seconds>', 'longest simulation', integer, 600)
+    .option('--task-timeout <seconds>', 'longest simulation', toCount, 600)
     .option('--seed <n>', 'seed of the run', whole, 300)
     .option('--strict', "accept only the seed's own form of tool calls")
     .option('--save-to <directory>', 'where journal, results and reports go')
     .option('--resume', 'go on with the run in --save-to')
-    .option('--repeat <n>', 'run everything this often and show the spread', integer, 1)
+    .option('--repeat <n>', 'run everything this often and show the spread', toCount, 1)
     .option('--baseline <file>', 'earlier results to compare with')
     .option('--max-drop <share>', 'how far the pass rate may fall below the baseline', share)
     .option('--fail-under <share>', 'the lowest pass rate', share)
     .option('--prices <file>', 'price table, JSON')
-    .option('--json', 'one JSON document on stdout')
   return addJudgeOptions(addUserOptions(command))
 }
 
@@ -175,23 +176,9 @@ function needed(value: string | undefined, flag: string): string {
   return value
 }
 
-/** A secret need not stand on the command line, where others can read it. */
-async function readSecret(given: string | undefined): Promise<string | undefined> {
-  if (given?.startsWith('env:')) return needed(process.env[given.slice(4)], given)
-  if (given?.startsWith('file:')) return (await readFile(given.slice(5), 'utf8')).trim()
-  return given
-}
-
 function number(text: string): number {
   const value = Number(text)
   if (text.trim() === '' || Number.isNaN(value)) throw new InvalidArgumentError('Not a number.')
-  return value
-}
-
-function integer(text: string): number {
-  const value = number(text)
-  if (!Number.isInteger(value) || value < 1)
-    throw new InvalidArgumentError('Not a positive integer.')
   return value
 }
 

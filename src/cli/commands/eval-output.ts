@@ -1,5 +1,6 @@
 import { outcomeOf, type Progress, percent } from '../../eval/index.ts'
 import type { Logger } from '../../shared/log.ts'
+import { safe } from '../text.ts'
 
 /** Shows how far a run is. */
 export interface ProgressDisplay {
@@ -23,7 +24,7 @@ function describe({ done, total, successes, scored, cost, eta, simulation }: Pro
   const score = percent(scored > 0 ? successes / scored : null)
   const money = cost === null ? '' : `, $${cost.toFixed(4)}`
   const left = eta === null ? '' : `, ${eta} s left`
-  return `${done}/${total} ${simulation.task_id}: ${outcomeOf(simulation)}; ${score} so far${money}${left}`
+  return `${done}/${total} ${safe(simulation.task_id)}: ${outcomeOf(simulation)}; ${score} so far${money}${left}`
 }
 
 function bar({ done, total }: Progress): string {

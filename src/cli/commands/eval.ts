@@ -4,7 +4,6 @@ import {
   builtInDomains,
   checkGate,
   compareResults,
-  createEvaluator,
   listEvaluations,
   loadResults,
   percent,
@@ -16,8 +15,9 @@ import {
   toJUnit,
   toMarkdown,
 } from '../../eval/index.ts'
-import { createServer, listen } from '../../server/index.ts'
+import { addCommand, exits, toPort } from '../command.ts'
 import { CliError } from '../errors.ts'
+import { safe } from '../text.ts'
 import {
   addJudgeOptions,
   addRunOptions,
@@ -26,51 +26,66 @@ import {
   toJudge,
   toPrices,
 } from './eval-options.ts'
-import { createEvalLog } from './eval-output.ts'
 import { runCommand } from './eval-run.ts'
+import { serveCommand } from './eval-serve.ts'
 
 /** Adds `corral eval run|rescore|report|compare|serve|list`. Exit codes: 0 done, 1 a gate failed, 2 could not run. */
 export function addEvalCommand(program: Command): void {
   const command = program.command('eval').description('measure how well an A2A agent does its job')
-  const add = (name: string, words: string): Command => command.command(name).description(words)
-  addRunOptions(add('run', 'evaluate an agent')).action(guarded(runCommand))
+  const add = (usage: string, description: string, ...examples: string[]): Command =>
+    addCommand(command, { usage, description, examples })
+  addRunOptions(
+    add(
+      'run',
+      'evaluate an agent',
+      'corral eval run --agent-a2a-endpoint http://localhost:3000',
+      'corral eval run --agent-a2a-endpoint http://localhost:3000 --baseline last-week --max-drop 0.05',
+    ),
+  ).action(guarded(runCommand))
   addJudgeOptions(
-    add('rescore <results>', 'score recorded results again, without calling the agent'),
+    add(
+      'rescore <results>',
+      'score recorded results again, without calling the agent',
+      'corral eval rescore eval-results/last --save-to eval-results/again',
+    ),
   )
     .option('--domain <name|directory>', "the domain; the recording's own name if absent")
     .option('--prices <file>', 'price table, JSON')
     .option('--save-to <directory>', 'where the results with the new scores go')
-    .option('--json', 'one JSON document on stdout')
     .action(guarded(rescoreCommand))
-  add('report <results>', 'write reports of recorded results')
+  add('report <results>', 'write reports', 'corral eval report eval-results/last --html page.html')
     .option('--html <file>', 'one self-contained page')
     .option('--markdown <file>', 'Markdown')
     .option('--junit <file>', 'JUnit XML')
     .action(guarded(reportCommand))
-  add('compare <before> <after>', 'compare two runs; fails where the pass rate fell')
+  add(
+    'compare <before> <after>',
+    'compare two runs; fails where the pass rate fell',
+    'corral eval compare last-week today --max-drop 0.05',
+  )
     .option('--max-drop <share>', 'how far the pass rate may fall', share, 0)
-    .option('--json', 'one JSON document on stdout')
     .action(guarded(compareCommand))
-  add('serve', 'offer evaluations over A2A')
-    .option('--port <n>', 'port', Number, 7300)
+  add('serve', 'offer evaluations over A2A', 'corral eval serve --port 7300')
+    .option('--port <n>', 'port; 0 takes any free one', toPort, 7300)
     .option('--host <name>', 'interface', '127.0.0.1')
     .option('--dir <directory>', 'where evaluations are kept', 'eval-results')
     .option('--domain <directories...>', 'further domains')
     .option('--allow-endpoint <prefixes...>', 'only agents whose URL begins so')
     .action(guarded(serveCommand))
-  add('list', 'list domains and finished evaluations')
+  add('list', 'list domains and finished evaluations', 'corral eval list --dir eval-results')
     .option('--dir <directory>', 'where evaluations are kept', 'eval-results')
-    .option('--json', 'one JSON document on stdout')
     .action(guarded(listCommand))
 }
 
 /** Runs an action to its exit code; whatever it throws is why it could not run, the agent's own errors included. */
-function guarded<A extends readonly unknown[]>(action: (...args: A) => Promise<number>) {
-  return async (...args: A): Promise<void> => {
-    process.exitCode = await action(...args).catch((error) => {
-      throw new CliError(error instanceof Error ? error.message : String(error), { exitCode: 2 })
-    })
-  }
+function guarded<A extends readonly unknown[]>(
+  action: (...args: A) => Promise<number>,
+): (...args: A) => Promise<void> {
+  return exits((...args: A) =>
+    action(...args).catch((cause) => {
+      throw new CliError(cause instanceof Error ? cause.message : String(cause), { cause })
+    }),
+  )
 }
 
 interface RescoreFlags extends JudgeFlags {
@@ -99,6 +114,7 @@ interface ReportFlags {
   readonly html?: string
   readonly markdown?: string
   readonly junit?: string
+  readonly json?: boolean
 }
 
 async function reportCommand(path: string, flags: ReportFlags): Promise<number> {
@@ -106,7 +122,8 @@ async function reportCommand(path: string, flags: ReportFlags): Promise<number> 
   if (flags.html !== undefined) await writeFile(flags.html, toHtml(results))
   if (flags.junit !== undefined) await writeFile(flags.junit, toJUnit(results))
   if (flags.markdown !== undefined) await writeFile(flags.markdown, toMarkdown(results))
-  if (Object.keys(flags).length === 0) process.stdout.write(toMarkdown(results))
+  if (flags.json) process.stdout.write(`${JSON.stringify(results.summary, null, 2)}\n`)
+  if (Object.keys(flags).length === 0) process.stdout.write(safe(toMarkdown(results)))
   return 0
 }
 
@@ -124,49 +141,11 @@ async function compareCommand(
     process.stdout.write(`${percent(comparison.before)} → ${percent(comparison.after)}${noise}\n`)
     for (const task of comparison.tasks.filter(({ change }) => change !== 'same'))
       process.stdout.write(
-        `${task.change}: ${task.task_id} ${percent(task.before)} → ${percent(task.after)}\n`,
+        `${task.change}: ${safe(task.task_id)} ${percent(task.before)} → ${percent(task.after)}\n`,
       )
   }
   for (const reason of gate.reasons) process.stderr.write(`Gate: ${reason}\n`)
   return gate.passed ? 0 : 1
-}
-
-interface ServeFlags {
-  readonly port: number
-  readonly host: string
-  readonly dir: string
-  readonly domain?: readonly string[]
-  readonly allowEndpoint?: readonly string[]
-}
-
-async function serveCommand(flags: ServeFlags): Promise<number> {
-  const further = await Promise.all((flags.domain ?? []).map(resolveDomain))
-  const { allowEndpoint } = flags
-  const evaluator = createEvaluator({
-    archive: flags.dir,
-    domains: { ...builtInDomains, ...Object.fromEntries(further.map((one) => [one.name, one])) },
-    log: createEvalLog(process.stderr, false),
-    ...(allowEndpoint && { allowEndpoint: endpointFilter(allowEndpoint) }),
-  })
-  const listening = await listen(await createServer({ agents: [evaluator] }), flags)
-  process.stderr.write(`Evaluator at ${listening.url}\n`)
-  await new Promise<void>((resolve) => {
-    process.once('SIGINT', resolve)
-    process.once('SIGTERM', resolve)
-  })
-  await listening.close()
-  return 0
-}
-
-/** Same origin, and below the path: a prefix of the text alone would let `https://good.example.evil` in. */
-function endpointFilter(prefixes: readonly string[]): (url: string) => boolean {
-  const allowed = prefixes.map((prefix) => new URL(prefix))
-  return (url) => {
-    const asked = URL.canParse(url) ? new URL(url) : undefined
-    return allowed.some(
-      ({ origin, pathname }) => asked?.origin === origin && asked.pathname.startsWith(pathname),
-    )
-  }
 }
 
 async function listCommand(flags: {
@@ -185,7 +164,7 @@ async function listCommand(flags: {
   for (const { name, tasks } of domains) process.stdout.write(`domain ${name}: ${tasks} tasks\n`)
   for (const one of evaluations)
     process.stdout.write(
-      `${one.evaluation_id}: ${one.agent} on ${one.domain}, ${percent(one.pass_rate)}\n`,
+      safe(`${one.evaluation_id}: ${one.agent} on ${one.domain}, ${percent(one.pass_rate)}\n`),
     )
   return 0
 }

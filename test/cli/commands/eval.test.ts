@@ -193,6 +193,11 @@ describe('corral eval run', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('unknown option')])
   })
 
+  test('refuses a port that is none, before it serves', async () => {
+    const { code, stderr } = await spawned('serve', '--port', '99999')
+    expect([code, stderr]).toEqual([2, expect.stringContaining('from 0 to 65535')])
+  })
+
   test('takes the user, the prices and the tasks that it is given', async () => {
     const prices = fileURLToPath(new URL('../../../examples/eval/prices.json', import.meta.url))
     const { stdout, code } = await corral(

@@ -1,0 +1,46 @@
+import { builtInDomains, createEvaluator, resolveDomain } from '../../eval/index.ts'
+import { createServer, listen } from '../../server/index.ts'
+import { createEvalLog } from './eval-output.ts'
+
+/** The flags of `corral eval serve`. */
+export interface ServeFlags {
+  readonly port: number
+  readonly host: string
+  readonly dir: string
+  readonly domain?: readonly string[]
+  readonly allowEndpoint?: readonly string[]
+  readonly json?: boolean
+}
+
+/** Offers evaluations over A2A until a signal ends it. */
+export async function serveCommand(flags: ServeFlags): Promise<number> {
+  const further = await Promise.all((flags.domain ?? []).map(resolveDomain))
+  const { allowEndpoint } = flags
+  const evaluator = createEvaluator({
+    archive: flags.dir,
+    domains: { ...builtInDomains, ...Object.fromEntries(further.map((one) => [one.name, one])) },
+    log: createEvalLog(process.stderr, false),
+    ...(allowEndpoint && { allowEndpoint: endpointFilter(allowEndpoint) }),
+  })
+  const listening = await listen(await createServer({ agents: [evaluator] }), flags)
+  const { url } = listening
+  if (flags.json) process.stdout.write(`${JSON.stringify({ url })}\n`)
+  process.stderr.write(`Evaluator at ${url}\n`)
+  await new Promise<void>((resolve) => {
+    process.once('SIGINT', resolve)
+    process.once('SIGTERM', resolve)
+  })
+  await listening.close()
+  return 0
+}
+
+/** Same origin, and below the path: a prefix of the text alone would let `https://good.example.evil` in. */
+function endpointFilter(prefixes: readonly string[]): (url: string) => boolean {
+  const allowed = prefixes.map((prefix) => new URL(prefix))
+  return (url) => {
+    const asked = URL.canParse(url) ? new URL(url) : undefined
+    return allowed.some(
+      ({ origin, pathname }) => asked?.origin === origin && asked.pathname.startsWith(pathname),
+    )
+  }
+}

@@ -1,0 +1,11 @@
+import { readFile } from 'node:fs/promises'
+import { CliError } from './errors.ts'
+
+/** A secret of the command line. It need not stand there, where others can read it: `env:NAME`, `file:PATH`. */
+export async function readSecret(given: string | undefined): Promise<string | undefined> {
+  if (given?.startsWith('file:')) return (await readFile(given.slice(5), 'utf8')).trim()
+  if (!given?.startsWith('env:')) return given
+  const value = process.env[given.slice(4)]
+  if (value) return value
+  throw new CliError(`The variable ${given.slice(4)} is not set`)
+}
