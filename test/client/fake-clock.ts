@@ -29,14 +29,15 @@ export function createFakeClock(start = 1_763_236_800_000): FakeClock {
     after(ms, callback) {
       const timer = { at: now + ms, ms, callback }
       timers.add(timer)
-      for (const look of waiting) look()
+      // Like any clock it calls nobody back before `after` has returned.
+      for (const look of waiting) queueMicrotask(look)
       return () => timers.delete(timer)
     },
     advance,
     elapse: (ms) =>
       new Promise((resolve) => {
         const look = (): void => {
-          if (![...timers].some((timer) => timer.ms === ms)) return
+          if (!waiting.has(look) || ![...timers].some((timer) => timer.ms === ms)) return
           waiting.delete(look)
           advance(ms)
           resolve()
