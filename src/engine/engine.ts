@@ -84,6 +84,8 @@ export function createEngine(options: EngineOptions): Engine {
   const everyone: Scope = { agent: agentId, tenant: '', owner: '' }
   let deps = createDeps(options.agent)
   let closed = false
+  /** Until what an earlier process left is taken up, who continues or cancels a task waits: it may be among it. */
+  let recovering: Promise<Recovery> | undefined
 
   const host = {
     committer,
@@ -120,6 +122,7 @@ export function createEngine(options: EngineOptions): Engine {
 
   async function proceed(request: SendMessageRequest, call: Call, scope: Scope): Promise<Sent> {
     const id = request.message.taskId ?? ''
+    await recovering
     const run = await runs.find(id, scope)
     if (!run) throw notFound(id)
     try {
@@ -193,6 +196,7 @@ export function createEngine(options: EngineOptions): Engine {
       return { ...page, tasks: await Promise.all(tasks) }
     },
     async cancel(id, scope) {
+      await recovering
       const run = await runs.find(id, scope)
       if (!run) throw notFound(id)
       const { state } = run.log
@@ -218,9 +222,16 @@ export function createEngine(options: EngineOptions): Engine {
     setAgent(agent) {
       deps = createDeps(agent)
     },
-    recover() {
+    async recover() {
       const resumable = deps.agent.resumable ?? false
-      return recoverRuns({ store, agentId, resumable, logger, reopen: runs.reopen })
+      const isLive = (id: string): boolean => runs.all.has(id)
+      const { reopen } = runs
+      recovering = recoverRuns({ store, agentId, resumable, logger, isLive, reopen })
+      try {
+        return await recovering
+      } finally {
+        recovering = undefined
+      }
     },
     live: () => runs.all.size,
     async close(deadlineMs) {

@@ -1,6 +1,6 @@
 import { A2AError } from '../protocol/errors.ts'
 import { isInterrupted } from '../protocol/task.ts'
-import type { Json, Message, StreamResponse, Task } from '../protocol/types.ts'
+import type { Json, Message, StreamResponse, Task, TaskState } from '../protocol/types.ts'
 import type { Logger } from '../shared/log.ts'
 import type { LogRecord, Store, TaskHead, TurnRequest } from '../store/store.ts'
 import type { Letter, RunMemory } from './letter.ts'
@@ -24,6 +24,8 @@ export interface RecoverOptions {
   /** Whether the agent can take up an interrupted turn. */
   readonly resumable: boolean
   readonly logger: Logger
+  /** Whether a task is live already: it began after the start, there is nothing to take up. */
+  isLive(id: string): boolean
   reopen(
     head: TaskHead,
     stored: { readonly task: Task; readonly version: number },
@@ -40,15 +42,21 @@ export async function recoverRuns(options: RecoverOptions): Promise<Recovery> {
   let failed = 0
   for (const head of await options.store.unfinished()) {
     if (head.scope.agent !== options.agentId) continue
-    if (await recoverOne(head, options)) resumed++
-    else failed++
+    const outcome = await recoverOne(head, options)
+    if (outcome === 'resumed') resumed++
+    else if (outcome === 'failed') failed++
   }
   return { resumed, failed }
 }
 
-async function recoverOne(head: TaskHead, options: RecoverOptions): Promise<boolean> {
+async function recoverOne(
+  head: TaskHead,
+  options: RecoverOptions,
+): Promise<'resumed' | 'failed' | 'left'> {
+  // In this order: one that is not live cannot become so while we recover, and one that was has ended since.
+  if (options.isLive(head.id)) return 'left'
   const stored = await options.store.get(head.id)
-  if (!stored) return false
+  if (!stored || !isUnfinished(stored.head.state)) return 'left'
   const { task, memory, records } = await loadMemory(options.store, stored)
   const interrupted = findInterrupted(records)
   const steps = interrupted && stepsOf(records, interrupted.number)
@@ -56,13 +64,17 @@ async function recoverOne(head: TaskHead, options: RecoverOptions): Promise<bool
   const refusal = refusalOf(interrupted, options.resumable)
   if (refusal || !interrupted) {
     await run.fail(refusal ?? new A2AError('internal', 'The log of this task is incomplete'))
-    return false
+    return 'failed'
   }
   options.logger.info({ taskId: head.id, attempt: interrupted.attempt }, 'Taking up a task again')
   run.resume({ ...interrupted, outcome: new Outcome() })
   for (const waiting of findWaiting(records, interrupted.number))
     run.resume({ ...waiting, outcome: new Outcome() })
-  return true
+  return 'resumed'
+}
+
+function isUnfinished(state: TaskState): boolean {
+  return state === 'TASK_STATE_SUBMITTED' || state === 'TASK_STATE_WORKING'
 }
 
 interface Interrupted extends Omit<Letter, 'outcome'> {
