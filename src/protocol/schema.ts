@@ -6,14 +6,7 @@ import { type Check, missing } from './schema/check.ts'
 import { requests } from './schema/requests.ts'
 import * as tasks from './schema/tasks.ts'
 import { maxDepth } from './schema/values.ts'
-import type {
-  AgentCard,
-  Message,
-  SendMessageResponse,
-  StreamResponse,
-  Task,
-  TaskPushNotificationConfig,
-} from './types.ts'
+import type { AgentCard, Message, StreamResponse, Task } from './types.ts'
 
 /**
  * Checks unknown JSON against the A2A 1.0 data model, once, at the border; behind it the types are trusted.
@@ -82,19 +75,9 @@ export function parseStreamResponse(input: unknown): StreamResponse {
   return parse(tasks.streamResponse, input, responseFault) as StreamResponse // the check of a StreamResponse
 }
 
-/** The answer to a send. */
-export function parseSendMessageResponse(input: unknown): SendMessageResponse {
-  return parseResult('SendMessage', input)
-}
-
 /** An agent card of 1.0. Empty required fields are borne (`checkCard` tells them), unusable security schemes left out. */
 export function parseAgentCard(input: unknown): AgentCard {
   return parseResult('GetExtendedAgentCard', input)
-}
-
-/** A webhook's configuration that a client received. */
-export function parsePushConfig(input: unknown): TaskPushNotificationConfig {
-  return parseResult('GetTaskPushNotificationConfig', input)
 }
 
 function parse(

@@ -8,7 +8,7 @@ import type { ServerOptions } from './options.ts'
 const json = { 'content-type': 'application/json' }
 
 /**
- * Where things answer (ARCHITECTURE §4a): the server's own pages and doors, then the agent under `/agents/{id}`, else
+ * Where things answer (ARCHITECTURE §5): the server's own pages and doors, then the agent under `/agents/{id}`, else
  * the first agent at the root. Never rejects.
  */
 export function createHandler(

@@ -139,7 +139,7 @@ function enforcedModes(
   return named ?? ['text/plain', 'application/json']
 }
 
-/** The paths of one agent (ARCHITECTURE §4a). */
+/** The paths of one agent (ARCHITECTURE §5). */
 function createRoutes(shared: Shared, dispatch: Dispatch, identity: Identity): HttpHandler {
   const { options, clock, retryMs } = shared
   const heartbeatMs = options.timeouts?.heartbeatMs ?? 15_000

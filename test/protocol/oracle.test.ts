@@ -11,8 +11,8 @@ const parsers = {
   task: schema.parseTask,
   message: schema.parseMessage,
   streamResponse: schema.parseStreamResponse,
-  sendMessageResponse: schema.parseSendMessageResponse,
-  pushConfig: schema.parsePushConfig,
+  sendMessageResponse: (input: unknown) => schema.parseResult('SendMessage', input),
+  pushConfig: (input: unknown) => schema.parseResult('GetTaskPushNotificationConfig', input),
   agentCard: schema.parseAgentCard,
 }
 

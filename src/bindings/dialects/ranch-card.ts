@@ -43,11 +43,3 @@ function toCapability(name: string, info: AgentInfo): RanchCard['capabilities'][
     version: known?.version ?? '1.0.0',
   }
 }
-
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
-const qualifiedName = /^[A-Za-z0-9][A-Za-z0-9._-]*(?:[/:.][A-Za-z0-9][A-Za-z0-9._-]*)*$/
-
-/** Whether an id is a UUID, a qualified name or a URL (S000-78, C-45). */
-export function isAgentId(id: string): boolean {
-  return uuid.test(id) || qualifiedName.test(id) || (id.includes('://') && URL.canParse(id))
-}

@@ -6,7 +6,7 @@ export type RouteMatch =
   /** The path exists, the verb does not. */
   | { readonly allow: readonly string[] }
 
-/** Segments that are never a tenant (ARCHITECTURE §4a). */
+/** Segments that are never a tenant (ARCHITECTURE §5). */
 const reserved: ReadonlySet<string> = new Set([
   'v1',
   'rpc',

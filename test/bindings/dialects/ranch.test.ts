@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { isAgentId, toRanchCard } from '../../../src/bindings/dialects/ranch-card.ts'
+import { toRanchCard } from '../../../src/bindings/dialects/ranch-card.ts'
 import { createJsonRpcBinding } from '../../../src/bindings/jsonrpc/server.ts'
+import { validateAgentId } from '../../../src/protocol/card.ts'
 import { A2AError } from '../../../src/protocol/errors.ts'
 import { errorExtension } from '../../../src/protocol/extensions.ts'
 import type { OperationName } from '../../../src/protocol/operations.ts'
@@ -313,6 +314,6 @@ describe('the RANCH card', () => {
     ['a b', false],
     ['a//b', false],
   ])('S000-78 C-45 %j is an agent id: %s', (text, expected) => {
-    expect(isAgentId(text)).toBe(expected)
+    expect(validateAgentId(text)).toBe(expected)
   })
 })
