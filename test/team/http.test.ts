@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { userMessage } from '../../src/protocol/build.ts'
 import { traceExtension } from '../../src/protocol/extensions.ts'
-import type { JsonObject, StreamResponse } from '../../src/protocol/types.ts'
+import type { JsonObject, Message, StreamResponse } from '../../src/protocol/types.ts'
 import { createServer, listen } from '../../src/server/index.ts'
 import { AgentManager } from '../../src/team/manager.ts'
 import { defineTeam, Team } from '../../src/team/team.ts'
@@ -128,6 +128,30 @@ test('R-W7: teams of two servers that contain each other show their cards and re
   const { status } = taskOf(await client.sendMessage('x'))
   expect(status.state).toBe('TASK_STATE_FAILED')
   expect(JSON.stringify(status)).not.toContain('127.0.0.1')
+})
+
+test('R-W15: files and data of a remote member reach the next one and the caller', async () => {
+  const raw = btoa('hello')
+  const parts = [
+    { text: 'see the file' },
+    { raw, mediaType: 'text/plain', filename: 'hello.txt' },
+    { data: { answer: 42 } },
+  ]
+  const source = member('source', async function* (_text, turn) {
+    yield turn.artifact({ artifactId: 'report', name: 'report', parts })
+    yield turn.artifact({ artifactId: 'more', parts: [{ text: 'and more' }] })
+  })
+  const far = remote(await serve(teamOf({ source }, 'far')), 'far')
+  const heard: Message[] = []
+  const last = member('last', (_text, turn, message) => {
+    heard.push(message)
+    return turn.reply(message.parts)
+  })
+  const client = connect(await serve(teamOf({ far, last })))
+  const answer = taskOf(await client.sendMessage('x'))
+  const all = [...parts, { text: 'and more' }]
+  expect(heard[0]?.parts).toEqual(all)
+  expect(answer.artifacts?.flatMap((artifact) => artifact.parts)).toEqual(all)
 })
 
 test('50 conversations with one workflow at once, over HTTP, are each in order and none mixed', async () => {

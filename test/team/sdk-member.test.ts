@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { userMessage } from '../../src/protocol/build.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import type { StreamResponse } from '../../src/protocol/types.ts'
+import { defineTeam } from '../../src/team/team.ts'
+import { createHandClock } from '../fixtures/clock.ts'
 import { member } from '../fixtures/members.ts'
 import { answerText, chunksOf, connect, remote, serve, taskOf, teamOf } from './scene.ts'
 import { serveSdkMember } from './sdk-member.ts'
@@ -61,5 +63,27 @@ describe('a team with a member that is a server of the official SDK', () => {
     const remoteState = async () => (await there.getTask(taskIds[0] ?? '')).status.state
     await expect.poll(remoteState, { timeout: 10_000 }).toBe('TASK_STATE_CANCELED')
     expect(after.asked).toEqual([])
+  })
+
+  test('that takes too long is cancelled there, and its fallback answers', async () => {
+    const { url, taskIds } = await serveSdkMember()
+    const clock = createHandClock()
+    const steps = [{ agentId: 'sdk', timeoutSeconds: 5, fallbackAgentId: 'spare' }]
+    const team = defineTeam({
+      id: 'team',
+      name: 'Team',
+      agents: { sdk: remote(url, 'sdk'), spare: member('spare') },
+      scheduler: { type: 'workflow', steps },
+      clock,
+    })
+    const client = connect(await serve(team))
+    const answer = client.sendMessage('wait')
+    const there = connect(url)
+    const state = async () =>
+      taskIds[0] === undefined ? undefined : (await there.getTask(taskIds[0])).status.state
+    await expect.poll(state, { timeout: 10_000 }).toBe('TASK_STATE_WORKING')
+    clock.advance(5_000)
+    expect(answerText(await answer)).toBe('spare(wait)')
+    await expect.poll(state, { timeout: 10_000 }).toBe('TASK_STATE_CANCELED')
   })
 })
