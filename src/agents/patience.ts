@@ -18,14 +18,14 @@ export interface Patience {
 }
 
 /**
- * The agent with limits that a remote one has by its connection. A refusal, a timeout and a cancel are not repeated. What
- * hangs cannot be stopped from outside: it is left behind, and asked to clean up where it is a generator.
+ * The agent with limits that a remote one has by its connection. A refusal, a timeout and a cancel are not repeated. One
+ * that is given up hears it by its turn's signal; one that does not listen is left behind.
  */
 export function withPatience(agent: Agent, patience: Patience): Agent {
   if (patience.timeoutSeconds === undefined && !patience.maxRetries) return agent
   return {
     info: () => agent.info(),
-    process: (message, turn) => tryAgain(() => agent.process(message, turn), turn, patience),
+    process: (message, turn) => tryAgain((own) => agent.process(message, own), turn, patience),
     resumable: agent.resumable ?? false,
     ...(agent.health && { health: async () => (await agent.health?.()) ?? { healthy: true } }),
     cancel: async (task) => agent.cancel?.(task),
@@ -34,25 +34,39 @@ export function withPatience(agent: Agent, patience: Patience): Agent {
 }
 
 async function* tryAgain(
-  ask: () => AgentReply,
+  ask: (turn: Turn) => AgentReply,
   turn: Turn,
   patience: Patience,
 ): AsyncGenerator<AgentEvent> {
   const { maxRetries = 0, clock = systemClock, random = Math.random } = patience
   for (let number = 1; ; number++) {
     let isSilent = true
+    const end = new AbortController()
+    const own = withSignalOf(turn, AbortSignal.any([turn.signal, end.signal]))
     try {
-      for await (const event of inTime(ask(), turn, patience)) {
+      for await (const event of inTime(ask(own), turn, patience)) {
         isSilent = false
         yield event
       }
       return
     } catch (error) {
+      end.abort(error)
       const mayPass = !(error instanceof A2AError) || (isPassing(error) && error.code !== 'timeout')
       if (!isSilent || !mayPass || number > maxRetries || turn.signal.aborted) throw error
       await wait(clock, backoffMs(number, { baseMs: 500, random }), turn.signal)
     }
   }
+}
+
+/** The turn with another signal. Its methods are called on the turn itself, which may be an instance of a class. */
+function withSignalOf(turn: Turn, signal: AbortSignal): Turn {
+  return new Proxy(turn, {
+    get(target, key) {
+      if (key === 'signal') return signal
+      const value: unknown = Reflect.get(target, key, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
 }
 
 async function* inTime(

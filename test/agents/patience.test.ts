@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { withPatience } from '../../src/agents/patience.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
 import { createHandClock, createHastyClock } from '../fixtures/clock.ts'
-import { member } from '../fixtures/members.ts'
+import { member, untilCancelled } from '../fixtures/members.ts'
 import { createTurn, runTurn } from '../fixtures/turn.ts'
 
 const never = new Promise<never>(() => {})
@@ -35,6 +35,20 @@ describe('an agent of a file', () => {
       await failed
       expect(clock.waiting()).toBe(0)
     }
+  })
+
+  test('hears by its signal that it was given up', async () => {
+    const clock = createHandClock()
+    const agent = member('a', (_text, turn) => untilCancelled(turn))
+    const patient = withPatience(agent, { name: 'Slow', timeoutSeconds: 2, clock })
+    const turn = createTurn('x')
+    const failed = expect(runTurn(patient, turn)).rejects.toMatchObject({ code: 'timeout' })
+    await expect.poll(() => agent.turns.length).toBe(1)
+    clock.advance(2_000)
+    await failed
+    expect(agent.turns[0]?.signal.aborted).toBe(true)
+    expect(agent.turns[0]?.taskId).toBe(turn.taskId)
+    expect(turn.signal.aborted).toBe(false)
   })
 
   test('may take any time as long as it speaks', async () => {
