@@ -22,7 +22,8 @@ export interface A2AConfigInput {
 /**
  * Checks and normalises a config, with the seed's rules and words.
  *
- * @throws ValidationError for an endpoint that is no HTTP URL, a timeout that is no positive integer, an empty token.
+ * @throws ValidationError for an endpoint that is no HTTP URL or holds credentials, a timeout that is no positive
+ * integer, an empty token.
  */
 export function createA2AConfig(input: A2AConfigInput): A2AConfig {
   const { authToken, timeout = 300, verifySsl = true } = input
@@ -45,5 +46,9 @@ function checkTimeout(timeout: number): void {
 function checkEndpoint(endpoint: string): void {
   if (!/^https?:\/\//i.test(endpoint))
     throw new ValidationError(`endpoint must start with http:// or https://, got ${endpoint}`)
-  if (!URL.canParse(endpoint)) throw new ValidationError(`endpoint must be a valid URL`)
+  if (!URL.canParse(endpoint)) throw new ValidationError('endpoint must be a valid URL')
+  // Results, reports and logs name the endpoint; a password in it would be in all of them.
+  const { username, password } = new URL(endpoint)
+  if (username || password)
+    throw new ValidationError('endpoint must not hold a user or password; use the auth token')
 }

@@ -199,6 +199,7 @@ function storePlace({ server }: Config, { path, store }: ServeOptions): string {
 
 async function openStore(place: string): Promise<Store> {
   if (place === 'memory') return createMemoryStore()
-  await mkdir(dirname(place), { recursive: true })
+  // What prevents the directory prevents the file too, and is told with the file's name.
+  await mkdir(dirname(place), { recursive: true }).catch(() => {})
   return openSqliteStore(place)
 }

@@ -30,7 +30,8 @@ describe('corral', () => {
 
   test('shows how each command is used', async () => {
     const simple = ['serve', 'demo', 'init', 'validate', 'card', 'send', 'chat', 'mcp', 'backup']
-    const shown = [...simple, 'task list', 'webhooks redrive'].map(async (command) => {
+    const nested = ['task list', 'webhooks redrive', 'eval run', 'eval report', 'eval serve']
+    const shown = [...simple, ...nested].map(async (command) => {
       const { code, stdout } = await corral([...command.split(' '), '--help'])
       expect(code).toBe(0)
       expect(stdout).toContain(`Usage: corral ${command}`)

@@ -82,6 +82,19 @@ max_retries = 0
     )
   })
 
+  test('names the store that cannot be, and what to do', async () => {
+    const cwd = temporary()
+    const file = writeFile(cwd)
+    for (const store of ['.', join(file, 'tasks.db')]) {
+      const { code, stderr } = await corral(['serve', file, '--port', '0', '--store', store], {
+        cwd,
+      })
+      expect(code).toBe(2)
+      expect(stderr).toContain(`Cannot open the task store ${store}: `)
+      expect(stderr).toContain('--store memory')
+    }
+  })
+
   test('says which process has the store, and what to do', async () => {
     const cwd = temporary()
     const file = writeFile(cwd)

@@ -26,6 +26,11 @@ describe('AT-15 A2AConfig', () => {
     expect(make('http://host:99999999')).toThrow('endpoint must be a valid URL')
   })
 
+  test('refuses an endpoint with a password, since results and reports name the endpoint', () => {
+    const make = () => createA2AConfig({ endpoint: 'https://me:very-secret@agent.example.com' })
+    expect(make).toThrow('endpoint must not hold a user or password; use the auth token')
+  })
+
   test('refuses an empty token and never shows one', () => {
     const endpoint = 'https://agent.example.com'
     expect(() => createA2AConfig({ endpoint, authToken: '' })).toThrow(

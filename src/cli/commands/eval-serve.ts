@@ -40,7 +40,11 @@ function endpointFilter(prefixes: readonly string[]): (url: string) => boolean {
   return (url) => {
     const asked = URL.canParse(url) ? new URL(url) : undefined
     return allowed.some(
-      ({ origin, pathname }) => asked?.origin === origin && asked.pathname.startsWith(pathname),
+      ({ origin, pathname }) => asked?.origin === origin && isBelow(asked.pathname, pathname),
     )
   }
+}
+
+function isBelow(path: string, root: string): boolean {
+  return path === root || path.startsWith(root.endsWith('/') ? root : `${root}/`)
 }

@@ -9,6 +9,7 @@ h1 { font-size: 1.6rem; margin: 0 } h2 { font-size: 1.15rem; margin: 2rem 0 .5re
 .tiles div { background: var(--card); border: 1px solid var(--line); border-radius: 6px; padding: .6rem .8rem }
 .tiles dt { color: var(--quiet); font-size: .82rem } .tiles dd { margin: 0; font-weight: 600 }
 table { border-collapse: collapse; width: 100%; font-size: .9rem } th, td { text-align: left; padding: .3rem .5rem; border-bottom: 1px solid var(--line) } th { color: var(--quiet); font-weight: 500 }
+@media (max-width: 700px) { table { display: block; overflow-x: auto } }
 figure { margin: 1rem 0; background: var(--card); border: 1px solid var(--line); border-radius: 6px; padding: .6rem } figcaption { font-size: .9rem; margin-bottom: .3rem }
 svg { width: 100%; height: auto; display: block } svg text { fill: var(--quiet); font-size: 11px } .grid { stroke: var(--line) }
 rect.s0 { fill: var(--s0) } rect.s1 { fill: var(--s1) } .key { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin: 0 .3em 0 .8em } .key.s0 { background: var(--s0) } .key.s1 { background: var(--s1) }
