@@ -103,7 +103,20 @@ class SseBody implements EventBody, AsyncIterator<string> {
     if (this.#finished) return
     if (result.done === true) this.#end('')
     else if (result.value.length === 0) this.#pull()
-    else this.#give(this.#options.writer.write(result.value))
+    else this.#write(result.value)
+  }
+
+  /** What cannot be written ends the stream as a failure of its source would. */
+  #write(batch: readonly Sequenced[]): void {
+    let text: string
+    try {
+      text = this.#options.writer.write(batch)
+    } catch (error) {
+      void Promise.resolve(this.#source.return?.()).catch(() => {})
+      this.#failed(error)
+      return
+    }
+    this.#give(text)
   }
 
   #failed(error: unknown): void {

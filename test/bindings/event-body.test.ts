@@ -5,7 +5,10 @@ import type { Clock } from '../../src/shared/clock.ts'
 import { task } from './scripted.ts'
 
 const writer: EventWriter = {
-  write: (batch) => batch.map(({ seq }) => `${seq};`).join(''),
+  write: (batch) => {
+    if (batch.some(({ seq }) => seq === 13)) throw new Error('unspeakable')
+    return batch.map(({ seq }) => `${seq};`).join('')
+  },
   fail: (error) => `failed: ${error instanceof Error ? error.message : ''}`,
 }
 
@@ -163,5 +166,17 @@ describe('a stream of a server that goes away', () => {
     goAway(500)
     fail('closing')
     expect(await last).toEqual({ done: false, value: 'failed: closingretry: 500\n\n' })
+  })
+
+  test('ends with the failure, and leaves its source, where an event cannot be written', async () => {
+    const { reader, push, returned } = scene()
+    const first = reader.next()
+    push(1)
+    expect(await first).toEqual({ done: false, value: '1;' })
+    const second = reader.next()
+    push(13)
+    expect(await second).toEqual({ done: false, value: 'failed: unspeakable' })
+    expect(await reader.next()).toEqual({ done: true, value: undefined })
+    expect(returned()).toBe(1)
   })
 })
