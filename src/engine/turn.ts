@@ -157,6 +157,7 @@ export class ActiveTurn implements Turn {
     // A step's result is what its own work once returned, so it has that type.
     if (done !== undefined) return done as T
     const result = await work()
+    mustBeJson(result)
     this.#mustBeOpen()
     this.#host.birth()
     log.append({ kind: 'step', turn: this.number, name, result: result ?? null })
@@ -169,6 +170,7 @@ export class ActiveTurn implements Turn {
   }
 
   async save(key: string, value: Json): Promise<void> {
+    mustBeJson(value)
     this.#mustBeOpen()
     this.#host.birth()
     this.#host.save(key, value)
@@ -178,6 +180,7 @@ export class ActiveTurn implements Turn {
 
   trace(entry: JsonObject): void {
     if (this.over) return
+    mustBeJson(entry)
     this.#host.birth()
     this.#host.log.append({ kind: 'trace', at: this.#host.timestamp(), entry })
   }
@@ -251,5 +254,14 @@ export class ActiveTurn implements Turn {
 
   #mustBeOpen(): void {
     if (this.over) throw new A2AError('taskCanceled', `The turn of task ${this.taskId} is over`)
+  }
+}
+
+/** A store refuses what it cannot write, and with it all that is committed at the same time: the tasks of others. */
+function mustBeJson(value: unknown): void {
+  try {
+    JSON.stringify(value)
+  } catch (cause) {
+    throw new A2AError('invalidAgentResponse', 'What the agent keeps is not JSON', { cause })
   }
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Agent, AgentEvent, AgentReply } from '../../src/agents/agent.ts'
+import type { Agent, AgentEvent, AgentReply, Turn } from '../../src/agents/agent.ts'
 import { defineAgent } from '../../src/agents/function.ts'
 import { ask, begin, createEngineFor, eventsOf, message, taskOf } from './scene.ts'
 
@@ -97,6 +97,26 @@ describe('an agent that says what is no event', () => {
       expect(task.status.state).toBe('TASK_STATE_FAILED')
     },
   )
+})
+
+describe('an agent that keeps what is no JSON', () => {
+  const odd = { n: 1n } as never // a type would not let it through
+  test.each<[string, (turn: Turn) => unknown]>([
+    ['with the task', (turn) => turn.save('k', odd)],
+    ['as the result of a step', (turn) => turn.step('s', () => odd)],
+    ['in the trace', (turn) => turn.trace(odd)],
+  ])('%s: fails its task before a store sees it', async (_, keep) => {
+    const agent = defineAgent({ name: 'Keeper' }, async (_message, turn) => {
+      await keep(turn)
+      return 'kept'
+    })
+    const { engine, store } = createEngineFor(agent)
+    const task = taskOf(await ask(engine, 'hi'))
+    expect(task.status.state).toBe('TASK_STATE_FAILED')
+    expect(() => JSON.stringify(task)).not.toThrow()
+    const records = await store.records(task.id, 0)
+    expect(records.map(({ kind }) => kind)).toEqual(['message', 'start', 'event', 'event'])
+  })
 })
 
 describe('an agent with bad manners', () => {
