@@ -12,14 +12,8 @@ export interface Side {
 export function effortFor(workload: WorkloadName, { quick }: Pick<Bench, 'quick'>): Effort {
   const chunks = Number(/^stream-(\d+)/.exec(workload)?.[1] ?? 0)
   const weight = 1 + chunks / 10 + (workload.startsWith('list') ? 9 : 0)
-  const requests = Math.round((quick ? 8_000 : 20_000) / weight)
-  const least = quick ? 1_000 : 3_000
-  return {
-    warmUp: Math.max(least, Math.round(requests * 0.7)),
-    requests: Math.max(least, requests),
-    connections: 32,
-    seconds: quick ? 3 : 20,
-  }
+  const requests = Math.max(1_000, Math.round((quick ? 8_000 : 12_000) / weight))
+  return { warmUp: requests, requests, connections: 32, seconds: quick ? 3 : 8 }
 }
 
 /** CPU per request of Corral as a multiple of the floor's, and the peer's where it is asked for. */
