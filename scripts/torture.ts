@@ -56,5 +56,6 @@ function toTable(report: TortureReport): string {
     ['violations', violations.length],
   ]
   const lines = rows.map(([name, value]) => `${name.padEnd(40)}${String(value).padStart(8)}`)
-  return `${[...lines, ...violations.slice(0, 50)].join('\n')}\n`
+  const kept = violations.length > 0 ? [`files: ${report.folder}`] : []
+  return `${[...lines, ...violations.slice(0, 50), ...kept].join('\n')}\n`
 }

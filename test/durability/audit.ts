@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { createFold } from '../../src/protocol/fold.ts'
 import { isTerminal, textOf } from '../../src/protocol/task.ts'
 import type { StreamResponse, Task } from '../../src/protocol/types.ts'
 import type { LogRecord, Store, StoredTask } from '../../src/store/store.ts'
+import { readEffects } from './effects.ts'
 import type { Hooks } from './hooks.ts'
 import { type Ledger, regression } from './ledger.ts'
 
@@ -78,11 +78,10 @@ async function* allTasks(store: Store, agent: string): AsyncGenerator<StoredTask
   }
 }
 
-/** `<task> <member> <nonce>` per line. */
+/** What each member of each task ran with. */
 function readRuns(effects: string): Map<string, Map<string, string[]>> {
   const runs = new Map<string, Map<string, string[]>>()
-  for (const line of readFileSync(effects, 'utf8').split('\n')) {
-    const [id = '', member = '', nonce = ''] = line.split(' ')
+  for (const { id, member, nonce } of readEffects(effects)) {
     const ofTask = runs.get(id) ?? new Map<string, string[]>()
     ofTask.set(member, [...(ofTask.get(member) ?? []), nonce])
     runs.set(id, ofTask)
@@ -128,7 +127,7 @@ function* checkSteps({ records, runs, stored }: Case, totals: Totals): Iterable<
     totals.stepsCommitted++
     if (nonces.length > 1) totals.stepsInterrupted++
     if (!JSON.stringify(record.result).includes(`${member}=${nonces.at(-1)}`))
-      yield `step ${record.name} ran again after it was stored`
+      yield `step ${record.name} ran again after it was stored: ${nonces.join(', ')}`
     else if (
       stored.head.state === 'TASK_STATE_COMPLETED' &&
       !words(stored.task).includes(nonces.at(-1) ?? '')

@@ -69,9 +69,9 @@ async function* ask(message, turn) {
   else yield turn.ask('What else?')
 }
 
-/** Leaves a trace outside the store. */
+/** Leaves a trace outside the store. A kill may cut it short: then it has no full stop, and the next is on a new line. */
 function leaveTrace(turn, name, nonce) {
-  appendFileSync(effects, `${turn.taskId} ${name} ${nonce}\n`)
+  appendFileSync(effects, `\n${turn.taskId} ${name} ${nonce} .`)
 }
 
 function hasRun(turn, name) {

@@ -25,6 +25,8 @@ export interface TortureOptions {
 /** What was done, what was found, and what must be empty: the violations. */
 export interface TortureReport {
   readonly seed: number
+  /** Where the files are, if there are violations. */
+  readonly folder: string
   readonly kills: number
   /** Of the kills, those that came while the server was starting. */
   readonly killsWhileStarting: number
@@ -74,6 +76,7 @@ export async function torture(options: TortureOptions): Promise<TortureReport> {
     try {
       return {
         seed,
+        folder,
         kills,
         killsWhileStarting,
         seconds: Math.round((Date.now() - began) / 1000),
@@ -91,7 +94,8 @@ export async function torture(options: TortureOptions): Promise<TortureReport> {
     await server.kill()
     await caller.close()
     await hooks.close()
-    await rm(folder, { recursive: true, force: true })
+    // What was found wrong can be looked into.
+    if (ledger.violations.length === 0) await rm(folder, { recursive: true, force: true })
   }
 }
 

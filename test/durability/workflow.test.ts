@@ -1,31 +1,18 @@
-import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { answerParts, textOf } from '../../src/protocol/task.ts'
+import { readEffects } from './effects.ts'
 import { immediately, open } from './scene.ts'
-
-interface Effect {
-  readonly member: string
-  readonly nonce: string
-}
-
-function effectsIn(path: string): readonly Effect[] {
-  const lines = readFileSync(path, 'utf8').trim().split('\n')
-  return lines.map((line) => {
-    const [, member = '', nonce = ''] = line.split(' ')
-    return { member, nonce }
-  })
-}
 
 test('a workflow of three steps that is killed in step 2 ends after a restart without step 1 again', async () => {
   const { server, effects, send, settled } = await open()
   const { id } = await send('team', 'hold second', { configuration: immediately })
-  await expect.poll(() => effectsIn(effects).map(({ member }) => member)).toContain('second')
+  await expect.poll(() => readEffects(effects).map(({ member }) => member)).toContain('second')
   await server.kill()
   await server.start()
   const task = await settled('team', id)
 
   expect(task.status.state).toBe('TASK_STATE_COMPLETED')
-  const ran = effectsIn(effects)
+  const ran = readEffects(effects)
   expect(ran.map(({ member }) => member)).toEqual(['first', 'second', 'second', 'third'])
   const [first, , second, third] = ran.map(({ member, nonce }) => `${member}=${nonce}`)
   expect(textOf(answerParts(task))).toBe(`hold second ${first} ${second} ${third}`)
@@ -50,12 +37,12 @@ test('a task that kills its process at once is given up at the fourth start', as
     await server.kill()
     // It dies before it listens, or just after.
     await server.start().catch(() => {})
-    await expect.poll(() => effectsIn(effects)).toHaveLength(runs)
+    await expect.poll(() => readEffects(effects)).toHaveLength(runs)
   }
   await server.kill()
   await server.start()
   const { status } = await get('poison', id)
   expect(status.state).toBe('TASK_STATE_FAILED')
   expect(textOf(status.message?.parts ?? [])).toContain('stopped 3 times')
-  expect(effectsIn(effects)).toHaveLength(3)
+  expect(readEffects(effects)).toHaveLength(3)
 })
