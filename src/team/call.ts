@@ -130,6 +130,9 @@ function inSpan(call: Call, facts: CallFacts, number: number): Promise<MemberRep
   )
 }
 
+/** Made once: every call of a member ends with it, and an error is not free. */
+const delegationOver = new A2AError('taskCanceled', 'The delegation is over')
+
 interface Try {
   readonly agentId: string
   /** From 1. */
@@ -172,7 +175,7 @@ async function speak(call: Call, { agentId, number, traceparent }: Try): Promise
     return { ...reply, from: { agentId, space } }
   } finally {
     // A member that was left behind must not go on working for nobody.
-    link.abort(new A2AError('taskCanceled', 'The delegation is over'))
+    link.abort(delegationOver)
     link.release()
   }
 }

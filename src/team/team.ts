@@ -25,6 +25,9 @@ export interface TeamOptions {
   readonly exposeMembers?: boolean
 }
 
+/** Made once: every turn ends with it, and an error is not free. */
+const nobodyReads = new A2AError('taskCanceled', 'Nobody reads the answer any more')
+
 /** Beyond this many events that nobody has read, members wait. */
 const maxWaitingEvents = 256
 
@@ -90,7 +93,7 @@ export class Team implements Agent {
     try {
       yield* channel.items()
     } finally {
-      link.abort(new A2AError('taskCanceled', 'Nobody reads the answer any more'))
+      link.abort(nobodyReads)
       await done
       link.release()
     }
