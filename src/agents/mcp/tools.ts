@@ -1,6 +1,7 @@
 import type { CallToolResult, Client, Tool as McpTool } from '@modelcontextprotocol/client'
 import { A2AError } from '../../protocol/errors.ts'
 import type { JsonObject } from '../../protocol/types.ts'
+import { withSignal } from '../../shared/async.ts'
 import { type Logger, silent } from '../../shared/log.ts'
 import { type Tool, type ToolSource, toToolName } from '../tools.ts'
 import type { McpServerConfig } from './config.ts'
@@ -11,13 +12,15 @@ import type { McpServerConfig } from './config.ts'
  */
 export function createMcpToolSource(config: McpServerConfig, log: Logger = silent): ToolSource {
   let session: Promise<Client> | undefined
-  let closed = false
+  const ending = new AbortController()
 
-  function connected(): Promise<Client> {
-    if (closed) throw new A2AError('unavailable', `The tools of ${config.name} are closed`)
-    session ??= connect(config, () => {
+  async function connected(): Promise<Client> {
+    if (ending.signal.aborted)
+      throw new A2AError('unavailable', `The tools of ${config.name} are closed`)
+    const onClose = (): void => {
       session = undefined
-    }).catch((cause: unknown) => {
+    }
+    session ??= connect(config, onClose, ending.signal).catch((cause: unknown) => {
       session = undefined
       throw unavailable(config, cause, log)
     })
@@ -27,7 +30,7 @@ export function createMcpToolSource(config: McpServerConfig, log: Logger = silen
   return {
     name: config.name,
     async list(signal) {
-      const client = await connected()
+      const client = await withSignal(connected(), signal)
       const { tools } = await client.listTools({}, { signal }).catch((cause: unknown) => {
         signal.throwIfAborted()
         throw unavailable(config, cause, log)
@@ -35,7 +38,7 @@ export function createMcpToolSource(config: McpServerConfig, log: Logger = silen
       return tools.map((tool) => toTool(tool, connected))
     },
     async close() {
-      closed = true
+      ending.abort() // a server that hangs while it starts must not hold up the end
       const open = session
       session = undefined
       const client = await open?.catch(() => undefined)
@@ -44,7 +47,11 @@ export function createMcpToolSource(config: McpServerConfig, log: Logger = silen
   }
 }
 
-async function connect(config: McpServerConfig, onClose: () => void): Promise<Client> {
+async function connect(
+  config: McpServerConfig,
+  onClose: () => void,
+  signal: AbortSignal,
+): Promise<Client> {
   const { Client, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
   // Over HTTP only the newer revision can cancel a call; a program over stdio need not be started twice to learn it.
   const mode = 'url' in config ? 'auto' : 'legacy'
@@ -55,7 +62,7 @@ async function connect(config: McpServerConfig, onClose: () => void): Promise<Cl
     const transport = new StreamableHTTPClientTransport(new URL(config.url), {
       requestInit: { headers },
     })
-    await client.connect(transport)
+    await client.connect(transport, { signal })
     return client
   }
   const { getDefaultEnvironment, StdioClientTransport } = await import(
@@ -69,7 +76,7 @@ async function connect(config: McpServerConfig, onClose: () => void): Promise<Cl
     ...(cwd !== undefined && { cwd }),
     stderr: 'ignore',
   })
-  await client.connect(transport)
+  await client.connect(transport, { signal })
   return client
 }
 
@@ -79,7 +86,7 @@ function toTool(tool: McpTool, connected: () => Promise<Client>): Tool {
     description: tool.description ?? tool.title ?? tool.name,
     parameters: tool.inputSchema as JsonObject, // JSON Schema that came as JSON
     async execute(args, { signal }) {
-      const client = await connected()
+      const client = await withSignal(connected(), signal)
       const result = await client.callTool({ name: tool.name, arguments: { ...args } }, { signal })
       const text = toText(result)
       if (result.isError) throw new Error(text || `The tool ${tool.name} failed`)

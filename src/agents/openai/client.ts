@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser'
-import { Agent as Connections, type Dispatcher, request } from 'undici'
+import { Agent as Connections, type Dispatcher, errors, request } from 'undici'
 import { isPassing, type RetryContext, retry } from '../../client/retry.ts'
 import type { A2AError } from '../../protocol/errors.ts'
 import { malformed, networkFault, refusal, retryAfterOf } from './errors.ts'
@@ -11,7 +11,7 @@ export interface ChatClientOptions extends RetryContext {
   readonly agent: string
   readonly endpoint: string
   readonly apiKey: string
-  /** How long the service may be silent: until it connects, until it answers, between two chunks. */
+  /** How long the service may be silent: until it connects, until it answers, between two chunks of the answer. */
   readonly timeoutMs: number
 }
 
@@ -78,8 +78,11 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
         stream_options: { include_usage: true },
       })
       const reply = await retry(() => open(body, signal), isPassing, { ...options, signal })
+      const deltas = isEventStream(reply) ? readEvents(reply, agent) : readWhole(reply, agent)
       try {
-        yield* isEventStream(reply) ? readEvents(reply, agent) : readWhole(reply, agent)
+        yield* withinSilence(deltas, timeoutMs, () =>
+          reply.body.destroy(new errors.BodyTimeoutError()),
+        )
       } catch (error) {
         signal.throwIfAborted()
         throw error instanceof Error && 'code' in error && isNetworkCode(error.code)
@@ -140,6 +143,24 @@ async function* readEvents(reply: Reply, agent: string): AsyncGenerator<ChatDelt
     }
   }
   if (!finished) throw malformed(agent, 'broke off in the middle of its answer')
+}
+
+/** Bytes alone, such as the comments that keep a connection alive, are silence: only a delta counts. */
+async function* withinSilence<T>(
+  deltas: AsyncIterable<T>,
+  ms: number,
+  giveUp: () => void,
+): AsyncGenerator<T> {
+  let silence = setTimeout(giveUp, ms)
+  try {
+    for await (const delta of deltas) {
+      clearTimeout(silence) // a reader that takes its time is not the service's silence
+      yield delta
+      silence = setTimeout(giveUp, ms)
+    }
+  } finally {
+    clearTimeout(silence)
+  }
 }
 
 async function* readWhole(reply: Reply, agent: string): AsyncGenerator<ChatDelta> {

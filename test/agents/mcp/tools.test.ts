@@ -83,3 +83,14 @@ test('a program that is not there is unavailable, and its words stay inside', as
   await source.close()
   await expect(source.list(new AbortController().signal)).rejects.toThrow('closed')
 })
+
+test('a program that never answers holds up neither a cancelled turn nor the end', async () => {
+  const args = ['-e', 'setInterval(() => {}, 1000)']
+  const source = createMcpToolSource({ name: 'mute', command: process.execPath, args })
+  const cancel = new AbortController()
+  const cancelled = source.list(cancel.signal)
+  const waiting = source.list(new AbortController().signal)
+  cancel.abort(new Error('cancelled'))
+  await expect(cancelled).rejects.toThrow('cancelled')
+  await Promise.all([source.close(), expect(waiting).rejects.toMatchObject({ name: 'A2AError' })])
+})

@@ -227,6 +227,11 @@ describe('a service that fails', () => {
     await expect(answer(agent)).rejects.toMatchObject({ code: 'timeout' })
   })
 
+  test('that only keeps the connection alive is given up after the timeout', async () => {
+    const { agent } = await start([{ drip: true }], { timeoutSeconds: 0.05 })
+    await expect(answer(agent)).rejects.toMatchObject({ code: 'timeout' })
+  })
+
   test.each([
     ['no JSON', 'data: {oops\n\n'],
     ['no completion', 'data: {"hello":"world"}\n\n'],
