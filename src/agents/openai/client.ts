@@ -1,9 +1,9 @@
-import { createParser } from 'eventsource-parser'
-import { Agent as Connections, type Dispatcher, errors, request } from 'undici'
+import { Agent as Connections, errors, request } from 'undici'
 import { isPassing, type RetryContext, retry } from '../../client/retry.ts'
 import type { A2AError } from '../../protocol/errors.ts'
-import { malformed, networkFault, refusal, retryAfterOf } from './errors.ts'
-import { type ChatDelta, type ChatRequest, isFields, parseDelta } from './wire.ts'
+import { networkFault, refusal, retryAfterOf } from './errors.ts'
+import { type Reply, readDeltas, readText, withinSilence } from './read.ts'
+import type { ChatDelta, ChatRequest } from './wire.ts'
 
 /** What a chat client needs to know. */
 export interface ChatClientOptions extends RetryContext {
@@ -27,10 +27,6 @@ export interface ChatClient {
   close(): Promise<void>
 }
 
-type Reply = Dispatcher.ResponseData
-
-/** The largest event, whole completion or refusal that is read. */
-const maxLength = 4 * 1024 * 1024
 const probeMs = 5_000
 
 /** A client of an OpenAI-compatible service. It holds kept-alive connections until it is closed. */
@@ -78,9 +74,8 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
         stream_options: { include_usage: true },
       })
       const reply = await retry(() => open(body, signal), isPassing, { ...options, signal })
-      const deltas = isEventStream(reply) ? readEvents(reply, agent) : readWhole(reply, agent)
       try {
-        yield* withinSilence(deltas, timeoutMs, () =>
+        yield* withinSilence(readDeltas(reply, agent), timeoutMs, () =>
           reply.body.destroy(new errors.BodyTimeoutError()),
         )
       } catch (error) {
@@ -118,85 +113,7 @@ export function toUrls(endpoint: string): { completions: string; models: string 
   return { completions: at('/chat/completions'), models: at('/models') }
 }
 
-async function* readEvents(reply: Reply, agent: string): AsyncGenerator<ChatDelta> {
-  const decoder = new TextDecoder()
-  let ready: string[] = []
-  let overflow = false
-  const parser = createParser({
-    maxBufferSize: maxLength,
-    onEvent: (event) => ready.push(event.data),
-    onError: (error) => {
-      overflow ||= error.type === 'max-buffer-size-exceeded'
-    },
-  })
-  let finished = false
-  for await (const chunk of reply.body) {
-    parser.feed(decoder.decode(chunk, { stream: true }))
-    if (overflow) throw malformed(agent, 'sent an event that is too large')
-    const events = ready
-    ready = []
-    for (const data of events) {
-      if (data === '[DONE]') return
-      const delta = toDelta(data, agent)
-      finished ||= delta.finish !== undefined
-      yield delta
-    }
-  }
-  if (!finished) throw malformed(agent, 'broke off in the middle of its answer')
-}
-
-/** Bytes alone, such as the comments that keep a connection alive, are silence: only a delta counts. */
-async function* withinSilence<T>(
-  deltas: AsyncIterable<T>,
-  ms: number,
-  giveUp: () => void,
-): AsyncGenerator<T> {
-  let silence = setTimeout(giveUp, ms)
-  try {
-    for await (const delta of deltas) {
-      clearTimeout(silence) // a reader that takes its time is not the service's silence
-      yield delta
-      silence = setTimeout(giveUp, ms)
-    }
-  } finally {
-    clearTimeout(silence)
-  }
-}
-
-async function* readWhole(reply: Reply, agent: string): AsyncGenerator<ChatDelta> {
-  yield toDelta(await readText(reply), agent)
-}
-
-function toDelta(data: string, agent: string): ChatDelta {
-  const value = parseJson(data)
-  const delta = parseDelta(value)
-  if (delta) return delta
-  throw malformed(agent, isFields(value) && value.error ? 'failed' : 'sent no chat completion')
-}
-
-async function readText(reply: Reply): Promise<string> {
-  const decoder = new TextDecoder()
-  let text = ''
-  for await (const chunk of reply.body) {
-    text += decoder.decode(chunk, { stream: true })
-    if (text.length > maxLength) break
-  }
-  return text
-}
-
-function isEventStream(reply: Reply): boolean {
-  return String(reply.headers['content-type'] ?? '').startsWith('text/event-stream')
-}
-
 /** Codes of undici and of the system; our own errors have words in lower case. */
 function isNetworkCode(code: unknown): boolean {
   return typeof code === 'string' && /^[A-Z_]+$/.test(code)
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
