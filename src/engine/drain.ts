@@ -23,7 +23,7 @@ async function allQuiet(active: () => readonly Run[]): Promise<void> {
     const waiting = active().flatMap((run) => run.latest ?? [])
     if (waiting.length === 0) return
     await Promise.allSettled(waiting.map((letter) => letter.outcome.wait()))
-    // A settled answer is followed by the run's own leave-taking, a few microtasks later.
-    await new Promise<void>((resolve) => setTimeout(resolve, 0))
+    // A settled answer is followed by the run's leave-taking, or, where it asked for credentials, by nothing for long.
+    await new Promise<void>((resolve) => setTimeout(resolve, 10))
   }
 }

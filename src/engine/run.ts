@@ -1,12 +1,13 @@
 import type { Agent, AgentAnswer, AgentEvent } from '../agents/agent.ts'
 import type { AuthContext } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
-import { parseMessage, parseTask } from '../protocol/schema.ts'
-import { canTransition, isInterrupted, isTerminal } from '../protocol/task.ts'
+import { parseMessage } from '../protocol/schema.ts'
+import { isInterrupted, isTerminal } from '../protocol/task.ts'
 import type { Json, Message, StreamResponse, Task, TaskState } from '../protocol/types.ts'
 import { isAsyncIterable } from '../shared/async.ts'
 import type { Logger } from '../shared/log.ts'
 import type { TurnRequest } from '../store/store.ts'
+import { adoptTask, taskBefore, writeArtifacts, writeOpening } from './entries.ts'
 import { failureMessage, isCallerFault, toAgentFault } from './faults.ts'
 import type { Letter, RunMemory } from './letter.ts'
 import type { TaskLog } from './log.ts'
@@ -131,7 +132,8 @@ export class Run implements TurnHost, QueuedTurn {
     const letter = this.#letter
     if (this.log.exists || !letter) return
     this.#open(letter, {
-      ...this.#ids(),
+      id: this.log.id,
+      contextId: this.log.contextId,
       status: this.#statusOf(this.#turn ? 'TASK_STATE_WORKING' : 'TASK_STATE_SUBMITTED'),
       history: [letter.message],
     })
@@ -159,7 +161,7 @@ export class Run implements TurnHost, QueuedTurn {
   async cancel(): Promise<Task> {
     const letter = this.#letter
     this.birth()
-    this.log.append({ kind: 'cancel', at: this.#now() })
+    this.log.append({ kind: 'cancel', at: this.timestamp() })
     this.#emitStatus('TASK_STATE_CANCELED')
     const turn = this.#turn
     this.#leaveTurn()
@@ -199,21 +201,10 @@ export class Run implements TurnHost, QueuedTurn {
       this.#deps.idle(this)
       return
     }
-    this.#before = this.#taskBefore(letter)
+    this.#before = taskBefore(this.log, letter, this.#mailbox)
     this.#ticket = this.#deps.queue.enter(this)
     if (this.#ticket.waiting && isInterrupted(this.log.state))
       this.#emitStatus('TASK_STATE_SUBMITTED')
-  }
-
-  /** The task without this message and those that wait behind it; undefined if the message opens it. */
-  #taskBefore({ number, message }: Letter): Task | undefined {
-    if (number === 1) return undefined
-    const task = this.log.current()
-    const waiting = new Set([message, ...this.#mailbox.map((one) => one.message)].map(idOf))
-    const history = task.history?.filter(
-      (one) => one.role !== 'ROLE_USER' || !waiting.has(idOf(one)),
-    )
-    return { ...task, ...(history && { history }) }
   }
 
   async #execute(letter: Letter): Promise<void> {
@@ -287,17 +278,14 @@ export class Run implements TurnHost, QueuedTurn {
   #adopt(given: Task): void {
     const letter = this.#letter
     if (!letter) return
-    const task = parseTask({ ...given, ...this.#ids() })
+    const task = adoptTask(this.log, given)
     if (!this.log.exists) {
-      mustBegin(task)
-      const status = { ...task.status, timestamp: task.status.timestamp ?? this.#now() }
+      const status = { ...task.status, timestamp: task.status.timestamp ?? this.timestamp() }
       const history = task.history?.length ? task.history : [letter.message]
       this.#open(letter, { ...task, status, history })
       return
     }
-    const { id: taskId, contextId } = this.log
-    for (const artifact of task.artifacts ?? [])
-      this.log.emit({ artifactUpdate: { taskId, contextId, artifact } })
+    writeArtifacts(this.log, task)
     this.#emitStatus(task.status.state, task.status.message)
   }
 
@@ -395,12 +383,8 @@ export class Run implements TurnHost, QueuedTurn {
     this.#ticket = undefined
   }
 
-  /** The first records of a task: the message that opened it, the start of its turn, the task itself. */
   #open(letter: Letter, task: Task): void {
-    const { message, request, number: turn, attempt } = letter
-    this.log.append({ kind: 'message', turn, message, request })
-    if (this.#turn) this.log.append({ kind: 'start', turn, attempt })
-    this.log.emit({ task })
+    writeOpening(this.log, letter, { task, running: this.#turn !== undefined })
     this.#deps.born(this)
   }
 
@@ -415,29 +399,11 @@ export class Run implements TurnHost, QueuedTurn {
   }
 
   #statusOf(state: TaskState, message?: Message): Task['status'] {
-    const timestamp = this.#now()
+    const timestamp = this.timestamp()
     return message ? { state, message, timestamp } : { state, timestamp }
-  }
-
-  #ids(): { readonly id: string; readonly contextId: string } {
-    return { id: this.log.id, contextId: this.log.contextId }
-  }
-
-  #now(): string {
-    return this.#deps.timestamp()
   }
 }
 
 function isMessage(value: unknown): value is Message {
   return typeof value === 'object' && value !== null && 'parts' in value && 'role' in value
-}
-
-function idOf({ messageId }: Message): string {
-  return messageId
-}
-
-/** A task may come into being in any state but none. */
-function mustBegin({ status: { state } }: Task): void {
-  if (!canTransition('TASK_STATE_SUBMITTED', state))
-    throw new A2AError('invalidAgentResponse', `A task cannot begin in ${state}`)
 }
