@@ -188,10 +188,26 @@ export function validateOpenAIAgentConfig(config: OpenAIAgentConfig): OpenAIAgen
   return config
 }
 
-/** The metadata that may show in an AgentInfo: all but settings, of which some are secret. */
-export function publicMetadata(config: AgentConfig): Record<string, string> {
-  const entries = Object.entries(config.metadata ?? {}).filter(([key]) => !settings.has(key))
-  return Object.fromEntries(entries.map(([key, value]) => [key, String(value)]))
+/** What an AgentInfo takes from a configuration. */
+export interface ConfiguredInfo {
+  readonly id: string
+  readonly name: string
+  readonly description?: string
+  readonly capabilities: readonly string[]
+  readonly metadata: Readonly<Record<string, string>>
+}
+
+/** Who a configuration says an agent is. Its metadata are all but settings, of which some are secret. */
+export function toConfiguredInfo(config: AgentConfig): ConfiguredInfo {
+  const { id, name, description, capabilities = [], metadata = {} } = config
+  const shown = Object.entries(metadata).filter(([key]) => !settings.has(key))
+  return {
+    id,
+    name,
+    ...(description !== undefined && { description }),
+    capabilities: [...new Set(capabilities)],
+    metadata: Object.fromEntries(shown.map(([key, value]) => [key, String(value)])),
+  }
 }
 
 function requireProtocol(config: AgentConfig, expected: ProtocolType): void {

@@ -5,8 +5,8 @@ import type { Agent } from './agent.ts'
 import {
   type AgentConfig,
   type ConfigEnvironment,
-  publicMetadata,
   toA2AAgentConfig,
+  toConfiguredInfo,
   toOpenAIAgentConfig,
   validateModuleAgentConfig,
 } from './config.ts'
@@ -47,36 +47,19 @@ export async function createAgentFromConfig(config: AgentConfig, deps: AgentDeps
   if (config.protocol === 'a2a')
     return new A2AAgent({
       ...toA2AAgentConfig(config),
-      ...identity(config),
+      ...toConfiguredInfo(config),
       ...around(deps),
       ...(deps.reachOf && { reach: deps.reachOf(config.endpoint) }),
     })
   if (config.protocol === 'openai')
     return new OpenAIAgent({
       ...toOpenAIAgentConfig(config, deps.environment),
-      ...identity(config),
+      ...toConfiguredInfo(config),
       ...around(deps),
       tools: deps.tools ?? [],
       toolSources: (config.mcpServers ?? []).map((server) => createMcpToolSource(server, deps.log)),
     })
   throw invalidValue('protocol', config.protocol, 'must be a2a, openai or module')
-}
-
-function identity(config: AgentConfig): {
-  id: string
-  name: string
-  description?: string
-  capabilities: readonly string[]
-  metadata: Record<string, string>
-} {
-  const { id, name, description, capabilities = [] } = config
-  return {
-    id,
-    name,
-    ...(description !== undefined && { description }),
-    capabilities,
-    metadata: publicMetadata(config),
-  }
 }
 
 function around({ clock, random, log }: AgentDeps): Pick<AgentDeps, 'clock' | 'random' | 'log'> {

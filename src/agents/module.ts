@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Agent, AgentInfo } from './agent.ts'
-import { type AgentConfig, ConfigConversionError, publicMetadata } from './config.ts'
+import { type AgentConfig, ConfigConversionError, toConfiguredInfo } from './config.ts'
 import { checkText } from './config-checks.ts'
 import { invalidValue } from './config-error.ts'
 import { type AgentFunction, defineAgent } from './function.ts'
@@ -26,7 +26,8 @@ export async function loadModuleAgent(config: AgentConfig, directory: string): P
   const exports = await load(config, directory)
   const { default: found, resumable } = exports
   if (isAgent(found)) return withLocalInfo(found, config)
-  const description = { ...localInfo(config), resumable: resumable === true }
+  const { capabilities: abilities, ...local } = toConfiguredInfo(config)
+  const description = { ...local, abilities, resumable: resumable === true }
   if (typeof found === 'function') return defineAgent(description, found as AgentFunction) // called as the contract says
   if (isRunnable(found)) return fromRunnable(found, description)
   throw invalidValue('endpoint', config.endpoint, 'its default export is no agent and no function')
@@ -60,13 +61,13 @@ async function load(
 
 /** The agent under the configuration's names. Explicit, because an agent may be an instance of a class. */
 function withLocalInfo(agent: Agent, config: AgentConfig): Agent {
-  const { abilities, ...local } = localInfo(config)
+  const { capabilities, ...local } = toConfiguredInfo(config)
   const overlay = async (): Promise<AgentInfo> => {
     const info = await agent.info()
     return {
       ...info,
       ...local,
-      capabilities: abilities.length > 0 ? abilities : info.capabilities,
+      capabilities: capabilities.length > 0 ? capabilities : info.capabilities,
       metadata: { ...info.metadata, ...local.metadata },
     }
   }
@@ -77,23 +78,6 @@ function withLocalInfo(agent: Agent, config: AgentConfig): Agent {
     ...(agent.health && { health: () => agent.health?.() ?? Promise.resolve({ healthy: true }) }),
     cancel: async (task) => agent.cancel?.(task),
     close: async () => agent.close?.(),
-  }
-}
-
-function localInfo(config: AgentConfig): {
-  id: string
-  name: string
-  description?: string
-  abilities: readonly string[]
-  metadata: Record<string, string>
-} {
-  const { id, name, description, capabilities = [] } = config
-  return {
-    id,
-    name,
-    ...(description !== undefined && { description }),
-    abilities: [...new Set(capabilities)],
-    metadata: publicMetadata(config),
   }
 }
 

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import {
   type AgentConfig,
   ConfigConversionError,
-  publicMetadata,
   toA2AAgentConfig,
+  toConfiguredInfo,
   toOpenAIAgentConfig,
   validateA2AAgentConfig,
   validateOpenAIAgentConfig,
@@ -264,7 +264,7 @@ test('an error never shows a secret', () => {
 
 test('settings and secrets do not show in the public metadata', () => {
   const metadata = { api_key: 'k', bearer_token: 't', model: 'm', region: 'eu', tier: 2 }
-  expect(publicMetadata({ ...a2a, metadata })).toEqual({ region: 'eu', tier: '2' })
+  expect(toConfiguredInfo({ ...a2a, metadata }).metadata).toEqual({ region: 'eu', tier: '2' })
 })
 
 test('a configuration that is already specific can be checked by itself', () => {
