@@ -115,7 +115,8 @@ export class TaskLog implements CommitSource {
 
   /** Appends a private record. It is stored with the next commit. */
   append(record: RecordDraft): void {
-    this.#push(record)
+    // A draft is a LogRecord but for its place; TypeScript loses the union in the spread.
+    this.#push({ seq: this.#seq + 1, ...record } as LogRecord)
   }
 
   /**
@@ -126,7 +127,7 @@ export class TaskLog implements CommitSource {
     if ('statusUpdate' in event) this.#enter(event.statusUpdate.status.state)
     else if ('artifactUpdate' in event) this.#note(event.artifactUpdate)
     else if ('task' in event) this.#begin(event.task)
-    this.#push({ kind: 'event', event })
+    this.#push({ seq: this.#seq + 1, kind: 'event', event })
   }
 
   /** The snapshot is compacted and rewritten with the next commit, which begins at once. */
@@ -232,9 +233,10 @@ export class TaskLog implements CommitSource {
     return undefined
   }
 
-  #push(record: RecordDraft): void {
+  #push(record: LogRecord): void {
     if (this.#broken) throw this.#broken
-    this.#pending.push(place(record, ++this.#seq))
+    this.#seq = record.seq
+    this.#pending.push(record)
     if (this.exists) this.#host.committer.enqueue(this, 'burst')
   }
 
@@ -256,9 +258,9 @@ export class TaskLog implements CommitSource {
   #note({ artifact, append }: { artifact: { artifactId: string }; append?: boolean }): void {
     if (isTerminal(this.#state))
       throw new A2AError('invalidAgentResponse', `Artifact after ${this.#state}: task ${this.id}`)
-    if (append && !this.#artifacts?.has(artifact.artifactId))
+    if (!append) this.#artifacts?.add(artifact.artifactId)
+    else if (!this.#artifacts?.has(artifact.artifactId))
       throw new A2AError('invalidAgentResponse', `Chunk of unknown artifact ${artifact.artifactId}`)
-    this.#artifacts?.add(artifact.artifactId)
   }
 
   #take(record: LogRecord): void {
@@ -306,11 +308,4 @@ export class TaskLog implements CommitSource {
     this.#waiters = waiting
     for (const { settled } of due) settled(this.#broken)
   }
-}
-
-/** Gives a record its place in the log. Events, the most frequent, are made without copying keys one by one. */
-function place(record: RecordDraft, seq: number): LogRecord {
-  if (record.kind === 'event') return { seq, kind: 'event', event: record.event }
-  // A draft is a LogRecord but for its place; TypeScript loses the union in the spread.
-  return { seq, ...record } as LogRecord
 }

@@ -228,7 +228,10 @@ export class ActiveTurn implements Turn {
       ? { artifactId, parts: [part] }
       : { artifactId, name: 'response', parts: [part] }
     const { taskId, contextId } = this
-    return { artifactUpdate: { taskId, contextId, artifact, ...(append && { append }) } }
+    // Written out: to spread a member that may be missing costs more than the rest of a chunk.
+    return append
+      ? { artifactUpdate: { taskId, contextId, artifact, append } }
+      : { artifactUpdate: { taskId, contextId, artifact } }
   }
 
   #statusEvent(draft: {

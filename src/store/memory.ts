@@ -23,7 +23,7 @@ export interface MemoryStoreOptions {
   /** How long a finished task is kept, by its status timestamp; for ever by default. */
   readonly maxAgeMs?: number
   /**
-   * Records of finished tasks to keep, 5,000 by default: time enough for a reader who lost the connection to come back.
+   * Records of finished tasks to keep, 2,000 by default: time enough for a reader who lost the connection to come back.
    * Beyond it the logs of the oldest become one record that holds the task, under the sequence number of the last.
    * More of them outlive the collector's young generation, and each stream pays for that.
    */
@@ -72,7 +72,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
 
 function createTables(options: MemoryStoreOptions): Tables {
   const { clock = systemClock, maxTasks = 10_000, maxAgeMs = Number.POSITIVE_INFINITY } = options
-  const { maxRecords = 5_000, maxDeadLetters = 1_000 } = options
+  const { maxRecords = 2_000, maxDeadLetters = 1_000 } = options
   const entries = new Map<string, Entry>()
   const tables: Tables = {
     entries,
