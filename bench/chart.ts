@@ -1,7 +1,7 @@
 import type { Row } from './report.ts'
 
 const width = 760
-const left = 290
+const left = 310
 const rowHeight = 44
 const top = 56
 
@@ -43,17 +43,26 @@ function group({ title, ratio, peerRatio, bar }: Row, y: number, scale: Scale): 
   const mark = left + scale(bar)
   return [
     `<text x="8" y="${y + 17}">${escapeText(title)}</text>`,
-    line('corral', y, ratio, scale),
-    peerRatio === undefined ? '' : line('peer', y + 15, peerRatio, scale),
+    line('corral', y, { value: ratio, length: scale(ratio), clear: scale(bar) }),
+    peerRatio === undefined
+      ? ''
+      : line('peer', y + 15, { value: peerRatio, length: scale(peerRatio), clear: 0 }),
     `<line class="bar" x1="${mark}" y1="${y - 1}" x2="${mark}" y2="${y + 14}"/>`,
   ].join('')
 }
 
 type Scale = (value: number) => number
 
-function line(name: string, y: number, value: number, scale: Scale): string {
-  const length = Math.max(1, scale(value))
-  return `<rect class="${name}" x="${left}" y="${y}" width="${length.toFixed(1)}" height="13"/><text class="small" x="${(left + length + 8).toFixed(1)}" y="${y + 11}">${value}×</text>`
+interface Line {
+  readonly value: number
+  readonly length: number
+  /** The number stands to the right of this, so that the bar's tick does not cross it. */
+  readonly clear: number
+}
+
+function line(name: string, y: number, { value, length, clear }: Line): string {
+  const words = left + Math.max(length, clear) + 8
+  return `<rect class="${name}" x="${left}" y="${y}" width="${Math.max(1, length).toFixed(1)}" height="13"/><text class="small" x="${words.toFixed(1)}" y="${y + 11}">${value}×</text>`
 }
 
 function escapeText(text: string): string {
