@@ -142,10 +142,10 @@ async function left() {
 
 await server.recover()
 const listening = await listen(server, { port, host: '127.0.0.1' })
-process.stdout.write(`listening ${listening.port}\n`)
-
 process.once('SIGTERM', async () => {
   await listening.close()
   await store.close()
   process.exit(0)
 })
+// Said last: who hears it may send the signal at once.
+process.stdout.write(`listening ${listening.port}\n`)
