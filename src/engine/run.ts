@@ -1,4 +1,4 @@
-import type { Agent, AgentAnswer, AgentEvent } from '../agents/agent.ts'
+import type { AgentAnswer, AgentEvent } from '../agents/agent.ts'
 import type { AuthContext } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { parseMessage } from '../protocol/schema.ts'
@@ -12,24 +12,9 @@ import { failureMessage, isCallerFault, toAgentFault } from './faults.ts'
 import type { Letter, RunMemory } from './letter.ts'
 import type { TaskLog } from './log.ts'
 import { Outcome } from './outcome.ts'
-import type { QueuedTurn, Ticket, TurnQueue } from './queue.ts'
+import type { QueuedTurn, Ticket } from './queue.ts'
+import type { RunDeps } from './run-deps.ts'
 import { ActiveTurn, type TurnHost } from './turn.ts'
-
-/** What a run needs of its engine. */
-export interface RunDeps {
-  readonly agent: Agent
-  readonly queue: TurnQueue
-  readonly logger: Logger
-  /** Now, as the protocol writes it. */
-  timestamp(): string
-  /** Messages that may wait for a running task. */
-  readonly maxMailbox: number
-  conversation(log: TaskLog, limit: number): Promise<readonly Message[]>
-  /** Called when the task exists: from then on it can be found. */
-  born(run: Run): void
-  /** Called when no turn runs or waits and everything is stored. */
-  idle(run: Run): void
-}
 
 /** Beyond this many records waiting for the store, the agent waits too. */
 const maxBacklog = 256

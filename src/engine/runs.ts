@@ -4,7 +4,8 @@ import type { Scope, Store, TaskHead } from '../store/store.ts'
 import { noMemory, type RunMemory } from './letter.ts'
 import { loadMemory } from './load.ts'
 import { type LogHost, TaskLog } from './log.ts'
-import { Run, type RunDeps } from './run.ts'
+import { Run } from './run.ts'
+import type { RunDeps } from './run-deps.ts'
 
 /** The live tasks of an engine: those whose turn runs or waits, and those just being looked at. */
 export interface Runs {
