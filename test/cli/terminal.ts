@@ -3,8 +3,13 @@ import { main, type Started, type StartOptions, startProcess } from './corral.ts
 
 /** What gives a process a pseudo-terminal, by the first of these that is installed. */
 const drivers: Readonly<Record<string, (command: readonly string[]) => readonly string[]>> = {
-  script: (command) => ['-qfec', command.map(quoted).join(' '), '/dev/null'],
-  python3: (command) => ['-c', 'import pty, sys; pty.spawn(sys.argv[1:])', ...command],
+  // A shell that stays as the parent would take the terminal's Ctrl-C too, and its exit code would be the answer.
+  script: (command) => ['-qfec', `exec ${command.map(quoted).join(' ')}`, '/dev/null'],
+  python3: (command) => [
+    '-c',
+    'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))',
+    ...command,
+  ],
 }
 
 const driver = Object.keys(drivers).find((name) => {
