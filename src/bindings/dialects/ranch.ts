@@ -83,17 +83,17 @@ function decodeSend(params: unknown): DecodedRequest {
   const { immediate } = raw
   const configuration = asRaw(decodeConfiguration(raw.configuration))
   return {
-    request: present({
-      message: present({
+    request: {
+      message: {
         ...message,
         messageId: message.messageId ?? crypto.randomUUID(),
         taskId: taskIdOf(message) ?? taskIdOf(raw),
-        contextId: message.contextId ?? pick(raw, 'context_id', 'contextId'),
-      }),
+        contextId: message.contextId ?? raw.context_id ?? raw.contextId ?? undefined,
+      },
       configuration:
         immediate === false ? { ...configuration, returnImmediately: true } : configuration,
-      metadata: raw.metadata,
-    }),
+      metadata: raw.metadata ?? undefined,
+    },
     call: { waitMs: immediate === true ? requestTimeoutMs : syncThresholdMs },
   }
 }
@@ -111,10 +111,11 @@ function checkMessage(message: Raw | undefined): asserts message is Raw {
 
 function hasContent(part: unknown): boolean {
   const raw = asRaw(part)
-  return (
-    raw !== undefined &&
-    ['text', 'raw', 'url', 'data'].filter((name) => raw[name] !== undefined).length === 1
-  )
+  if (!raw) return false
+  const { text, raw: bytes, url, data } = raw
+  let kinds = 0
+  for (const content of [text, bytes, url, data]) if (content !== undefined) kinds++
+  return kinds === 1
 }
 
 /** A finished task is its message, a failed one is an error, any other is a task to ask for later (C-4, C-14, C-40). */
