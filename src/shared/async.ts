@@ -20,6 +20,11 @@ export function isAsyncIterable(value: unknown): value is AsyncIterable<unknown>
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }
 
+/** Whether a value must be waited for, whoever's promise it is. */
+export function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof value === 'object' && value !== null && 'then' in value
+}
+
 /** Calls back after the current tick's microtasks, so that what a burst brings can be handled at once. */
 export const soon: (callback: () => void) => void =
   typeof setImmediate === 'function'

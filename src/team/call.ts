@@ -30,6 +30,9 @@ export interface Call {
  */
 export async function callWithRules(call: Call): Promise<MemberReply> {
   const { run, delegation } = call
+  const { tolerant, maxRetries, fallbackAgentId } = delegation
+  if (!tolerant && !maxRetries && !fallbackAgentId && !call.asked)
+    return callMember(call, delegation.agentId, 1)
   try {
     return await withFallback(call)
   } catch (thrown) {
@@ -155,7 +158,7 @@ async function speak(call: Call, { agentId, number, traceparent }: Try): Promise
   const turn = createChildTurn(run.turn, {
     space,
     message,
-    signal: link.signal,
+    link,
     hops: run.hops,
     traceparent,
     exchange: delegation.alone ? [] : (run.exchanges.get(agentId) ?? []),

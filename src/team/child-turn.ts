@@ -1,15 +1,27 @@
-import { createHash } from 'node:crypto'
-import type { Turn } from '../agents/agent.ts'
+import { hash } from 'node:crypto'
+import type { ChunkOptions, Draft, Turn } from '../agents/agent.ts'
 import { newStatus } from '../protocol/build.ts'
-import type { JsonObject, Message, Task } from '../protocol/types.ts'
+import type { AuthContext } from '../protocol/call.ts'
+import type {
+  Artifact,
+  Json,
+  JsonObject,
+  Message,
+  Part,
+  Task,
+  TaskState,
+} from '../protocol/types.ts'
+import type { Logger } from '../shared/log.ts'
 import { type MemberReply, replyParts } from './reply.ts'
+import type { LinkedSignal } from './signal.ts'
 
 /** What a member's turn has of its own. */
 export interface ChildTurnOptions {
   /** Keeps the member's steps and state apart from everybody else's. */
   readonly space: string
   readonly message: Message
-  readonly signal: AbortSignal
+  /** Fires when the member is to stop; its signal is made only for a member that looks at it. */
+  readonly link: LinkedSignal
   readonly hops: readonly string[]
   readonly traceparent: string | undefined
   /** What the member was asked and answered before in this run. */
@@ -25,38 +37,95 @@ export interface ChildTurnOptions {
  * that it asked is a task of its own that waits for input.
  */
 export function createChildTurn(parent: Turn, options: ChildTurnOptions): Turn {
-  const { space, message, exchange, facesCaller } = options
-  const task = options.asked && waitingTask(parent, options.asked, exchange)
-  return {
-    taskId: parent.taskId,
-    contextId: parent.contextId,
-    message,
-    task,
-    history: exchange,
-    caller: parent.caller,
-    signal: options.signal,
-    log: parent.log,
-    extensions: parent.extensions,
-    acceptedOutputModes: facesCaller ? parent.acceptedOutputModes : [],
-    metadata: parent.metadata,
-    attempt: parent.attempt,
-    traceparent: options.traceparent,
-    hops: options.hops,
-    status: (state, text) => parent.status(state, text),
-    artifact: (artifact, how) => parent.artifact(artifact, how),
-    ask: (text) => parent.ask(text),
-    reply: (content) => parent.reply(content),
-    step: (name, work) => parent.step(`${space}/${name}`, work),
-    load: (key) => parent.load(`${space}/${key}`),
-    save: (key, value) => parent.save(`${space}/${key}`, value),
-    trace: (entry) => parent.trace(withPlace(entry, space)),
-    async conversation(limit) {
-      if (limit <= 0) return []
-      const heard = facesCaller ? await parent.conversation(limit + 1) : []
-      // The caller's message may be among them; the member has it as its own, under another id.
-      const earlier = heard.filter(({ messageId }) => messageId !== parent.message.messageId)
-      return [...earlier, ...exchange].slice(-limit)
-    },
+  return new ChildTurn(parent, options)
+}
+
+/** A class, not closures: one is made per hop. */
+class ChildTurn implements Turn {
+  readonly taskId: string
+  readonly contextId: string
+  readonly message: Message
+  readonly task: Task | undefined
+  readonly #parent: Turn
+  readonly #options: ChildTurnOptions
+
+  constructor(parent: Turn, options: ChildTurnOptions) {
+    this.taskId = parent.taskId
+    this.contextId = parent.contextId
+    this.message = options.message
+    this.task = options.asked && waitingTask(parent, options.asked, options.exchange)
+    this.#parent = parent
+    this.#options = options
+  }
+
+  get history(): readonly Message[] {
+    return this.#options.exchange
+  }
+  get signal(): AbortSignal {
+    return this.#options.link.signal
+  }
+  get hops(): readonly string[] {
+    return this.#options.hops
+  }
+  get traceparent(): string | undefined {
+    return this.#options.traceparent
+  }
+  get acceptedOutputModes(): readonly string[] {
+    return this.#options.facesCaller ? this.#parent.acceptedOutputModes : []
+  }
+  get caller(): AuthContext {
+    return this.#parent.caller
+  }
+  get log(): Logger {
+    return this.#parent.log
+  }
+  get extensions(): readonly string[] {
+    return this.#parent.extensions
+  }
+  get metadata(): JsonObject | undefined {
+    return this.#parent.metadata
+  }
+  get attempt(): number {
+    return this.#parent.attempt
+  }
+
+  status(state: TaskState, text?: string): Draft {
+    return this.#parent.status(state, text)
+  }
+  artifact(artifact: Artifact, options?: ChunkOptions): Draft {
+    return this.#parent.artifact(artifact, options)
+  }
+  ask(text: string): Draft {
+    return this.#parent.ask(text)
+  }
+  reply(content: string | readonly Part[]): Message {
+    return this.#parent.reply(content)
+  }
+  step<T extends Json>(name: string, work: () => Promise<T> | T): Promise<T> {
+    return this.#parent.step(this.#place(name), work)
+  }
+  load(key: string): Json | undefined {
+    return this.#parent.load(this.#place(key))
+  }
+  save(key: string, value: Json): Promise<void> {
+    return this.#parent.save(this.#place(key), value)
+  }
+  trace(entry: JsonObject): void {
+    this.#parent.trace(withPlace(entry, this.#options.space))
+  }
+
+  async conversation(limit: number): Promise<readonly Message[]> {
+    if (limit <= 0) return []
+    const { facesCaller, exchange } = this.#options
+    const heard = facesCaller ? await this.#parent.conversation(limit + 1) : []
+    // The caller's message may be among them; the member has it as its own, under another id.
+    const { messageId: callers } = this.#parent.message
+    const earlier = heard.filter(({ messageId }) => messageId !== callers)
+    return [...earlier, ...exchange].slice(-limit)
+  }
+
+  #place(name: string): string {
+    return `${this.#options.space}/${name}`
   }
 }
 
@@ -65,8 +134,7 @@ export function createChildTurn(parent: Turn, options: ChildTurnOptions): Turn {
  * can tell a repeated send, and another one for every try and every delegation.
  */
 export function toMessageId(turn: Turn, place: string): string {
-  const hash = createHash('sha256').update(`${turn.taskId}/${turn.message.messageId}/${place}`)
-  const hex = hash.digest('hex')
+  const hex = hash('sha256', `${turn.taskId}/${turn.message.messageId}/${place}`)
   // Version 8 and the standard variant of RFC 9562, for ids made in a way of one's own.
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }

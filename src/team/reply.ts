@@ -9,7 +9,7 @@ import type {
   StreamResponse,
   TaskState,
 } from '../protocol/types.ts'
-import { isAsyncIterable, withSignal } from '../shared/async.ts'
+import { isAsyncIterable, isPromiseLike, withSignal } from '../shared/async.ts'
 
 /** What a member gave back, whole and as plain JSON, so that it can stand in the task's log. */
 export interface MemberReply {
@@ -48,7 +48,9 @@ export async function collectReply(
   if (isAsyncIterable(reply))
     await readEvents(reply as AsyncIterable<AgentEvent>, turn, take) // the contract's only iterable
   else {
-    const answer = await withSignal(Promise.resolve(reply), turn.signal)
+    const answer = isPromiseLike(reply)
+      ? await withSignal(Promise.resolve(reply), turn.signal)
+      : reply
     if (answer !== undefined) await take(answer)
   }
   return collector.reply()

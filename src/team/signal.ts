@@ -2,6 +2,7 @@ import type { Clock } from '../shared/clock.ts'
 
 /** A signal of our own that also fires when another one does. */
 export interface LinkedSignal {
+  /** Made when first asked for: most local members never look, and a controller is not free. */
   readonly signal: AbortSignal
   abort(reason: unknown): void
   /** Lets go of the other signal and of the timer. */
@@ -18,20 +19,44 @@ export interface Deadline {
 
 /** Makes a signal that follows `parent` and, where there is a deadline, fires when it passes. */
 export function linkSignal(parent: AbortSignal, deadline?: Deadline): LinkedSignal {
-  const controller = new AbortController()
-  const follow = (): void => controller.abort(parent.reason)
-  if (parent.aborted) follow()
-  else parent.addEventListener('abort', follow, { once: true })
-  const stop =
-    deadline?.ms === undefined
-      ? undefined
-      : deadline.clock.after(deadline.ms, () => controller.abort(deadline.reason()))
-  return {
-    signal: controller.signal,
-    abort: (reason) => controller.abort(reason),
-    release() {
-      parent.removeEventListener('abort', follow)
-      stop?.()
-    },
+  return new Link(parent, deadline)
+}
+
+class Link implements LinkedSignal {
+  readonly #parent: AbortSignal
+  #controller: AbortController | undefined
+  /** Why it has fired, once it has. */
+  #fired: { readonly reason: unknown } | undefined
+  readonly #stopTimer: (() => void) | undefined
+
+  constructor(parent: AbortSignal, deadline: Deadline | undefined) {
+    this.#parent = parent
+    if (deadline?.ms !== undefined)
+      this.#stopTimer = deadline.clock.after(deadline.ms, () => this.abort(deadline.reason()))
   }
+
+  get signal(): AbortSignal {
+    this.#controller ??= this.#createController()
+    return this.#controller.signal
+  }
+
+  abort(reason: unknown): void {
+    this.#fired ??= { reason }
+    this.#controller?.abort(reason)
+  }
+
+  release(): void {
+    this.#parent.removeEventListener('abort', this.#follow)
+    this.#stopTimer?.()
+  }
+
+  #createController(): AbortController {
+    const controller = new AbortController()
+    if (this.#fired) controller.abort(this.#fired.reason)
+    else if (this.#parent.aborted) controller.abort(this.#parent.reason)
+    else this.#parent.addEventListener('abort', this.#follow, { once: true })
+    return controller
+  }
+
+  readonly #follow = (): void => this.abort(this.#parent.reason)
 }

@@ -91,8 +91,10 @@ export class Team implements Agent {
     })
     const done = work.then(channel.close, channel.fail)
     try {
-      yield* channel.items()
+      for (let events = await channel.take(); events.length > 0; events = await channel.take())
+        for (const event of events) yield event
     } finally {
+      channel.close()
       link.abort(nobodyReads)
       await done
       link.release()

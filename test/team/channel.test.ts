@@ -1,20 +1,27 @@
 import { expect, test } from 'vitest'
-import { createChannel } from '../../src/team/channel.ts'
+import { type Channel, createChannel } from '../../src/team/channel.ts'
 
-async function read<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = []
-  for await (const item of items) all.push(item)
-  return all
+async function read<T>(channel: Channel<T>, heard: T[] = []): Promise<T[]> {
+  for (let items = await channel.take(); items.length > 0; items = await channel.take())
+    heard.push(...items)
+  return heard
 }
 
 test('items come in order, those before the end included', async () => {
   const channel = createChannel<number>(10)
   void channel.push(1)
   void channel.push(2)
-  const reading = read(channel.items())
+  const reading = read(channel)
   await channel.push(3)
   channel.close()
   expect(await reading).toEqual([1, 2, 3])
+})
+
+test('what waits is taken at once', async () => {
+  const channel = createChannel<number>(10)
+  void channel.push(1)
+  void channel.push(2)
+  expect(await channel.take()).toEqual([1, 2])
 })
 
 test('a failure comes after what was said before it', async () => {
@@ -22,11 +29,15 @@ test('a failure comes after what was said before it', async () => {
   await channel.push(1)
   channel.fail(new Error('broken'))
   const heard: number[] = []
-  const reading = (async () => {
-    for await (const item of channel.items()) heard.push(item)
-  })()
-  await expect(reading).rejects.toThrow('broken')
+  await expect(read(channel, heard)).rejects.toThrow('broken')
   expect(heard).toEqual([1])
+})
+
+test('a failure wakes a reader who waits', async () => {
+  const channel = createChannel<number>(10)
+  const reading = read(channel)
+  channel.fail(new Error('broken'))
+  await expect(reading).rejects.toThrow('broken')
 })
 
 test('a full channel makes its writers wait until the reader takes', async () => {
@@ -38,20 +49,15 @@ test('a full channel makes its writers wait until the reader takes', async () =>
   })
   await Promise.resolve()
   expect(written).toBe(false)
-  const items = channel.items()
-  expect(await items.next()).toEqual({ value: 1, done: false })
+  expect(await channel.take()).toEqual([1, 2])
   await writing
   expect(written).toBe(true)
 })
 
 test('a reader that leaves sets the writers free', async () => {
   const channel = createChannel<number>(1)
-  const items = channel.items()
-  const first = items.next()
-  await channel.push(1)
-  await first
-  const writing = channel.push(2)
-  await items.return()
+  const writing = channel.push(1)
+  channel.close()
   await writing
-  await channel.push(3)
+  await channel.push(2)
 })
