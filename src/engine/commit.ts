@@ -31,8 +31,12 @@ export function createCommitter(store: Store): Committer {
   let running: Promise<void> | undefined
   let scheduled = false
 
-  function flush(): void {
+  function flushBurst(): void {
     scheduled = false
+    flush()
+  }
+
+  function flush(): void {
     if (running || dirty.size === 0) return
     const sources = dirty
     dirty = new Set()
@@ -62,7 +66,7 @@ export function createCommitter(store: Store): Committer {
       if (urgency === 'now') flush()
       else if (!scheduled) {
         scheduled = true
-        soon(flush)
+        soon(flushBurst)
       }
     },
     write: (writes) =>

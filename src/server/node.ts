@@ -8,6 +8,7 @@ import {
 import type { AddressInfo, Socket } from 'node:net'
 import type { HttpReply, HttpRequest } from '../bindings/http.ts'
 import { A2AError } from '../protocol/errors.ts'
+import { soon } from '../shared/async.ts'
 import { type Logger, silent } from '../shared/log.ts'
 import type { Server } from './server.ts'
 
@@ -218,7 +219,7 @@ async function stream(
     if (corked) return
     corked = true
     response.cork()
-    setImmediate(() => {
+    soon(() => {
       corked = false
       if (gone || response.writableEnded) return
       response.flushHeaders()
