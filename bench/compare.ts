@@ -1,19 +1,20 @@
 import { type Bench, type Finding, median, repeat } from './case.ts'
-import { type Effort, type Measurement, measure, type Subject } from './measure.ts'
+import {
+  type Effort,
+  type Measurement,
+  measureInTurn,
+  type Subject,
+  type Target,
+} from './measure.ts'
 import type { WorkloadName } from './workloads.ts'
-
-/** One side of a comparison. */
-export interface Side {
-  readonly subject: Subject
-  readonly workload: WorkloadName
-}
 
 /** Load that warms the JIT up and then lasts long enough to measure; a stream counts by its chunks. */
 export function effortFor(workload: WorkloadName, { quick }: Pick<Bench, 'quick'>): Effort {
   const chunks = Number(/^stream-(\d+)/.exec(workload)?.[1] ?? 0)
   const weight = 1 + chunks / 10 + (workload.startsWith('list') ? 9 : 0)
-  const requests = Math.max(1_000, Math.round((quick ? 8_000 : 12_000) / weight))
-  return { warmUp: requests, requests, connections: 32, seconds: quick ? 3 : 8 }
+  const requests = Math.max(1_000, Math.round((quick ? 8_000 : 20_000) / weight))
+  const warmUp = quick ? requests : 2 * requests
+  return { warmUp, requests, slices: 10, connections: 32, seconds: quick ? 3 : 10 }
 }
 
 /** CPU per request of Corral as a multiple of the floor's, and the peer's where it is asked for. */
@@ -24,7 +25,7 @@ export async function againstFloor(
 ): Promise<Finding> {
   const subjects: readonly Subject[] = withPeer ? ['floor', 'corral', 'peer'] : ['floor', 'corral']
   const sides = subjects.map((subject) => ({ subject, workload }))
-  const rounds = await inTurn(bench, sides)
+  const rounds = await inTurn(bench, sides, effortFor(workload, bench))
   const multiples = (of: number): number[] =>
     rounds.map((round) => (round[of]?.cpuMicros ?? 0) / (round[0]?.cpuMicros ?? 0))
   const details = Object.fromEntries(
@@ -42,7 +43,7 @@ export async function againstEachOther(
   other: WorkloadName,
 ): Promise<Finding> {
   const sides = [base, other].map((workload) => ({ subject: 'corral', workload }) as const)
-  const rounds = await inTurn(bench, sides)
+  const rounds = await inTurn(bench, sides, effortFor(base, bench))
   const failed = rounds.flat().reduce((sum, one) => sum + one.failed, 0)
   const ratio = median(
     rounds.map(([a, b]) => (b?.cpuMicros ?? Number.NaN) / (a?.cpuMicros ?? Number.NaN)),
@@ -51,21 +52,13 @@ export async function againstEachOther(
   return { ratio, failed, details: { [base]: at(0), [other]: at(1) } }
 }
 
-/** Measures the sides one after another, again and again: what disturbs the machine disturbs all of them alike. */
-async function inTurn(
+/** Measures the sides against each other, in fresh processes each time. */
+function inTurn(
   bench: Bench,
-  sides: readonly Side[],
+  sides: readonly Target[],
+  effort: Effort,
 ): Promise<readonly (readonly Measurement[])[]> {
-  return repeat(bench.repeats, async () => {
-    const round: Measurement[] = []
-    for (const side of sides) {
-      const effort = effortFor(side.workload, bench)
-      // The peer's cost grows with the square of a stream's length; time bounds it.
-      const seconds = side.subject === 'peer' ? effort.seconds / 2 : effort.seconds
-      round.push(await measure(bench.load, side, { ...effort, seconds }))
-    }
-    return round
-  })
+  return repeat(bench.repeats, () => measureInTurn(bench.load, sides, effort))
 }
 
 /** The run in the middle, by CPU time. */

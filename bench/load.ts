@@ -42,16 +42,34 @@ async function run({ port, workload, requests, ...bounds }: LoadOrder): Promise<
   const startedAt = performance.now()
   const endsAt = startedAt + bounds.seconds * 1_000
   async function work(): Promise<void> {
-    const socket = await open(port)
+    const socket = idle.get(port)?.pop() ?? (await open(port))
     while (left-- > 0 && performance.now() < endsAt) {
       const before = performance.now()
       if (!(await exchange(socket, request))) failed++
       micros.push(Math.round((performance.now() - before) * 1_000))
     }
-    socket.destroy()
+    keep(port, socket)
   }
   await Promise.all(Array.from({ length: bounds.connections }, work))
   return { micros, failed, seconds: (performance.now() - startedAt) / 1_000 }
+}
+
+/** Connections outlive an order: to open them is not what is measured. */
+const idle = new Map<number, Socket[]>()
+
+function keep(port: number, socket: Socket): void {
+  const sockets = idle.get(port) ?? []
+  idle.set(port, sockets)
+  sockets.push(socket)
+}
+
+/** A server that has ended closes its connections; another one may get its port. */
+function forget(port: number, socket: Socket): void {
+  const sockets = idle.get(port) ?? []
+  idle.set(
+    port,
+    sockets.filter((one) => one !== socket),
+  )
 }
 
 function open(port: number): Promise<Socket> {
@@ -59,6 +77,7 @@ function open(port: number): Promise<Socket> {
     const socket = connect(port, '127.0.0.1', () => resolve(socket))
     socket.setNoDelay(true)
     socket.once('error', reject)
+    socket.once('close', () => forget(port, socket))
   })
 }
 

@@ -7,10 +7,11 @@ import { type Child, start } from './processes.ts'
 /** CPU time that a workflow adds for each of three local members, over one agent that calls the same functions. */
 export async function hopCost({ quick, repeats }: Bench): Promise<Finding> {
   const messages = quick ? 6_000 : 20_000
-  const rounds = await repeat(repeats, async () => ({
-    direct: await cpuOf(start('probes/hop.ts', ['direct']), messages),
-    team: await cpuOf(start('probes/hop.ts', ['team']), messages),
-  }))
+  const rounds = await repeat(repeats, async () => {
+    const sides = ['direct', 'team'].map((side) => start('probes/hop.ts', [side]))
+    const [direct = 0, team = 0] = await cpuOf(sides, messages)
+    return { direct, team }
+  })
   const ratio = median(rounds.map(({ team, direct }) => (team - direct) / 3))
   const direct = median(rounds.map((round) => round.direct))
   const team = median(rounds.map((round) => round.team))
@@ -23,12 +24,13 @@ export async function clientCost({ quick, repeats }: Bench): Promise<Finding> {
   const server = start('subject.ts', ['corral', 'task'])
   try {
     const { port } = (await server.ready) as { port: number } // what subject.ts says first
-    const cost = (caller: string): Promise<number> =>
-      cpuOf(start('probes/caller.ts', [caller, String(port)]), calls)
-    const rounds = await repeat(repeats, async () => ({
-      undici: await cost('undici'),
-      corral: await cost('corral'),
-    }))
+    const rounds = await repeat(repeats, async () => {
+      const callers = ['undici', 'corral'].map((caller) =>
+        start('probes/caller.ts', [caller, String(port)]),
+      )
+      const [undici = 0, corral = 0] = await cpuOf(callers, calls)
+      return { undici, corral }
+    })
     const ratio = median(rounds.map(({ corral, undici }) => corral / undici))
     const undici = median(rounds.map((round) => round.undici))
     return { ratio, details: { undiciCpuMicros: undici, corralCpuMicros: ratio * undici } }
@@ -37,19 +39,28 @@ export async function clientCost({ quick, repeats }: Bench): Promise<Finding> {
   }
 }
 
-async function cpuOf(child: Child, times: number): Promise<number> {
+const slices = 10
+
+/** CPU time per piece of work of several children, after as much work to warm up. They take turns, a slice each. */
+async function cpuOf(children: readonly Child[], times: number): Promise<readonly number[]> {
   try {
-    await child.ready
-    await child.ask(times)
-    return (await child.ask<{ cpuMicros: number }>(times)).cpuMicros
+    for (const child of children) await child.ready
+    for (const child of children) await child.ask(times)
+    const sums = children.map(() => 0)
+    for (let slice = 0; slice < slices; slice++)
+      for (const [i, child] of children.entries()) {
+        const { cpuMicros } = await child.ask<{ cpuMicros: number }>(times / slices)
+        sums[i] = (sums[i] ?? 0) + cpuMicros
+      }
+    return sums.map((sum) => sum / slices)
   } finally {
-    await child.stop()
+    await Promise.all(children.map((child) => child.stop()))
   }
 }
 
 /** Megabytes above idle after 50,000 small tasks in the memory store. */
 export async function memoryAfterTasks({ load, quick }: Bench): Promise<Finding> {
-  const effort = { warmUp: 0, requests: 50_000, connections: 32, seconds: 120 }
+  const effort = { warmUp: 0, requests: 50_000, slices: 1, connections: 32, seconds: 120 }
   const grown = (run: Measurement): number => run.rssMegabytes - run.idleMegabytes
   const corral = await measure(load, { subject: 'corral', workload: 'task' }, effort)
   const finding = { ratio: grown(corral), failed: corral.failed, details: { corral } }
@@ -93,7 +104,7 @@ async function holdOpen(
 
 /** How many milliseconds later than one alone 95 of 100 concurrent requests are answered. */
 export async function crowd({ load, quick }: Bench): Promise<Finding> {
-  const effort = { warmUp: 2_000, requests: quick ? 4_000 : 20_000, seconds: 10 }
+  const effort = { warmUp: 2_000, requests: quick ? 4_000 : 20_000, slices: 1, seconds: 10 }
   const side = { subject: 'corral', workload: 'task' } as const
   const alone = await measure(load, side, { ...effort, connections: 1 })
   const together = await measure(load, side, { ...effort, connections: 100 })
