@@ -4,29 +4,44 @@ import type { StreamResponse } from '../protocol/types.ts'
 import { extensionHeader } from './call.ts'
 import { codeOfReason, fromRpcError, readDetails } from './dialects/error-codec.ts'
 import { asRaw } from './dialects/lenient.ts'
-import type { ClientReply } from './http.ts'
+import type { ClientReply, ClientRequest } from './http.ts'
 import { decodeFrames, type SseFrame } from './sse.ts'
 
-/** What a client's request headers depend on beside its call. */
+/** What the headers of a client's requests depend on beside the call. */
 export interface HeaderOptions {
   readonly dialect: DialectName
   readonly stream: boolean
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers: RequestHeaders
 }
 
-/** The headers of a client's request: version and extensions by the dialect's names, then the caller's own (§3.6.1). */
-export function requestHeaders(call: Call, options: HeaderOptions): Record<string, string> {
-  const { dialect, stream } = options
-  const headers: Record<string, string> = { ...options.headers }
+/** Headers by their names in lower case. */
+export type RequestHeaders = ClientRequest['headers']
+
+/** The headers that requests have in common: the client's own, the version by the dialect's name, what is accepted. */
+export function commonHeaders({ dialect, stream, headers }: HeaderOptions): RequestHeaders {
   const version = versionOf(dialect)
-  if (version !== undefined) headers['a2a-version'] = version
-  headers.accept = stream ? 'text/event-stream, application/json' : 'application/json'
+  return {
+    ...headers,
+    ...(version !== undefined && { 'a2a-version': version }),
+    accept: stream ? 'text/event-stream, application/json' : 'application/json',
+  }
+}
+
+/** The headers of one request: the common ones, extensions by the dialect's name, then the call's own (§3.6.1). */
+export function requestHeaders(
+  call: Call,
+  common: RequestHeaders,
+  dialect: DialectName,
+): RequestHeaders {
+  const headers: Record<string, string> = { ...common }
   if (call.extensions?.length) headers[extensionHeader(dialect)] = call.extensions.join(',')
   if (call.lastEventId !== undefined) headers['last-event-id'] = String(call.lastEventId)
   if (call.idempotencyKey !== undefined) headers['idempotency-key'] = call.idempotencyKey
   if (call.traceparent !== undefined) headers.traceparent = call.traceparent
-  for (const [name, value] of Object.entries(call.headers ?? {}))
+  for (const name in call.headers) {
+    const value = call.headers[name]
     if (value !== undefined) headers[name] = value
+  }
   return headers
 }
 

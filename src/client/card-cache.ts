@@ -11,6 +11,8 @@ import { type CachedCard, type CardVerifier, fetchCard } from './discovery.ts'
 export interface CardCache {
   /** The card of an agent, by its base URL or the card's own URL. */
   get(url: string, options: CardRequest): Promise<AgentCard>
+  /** The same without a wait, where the card is there and fresh; a cache that cannot tell at once goes without. */
+  fresh?(url: string, verify?: CardVerifier): AgentCard | undefined
   /** Forgets one card, or all. */
   invalidate(url?: string): void
 }
@@ -59,11 +61,16 @@ export function createCardCache(options: CardCacheOptions = {}): CardCache {
     return result
   }
 
+  function fresh(url: string, verify?: CardVerifier): AgentCard | undefined {
+    const known = believed(cards.get(url), verify)
+    return known && clock.now() < known.freshUntil ? known.card : undefined
+  }
+
   return {
+    fresh,
     async get(url, request) {
-      const known = believed(cards.get(url), request.verify)
-      if (known && clock.now() < known.freshUntil) return known.card
-      return (await withSignal(shared(url, request), request.signal)).card
+      const known = fresh(url, request.verify)
+      return known ?? (await withSignal(shared(url, request), request.signal)).card
     },
     invalidate(url) {
       if (url === undefined) cards.clear()

@@ -4,7 +4,8 @@ import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import { idempotencyExtension } from '../protocol/extensions.ts'
 import { type OperationRow, operations } from '../protocol/operations.ts'
 import type { AgentCard } from '../protocol/types.ts'
-import { systemClock } from '../shared/clock.ts'
+import { isPromiseLike } from '../shared/async.ts'
+import { type Clock, systemClock } from '../shared/clock.ts'
 import { silent } from '../shared/log.ts'
 import { type ClientAuth, withAuth } from './auth.ts'
 import { authFromCard, type Credentials } from './card-auth.ts'
@@ -34,8 +35,8 @@ export interface Connection {
 /** Builds the way to the agent that a config names. Nothing is sent before the first call. */
 export function createConnection(config: ClientConfig): Connection {
   const { clock = systemClock, random = Math.random, log = silent } = config
-  const http = openHttp(config)
-  const send = withGateways(withTimeouts(http.send, clock, config.timeouts))
+  const http = openHttp(config, clock)
+  const send = withGateways(http.send)
   const card = createSessionCard(config, send)
   const sendsAreIdempotent = (): boolean => declaresIdempotency(card.last)
   const tryAgain = withRetry({ ...config.retry, clock, random, log, sendsAreIdempotent })
@@ -55,10 +56,13 @@ export function createConnection(config: ClientConfig): Connection {
   }
 }
 
-function openHttp({ send, timeouts, verifySsl, reach }: ClientConfig): HttpClient {
-  if (send) return { send, close: () => Promise.resolve() }
-  const connectMs = timeouts?.connectMs
+function openHttp(config: ClientConfig, clock: Clock): HttpClient {
+  const { send, timeouts = {}, verifySsl, reach } = config
+  const { connectMs, requestMs = 300_000, idleMs = 120_000 } = timeouts
+  const limits = { requestMs, idleMs, clock }
+  if (send) return { send: withTimeouts(send, limits), close: () => Promise.resolve() }
   return createHttp({
+    ...limits,
     ...(connectMs !== undefined && { connectMs }),
     ...(verifySsl !== undefined && { verifySsl }),
     ...(reach && { reach }),
@@ -122,7 +126,8 @@ const refusals: Readonly<Record<NonNullable<OperationRow['needs']>, ErrorCode>> 
 function withCapabilities(card: SessionCard): Middleware {
   return (next) => async (name, request, call) => {
     const { needs } = operations[name]
-    const known = await card.known(call.signal)
+    const asked = card.known(call.signal)
+    const known = isPromiseLike(asked) ? await asked : asked
     if (needs && known && !known.capabilities[needs])
       throw new A2AError(refusals[needs], `${known.name} does not offer ${needs}`)
     return next(name, request, call)

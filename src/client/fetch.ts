@@ -1,10 +1,11 @@
 import type { ClientRequest, HttpSend } from '../bindings/http.ts'
 import { connectionLost } from './network.ts'
 import { createReply, type HttpClient, type HttpOptions } from './reply.ts'
+import { withTimeouts } from './timeouts.ts'
 
 /** HTTP over the runtime's `fetch`; stands in for `node.ts` in a browser, which makes its connections itself. */
-export function createHttp(_options: HttpOptions = {}): HttpClient {
-  return { send: fetchSend(), close: () => Promise.resolve() }
+export function createHttp(options: HttpOptions = {}): HttpClient {
+  return { send: withTimeouts(fetchSend(), options), close: () => Promise.resolve() }
 }
 
 /** HTTP over a given `fetch`. Redirects are refused, so that credentials go nowhere unasked. */

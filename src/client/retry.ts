@@ -45,14 +45,16 @@ const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
  * `Idempotency-Key`; message id and key stay the same over all tries.
  */
 export function withRetry(context: RetryMiddlewareContext): Middleware {
-  return (next) => (name, request, call) => {
+  return (next) => async (name, request, call) => {
     const keyed = withIdempotencyKey(name, call)
-    // Asked when a try has failed: before the first one there may be no card to tell.
-    const isSafe = (): boolean =>
-      operations[name].idempotent || (isSend(name) && context.sendsAreIdempotent())
-    const again = (error: unknown): boolean =>
-      isPassing(error) && (!mayHaveArrived(error) || isSafe())
-    return retry(() => next(name, request, keyed), again, { ...context, signal: call.signal })
+    for (let failures = 1; ; failures++) {
+      try {
+        return await next(name, request, keyed)
+      } catch (error) {
+        if (!mayRepeat(name, error, context)) throw error
+        await pause(error, failures, { ...context, signal: call.signal })
+      }
+    }
   }
 }
 
@@ -60,19 +62,34 @@ export function withRetry(context: RetryMiddlewareContext): Middleware {
 export async function retry<T>(
   attempt: () => Promise<T>,
   again: (error: unknown) => boolean,
-  context: RetryContext & { readonly signal?: AbortSignal | undefined },
+  context: PauseContext,
 ): Promise<T> {
-  const limit = Math.min(10, Math.max(0, context.maxRetries ?? 3))
   for (let failures = 1; ; failures++) {
     try {
       return await attempt()
     } catch (error) {
-      const ms = pauseMs(error, failures, context)
-      if (failures > limit || !again(error) || ms === undefined) throw error
-      context.log.debug({ failures, ms }, 'trying again')
-      await wait(context.clock, ms, context.signal)
+      if (!again(error)) throw error
+      await pause(error, failures, context)
     }
   }
+}
+
+type PauseContext = RetryContext & { readonly signal?: AbortSignal | undefined }
+
+/** Waits before the next try; rejects with the failure where tries or patience run out. */
+async function pause(error: unknown, failures: number, context: PauseContext): Promise<void> {
+  const limit = Math.min(10, Math.max(0, context.maxRetries ?? 3))
+  const ms = pauseMs(error, failures, context)
+  if (failures > limit || ms === undefined) throw error
+  context.log.debug({ failures, ms }, 'trying again')
+  await wait(context.clock, ms, context.signal)
+}
+
+// The card is asked when a try has failed: before the first one there may be none to tell.
+function mayRepeat(name: OperationName, error: unknown, context: RetryMiddlewareContext): boolean {
+  if (!isPassing(error)) return false
+  const safe = operations[name].idempotent || (isSend(name) && context.sendsAreIdempotent())
+  return safe || !mayHaveArrived(error)
 }
 
 /** Whether a failure may pass by itself. */

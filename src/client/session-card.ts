@@ -12,8 +12,8 @@ import { isPassing, retry } from './retry.ts'
 export interface SessionCard {
   /** The card of the moment; fetched where there is none or it is too old. */
   get(signal?: AbortSignal): Promise<AgentCard>
-  /** The card, if the client has one to go by. A client over a transport goes without. */
-  known(signal?: AbortSignal): Promise<AgentCard | undefined>
+  /** The card, if the client has one to go by; no promise where it is at hand. A client over a transport goes without. */
+  known(signal?: AbortSignal): Promise<AgentCard> | AgentCard | undefined
   /** The card that was used last, without asking anyone. */
   readonly last: AgentCard | undefined
   replace(card: AgentCard): void
@@ -48,9 +48,17 @@ export function createSessionCard(config: ClientConfig, send: HttpSend): Session
     return last
   }
 
+  function known(signal?: AbortSignal): Promise<AgentCard> | AgentCard | undefined {
+    if (replaced || !('serverUrl' in config)) return replaced ?? last
+    const fresh = cache.fresh?.(config.serverUrl, config.verifyCard)
+    if (!fresh) return get(signal)
+    last = fresh
+    return fresh
+  }
+
   return {
     get,
-    known: async (signal) => ('serverUrl' in config ? get(signal) : (replaced ?? last)),
+    known,
     get last() {
       return replaced ?? last
     },

@@ -1,14 +1,19 @@
 import type { ClientReply, HttpSend } from '../bindings/http.ts'
-import type { Clock } from '../shared/clock.ts'
-import type { Timeouts } from './config.ts'
+import { type Clock, systemClock } from '../shared/clock.ts'
 import { tooSlow } from './network.ts'
+import type { HttpOptions } from './reply.ts'
+
+/** How long a peer may take; without limits it may take as long as it likes. */
+export type TimeoutOptions = Pick<HttpOptions, 'requestMs' | 'idleMs' | 'clock'>
 
 /**
- * Gives up on a peer that is too slow: the whole answer, or a stream's beginning, within `requestMs`; then each
- * further piece of a stream within `idleMs`. Heartbeats count as pieces, so a quiet stream that is alive stays open.
+ * Gives up on a peer that is too slow, by the request's signal: the whole answer, or a stream's beginning, within
+ * `requestMs`; then each further piece of a stream within `idleMs`. Heartbeats count as pieces, so a quiet stream that
+ * is alive stays open. Node's own `createHttp` keeps the same time for less (`exchange.ts`).
  */
-export function withTimeouts(send: HttpSend, clock: Clock, timeouts: Timeouts = {}): HttpSend {
-  const { requestMs = 300_000, idleMs = 120_000 } = timeouts
+export function withTimeouts(send: HttpSend, options: TimeoutOptions): HttpSend {
+  const { requestMs, idleMs, clock = systemClock } = options
+  if (requestMs === undefined && idleMs === undefined) return send
   return async (request) => {
     const timer = createTimer(clock, request.url, request.signal)
     timer.start(requestMs)
@@ -24,7 +29,7 @@ export function withTimeouts(send: HttpSend, clock: Clock, timeouts: Timeouts = 
 
 interface Timer {
   readonly signal: AbortSignal
-  start(ms: number): void
+  start(ms: number | undefined): void
   pause(): void
   stop(): void
 }
@@ -43,6 +48,7 @@ function createTimer(clock: Clock, url: string, outer: AbortSignal | undefined):
     signal: controller.signal,
     start(ms) {
       cancel()
+      if (ms === undefined) return
       cancel = clock.after(ms, () => {
         stop()
         controller.abort(tooSlow(url, ms))
@@ -53,7 +59,7 @@ function createTimer(clock: Clock, url: string, outer: AbortSignal | undefined):
   }
 }
 
-function watched(reply: ClientReply, timer: Timer, idleMs: number): ClientReply {
+function watched(reply: ClientReply, timer: Timer, idleMs: number | undefined): ClientReply {
   async function* chunks(): AsyncGenerator<Uint8Array> {
     try {
       timer.start(idleMs)

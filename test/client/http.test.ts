@@ -1,11 +1,12 @@
-import { once } from 'node:events'
+import { createHash } from 'node:crypto'
+import { getEventListeners, once } from 'node:events'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { HttpSend } from '../../src/bindings/http.ts'
+import type { ClientReply, HttpSend } from '../../src/bindings/http.ts'
 import { fetchSend } from '../../src/client/fetch.ts'
 import { createHttp } from '../../src/client/node.ts'
-import { withTimeouts } from '../../src/client/timeouts.ts'
+import { type TimeoutOptions, withTimeouts } from '../../src/client/timeouts.ts'
 import { createDeferred } from '../../src/shared/async.ts'
 import { createFakeClock } from './fake-clock.ts'
 import { selfSigned } from './self-signed.ts'
@@ -16,6 +17,12 @@ const senders: readonly (readonly [string, HttpSend])[] = [
   ['undici', createHttp().send],
   ['fetch', fetchSend()],
 ]
+
+async function inPieces(reply: ClientReply): Promise<string> {
+  const pieces: Uint8Array[] = []
+  for await (const piece of reply.chunks()) pieces.push(piece)
+  return Buffer.concat(pieces).toString()
+}
 
 describe.each(senders)('HTTP over %s', (name, send) => {
   test('sends verb, headers and body, and gives back status, headers and text', async () => {
@@ -83,6 +90,64 @@ describe.each(senders)('HTTP over %s', (name, send) => {
     await expect(reply.text()).rejects.toMatchObject({ code: 'unavailable' })
   })
 
+  test('reads a character that comes in two pieces', async () => {
+    const bytes = Buffer.from('häuser')
+    const server = await serve(() => (response) => {
+      response.write(bytes.subarray(0, 2), () =>
+        setImmediate(() => response.end(bytes.subarray(2))),
+      )
+    })
+    const reply = await send({ ...get, url: server.url })
+    expect(await reply.text()).toBe('häuser')
+  })
+
+  test.each([
+    ['a reader who takes it whole', async (reply: ClientReply) => reply.text()],
+    ['a reader who takes it in pieces', inPieces],
+  ])('holds a large body back until it is read, and loses nothing of it: %s', async (_, read) => {
+    const blocks = Array.from({ length: 512 }, (_, i) => String(i % 10).repeat(64 * 1024))
+    const held = createDeferred<void>()
+    let finished = false
+    const server = await serve(() => async (response) => {
+      response.once('finish', () => (finished = true))
+      for (const block of blocks) {
+        if (response.write(block)) continue
+        held.resolve()
+        await once(response, 'drain')
+      }
+      response.end()
+    })
+    const reply = await send({ ...get, url: server.url })
+    await held.promise
+    expect(finished).toBe(false)
+    expect(
+      createHash('sha256')
+        .update(await read(reply))
+        .digest('hex'),
+    ).toBe(createHash('sha256').update(blocks.join('')).digest('hex'))
+  })
+
+  test('rejects with the reason of a signal that fires while the body comes', async () => {
+    const closed = createDeferred<void>()
+    const server = await serve(() => (response) => {
+      response.once('close', () => closed.resolve())
+      response.write('one')
+    })
+    const controller = new AbortController()
+    const reply = await send({ ...get, url: server.url, signal: controller.signal })
+    const text = expect(reply.text()).rejects.toThrow('enough')
+    controller.abort(new Error('enough'))
+    await text
+    await closed.promise
+  })
+
+  test('sends nothing where the signal has fired', async () => {
+    const server = await serve(() => ({}))
+    const signal = AbortSignal.abort(new Error('enough'))
+    await expect(send({ ...get, url: server.url, signal })).rejects.toThrow('enough')
+    expect(server.received).toEqual([])
+  })
+
   test('does not follow redirects', async () => {
     const other = await serve(() => ({ body: 'caught' }))
     const server = await serve(() => ({ status: 302, headers: { location: other.url } }))
@@ -132,14 +197,39 @@ test.each(['ftp://h/', 'not a url'])('%s is no request', async (url) => {
   await expect(createHttp().send({ ...get, url })).rejects.toMatchObject({ code })
 })
 
-describe('timeouts', () => {
-  const inner = createHttp().send
+test('no listener stays on a signal when all is over', async () => {
+  const server = await serve(() => ({ body: 'done' }))
+  const { signal } = new AbortController()
+  const { send } = createHttp()
+  await (await send({ ...get, url: server.url, signal })).text()
+  expect(getEventListeners(signal, 'abort')).toEqual([])
+})
 
+test('what is under way when the client closes fails', async () => {
+  const arrived = createDeferred<void>()
+  const server = await serve(() => () => arrived.resolve())
+  const http = createHttp()
+  const reply = expect(http.send({ ...get, url: server.url })).rejects.toMatchObject({
+    code: 'invalidRequest',
+    message: 'The client is closed',
+  })
+  await arrived.promise
+  await http.close()
+  await reply
+})
+
+const timed: readonly (readonly [string, (limits: TimeoutOptions) => HttpSend])[] = [
+  ['by the exchange', (limits) => createHttp(limits).send],
+  ['by a signal, over undici', (limits) => withTimeouts(createHttp().send, limits)],
+  ['by a signal, over fetch', (limits) => withTimeouts(fetchSend(), limits)],
+]
+
+describe.each(timed)('timeouts %s', (_, createSend) => {
   test('end a request that gets no answer', async () => {
     const arrived = createDeferred<void>()
     const server = await serve(() => () => arrived.resolve())
     const clock = createFakeClock()
-    const send = withTimeouts(inner, clock, { requestMs: 50 })
+    const send = createSend({ clock, requestMs: 50 })
     const reply = send({ ...get, url: server.url })
     const failed = expect(reply).rejects.toMatchObject({ code: 'timeout' })
     await arrived.promise
@@ -154,7 +244,7 @@ describe('timeouts', () => {
       response.write('one')
     })
     const clock = createFakeClock()
-    const send = withTimeouts(inner, clock, { requestMs: 50 })
+    const send = createSend({ clock, requestMs: 50 })
     const reply = await send({ ...get, url: server.url })
     const failed = expect(reply.text()).rejects.toMatchObject({ code: 'timeout' })
     await clock.elapse(50)
@@ -167,7 +257,7 @@ describe('timeouts', () => {
       response.write('one')
     })
     const clock = createFakeClock()
-    const send = withTimeouts(inner, clock, { requestMs: 1000, idleMs: 70 })
+    const send = createSend({ clock, requestMs: 1000, idleMs: 70 })
     const reply = await send({ ...get, url: server.url })
     const chunks = reply.chunks()[Symbol.asyncIterator]()
     await chunks.next()
@@ -182,7 +272,7 @@ describe('timeouts', () => {
     const server = await serve(() => () => {})
     const controller = new AbortController()
     const clock = createFakeClock()
-    const send = withTimeouts(inner, clock)
+    const send = createSend({ clock, requestMs: 50 })
     controller.abort(new Error('enough'))
     const request = { ...get, url: server.url, signal: controller.signal }
     await expect(send(request)).rejects.toThrow('enough')

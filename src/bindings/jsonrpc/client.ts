@@ -6,7 +6,13 @@ import {
   type RequestOf,
   type ResultOf,
 } from '../../protocol/operations.ts'
-import { errorOfReply, isEventStream, readEvents, requestHeaders } from '../client-wire.ts'
+import {
+  commonHeaders,
+  errorOfReply,
+  isEventStream,
+  readEvents,
+  requestHeaders,
+} from '../client-wire.ts'
 import type { Dialect, RpcError } from '../dialects/dialect.ts'
 import { asRaw } from '../dialects/lenient.ts'
 import { type RpcDialectName, rpcDialects } from '../dialects/select.ts'
@@ -31,21 +37,22 @@ export interface JsonRpcDispatchOptions {
 export function createJsonRpcDispatch(options: JsonRpcDispatchOptions): Dispatch {
   const dialect = rpcDialects[options.dialect]
   const { url, send, tenant } = options
+  const headers = { 'content-type': 'application/json', ...options.headers }
+  // What no call changes is written once: to build headers cost as much as to parse the answer.
+  const whole = commonHeaders({ dialect: dialect.name, stream: false, headers })
+  const streamed = commonHeaders({ dialect: dialect.name, stream: true, headers })
   let lastId = 0
 
   return async (name, request, call) => {
+    const { stream } = operations[name]
     const reply = await send({
       method: 'POST',
       url,
-      headers: requestHeaders(call, {
-        dialect: dialect.name,
-        stream: operations[name].stream,
-        headers: { 'content-type': 'application/json', ...options.headers },
-      }),
+      headers: requestHeaders(call, stream ? streamed : whole, dialect.name),
       body: encode(name, request),
-      ...(call.signal ? { signal: call.signal } : {}),
+      ...(call.signal && { signal: call.signal }),
     })
-    if (operations[name].stream) return (await readStream(reply, dialect)) as ResultOf<typeof name> // true: the table says so
+    if (stream) return (await readStream(reply, dialect)) as ResultOf<typeof name> // true: the table says so
     const result = resultOf(await readJson(reply), { reply, dialect })
     return dialect.decodeResult(name, result, request)
   }

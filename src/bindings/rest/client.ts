@@ -7,7 +7,13 @@ import {
   type ResultOf,
 } from '../../protocol/operations.ts'
 import type { StreamResponse } from '../../protocol/types.ts'
-import { errorOfReply, isEventStream, readEvents, requestHeaders } from '../client-wire.ts'
+import {
+  commonHeaders,
+  errorOfReply,
+  isEventStream,
+  readEvents,
+  requestHeaders,
+} from '../client-wire.ts'
 import { asRaw } from '../dialects/lenient.ts'
 import { decodeEvent, decodeResult } from '../dialects/results.ts'
 import { v03Rest } from '../dialects/v03-rest.ts'
@@ -33,6 +39,7 @@ export interface RestDispatchOptions {
  */
 export function createRestDispatch(options: RestDispatchOptions): Dispatch {
   const { send, version } = options
+  const dialect = version === '1.0' ? '1.0' : '0.3-rest'
   const base = baseUrl(options)
   const codec = version === '1.0' ? { decodeResult, decodeEvent } : v03Rest
 
@@ -54,14 +61,12 @@ export function createRestDispatch(options: RestDispatchOptions): Dispatch {
     { verb, call }: { verb: string; call: Call },
   ): Promise<ClientReply> {
     const body = verb === 'POST' ? JSON.stringify(bodyOf(name, request)) : undefined
+    const { stream } = operations[name]
+    const headers = { ...(body === undefined ? {} : contentType()), ...options.headers }
     return send({
       method: verb,
       url: base + pathOf(name, request) + (body === undefined ? encodeQuery(name, request) : ''),
-      headers: requestHeaders(call, {
-        dialect: version === '1.0' ? '1.0' : '0.3-rest',
-        stream: operations[name].stream,
-        headers: { ...(body === undefined ? {} : contentType()), ...options.headers },
-      }),
+      headers: requestHeaders(call, commonHeaders({ dialect, stream, headers }), dialect),
       ...(body === undefined ? {} : { body }),
       ...(call.signal ? { signal: call.signal } : {}),
     })
