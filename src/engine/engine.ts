@@ -110,7 +110,6 @@ export function createEngine(options: EngineOptions): Engine {
       timestamp: createTimestamps(clock),
       conversation: ({ scope, contextId }, limit) =>
         conversationOf(store, { scope, contextId, limit }),
-      born: (run) => runs.add(run),
       idle: (run) => runs.settle(run),
     }
   }
@@ -238,9 +237,9 @@ export function createEngine(options: EngineOptions): Engine {
     async close(deadlineMs) {
       if (closed) return
       closed = true
-      await drain(runs.active, deadlineMs, clock)
+      await drain(() => [...runs.all.values()], deadlineMs, clock)
       // Those who wait for a slot first: one that a running turn gives back must not begin another.
-      const left = runs.active().toSorted((a, b) => Number(b.queued) - Number(a.queued))
+      const left = [...runs.all.values()].toSorted((a, b) => Number(b.queued) - Number(a.queued))
       for (const run of left) run.interrupt(closing())
       await committer.idle()
     },

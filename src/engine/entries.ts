@@ -5,6 +5,22 @@ import type { Message, Task } from '../protocol/types.ts'
 import type { Letter } from './letter.ts'
 import type { TaskLog } from './log.ts'
 
+/** A message under the ids of its task. Written out: to copy it by a spread costs more than the rest of taking it in. */
+export function addressed(sent: Message, { id: taskId, contextId }: TaskLog): Message {
+  const { messageId, role, parts, metadata, extensions, referenceTaskIds } = sent
+  const message: { -readonly [K in keyof Message]: Message[K] } = {
+    messageId,
+    contextId,
+    taskId,
+    role,
+    parts,
+  }
+  if (metadata) message.metadata = metadata
+  if (extensions) message.extensions = extensions
+  if (referenceTaskIds) message.referenceTaskIds = referenceTaskIds
+  return message
+}
+
 /** Writes the first records of a task: the message that opened it, the start of its turn if it runs, the task itself. */
 export function writeOpening(log: TaskLog, letter: Letter, opening: Opening): void {
   const { message, request, number: turn, attempt } = letter

@@ -56,6 +56,8 @@ export class TaskLog implements CommitSource {
   #fold: Fold | undefined
   /** State and artifacts with everything that has come in, stored or not: what the next event is checked against. */
   #state: TaskState = 'TASK_STATE_UNSPECIFIED'
+  /** The artifact that came last, which chunks mostly continue; those before it, where there are any. */
+  #artifact: string | undefined
   #artifacts: Set<string> | undefined
   #seq = 0
   #version = 0
@@ -82,8 +84,7 @@ export class TaskLog implements CommitSource {
 
   #load({ task, version }: { readonly task: Task; readonly version: number }): void {
     this.#fold = createFold(task, { strict: true })
-    this.#state = task.status.state
-    this.#artifacts = new Set(task.artifacts?.map((artifact) => artifact.artifactId))
+    this.#know(task)
     this.#seq = version
     this.#version = version
   }
@@ -242,8 +243,20 @@ export class TaskLog implements CommitSource {
 
   #begin(task: Task): void {
     if (this.exists) throw new A2AError('invalidAgentResponse', `A second Task for task ${this.id}`)
-    this.#state = task.status.state
-    this.#artifacts = new Set(task.artifacts?.map((artifact) => artifact.artifactId))
+    this.#know(task)
+  }
+
+  #know({ status, artifacts }: Task): void {
+    this.#state = status.state
+    if (artifacts) for (const { artifactId } of artifacts) this.#knowArtifact(artifactId)
+  }
+
+  #knowArtifact(id: string): void {
+    if (this.#artifact !== undefined && this.#artifact !== id) {
+      this.#artifacts ??= new Set()
+      this.#artifacts.add(this.#artifact)
+    }
+    this.#artifact = id
   }
 
   #enter(next: TaskState): void {
@@ -258,9 +271,10 @@ export class TaskLog implements CommitSource {
   #note({ artifact, append }: { artifact: { artifactId: string }; append?: boolean }): void {
     if (isTerminal(this.#state))
       throw new A2AError('invalidAgentResponse', `Artifact after ${this.#state}: task ${this.id}`)
-    if (!append) this.#artifacts?.add(artifact.artifactId)
-    else if (!this.#artifacts?.has(artifact.artifactId))
-      throw new A2AError('invalidAgentResponse', `Chunk of unknown artifact ${artifact.artifactId}`)
+    const { artifactId } = artifact
+    if (!append) this.#knowArtifact(artifactId)
+    else if (artifactId !== this.#artifact && !this.#artifacts?.has(artifactId))
+      throw new A2AError('invalidAgentResponse', `Chunk of unknown artifact ${artifactId}`)
   }
 
   #take(record: LogRecord): void {

@@ -44,22 +44,27 @@ export class Outcome {
   }
 
   /** The answer if it comes in time; undefined if it does not. Rejects with the signal's reason. */
-  async within(patience: Patience): Promise<SendMessageResponse | undefined> {
-    if (!this.settled) await new Promise<void>((resolve) => this.#waitPatiently(patience, resolve))
-    if (this.#error) throw this.#error
-    if (!this.#answer) patience.signal?.throwIfAborted()
-    return this.#answer
+  within(patience: Patience): Promise<SendMessageResponse | undefined> {
+    return new Promise((resolve, reject) => {
+      const tell = (): void => {
+        if (this.#error) reject(this.#error)
+        else if (!this.#answer && patience.signal?.aborted) reject(patience.signal.reason)
+        else resolve(this.#answer)
+      }
+      if (this.settled) tell()
+      else this.#waitPatiently(patience, tell)
+    })
   }
 
-  #waitPatiently(patience: Patience, resolve: () => void): void {
+  #waitPatiently(patience: Patience, tell: () => void): void {
     let callOff: (() => void) | undefined
     this.#whenSettled(() => {
       callOff?.()
-      resolve()
+      tell()
     })
     // Most answers come within the tick; only the others are worth a timer and a listener.
     soon(() => {
-      if (!this.settled) callOff = giveUp(patience, resolve)
+      if (!this.settled) callOff = giveUp(patience, tell)
     })
   }
 
@@ -75,11 +80,11 @@ export class Outcome {
   }
 }
 
-/** Resolves when patience ends; the returned function calls that off. */
-function giveUp({ ms, clock, signal }: Patience, resolve: () => void): () => void {
+/** Tells when patience ends; the returned function calls that off. */
+function giveUp({ ms, clock, signal }: Patience, tell: () => void): () => void {
   const end = (): void => {
     callOff()
-    resolve()
+    tell()
   }
   const callOffTimer = clock.after(ms, end)
   const callOff = (): void => {

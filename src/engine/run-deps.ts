@@ -15,8 +15,6 @@ export interface RunDeps {
   /** Messages that may wait for a running task. */
   readonly maxMailbox: number
   conversation(log: TaskLog, limit: number): Promise<readonly Message[]>
-  /** Called when the task exists: from then on it can be found. */
-  born(run: Run): void
   /** Called when no turn runs or waits and everything is stored. */
   idle(run: Run): void
 }

@@ -7,7 +7,7 @@ import type { Json, Message, StreamResponse, Task, TaskState } from '../protocol
 import { isAsyncIterable } from '../shared/async.ts'
 import type { Logger } from '../shared/log.ts'
 import type { TurnRequest } from '../store/store.ts'
-import { adoptTask, taskBefore, writeArtifacts, writeOpening } from './entries.ts'
+import { addressed, adoptTask, taskBefore, writeArtifacts, writeOpening } from './entries.ts'
 import { failureMessage, isCallerFault, toAgentFault } from './faults.ts'
 import type { Letter, RunMemory } from './letter.ts'
 import type { TaskLog } from './log.ts'
@@ -79,7 +79,7 @@ export class Run implements TurnHost, QueuedTurn {
 
   /** Takes in a message: it begins a turn, or waits in the mailbox for the running one. */
   accept(sent: Message, request: TurnRequest, caller?: AuthContext): Letter {
-    const message = { ...sent, taskId: this.log.id, contextId: this.log.contextId }
+    const message = addressed(sent, this.log)
     const letter: Letter = {
       number: ++this.#turns,
       attempt: 1,
@@ -370,7 +370,6 @@ export class Run implements TurnHost, QueuedTurn {
 
   #open(letter: Letter, task: Task): void {
     writeOpening(this.log, letter, { task, running: this.#turn !== undefined })
-    this.#deps.born(this)
   }
 
   #emit(event: StreamResponse): void {

@@ -16,7 +16,7 @@ export interface Runs {
    * It stays until the caller calls `release`, so that two callers never hold two runs of one task.
    */
   find(id: string, scope: Scope): Promise<Run | undefined>
-  /** The run of a task that does not exist yet. It becomes findable when the task does. */
+  /** The run of a task that does not exist yet. It is found from when the task does. */
   create(contextId: string, scope: Scope): Run
   /** The run of a task that a crash interrupted. */
   reopen(
@@ -24,27 +24,24 @@ export interface Runs {
     stored: { readonly task: Task; readonly version: number },
     memory: RunMemory,
   ): Run
-  add(run: Run): void
   /** Ends what `find` began. */
   release(run: Run): void
   /** Forgets a run that has nothing left to do and that nobody holds. */
   settle(run: Run): void
+  /** By the id that the task has or will have. */
   readonly all: ReadonlyMap<string, Run>
-  /** All that are live, and those whose turn runs but whose task does not exist yet. */
-  active(): readonly Run[]
 }
 
 /** Keeps the live tasks of an engine. */
 export function createRuns(store: Store, host: LogHost, deps: () => RunDeps): Runs {
   const all = new Map<string, Run>()
-  const unborn = new Set<Run>()
   const loading = new Map<string, Promise<Run | undefined>>()
   const holders = new Map<Run, number>()
 
   async function find(id: string, scope: Scope): Promise<Run | undefined> {
     for (let underway = loading.get(id); underway; underway = loading.get(id)) await underway
     const run = all.get(id) ?? (await loadOnce(id, scope))
-    if (!run || !isSameScope(run.log.scope, scope)) return undefined
+    if (!run || !isVisible(run, scope)) return undefined
     holders.set(run, (holders.get(run) ?? 0) + 1)
     return run
   }
@@ -56,7 +53,6 @@ export function createRuns(store: Store, host: LogHost, deps: () => RunDeps): Ru
   }
 
   function settle(run: Run): void {
-    unborn.delete(run)
     // One that is still being written is settled again when that is done: a second run of it would write in between.
     if (!run.busy && !holders.has(run) && run.log.quiet) all.delete(run.log.id)
   }
@@ -81,20 +77,16 @@ export function createRuns(store: Store, host: LogHost, deps: () => RunDeps): Ru
   return {
     live(id, scope) {
       const run = all.get(id)
-      return run && isSameScope(run.log.scope, scope) ? run : undefined
+      return run && isVisible(run, scope) ? run : undefined
     },
     find,
     create(contextId, scope) {
       const log = new TaskLog(host, { id: crypto.randomUUID(), contextId, scope })
       const run = new Run(log, deps(), noMemory)
-      unborn.add(run)
+      all.set(log.id, run)
       return run
     },
     reopen,
-    add(run) {
-      unborn.delete(run)
-      all.set(run.log.id, run)
-    },
     release(run) {
       const left = (holders.get(run) ?? 1) - 1
       if (left > 0) holders.set(run, left)
@@ -103,6 +95,9 @@ export function createRuns(store: Store, host: LogHost, deps: () => RunDeps): Ru
     },
     settle,
     all,
-    active: () => [...all.values(), ...unborn],
   }
+}
+
+function isVisible({ log }: Run, scope: Scope): boolean {
+  return log.exists && isSameScope(log.scope, scope)
 }

@@ -1,4 +1,4 @@
-import type { AgentEvent, ChunkOptions, Draft, Turn } from '../agents/agent.ts'
+import type { AgentEvent, ArtifactDraft, ChunkOptions, Draft, Turn } from '../agents/agent.ts'
 import { type AuthContext, anonymous } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { hopsExtension } from '../protocol/extensions.ts'
@@ -11,6 +11,7 @@ import type {
   Part,
   StreamResponse,
   Task,
+  TaskArtifactUpdateEvent,
   TaskState,
 } from '../protocol/types.ts'
 import type { Logger } from '../shared/log.ts'
@@ -201,10 +202,7 @@ export class ActiveTurn implements Turn {
 
   #complete(event: Exclude<AgentEvent, string | Message>): StreamResponse {
     if ('statusUpdate' in event) return this.#statusEvent(event.statusUpdate)
-    if ('artifactUpdate' in event)
-      return {
-        artifactUpdate: { ...event.artifactUpdate, taskId: this.taskId, contextId: this.contextId },
-      }
+    if ('artifactUpdate' in event) return this.#artifactEvent(event.artifactUpdate)
     if ('task' in event || 'message' in event) return event
     return this.#chunk(event)
   }
@@ -248,6 +246,18 @@ export class ActiveTurn implements Turn {
         ...(draft.metadata && { metadata: draft.metadata }),
       },
     }
+  }
+
+  #artifactEvent(draft: ArtifactDraft): StreamResponse {
+    const { artifact, append, lastChunk, metadata } = draft
+    const { taskId, contextId } = this
+    const artifactUpdate: {
+      -readonly [K in keyof TaskArtifactUpdateEvent]: TaskArtifactUpdateEvent[K]
+    } = { taskId, contextId, artifact }
+    if (append !== undefined) artifactUpdate.append = append
+    if (lastChunk !== undefined) artifactUpdate.lastChunk = lastChunk
+    if (metadata !== undefined) artifactUpdate.metadata = metadata
+    return { artifactUpdate }
   }
 
   /** A task's later turns answer in artifacts of their own. */
