@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createCardCache } from '../../src/client/card-cache.ts'
+import { type CardCache, createCardCache } from '../../src/client/card-cache.ts'
 import { A2AClient, bearer } from '../../src/client/index.ts'
 import { doneTask, serveAgent } from './agent.ts'
 import { jsonRpc, testCard } from './cards.ts'
@@ -15,6 +15,34 @@ describe('the card', () => {
     for (let n = 0; n < 2; n++)
       await new A2AClient({ serverUrl: agent.url, cardCache }).sendMessage('hi')
     expect(agent.received.filter(({ method }) => method === 'GET')).toHaveLength(1)
+  })
+
+  test('that one client fetched anew is used by all who share the cache', async () => {
+    const clock = createFakeClock()
+    const cardCache = createCardCache({ clock })
+    let endpoint = '/one'
+    const agent = await serve(({ method, body }) =>
+      method === 'GET'
+        ? { body: testCard({ supportedInterfaces: [jsonRpc(agent.url + endpoint)] }) }
+        : { body: { jsonrpc: '2.0', id: JSON.parse(body).id, result: doneTask } },
+    )
+    const clients = [1, 2].map(() => new A2AClient({ serverUrl: agent.url, cardCache, clock }))
+    for (const client of clients) await client.getTask('t1')
+    endpoint = '/two'
+    clock.advance(300_000)
+    for (const client of clients) await client.getTask('t1')
+    const card = '/.well-known/agent-card.json'
+    const asked = [card, '/one', '/one', card, '/two', '/two']
+    expect(agent.received.map(({ path }) => path)).toEqual(asked)
+  })
+
+  test('may come from a cache that has only promises to give', async () => {
+    const agent = await serveAgent(echo)
+    const inner = createCardCache()
+    const cardCache: CardCache = { get: inner.get, invalidate: inner.invalidate }
+    const client = new A2AClient({ serverUrl: agent.url, cardCache })
+    for (let n = 0; n < 2; n++) await client.sendMessage('hi')
+    expect(agent.received.map(({ method }) => method)).toEqual(['GET', 'POST', 'POST'])
   })
 
   test('C-29 is fetched again after invalidate', async () => {

@@ -53,7 +53,7 @@ export function createJsonRpcDispatch(options: JsonRpcDispatchOptions): Dispatch
       ...(call.signal && { signal: call.signal }),
     })
     if (stream) return (await readStream(reply, dialect)) as ResultOf<typeof name> // true: the table says so
-    const result = resultOf(await readJson(reply), { reply, dialect })
+    const result = resultOf(await reply.text(), { reply, dialect })
     return dialect.decodeResult(name, result, request)
   }
 
@@ -73,8 +73,7 @@ interface Answer {
   readonly dialect: Dialect
 }
 
-async function readJson(reply: ClientReply): Promise<unknown> {
-  const text = await reply.text()
+function parseJson(text: string): unknown {
   if (text === '') return undefined
   try {
     return JSON.parse(text)
@@ -83,8 +82,9 @@ async function readJson(reply: ClientReply): Promise<unknown> {
   }
 }
 
-function resultOf(body: unknown, answer: Answer): unknown {
+function resultOf(text: string, answer: Answer): unknown {
   const { reply, dialect } = answer
+  const body = parseJson(text)
   const raw = asRaw(body)
   const error = asRaw(raw?.error)
   if (error) throw toError(error, answer)
@@ -111,7 +111,7 @@ function toError(error: Readonly<Record<string, unknown>>, { reply, dialect }: A
 
 async function readStream(reply: ClientReply, dialect: Dialect): Promise<EventStream> {
   if (reply.status >= 400 || !isEventStream(reply)) {
-    const result = resultOf(await readJson(reply), { reply, dialect })
+    const result = resultOf(await reply.text(), { reply, dialect })
     return single(dialect, result)
   }
   return readEvents(reply, (frame) => {
