@@ -2,6 +2,7 @@ import type { Call, Middleware } from '../protocol/call.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import { type OperationName, operations } from '../protocol/operations.ts'
 import type { Clock } from '../shared/clock.ts'
+import { newId } from '../shared/ids.ts'
 import type { Logger } from '../shared/log.ts'
 import { backoffMs, wait } from '../shared/retry.ts'
 import { mayHaveArrived } from './network.ts'
@@ -103,7 +104,7 @@ function isSend(name: OperationName): boolean {
 
 function withIdempotencyKey(name: OperationName, call: Call): Call {
   if (!isSend(name) || call.idempotencyKey) return call
-  return { ...call, idempotencyKey: crypto.randomUUID() }
+  return { ...call, idempotencyKey: newId() }
 }
 
 /** The server's wish, or else our own growing pause; undefined where the server wants more patience than we have. */

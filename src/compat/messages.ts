@@ -1,4 +1,5 @@
 import type * as A2A from '../protocol/types.ts'
+import { newId } from '../shared/ids.ts'
 
 /** One turn of a conversation. */
 export type Message = A2A.Message
@@ -47,7 +48,7 @@ export interface MessageDraft extends Omit<Message, 'messageId'> {
 
 /** Makes a message: `Message({ role: Role.user, parts: [TextPart({ text })] })`. */
 export function Message(draft: MessageDraft): Message {
-  return { ...draft, messageId: draft.messageId ?? crypto.randomUUID() }
+  return { ...draft, messageId: draft.messageId ?? newId() }
 }
 
 /** Makes a text part: `TextPart({ text })`. */

@@ -5,6 +5,7 @@ import { A2AError } from '../protocol/errors.ts'
 import { textOf } from '../protocol/task.ts'
 import type { Message } from '../protocol/types.ts'
 import { createServer, type Listening, listen, type Server, toFetch } from '../server/index.ts'
+import { newId } from '../shared/ids.ts'
 import { fromTaskStore, type TaskStore } from '../store/index.ts'
 import { AgentCard } from './cards.ts'
 import { type AuthConfig, toAuthenticator } from './security.ts'
@@ -119,7 +120,7 @@ async function* answer(
   yield turn.status('TASK_STATE_WORKING')
   const answered = runnable ? await runOrFail(runnable, text) : `Echo: ${text}`
   const name = runnable ? 'response' : 'echo'
-  yield turn.artifact({ artifactId: crypto.randomUUID(), name, parts: [{ text: answered }] })
+  yield turn.artifact({ artifactId: newId(), name, parts: [{ text: answered }] })
 }
 
 /** 003 writes `Error: …` into the failed status. Only words that are meant for the caller stand there. */

@@ -4,6 +4,7 @@ import { A2AError } from '../protocol/errors.ts'
 import { isTerminal } from '../protocol/task.ts'
 import type { Message, SendMessageRequest, Task, TaskState } from '../protocol/types.ts'
 import { type Clock, createTimestamps, systemClock } from '../shared/clock.ts'
+import { newId } from '../shared/ids.ts'
 import { type Logger, silent } from '../shared/log.ts'
 import { currentTask } from '../store/current.ts'
 import type {
@@ -115,7 +116,7 @@ export function createEngine(options: EngineOptions): Engine {
   }
 
   function begin(request: SendMessageRequest, call: Call, scope: Scope): Sent {
-    const contextId = request.message.contextId ?? crypto.randomUUID()
+    const contextId = request.message.contextId ?? newId()
     queue.mustHaveRoom()
     return take(runs.create(contextId, scope), request, call)
   }

@@ -1,6 +1,7 @@
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import { errorExtension } from '../protocol/extensions.ts'
 import type { Message } from '../protocol/types.ts'
+import { newId } from '../shared/ids.ts'
 
 /** Faults of the caller that an agent may find; before there is a task they answer the request itself. */
 const callerFaults: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
@@ -33,7 +34,7 @@ export function failureMessage(
   ids: { readonly taskId: string; readonly contextId: string },
 ): Message {
   return {
-    messageId: crypto.randomUUID(),
+    messageId: newId(),
     ...ids,
     role: 'ROLE_AGENT',
     parts: [{ text: fault.message }],

@@ -8,6 +8,7 @@ import type {
   TaskPushNotificationConfig,
   TaskState,
 } from '../protocol/types.ts'
+import { newId } from '../shared/ids.ts'
 import type {
   LogRecord,
   RecordDraft,
@@ -147,7 +148,7 @@ export class TaskLog implements CommitSource {
   /** Registers a webhook for what follows `cursor`; it is stored together with the records that wait. */
   register(config: TaskPushNotificationConfig, dialect: DialectName, cursor: number): void {
     const { agent } = this.scope
-    const id = config.id || crypto.randomUUID()
+    const id = config.id || newId()
     const registered = { ...config, id, taskId: this.id }
     const record = { taskId: this.id, id, config: registered, dialect, cursor, agent }
     const { events } = config

@@ -1,4 +1,5 @@
 import type { Task } from '../protocol/types.ts'
+import { newId } from '../shared/ids.ts'
 import { isSameScope } from '../store/scope.ts'
 import type { Scope, Store, TaskHead } from '../store/store.ts'
 import { noMemory, type RunMemory } from './letter.ts'
@@ -81,7 +82,7 @@ export function createRuns(store: Store, host: LogHost, deps: () => RunDeps): Ru
     },
     find,
     create(contextId, scope) {
-      const log = new TaskLog(host, { id: crypto.randomUUID(), contextId, scope })
+      const log = new TaskLog(host, { id: newId(), contextId, scope })
       const run = new Run(log, deps(), noMemory)
       all.set(log.id, run)
       return run

@@ -14,6 +14,7 @@ import type {
   TaskArtifactUpdateEvent,
   TaskState,
 } from '../protocol/types.ts'
+import { newId } from '../shared/ids.ts'
 import type { Logger } from '../shared/log.ts'
 import type { TurnRequest } from '../store/store.ts'
 import type { TaskLog } from './log.ts'
@@ -132,7 +133,7 @@ export class ActiveTurn implements Turn {
 
   reply(content: string | readonly Part[]): Message {
     return {
-      messageId: crypto.randomUUID(),
+      messageId: newId(),
       contextId: this.contextId,
       taskId: this.taskId,
       role: 'ROLE_AGENT',

@@ -6,6 +6,7 @@ import type {
   ListTaskPushNotificationConfigsResponse,
   TaskPushNotificationConfig,
 } from '../protocol/types.ts'
+import { newId } from '../shared/ids.ts'
 import type { CheckedCall } from './gate.ts'
 import type { Service } from './service.ts'
 
@@ -19,7 +20,7 @@ export async function createPushConfig(
   const taskId = request.taskId ?? ''
   const scope = await mustFind(service, { taskId, tenant }, call)
   service.webhooks.check(request, '')
-  const id = request.id || crypto.randomUUID()
+  const id = request.id || newId()
   const config = { ...rest, id, taskId }
   const stored = await service.store.get(taskId)
   const cursor = stored?.version ?? 0

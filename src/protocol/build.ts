@@ -1,3 +1,4 @@
+import { newId } from '../shared/ids.ts'
 import type { Artifact, Json, Message, Part, Role, Task, TaskState, TaskStatus } from './types.ts'
 
 /** A part of text. */
@@ -17,7 +18,7 @@ export function newMessage(
   ids: { readonly contextId?: string; readonly taskId?: string } = {},
 ): Message {
   return {
-    messageId: crypto.randomUUID(),
+    messageId: newId(),
     ...ids,
     role,
     parts: typeof content === 'string' ? [{ text: content }] : content,
@@ -49,15 +50,15 @@ export function newStatus(state: TaskState, message?: Message): TaskStatus {
 export function newArtifact(
   name: string,
   content: string | readonly Part[],
-  artifactId: string = crypto.randomUUID(),
+  artifactId: string = newId(),
 ): Artifact {
   return { artifactId, name, parts: typeof content === 'string' ? [{ text: content }] : content }
 }
 
 /** A completed task that answers a message: the reply in its status and its history (002's helper). */
 export function completedTaskWithText(message: Message, reply: string): Task {
-  const id = message.taskId ?? crypto.randomUUID()
-  const contextId = message.contextId ?? crypto.randomUUID()
+  const id = message.taskId ?? newId()
+  const contextId = message.contextId ?? newId()
   const answer = agentMessage(reply, { contextId, taskId: id })
   return {
     id,

@@ -2,6 +2,7 @@ import type { Agent, AgentEvent, AgentInfo, Health, Turn, WaitingTask } from '..
 import { A2AError } from '../protocol/errors.ts'
 import type { Json, Message } from '../protocol/types.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
+import { newId } from '../shared/ids.ts'
 import { createChannel } from './channel.ts'
 import { teamHealth, teamInfo } from './info.ts'
 import { AgentManager } from './manager.ts'
@@ -42,7 +43,7 @@ export class Team implements Agent {
   readonly #scheduler: Scheduler
   readonly #options: Required<TeamOptions>
   /** Opaque, so that remote members learn nothing of us; of this object, so that equal ids elsewhere are no cycle. */
-  readonly #hop = crypto.randomUUID()
+  readonly #hop = newId()
 
   /** @throws InvalidTeamError for a team that cannot be. */
   constructor(config: TeamConfig, manager: AgentManager, options: TeamOptions = {}) {

@@ -1,6 +1,7 @@
 import { A2AError } from '../../protocol/errors.ts'
 import type { OperationName, RequestOf, ResultOf } from '../../protocol/operations.ts'
 import type { SendMessageResponse, Task } from '../../protocol/types.ts'
+import { newId } from '../../shared/ids.ts'
 import type { DecodedRequest, Dialect, DialectMethod, RpcError, RpcRequest } from './dialect.ts'
 import { fromRpcError, numberOf, toPlainRpcError } from './error-codec.ts'
 import { asRaw, decodeMessage, pick, present, type Raw } from './lenient.ts'
@@ -86,7 +87,7 @@ function decodeSend(params: unknown): DecodedRequest {
     request: {
       message: {
         ...message,
-        messageId: message.messageId ?? crypto.randomUUID(),
+        messageId: message.messageId ?? newId(),
         taskId: taskIdOf(message) ?? taskIdOf(raw),
         contextId: message.contextId ?? raw.context_id ?? raw.contextId ?? undefined,
       },

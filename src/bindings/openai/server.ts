@@ -2,6 +2,7 @@ import type { Call, Dispatch, EventStream } from '../../protocol/call.ts'
 import { A2AError, toA2AError } from '../../protocol/errors.ts'
 import { estimateUsage, type Usage } from '../../protocol/usage.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
+import { newId } from '../../shared/ids.ts'
 import { ask, readAll } from '../ask.ts'
 import { parseBody } from '../body.ts'
 import { toCall } from '../call.ts'
@@ -75,7 +76,7 @@ export function createOpenAIBinding(options: OpenAIBindingOptions): HttpHandler 
     const reader = await read(asked, request)
     const usage = toOpenAIUsage(usageOf(asked, reader))
     return ok({
-      id: id ?? crypto.randomUUID(),
+      id: id ?? newId(),
       response: { content: reader.text, role: 'assistant', finish_reason: 'stop', usage },
       metadata: { model: asked.model, ...placeOf(reader) },
     })
@@ -100,7 +101,7 @@ export function createOpenAIBinding(options: OpenAIBindingOptions): HttpHandler 
 
   function headOf(model: string): CompletionHead {
     const created = Math.floor(clock.now() / 1000)
-    return { id: `chatcmpl-${crypto.randomUUID()}`, created, model }
+    return { id: `chatcmpl-${newId()}`, created, model }
   }
 
   async function answer(request: HttpRequest): Promise<HttpReply> {

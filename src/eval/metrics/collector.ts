@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import type { HttpClient } from '../../client/reply.ts'
 import { type Clock, systemClock, toTimestamp } from '../../shared/clock.ts'
+import { newId } from '../../shared/ids.ts'
 import { messageOf } from '../errors.ts'
 import { checkMetrics, type ProtocolMetrics, type TokenSource } from './metrics.ts'
 
@@ -53,7 +53,7 @@ export function createCollector(options: CollectorOptions): MetricsCollector {
   function open(method: string): { readonly record: Draft; stop(): void } {
     const started = elapsed()
     const timestamp = toTimestamp(clock.now())
-    const record: Draft = { request_id: randomUUID(), endpoint, method, latency_ms: 0, timestamp }
+    const record: Draft = { request_id: newId(), endpoint, method, latency_ms: 0, timestamp }
     records.push(record)
     const stop = (): void => {
       record.latency_ms = elapsed() - started

@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { toTimestamp } from '../../shared/clock.ts'
+import { newId } from '../../shared/ids.ts'
 import { type Endpoint, openEndpoint } from '../agent/endpoint.ts'
 import { ValidationError } from '../errors.ts'
 import type { EvalResults } from '../results.ts'
@@ -46,7 +46,7 @@ export async function runEvaluation(options: EvaluationOptions): Promise<EvalRes
 
 /** The journal on disk, or, where nothing is to be written, one that remembers nothing. */
 async function openJournal(
-  { saveTo, resume, id = randomUUID() }: EvaluationOptions,
+  { saveTo, resume, id = newId() }: EvaluationOptions,
   plan: Plan,
 ): Promise<Journal> {
   const head = {

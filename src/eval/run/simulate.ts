@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto'
 import { type Clock, toTimestamp } from '../../shared/clock.ts'
+import { newId } from '../../shared/ids.ts'
 import type { Logger } from '../../shared/log.ts'
 import { type A2AAgent, createA2AAgent } from '../agent/a2a-agent.ts'
 import type { Endpoint } from '../agent/endpoint.ts'
@@ -126,7 +126,7 @@ async function finish(stage: Stage, job: Job, outcome: Outcome): Promise<Simulat
   const summary = summarise(records, prices?.agent)
   const contextId = said.state?.contextId
   return {
-    id: randomUUID(),
+    id: newId(),
     task_id: job.task.id,
     trial: job.trial,
     seed: job.seed,

@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import type { Agent, AgentEvent, Turn } from '../../agents/agent.ts'
 import { defineAgent } from '../../agents/function.ts'
 import { dataPart, newArtifact, textPart } from '../../protocol/build.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Json, Message } from '../../protocol/types.ts'
+import { newId } from '../../shared/ids.ts'
 import { type Logger, silent } from '../../shared/log.ts'
 import { passRate } from '../compare.ts'
 import { builtInDomains } from '../domain/load.ts'
@@ -96,7 +96,7 @@ async function* run(
   if (!domain) throw new ValidationError('There is no such domain; ask for list_domains')
   if (!allowEndpoint(request.agent_endpoint))
     throw new A2AError('forbidden', 'This evaluator may not call that agent')
-  const id = randomUUID()
+  const id = newId()
   const started = performance.now()
   const queue = createEventQueue<string>()
   const running = runEvaluation({

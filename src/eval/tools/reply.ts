@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import type { DataPart, Part } from '../../protocol/types.ts'
 import { type EmbeddedJson, findJson } from '../../shared/embedded-json.ts'
+import { newId } from '../../shared/ids.ts'
 import type { ToolCall } from '../conversation.ts'
 import { tryParseSaid } from '../json.ts'
 import { readSeedUtterances, readUtterances, type Utterance } from './dialects.ts'
@@ -88,7 +88,7 @@ function gather(spoken: readonly Utterance[]): ParsedReply {
   return {
     content: texts.length > 0 ? texts.join('\n') : null,
     calls: calls.map(({ id, ...call }) => ({
-      id: id ?? randomUUID(),
+      id: id ?? newId(),
       ...call,
       requestor: 'assistant',
     })),

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { newId } from '../../shared/ids.ts'
 import { type SpokenMessage, spoken, type ToolMessage } from '../conversation.ts'
 import type { ScriptedReply, UserScript } from '../task.ts'
 import type { User, UserSimulator } from './user.ts'
@@ -30,7 +30,7 @@ function createScripted(script: UserScript): User {
     if (reply.stop) return stop(reply.say ?? 'Goodbye.')
     if (!reply.call) return say(reply.say ?? fallback)
     pending = reply.say
-    return spoken('user', null, [{ id: randomUUID(), ...reply.call, requestor: 'user' }])
+    return spoken('user', null, [{ id: newId(), ...reply.call, requestor: 'user' }])
   }
 
   return {
