@@ -9,7 +9,8 @@ const remembered = 64
 
 /**
  * Writes events as JSON once per event and wire, however many watch: events are immutable, so their text is too.
- * Only the latest are remembered, in a plain Map: a WeakMap of all events costs more than the writing it saves.
+ * Only the latest are remembered, in a ring that overwrites itself: a Map, weak or not, keeps what it has forgotten from
+ * the collector of young objects, and that costs more than the writing it saves.
  */
 export function createEventJson(
   encode: (event: StreamResponse, opening: OperationName) => unknown,
@@ -18,16 +19,30 @@ export function createEventJson(
   return (opening) => {
     const known = writers.get(opening)
     if (known) return known
-    const texts = new Map<StreamResponse, string>()
-    const writer: EventJson = (event) => {
-      const text = texts.get(event)
-      if (text !== undefined) return text
-      const fresh = JSON.stringify(encode(event, opening))
-      if (texts.size >= remembered) texts.clear()
-      texts.set(event, fresh)
-      return fresh
-    }
+    const writer = createWriter((event) => JSON.stringify(encode(event, opening)))
     writers.set(opening, writer)
     return writer
+  }
+}
+
+function createWriter(write: EventJson): EventJson {
+  const events: (StreamResponse | undefined)[] = Array.from({ length: remembered }, () => undefined)
+  const texts: string[] = Array.from({ length: remembered }, () => '')
+  let next = 0
+  /** The next watcher's first event is looked for, the others of its batch stand behind it. */
+  let found = 0
+  return (event) => {
+    if (events[found] !== event) found = events.indexOf(event)
+    if (found >= 0) {
+      const text = texts[found] ?? ''
+      found = (found + 1) % remembered
+      return text
+    }
+    const text = write(event)
+    events[next] = event
+    texts[next] = text
+    next = (next + 1) % remembered
+    found = next
+    return text
   }
 }

@@ -1,5 +1,6 @@
 import type { Task } from '../protocol/types.ts'
 import { newId } from '../shared/ids.ts'
+import { Registry } from '../shared/registry.ts'
 import { isSameScope } from '../store/scope.ts'
 import type { Scope, Store, TaskHead } from '../store/store.ts'
 import { noMemory, type RunMemory } from './letter.ts'
@@ -30,12 +31,12 @@ export interface Runs {
   /** Forgets a run that has nothing left to do and that nobody holds. */
   settle(run: Run): void
   /** By the id that the task has or will have. */
-  readonly all: ReadonlyMap<string, Run>
+  readonly all: Pick<Registry<Run>, 'get' | 'has' | 'size' | 'values'>
 }
 
 /** Keeps the live tasks of an engine. */
 export function createRuns(store: Store, host: LogHost, deps: () => RunDeps): Runs {
-  const all = new Map<string, Run>()
+  const all = new Registry<Run>()
   const loading = new Map<string, Promise<Run | undefined>>()
   const holders = new Map<Run, number>()
 

@@ -1,3 +1,4 @@
+import { Registry } from '../shared/registry.ts'
 import type { LogRecord, Store } from '../store/store.ts'
 import { createWatcher, type Watcher, type WatchOptions } from './watcher.ts'
 
@@ -17,7 +18,7 @@ export interface Hub {
 
 /** Makes a hub over the log of a store. */
 export function createHub(store: Pick<Store, 'records'>): Hub {
-  const watchers = new Map<string, Set<Watcher>>()
+  const watchers = new Registry<Set<Watcher>>()
   let closed = false
 
   function forget(taskId: string, watcher: Watcher): void {
