@@ -48,7 +48,7 @@ async function run({ port, workload, requests, ...bounds }: LoadOrder): Promise<
       if (!(await exchange(socket, request))) failed++
       micros.push(Math.round((performance.now() - before) * 1_000))
     }
-    keep(port, socket)
+    if (!socket.destroyed) keep(port, socket)
   }
   await Promise.all(Array.from({ length: bounds.connections }, work))
   return { micros, failed, seconds: (performance.now() - startedAt) / 1_000 }
@@ -85,13 +85,18 @@ function open(port: number): Promise<Socket> {
 function exchange(socket: Socket, request: Buffer): Promise<boolean> {
   return new Promise((resolve) => {
     let text = ''
+    const end = (right: boolean): void => {
+      socket.off('data', onData)
+      socket.off('close', onClose)
+      resolve(right)
+    }
+    const onClose = (): void => end(false)
     const onData = (chunk: Buffer): void => {
       text += chunk.toString('latin1')
-      if (!isWhole(text)) return
-      socket.off('data', onData)
-      resolve(text.startsWith('HTTP/1.1 200') && !text.includes('"error"'))
+      if (isWhole(text)) end(text.startsWith('HTTP/1.1 200') && !text.includes('"error"'))
     }
     socket.on('data', onData)
+    socket.on('close', onClose)
     socket.write(request)
   })
 }

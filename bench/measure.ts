@@ -123,7 +123,9 @@ class Run {
     await this.#load.ask({ ...this.#order, requests: this.#effort.warmUp, seconds })
   }
 
+  /** Nothing more, once the subject has had its time: the last requests of a slow one last longer than the slice. */
   async slice(): Promise<void> {
+    if (this.#seconds >= this.#order.seconds * this.#effort.slices) return
     const requests = Math.ceil(this.#effort.requests / this.#effort.slices)
     const before = await this.#usage()
     const result = await this.#load.ask<LoadResult>({ ...this.#order, requests })

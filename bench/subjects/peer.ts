@@ -41,7 +41,8 @@ export async function servePeer(workload: Workload): Promise<Serving> {
   )
   const app = express()
   app.use('/', jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }))
-  const server = createServer(app)
+  // As long as the others keep a connection: theirs wait while another subject has its turn.
+  const server = createServer({ keepAliveTimeout: 65_000 }, app)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo // a listening TCP server has one
   return { port }
