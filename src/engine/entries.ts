@@ -5,16 +5,15 @@ import type { Message, Task } from '../protocol/types.ts'
 import type { Letter } from './letter.ts'
 import type { TaskLog } from './log.ts'
 
-/** A message under the ids of its task. Written out: to copy it by a spread costs more than the rest of taking it in. */
-export function addressed(sent: Message, { id: taskId, contextId }: TaskLog): Message {
+/** A message under these ids alone. Written out: to copy it by a spread costs more than the rest of taking it in. */
+export function addressed(
+  sent: Message,
+  { taskId, contextId }: { readonly taskId?: string; readonly contextId: string },
+): Message {
   const { messageId, role, parts, metadata, extensions, referenceTaskIds } = sent
-  const message: { -readonly [K in keyof Message]: Message[K] } = {
-    messageId,
-    contextId,
-    taskId,
-    role,
-    parts,
-  }
+  const message: { -readonly [K in keyof Message]: Message[K] } = taskId
+    ? { messageId, contextId, taskId, role, parts }
+    : { messageId, contextId, role, parts }
   if (metadata) message.metadata = metadata
   if (extensions) message.extensions = extensions
   if (referenceTaskIds) message.referenceTaskIds = referenceTaskIds

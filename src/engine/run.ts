@@ -79,7 +79,8 @@ export class Run implements TurnHost, QueuedTurn {
 
   /** Takes in a message: it begins a turn, or waits in the mailbox for the running one. */
   accept(sent: Message, request: TurnRequest, caller?: AuthContext): Letter {
-    const message = addressed(sent, this.log)
+    const { id: taskId, contextId } = this.log
+    const message = addressed(sent, { taskId, contextId })
     const letter: Letter = {
       number: ++this.#turns,
       attempt: 1,
@@ -250,13 +251,10 @@ export class Run implements TurnHost, QueuedTurn {
 
   #takeMessage(message: Message, turn: ActiveTurn): void {
     turn.over = true
-    if (this.log.exists) {
-      const { id: taskId, contextId } = this.log
-      this.#emitStatus('TASK_STATE_COMPLETED', { ...message, taskId, contextId })
-      return
-    }
-    const { taskId: _, ...answer } = message
-    this.#letter?.outcome.settle({ message: { ...answer, contextId: this.log.contextId } })
+    const { id: taskId, contextId } = this.log
+    if (this.log.exists)
+      this.#emitStatus('TASK_STATE_COMPLETED', addressed(message, { taskId, contextId }))
+    else this.#letter?.outcome.settle({ message: addressed(message, { contextId }) })
   }
 
   /** A Task from an agent becomes this task: as its beginning, or as changes to what is already there. */

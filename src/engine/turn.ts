@@ -273,9 +273,20 @@ export class ActiveTurn implements Turn {
 
 /** A store refuses what it cannot write, and with it all that is committed at the same time: the tasks of others. */
 function mustBeJson(value: unknown): void {
+  if (isPlain(value, 0)) return
   try {
     JSON.stringify(value)
   } catch (cause) {
     throw new A2AError('invalidAgentResponse', 'What the agent keeps is not JSON', { cause })
   }
+}
+
+/** Whether a look is enough to see that a value can be written; deeper ones, cycles among them, are tried. */
+function isPlain(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return typeof value !== 'bigint'
+  if (depth > 8 || 'toJSON' in value) return false
+  // An object's members, or the items of a list: JSON writes both.
+  for (const name in value)
+    if (!isPlain((value as Record<string, unknown>)[name], depth + 1)) return false
+  return true
 }

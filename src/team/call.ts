@@ -66,7 +66,7 @@ async function withRetries(call: Call, agentId: string): Promise<MemberReply> {
       if (isFinal(run, thrown) || number >= tries) throw thrown
       const delayMs = retryDelay(thrown, number, run)
       traceRun(run, { type: 'retry', ...factsOf(call, agentId), try: number + 1, delayMs })
-      await wait(run.clock, delayMs, run.signal)
+      await wait(run.clock, delayMs, run.link.signal)
       call.live?.restart()
     }
   }
@@ -74,7 +74,7 @@ async function withRetries(call: Call, agentId: string): Promise<MemberReply> {
 
 /** Neither a cancelled run nor one that waits for the user is tried again. */
 function isFinal(run: Run, thrown: unknown): boolean {
-  return run.signal.aborted || thrown instanceof Suspension
+  return run.link.aborted || thrown instanceof Suspension
 }
 
 /** Half a second at first, then longer each time; what the peer asks for comes first. */
@@ -96,16 +96,16 @@ function factsOf({ run, delegation, key }: Call, member: string): CallFacts {
 async function callMember(call: Call, agentId: string, number: number): Promise<MemberReply> {
   const { run, message } = call
   const facts = factsOf(call, agentId)
-  run.signal.throwIfAborted()
+  run.link.throwIfAborted()
   run.budget.spendHop()
-  traceRun(run, { type: 'delegation', ...facts, try: number, text: clip(message.parts) })
+  traceRun(run, { type: 'delegation', try: number, text: clip(message.parts), ...facts })
   const began = run.clock.now()
   try {
     const reply = await inSpan(call, facts, number)
     run.turn.trace(replyEntry(facts, reply, run.clock.now() - began))
     return reply
   } catch (thrown) {
-    run.signal.throwIfAborted()
+    run.link.throwIfAborted()
     if (thrown instanceof Suspension) throw thrown
     const durationMs = run.clock.now() - began
     const reason = toA2AError(thrown).code
@@ -149,7 +149,7 @@ async function speak(call: Call, { agentId, number, traceparent }: Try): Promise
   const message = { ...call.message, messageId: toMessageId(run.turn, `${space}/${number}`) }
   const agent = findAgent(run, agentId)
   const { timeoutSeconds } = delegation
-  const link = linkSignal(run.signal, {
+  const link = linkSignal(run.link, {
     clock: run.clock,
     ms: timeoutSeconds === undefined ? undefined : timeoutSeconds * 1_000,
     reason: () =>
@@ -175,7 +175,7 @@ async function speak(call: Call, { agentId, number, traceparent }: Try): Promise
       ...(live && { onEvent: (event) => live.onEvent(event) }),
     })
     if (isFailed(reply)) throw replyError(reply)
-    return { ...reply, from: { agentId, space } }
+    return { from: { agentId, space }, ...reply }
   } finally {
     // A member that was left behind must not go on working for nobody.
     link.abort(delegationOver)

@@ -48,8 +48,8 @@ export type Work<T> = (run: Run) => Promise<T>
 
 /** Several works at once, results in order. The first failure stops the others; a question waits until all have ended. */
 export async function delegateAll<T>(run: Run, works: readonly Work<T>[]): Promise<readonly T[]> {
-  const link = linkSignal(run.signal)
-  const group: Run = { ...run, signal: link.signal }
+  const link = linkSignal(run.link)
+  const group: Run = { ...run, link }
   let failure: { readonly reason: unknown } | undefined
   const results = await Promise.allSettled(
     works.map((work) =>

@@ -58,7 +58,9 @@ export async function collectReply(
 
 /** The parts of a member's answer: its artifacts', else its message's. Files and data are among them. */
 export function replyParts(reply: MemberReply): readonly Part[] {
-  if (reply.artifacts?.length) return reply.artifacts.flatMap((artifact) => artifact.parts)
+  const { artifacts } = reply
+  if (artifacts?.length === 1) return artifacts[0]?.parts ?? []
+  if (artifacts?.length) return artifacts.flatMap((artifact) => artifact.parts)
   return reply.message?.parts ?? []
 }
 
@@ -88,10 +90,11 @@ interface Collector {
 }
 
 function createCollector(turn: Turn): Collector {
-  const ids = { taskId: turn.taskId, contextId: turn.contextId }
+  const { taskId, contextId } = turn
+  const ids = { taskId, contextId }
   const fold = createFold({
-    id: turn.taskId,
-    contextId: turn.contextId,
+    id: taskId,
+    contextId,
     status: { state: 'TASK_STATE_WORKING' },
   })
   let lone: Message | undefined
@@ -105,7 +108,7 @@ function createCollector(turn: Turn): Collector {
     const append = begun
     begun = true
     const artifact = { artifactId: responseArtifact, name: responseArtifact, parts }
-    return { artifactUpdate: { ...ids, artifact, append } }
+    return { artifactUpdate: { taskId, contextId, artifact, append } }
   }
 
   return {

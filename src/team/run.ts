@@ -10,6 +10,7 @@ import type { AgentManager } from './manager.ts'
 import { type Memory, openMemory, Suspension } from './memory.ts'
 import { createOutput, type Output, type Release } from './output.ts'
 import type { MemberReply } from './reply.ts'
+import type { LinkedSignal } from './signal.ts'
 import type { BudgetConfig, CallRules, TeamConfig } from './team-config.ts'
 import { type TraceEntry, toEntry } from './trace.ts'
 
@@ -18,7 +19,7 @@ export interface Run {
   readonly config: TeamConfig
   readonly turn: Turn
   /** Fires on cancel, at the end of the run's time, and when the caller's stream is given up. */
-  readonly signal: AbortSignal
+  readonly link: LinkedSignal
   readonly manager: AgentManager
   readonly clock: Clock
   readonly budget: Budget
@@ -43,7 +44,7 @@ export interface RunOptions {
   readonly exposeMembers: boolean
   /** The name under which this team appears among the hops. */
   readonly hop: string
-  readonly signal: AbortSignal
+  readonly link: LinkedSignal
   readonly emit: (event: AgentEvent) => Promise<void>
 }
 
@@ -67,12 +68,12 @@ export interface Delegation extends CallRules {
 
 /** Makes the run of one turn. */
 export function createRun(turn: Turn, options: RunOptions): Run {
-  const { config, manager, clock, random, exposeMembers, signal } = options
+  const { config, manager, clock, random, exposeMembers, link } = options
   checkDepth(turn, options.hop, config.budget)
   return {
     config,
     turn,
-    signal,
+    link,
     manager,
     clock,
     budget: createBudget(config.budget),

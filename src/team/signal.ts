@@ -4,6 +4,8 @@ import type { Clock } from '../shared/clock.ts'
 export interface LinkedSignal {
   /** Made when first asked for: most local members never look, and a controller is not free. */
   readonly signal: AbortSignal
+  readonly aborted: boolean
+  throwIfAborted(): void
   abort(reason: unknown): void
   /** Lets go of the other signal and of the timer. */
   release(): void
@@ -18,18 +20,18 @@ export interface Deadline {
 }
 
 /** Makes a signal that follows `parent` and, where there is a deadline, fires when it passes. */
-export function linkSignal(parent: AbortSignal, deadline?: Deadline): LinkedSignal {
+export function linkSignal(parent: AbortSignal | LinkedSignal, deadline?: Deadline): LinkedSignal {
   return new Link(parent, deadline)
 }
 
 class Link implements LinkedSignal {
-  readonly #parent: AbortSignal
+  readonly #parent: AbortSignal | LinkedSignal
   #controller: AbortController | undefined
-  /** Why it has fired, once it has. */
+  /** Why it has fired by itself, once it has. */
   #fired: { readonly reason: unknown } | undefined
   readonly #stopTimer: (() => void) | undefined
 
-  constructor(parent: AbortSignal, deadline: Deadline | undefined) {
+  constructor(parent: AbortSignal | LinkedSignal, deadline: Deadline | undefined) {
     this.#parent = parent
     if (deadline?.ms !== undefined)
       this.#stopTimer = deadline.clock.after(deadline.ms, () => this.abort(deadline.reason()))
@@ -40,23 +42,37 @@ class Link implements LinkedSignal {
     return this.#controller.signal
   }
 
+  get aborted(): boolean {
+    return this.#fired !== undefined || this.#parent.aborted
+  }
+
+  throwIfAborted(): void {
+    if (this.#fired) throw this.#fired.reason
+    this.#parent.throwIfAborted()
+  }
+
   abort(reason: unknown): void {
     this.#fired ??= { reason }
     this.#controller?.abort(reason)
   }
 
   release(): void {
-    this.#parent.removeEventListener('abort', this.#follow)
+    if (this.#controller) signalOf(this.#parent).removeEventListener('abort', this.#follow)
     this.#stopTimer?.()
   }
 
   #createController(): AbortController {
     const controller = new AbortController()
+    const parent = signalOf(this.#parent)
     if (this.#fired) controller.abort(this.#fired.reason)
-    else if (this.#parent.aborted) controller.abort(this.#parent.reason)
-    else this.#parent.addEventListener('abort', this.#follow, { once: true })
+    else if (parent.aborted) controller.abort(parent.reason)
+    else parent.addEventListener('abort', this.#follow, { once: true })
     return controller
   }
 
-  readonly #follow = (): void => this.abort(this.#parent.reason)
+  readonly #follow = (): void => this.abort(signalOf(this.#parent).reason)
+}
+
+function signalOf(parent: AbortSignal | LinkedSignal): AbortSignal {
+  return 'signal' in parent ? parent.signal : parent
 }

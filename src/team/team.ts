@@ -88,7 +88,7 @@ export class Team implements Agent {
     const work = this.#work(turn, {
       message,
       emit: (event) => channel.push(event),
-      signal: link.signal,
+      link,
     })
     const done = work.then(channel.close, channel.fail)
     try {
@@ -102,7 +102,7 @@ export class Team implements Agent {
     }
   }
 
-  async #work(turn: Turn, io: Pick<RunOptions, 'message' | 'emit' | 'signal'>): Promise<void> {
+  async #work(turn: Turn, io: Pick<RunOptions, 'message' | 'emit' | 'link'>): Promise<void> {
     const { config, manager } = this
     const run = createRun(turn, { config, manager, ...this.#options, ...io, hop: this.#hop })
     try {
@@ -140,7 +140,7 @@ export function defineTeam(definition: TeamDefinition): Team {
 
 /** A question or a refusal is an end that the caller is told; everything else is a failure. */
 async function endEarly(run: Run, thrown: unknown): Promise<void> {
-  run.signal.throwIfAborted()
+  run.link.throwIfAborted()
   if (thrown instanceof Suspension) {
     await run.memory.suspend(thrown.key)
     await run.output.ask(thrown.reply)

@@ -62,11 +62,11 @@ export function replyEntry(facts: CallFacts, reply: MemberReply, durationMs: num
   const usage = usageOf(reply.metadata)
   const entry: TraceEntry = {
     type: 'reply',
-    ...facts,
     state: reply.state,
     durationMs,
-    ...(usage && { inputTokens: usage.inputTokens, outputTokens: usage.outputTokens }),
     text: clip(replyParts(reply)),
+    ...facts,
+    ...(usage && { inputTokens: usage.inputTokens, outputTokens: usage.outputTokens }),
   }
   return toEntry(entry)
 }

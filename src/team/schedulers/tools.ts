@@ -5,6 +5,7 @@ import type { Json, Part } from '../../protocol/types.ts'
 import { delegate } from '../delegate.ts'
 import { replyParts } from '../reply.ts'
 import { type Run, toMember } from '../run.ts'
+import { linkSignal } from '../signal.ts'
 
 /** One tool per peer, for a supervisor whose model calls tools: calling it delegates, the result is the peer's answer. */
 export function toTools(run: Run, round: string, peers: readonly AgentInfo[]): readonly Tool[] {
@@ -23,7 +24,7 @@ export function toTools(run: Run, round: string, peers: readonly AgentInfo[]): r
       const number = (calls.get(id) ?? 0) + 1
       calls.set(id, number)
       const reply = await delegate(
-        { ...run, signal },
+        { ...run, link: linkSignal(signal) },
         {
           name: `${round}/${id}-${number}`,
           agentId: id,

@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest'
+import { systemClock } from '../../src/shared/clock.ts'
+import { linkSignal } from '../../src/team/signal.ts'
+import { createFakeClock } from '../client/fake-clock.ts'
+
+const enough = new Error('enough')
+
+test('a signal that is asked for late has fired for the reason of then', () => {
+  const link = linkSignal(new AbortController().signal)
+  expect(link.aborted).toBe(false)
+  link.abort(enough)
+  link.abort(new Error('later'))
+  expect(link.aborted).toBe(true)
+  expect(link.signal.reason).toBe(enough)
+  expect(() => link.throwIfAborted()).toThrow('enough')
+})
+
+test('the parent is followed, whether it fires before or after the signal is asked for', () => {
+  for (const askFirst of [true, false]) {
+    const parent = new AbortController()
+    const link = linkSignal(parent.signal)
+    if (askFirst) expect(link.signal.aborted).toBe(false)
+    parent.abort(enough)
+    expect(link.aborted).toBe(true)
+    expect(link.signal.reason).toBe(enough)
+    expect(() => link.throwIfAborted()).toThrow('enough')
+  }
+})
+
+test('a link of a link hears of both, and tells neither', () => {
+  const root = new AbortController()
+  const outer = linkSignal(root.signal)
+  const inner = linkSignal(outer)
+  const other = linkSignal(outer)
+  inner.abort(new Error('only this one'))
+  expect(inner.signal.aborted).toBe(true)
+  expect(outer.aborted).toBe(false)
+  const { signal } = other
+  outer.abort(enough)
+  expect(signal.reason).toBe(enough)
+  expect(root.signal.aborted).toBe(false)
+})
+
+test('a released link follows no more', () => {
+  const parent = new AbortController()
+  const link = linkSignal(parent.signal)
+  const { signal } = link
+  link.release()
+  parent.abort(enough)
+  expect(signal.aborted).toBe(false)
+})
+
+test('a deadline fires, unless the link is released', () => {
+  const clock = createFakeClock()
+  const deadline = { clock, ms: 50, reason: () => enough }
+  const link = linkSignal(new AbortController().signal, deadline)
+  const released = linkSignal(new AbortController().signal, deadline)
+  released.release()
+  clock.advance(50)
+  expect(link.signal.reason).toBe(enough)
+  expect(released.aborted).toBe(false)
+  expect(clock.pending).toBe(0)
+  const without = linkSignal(new AbortController().signal, {
+    clock: systemClock,
+    ms: undefined,
+    reason: () => enough,
+  })
+  expect(without.aborted).toBe(false)
+})
