@@ -30,7 +30,6 @@ export function watchSend(hub: Hub, options: WatchSendOptions): EventStream {
     after,
     // A quick agent's events may be stored and published before anyone could watch.
     replay: run.log.version > after,
-    ...(before && { first: { seq: before.version, event: { task: before.task } } }),
     show: trace ? createTraceView(ids, before?.task.status) : showEvent,
     isLast(record) {
       if (record.kind === 'start' && record.turn >= letter.number) started = true
@@ -38,6 +37,7 @@ export function watchSend(hub: Hub, options: WatchSendOptions): EventStream {
       if (state === undefined) return false
       return isTerminal(state) || (started && state === 'TASK_STATE_INPUT_REQUIRED')
     },
+    ...(before && { first: { seq: before.version, event: { task: before.task } } }),
   })
   letter.outcome.wait().then(
     (outcome) => 'message' in outcome && watcher.finish({ event: outcome }),

@@ -29,8 +29,7 @@ export function createHub(store: Pick<Store, 'records'>): Hub {
 
   return {
     watch(taskId, options) {
-      const watcher = createWatcher({
-        ...options,
+      const watcher = createWatcher(options, {
         read: (after, limit) => store.records(taskId, after, limit),
         leave: () => forget(taskId, watcher),
       })

@@ -26,8 +26,8 @@ export interface Watcher extends EventStream {
   readonly ended: boolean
 }
 
-/** How the hub makes a watcher. */
-export interface WatcherOptions extends WatchOptions {
+/** What a watcher needs of its hub. */
+export interface WatcherHost {
   read(after: number, limit: number): Promise<readonly LogRecord[]>
   leave(): void
 }
@@ -42,7 +42,7 @@ const page = 128
  * Sequence numbers have no gaps, so a watcher knows what it misses: a batch that does not continue its position,
  * or more waiting than the bound, sends it back to the log, and it is live again once it has caught up.
  */
-export function createWatcher(options: WatcherOptions): Watcher {
+export function createWatcher(options: WatchOptions, host: WatcherHost): Watcher {
   let position = options.after
   let published = options.after
   let behind = options.replay
@@ -93,7 +93,7 @@ export function createWatcher(options: WatcherOptions): Watcher {
 
   /** A page of the log, while behind. */
   async function read(): Promise<readonly LogRecord[]> {
-    const records = await options.read(position, page)
+    const records = await host.read(position, page)
     // What was published meanwhile was dropped while behind; only a log read up to it makes us live again.
     const reached = records.at(-1)?.seq ?? position
     if (records.length < page && reached >= published) behind = false
@@ -148,7 +148,7 @@ export function createWatcher(options: WatcherOptions): Watcher {
     if (left) return
     left = true
     waiting = []
-    options.leave()
+    host.leave()
     rouse()
   }
 

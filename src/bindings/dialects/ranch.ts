@@ -85,11 +85,16 @@ function decodeSend(params: unknown): DecodedRequest {
   const configuration = asRaw(decodeConfiguration(raw.configuration))
   return {
     request: {
+      // Written out: a copy by spread that gains members is the dearest part of a request.
       message: {
-        ...message,
         messageId: message.messageId ?? newId(),
+        role: message.role,
+        parts: message.parts,
         taskId: taskIdOf(message) ?? taskIdOf(raw),
         contextId: message.contextId ?? raw.context_id ?? raw.contextId ?? undefined,
+        metadata: message.metadata,
+        extensions: message.extensions,
+        referenceTaskIds: message.referenceTaskIds,
       },
       configuration:
         immediate === false ? { ...configuration, returnImmediately: true } : configuration,
