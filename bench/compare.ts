@@ -12,9 +12,11 @@ import type { WorkloadName } from './workloads.ts'
 export function effortFor(workload: WorkloadName, { quick }: Pick<Bench, 'quick'>): Effort {
   const chunks = Number(/^stream-(\d+)/.exec(workload)?.[1] ?? 0)
   const weight = 1 + chunks / 10 + (workload.startsWith('list') ? 9 : 0)
-  const requests = Math.max(1_000, Math.round((quick ? 8_000 : 20_000) / weight))
-  const warmUp = quick ? requests : 2 * requests
-  return { warmUp, requests, slices: 10, connections: 32, seconds: quick ? 3 : 10 }
+  const many = quick ? 6_000 : 15_000
+  const requests = Math.max(1_000, Math.round(many / weight))
+  // Whoever is slow has to end what it has begun: of long streams that is less with fewer at once.
+  const connections = chunks >= 100 ? 8 : 32
+  return { warmUp: many, requests, slices: 10, connections, seconds: quick ? 2 : 6 }
 }
 
 /** CPU per request of Corral as a multiple of the floor's, and the peer's where it is asked for. */
