@@ -42,8 +42,9 @@ async function run({ port, workload, requests, ...bounds }: LoadOrder): Promise<
   const startedAt = performance.now()
   const endsAt = startedAt + bounds.seconds * 1_000
   async function work(): Promise<void> {
-    const socket = idle.get(port)?.pop() ?? (await open(port))
+    let socket = idle.get(port)?.pop() ?? (await open(port))
     while (left-- > 0 && performance.now() < endsAt) {
+      if (socket.destroyed) socket = await open(port)
       const before = performance.now()
       if (!(await exchange(socket, request))) failed++
       micros.push(Math.round((performance.now() - before) * 1_000))

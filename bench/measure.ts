@@ -119,8 +119,8 @@ class Run {
 
   async warmUp(): Promise<void> {
     this.#idleBytes = (await this.#usage()).rssBytes
-    const seconds = this.#order.seconds * this.#effort.slices
-    await this.#load.ask({ ...this.#order, requests: this.#effort.warmUp, seconds })
+    const { warmUp: requests, seconds } = this.#effort
+    await this.#load.ask({ ...this.#order, requests, seconds })
   }
 
   /** Nothing more, once the subject has had its time: the last requests of a slow one last longer than the slice. */

@@ -234,7 +234,7 @@ export function createEngine(options: EngineOptions): Engine {
         recovering = undefined
       }
     },
-    live: () => runs.all.size,
+    live: () => runs.count(),
     async close(deadlineMs) {
       if (closed) return
       closed = true

@@ -30,8 +30,10 @@ export interface Runs {
   release(run: Run): void
   /** Forgets a run that has nothing left to do and that nobody holds. */
   settle(run: Run): void
+  /** How many tasks are live; a run whose task does not exist yet is none. */
+  count(): number
   /** By the id that the task has or will have. */
-  readonly all: Pick<Registry<Run>, 'get' | 'has' | 'size' | 'values'>
+  readonly all: Pick<Registry<Run>, 'get' | 'has' | 'values'>
 }
 
 /** Keeps the live tasks of an engine. */
@@ -96,6 +98,11 @@ export function createRuns(store: Store, host: LogHost, deps: () => RunDeps): Ru
       settle(run)
     },
     settle,
+    count() {
+      let count = 0
+      for (const { log } of all.values()) if (log.exists) count++
+      return count
+    },
     all,
   }
 }

@@ -27,7 +27,8 @@ export function isPromiseLike<T>(value: T | PromiseLike<T>): value is PromiseLik
 
 /**
  * Calls back after the current tick's microtasks, so that what a burst brings can be handled at once. All that is to be
- * called in a tick shares one immediate: each costs as much as a small check of a request.
+ * called in a tick shares one immediate, and with it the async context of the first: each costs as much as a small check
+ * of a request. The list is the module's own, since a tick is the whole process's.
  */
 export function soon(callback: () => void): void {
   if (due.push(callback) === 1) afterTick(callAll)

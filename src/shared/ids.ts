@@ -8,7 +8,8 @@ const places = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
  * A random UUID (version 4), as one flat string.
  *
  * `crypto.randomUUID` joins twenty pieces, and V8 keeps such a string as a tree of them until somebody looks inside: an
- * id that only stands in a task was twenty objects to the collector, and more bytes than the message beside it.
+ * id that only stands in a task was twenty objects to the collector, and more bytes than the message beside it. Random bytes
+ * are drawn in advance, as `crypto.randomUUID` does it.
  */
 export const newId: () => string =
   typeof Buffer === 'function' ? createFlatIds() : () => crypto.randomUUID()

@@ -174,6 +174,7 @@ async function speak(call: Call, { agentId, number, traceparent }: Try): Promise
       turn,
       ...(live && { onEvent: (event) => live.onEvent(event) }),
     })
+    link.throwIfAborted()
     if (isFailed(reply)) throw replyError(reply)
     return { from: { agentId, space }, ...reply }
   } finally {

@@ -52,7 +52,8 @@ class Link implements LinkedSignal {
   }
 
   abort(reason: unknown): void {
-    this.#fired ??= { reason }
+    // Whoever fired first is the reason, also where nobody has looked yet.
+    if (!this.#parent.aborted) this.#fired ??= { reason }
     this.#controller?.abort(reason)
   }
 

@@ -29,7 +29,22 @@ test.each([
   ['a big integer', 1n],
   ['a big integer deep inside', nested(3, 1n)],
   ['a big integer deeper than anyone looks', nested(20, 1n)],
+  ['a big integer as an object', Object(1n)],
   ['a circle', circle],
+  ['a circle in a list', [circle]],
+  ['a list too long to write', new Array(1e9)],
+  [
+    'a function that refuses to be written',
+    { work: Object.assign(() => 1, { toJSON: () => JSON.parse('no') }) },
+  ],
+  [
+    'what cannot be looked at',
+    {
+      get inside() {
+        throw new Error('never')
+      },
+    },
+  ],
   [
     'what refuses to be written',
     {

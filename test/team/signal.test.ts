@@ -27,6 +27,15 @@ test('the parent is followed, whether it fires before or after the signal is ask
   }
 })
 
+test('the reason of the parent stays, where that fired first', () => {
+  const parent = new AbortController()
+  const link = linkSignal(parent.signal)
+  parent.abort(enough)
+  link.abort(new Error('later'))
+  expect(link.signal.reason).toBe(enough)
+  expect(() => link.throwIfAborted()).toThrow('enough')
+})
+
 test('a link of a link hears of both, and tells neither', () => {
   const root = new AbortController()
   const outer = linkSignal(root.signal)

@@ -23,16 +23,21 @@ export function toTools(run: Run, round: string, peers: readonly AgentInfo[]): r
       if (typeof message !== 'string' || message === '') throw new Error('message is missing')
       const number = (calls.get(id) ?? 0) + 1
       calls.set(id, number)
-      const reply = await delegate(
-        { ...run, link: linkSignal(signal) },
-        {
-          name: `${round}/${id}-${number}`,
-          agentId: id,
-          message: toMember(run, [{ text: message }]),
-          tolerant: true,
-        },
-      )
-      return toResult(replyParts(reply))
+      const link = linkSignal(signal)
+      try {
+        const reply = await delegate(
+          { ...run, link },
+          {
+            name: `${round}/${id}-${number}`,
+            agentId: id,
+            message: toMember(run, [{ text: message }]),
+            tolerant: true,
+          },
+        )
+        return toResult(replyParts(reply))
+      } finally {
+        link.release()
+      }
     },
   }))
 }
