@@ -222,6 +222,12 @@ export const responses: Record<
 
 type Mutation = (holder: Wire, key: string) => void
 
+/** Sets a member as JSON.parse does: one named `__proto__` is a member like any other. */
+function put(holder: Wire, key: string, value: unknown): void {
+  const whole = { enumerable: true, configurable: true, writable: true }
+  Object.defineProperty(holder, key, { value, ...whole })
+}
+
 const oddValues: readonly unknown[] = [
   ...[null, '', 'x', 0, -1, 1, 2, 101, 2 ** 31, 1.5, true, false, [], {}, ['x'], [null], ['']],
   ...['TASK_STATE_WORKING', 'ROLE_UNSPECIFIED', 'ROLE_AGENT', '2025-02-30T00:00:00Z', '2025-01-01'],
@@ -245,20 +251,19 @@ const mutations: readonly fc.Arbitrary<Mutation>[] = [
     delete holder[key]
   }),
   fc.constantFrom(...oddValues).map((value) => (holder: Wire, key: string) => {
-    holder[key] = structuredClone(value)
+    put(holder, key, structuredClone(value))
   }),
   fc.constant((holder, key) => {
     const value = holder[key]
     delete holder[key]
-    holder[key.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`)] = value
+    put(
+      holder,
+      key.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`),
+      value,
+    )
   }),
   fc.constantFrom('unknown', 'kind', 'final', '__proto__').map((name) => (holder: Wire) => {
-    Object.defineProperty(holder, name, {
-      value: { deep: [1] },
-      enumerable: true,
-      configurable: true,
-      writable: true,
-    })
+    put(holder, name, { deep: [1] })
   }),
   fc.constantFrom('text', 'raw', 'url', 'data', 'task', 'message').map((name) => (holder: Wire) => {
     holder[name] ??= name === 'data' ? null : 'QUJD'
