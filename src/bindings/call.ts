@@ -5,16 +5,14 @@ import {
   noExtensions,
   type Reply,
 } from '../protocol/call.ts'
+import type { Mutable } from '../shared/mutable.ts'
 import type { HttpRequest } from './http.ts'
 
-/** A Call whose members are set one by one while it is built. */
-type CallDraft = { -readonly [K in keyof Call]: Call[K] }
-
 /** What the headers of a request say of its call. The names of 0.3 and 1.0 are both read, whatever the dialect. */
-export function toCall(request: HttpRequest, dialect: DialectName): CallDraft {
+export function toCall(request: HttpRequest, dialect: DialectName): Mutable<Call> {
   const { headers } = request
   const reply: Reply = {}
-  const call: CallDraft = { headers, dialect, reply, auth: anonymous, extensions: noExtensions }
+  const call: Mutable<Call> = { headers, dialect, reply, auth: anonymous, extensions: noExtensions }
   if (request.signal) call.signal = request.signal
   if (request.query) call.query = request.query
   if (request.client) call.client = request.client
@@ -61,7 +59,7 @@ function splitList(value: string): readonly string[] {
 }
 
 // Ids are log sequence numbers; one that is not a number names nothing we sent and is ignored.
-function setLastEventId(call: CallDraft, value: string): void {
+function setLastEventId(call: Mutable<Call>, value: string): void {
   const id = Number(value)
   if (Number.isSafeInteger(id) && id >= 0) call.lastEventId = id
 }

@@ -46,44 +46,46 @@ const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
  * `Idempotency-Key`; message id and key stay the same over all tries.
  */
 export function withRetry(context: RetryMiddlewareContext): Middleware {
-  return (next) => async (name, request, call) => {
+  return (next) => (name, request, call) => {
     const keyed = withIdempotencyKey(name, call)
-    for (let failures = 1; ; failures++) {
-      try {
-        return await next(name, request, keyed)
-      } catch (error) {
-        if (!mayRepeat(name, error, context)) throw error
-        await pause(error, failures, { ...context, signal: call.signal })
-      }
-    }
+    return retry(context, {
+      attempt: () => next(name, request, keyed),
+      again: (error) => mayRepeat(name, error, context),
+      signal: call.signal,
+    })
   }
 }
 
-/** Runs `attempt` until it succeeds, fails for good, or tries run out; then rejects with the last failure. */
-export async function retry<T>(
-  attempt: () => Promise<T>,
-  again: (error: unknown) => boolean,
-  context: PauseContext,
-): Promise<T> {
+/** What is tried, and after which failures again. */
+export interface Trial<T> {
+  attempt(): Promise<T>
+  again(error: unknown): boolean
+  readonly signal: AbortSignal | undefined
+}
+
+/** Tries until it succeeds, fails for good, or tries run out; then rejects with the last failure. */
+export async function retry<T>(context: RetryContext, trial: Trial<T>): Promise<T> {
   for (let failures = 1; ; failures++) {
     try {
-      return await attempt()
+      return await trial.attempt()
     } catch (error) {
-      if (!again(error)) throw error
-      await pause(error, failures, context)
+      if (!trial.again(error)) throw error
+      await pause(error, failures, { context, signal: trial.signal })
     }
   }
 }
 
-type PauseContext = RetryContext & { readonly signal?: AbortSignal | undefined }
-
 /** Waits before the next try; rejects with the failure where tries or patience run out. */
-async function pause(error: unknown, failures: number, context: PauseContext): Promise<void> {
+async function pause(
+  error: unknown,
+  failures: number,
+  { context, signal }: { readonly context: RetryContext; readonly signal: AbortSignal | undefined },
+): Promise<void> {
   const limit = Math.min(10, Math.max(0, context.maxRetries ?? 3))
   const ms = pauseMs(error, failures, context)
   if (failures > limit || ms === undefined) throw error
   context.log.debug({ failures, ms }, 'trying again')
-  await wait(context.clock, ms, context.signal)
+  await wait(context.clock, ms, signal)
 }
 
 // The card is asked when a try has failed: before the first one there may be none to tell.

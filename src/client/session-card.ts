@@ -28,12 +28,13 @@ export function createSessionCard(config: ClientConfig, send: HttpSend): Session
   const asked = config.auth ? withAuthIfRefused(send, config.auth) : send
   let replaced = config.card
   let last = config.card
+  const context = { ...config.retry, clock, random, log }
 
   function fetched(signal?: AbortSignal): Promise<AgentCard> {
     const { verifyCard: verify } = config
     const request = { send: asked, signal, ...(verify && { verify }) }
-    const context = { ...config.retry, clock, random, log, signal }
-    return retry(async () => cache.get(required(url), request), mayAppear, context)
+    const attempt = async (): Promise<AgentCard> => cache.get(required(url), request)
+    return retry(context, { attempt, again: mayAppear, signal })
   }
 
   async function get(signal?: AbortSignal): Promise<AgentCard> {

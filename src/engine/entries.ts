@@ -2,6 +2,7 @@ import { A2AError } from '../protocol/errors.ts'
 import { parseTask } from '../protocol/schema.ts'
 import { canTransition } from '../protocol/task.ts'
 import type { Message, Task } from '../protocol/types.ts'
+import type { Mutable } from '../shared/mutable.ts'
 import type { Letter } from './letter.ts'
 import type { TaskLog } from './log.ts'
 
@@ -11,7 +12,7 @@ export function addressed(
   { taskId, contextId }: { readonly taskId?: string; readonly contextId: string },
 ): Message {
   const { messageId, role, parts, metadata, extensions, referenceTaskIds } = sent
-  const message: { -readonly [K in keyof Message]: Message[K] } = taskId
+  const message: Mutable<Message> = taskId
     ? { messageId, contextId, taskId, role, parts }
     : { messageId, contextId, role, parts }
   if (metadata) message.metadata = metadata

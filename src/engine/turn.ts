@@ -16,6 +16,7 @@ import type {
 } from '../protocol/types.ts'
 import { newId } from '../shared/ids.ts'
 import type { Logger } from '../shared/log.ts'
+import type { Mutable } from '../shared/mutable.ts'
 import type { TurnRequest } from '../store/store.ts'
 import type { TaskLog } from './log.ts'
 
@@ -252,9 +253,7 @@ export class ActiveTurn implements Turn {
   #artifactEvent(draft: ArtifactDraft): StreamResponse {
     const { artifact, append, lastChunk, metadata } = draft
     const { taskId, contextId } = this
-    const artifactUpdate: {
-      -readonly [K in keyof TaskArtifactUpdateEvent]: TaskArtifactUpdateEvent[K]
-    } = { taskId, contextId, artifact }
+    const artifactUpdate: Mutable<TaskArtifactUpdateEvent> = { taskId, contextId, artifact }
     if (append !== undefined) artifactUpdate.append = append
     if (lastChunk !== undefined) artifactUpdate.lastChunk = lastChunk
     if (metadata !== undefined) artifactUpdate.metadata = metadata

@@ -1,3 +1,4 @@
+import type { Mutable } from '../shared/mutable.ts'
 import { A2AError } from './errors.ts'
 import { canTransition, isTerminal } from './task.ts'
 import type {
@@ -163,7 +164,7 @@ class TaskFold implements Fold {
   }
 
   #assemble(): Task {
-    const task: { -readonly [K in keyof Task]: Task[K] } = {
+    const task: Mutable<Task> = {
       id: this.#id,
       contextId: this.#contextId,
       status: this.#status,

@@ -57,7 +57,11 @@ function nothing(): Costs {
   return { commits: 0, snapshots: 0, records: 0, reads: 0, timers: 0, promises: 0 }
 }
 
-function counted(inner: Store, costs: Costs): Store {
+/** What a store is asked for. */
+export type StoreCosts = Pick<Costs, 'commits' | 'snapshots' | 'records' | 'reads'>
+
+/** A store that counts what it is asked for. */
+export function counted(inner: Store, costs: StoreCosts): Store {
   const read = <A extends unknown[], R>(work: (...args: A) => R) => {
     return (...args: A): R => {
       costs.reads++

@@ -2,43 +2,26 @@ import { describe, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
 import { createServer } from '../../src/server/index.ts'
 import { createMemoryStore } from '../../src/store/memory.ts'
-import type { Store, Write } from '../../src/store/store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { counted, type StoreCosts } from '../bench/counted.ts'
 import { request } from '../conformance/scene.ts'
 
-interface Costs {
-  commits: number
-  records: number
-  /** Whole tasks handed to the store, and the parts that they hold: what is copied. */
-  snapshots: number
+interface Costs extends StoreCosts {
+  /** The parts of the tasks handed to the store: what is copied. */
   copiedParts: number
-  reads: number
   characters: number
 }
 
 function count(inner: Store, costs: Costs): Store {
-  const note = (write: Write): void => {
-    if (write.type !== 'task') return
-    costs.records += write.records.length
-    if (!write.task) return
-    costs.snapshots++
-    for (const { parts } of write.task.artifacts ?? []) costs.copiedParts += parts.length
-  }
-  const read = <A extends unknown[], R>(work: (...args: A) => R) => {
-    return (...args: A): R => {
-      costs.reads++
-      return work(...args)
-    }
-  }
+  const store = counted(inner, costs)
   return {
-    ...inner,
+    ...store,
     commit(writes) {
-      costs.commits++
-      for (const write of writes) note(write)
-      return inner.commit(writes)
+      for (const write of writes)
+        if (write.type === 'task')
+          for (const { parts } of write.task?.artifacts ?? []) costs.copiedParts += parts.length
+      return store.commit(writes)
     },
-    get: read(inner.get),
-    records: read(inner.records),
-    list: read(inner.list),
   }
 }
 

@@ -1,19 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parseConfig } from '../../src/team/config.ts'
-
-const agents = `
-[[agents]]
-id = "a"
-name = "Agent A"
-endpoint = "http://localhost:8081/rpc"
-protocol = "a2a"
-
-[[agents]]
-id = "b"
-name = "Agent B"
-endpoint = "./b.js"
-protocol = "module"
-`
+import { agents } from './two-agents.ts'
 
 describe('the shapes of the seeds and their origin', () => {
   test('an agent has the origin’s keys, and numbers may be strings', () => {

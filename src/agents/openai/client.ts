@@ -73,7 +73,8 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
         stream: true,
         stream_options: { include_usage: true },
       })
-      const reply = await retry(() => open(body, signal), isPassing, { ...options, signal })
+      const attempt = (): Promise<Reply> => open(body, signal)
+      const reply = await retry(options, { attempt, again: isPassing, signal })
       try {
         yield* withinSilence(readDeltas(reply, agent), timeoutMs, () =>
           reply.body.destroy(new errors.BodyTimeoutError()),

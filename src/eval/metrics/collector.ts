@@ -1,12 +1,12 @@
 import type { HttpClient } from '../../client/reply.ts'
 import { type Clock, systemClock, toTimestamp } from '../../shared/clock.ts'
 import { newId } from '../../shared/ids.ts'
+import type { Mutable } from '../../shared/mutable.ts'
 import { messageOf } from '../errors.ts'
 import { checkMetrics, type ProtocolMetrics, type TokenSource } from './metrics.ts'
 
 type HttpSend = HttpClient['send']
 type HttpReply = Awaited<ReturnType<HttpSend>>
-type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 type Draft = Mutable<ProtocolMetrics>
 
 /** Tokens of one exchange, and how they were counted. */

@@ -1,19 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ConfigError, parseConfig } from '../../../src/team/config.ts'
-
-const agents = `
-[[agents]]
-id = "a"
-name = "Agent A"
-endpoint = "http://localhost:8081/rpc"
-protocol = "a2a"
-
-[[agents]]
-id = "b"
-name = "Agent B"
-endpoint = "./b.js"
-protocol = "module"
-`
+import { agents } from '../two-agents.ts'
 
 function problemsOf(text: string, env: Record<string, string> = {}): string[] {
   try {
