@@ -1,6 +1,7 @@
 import { request } from 'undici'
 import { z } from 'zod'
 import type { JsonObject } from '../protocol/types.ts'
+import { trimEnd } from '../shared/text.ts'
 import { messageOf } from './errors.ts'
 import { parseWith } from './parse.ts'
 import { SimulationFault } from './simulation.ts'
@@ -92,7 +93,7 @@ function toBody(model: ChatModel, { messages, tools, seed, json }: ChatRequest):
 }
 
 async function post(model: ChatModel, body: string, signal: AbortSignal): Promise<string> {
-  const url = `${model.baseUrl.replace(/\/+$/, '')}/chat/completions`
+  const url = `${trimEnd(model.baseUrl, '/')}/chat/completions`
   const headers = {
     'content-type': 'application/json',
     ...(model.apiKey && { authorization: `Bearer ${model.apiKey}` }),

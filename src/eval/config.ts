@@ -1,3 +1,4 @@
+import { trimEnd } from '../shared/text.ts'
 import { ValidationError } from './errors.ts'
 
 /** How to reach the agent under test (seed 001's A2AConfig); lives as long as the agent it configures. */
@@ -27,7 +28,7 @@ export interface A2AConfigInput {
  */
 export function createA2AConfig(input: A2AConfigInput): A2AConfig {
   const { authToken, timeout = 300, verifySsl = true } = input
-  const endpoint = input.endpoint.replace(/\/+$/, '')
+  const endpoint = trimEnd(input.endpoint, '/')
   checkTimeout(timeout)
   checkEndpoint(endpoint)
   if (authToken !== undefined && authToken.trim() === '')

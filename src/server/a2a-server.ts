@@ -3,6 +3,7 @@ import type { HttpReply, HttpRequest } from '../bindings/http.ts'
 import { anonymous } from '../protocol/call.ts'
 import { createDeferred } from '../shared/async.ts'
 import { type Logger, silent } from '../shared/log.ts'
+import { trimEnd } from '../shared/text.ts'
 import { fromTaskStore } from '../store/custom.ts'
 import type { Scope, Store } from '../store/store.ts'
 import { type TaskStore, toTaskStore } from '../store/task-store.ts'
@@ -90,7 +91,7 @@ export class A2AServer {
 
   /** A further prefix of the HTTP+JSON paths, which speak 1.0 where a request does not say otherwise. */
   restPrefix(prefix: string): this {
-    this.#restPrefix = prefix.replace(/\/+$/, '')
+    this.#restPrefix = trimEnd(prefix, '/')
     return this
   }
 

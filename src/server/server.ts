@@ -7,6 +7,7 @@ import type { Recovery } from '../engine/recover.ts'
 import type { Dispatch } from '../protocol/call.ts'
 import { systemClock } from '../shared/clock.ts'
 import { silent } from '../shared/log.ts'
+import { trimEnd } from '../shared/text.ts'
 import { createMemoryStore } from '../store/memory.ts'
 import type { Store } from '../store/store.ts'
 import { createHub } from '../streams/hub.ts'
@@ -50,7 +51,7 @@ export interface Server {
 export async function createServer(options: ServerOptions): Promise<Server> {
   const shared = createShared(options)
   const { store, committer, hub, push } = shared
-  let url = options.publicUrl?.replace(/\/+$/, '')
+  let url = options.publicUrl && trimEnd(options.publicUrl, '/')
   const mounts = new Map<string, Mount>()
   /** Agents that are no longer served; their tasks still run, and one that comes back finds them. */
   const retired = new Map<string, Mount>()

@@ -4,7 +4,7 @@ import { Agent, buildConnector, type Dispatcher } from 'undici'
 import { A2AError } from '../protocol/errors.ts'
 import { isPublicAddress } from './address.ts'
 import { type AllowList, createAllowList } from './allow.ts'
-import { parseUrl, toHost } from './url.ts'
+import { maxUrlLength, parseUrl, toHost } from './url.ts'
 
 /** Keeps requests to URLs that peers name away from this machine and its network (specification §13.2, §14.1.1). */
 export interface Guard {
@@ -43,7 +43,8 @@ export function createGuard(options: GuardOptions = {}): Guard {
   const dispatcher = new Agent({ connect: checkedConnector({ allow, allowHttp, lookup }) })
   return {
     check(url, field = 'url') {
-      const reason = refusal(toTarget(url), { allow, allowHttp })
+      const reason =
+        url.length > maxUrlLength ? tooLong : refusal(toTarget(url), { allow, allowHttp })
       if (reason !== undefined) throw refused(field, reason)
     },
     dispatcher,
@@ -65,6 +66,7 @@ interface Target {
 }
 
 const notAllowed = 'must not point to an internal address'
+const tooLong = `must have at most ${maxUrlLength} characters`
 
 /** Why a target is refused, in words that a peer may read. */
 function refusal(target: Target | undefined, { allow, allowHttp }: Rules): string | undefined {

@@ -214,6 +214,26 @@ describe('the guard', () => {
     expect(isRefused(createGuard({ allow: ['*'] }), 'https://user@example.com/')).toBe(true)
   })
 
+  test.each([
+    ['dots', `https://a${'.'.repeat(60_000)}b/`],
+    ['a path', `https://example.com/${'a'.repeat(2_048)}`],
+    ['a query', `https://example.com/?${'./'.repeat(30_000)}`],
+  ])('refuses a URL that is too long before looking at it: %s', (_name, url) => {
+    const violation = { field: 'url', description: 'must have at most 2048 characters' }
+    for (const one of [guard, createGuard({ allow: ['*'] })])
+      expect(() => one.check(url)).toThrow(
+        expect.objectContaining({ details: { violations: [violation] } }),
+      )
+    guard.check(`https://example.com/${'a'.repeat(2_000)}`)
+  })
+
+  test('refuses a host that is longer than a name can be', () => {
+    const label = 'a'.repeat(62)
+    guard.check(`https://${label}.${label}.${label}.example.com/`)
+    expect(isRefused(guard, `https://${`${label}.`.repeat(4)}example.com/`)).toBe(true)
+    expect(isRefused(guard, `https://a${'.'.repeat(1_900)}/`)).toBe(true)
+  })
+
   test('names the field and not the address', () => {
     try {
       guard.check('https://user:secret@10.1.2.3/', 'configuration.taskPushNotificationConfig.url')

@@ -1,6 +1,7 @@
 import { Agent as Connections, errors, request } from 'undici'
 import { isPassing, type RetryContext, retry } from '../../client/retry.ts'
 import type { A2AError } from '../../protocol/errors.ts'
+import { trimEnd } from '../../shared/text.ts'
 import { networkFault, refusal, retryAfterOf } from './errors.ts'
 import { type Reply, readDeltas, readText, withinSilence } from './read.ts'
 import type { ChatDelta, ChatRequest } from './wire.ts'
@@ -106,7 +107,7 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
 /** A path that ends with `/chat/completions` is used as it is, else that is appended. The query stays. */
 export function toUrls(endpoint: string): { completions: string; models: string } {
   const url = new URL(endpoint)
-  const base = url.pathname.replace(/\/+$/, '').replace(/\/chat\/completions$/, '')
+  const base = trimEnd(url.pathname, '/').replace(/\/chat\/completions$/, '')
   const at = (path: string): string => {
     url.pathname = `${base}${path}`
     return url.href
