@@ -173,12 +173,27 @@ describe('approval', () => {
     expect(publish.asked).toEqual([])
   })
 
-  test('adds any other words to what goes on', async () => {
+  test.each([
+    'No, don’t publish it',
+    'nope',
+    'not yet',
+    'yes, but only on Monday',
+    'yes?',
+    'so so',
+  ])('asks again on anything else: %s', async (words) => {
     const [draft, publish] = [member('draft'), member('publish')]
     const task = conversation(workflow({ draft, publish }, steps))
     await task.say('news')
-    await task.say('only on Monday')
-    expect(publish.asked).toEqual(['draft(news)\n\nonly on Monday'])
+    for (const _ of [1, 2]) {
+      const asked = await task.say(words)
+      expect(asked.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+      expect(textOfStatus(asked)).toBe(
+        'That was neither a yes nor a no. Please answer yes or no.\n\ndraft(news)\n\nPublish this?',
+      )
+    }
+    expect(publish.asked).toEqual([])
+    expect(answerOf(await task.say(' OK! '))).toBe('publish(draft(news))')
+    expect(draft.asked).toHaveLength(1)
   })
 })
 

@@ -1,30 +1,22 @@
-const yes: ReadonlySet<string> = new Set([
-  'yes',
-  'y',
-  'ok',
-  'okay',
-  'approve',
-  'approved',
-  'go',
-  'go ahead',
-])
-const no: ReadonlySet<string> = new Set(['no', 'n', 'reject', 'rejected', 'stop', 'cancel'])
+import { textOf } from '../../protocol/task.ts'
+import type { Part } from '../../protocol/types.ts'
+import { trimEnd } from '../../shared/text.ts'
+import { approvalWords } from './approval-words.ts'
 
-/** Whether a user's answer says yes and nothing else. */
-export function isYes(answer: string): boolean {
-  return yes.has(plain(answer))
-}
+/** What a user's answer to an approval says. */
+export type Verdict = 'yes' | 'no' | 'unclear'
 
-/** Whether a user's answer says no and nothing else. */
-export function isRefusal(answer: string): boolean {
-  return no.has(plain(answer))
-}
-
-function plain(answer: string): string {
-  return answer
-    .trim()
-    .toLowerCase()
-    .replace(/[.!]+$/, '')
+/**
+ * Reads the answer to an approval: a word of the lists and nothing else, whatever its case and closing punctuation, or
+ * a data part `{"approved": true}` or `{"approved": false}`, whatever is said beside it. What says both is unclear, and
+ * so is everything else: nobody has approved by "no, don't", and "yes, but" is no yes.
+ */
+export function readVerdict(parts: readonly Part[]): Verdict {
+  const data = parts.flatMap((part) => ('data' in part ? verdictOfData(part) : []))
+  const clear = new Set([...data, verdictOfText(textOf(parts))])
+  clear.delete('unclear')
+  const [verdict = 'unclear'] = clear
+  return clear.size === 1 ? verdict : 'unclear'
 }
 
 /** Ends a run because the user did not approve; the team turns it into a rejected task. */
@@ -34,4 +26,24 @@ export class Refusal extends Error {
   constructor() {
     super('The user did not approve')
   }
+}
+
+const yes: ReadonlySet<string> = new Set(approvalWords.yes)
+const no: ReadonlySet<string> = new Set(approvalWords.no)
+
+/** Longer than any word of the lists with its punctuation: not worth a look. */
+const maxLength = 100
+
+function verdictOfText(text: string): Verdict {
+  if (text.length > maxLength) return 'unclear'
+  const word = trimEnd(text.normalize('NFKC').trim().toLowerCase(), '.!… ')
+  if (yes.has(word)) return 'yes'
+  return no.has(word) ? 'no' : 'unclear'
+}
+
+function verdictOfData({ data }: Extract<Part, { readonly data: unknown }>): Verdict {
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) return 'unclear'
+  const [[key, approved] = [], ...others] = Object.entries(data)
+  if (key !== 'approved' || others.length > 0 || typeof approved !== 'boolean') return 'unclear'
+  return approved ? 'yes' : 'no'
 }

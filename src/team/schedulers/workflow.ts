@@ -16,14 +16,14 @@ import {
   type WorkflowConfig,
 } from '../team-config.ts'
 import { clip } from '../trace.ts'
-import { isRefusal, isYes, Refusal } from './approval.ts'
+import { Refusal, readVerdict } from './approval.ts'
 import { inBatches, toItems } from './list.ts'
 import type { Scheduler } from './scheduler.ts'
 
 /** Where in the workflow a step stands. */
 interface Place {
   readonly run: Run
-  /** Unique within the run: `2`, `3.1`, `4#2.1`. */
+  /** Unique within the run: `2`, `3.1`, `4#2.1`; the second asking of an approval is `2~2`. */
   readonly name: string
   readonly input: Message
   /** The previous answer; none before the first step. */
@@ -129,15 +129,19 @@ async function runMap({ map }: MapStep, { run, name, input }: Place): StepResult
   return answered(run, parts.slice(0, -1))
 }
 
-/** Yes goes on with the answer so far, no ends the run, anything else goes on with the user's words added. */
+/** Only a clear yes goes on with the answer so far and a clear no ends the run; anything else asks again. */
 async function runApproval(step: ApprovalStep, { run, name, input, previous }: Place): StepResult {
-  const { question } = step.approval
-  const { parts } = askUser(run, name, [...input.parts, { text: `\n\n${question}` }])
-  const words = textOf(parts)
-  if (isRefusal(words)) throw new Refusal()
-  if (isYes(words)) return previous ?? answered(run, input.parts)
-  return answered(run, [...input.parts, { text: '\n\n' }, ...parts])
+  const question = [...input.parts, { text: `\n\n${step.approval.question}` }]
+  for (let round = 1; ; round++) {
+    const asked = round === 1 ? question : [unclear, ...question]
+    const { parts } = askUser(run, round === 1 ? name : `${name}~${round}`, asked)
+    const verdict = readVerdict(parts)
+    if (verdict === 'no') throw new Refusal()
+    if (verdict === 'yes') return previous ?? answered(run, input.parts)
+  }
 }
+
+const unclear: Part = { text: 'That was neither a yes nor a no. Please answer yes or no.\n\n' }
 
 function callRules({ timeoutSeconds, maxRetries, fallbackAgentId }: CallRules): CallRules {
   return {
