@@ -1,5 +1,6 @@
 import { pino } from 'pino'
-import type { Logger } from '../shared/log.ts'
+import { A2AError } from '../index.ts'
+import { type Logger, toPrintable } from '../shared/log.ts'
 import { dim, type Output } from './text.ts'
 
 /** The levels of `--log-level`. */
@@ -28,6 +29,10 @@ export function createLogger({ level, debug = false }: LoggerOptions): Logger {
   return pino(options, terminal ? toLines(process.stderr) : pino.destination({ fd: 2, sync: true }))
 }
 
+/**
+ * What was thrown, in plain JSON. An A2AError says all in its words; anything else comes from somebody's code, and shows
+ * where: without that, an agent that throws would leave its developer nothing.
+ */
 function describe(thrown: unknown, debug: boolean): unknown {
   if (!(thrown instanceof Error)) return thrown
   const { name, message, stack, cause } = thrown
@@ -36,25 +41,38 @@ function describe(thrown: unknown, debug: boolean): unknown {
     name,
     message,
     ...code,
+    ...((debug || !(thrown instanceof A2AError)) && { stack }),
     ...(cause !== undefined && { cause: describe(cause, debug) }),
-    ...(debug && { stack }),
   }
 }
 
 /** The levels of pino by number. */
 const names: Readonly<Record<number, string>> = { 20: 'debug', 30: 'info', 40: 'WARN', 50: 'ERROR' }
 
-/** Writes pino's JSON as one readable line each. */
+/** Writes pino's JSON as one readable line each, stacks below it. */
 function toLines(output: Output): { write(line: string): void } {
   return {
     write(line) {
       const { level, time, msg, ...fields } = JSON.parse(line)
       const clock = new Date(time).toTimeString().slice(0, 8)
-      const rest = Object.entries(fields).map(([key, value]) => `${key}=${toWord(value)}`)
+      const stacks: string[] = []
+      const rest = Object.entries(fields).map(
+        ([key, value]) => `${key}=${toWord(withoutStacks(value, stacks))}`,
+      )
       const facts = rest.length > 0 ? ` ${dim(rest.join(' '), output)}` : ''
-      output.write(`${dim(clock, output)} ${names[level] ?? level} ${msg}${facts}\n`)
+      const below = stacks.map((stack) => `${dim(toPrintable(stack), output)}\n`).join('')
+      output.write(`${dim(clock, output)} ${names[level] ?? level} ${msg}${facts}\n${below}`)
     },
   }
+}
+
+/** An error's words and those of its causes; their stacks go to the list. */
+function withoutStacks(value: unknown, stacks: string[]): unknown {
+  if (typeof value !== 'object' || value === null || !('stack' in value || 'cause' in value))
+    return value
+  const { stack, cause, ...words } = value as { stack?: unknown; cause?: unknown } // see describe
+  if (typeof stack === 'string') stacks.push(stack)
+  return { ...words, ...(cause !== undefined && { cause: withoutStacks(cause, stacks) }) }
 }
 
 function toWord(value: unknown): string {

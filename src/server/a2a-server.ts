@@ -2,7 +2,7 @@ import { EchoHandler } from '../agents/echo-handler.ts'
 import type { HttpReply, HttpRequest } from '../bindings/http.ts'
 import { anonymous } from '../protocol/call.ts'
 import { createDeferred } from '../shared/async.ts'
-import { type Logger, silent } from '../shared/log.ts'
+import { type Logger, toLogger } from '../shared/log.ts'
 import { trimEnd } from '../shared/text.ts'
 import { fromTaskStore } from '../store/custom.ts'
 import type { Scope, Store } from '../store/store.ts'
@@ -114,7 +114,7 @@ export class A2AServer {
   async run(options: RunOptions = {}): Promise<RunningServer> {
     const address = this.#address
     if (!address) throw new Error('Say where to listen, for example .bind("0.0.0.0:8080")')
-    const { logger = silent } = this.#options
+    const logger = toLogger(this.#options.logger)
     const server = await this.#createServer()
     let listening: Listening | undefined
     try {

@@ -9,7 +9,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { HttpReply, HttpRequest } from '../bindings/http.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { soon } from '../shared/async.ts'
-import { type Logger, silent } from '../shared/log.ts'
+import { type Logger, toLogger } from '../shared/log.ts'
 import type { Server } from './server.ts'
 
 /** Where a server listens. */
@@ -20,7 +20,8 @@ export interface ListenOptions {
   readonly host?: string
   /** Larger bodies are refused with 413; 10 MiB if absent. */
   readonly maxBodyBytes?: number
-  readonly logger?: Logger
+  /** Where warnings and errors go; stderr if absent, nowhere where it is `false`. */
+  readonly logger?: Logger | false
 }
 
 /** A server that listens. */
@@ -38,7 +39,8 @@ export interface Listening {
  * @throws Error that says what to do when the port is taken or not allowed.
  */
 export async function listen(server: Server, options: ListenOptions): Promise<Listening> {
-  const { host = '0.0.0.0', port, maxBodyBytes = 10 * 1024 * 1024, logger = silent } = options
+  const { host = '0.0.0.0', port, maxBodyBytes = 10 * 1024 * 1024 } = options
+  const logger = toLogger(options.logger)
   const handle = toNodeHandler(server.handle, { maxBodyBytes, logger })
   const http = createHttpServer({ keepAliveTimeout: 65_000, requestTimeout: 300_000 }, handle)
   await new Promise<void>((resolve, reject) => {

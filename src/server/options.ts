@@ -48,7 +48,8 @@ export interface ServerOptions {
   /** Routes of your own, tried before ours; undefined passes on. */
   readonly routes?: (request: Parameters<HttpHandler>[0]) => ReturnType<HttpHandler> | undefined
   readonly clock?: Clock
-  readonly logger?: Logger
+  /** Where warnings and errors go; stderr if absent, nowhere where it is `false`. */
+  readonly logger?: Logger | false
 }
 
 /** How long things may take, in milliseconds. */

@@ -6,7 +6,7 @@ import { createTurnQueue } from '../engine/queue.ts'
 import type { Recovery } from '../engine/recover.ts'
 import type { Dispatch } from '../protocol/call.ts'
 import { systemClock } from '../shared/clock.ts'
-import { silent } from '../shared/log.ts'
+import { type Logger, toLogger } from '../shared/log.ts'
 import { trimEnd } from '../shared/text.ts'
 import { createMemoryStore } from '../store/memory.ts'
 import type { Store } from '../store/store.ts'
@@ -129,6 +129,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   }
 
   function createShared(from: ServerOptions): Shared {
+    const logger = toLogger(from.logger)
     const store = from.store ?? createMemoryStore(from.clock ? { clock: from.clock } : {})
     return {
       store,
@@ -136,11 +137,11 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       hub: createHub(store),
       queue: createTurnQueue(from.concurrency === undefined ? {} : { slots: from.concurrency }),
       clock: from.clock ?? systemClock,
-      logger: from.logger ?? silent,
+      logger,
       auth: from.auth ? createAuth(from.auth) : openAuth,
       metrics: createMetrics(),
       limit: from.rateLimit && createRateLimit(from.rateLimit),
-      push: createPush(from, store),
+      push: createPush(from, { store, logger }),
       retryMs: () => (closing ? returnAfterMs : undefined),
       options: from,
     }
@@ -151,8 +152,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 const returnAfterMs = 2_000
 
 function createPush(
-  { pushNotifications, clock, logger }: ServerOptions,
-  store: Store,
+  { pushNotifications, clock }: ServerOptions,
+  { store, logger }: { readonly store: Store; readonly logger: Logger },
 ): { readonly webhooks: Webhooks; readonly guard: Guard } | undefined {
   if (!pushNotifications) return undefined
   const { guard: rules, ...rest } = pushNotifications === true ? {} : pushNotifications
@@ -163,7 +164,7 @@ function createPush(
     guard,
     encode: encodeWebhook,
     ...(clock && { clock }),
-    ...(logger && { log: logger }),
+    log: logger,
   })
   return { webhooks, guard }
 }

@@ -1,6 +1,6 @@
 import { createServer, type Listening, listen, type ServerOptions } from '../server/index.ts'
 import { createDeferred } from '../shared/async.ts'
-import { silent } from '../shared/log.ts'
+import { toLogger } from '../shared/log.ts'
 import type { Team } from './team.ts'
 import { validateTeam } from './validate.ts'
 
@@ -58,7 +58,7 @@ export class TeamServer {
     if (this.#state !== 'Initialized') throw new Error(`The server is ${this.#state} already`)
     this.#state = 'Binding'
     const { host = '0.0.0.0', maxBodyBytes, ...options } = this.#options
-    const { logger = silent } = options
+    const logger = toLogger(options.logger)
     logger.info({}, `Starting TeamServer on ${host}:${this.#port}`)
     const server = await createServer({ ...options, agents: [this.team] })
     try {

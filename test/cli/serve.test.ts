@@ -71,6 +71,23 @@ max_retries = 0
     expect(await ask(`${url}/agents/clerk`, 'hi')).toBe('Echo: hi')
   })
 
+  test('shows on stderr where a module throws, and nothing of it to the caller', async () => {
+    const folder = temporary()
+    writeFileSync(
+      join(folder, 'broken.mjs'),
+      'export default () => {\n  throw new Error("the drawer is empty")\n}\n',
+    )
+    const agent =
+      '[[agents]]\nid = "broken"\nname = "Broken"\nprotocol = "module"\nendpoint = "./broken.mjs"\n'
+    const served = await serve(['serve', writeFile(folder, agent)])
+    const client = new A2AClient(`${served.url}/agents/broken`)
+    const answer = JSON.stringify(await client.sendMessage('hi'))
+    await client.close()
+    expect(answer).toContain('TASK_STATE_FAILED')
+    expect(answer).not.toContain('drawer')
+    await served.seen(/the drawer is empty[\s\S]*broken\.mjs\S*:2/)
+  })
+
   test('says which port is in use, and what to do', async () => {
     const file = writeFile(temporary())
     const { url } = await serve(['serve', file])

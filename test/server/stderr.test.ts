@@ -1,0 +1,68 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { type Agent, defineAgent } from '../../src/agents/index.ts'
+import { createServer, type ServerOptions } from '../../src/server/index.ts'
+import { silent, toPrintable } from '../../src/shared/log.ts'
+import { defineTeam, TeamServer } from '../../src/team/index.ts'
+
+const broken = defineAgent({ name: 'Broken' }, () => {
+  throw new Error('The drawer is empty', { cause: new Error('the key was lost') })
+})
+
+/** What the test's process writes to stderr. */
+function hearStderr(): readonly string[] {
+  const heard: string[] = []
+  const spy = vi.spyOn(console, 'error').mockImplementation((line) => void heard.push(String(line)))
+  onTestFinished(() => spy.mockRestore())
+  return heard
+}
+
+async function ask(agent: Agent, options: Partial<ServerOptions> = {}): Promise<string> {
+  const server = await createServer({ agents: [agent], ...options })
+  onTestFinished(() => server.close())
+  const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hi' }] } as const
+  return JSON.stringify(await server.dispatch('broken')('SendMessage', { message }, {}))
+}
+
+describe('what an agent throws', () => {
+  test('reaches stderr with its stack and causes, and the caller hears nothing of it', async () => {
+    const heard = hearStderr()
+    const answer = await ask(broken)
+    const text = heard.join('\n')
+    expect(text).toContain('ERROR The agent failed taskId=')
+    expect(text).toContain('Error: The drawer is empty')
+    expect(text).toContain('caused by: Error: the key was lost')
+    expect(text).toContain('stderr.test.ts')
+    expect(answer).toContain('TASK_STATE_FAILED')
+    expect(answer).not.toMatch(/drawer|lost|stderr\.test/)
+  })
+
+  test('reaches stderr from inside a team that serves itself', async () => {
+    const heard = hearStderr()
+    const scheduler = { type: 'workflow', steps: [{ agentId: 'broken' }] } as const
+    const team = defineTeam({ id: 'team', name: 'Team', agents: { broken }, scheduler })
+    const server = new TeamServer(team, 0, { host: '127.0.0.1' })
+    await server.start()
+    onTestFinished(() => server.shutdown())
+    const params = { message: { messageId: 'm', role: 'user', parts: [{ text: 'hi' }] } }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params })
+    const headers = { 'content-type': 'application/json', 'a2a-version': '1.0' }
+    const response = await fetch(`${server.url}/`, { method: 'POST', headers, body })
+    expect(await response.text()).not.toContain('drawer')
+    expect(heard.join('\n')).toContain('Error: The drawer is empty')
+  })
+
+  test('stays unsaid where the logger is false, and goes to a logger of one’s own', async () => {
+    const heard = hearStderr()
+    await ask(broken, { logger: false })
+    const said: unknown[] = []
+    await ask(broken, { logger: { ...silent, error: (fields) => said.push(fields) } })
+    expect(heard).toEqual([])
+    expect(said).toEqual([expect.objectContaining({ err: expect.any(Error) })])
+  })
+})
+
+test('what a stranger wrote cannot steer a terminal', () => {
+  expect(toPrintable('a\u001b]52;c;eA==\u0007b\u009b2J\u202ec\td\n')).toBe(
+    'a\\u001b]52;c;eA==\\u0007b\\u009b2J\\u202ec\td\n',
+  )
+})
