@@ -102,7 +102,8 @@ async function fill(store: Store, count: number): Promise<void> {
         ],
         history,
       }
-      const head = { id, scope, contextId, state: status.state, timestamp }
+      const work = { busy: false, generation: 1, build: '' }
+      const head = { id, scope, contextId, state: status.state, timestamp, ...work }
       return {
         type: 'task',
         head,

@@ -33,6 +33,8 @@ export interface LogKey {
   readonly id: string
   readonly contextId: string
   readonly scope: Scope
+  /** The stored task's, where there is one. */
+  readonly generation?: number
 }
 
 /** Told when everything that had come in is stored, or why it is not. */
@@ -60,6 +62,8 @@ export class TaskLog implements CommitSource {
   /** The artifact that came last, which chunks mostly continue; those before it, where there are any. */
   #artifact: string | undefined
   #artifacts: Set<string> | undefined
+  /** 1 at birth and one more with each status or artifact event, as far as they are folded. */
+  #generation: number
   #seq = 0
   #version = 0
   #pending: LogRecord[] = []
@@ -80,6 +84,7 @@ export class TaskLog implements CommitSource {
     this.id = key.id
     this.contextId = key.contextId
     this.scope = key.scope
+    this.#generation = key.generation ?? 1
     if (stored) this.#load(stored)
   }
 
@@ -232,6 +237,7 @@ export class TaskLog implements CommitSource {
     if ('existing' in result) return new A2AError('internal', 'The idempotency key is taken')
     if ('conflict' in result)
       return new A2AError('internal', `Task ${this.id} was changed elsewhere`)
+    if ('refused' in result) return new A2AError('internal', result.refused)
     return undefined
   }
 
@@ -280,8 +286,11 @@ export class TaskLog implements CommitSource {
 
   #take(record: LogRecord): void {
     if (record.kind === 'event') {
-      if (this.#fold) this.#fold.apply(record.event)
-      else if ('task' in record.event) this.#fold = createFold(record.event.task, { strict: true })
+      if (this.#fold) {
+        this.#fold.apply(record.event)
+        if (countsAsChange(record.event)) this.#generation++
+      } else if ('task' in record.event)
+        this.#fold = createFold(record.event.task, { strict: true })
     } else if (record.kind === 'message') this.#fold?.hear(record.message)
   }
 
@@ -309,6 +318,9 @@ export class TaskLog implements CommitSource {
       contextId: this.contextId,
       state: fold.state,
       timestamp: fold.timestamp,
+      busy: fold.state === 'TASK_STATE_SUBMITTED' || fold.state === 'TASK_STATE_WORKING',
+      generation: this.#generation,
+      build: '',
     }
   }
 
@@ -323,4 +335,9 @@ export class TaskLog implements CommitSource {
     this.#waiters = waiting
     for (const { settled } of due) settled(this.#broken)
   }
+}
+
+/** Whether an event moves the task's generation. */
+function countsAsChange(event: StreamResponse): boolean {
+  return 'statusUpdate' in event || 'artifactUpdate' in event
 }

@@ -1,7 +1,7 @@
 import type { Task } from '../protocol/types.ts'
 import { type Clock, systemClock, toTimestamp } from '../shared/clock.ts'
 import { isSameScope } from './scope.ts'
-import type { Scope, StoredTask, TaskHead, TaskListFilter, TaskPage } from './store.ts'
+import type { Scope, StoredTask, TaskListFilter, TaskPage } from './store.ts'
 import { headOf, type TaskStore } from './task-store.ts'
 
 /** A user's TaskStore with the owner of each task. */
@@ -25,7 +25,8 @@ export function createCustomTasks(
 
   function toStored(marked: Task): StoredTask {
     const { task, scope } = unmark(marked, common)
-    return { head: headOf(task, scope, toTimestamp(clock.now())), task, version: 1, taskVersion: 1 }
+    const head = headOf(task, scope, { now: toTimestamp(clock.now()) })
+    return { head, task, version: 1, taskVersion: 1 }
   }
 
   return {
@@ -63,11 +64,6 @@ export function isIn(filter: TaskListFilter): (stored: StoredTask) => boolean {
     (contextId === undefined || head.contextId === contextId) &&
     (state === undefined || head.state === state) &&
     (timestampAfter === undefined || head.timestamp >= timestampAfter)
-}
-
-/** Whether a restart takes the task up. */
-export function isUnfinished({ state }: TaskHead): boolean {
-  return state === 'TASK_STATE_SUBMITTED' || state === 'TASK_STATE_WORKING'
 }
 
 /** A page of tasks that all match the filter. */

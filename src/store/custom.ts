@@ -1,7 +1,8 @@
 import { A2AError } from '../protocol/errors.ts'
 import { checkWrites } from './check.ts'
-import { createCustomTasks, isIn, isUnfinished, pageOf } from './custom-tasks.ts'
+import { createCustomTasks, isIn, pageOf } from './custom-tasks.ts'
 import { createMemoryStore, type MemoryStoreOptions } from './memory.ts'
+import { busyAfter } from './order.ts'
 import { isSameScope } from './scope.ts'
 import type { Scope, Store, StoredTask, TaskWrite, Write, WriteResult } from './store.ts'
 import type { TaskStore } from './task-store.ts'
@@ -16,8 +17,8 @@ export interface CustomStoreOptions extends MemoryStoreOptions {
  * A Store over a user's TaskStore: any object with `create`, `get`, `update`, `delete` and `list`.
  *
  * Durable is what a TaskStore can hold: tasks, as of their last snapshot, and whose they are (in a metadata entry that is
- * added on the way in and removed on the way out). Logs, idempotency keys, webhooks and dead letters stay in memory beside
- * it: after a restart a task's log begins anew with the task, and an interrupted turn has no steps to go on from.
+ * added on the way in and removed on the way out). Logs, idempotency keys, context values, webhooks and dead letters stay
+ * in memory beside it: after a restart a task's log begins anew with the task, and an interrupted turn has no steps to go on from.
  * A write is acknowledged once the custom store has it; the writes of one commit are separate calls, so a fault of
  * the custom store may leave the first of them standing. A list costs what the custom store's own list costs.
  */
@@ -90,9 +91,9 @@ export function fromTaskStore(custom: TaskStore, options: CustomStoreOptions = {
       return memory.records(id, after, limit)
     },
     list: async (filter) => pageOf((await all(filter.contextId)).filter(isIn(filter)), filter),
-    async unfinished() {
-      const heads = (await all()).map(({ head }) => head).filter(isUnfinished)
-      return heads.sort((a, b) => (a.timestamp < b.timestamp ? -1 : 1))
+    async unfinished(limit, after) {
+      const heads = (await all()).map(({ head }) => head)
+      return busyAfter(heads, after).slice(0, limit)
     },
     async close() {
       closed = true

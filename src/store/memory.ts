@@ -4,7 +4,8 @@ import { checkWrites } from './check.ts'
 import { createRetention, logOf } from './memory/retention.ts'
 import { createTaskIndex } from './memory/task-index.ts'
 import { applyWrite, type Entry, forget, type Tables } from './memory/writes.ts'
-import { isSameScope, scopeKey } from './scope.ts'
+import { busyAfter } from './order.ts'
+import { contextKey, isSameScope, scopeKey } from './scope.ts'
 import type {
   LogRecord,
   PushConfigRecord,
@@ -57,7 +58,9 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
       retention.trim()
       return page(tables, filter)
     },
-    unfinished: async () => unfinished(entries.values()),
+    unfinished: async (limit, after) => busyAfter(heads(entries.values()), after).slice(0, limit),
+    contextValues: async (scope, contextId) =>
+      new Map(tables.contextValues.get(contextKey(scope, contextId))),
     findByKey: async (scope, key) => keys.get(scopeKey(scope) + key),
     pushConfigs: async (taskId) => [...(entries.get(taskId)?.configs?.values() ?? [])],
     pendingDeliveries: async () => [...pending(entries.values())],
@@ -78,6 +81,7 @@ function createTables(options: MemoryStoreOptions): Tables {
     entries,
     keys: new Map(),
     deadLetters: new Map(),
+    contextValues: new Map(),
     maxDeadLetters,
     index: createTaskIndex(() => heads(entries.values())),
     retention: createRetention({ clock, maxTasks, maxAgeMs, maxRecords }, (task) =>
@@ -111,15 +115,6 @@ function page({ index, entries }: Tables, filter: TaskListFilter): TaskPage {
 
 function* heads(entries: Iterable<Entry>): Iterable<TaskHead> {
   for (const { stored } of entries) yield stored.head
-}
-
-function unfinished(entries: Iterable<Entry>): readonly TaskHead[] {
-  const running = [...heads(entries)].filter(
-    ({ state }) => state === 'TASK_STATE_SUBMITTED' || state === 'TASK_STATE_WORKING',
-  )
-  return running.sort((a, b) =>
-    a.timestamp < b.timestamp ? -1 : a.timestamp > b.timestamp ? 1 : 0,
-  )
 }
 
 function* pending(entries: Iterable<Entry>): Iterable<PushConfigRecord> {

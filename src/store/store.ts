@@ -18,7 +18,8 @@ import type {
 export interface Store {
   /**
    * Writes all or nothing durable, in one transaction; each write has its own result, in order.
-   * A task write whose `expectedVersion` is stale is refused alone, the others stand.
+   * A task write whose `expectedVersion` is stale is refused alone, and so is a write that cannot be stored at all;
+   * the others stand.
    */
   commit(writes: readonly Write[]): Promise<readonly WriteResult[]>
   /** A task by its id, if it is in scope. */
@@ -27,8 +28,10 @@ export interface Store {
   records(id: string, after: number, limit?: number): Promise<readonly LogRecord[]>
   /** A page of tasks, newest status first, ties by id descending (specification §3.1.4). */
   list(filter: TaskListFilter): Promise<TaskPage>
-  /** Heads of all tasks that are SUBMITTED or WORKING, oldest first: what a restart takes up. */
-  unfinished(): Promise<readonly TaskHead[]>
+  /** Heads of busy tasks, by timestamp, then id: what a restart takes up; at most `limit`, strictly after a place. */
+  unfinished(limit?: number, after?: TaskCursor): Promise<readonly TaskHead[]>
+  /** The values of a context by their keys. They go with the context's last task. */
+  contextValues(scope: Scope, contextId: string): Promise<ReadonlyMap<string, Json>>
   /** The task that a caller's idempotency key already made. */
   findByKey(scope: Scope, idempotencyKey: string): Promise<string | undefined>
   /** The webhooks of a task, oldest first. */
@@ -58,6 +61,12 @@ export interface TaskHead {
   readonly state: TaskState
   /** ISO 8601 with milliseconds; sorts as text. */
   readonly timestamp: string
+  /** Whether there is work left: a turn runs or a message waits. */
+  readonly busy: boolean
+  /** 1 at birth and one more with each public status or artifact event, without gaps. */
+  readonly generation: number
+  /** A digest of the agent's definition that the last run began with; empty where unknown. */
+  readonly build: string
 }
 
 /** A task as stored: current columns, and a snapshot that may be older than the log. */
@@ -70,7 +79,10 @@ export interface StoredTask {
   readonly taskVersion: number
 }
 
-/** One entry of a task's log. Only `event` is public; the others serve recovery and the trace. */
+/**
+ * One entry of a task's log. Only `event` is public; the others serve recovery and the trace. Readers pass over kinds
+ * that they do not know: a newer version may have written them.
+ */
 export type LogRecord =
   | { readonly seq: number; readonly kind: 'event'; readonly event: StreamResponse }
   | {
@@ -85,6 +97,22 @@ export type LogRecord =
       readonly kind: 'start'
       readonly turn: number
       readonly attempt: number
+      /** Deaths of the process in which this task was running. */
+      readonly deaths?: number
+      /** Whether it started as the only suspect. */
+      readonly alone?: boolean
+      /** How many suspects ran when it started. */
+      readonly running?: number
+    }
+  /**
+   * Nothing is left to do. Written where that follows from no other record, and where a planned stop interrupts a turn
+   * (`reason` is then `stopped`).
+   */
+  | {
+      readonly seq: number
+      readonly kind: 'rest'
+      readonly turn: number
+      readonly reason?: string
     }
   | {
       readonly seq: number
@@ -142,6 +170,14 @@ export type Write =
       readonly deadLetter?: DeadLetter
     }
   | { readonly type: 'deleteDeadLetter'; readonly id: string }
+  | {
+      readonly type: 'contextValue'
+      readonly scope: Scope
+      readonly contextId: string
+      readonly key: string
+      /** The last write wins; null deletes. */
+      readonly value: Json | null
+    }
 
 /** New records of one task, its current columns, and its snapshot where it is rewritten. */
 export interface TaskWrite {
@@ -165,6 +201,8 @@ export type WriteResult =
   | { readonly conflict: number }
   /** The task that already has this idempotency key. */
   | { readonly existing: string }
+  /** Why this write can never be stored: it cannot be serialised, or it is larger than the store takes. */
+  | { readonly refused: string }
 
 /** Which tasks to list. */
 export interface TaskListFilter {
@@ -175,6 +213,8 @@ export interface TaskListFilter {
   readonly timestampAfter?: string
   readonly limit: number
   readonly cursor?: TaskCursor
+  /** Whether the tasks come with their artifacts, as by default; without, the store does not even read them. */
+  readonly artifacts?: boolean
 }
 
 /** Where a page begins: strictly after this task in the order of the list. */

@@ -3,7 +3,7 @@ import type { Task, TaskState } from '../protocol/types.ts'
 import { type Clock, systemClock, toTimestamp } from '../shared/clock.ts'
 import { currentTask } from './current.ts'
 import { createMemoryStore, type MemoryStoreOptions } from './memory.ts'
-import type { Scope, Store, TaskHead, TaskListFilter, WriteResult } from './store.ts'
+import type { Scope, Store, StoredTask, TaskHead, TaskListFilter, WriteResult } from './store.ts'
 
 /**
  * A store as users see and implement it: whole tasks, by id. What it gives out is the caller's own: changing it
@@ -81,18 +81,21 @@ export function toTaskStore(
   scope: Scope = common,
   clock: Clock = systemClock,
 ): Required<TaskStore> {
-  async function put(task: Task, expectedVersion: number): Promise<WriteResult | undefined> {
+  async function put(task: Task, before?: StoredTask): Promise<WriteResult | undefined> {
     const own = structuredClone(task)
+    const expectedVersion = before?.version ?? 0
     const seq = expectedVersion + 1
+    const generation = (before?.head.generation ?? 0) + 1
     const [result] = await store.commit([
       {
         type: 'task',
-        head: headOf(own, scope, toTimestamp(clock.now())),
+        head: headOf(own, scope, { now: toTimestamp(clock.now()), generation }),
         expectedVersion,
         records: [{ seq, kind: 'event', event: { task: own } }],
         task: own,
       },
     ])
+    if (result && 'refused' in result) throw new A2AError('invalidRequest', result.refused)
     return result
   }
 
@@ -100,7 +103,7 @@ export function toTaskStore(
   async function replace(task: Task): Promise<boolean> {
     let stored = await store.get(task.id, scope)
     while (stored) {
-      const result = await put(task, stored.version)
+      const result = await put(task, stored)
       if (result && 'version' in result) return true
       stored = await store.get(task.id, scope) // Another writer was faster: its version is the one to replace.
     }
@@ -109,7 +112,7 @@ export function toTaskStore(
 
   const tasks: Required<TaskStore> = {
     async create(task) {
-      const result = await put(task, 0)
+      const result = await put(task)
       if (result && 'version' in result) return structuredClone(task)
       throw new A2AError('invalidRequest', `Task ${task.id} already exists`)
     },
@@ -147,8 +150,14 @@ function toListFilter(filter: TaskFilter, scope: Scope): TaskListFilter {
   }
 }
 
-/** The columns that follow from a task. */
-export function headOf(task: Task, scope: Scope, now: string): TaskHead {
+/** The columns that follow from a task; `now` where it has no timestamp. */
+export function headOf(
+  task: Task,
+  scope: Scope,
+  { now, generation = 1 }: { readonly now: string; readonly generation?: number },
+): TaskHead {
   const { id, contextId, status } = task
-  return { id, scope, contextId, state: status.state, timestamp: status.timestamp ?? now }
+  const { state, timestamp = now } = status
+  const busy = state === 'TASK_STATE_SUBMITTED' || state === 'TASK_STATE_WORKING'
+  return { id, scope, contextId, state, timestamp, busy, generation, build: '' }
 }

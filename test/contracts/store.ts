@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe } from 'vitest'
 import type { Clock } from '../../src/shared/clock.ts'
 import type { Store } from '../../src/store/store.ts'
+import { describeContexts } from './store/contexts.ts'
 import { describeLists } from './store/lists.ts'
 import { describeRetention } from './store/retention.ts'
 import { describeWebhooks } from './store/webhooks.ts'
@@ -52,6 +53,7 @@ export function describeStore(
     describeWrites(under)
     describeLists(under)
     describeWebhooks(under)
+    describeContexts(under)
     if (retention) describeRetention(under)
   })
 }

@@ -150,6 +150,9 @@ async function append(store: Store, id: string, drafts: readonly RecordDraft[]):
     contextId: 'c',
     state: task.status.state,
     timestamp: '2026-01-01T00:00:00.000Z',
+    busy: task.status.state === 'TASK_STATE_WORKING',
+    generation: 1,
+    build: '',
   }
   const isSnapshot = !stored || change !== undefined
   const write = {

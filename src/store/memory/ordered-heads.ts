@@ -1,3 +1,4 @@
+import { isBefore } from '../order.ts'
 import type { TaskCursor, TaskHead } from '../store.ts'
 
 /** Task heads in ascending order of timestamp, then id. */
@@ -71,12 +72,12 @@ export function createOrderedHeads(): OrderedHeads {
 
 /** The first block whose last head is not before the key; `blocks.length` if the key is after everything. */
 function blockOf(blocks: readonly (readonly TaskHead[])[], key: TaskCursor): number {
-  return search(blocks, (block) => isBefore(block[block.length - 1], key))
+  return search(blocks, (block) => isLower(block[block.length - 1], key))
 }
 
 /** The first place in a block whose head is not before the key. */
 function placeIn(block: readonly TaskHead[], key: TaskCursor): number {
-  return search(block, (head) => isBefore(head, key))
+  return search(block, (head) => isLower(head, key))
 }
 
 /** Binary search: the first index at which `low` no longer holds. */
@@ -92,7 +93,6 @@ function search<T>(items: readonly T[], low: (item: T) => boolean): number {
   return from
 }
 
-function isBefore(head: TaskHead | undefined, key: TaskCursor): boolean {
-  if (head === undefined) return false
-  return head.timestamp < key.timestamp || (head.timestamp === key.timestamp && head.id < key.id)
+function isLower(head: TaskHead | undefined, key: TaskCursor): boolean {
+  return head !== undefined && isBefore(head, key)
 }

@@ -1,9 +1,11 @@
 import { isTerminal } from '../../protocol/task.ts'
-import { scopeKey } from '../scope.ts'
+import type { Json } from '../../protocol/types.ts'
+import { contextKey, scopeKey } from '../scope.ts'
 import type {
   DeadLetter,
   PushConfigRecord,
   StoredTask,
+  TaskHead,
   TaskWrite,
   Write,
   WriteResult,
@@ -26,6 +28,8 @@ export interface Tables {
   /** Oldest first. */
   readonly deadLetters: Map<string, DeadLetter>
   readonly maxDeadLetters: number
+  /** The values of each context that has any, by its key. */
+  readonly contextValues: Map<string, Map<string, Json>>
   readonly index: TaskIndex
   readonly retention: Retention
 }
@@ -47,6 +51,8 @@ export function applyWrite(tables: Tables, write: Write): WriteResult {
       return moveCursor(tables, write)
     case 'deleteDeadLetter':
       return tables.deadLetters.delete(write.id) ? { version: 0 } : missing
+    case 'contextValue':
+      return writeContextValue(tables, write)
   }
 }
 
@@ -132,9 +138,30 @@ export function forget(tables: Tables, id: string): void {
   tables.entries.delete(id)
   tables.index.move(entry.stored.head, undefined)
   if (entry.idempotencyKey !== undefined) tables.keys.delete(entry.idempotencyKey)
+  if (tables.contextValues.size > 0) forgetValues(tables, entry.stored.head)
   if (entry.configs === undefined) return
   for (const letter of tables.deadLetters.values())
     if (letter.taskId === id) tables.deadLetters.delete(letter.id)
+}
+
+/** The values of a context go with its last task. */
+function forgetValues({ contextValues, index }: Tables, { scope, contextId }: TaskHead): void {
+  const key = contextKey(scope, contextId)
+  if (contextValues.has(key) && index.page({ scope, contextId, limit: 0 }).total === 0)
+    contextValues.delete(key)
+}
+
+function writeContextValue(
+  { contextValues }: Tables,
+  { scope, contextId, key, value }: Extract<Write, { type: 'contextValue' }>,
+): WriteResult {
+  const context = contextKey(scope, contextId)
+  const values = contextValues.get(context) ?? new Map<string, Json>()
+  if (value === null) values.delete(key)
+  else values.set(key, value)
+  if (values.size > 0) contextValues.set(context, values)
+  else contextValues.delete(context)
+  return { version: 0 }
 }
 
 function writeConfig(tables: Tables, record: PushConfigRecord): WriteResult {

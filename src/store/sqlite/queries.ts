@@ -1,3 +1,4 @@
+import type { Json } from '../../protocol/types.ts'
 import { isSameScope } from '../scope.ts'
 import type {
   DeadLetter,
@@ -5,6 +6,7 @@ import type {
   PushConfigRecord,
   Scope,
   StoredTask,
+  TaskCursor,
   TaskHead,
   TaskListFilter,
   TaskPage,
@@ -15,6 +17,7 @@ import {
   headColumns,
   scopeNumber,
   taskColumns,
+  toContextValue,
   toDeadLetter,
   toHead,
   toPushConfig,
@@ -27,7 +30,8 @@ export interface Queries {
   get(id: string, scope?: Scope): StoredTask | undefined
   records(id: string, after: number, limit?: number): readonly LogRecord[]
   list(filter: TaskListFilter): TaskPage
-  unfinished(): readonly TaskHead[]
+  unfinished(limit?: number, after?: TaskCursor): readonly TaskHead[]
+  contextValues(scope: Scope, contextId: string): ReadonlyMap<string, Json>
   findByKey(scope: Scope, idempotencyKey: string): string | undefined
   pushConfigs(taskId: string): readonly PushConfigRecord[]
   pendingDeliveries(): readonly PushConfigRecord[]
@@ -40,8 +44,11 @@ export function createQueries(db: Connection): Queries {
     `SELECT ${taskColumns} FROM task JOIN scope ON scope.id = task.scope WHERE task.id = ?`,
   )
   const unfinished = db.prepare(
-    `SELECT ${headColumns} FROM task INDEXED BY task_unfinished JOIN scope ON scope.id = task.scope
-     WHERE state IN ('TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING') ORDER BY timestamp`,
+    `SELECT ${headColumns} FROM task INDEXED BY task_busy JOIN scope ON scope.id = task.scope
+     WHERE busy = 1 AND (timestamp, task.id) > (?, ?) ORDER BY timestamp, task.id LIMIT ?`,
+  )
+  const values = db.prepare(
+    `SELECT key, value FROM context_value WHERE scope = ${scopeNumber} AND context_id = ?`,
   )
   const byKey = db.prepare(
     `SELECT id FROM task WHERE scope = ${scopeNumber} AND idempotency_key = ?`,
@@ -55,7 +62,11 @@ export function createQueries(db: Connection): Queries {
     },
     records: createRecords(db),
     list: createList(db),
-    unfinished: () => unfinished.all().map(toHead),
+    // The empty text sorts before every timestamp.
+    unfinished: (limit = -1, { timestamp, id } = { timestamp: '', id: '' }) =>
+      unfinished.all(timestamp, id, limit).map(toHead),
+    contextValues: ({ agent, tenant, owner }, contextId) =>
+      new Map(values.all(agent, tenant, owner, contextId).map(toContextValue)),
     findByKey({ agent, tenant, owner }, key) {
       const row = byKey.get(agent, tenant, owner, key)
       return row && String(row.id)

@@ -34,6 +34,7 @@ export async function openReader(path: string, driver?: DriverName): Promise<Rea
     records: reading(queries.records),
     list: reading(queries.list),
     unfinished: reading(queries.unfinished),
+    contextValues: reading(queries.contextValues),
     findByKey: reading(queries.findByKey),
     pushConfigs: reading(queries.pushConfigs),
     pendingDeliveries: reading(queries.pendingDeliveries),

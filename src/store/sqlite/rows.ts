@@ -1,7 +1,9 @@
+import type { Json } from '../../protocol/types.ts'
 import type {
   DeadLetter,
   LogRecord,
   PushConfigRecord,
+  Scope,
   StoredTask,
   TaskHead,
   TaskWrite,
@@ -20,21 +22,39 @@ export type WriteRow =
   | readonly ['deletePushConfig', taskId: string, id: string]
   | readonly ['cursor', taskId: string, id: string, cursor: number, ...letter: LetterColumns]
   | readonly ['deleteDeadLetter', id: string]
+  | readonly [
+      'contextValue',
+      scope: ScopeColumns,
+      contextId: string,
+      key: string,
+      value: string | null,
+    ]
 
 /** A TaskWrite, flat. Records go into the task's own row where `inline` is true. */
 export type TaskRow = readonly [
   type: 'task',
   id: string,
-  scope: readonly [agent: string, tenant: string, owner: string],
-  contextId: string,
-  state: string,
-  timestamp: string,
+  scope: ScopeColumns,
+  head: HeadColumns,
   expected: number,
-  version: number,
   snapshot: string | null,
   records: string | null,
   inline: boolean,
   key: string | null,
+]
+
+/** A scope, flat. */
+export type ScopeColumns = readonly [agent: string, tenant: string, owner: string]
+
+/** The columns of a task that every write sets, in the order of `headSet`. */
+export type HeadColumns = readonly [
+  contextId: string,
+  state: string,
+  timestamp: string,
+  version: number,
+  busy: number,
+  generation: number,
+  build: string,
 ]
 
 type LetterColumns = readonly [] | readonly [letterId: string, letter: string]
@@ -55,6 +75,12 @@ export function toRow(write: Write): WriteRow {
     }
     case 'deletePushConfig':
       return ['deletePushConfig', write.taskId, write.id]
+    case 'contextValue': {
+      const { scope, contextId, key, value } = write
+      const text = value === null ? null : JSON.stringify(value)
+      // Drivers end a text at U+0000, which JSON writes as an escape.
+      return ['contextValue', toScopeColumns(scope), contextId, JSON.stringify(key), text]
+    }
     default:
       return [write.type, write.id]
   }
@@ -62,25 +88,23 @@ export function toRow(write: Write): WriteRow {
 
 function toTaskRow(write: TaskWrite): TaskRow {
   const { head, expectedVersion, records, task, idempotencyKey } = write
-  const { agent, tenant, owner } = head.scope
+  const { contextId, state, timestamp, busy, generation, build } = head
+  const version = expectedVersion + records.length
   return [
     'task',
     head.id,
-    [agent, tenant, owner],
-    head.contextId,
-    head.state,
-    head.timestamp,
+    toScopeColumns(head.scope),
+    [contextId, state, timestamp, version, busy ? 1 : 0, generation, build],
     expectedVersion,
-    expectedVersion + records.length,
     task === undefined ? null : JSON.stringify(task),
     records.length === 0 ? null : JSON.stringify(records),
-    expectedVersion === 0 && !isRunning(head),
+    expectedVersion === 0 && !busy,
     expectedVersion === 0 ? (idempotencyKey ?? null) : null,
   ]
 }
 
-function isRunning({ state }: TaskHead): boolean {
-  return state === 'TASK_STATE_SUBMITTED' || state === 'TASK_STATE_WORKING'
+function toScopeColumns({ agent, tenant, owner }: Scope): ScopeColumns {
+  return [agent, tenant, owner]
 }
 
 /** The number of a scope; bind agent, tenant, owner. */
@@ -89,18 +113,21 @@ export const scopeNumber =
 
 /** The columns of a task's head, as `toHead` reads them. */
 export const headColumns =
-  'task.id, agent, tenant, owner, context_id AS contextId, state, timestamp'
+  'task.id, agent, tenant, owner, context_id AS contextId, state, timestamp, busy, generation, build'
 
 /** The columns of a whole task, as `toStoredTask` reads them. */
 export const taskColumns: string = `${headColumns}, version, snapshot_version AS snapshotVersion, snapshot`
 
 /** A row of `headColumns`. The file is ours alone, so what we wrote into it is what we read. */
 export function toHead(row: Row): TaskHead {
-  const { id, agent, tenant, owner, contextId, state, timestamp } = row as unknown as FlatHead // see above
-  return { id, scope: { agent, tenant, owner }, contextId, state, timestamp }
+  const { id, agent, tenant, owner, contextId, state, timestamp, ...more } =
+    row as unknown as FlatHead // see above
+  const scope = { agent, tenant, owner }
+  const { busy, generation, build } = more
+  return { id, scope, contextId, state, timestamp, busy: busy === 1, generation, build }
 }
 
-type FlatHead = Omit<TaskHead, 'scope'> & TaskHead['scope']
+type FlatHead = Omit<TaskHead, 'scope' | 'busy'> & Scope & { readonly busy: number }
 
 /** A row of `taskColumns`. */
 export function toStoredTask(row: Row): StoredTask {
@@ -120,6 +147,11 @@ export function toPushConfig(row: Row): PushConfigRecord {
 /** A row of the dead letters. */
 export function toDeadLetter(row: Row): DeadLetter {
   return fromText<DeadLetter>(row.letter)
+}
+
+/** A row of a context's values. */
+export function toContextValue({ key, value }: Row): readonly [key: string, value: Json] {
+  return [fromText<string>(key), fromText<Json>(value)]
 }
 
 /** Records as JSON text; none where there is no text. */

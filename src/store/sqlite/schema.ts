@@ -89,6 +89,28 @@ export const migrations: readonly string[] = [
 
   CREATE TABLE probe (id INTEGER PRIMARY KEY, at TEXT NOT NULL) STRICT;
   `,
+  `
+  ALTER TABLE task ADD COLUMN busy INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE task ADD COLUMN generation INTEGER NOT NULL DEFAULT 1;
+  ALTER TABLE task ADD COLUMN build TEXT NOT NULL DEFAULT '';
+  DROP INDEX task_unfinished;
+
+  CREATE TABLE context_value (
+    scope INTEGER NOT NULL,
+    context_id TEXT NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (scope, context_id, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TRIGGER context_left AFTER DELETE ON task BEGIN
+    DELETE FROM context_value WHERE scope = old.scope AND context_id = old.context_id AND NOT EXISTS
+      (SELECT 1 FROM task WHERE task.scope = context_value.scope AND task.context_id = context_value.context_id);
+  END;
+
+  UPDATE task SET busy = 1 WHERE state IN ('TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING');
+  CREATE INDEX task_busy ON task (timestamp, id) WHERE busy = 1;
+  CREATE INDEX task_of_all ON task (timestamp, id, state);
+  `,
 ]
 
 /** Makes the index that lists of one context walk; contexts are random, which makes it the dearest of all to keep. */

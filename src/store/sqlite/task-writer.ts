@@ -1,6 +1,6 @@
 import type { WriteResult } from '../store.ts'
 import type { Connection } from './driver.ts'
-import type { TaskRow } from './rows.ts'
+import type { ScopeColumns, TaskRow } from './rows.ts'
 
 /** Scopes whose numbers are kept at hand; beyond it they are looked up again. */
 const maxScopes = 10_000
@@ -8,6 +8,8 @@ const maxScopes = 10_000
 /** Writes tasks and their logs, each with its version checked. */
 export interface TaskWriter {
   write(row: TaskRow): WriteResult
+  /** The number of a scope, which gets one where it has none. */
+  scopeNumber(scope: ScopeColumns): number
   /** Before the transaction ends: adds the tasks that it brought to the totals. */
   addTotals(): void
   /** The transaction was rolled back: its tasks do not count, and numbers that it gave to scopes may go to others. */
@@ -24,7 +26,7 @@ export function createTaskWriter(db: Connection): TaskWriter {
   const byKey = db.prepare('SELECT id FROM task WHERE scope = ? AND idempotency_key = ?')
   return {
     write(row) {
-      const [, id, scope, , , , expected, next, , , , key] = row
+      const [, id, scope, [, , , next], expected, , , , key] = row
       if (key !== null) {
         const existing = byKey.get(scopes.numberOf(scope), key)
         if (existing) return { existing: String(existing.id) }
@@ -32,6 +34,7 @@ export function createTaskWriter(db: Connection): TaskWriter {
       const done = expected === 0 ? insert(row) : update(row)
       return done ? { version: next } : { conflict: Number(version.get(id)?.version ?? 0) }
     },
+    scopeNumber: scopes.numberOf,
     addTotals: totals.flush,
     rolledBack() {
       totals.forget()
@@ -49,7 +52,7 @@ interface Totals {
 
 /** The numbers of scopes. */
 interface Scopes {
-  numberOf(scope: TaskRow[2]): number
+  numberOf(scope: ScopeColumns): number
   forget(): void
 }
 
@@ -58,16 +61,17 @@ function createInsert(
   { scopes, totals }: { readonly scopes: Scopes; readonly totals: Totals },
 ): (row: TaskRow) => boolean {
   const insert = db.prepare(
-    `INSERT INTO task (id, scope, context_id, state, timestamp, version, snapshot_version, idempotency_key, snapshot, log)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+    `INSERT INTO task (id, scope, context_id, state, timestamp, version, busy, generation, build,
+       snapshot_version, idempotency_key, snapshot, log)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
   )
   const append = createAppend(db)
   return (row) => {
-    const [, id, scope, contextId, state, timestamp, , version, snapshot, records, inline, key] =
-      row
+    const [, id, scope, head, , snapshot, records, inline, key] = row
+    const [, state, , version] = head
     const number = scopes.numberOf(scope)
-    const values = [id, number, contextId, state, timestamp, version, version, key, snapshot]
-    const { changes } = insert.run(...values, inline ? records : null)
+    const log = inline ? records : null
+    const { changes } = insert.run(id, number, ...head, version, key, snapshot, log)
     if (Number(changes) === 0) return false
     totals.count(number, state)
     if (!inline) append(id, version, records)
@@ -76,15 +80,16 @@ function createInsert(
 }
 
 function createUpdate(db: Connection): (row: TaskRow) => boolean {
-  const columns = 'context_id = ?, state = ?, timestamp = ?, version = ?'
+  const columns =
+    'context_id = ?, state = ?, timestamp = ?, version = ?, busy = ?, generation = ?, build = ?'
   const heads = db.prepare(`UPDATE task SET ${columns} WHERE id = ? AND version = ?`)
   const wholes = db.prepare(
     `UPDATE task SET ${columns}, snapshot_version = ?, snapshot = ? WHERE id = ? AND version = ?`,
   )
   const append = createAppend(db)
   return (row) => {
-    const [, id, , contextId, state, timestamp, expected, version, snapshot, records] = row
-    const head = [contextId, state, timestamp, version]
+    const [, id, , head, expected, snapshot, records] = row
+    const [, , , version] = head
     const { changes } =
       snapshot === null
         ? heads.run(...head, id, expected)

@@ -1,7 +1,7 @@
 import type { WriteResult } from '../store.ts'
 import type { Connection, Statement } from './driver.ts'
-import type { TaskRow, WriteRow } from './rows.ts'
-import { createTaskWriter } from './task-writer.ts'
+import type { WriteRow } from './rows.ts'
+import { createTaskWriter, type TaskWriter } from './task-writer.ts'
 
 /** The writing half of the store: synchronous, on one connection, in its own thread. */
 export interface Writer {
@@ -16,7 +16,7 @@ const missing: WriteResult = { conflict: 0 }
 /** A writer on an open, migrated connection. */
 export function createWriter(db: Connection): Writer {
   const tasks = createTaskWriter(db)
-  const write = createRowWriter(db, tasks.write)
+  const write = createRowWriter(db, tasks)
   const probe = db.prepare(
     "INSERT INTO probe VALUES (1, datetime('now')) ON CONFLICT DO UPDATE SET at = datetime('now')",
   )
@@ -69,9 +69,10 @@ type RowOf<T extends WriteRow[0]> = Extract<WriteRow, readonly [T, ...unknown[]]
 
 function createRowWriter(
   db: Connection,
-  writeTask: (row: TaskRow) => WriteResult,
+  tasks: Pick<TaskWriter, 'write' | 'scopeNumber'>,
 ): (row: WriteRow) => WriteResult {
   const push = createPushWriter(db)
+  const writeValue = createValueWriter(db, tasks)
   const deleteTask = db.prepare('DELETE FROM task WHERE id = ?')
   const deleteLetter = db.prepare('DELETE FROM dead_letter WHERE id = ?')
   const deleted = (statement: Statement, id: string): WriteResult =>
@@ -79,7 +80,7 @@ function createRowWriter(
   return (row) => {
     switch (row[0]) {
       case 'task':
-        return writeTask(row)
+        return tasks.write(row)
       case 'deleteTask':
         return deleted(deleteTask, row[1])
       case 'pushConfig':
@@ -90,7 +91,27 @@ function createRowWriter(
         return push.move(row)
       case 'deleteDeadLetter':
         return deleted(deleteLetter, row[1])
+      case 'contextValue':
+        return writeValue(row)
     }
+  }
+}
+
+function createValueWriter(
+  db: Connection,
+  { scopeNumber }: Pick<TaskWriter, 'scopeNumber'>,
+): (row: RowOf<'contextValue'>) => WriteResult {
+  const put = db.prepare(
+    'INSERT INTO context_value VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
+  )
+  const remove = db.prepare(
+    'DELETE FROM context_value WHERE scope = ? AND context_id = ? AND key = ?',
+  )
+  return ([, scope, contextId, key, value]) => {
+    const place = [scopeNumber(scope), contextId, key] as const
+    if (value === null) remove.run(...place)
+    else put.run(...place, value)
+    return { version: 0 }
   }
 }
 

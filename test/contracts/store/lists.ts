@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { TaskState } from '../../../src/protocol/types.ts'
-import type { Store, TaskHead, TaskListFilter } from '../../../src/store/store.ts'
+import type { Store, TaskCursor, TaskHead, TaskListFilter } from '../../../src/store/store.ts'
 import type { StoreUnderTest } from '../store.ts'
 import { at, idOf, listAll, scope, write } from './samples.ts'
 import { otherScopes } from './writes.ts'
@@ -134,7 +134,7 @@ export function describeLists(under: StoreUnderTest): void {
   })
 
   describe('unfinished tasks', () => {
-    test('are those that were submitted or working, oldest first', async () => {
+    test('are the busy ones, whatever their state, oldest first', async () => {
       const states: readonly TaskState[] = [
         'TASK_STATE_WORKING',
         'TASK_STATE_COMPLETED',
@@ -143,11 +143,29 @@ export function describeLists(under: StoreUnderTest): void {
         'TASK_STATE_CANCELED',
         'TASK_STATE_AUTH_REQUIRED',
       ]
-      const writes = states.map((state, i) => write(`t${i}`, { state, second: 10 - i }))
+      const busy = [true, false, true, true, false, false]
+      const writes = states.map((state, i) =>
+        write(`t${i}`, { state, second: 10 - i, busy: busy[i] ?? false }),
+      )
       await under.store.commit(writes)
-      expect(await under.store.unfinished()).toEqual([writes[3]?.head, writes[0]?.head])
+      const heads = [writes[3]?.head, writes[2]?.head, writes[0]?.head]
+      expect(await under.store.unfinished()).toEqual(heads)
       await under.store.commit([write('t0', { expectedVersion: 1, second: 20 })])
-      expect(await under.store.unfinished()).toEqual([writes[3]?.head])
+      expect(await under.store.unfinished()).toEqual(heads.slice(0, 2))
+    })
+
+    test('are read in pages, by timestamp, then id', async () => {
+      const state = 'TASK_STATE_WORKING'
+      const names = ['c', 'a', 'e', 'b', 'd']
+      await under.store.commit(names.map((id) => write(id, { state, second: id === 'a' ? 9 : 1 })))
+      const pages: string[][] = []
+      let after: TaskCursor | undefined
+      do {
+        const heads = await under.store.unfinished(2, after)
+        pages.push(heads.map(({ id }) => id))
+        after = heads.at(-1)
+      } while (after)
+      expect(pages).toEqual([['b', 'c'], ['d', 'e'], ['a'], []])
     })
   })
 }

@@ -31,6 +31,10 @@ export interface SampleOptions {
   /** False for a write that leaves the snapshot as it is. */
   readonly snapshot?: boolean
   readonly text?: string
+  /** Whether there is work left; by default, as the state has it. */
+  readonly busy?: boolean
+  readonly generation?: number
+  readonly build?: string
 }
 
 /** A write of a task, frozen through and through: a store that changes what it is given fails here. */
@@ -38,10 +42,16 @@ export function write(id: string, options: SampleOptions = {}): TaskWrite {
   const { expectedVersion = 0, records = 1, state = 'TASK_STATE_COMPLETED', second = 0 } = options
   const contextId = options.contextId ?? `context of ${id}`
   const timestamp = at(second)
+  const {
+    busy = state === 'TASK_STATE_SUBMITTED' || state === 'TASK_STATE_WORKING',
+    generation = 1,
+    build = '',
+  } = options
+  const work = { busy, generation, build }
   const task = sampleTask(id, { contextId, state, timestamp, text: options.text ?? 'hello' })
   return freeze<TaskWrite>({
     type: 'task',
-    head: { id, scope: options.scope ?? scope, contextId, state, timestamp },
+    head: { id, scope: options.scope ?? scope, contextId, state, timestamp, ...work },
     expectedVersion,
     records: Array.from({ length: records }, (_, i) => record(task, expectedVersion + 1 + i)),
     ...(options.snapshot === false ? {} : { task }),

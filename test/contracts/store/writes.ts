@@ -92,6 +92,18 @@ export function describeWrites(under: StoreUnderTest): void {
       expect(await store.get('t')).toMatchObject({ version: 4, taskVersion: 4 })
     })
 
+    test('work left, generation and build are columns: current whatever the age of the snapshot', async () => {
+      const { store } = under
+      const state = 'TASK_STATE_WORKING'
+      await store.commit([write('t', { state, generation: 1, build: 'first' })])
+      const later = { expectedVersion: 1, state, snapshot: false, generation: 7 } as const
+      await store.commit([write('t', { ...later, busy: false, build: 'second' })])
+      const { head } = (await store.get('t')) ?? {}
+      expect(head).toMatchObject({ busy: false, generation: 7, build: 'second' })
+      const [listed] = (await store.list({ scope, limit: 1 })).tasks
+      expect(listed?.head).toEqual(head)
+    })
+
     test('a snapshot may be rewritten without records', async () => {
       const { store } = under
       await store.commit([write('t', { records: 2 })])

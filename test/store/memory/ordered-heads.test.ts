@@ -60,7 +60,8 @@ test('reads no further than it is asked to', () => {
 function head(second: number, number: number): TaskHead {
   const id = String(number).padStart(5, '0')
   const timestamp = at(second)
-  return { id, scope, contextId: 'c', state: 'TASK_STATE_COMPLETED', timestamp }
+  const work = { busy: false, generation: 1, build: '' }
+  return { id, scope, contextId: 'c', state: 'TASK_STATE_COMPLETED', timestamp, ...work }
 }
 
 function keyOf({ timestamp, id }: TaskHead): string {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openConnection } from '../../../src/store/sqlite/driver.ts'
-import { migrate } from '../../../src/store/sqlite/schema.ts'
+import { migrate, migrations } from '../../../src/store/sqlite/schema.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { idOf, scope, write } from '../../contracts/store/samples.ts'
 import { createHandClock } from '../../fixtures/clock.ts'
@@ -136,7 +136,7 @@ test('a refused file is not changed, and can be opened once the reason is gone',
   const db = await openConnection(path('t.db'))
   db.exec('PRAGMA user_version = 99')
   await expect(open('t.db')).rejects.toThrow(/schema 99/)
-  db.exec('PRAGMA user_version = 1')
+  db.exec(`PRAGMA user_version = ${migrations.length}`)
   db.close()
   expect(await (await open('t.db')).get('a')).toBeDefined()
 })

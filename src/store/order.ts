@@ -1,0 +1,13 @@
+import type { TaskCursor, TaskHead } from './store.ts'
+
+/** Whether one place comes before another in the order of timestamp, then id. */
+export function isBefore(a: TaskCursor, b: TaskCursor): boolean {
+  return a.timestamp < b.timestamp || (a.timestamp === b.timestamp && a.id < b.id)
+}
+
+/** The busy ones, oldest first, strictly after a place where one is given. */
+export function busyAfter(heads: Iterable<TaskHead>, after: TaskCursor | undefined): TaskHead[] {
+  const busy: TaskHead[] = []
+  for (const head of heads) if (head.busy && (!after || isBefore(after, head))) busy.push(head)
+  return busy.sort((a, b) => (isBefore(a, b) ? -1 : 1))
+}
