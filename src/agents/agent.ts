@@ -30,7 +30,15 @@ export interface Agent {
    * Without it a task that was running when the process died fails with a reason that says so.
    */
   readonly resumable?: boolean
-  /** Told when a task that waits for its client is cancelled; a running turn hears of it by `turn.signal`. */
+  /**
+   * What the agent is made of, as data. A digest of it is stored with every run, so that a later start knows whether the
+   * agent is still the same; its info counts where this is absent.
+   */
+  readonly definition?: Json
+  /**
+   * Told when a task that waits for its client is cancelled; a running turn hears of it by `turn.signal`. After a crash
+   * it may be told again, and of a task whose turn was running.
+   */
   cancel?(task: WaitingTask): Promise<void>
   /** Releases what the agent holds. Idempotent. */
   close?(): Promise<void>
@@ -41,6 +49,8 @@ export interface WaitingTask {
   readonly taskId: string
   readonly contextId: string
   load(key: string): Json | undefined
+  /** The keys under which something was saved. */
+  keys(): Iterable<string>
 }
 
 /** The answer to "can you answer now?". */
@@ -93,12 +103,25 @@ export interface ChunkOptions {
   readonly metadata?: JsonObject
 }
 
+/** Values that stay with a conversation: every task of a context, and every member of a team, sees the same. */
+export interface ContextValues {
+  /** The value under a key. */
+  get(key: string): Promise<Json | undefined>
+  /**
+   * Keeps a value; the last one wins, null takes it away. It is stored with the step or event that follows, and makes
+   * the task exist. Keys that begin with `corral:` are our own: they go along with a task and make none.
+   */
+  set(key: string, value: Json): void
+}
+
 /** What an agent knows and can do while it answers one message. */
 export interface Turn {
   /** The id the task has, or will have if it comes into being. */
   readonly taskId: string
   readonly contextId: string
   readonly message: Message
+  /** Which message of the task this is, from 1; the same when the turn runs again after a crash. */
+  readonly number: number
   /** The task as it was before this message, where the message continues one. */
   readonly task: Task | undefined
   /** The task's messages before this one. */
@@ -135,6 +158,8 @@ export interface Turn {
   load(key: string): Json | undefined
   /** Keeps a value with the task; it is in the log once the promise resolves. */
   save(key: string, value: Json): Promise<void>
+  /** Values that stay with the conversation. */
+  readonly context: ContextValues
   /** Records something for the task's trace; seen only by callers that activate the trace extension. */
   trace(entry: JsonObject): void
   /** Earlier messages of this context, oldest first, across its tasks; answers appear as agent messages. */

@@ -4,6 +4,7 @@ import { answerParts, isTerminal, textOf } from '../protocol/task.ts'
 import type { Message, Part, Task } from '../protocol/types.ts'
 import { isAsyncIterable } from '../shared/async.ts'
 import type { Agent, AgentEvent, AgentReply, Draft, Turn } from './agent.ts'
+import { digestOf } from './digest.ts'
 import { type Tool, toToolName } from './tools.ts'
 
 /** How an agent shows itself as a tool; its own name and words if absent. */
@@ -29,8 +30,11 @@ export async function asTool(agent: Agent, options: AsToolOptions = {}): Promise
     },
     async execute({ message: text }, { turn, signal }) {
       if (typeof text !== 'string' || text === '') throw new Error('message must be a text')
-      const message = userMessage(text, { contextId: turn.contextId })
-      const inner = innerTurn(turn, { space: `${name}:${text}`, message, signal })
+      const space = `${name}:${text}`
+      // The same when the turn runs again after a crash, so that a remote agent is not sent it twice.
+      const messageId = await digestOf([turn.taskId, turn.number, space])
+      const message = { ...userMessage(text, { contextId: turn.contextId }), messageId }
+      const inner = innerTurn(turn, { space, message, signal })
       return toText(await collect(agent.process(message, inner), inner))
     },
   }
@@ -54,6 +58,7 @@ function innerTurn(
     extensions: [],
     acceptedOutputModes: [],
     metadata: undefined,
+    number: outer.number,
     attempt: outer.attempt,
     traceparent: outer.traceparent,
     hops: outer.hops,
@@ -64,6 +69,7 @@ function innerTurn(
     step: (name, work) => outer.step(`${space}/${name}`, work),
     load: (key) => outer.load(`${space}/${key}`),
     save: (key, value) => outer.save(`${space}/${key}`, value),
+    context: outer.context,
     trace: (entry) => outer.trace(entry),
     conversation: async () => [],
   }

@@ -28,7 +28,8 @@ export function withPatience(agent: Agent, patience: Patience): Agent {
     process: (message, turn) => tryAgain((own) => agent.process(message, own), turn, patience),
     resumable: agent.resumable ?? false,
     ...(agent.health && { health: async () => (await agent.health?.()) ?? { healthy: true } }),
-    cancel: async (task) => agent.cancel?.(task),
+    ...(agent.definition !== undefined && { definition: agent.definition }),
+    ...(agent.cancel && { cancel: async (task) => agent.cancel?.(task) }),
     close: async () => agent.close?.(),
   }
 }

@@ -21,8 +21,8 @@ export interface CommitSource {
   reduce(): readonly Write[]
   /** The writes of the last `reduce` are stored; publish them. */
   stored(results: readonly WriteResult[]): void
-  /** They are not. */
-  refused(error: A2AError): void
+  /** They are not; `never` tells that they cannot be, however often it is tried. */
+  refused(error: A2AError, never?: boolean): void
 }
 
 /** Makes the writer over a store. Written with callbacks: a commit costs one promise besides the store's own. */
@@ -118,7 +118,7 @@ function reduce(source: CommitSource): readonly Write[] {
   try {
     return source.reduce()
   } catch (thrown) {
-    source.refused(toA2AError(thrown))
+    source.refused(toA2AError(thrown), true)
     return []
   }
 }

@@ -20,9 +20,11 @@ export async function drain(
 /** Messages in mailboxes begin further turns, so one round of waiting is not enough. */
 async function allQuiet(active: () => readonly Run[]): Promise<void> {
   for (;;) {
-    const waiting = active().flatMap((run) => run.latest ?? [])
-    if (waiting.length === 0) return
-    await Promise.allSettled(waiting.map((letter) => letter.outcome.wait()))
+    const runs = active()
+    const answers = runs.flatMap((run) => run.latest?.outcome.wait() ?? [])
+    const cancels = runs.flatMap((run) => run.telling ?? [])
+    if (answers.length + cancels.length === 0) return
+    await Promise.allSettled([...answers, ...cancels])
     // A settled answer is followed by the run's leave-taking, or, where it asked for credentials, by nothing for long.
     await new Promise<void>((resolve) => setTimeout(resolve, 10))
   }

@@ -20,12 +20,16 @@ import type { Committer } from './commit.ts'
 import { conversationOf } from './conversation.ts'
 import { drain } from './drain.ts'
 import { createSendOnce } from './keys.ts'
+import type { Letter } from './letter.ts'
+import type { TaskLog } from './log.ts'
 import type { TurnQueue } from './queue.ts'
-import { type Recovery, recoverRuns } from './recover.ts'
+import { goOn, type Recovery, recoverAll } from './recover.ts'
 import type { Run } from './run.ts'
 import type { RunDeps } from './run-deps.ts'
 import { createRuns } from './runs.ts'
 import { alreadySent, type Sent, SentMessage } from './sent.ts'
+import { createStranded } from './stranded.ts'
+import { createSuspects, type Suspects } from './suspects.ts'
 import { watchTask } from './watch.ts'
 
 export type { Sent } from './sent.ts'
@@ -46,8 +50,8 @@ export interface Engine {
   /** The scope of a caller in a tenant. */
   scopeOf(tenant: string | undefined, auth: AuthContext | undefined): Scope
   /** Replaces the agent for turns that begin from now on; running ones keep theirs. */
-  setAgent(agent: Agent): void
-  /** Takes up what was SUBMITTED or WORKING when the process ended. */
+  setAgent(agent: Agent, build?: string): void
+  /** Takes up what was left to do when the process ended. */
   recover(): Promise<Recovery>
   /** How many tasks are live, for metrics. */
   live(): number
@@ -70,6 +74,10 @@ export interface EngineOptions {
   readonly committer: Committer
   readonly hub: Hub
   readonly queue: TurnQueue
+  /** The watch over tasks that may kill the process, where several engines share it. */
+  readonly suspects?: Suspects
+  /** The digest of the agent's definition. */
+  readonly build?: string
   readonly clock?: Clock
   readonly logger?: Logger
   /** Messages that may wait for a running task; 16 by default. */
@@ -84,35 +92,59 @@ export function createEngine(options: EngineOptions): Engine {
   const { clock = systemClock, logger = silent } = options
   const sendOnce = createSendOnce(store)
   const everyone: Scope = { agent: agentId, tenant: '', owner: '' }
-  let deps = createDeps(options.agent)
+  let deps = createDeps(options.agent, options.build ?? '')
   let closed = false
-  /** Until what an earlier process left is taken up, who continues or cancels a task waits: it may be among it. */
-  let recovering: Promise<Recovery> | undefined
+  const { suspects = createSuspects(clock) } = options
 
   const host = {
     committer,
     published(taskId: string, records: readonly LogRecord[], webhook: boolean): void {
+      if (suspects.watching && records.some(showsLife)) suspects.cleared(taskId)
       hub.publish(taskId, records)
       options.stored?.(taskId, records, webhook)
     },
-    refused(taskId: string, error: A2AError): void {
+    refused(taskId: string, error: A2AError, never: boolean): void {
       hub.fail(taskId, error)
       runs.all.get(taskId)?.interrupt(error)
+      stranded.add(taskId, never ? error : undefined)
     },
   }
-  const runs = createRuns(store, host, () => deps)
+  const stranded = createStranded({ store, clock, takeUp: (id) => runs.takeUp(id) })
+  const runs = createRuns({
+    store,
+    host,
+    deps: () => deps,
+    goOn(run, records) {
+      const { resumable = false } = deps.agent
+      const { died, refusal } = stranded.leave(run.log.id)
+      return goOn(run, records, { resumable, logger, suspects, died, refusal })
+    },
+  })
 
-  function createDeps(agent: Agent): RunDeps {
+  function createDeps(agent: Agent, build: string): RunDeps {
     return {
       agent,
+      build,
       queue,
       logger,
       maxMailbox,
       timestamp: createTimestamps(clock),
       conversation: ({ scope, contextId }, limit) =>
         conversationOf(store, { scope, contextId, limit }),
+      contextValues: ({ scope, contextId }) => store.contextValues(scope, contextId),
+      unanswered,
       idle: (run) => runs.settle(run),
     }
+  }
+
+  /** Whose message is stored hears how its task stands, which goes on; who hears an error would send it again. */
+  function unanswered(letter: Letter, log: TaskLog, reason: A2AError): void {
+    if (letter.seq === 0 || letter.seq > log.version) letter.outcome.fail(reason)
+    else
+      storedTask(log.id, log.scope).then(
+        (task) => letter.outcome.settle({ task }),
+        () => letter.outcome.fail(reason),
+      )
   }
 
   function begin(request: SendMessageRequest, call: Call, scope: Scope): Sent {
@@ -123,7 +155,6 @@ export function createEngine(options: EngineOptions): Engine {
 
   async function proceed(request: SendMessageRequest, call: Call, scope: Scope): Promise<Sent> {
     const id = request.message.taskId ?? ''
-    await recovering
     const run = await runs.find(id, scope)
     if (!run) throw notFound(id)
     try {
@@ -168,7 +199,10 @@ export function createEngine(options: EngineOptions): Engine {
 
   async function get(id: string, scope: Scope): Promise<Task> {
     const run = runs.live(id, scope)
-    if (run) return (await run.log.snapshot()).task
+    return run ? (await run.log.snapshot()).task : storedTask(id, scope)
+  }
+
+  async function storedTask(id: string, scope: Scope): Promise<Task> {
     const stored = await store.get(id, scope)
     if (!stored) throw notFound(id)
     return currentTask(store, stored)
@@ -197,8 +231,7 @@ export function createEngine(options: EngineOptions): Engine {
       return { ...page, tasks: await Promise.all(tasks) }
     },
     async cancel(id, scope) {
-      await recovering
-      const run = await runs.find(id, scope)
+      const run = await runs.find(id, scope, 'end')
       if (!run) throw notFound(id)
       const { state } = run.log
       try {
@@ -220,31 +253,38 @@ export function createEngine(options: EngineOptions): Engine {
       return records.filter((record) => record.kind === 'trace')
     },
     scopeOf,
-    setAgent(agent) {
-      deps = createDeps(agent)
+    setAgent(agent, build = '') {
+      deps = createDeps(agent, build)
     },
     async recover() {
-      const resumable = deps.agent.resumable ?? false
-      const isLive = (id: string): boolean => runs.all.has(id)
-      const { reopen } = runs
-      recovering = recoverRuns({ store, agentId, resumable, logger, isLive, reopen })
+      suspects.gather()
       try {
-        return await recovering
+        return await recoverAll(store, agentId, (id) => runs.takeUp(id))
       } finally {
-        recovering = undefined
+        suspects.ready()
       }
     },
     live: () => runs.count(),
     async close(deadlineMs) {
       if (closed) return
       closed = true
+      stranded.close()
+      suspects.close()
       await drain(() => [...runs.all.values()], deadlineMs, clock)
       // Those who wait for a slot first: one that a running turn gives back must not begin another.
       const left = [...runs.all.values()].toSorted((a, b) => Number(b.queued) - Number(a.queued))
-      for (const run of left) run.interrupt(closing())
+      for (const run of left) run.stop(closing())
       await committer.idle()
     },
   }
+}
+
+/** Whether a record shows that its turn has got on, or is over. */
+function showsLife(record: LogRecord): boolean {
+  if (record.kind === 'step' || record.kind === 'rest') return true
+  if (record.kind !== 'event' || !('statusUpdate' in record.event)) return false
+  const { state } = record.event.statusUpdate.status
+  return isTerminal(state) || state === 'TASK_STATE_INPUT_REQUIRED'
 }
 
 /** What of a request stays with its turn in the log. */

@@ -25,6 +25,7 @@ export function addressed(
 export function writeOpening(log: TaskLog, letter: Letter, opening: Opening): void {
   const { message, request, number: turn, attempt } = letter
   log.append({ kind: 'message', turn, message, request })
+  letter.seq = log.seq
   if (opening.running) log.append({ kind: 'start', turn, attempt })
   log.emit({ task: opening.task })
 }

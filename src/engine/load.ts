@@ -25,5 +25,5 @@ export async function loadMemory(
   }
   // A store that keeps no log still has the history: one turn per message of the user.
   if (turns === 0) turns = task.history?.filter(({ role }) => role === 'ROLE_USER').length ?? 1
-  return { task, records, memory: { turns, steps: undefined, saved } }
+  return { task, records, memory: { turns, saved } }
 }

@@ -3,6 +3,7 @@ import { A2AError } from '../protocol/errors.ts'
 import { createFold, type Fold } from '../protocol/fold.ts'
 import { canTransition, isTerminal } from '../protocol/task.ts'
 import type {
+  Json,
   StreamResponse,
   Task,
   TaskPushNotificationConfig,
@@ -24,8 +25,11 @@ export interface LogHost {
   readonly committer: Committer
   /** Called with each batch once it is stored; `webhook` tells that one was registered with it. */
   published(taskId: string, records: readonly LogRecord[], webhook: boolean): void
-  /** Called when the store refuses a batch: nothing more will come of this log. */
-  refused(taskId: string, error: A2AError): void
+  /**
+   * Called when the store refuses a batch: nothing more will come of this log. `never` tells that it is this task's own
+   * fault, so that trying again is of no use.
+   */
+  refused(taskId: string, error: A2AError, never: boolean): void
 }
 
 /** Which task a log is of. */
@@ -35,6 +39,7 @@ export interface LogKey {
   readonly scope: Scope
   /** The stored task's, where there is one. */
   readonly generation?: number
+  readonly build?: string
 }
 
 /** Told when everything that had come in is stored, or why it is not. */
@@ -64,10 +69,15 @@ export class TaskLog implements CommitSource {
   #artifacts: Set<string> | undefined
   /** 1 at birth and one more with each status or artifact event, as far as they are folded. */
   #generation: number
+  /** Whether there is work left: a turn runs, a message waits, or an agent is to hear of a cancel. */
+  busy = true
+  /** The definition that the last run began with. */
+  build: string
   #seq = 0
   #version = 0
   #pending: LogRecord[] = []
   #inFlight: readonly LogRecord[] = []
+  #webhookInFlight = false
   #waiters: Waiter[] = []
   #extraWrites: Write[] = []
   #idempotencyKey: string | undefined
@@ -85,6 +95,7 @@ export class TaskLog implements CommitSource {
     this.contextId = key.contextId
     this.scope = key.scope
     this.#generation = key.generation ?? 1
+    this.build = key.build ?? ''
     if (stored) this.#load(stored)
   }
 
@@ -113,6 +124,21 @@ export class TaskLog implements CommitSource {
   /** Whether nothing more is to be stored: everything is, or the store has refused. */
   get quiet(): boolean {
     return this.#broken !== undefined || this.backlog === 0
+  }
+
+  /** Whether the store has refused: nothing more can be written. */
+  get broken(): boolean {
+    return this.#broken !== undefined
+  }
+
+  /** Whether something has come in that no commit has taken yet. */
+  get pending(): boolean {
+    return this.#pending.length > 0
+  }
+
+  /** The sequence number of the last record that has come in. */
+  get seq(): number {
+    return this.#seq
   }
 
   /** How many records wait to be stored. */
@@ -148,6 +174,12 @@ export class TaskLog implements CommitSource {
   tie(idempotencyKey: string): void {
     this.#idempotencyKey = idempotencyKey
     this.#rewrite = true
+  }
+
+  /** Keeps a value with the context; it is stored together with the records that follow. */
+  keep(key: string, value: Json | null): void {
+    const { scope, contextId } = this
+    this.#extraWrites.push({ type: 'contextValue', scope, contextId, key, value })
   }
 
   /** Registers a webhook for what follows `cursor`; it is stored together with the records that wait. */
@@ -208,28 +240,31 @@ export class TaskLog implements CommitSource {
     const extra = this.#extraWrites
     if (extra.length === 0) return write ? [write] : []
     this.#extraWrites = []
+    this.#webhookInFlight = extra.some(({ type }) => type === 'pushConfig')
     return write ? [write, ...extra] : extra
   }
 
   stored(results: readonly WriteResult[]): void {
-    const fault = results[0] && this.#faultOf(results[0])
+    const faulty = results.find((result) => 'refused' in result) ?? results[0]
+    const fault = faulty && this.#faultOf(faulty)
     if (fault) {
-      this.refused(fault)
+      this.refused(fault, 'refused' in faulty)
       return
     }
     const records = this.#inFlight
+    const webhook = this.#webhookInFlight
     this.#inFlight = []
+    this.#webhookInFlight = false
     const last = records.at(-1)
     if (last) this.#version = last.seq
-    if (records.length > 0 || results.length > 0)
-      this.#host.published(this.id, records, results.length > (records.length > 0 ? 1 : 0))
+    if (records.length > 0 || results.length > 0) this.#host.published(this.id, records, webhook)
     this.#settle()
   }
 
-  refused(error: A2AError): void {
+  refused(error: A2AError, never = false): void {
     this.#broken = error
     this.#inFlight = []
-    this.#host.refused(this.id, error)
+    this.#host.refused(this.id, error, never)
     this.#settle()
   }
 
@@ -237,7 +272,8 @@ export class TaskLog implements CommitSource {
     if ('existing' in result) return new A2AError('internal', 'The idempotency key is taken')
     if ('conflict' in result)
       return new A2AError('internal', `Task ${this.id} was changed elsewhere`)
-    if ('refused' in result) return new A2AError('internal', result.refused)
+    if ('refused' in result)
+      return new A2AError('invalidAgentResponse', `The task cannot be stored: ${result.refused}`)
     return undefined
   }
 
@@ -318,9 +354,9 @@ export class TaskLog implements CommitSource {
       contextId: this.contextId,
       state: fold.state,
       timestamp: fold.timestamp,
-      busy: fold.state === 'TASK_STATE_SUBMITTED' || fold.state === 'TASK_STATE_WORKING',
+      busy: this.busy,
       generation: this.#generation,
-      build: '',
+      build: this.build,
     }
   }
 

@@ -1,15 +1,13 @@
 import { A2AError } from '../protocol/errors.ts'
-import { isInterrupted } from '../protocol/task.ts'
-import type { Json, Message, StreamResponse, Task, TaskState } from '../protocol/types.ts'
+import { isTerminal } from '../protocol/task.ts'
+import { soon } from '../shared/async.ts'
 import type { Logger } from '../shared/log.ts'
-import type { LogRecord, Store, TaskHead, TurnRequest } from '../store/store.ts'
-import type { Letter, RunMemory } from './letter.ts'
-import { loadMemory } from './load.ts'
+import type { Deaths, LogRecord, Store, TaskHead } from '../store/store.ts'
+import { type Leftover, readLeftover } from './leftover.ts'
+import type { Letter } from './letter.ts'
 import { Outcome } from './outcome.ts'
 import type { Run } from './run.ts'
-
-/** Attempts of one turn without a finished step between them: a task that kills the process does not do so for ever. */
-const maxAttempts = 3
+import { mustWait, type Suspects } from './suspects.ts'
 
 /** How many tasks a start took up, and how many it had to fail. */
 export interface Recovery {
@@ -17,145 +15,114 @@ export interface Recovery {
   readonly failed: number
 }
 
-/** What recovery needs of its engine. */
-export interface RecoverOptions {
-  readonly store: Store
-  readonly agentId: string
+/** Heads that are read at once, and tasks that are taken up before others get a word in. */
+const pageSize = 500
+const burst = 20
+
+/**
+ * Takes up every task with work left, oldest first, without keeping others from being served meanwhile.
+ * @param load Takes up the task with this id unless it is live already; whether it had to be failed.
+ */
+export async function recoverAll(
+  store: Store,
+  agentId: string,
+  load: (id: string) => Promise<TakenUp | undefined>,
+): Promise<Recovery> {
+  const counts = { resumed: 0, failed: 0 }
+  let after: TaskHead | undefined
+  for (let done = 0; ; ) {
+    const heads = await store.unfinished(pageSize, after)
+    for (const { id, scope } of heads) {
+      if (scope.agent !== agentId) continue
+      const taken = await load(id)
+      if (taken) counts[taken]++
+      if (++done % burst === 0) await new Promise<void>(soon)
+    }
+    after = heads.at(-1)
+    if (heads.length < pageSize) return counts
+  }
+}
+
+/** What became of a task that was taken up. */
+export type TakenUp = 'resumed' | 'failed'
+
+/** What it takes to go on with a task. */
+export interface GoOnOptions {
   /** Whether the agent can take up an interrupted turn. */
   readonly resumable: boolean
   readonly logger: Logger
-  /** Whether a task is live already: it began after the start, there is nothing to take up. */
-  isLive(id: string): boolean
-  reopen(
-    head: TaskHead,
-    stored: { readonly task: Task; readonly version: number },
-    memory: RunMemory,
-  ): Run
+  readonly suspects: Suspects
+  /** Whether the process that ran the task is dead, or only its store failed. */
+  readonly died: boolean
+  /** Why the task must fail, where it must. */
+  readonly refusal: A2AError | undefined
 }
 
 /**
- * Takes up every task that was SUBMITTED or WORKING. A turn that never began simply begins. An interrupted one runs
+ * Goes on with a task where its last process left it. A turn that never began simply begins. An interrupted one runs
  * again if its agent can resume, with the steps in the log replayed; else the task fails with a reason that says so.
+ * A cancelled task's agent is told.
  */
-export async function recoverRuns(options: RecoverOptions): Promise<Recovery> {
-  let resumed = 0
-  let failed = 0
-  for (const head of await options.store.unfinished()) {
-    if (head.scope.agent !== options.agentId) continue
-    const outcome = await recoverOne(head, options)
-    if (outcome === 'resumed') resumed++
-    else if (outcome === 'failed') failed++
+export function goOn(run: Run, records: readonly LogRecord[], options: GoOnOptions): TakenUp {
+  if (isTerminal(run.log.state)) {
+    run.tellCancel()
+    return 'resumed'
   }
-  return { resumed, failed }
-}
-
-async function recoverOne(
-  head: TaskHead,
-  options: RecoverOptions,
-): Promise<'resumed' | 'failed' | 'left'> {
-  // In this order: one that is not live cannot become so while we recover, and one that was has ended since.
-  if (options.isLive(head.id)) return 'left'
-  const stored = await options.store.get(head.id)
-  if (!stored || !isUnfinished(stored.head.state)) return 'left'
-  const { task, memory, records } = await loadMemory(options.store, stored)
-  const interrupted = findInterrupted(records)
-  const steps = interrupted && stepsOf(records, interrupted.number)
-  const run = options.reopen(head, { task, version: stored.version }, { ...memory, steps })
-  const refusal = refusalOf(interrupted, options.resumable)
-  if (refusal || !interrupted) {
-    await run.fail(refusal ?? new A2AError('internal', 'The log of this task is incomplete'))
+  const left = readLeftover(records, options.died)
+  const refusal = options.refusal ?? refusalOf(left, options)
+  if (refusal) {
+    void run.fail(refusal).catch(() => {}) // a store that refuses has said so
     return 'failed'
   }
-  options.logger.info({ taskId: head.id, attempt: interrupted.attempt }, 'Taking up a task again')
-  run.resume({ ...interrupted, outcome: new Outcome() })
-  for (const waiting of findWaiting(records, interrupted.number))
-    run.resume({ ...waiting, outcome: new Outcome() })
+  options.logger.info({ taskId: run.log.id, attempt: left.letters[0]?.attempt }, 'Taking up a task')
+  const held = left.began && mustWait(left.deaths)
+  for (const letter of toLetters(left)) run.resume(letter, held)
+  if (held) suspect(run, left, options)
   return 'resumed'
 }
 
-function isUnfinished(state: TaskState): boolean {
-  return state === 'TASK_STATE_SUBMITTED' || state === 'TASK_STATE_WORKING'
+function toLetters({ letters, began, deaths, steps }: Leftover): readonly Letter[] {
+  return letters.map((letter, index) => ({
+    ...letter,
+    caller: undefined,
+    outcome: new Outcome(),
+    seq: 0,
+    recovered: true,
+    ...(began && index === 0 && { deaths, steps }),
+  }))
 }
 
-interface Interrupted extends Omit<Letter, 'outcome'> {
-  readonly began: boolean
+function suspect(run: Run, { deaths, died }: Leftover, { suspects, logger }: GoOnOptions): void {
+  const { id } = run.log
+  suspects.add({
+    id,
+    deaths,
+    died,
+    start: (known) => run.release(known),
+    outlived: () => run.outlived(),
+    giveUp(known) {
+      logger.error({ taskId: id, deaths: known }, 'A task that kills the process is given up')
+      void run.giveUp(convicted(known)).catch(() => {}) // a store that refuses has said so
+    },
+  })
 }
 
-/** The turn that was under way: the last one started, or if that has ended or none was, the next message's. */
-function findInterrupted(records: readonly LogRecord[]): Interrupted | undefined {
-  let number = 0
-  let attempts = 0
-  let ended = true
-  for (const record of records) {
-    if (record.kind === 'start') {
-      // Progress since the last attempt is seen as a step; it starts the count anew.
-      attempts = record.turn === number ? attempts + 1 : 1
-      number = record.turn
-      ended = false
-    } else if (record.kind === 'step') attempts = 0
-    else if (record.kind === 'event') ended = endsTurn(record.event) ?? ended
-  }
-  if (ended) return first(findWaiting(records, number))
-  const opening = messageOf(records, number)
-  if (!opening) return undefined
-  const letter = { number, attempt: attempts + 1, caller: undefined, ...opening }
-  return { ...letter, began: true, recovered: true }
+function convicted({ total }: Deaths): A2AError {
+  return new A2AError(
+    'processingError',
+    `The server stopped ${total} times while this task was running; it is given up`,
+  )
 }
 
-/** A turn that asks its client is over, unless it goes on working by itself. */
-function endsTurn(event: StreamResponse): boolean | undefined {
-  if (!('statusUpdate' in event)) return undefined
-  const { state } = event.statusUpdate.status
-  if (isInterrupted(state)) return true
-  return state === 'TASK_STATE_WORKING' ? false : undefined
-}
-
-function first(waiting: Iterable<Omit<Letter, 'outcome'>>): Interrupted | undefined {
-  for (const letter of waiting) return { ...letter, began: false }
-  return undefined
-}
-
-function* findWaiting(
-  records: readonly LogRecord[],
-  after: number,
-): Generator<Omit<Letter, 'outcome'>> {
-  const dropped = new Set(records.flatMap((r) => (r.kind === 'dropped' ? [r.messageId] : [])))
-  for (const record of records) {
-    if (record.kind !== 'message' || record.turn <= after) continue
-    const { turn, message, request } = record
-    if (!dropped.has(message.messageId))
-      yield { number: turn, attempt: 1, message, request, caller: undefined, recovered: true }
-  }
-}
-
-function messageOf(
-  records: readonly LogRecord[],
-  turn: number,
-): { message: Message; request: TurnRequest } | undefined {
-  for (const record of records)
-    if (record.kind === 'message' && record.turn === turn)
-      return { message: record.message, request: record.request }
-  return undefined
-}
-
-function stepsOf(records: readonly LogRecord[], turn: number): Map<string, Json> {
-  const steps = new Map<string, Json>()
-  for (const record of records)
-    if (record.kind === 'step' && record.turn === turn) steps.set(record.name, record.result)
-  return steps
-}
-
-function refusalOf(interrupted: Interrupted | undefined, resumable: boolean): A2AError | undefined {
-  if (!interrupted?.began) return undefined
-  if (!resumable)
-    return new A2AError(
-      'processingError',
-      'The server restarted while this task was running, and its agent cannot resume',
-    )
-  if (interrupted.attempt > maxAttempts)
-    return new A2AError(
-      'processingError',
-      `The server stopped ${maxAttempts} times while this task was running; it is given up`,
-    )
-  return undefined
+function refusalOf(
+  { letters, began }: Leftover,
+  { resumable, died }: GoOnOptions,
+): A2AError | undefined {
+  if (letters.length === 0) return new A2AError('internal', 'The log of this task is incomplete')
+  if (!began || resumable) return undefined
+  const what = died ? 'The server restarted' : 'The task store failed'
+  return new A2AError(
+    'processingError',
+    `${what} while this task was running, and its agent cannot resume`,
+  )
 }

@@ -1,6 +1,8 @@
 import type { Agent } from '../agents/agent.ts'
-import type { Message } from '../protocol/types.ts'
+import type { A2AError } from '../protocol/errors.ts'
+import type { Json, Message } from '../protocol/types.ts'
 import type { Logger } from '../shared/log.ts'
+import type { Letter } from './letter.ts'
 import type { TaskLog } from './log.ts'
 import type { TurnQueue } from './queue.ts'
 import type { Run } from './run.ts'
@@ -15,6 +17,12 @@ export interface RunDeps {
   /** Messages that may wait for a running task. */
   readonly maxMailbox: number
   conversation(log: TaskLog, limit: number): Promise<readonly Message[]>
+  /** The digest of the agent's definition. */
+  readonly build: string
+  /** Called with a message whose turn is interrupted: it is answered by its task where that is stored. */
+  unanswered(letter: Letter, log: TaskLog, reason: A2AError): void
+  /** The values that go with a context. */
+  contextValues(log: TaskLog): Promise<ReadonlyMap<string, Json>>
   /** Called when no turn runs or waits and everything is stored. */
   idle(run: Run): void
 }

@@ -6,7 +6,7 @@ import { isInterrupted, isTerminal } from '../protocol/task.ts'
 import type { Json, Message, StreamResponse, Task, TaskState } from '../protocol/types.ts'
 import { isAsyncIterable } from '../shared/async.ts'
 import type { Logger } from '../shared/log.ts'
-import type { TurnRequest } from '../store/store.ts'
+import type { Deaths, TurnRequest } from '../store/store.ts'
 import { addressed, adoptTask, taskBefore, writeArtifacts, writeOpening } from './entries.ts'
 import { failureMessage, isCallerFault, toAgentFault } from './faults.ts'
 import type { Letter, RunMemory } from './letter.ts'
@@ -33,7 +33,13 @@ export class Run implements TurnHost, QueuedTurn {
   /** The task before the letter's message. */
   #before: Task | undefined
   #turn: ActiveTurn | undefined
+  /** Resolves when the agent has nothing more to say in the turn, whoever listens. */
+  #work: Promise<void> | undefined
   #ticket: Ticket | undefined
+  /** Whether the turn waits for leave to start, as one that may kill the process does. */
+  #held = false
+  /** Resolves when the agent has heard of the cancel, while it has not. */
+  #telling: Promise<void> | undefined
 
   constructor(log: TaskLog, deps: RunDeps, memory: RunMemory) {
     this.log = log
@@ -51,13 +57,17 @@ export class Run implements TurnHost, QueuedTurn {
   get logger(): Logger {
     return this.#deps.logger
   }
-  /** Whether a turn runs or waits for a slot. */
+  /** Whether a turn runs or waits for a slot, or the agent is yet to hear of a cancel. */
   get busy(): boolean {
-    return this.#letter !== undefined
+    return this.#letter !== undefined || this.#telling !== undefined
+  }
+  /** Resolves when the agent has heard of the cancel; undefined where there is nothing to hear. */
+  get telling(): Promise<void> | undefined {
+    return this.#telling
   }
   /** Whether the turn waits for a slot. */
   get queued(): boolean {
-    return this.#ticket?.waiting ?? false
+    return this.#held || (this.#ticket?.waiting ?? false)
   }
   /** Whether this message's turn has begun. */
   hasBegun(letter: Letter): boolean {
@@ -88,8 +98,13 @@ export class Run implements TurnHost, QueuedTurn {
       request,
       caller,
       outcome: new Outcome(),
+      seq: 0,
     }
-    if (this.log.exists) this.log.append({ kind: 'message', turn: letter.number, message, request })
+    this.log.busy = true
+    if (this.log.exists) {
+      this.log.append({ kind: 'message', turn: letter.number, message, request })
+      letter.seq = this.log.seq
+    }
     this.#mailbox.push(letter)
     if (!this.#letter) this.#startNext()
     return letter
@@ -104,13 +119,39 @@ export class Run implements TurnHost, QueuedTurn {
 
   /** Called by the queue when there is a slot for the turn. */
   start(): void {
-    if (this.#letter) void this.#execute(this.#letter)
+    if (this.#letter) this.#work = this.#execute(this.#letter)
   }
 
-  /** Takes up a turn that a crash interrupted, or that never began. */
-  resume(letter: Letter): void {
+  /** Takes up a turn that a crash interrupted, or that never began; one that is `held` starts when it is released. */
+  resume(letter: Letter, held = false): void {
     this.#mailbox.push(letter)
-    if (!this.#letter) this.#startNext()
+    if (this.#letter) return
+    this.#held = held
+    this.#startNext()
+  }
+
+  /** Lets a turn start that was held, with what is known of the deaths that it has seen. */
+  release(deaths: Deaths): void {
+    if (!this.#held || !this.#letter) return
+    this.#held = false
+    this.#letter.deaths = deaths
+    this.#enterQueue()
+  }
+
+  /** Gives up a turn that was held. */
+  async giveUp(reason: A2AError): Promise<void> {
+    const letter = this.#letter
+    if (!this.#held || !letter) return
+    this.#held = false
+    this.#leaveTurn()
+    await this.fail(reason)
+    this.#answer(letter)
+  }
+
+  /** The turn has run for long enough: if it is running when the process dies next, that is no sign against it. */
+  outlived(): void {
+    if (this.#turn && this.log.exists && !isTerminal(this.log.state))
+      this.log.append({ kind: 'alive', turn: this.#turn.number })
   }
 
   /** Makes the task exist: SUBMITTED while it waits for a slot, WORKING while it runs. */
@@ -126,7 +167,7 @@ export class Run implements TurnHost, QueuedTurn {
   }
 
   stepResult(name: string): Json | undefined {
-    return this.#memory.steps?.get(name)
+    return this.#letter?.steps?.get(name)
   }
 
   load(key: string): Json | undefined {
@@ -143,6 +184,10 @@ export class Run implements TurnHost, QueuedTurn {
     return this.#deps.conversation(this.log, limit)
   }
 
+  contextValues(): Promise<ReadonlyMap<string, Json>> {
+    return this.#deps.contextValues(this.log)
+  }
+
   /** Cancels the task: the turn's signal fires, waiting messages are dropped, the state is CANCELED once this resolves. */
   async cancel(): Promise<Task> {
     const letter = this.#letter
@@ -150,31 +195,65 @@ export class Run implements TurnHost, QueuedTurn {
     this.log.append({ kind: 'cancel', at: this.timestamp() })
     this.#emitStatus('TASK_STATE_CANCELED')
     const turn = this.#turn
+    const work = this.#work
     this.#leaveTurn()
     turn?.abort(new A2AError('taskCanceled', `Task ${this.log.id} was cancelled`))
     this.#dropMailbox('The task was cancelled')
+    // Work elsewhere is still to be called off: a crash in between must not leave it running.
+    const mustTell = this.#deps.agent.cancel !== undefined
+    this.log.busy = mustTell
     this.log.endTurn()
     this.#answer(letter)
+    if (mustTell) this.#tell(() => (turn ? work : this.#tellWaiting()))
     await this.log.committed()
-    if (!turn) void this.#tellWaiting()
     this.#deps.idle(this)
     return (await this.log.snapshot()).task
   }
 
-  /** Ends the running turn without an end state: the task is as stored, and a restart takes it up again. */
+  /** Tells the agent of a cancel that an earlier process stored and may not have passed on. */
+  tellCancel(): void {
+    this.#tell(() => this.#tellWaiting())
+  }
+
+  /** Ends the running turn without an end state: the task is as stored, and is taken up again from there. */
   interrupt(reason: A2AError): void {
     const turn = this.#turn
+    const unanswered = this.#abandon()
+    turn?.abort(reason)
+    for (const letter of unanswered) this.#deps.unanswered(letter, this.log, reason)
+    this.#deps.idle(this)
+  }
+
+  /** Ends the running turn because the process is about to stop, which is no fault of the turn's. */
+  stop(reason: A2AError): void {
+    const turn = this.#turn
+    const unanswered = this.#abandon()
+    turn?.abort(reason)
+    const leave = (): void => {
+      for (const letter of unanswered) this.#deps.unanswered(letter, this.log, reason)
+      this.#deps.idle(this)
+    }
+    if (!this.log.exists || this.log.broken) {
+      leave()
+      return
+    }
+    if (turn && !isTerminal(this.log.state)) this.log.append({ kind: 'stop', turn: turn.number })
+    this.log.whenCommitted(leave)
+  }
+
+  /** Lets go of the turn and of what waits behind it; gives the messages that have no answer. */
+  #abandon(): readonly Letter[] {
     const unanswered = this.#letter ? [this.#letter, ...this.#mailbox] : this.#mailbox
     this.#mailbox = []
     this.#leaveTurn()
-    turn?.abort(reason)
-    for (const { outcome } of unanswered) outcome.fail(reason)
-    this.#deps.idle(this)
+    return unanswered
   }
 
   /** Ends the task as FAILED, for a reason of ours. */
   async fail(reason: A2AError): Promise<void> {
+    this.log.busy = false
     this.#emitFailure(reason)
+    this.#dropMailbox(`The task is ${this.log.state}`)
     this.log.endTurn()
     await this.log.committed()
     this.#deps.idle(this)
@@ -188,6 +267,10 @@ export class Run implements TurnHost, QueuedTurn {
       return
     }
     this.#before = taskBefore(this.log, letter, this.#mailbox)
+    if (!this.#held) this.#enterQueue()
+  }
+
+  #enterQueue(): void {
     this.#ticket = this.#deps.queue.enter(this)
     if (this.#ticket.waiting && isInterrupted(this.log.state))
       this.#emitStatus('TASK_STATE_SUBMITTED')
@@ -213,7 +296,9 @@ export class Run implements TurnHost, QueuedTurn {
   }
 
   #announce(letter: Letter): void {
-    this.log.append({ kind: 'start', turn: letter.number, attempt: letter.attempt })
+    const { number: turn, attempt, deaths } = letter
+    this.log.build = this.#deps.build
+    this.log.append({ kind: 'start', turn, attempt, ...(deaths?.total && { deaths }) })
     if (this.log.state !== 'TASK_STATE_WORKING') this.#emitStatus('TASK_STATE_WORKING')
   }
 
@@ -302,7 +387,7 @@ export class Run implements TurnHost, QueuedTurn {
     const answered = turn.over && !this.log.exists
     turn.over = true
     try {
-      if (!answered) this.#conclude()
+      if (!answered) this.#conclude(letter)
       this.#leaveTurn()
       if (answered) this.#startNext()
       else
@@ -317,9 +402,14 @@ export class Run implements TurnHost, QueuedTurn {
     }
   }
 
-  #conclude(): void {
+  #conclude(letter: Letter): void {
     this.#complete()
-    if (isTerminal(this.log.state)) this.#dropMailbox(`The task is ${this.log.state}`)
+    const { state } = this.log
+    if (isTerminal(state)) this.#dropMailbox(`The task is ${state}`)
+    this.log.busy = this.#mailbox.length > 0
+    // Where no event that is yet to be stored says that the turn is over, a record does.
+    if (state === 'TASK_STATE_AUTH_REQUIRED' || !this.log.pending)
+      this.log.append({ kind: 'rest', turn: letter.number })
     this.log.endTurn()
   }
 
@@ -348,11 +438,24 @@ export class Run implements TurnHost, QueuedTurn {
     this.#mailbox = []
   }
 
+  /** Until the agent has heard of the cancel there is work left; then that is noted. */
+  #tell(work: () => Promise<void> | undefined): void {
+    const tell = async (): Promise<void> => {
+      await work()
+      this.#telling = undefined
+      this.log.busy = false
+      if (!this.log.broken) this.log.append({ kind: 'rest', turn: this.#turns })
+      this.log.whenCommitted(() => this.#deps.idle(this))
+    }
+    this.#telling = tell()
+  }
+
   /** An agent between turns may have work elsewhere to call off. Its failure must not keep the task from ending. */
   async #tellWaiting(): Promise<void> {
     const { id: taskId, contextId } = this.log
     try {
-      await this.#deps.agent.cancel?.({ taskId, contextId, load: (key) => this.load(key) })
+      const keys = (): Iterable<string> => this.#memory.saved?.keys() ?? []
+      await this.#deps.agent.cancel?.({ taskId, contextId, load: (key) => this.load(key), keys })
     } catch (err) {
       this.logger.warn({ taskId, err }, 'The agent could not cancel its work')
     }
@@ -360,13 +463,15 @@ export class Run implements TurnHost, QueuedTurn {
 
   #leaveTurn(): void {
     this.#turn = undefined
+    this.#work = undefined
     this.#letter = undefined
-    if (this.#memory.steps) this.#memory = { ...this.#memory, steps: undefined }
+    this.#held = false
     this.#ticket?.leave()
     this.#ticket = undefined
   }
 
   #open(letter: Letter, task: Task): void {
+    this.log.build = this.#deps.build
     writeOpening(this.log, letter, { task, running: this.#turn !== undefined })
   }
 

@@ -1,11 +1,11 @@
-import type { Task } from '../protocol/types.ts'
 import { newId } from '../shared/ids.ts'
 import { Registry } from '../shared/registry.ts'
 import { isSameScope } from '../store/scope.ts'
-import type { Scope, Store, TaskHead } from '../store/store.ts'
-import { noMemory, type RunMemory } from './letter.ts'
+import type { LogRecord, Scope, Store } from '../store/store.ts'
+import { noMemory } from './letter.ts'
 import { loadMemory } from './load.ts'
 import { type LogHost, TaskLog } from './log.ts'
+import type { TakenUp } from './recover.ts'
 import { Run } from './run.ts'
 import type { RunDeps } from './run-deps.ts'
 
@@ -14,18 +14,15 @@ export interface Runs {
   /** The live run of a task in scope, if there is one. */
   live(id: string, scope: Scope): Run | undefined
   /**
-   * The run of a task in scope, loaded from the store if need be; undefined if there is no such task.
-   * It stays until the caller calls `release`, so that two callers never hold two runs of one task.
+   * The run of a task in scope, loaded from the store if need be; undefined if there is no such task. One with work left
+   * goes on, unless it is found to be ended. It stays until the caller calls `release`, so that two callers never hold
+   * two runs of one task.
    */
-  find(id: string, scope: Scope): Promise<Run | undefined>
+  find(id: string, scope: Scope, purpose?: 'end'): Promise<Run | undefined>
   /** The run of a task that does not exist yet. It is found from when the task does. */
   create(contextId: string, scope: Scope): Run
-  /** The run of a task that a crash interrupted. */
-  reopen(
-    head: TaskHead,
-    stored: { readonly task: Task; readonly version: number },
-    memory: RunMemory,
-  ): Run
+  /** Takes up a task with work left, unless it is live; what became of it. */
+  takeUp(id: string): Promise<TakenUp | undefined>
   /** Ends what `find` began. */
   release(run: Run): void
   /** Forgets a run that has nothing left to do and that nobody holds. */
@@ -36,22 +33,33 @@ export interface Runs {
   readonly all: Pick<Registry<Run>, 'get' | 'has' | 'values'>
 }
 
+/** What keeping live tasks needs of the engine. */
+export interface RunsOptions {
+  readonly store: Store
+  readonly host: LogHost
+  deps(): RunDeps
+  /** Called with a task that has work left and is not live: it goes on from its log. */
+  goOn(run: Run, records: readonly LogRecord[]): TakenUp
+}
+
 /** Keeps the live tasks of an engine. */
-export function createRuns(store: Store, host: LogHost, deps: () => RunDeps): Runs {
+export function createRuns({ store, host, deps, goOn }: RunsOptions): Runs {
   const all = new Registry<Run>()
-  const loading = new Map<string, Promise<Run | undefined>>()
+  const loading = new Map<string, Promise<Loaded | undefined>>()
   const holders = new Map<Run, number>()
 
-  async function find(id: string, scope: Scope): Promise<Run | undefined> {
+  async function find(id: string, scope: Scope, purpose?: 'end'): Promise<Run | undefined> {
     for (let underway = loading.get(id); underway; underway = loading.get(id)) await underway
-    const run = all.get(id) ?? (await loadOnce(id, scope))
+    const mayGoOn = purpose !== 'end'
+    const run = all.get(id) ?? (await loadOnce({ id, scope, mayGoOn }))?.run
     if (!run || !isVisible(run, scope)) return undefined
     holders.set(run, (holders.get(run) ?? 0) + 1)
     return run
   }
 
-  function loadOnce(id: string, scope: Scope): Promise<Run | undefined> {
-    const load = loadRun(id, scope).finally(() => loading.delete(id))
+  function loadOnce(wanted: Wanted): Promise<Loaded | undefined> {
+    const { id } = wanted
+    const load = loadRun(wanted).finally(() => loading.delete(id))
     loading.set(id, load)
     return load
   }
@@ -61,21 +69,15 @@ export function createRuns(store: Store, host: LogHost, deps: () => RunDeps): Ru
     if (!run.busy && !holders.has(run) && run.log.quiet) all.delete(run.log.id)
   }
 
-  async function loadRun(id: string, scope: Scope): Promise<Run | undefined> {
+  async function loadRun({ id, scope, mayGoOn }: Wanted): Promise<Loaded | undefined> {
     const stored = await store.get(id, scope)
     if (!stored) return undefined
-    const { task, memory } = await loadMemory(store, stored)
-    return reopen(stored.head, { task, version: stored.version }, memory)
-  }
-
-  function reopen(
-    head: TaskHead,
-    stored: { readonly task: Task; readonly version: number },
-    memory: RunMemory,
-  ): Run {
-    const run = new Run(new TaskLog(host, head, stored), deps(), memory)
+    const { head, version } = stored
+    const { task, memory, records } = await loadMemory(store, stored)
+    const run = new Run(new TaskLog(host, head, { task, version }), deps(), memory)
     all.set(head.id, run)
-    return run
+    run.log.busy = head.busy
+    return { run, taken: head.busy && mayGoOn ? goOn(run, records) : undefined }
   }
 
   return {
@@ -90,7 +92,13 @@ export function createRuns(store: Store, host: LogHost, deps: () => RunDeps): Ru
       all.set(log.id, run)
       return run
     },
-    reopen,
+    async takeUp(id) {
+      for (let underway = loading.get(id); underway; underway = loading.get(id)) await underway
+      if (all.has(id)) return undefined
+      const loaded = await loadOnce({ id, mayGoOn: true })
+      if (loaded) settle(loaded.run)
+      return loaded?.taken
+    },
     release(run) {
       const left = (holders.get(run) ?? 1) - 1
       if (left > 0) holders.set(run, left)
@@ -105,6 +113,17 @@ export function createRuns(store: Store, host: LogHost, deps: () => RunDeps): Ru
     },
     all,
   }
+}
+
+interface Wanted {
+  readonly id: string
+  readonly scope?: Scope
+  readonly mayGoOn: boolean
+}
+
+interface Loaded {
+  readonly run: Run
+  readonly taken: TakenUp | undefined
 }
 
 function isVisible({ log }: Run, scope: Scope): boolean {

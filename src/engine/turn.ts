@@ -1,4 +1,11 @@
-import type { AgentEvent, ArtifactDraft, ChunkOptions, Draft, Turn } from '../agents/agent.ts'
+import type {
+  AgentEvent,
+  ArtifactDraft,
+  ChunkOptions,
+  ContextValues,
+  Draft,
+  Turn,
+} from '../agents/agent.ts'
 import { type AuthContext, anonymous } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { hopsExtension } from '../protocol/extensions.ts'
@@ -35,6 +42,8 @@ export interface TurnHost {
   /** Makes the task exist, so that there is a log to write to. */
   birth(): void
   conversation(limit: number): Promise<readonly Message[]>
+  /** The stored values of the context. */
+  contextValues(): Promise<ReadonlyMap<string, Json>>
 }
 
 /** The message that a turn answers, and what came with it. */
@@ -48,6 +57,9 @@ export interface TurnInput {
 
 const none: readonly string[] = []
 
+/** How the keys of values begin that we keep ourselves. */
+const ownKeys = 'corral:'
+
 /** One turn as its agent sees it. A class, not closures: one is made per request. */
 export class ActiveTurn implements Turn {
   readonly message: Message
@@ -60,6 +72,10 @@ export class ActiveTurn implements Turn {
   #controller: AbortController | undefined
   #chunks = 0
   #steps: Map<string, Promise<Json>> | undefined
+  #context: ContextValues | undefined
+  /** What this turn has set, and what the store had when it first asked. */
+  #values: Map<string, Json> | undefined
+  #stored: Promise<ReadonlyMap<string, Json>> | undefined
   /** Set once nothing more that the agent does counts: it has answered, asked, failed or been cancelled. */
   over = false
 
@@ -190,6 +206,30 @@ export class ActiveTurn implements Turn {
 
   conversation(limit: number): Promise<readonly Message[]> {
     return this.#host.conversation(limit)
+  }
+
+  get context(): ContextValues {
+    this.#context ??= {
+      get: (key) => this.#getValue(key),
+      set: (key, value) => this.#setValue(key, value),
+    }
+    return this.#context
+  }
+
+  async #getValue(key: string): Promise<Json | undefined> {
+    this.#stored ??= this.#host.contextValues()
+    const stored = await this.#stored
+    const value = this.#values?.has(key) ? this.#values.get(key) : stored.get(key)
+    return value === null ? undefined : value
+  }
+
+  #setValue(key: string, value: Json): void {
+    mustBeJson(value)
+    this.#mustBeOpen()
+    this.#values ??= new Map()
+    this.#values.set(key, value)
+    if (!key.startsWith(ownKeys)) this.#host.birth()
+    this.#host.log.keep(key, value)
   }
 
   /**

@@ -6,6 +6,7 @@ import { createRestBinding } from '../bindings/rest/server.ts'
 import type { Committer } from '../engine/commit.ts'
 import { createEngine, type Engine } from '../engine/engine.ts'
 import type { TurnQueue } from '../engine/queue.ts'
+import type { Suspects } from '../engine/suspects.ts'
 import { createOperations } from '../operations/handlers.ts'
 import type { Dispatch } from '../protocol/call.ts'
 import type { AgentCard } from '../protocol/types.ts'
@@ -30,6 +31,7 @@ export interface Shared {
   readonly committer: Committer
   readonly hub: Hub
   readonly queue: TurnQueue
+  readonly suspects: Suspects
   readonly clock: Clock
   readonly logger: Logger
   readonly auth: Auth
@@ -50,19 +52,28 @@ export interface Mount {
   readonly handle: HttpHandler
   agent(): Agent
   /** Serves another agent under the same id; running turns keep the one they began with. */
-  setAgent(agent: Agent): void
+  setAgent(agent: NamedAgent): void
+}
+
+/** An agent with what it says of itself. */
+export interface NamedAgent {
+  readonly id: string
+  readonly agent: Agent
+  readonly info: AgentInfo
+  /** The digest of the agent's definition. */
+  readonly build: string
 }
 
 /** Mounts an agent; `base` is the URL that its card points to. */
 export function createMount(
   shared: Shared,
-  { info, agent: first, base }: { readonly info: AgentInfo; readonly agent: Agent; base(): string },
+  { id, info, agent: first, build }: NamedAgent,
+  base: () => string,
 ): Mount {
   let agent = first
   const { auth, clock, options } = shared
-  const { id } = info
   const identity = createIdentity({ agent: () => agent, info, base, auth, clock, server: options })
-  const engine = createMountedEngine(shared, { id, agent })
+  const engine = createMountedEngine(shared, { id, agent, build })
   const dispatch = createMountedOperations(shared, engine, identity)
   return {
     id,
@@ -72,20 +83,22 @@ export function createMount(
     handle: createRoutes(shared, dispatch, identity),
     agent: () => agent,
     setAgent(next) {
-      agent = next
-      engine.setAgent(next)
+      agent = next.agent
+      engine.setAgent(next.agent, next.build)
       identity.refresh()
     },
   }
 }
 
 function createMountedEngine(
-  { store, committer, hub, queue, clock, logger, push }: Shared,
-  { id, agent }: { readonly id: string; readonly agent: Agent },
+  { store, committer, hub, queue, suspects, clock, logger, push }: Shared,
+  { id, agent, build }: Omit<NamedAgent, 'info'>,
 ): Engine {
   return createEngine({
     agent,
     agentId: id,
+    build,
+    suspects,
     store,
     committer,
     hub,

@@ -1,9 +1,11 @@
-import type { Agent, AgentInfo } from '../agents/agent.ts'
+import type { Agent } from '../agents/agent.ts'
+import { digestOf } from '../agents/digest.ts'
 import { encodeWebhook } from '../bindings/dialects/webhook.ts'
 import type { HttpHandler } from '../bindings/http.ts'
 import { createCommitter } from '../engine/commit.ts'
 import { createTurnQueue } from '../engine/queue.ts'
 import type { Recovery } from '../engine/recover.ts'
+import { createSuspects } from '../engine/suspects.ts'
 import type { Dispatch } from '../protocol/call.ts'
 import { systemClock } from '../shared/clock.ts'
 import { type Logger, toLogger } from '../shared/log.ts'
@@ -18,7 +20,7 @@ import { createDoors } from './doors.ts'
 import { createHandler } from './http.ts'
 import { createRateLimit } from './limits.ts'
 import { createMetrics } from './metrics.ts'
-import { createMount, type Mount, type Shared } from './mount.ts'
+import { createMount, type Mount, type NamedAgent, type Shared } from './mount.ts'
 import type { ServerOptions } from './options.ts'
 
 /** A server of agents, not yet bound to a network: `listen` and `toFetch` do that. */
@@ -60,10 +62,11 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 
   async function setAgents(agents: readonly Agent[]): Promise<void> {
     const named = await nameAgents(agents)
-    for (const { id, agent, info } of named) {
+    for (const one of named) {
+      const { id } = one
       const known = mounts.get(id) ?? retired.get(id)
-      if (known) known.setAgent(agent)
-      retired.set(id, known ?? createMount(shared, { info, agent, base: () => baseOf(id) }))
+      known?.setAgent(one)
+      retired.set(id, known ?? createMount(shared, one, () => baseOf(id)))
     }
     for (const [id, mount] of mounts) retired.set(id, mount)
     mounts.clear()
@@ -114,7 +117,10 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     },
     url: () => url ?? 'http://localhost',
     async recover() {
-      const counts = await Promise.all([...mounts.values()].map((mount) => mount.engine.recover()))
+      // Who ran in the last death is known only when all agents' tasks are.
+      shared.suspects.gather()
+      const all = [...mounts.values()].map((mount) => mount.engine.recover())
+      const counts = await Promise.all(all).finally(() => shared.suspects.ready())
       await push?.webhooks.start()
       return counts.reduce((sum, one) => ({
         resumed: sum.resumed + one.resumed,
@@ -130,13 +136,15 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 
   function createShared(from: ServerOptions): Shared {
     const logger = toLogger(from.logger)
+    const clock = from.clock ?? systemClock
     const store = from.store ?? createMemoryStore(from.clock ? { clock: from.clock } : {})
     return {
       store,
       committer: createCommitter(store),
       hub: createHub(store),
       queue: createTurnQueue(from.concurrency === undefined ? {} : { slots: from.concurrency }),
-      clock: from.clock ?? systemClock,
+      suspects: createSuspects(clock),
+      clock,
       logger,
       auth: from.auth ? createAuth(from.auth) : openAuth,
       metrics: createMetrics(),
@@ -169,14 +177,13 @@ function createPush(
   return { webhooks, guard }
 }
 
-async function nameAgents(
-  agents: readonly Agent[],
-): Promise<readonly { readonly id: string; readonly agent: Agent; readonly info: AgentInfo }[]> {
+async function nameAgents(agents: readonly Agent[]): Promise<readonly NamedAgent[]> {
   if (agents.length === 0) throw new Error('A server needs at least one agent')
   const named = await Promise.all(
     agents.map(async (agent) => {
       const info = await agent.info()
-      return { id: info.id, agent, info }
+      const build = await digestOf(agent.definition ?? JSON.stringify(info))
+      return { id: info.id, agent, info, build }
     }),
   )
   const twice = named.find(({ id }, index) => named.findIndex((one) => one.id === id) !== index)

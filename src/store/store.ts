@@ -97,23 +97,15 @@ export type LogRecord =
       readonly kind: 'start'
       readonly turn: number
       readonly attempt: number
-      /** Deaths of the process in which this task was running. */
-      readonly deaths?: number
-      /** Whether it started as the only suspect. */
-      readonly alone?: boolean
-      /** How many suspects ran when it started. */
-      readonly running?: number
+      /** What deaths of the process this turn has seen; absent where it has seen none. */
+      readonly deaths?: Deaths
     }
-  /**
-   * Nothing is left to do. Written where that follows from no other record, and where a planned stop interrupts a turn
-   * (`reason` is then `stopped`).
-   */
-  | {
-      readonly seq: number
-      readonly kind: 'rest'
-      readonly turn: number
-      readonly reason?: string
-    }
+  /** A planned stop of the process interrupted the turn: no death, and no attempt. */
+  | { readonly seq: number; readonly kind: 'stop'; readonly turn: number }
+  /** A turn that was suspected of killing the process has run long enough to be cleared. */
+  | { readonly seq: number; readonly kind: 'alive'; readonly turn: number }
+  /** The turn is over, or its agent has heard of the cancel, where no event says so. */
+  | { readonly seq: number; readonly kind: 'rest'; readonly turn: number }
   | {
       readonly seq: number
       readonly kind: 'step'
@@ -135,6 +127,18 @@ export type LogRecord =
       readonly at: string
       readonly entry: JsonObject
     }
+
+/** How a turn and the deaths of the process go together, so that one which kills the process is found. */
+export interface Deaths {
+  /** While this turn ran, in all. */
+  readonly total: number
+  /** Of them, those since the turn was last seen to get on. */
+  readonly silent: number
+  /** Of these, those in which it was the only suspect that ran. */
+  readonly alone: number
+  /** How many suspects might run at once when it started; absent where it was none. */
+  readonly apart?: number
+}
 
 /** A record before it has its place in the log. */
 export type RecordDraft = LogRecord extends infer R

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { ChunkOptions, Draft, Turn } from '../agents/agent.ts'
+import type { ChunkOptions, ContextValues, Draft, Turn } from '../agents/agent.ts'
 import { newStatus } from '../protocol/build.ts'
 import type { AuthContext } from '../protocol/call.ts'
 import type {
@@ -85,6 +85,12 @@ class ChildTurn implements Turn {
   get metadata(): JsonObject | undefined {
     return this.#parent.metadata
   }
+  get number(): number {
+    return this.#parent.number
+  }
+  get context(): ContextValues {
+    return this.#parent.context
+  }
   get attempt(): number {
     return this.#parent.attempt
   }
@@ -137,6 +143,26 @@ export function toMessageId(turn: Turn, place: string): string {
   const hex = hash('sha256', `${turn.taskId}/${turn.message.messageId}/${place}`)
   // Version 8 and the standard variant of RFC 9562, for ids made in a way of one's own.
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}
+
+/** Where members keep something with a task, by the keys that their team sees: `<delegation>:<member>/<their key>`. */
+export function memberSpaces(
+  keys: Iterable<string>,
+): readonly { readonly agentId: string; readonly space: string }[] {
+  const spaces = new Set<string>()
+  for (const key of keys) {
+    const end = key.indexOf('/')
+    if (end > 0) spaces.add(key.slice(0, end))
+  }
+  return [...spaces].flatMap((space) => {
+    const colon = space.indexOf(':')
+    return colon < 0 ? [] : [{ agentId: space.slice(colon + 1), space }]
+  })
+}
+
+/** The keys of one space, as the member that keeps them names them. */
+export function* keysIn(space: string, keys: Iterable<string>): Iterable<string> {
+  for (const key of keys) if (key.startsWith(`${space}/`)) yield key.slice(space.length + 1)
 }
 
 /** The place names nest, so that an entry of a nested team says by which way it was reached. */

@@ -43,8 +43,9 @@ export function createGeneration(roster: Roster, log: Logger): Generation {
     return {
       info: () => agent.info(),
       resumable: agent.resumable ?? false,
+      ...(agent.definition !== undefined && { definition: agent.definition }),
       health: async () => (await agent.health?.()) ?? { healthy: true },
-      cancel: async (task) => agent.cancel?.(task),
+      ...(agent.cancel && { cancel: async (task) => agent.cancel?.(task) }),
       process(message, turn) {
         if (closing) return heirOf(id).process(message, turn)
         running++

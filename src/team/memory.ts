@@ -24,8 +24,8 @@ export interface Memory {
   remember(key: string, reply: MemberReply): void
   /** Keeps everything with the task, because the run waits for the user. */
   suspend(asked: string): Promise<void>
-  /** Forgets everything, because the run is over. */
-  forget(): Promise<void>
+  /** Notes that the run is over, so that a later turn begins another one. */
+  end(): Promise<void>
 }
 
 /** Stops a run until the user has answered; the team turns it into the task's question. */
@@ -42,14 +42,22 @@ export class Suspension extends Error {
 }
 
 interface Entry {
-  /** The message of the turn that brought the reply. */
-  readonly at: string
+  /** The turn that brought the reply. */
+  readonly turn: number
   readonly reply: MemberReply
 }
 
+/** What is kept with the task. It is never taken away before its time: what counts follows from the turns' numbers. */
 interface Saved {
   readonly message: Message
+  /** The turn that saved this. */
+  readonly turn: number
+  /** The question that the task waits with. */
   readonly asked: string
+  /** The question that the turn's message answered, where the turn did not begin the run. */
+  readonly answered?: string
+  /** The turn in which the run ended. Until that turn has ended too, a crash makes it run again. */
+  readonly over?: number
   readonly entries: Readonly<Record<string, readonly Entry[]>>
 }
 
@@ -59,19 +67,21 @@ const stateKey = 'run'
 export function waitingReplies(task: WaitingTask): readonly MemberReply[] {
   const value = task.load(stateKey)
   if (value === undefined || value === null) return []
-  const { entries } = value as unknown as Saved // only suspend() writes this key
+  const { entries, over } = value as unknown as Saved // only save() writes this key
+  if (over !== undefined) return []
   return Object.values(entries).flatMap((list) => {
-    const last = list.at(-1)
-    return last && isWaiting(list) ? [last.reply] : []
+    const last = list.at(-1)?.reply
+    return last && isInterrupted(last.state) ? [last] : []
   })
 }
 
 /** The memory of the run that this turn begins or goes on with. */
 export function openMemory(turn: Turn, message: Message): Memory {
-  const at = turn.message.messageId
   const saved = load(turn)
   const entries = new Map(Object.entries(saved?.entries ?? {}))
-  let unanswered = saved?.asked
+  const answered = saved?.asked
+  let unanswered = answered
+
   return {
     message: saved?.message ?? message,
     recall: (key) => (entries.get(key) ?? []).map((entry) => entry.reply),
@@ -80,55 +90,43 @@ export function openMemory(turn: Turn, message: Message): Memory {
       unanswered = undefined
       return message
     },
-    isFresh: (key) => entries.get(key)?.at(-1)?.at === at,
+    isFresh: (key) => entries.get(key)?.at(-1)?.turn === turn.number,
     remember(key, reply) {
-      entries.set(key, [...(entries.get(key) ?? []), { at, reply }])
+      entries.set(key, [...(entries.get(key) ?? []), { turn: turn.number, reply }])
     },
-    async suspend(asked) {
-      const state: Saved = {
+    suspend: (asked) =>
+      save(turn, {
         message: saved?.message ?? message,
+        turn: turn.number,
         asked,
+        ...(answered !== undefined && { answered }),
         entries: Object.fromEntries(entries),
-      }
-      await turn.save(stateKey, state as unknown as Json) // built of JSON values only
-    },
-    async forget() {
-      if (saved) await turn.save(stateKey, null)
+      }),
+    async end() {
+      if (saved) await save(turn, { ...saved, over: turn.number })
     },
   }
 }
 
-/**
- * A turn that runs again after a crash may find what its own first run saved. That is taken back, else the message that
- * made the run stop would count as the answer to its own question. Only where the task waits with the very question
- * that was saved is the message certainly an answer, whatever its id.
- */
+async function save(turn: Turn, state: Saved): Promise<void> {
+  await turn.save(stateKey, state as unknown as Json) // built of JSON values only
+}
+
+/** What was saved, as it was before this turn: a turn that runs again after a crash begins where it first began. */
 function load(turn: Turn): Saved | undefined {
   const value = turn.load(stateKey)
   if (value === undefined || value === null) return undefined
-  const saved = value as unknown as Saved // only suspend() writes this key
-  return answers(turn, saved) ? saved : before(turn.message.messageId, saved)
+  const saved = value as unknown as Saved // only save() writes this key
+  if (saved.over !== undefined && saved.over !== turn.number) return undefined
+  return saved.turn === turn.number ? before(saved) : saved
 }
 
-function answers({ task }: Turn, { asked, entries }: Saved): boolean {
-  const question = entries[asked]?.at(-1)?.reply.message?.messageId
-  if (!task || question === undefined || !isInterrupted(task.status.state)) return false
-  return task.status.message?.messageId === question
-}
-
-/** What was saved, without what the turn of this message brought. */
-function before(at: string, saved: Saved): Saved | undefined {
-  const earlier = Object.entries(saved.entries).map(
-    ([key, list]) => [key, list.filter((entry) => entry.at !== at)] as const,
+/** What was saved, without what the turn that saved it brought. */
+function before({ message, turn, answered, entries }: Saved): Saved | undefined {
+  if (answered === undefined) return undefined
+  const earlier = Object.entries(entries).map(
+    ([key, list]) => [key, list.filter((entry) => entry.turn !== turn)] as const,
   )
-  const entries = Object.fromEntries(earlier.filter(([, list]) => list.length > 0))
-  const asked = isWaiting(entries[saved.asked])
-    ? saved.asked
-    : Object.keys(entries).find((key) => isWaiting(entries[key]))
-  return asked === undefined ? undefined : { message: saved.message, asked, entries }
-}
-
-function isWaiting(entries: readonly Entry[] | undefined): boolean {
-  const last = entries?.at(-1)
-  return last !== undefined && isInterrupted(last.reply.state)
+  const kept = Object.fromEntries(earlier.filter(([, list]) => list.length > 0))
+  return { message, turn: turn - 1, asked: answered, entries: kept }
 }

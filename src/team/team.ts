@@ -4,6 +4,7 @@ import type { Json, Message } from '../protocol/types.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
 import { createChannel } from './channel.ts'
+import { keysIn, memberSpaces } from './child-turn.ts'
 import { teamHealth, teamInfo } from './info.ts'
 import { AgentManager } from './manager.ts'
 import { Suspension, waitingReplies } from './memory.ts'
@@ -55,6 +56,15 @@ export class Team implements Agent {
     this.#options = { clock, random, exposeMembers }
   }
 
+  /** The configuration, and that of members which are teams. */
+  get definition(): Json {
+    const members = this.config.agents.flatMap(({ agentId }) => {
+      const definition = this.manager.get(agentId)?.definition
+      return definition === undefined ? [] : [[agentId, definition]]
+    })
+    return JSON.parse(JSON.stringify([this.config, members])) // plain data, functions left out
+  }
+
   /** Never fails: members that cannot be asked are left out of the abilities. */
   info(): Promise<AgentInfo> {
     return teamInfo(this.config, this.manager)
@@ -65,13 +75,16 @@ export class Team implements Agent {
     return teamHealth(this.config, this.manager)
   }
 
-  /** Tells the members that wait for the user's answer that it will not come. */
+  /** Tells the members that wait, and those that keep something with the task, such as work elsewhere. */
   async cancel(task: WaitingTask): Promise<void> {
-    const told = waitingReplies(task).map(async ({ from }) => {
-      if (!from) return
-      const { agentId, space } = from
+    const waiting = waitingReplies(task).flatMap(({ from }) => from ?? [])
+    const members = new Map(
+      [...memberSpaces(task.keys()), ...waiting].map((member) => [member.space, member]),
+    )
+    const told = [...members.values()].map(async ({ agentId, space }) => {
       const load = (key: string): Json | undefined => task.load(`${space}/${key}`)
-      await this.manager.get(agentId)?.cancel?.({ ...task, load })
+      const keys = (): Iterable<string> => keysIn(space, task.keys())
+      await this.manager.get(agentId)?.cancel?.({ ...task, load, keys })
     })
     await Promise.all(told)
   }
@@ -108,7 +121,7 @@ export class Team implements Agent {
     try {
       const reply = await this.#scheduler.schedule(run)
       await run.output.deliver(reply)
-      await run.memory.forget()
+      await run.memory.end()
       await run.output.complete(run.budget.used)
     } catch (thrown) {
       await endEarly(run, thrown)
@@ -145,7 +158,7 @@ async function endEarly(run: Run, thrown: unknown): Promise<void> {
     await run.memory.suspend(thrown.key)
     await run.output.ask(thrown.reply)
   } else if (thrown instanceof Refusal) {
-    await run.memory.forget()
+    await run.memory.end()
     await run.output.refuse(thrown.message)
   } else throw thrown
 }

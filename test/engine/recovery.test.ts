@@ -89,25 +89,6 @@ describe('after a crash', () => {
     expect(after.engine.live()).toBe(0)
   })
 
-  test('a task that kills the process is given up after three attempts', async () => {
-    const attempts: number[] = []
-    const agent = resumable(async (_message, turn) => {
-      attempts.push(turn.attempt)
-      return never
-    })
-    let scene = createEngineFor(agent)
-    const { id } = await begin(scene.engine, 'go')
-    for (let restart = 0; restart < 3; restart++) {
-      scene = createEngineFor(agent, { store: await crash(scene) })
-      await scene.engine.recover()
-      await scene.committer.idle()
-    }
-    expect(attempts).toEqual([1, 2, 3])
-    const { status } = await scene.engine.get(id, scene.scope)
-    expect(status.state).toBe('TASK_STATE_FAILED')
-    expect(JSON.stringify(status.message)).toContain('given up')
-  })
-
   test('progress starts the count of attempts anew', async () => {
     const attempts: number[] = []
     const agent = resumable(async (_message, turn) => {
@@ -212,14 +193,18 @@ describe('after a crash', () => {
 })
 
 describe('closing', () => {
-  test('tells those who wait for an interrupted turn, and takes no more messages', async () => {
-    const { engine } = createEngineFor(createScriptedAgent())
-    const { id: taskId } = await begin(engine, 'hold')
-    const running = await engine.send(message('hold'), {})
+  test('answers with the task where the message is stored, and takes no more messages', async () => {
+    const silentAgent = resumable(() => never)
+    const { engine } = createEngineFor(silentAgent)
+    const stored = await engine.send(message('hold'), {})
+    const { id: taskId } = await stored.task()
     const waiting = await engine.send(message('later', { taskId }), {})
+    const nowhere = await engine.send(message('hold'), {})
     await engine.close(0)
-    await expect(running.outcome.wait()).rejects.toMatchObject({ code: 'unavailable' })
-    await expect(waiting.outcome.wait()).rejects.toMatchObject({ code: 'unavailable' })
+    const working = { id: taskId, status: { state: 'TASK_STATE_WORKING' } }
+    expect(taskOf(await stored.outcome.wait())).toMatchObject(working)
+    expect(taskOf(await waiting.outcome.wait())).toMatchObject(working)
+    await expect(nowhere.outcome.wait()).rejects.toMatchObject({ code: 'unavailable' })
     await expect((async () => engine.send(message('hi'), {}))()).rejects.toMatchObject({
       code: 'unavailable',
     })

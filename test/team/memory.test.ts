@@ -23,7 +23,8 @@ function conversation(team: Team) {
       const message = userMessage(text)
       const status = { state: 'TASK_STATE_INPUT_REQUIRED' } as const
       const task = { id: 'task-1', contextId: 'context-1', status }
-      const known = history.length > 0 && { task, history: [...history] }
+      const number = history.length + 1
+      const known = history.length > 0 && { task, number, history: [...history] }
       const turn = createTurn(message, { saved, ...known, ...setup })
       history.push(message)
       return foldEvents(turn, await runTurn(team, turn))
@@ -145,7 +146,8 @@ describe('a task that waits', () => {
     const task = conversation(outer)
     await task.say('a house')
     const load = (key: string) => task.saved.get(key)
-    await outer.cancel({ taskId: 'task-1', contextId: 'context-1', load })
+    const keys = () => task.saved.keys()
+    await outer.cancel({ taskId: 'task-1', contextId: 'context-1', load, keys })
     expect(cancelled).toEqual(['task-9'])
   })
 })

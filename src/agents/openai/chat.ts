@@ -1,5 +1,6 @@
 import { A2AError } from '../../protocol/errors.ts'
 import { addUsage, type Usage } from '../../protocol/usage.ts'
+import { newId } from '../../shared/ids.ts'
 import type { AgentEvent, Turn } from '../agent.ts'
 import { digestOf } from '../digest.ts'
 import { runTool, type Tool, type ToolCall } from '../tools.ts'
@@ -23,8 +24,11 @@ export interface Chat {
 
 /** How far an answer has come; saved before tools run, so that a turn which runs again goes on from there. */
 interface Progress {
+  readonly id: string
   /** Names what is asked. */
   readonly digest: string
+  /** The turn in which the answer came to its end. */
+  readonly over?: number
   round: number
   text: string
   usage: Usage | undefined
@@ -46,7 +50,7 @@ export async function* runChat(chat: Chat): AsyncGenerator<AgentEvent> {
   let calls = openCalls(progress)
   while (true) {
     if (calls.length > 0) {
-      progress.added.push(...(await runCalls(chat, calls, progress.round)))
+      progress.added.push(...(await runCalls(chat, calls, progress)))
       progress.round++
     }
     const answer = createAssembly()
@@ -57,16 +61,17 @@ export async function* runChat(chat: Chat): AsyncGenerator<AgentEvent> {
     progress.usage = addUsage(progress.usage, answer.usage)
     traceRound(chat, progress.round, answer)
     calls = progress.round < chat.maxToolRounds ? answer.toolCalls() : []
-    progress.text += answer.text
     if (calls.length === 0) {
-      if (progress.text === '') throw emptyAnswer(chat.agent, answer.finish)
+      if (progress.text + answer.text === '') throw emptyAnswer(chat.agent, answer.finish)
       break
     }
+    progress.text += answer.text
     progress.added.push(toAssistant(answer.text, calls))
     await turn.save(progressKey, JSON.stringify(progress))
   }
-  // Only a turn that does not come to its end is to be gone on with.
-  if (progress.added.length > 0) await turn.save(progressKey, null)
+  // A later turn begins anew; this one, should a crash make it run again, goes on from here.
+  if (progress.added.length > 0)
+    await turn.save(progressKey, JSON.stringify({ ...progress, over: turn.number }))
   yield* writer.end(progress.usage)
 }
 
@@ -76,9 +81,10 @@ async function loadProgress(turn: Turn): Promise<Progress> {
   const saved = turn.load(progressKey)
   if (typeof saved === 'string') {
     const progress: Progress = JSON.parse(saved) // what the loop above saved
-    if (progress.digest === digest) return progress
+    const isOver = progress.over !== undefined && progress.over !== turn.number
+    if (progress.digest === digest && !isOver) return progress
   }
-  return { digest, round: 0, text: '', usage: undefined, added: [] }
+  return { id: newId(), digest, round: 0, text: '', usage: undefined, added: [] }
 }
 
 /** Calls that were wished for and whose results are not there: the crash came in between. */
@@ -100,25 +106,36 @@ function toRequest(chat: Chat, progress: Progress): ChatRequest {
   }
 }
 
-/** Each call is a durable step: a turn that runs again does not do its work twice. */
+/**
+ * Each call's result is in the log before the model hears of it, and stays with the task: neither a turn that runs again
+ * after a crash, nor the turn after a question that another call of the round has asked, does its work twice.
+ */
 function runCalls(
   chat: Chat,
   calls: readonly ToolCall[],
-  round: number,
+  { id, round }: Progress,
 ): Promise<readonly ChatMessage[]> {
-  const { turn, tools, agent } = chat
-  const context = { signal: turn.signal, turn }
   return Promise.all(
     calls.map(async (call, index): Promise<ChatMessage> => {
-      const name = `tool:${round}:${index}:${call.name}:${call.arguments}`
-      const result = await turn.step(name, async () => {
-        const { content, failed } = await runTool(tools, call, context)
-        turn.trace({ type: 'tool', agent, tool: call.name, round, failed })
-        return { content }
-      })
-      return { role: 'tool', tool_call_id: call.id, content: result.content }
+      const content = await runOnce(chat, call, { key: `tool:${id}:${round}:${index}`, round })
+      return { role: 'tool', tool_call_id: call.id, content }
     }),
   )
+}
+
+async function runOnce(
+  { turn, tools, agent }: Chat,
+  call: ToolCall,
+  { key, round }: { readonly key: string; readonly round: number },
+): Promise<string> {
+  const known = turn.load(key)
+  if (typeof known === 'string') return known
+  const { content, failed } = await runTool(tools, call, { signal: turn.signal, turn })
+  // A call that asked the user has stopped the turn: it has no result yet.
+  turn.signal.throwIfAborted()
+  turn.trace({ type: 'tool', agent, tool: call.name, round, failed })
+  await turn.save(key, content)
+  return content
 }
 
 function traceRound(

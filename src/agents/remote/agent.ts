@@ -55,7 +55,7 @@ export class A2AAgent implements Agent {
     this.#departure = {
       key: `a2a:${options.id ?? endpoint}`,
       endpoint,
-      contexts: createContexts(),
+      contexts: createContexts(`corral:a2a:${options.id ?? endpoint}`),
       sends: createSends(),
     }
     const ms = timeoutSeconds * 1000
@@ -97,10 +97,10 @@ export class A2AAgent implements Agent {
     return probe(this.#options, this.#name)
   }
 
-  /** Cancels the remote task of a task that waits for its client. */
+  /** Cancels the remote task behind a task. */
   async cancel(task: WaitingTask): Promise<void> {
     const remote = loadRemote(task, this.#departure.key)
-    if (remote) await this.#cancelRemote(remote.taskId)
+    if (remote && remote.phase !== 'done') await this.#cancelRemote(remote.taskId)
   }
 
   /** Forgets the card; the next call fetches it again. */
@@ -116,21 +116,22 @@ export class A2AAgent implements Agent {
   async *#follow(outgoing: Outgoing, turn: Turn): AsyncGenerator<AgentEvent> {
     const watch = this.#watch(turn)
     const relay = createRelay(turn)
+    const { messageId } = outgoing.request.message
     let remote = loadRemote(turn, this.#departure.key)
     let isKnown = false
     const remember = async (ids: RemoteIds | undefined): Promise<void> => {
       if (!ids || (isKnown && remote?.phase === relay.phase)) return
       isKnown = true
       watch.known()
-      remote = { ...ids, digest: outgoing.digest, phase: relay.phase }
+      remote = { ...ids, messageId, turn: turn.number, phase: relay.phase }
       await this.#save(turn, remote)
     }
     try {
-      for await (const event of await this.#open(outgoing, turn, watch.signal)) {
+      for await (const event of await this.#open(outgoing, watch.signal)) {
         watch.alive()
         const events = relay.take(event)
-        this.#noteContext(turn, event)
         await remember(idsOf(event) ?? remote)
+        this.#noteContext(turn, event)
         yield* events
       }
       const question = relay.end()
@@ -165,15 +166,13 @@ export class A2AAgent implements Agent {
   }
 
   async #open(
-    { request, options, digest }: Outgoing,
-    turn: Turn,
+    { request, options, begun }: Outgoing,
     signal: AbortSignal,
   ): Promise<AsyncIterable<StreamResponse>> {
     const client = await this.#connection.client(signal)
-    const begun = loadRemote(turn, this.#departure.key)
-    if (begun?.phase === 'running' && begun.digest === digest)
-      return client.follow(begun.taskId, { ...options, signal })
-    return client.sendAndFollow(request, { ...options, signal })
+    return begun
+      ? client.follow(begun.taskId, { ...options, signal })
+      : client.sendAndFollow(request, { ...options, signal })
   }
 
   /** One question, one reply: what becomes of a task that is not done is the configuration's choice. */

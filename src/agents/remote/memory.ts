@@ -1,13 +1,14 @@
-import type { JsonObject } from '../../protocol/types.ts'
+import type { JsonObject, Message } from '../../protocol/types.ts'
 import type { Turn, WaitingTask } from '../agent.ts'
 
 /** The remote task behind a task of ours. */
 export interface RemoteTask {
   readonly taskId: string
   readonly contextId: string
-  /** Names what it was asked. */
-  readonly digest: string
-  /** At work, or waiting for our caller's answer, or of no more use. */
+  /** Our message that it works on or has answered, and the turn that the message was sent in. */
+  readonly messageId: string
+  readonly turn: number
+  /** At work, or waiting for our caller's answer, or at its end. */
   readonly phase: RemotePhase
 }
 
@@ -18,10 +19,19 @@ export type RemotePhase = 'running' | 'waiting' | 'done'
 export function loadRemote(turn: Pick<WaitingTask, 'load'>, key: string): RemoteTask | undefined {
   const value = turn.load(key)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-  const { taskId, contextId, digest, phase } = value as JsonObject // neither null nor a list
+  const { taskId, contextId, messageId, turn: number, phase } = value as JsonObject // neither null nor a list
   if (typeof taskId !== 'string' || typeof contextId !== 'string') return undefined
   const known = phase === 'running' || phase === 'waiting' ? phase : 'done'
-  return { taskId, contextId, digest: String(digest), phase: known }
+  return { taskId, contextId, messageId: String(messageId), turn: Number(number), phase: known }
+}
+
+/** Whether a remote task was begun, or gone on with, by this very message: then it is not sent again. */
+export function isBegunBy(
+  remote: RemoteTask,
+  { messageId }: Pick<Message, 'messageId'>,
+  turn: Turn,
+): boolean {
+  return remote.messageId === messageId && remote.turn === turn.number
 }
 
 /** Remembers a remote task before anybody hears of what it does. */
@@ -31,17 +41,29 @@ export function saveRemote(turn: Turn, key: string, remote: RemoteTask): Promise
 
 /** Which remote context goes with which of ours. */
 export interface Contexts {
-  get(turn: Turn): string | undefined
+  get(turn: Turn): Promise<string | undefined>
   set(turn: Turn, remote: string): void
 }
 
-/** Remembers contexts per caller: two callers may give their contexts the same name. */
-export function createContexts(limit = 1_000): Contexts {
+/**
+ * Remembers contexts per caller, since two callers may give their contexts the same name: with the context, so that a
+ * restart finds them, and here, for answers that leave no task to keep them with.
+ *
+ * @param key Names the remote agent among the values of a context.
+ */
+export function createContexts(key: string, limit = 1_000): Contexts {
   const known = createRecent<string>(limit)
-  const keyOf = (turn: Turn): string => JSON.stringify([turn.caller.userId, turn.contextId])
+  const callerOf = (turn: Turn): string => JSON.stringify([turn.caller.userId, turn.contextId])
   return {
-    get: (turn) => known.get(keyOf(turn)),
-    set: (turn, remote) => known.set(keyOf(turn), remote),
+    async get(turn) {
+      const kept = known.get(callerOf(turn)) ?? (await turn.context.get(key))
+      return typeof kept === 'string' ? kept : undefined
+    },
+    set(turn, remote) {
+      if (known.get(callerOf(turn)) === remote) return
+      known.set(callerOf(turn), remote)
+      turn.context.set(key, remote)
+    },
   }
 }
 

@@ -4,7 +4,7 @@ import type { Message, SendMessageRequest } from '../../protocol/types.ts'
 import type { Turn } from '../agent.ts'
 import { digestOf } from '../digest.ts'
 import { ownFault } from './faults.ts'
-import { type Contexts, loadRemote, type Sends } from './memory.ts'
+import { type Contexts, isBegunBy, loadRemote, type RemoteTask, type Sends } from './memory.ts'
 
 /** What is known where a message leaves for a remote agent. */
 export interface Departure {
@@ -19,8 +19,8 @@ export interface Departure {
 export interface Outgoing {
   readonly request: SendMessageRequest
   readonly options: Omit<SendOptions, 'signal'>
-  /** Names what is asked, to know it again after a crash. */
-  readonly digest: string
+  /** The remote task that this message began, or went on with, before a crash. */
+  readonly begun: RemoteTask | undefined
 }
 
 /** Beyond this many agents a message goes round in circles, whatever their names. */
@@ -41,10 +41,13 @@ export async function prepare(
   const { key, contexts, sends } = departure
   const hops = await nextHops(turn, departure.endpoint)
   const known = loadRemote(turn, key)
-  const continued = known?.phase === 'waiting' ? known : undefined
-  const contextId = continued?.contextId ?? contexts.get(turn)
+  const send = JSON.stringify([key, turn.taskId, message.messageId])
+  const count = sends.next(send)
+  // What this process has sent before is tried again on purpose; what another one sent is gone on with.
+  const begun = count === 1 && known && isBegunBy(known, message, turn) ? known : undefined
+  const continued = known?.phase === 'waiting' && !begun ? known : undefined
+  const contextId = continued?.contextId ?? (await contexts.get(turn))
   const { messageId, parts, metadata, extensions } = message
-  const send = JSON.stringify([key, turn.taskId, messageId])
   return {
     request: {
       message: {
@@ -58,11 +61,11 @@ export async function prepare(
       },
     },
     options: {
-      idempotencyKey: await digestOf(`${send}#${sends.next(send)}`),
+      idempotencyKey: await digestOf(`${send}#${count}`),
       ...(turn.traceparent !== undefined && { traceparent: turn.traceparent }),
       ...(extensions && { extensions: extensions.filter(isHeaderSafe) }),
     },
-    digest: await digestOf(parts),
+    begun,
   }
 }
 

@@ -227,8 +227,8 @@ describe('a question of the remote', () => {
     const agent = remote(url)
     const turn = createTurn('paint')
     await runTurn(agent, turn)
-    const { taskId, contextId, load } = turn
-    await agent.cancel({ taskId, contextId, load })
+    const { taskId, contextId, load, saved } = turn
+    await agent.cancel({ taskId, contextId, load, keys: () => saved.keys() })
     const { tasks } = await server.dispatch()('ListTasks', {}, {})
     expect(tasks[0]?.status.state).toBe('TASK_STATE_CANCELED')
   })

@@ -3,7 +3,7 @@ import { createContexts } from '../../../src/agents/remote/memory.ts'
 import { createRelay } from '../../../src/agents/remote/relay.ts'
 import { createWatch } from '../../../src/agents/remote/watch.ts'
 import { agentMessage } from '../../../src/protocol/build.ts'
-import type { StreamResponse, Task, TaskState } from '../../../src/protocol/types.ts'
+import type { Json, StreamResponse, Task, TaskState } from '../../../src/protocol/types.ts'
 import type { Clock } from '../../../src/shared/clock.ts'
 import { createTurn } from '../../fixtures/turn.ts'
 
@@ -131,9 +131,18 @@ describe('a watch', () => {
   })
 })
 
-test('contexts are remembered up to a limit, the oldest forgotten first', () => {
-  const contexts = createContexts(2)
+test('contexts are remembered up to a limit, the oldest forgotten first', async () => {
+  const contexts = createContexts('corral:a2a:far', 2)
   const turns = ['a', 'b', 'c'].map((contextId) => createTurn('hi', { contextId }))
   for (const turn of turns) contexts.set(turn, `far-${turn.contextId}`)
-  expect(turns.map((turn) => contexts.get(turn))).toEqual([undefined, 'far-b', 'far-c'])
+  const fresh = turns.map(({ contextId }) => createTurn('hi', { contextId }))
+  const known = await Promise.all(fresh.map((turn) => contexts.get(turn)))
+  expect(known).toEqual([undefined, 'far-b', 'far-c'])
+})
+
+test('contexts are kept with our context, where another process finds them', async () => {
+  const values = new Map<string, Json>()
+  createContexts('corral:a2a:far').set(createTurn('hi', { values }), 'far-away')
+  const later = createContexts('corral:a2a:far')
+  expect(await later.get(createTurn('hi', { values }))).toBe('far-away')
 })

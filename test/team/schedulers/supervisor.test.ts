@@ -262,7 +262,7 @@ describe('a supervisor that takes tools', () => {
     const team = supervise({ boss, coder })
     const first = createTurn('x')
     expect((await run(team, first)).status.state).toBe('TASK_STATE_INPUT_REQUIRED')
-    const second = createTurn('Rust', { saved: first.saved })
+    const second = createTurn('Rust', { saved: first.saved, number: 2 })
     expect(textOf((await run(team, second)).artifacts?.[0]?.parts ?? [])).toBe(
       'model says written in Rust',
     )

@@ -1,0 +1,127 @@
+import { isInterrupted } from '../protocol/task.ts'
+import type { Json, Message, StreamResponse } from '../protocol/types.ts'
+import type { Deaths, LogRecord, TurnRequest } from '../store/store.ts'
+
+/** What a process left to do in a task, as the task's log tells it. */
+export interface Leftover {
+  /** The turn that was under way, or else the first message that waits; then those that wait behind it. */
+  readonly letters: readonly LeftLetter[]
+  /** Whether the first of them had begun. */
+  readonly began: boolean
+  /** The steps that it had finished. */
+  readonly steps: ReadonlyMap<string, Json>
+  readonly deaths: Deaths
+  /** Whether it was running, as a suspect that had not been cleared, when the process died. */
+  readonly died: boolean
+}
+
+/** A message whose turn is still to come, or to be gone on with. */
+export interface LeftLetter {
+  readonly number: number
+  readonly attempt: number
+  readonly message: Message
+  readonly request: TurnRequest
+}
+
+/** The deaths of a turn that has seen none. */
+export const noDeaths: Deaths = { total: 0, silent: 0, alone: 0 }
+
+/**
+ * Reads what is left to do. Nothing is guessed from the task's state: a turn ends by its records.
+ * @param dead Whether the process that ran it is dead; where its store only failed, that is no attempt either.
+ */
+export function readLeftover(records: readonly LogRecord[], dead = true): Leftover {
+  const last = lastTurn(records)
+  if (!dead) stop(last)
+  const waiting = waitingAfter(records, last.number)
+  const opening = last.ended ? undefined : openingOf(records, last.number)
+  const { deaths, died } = countDeaths(last)
+  if (!opening)
+    return { letters: waiting, began: false, steps: new Map(), deaths: noDeaths, died: false }
+  const first = { number: last.number, attempt: last.attempts + 1, ...opening }
+  const steps = stepsOf(records, last.number)
+  return { letters: [first, ...waiting], began: true, steps, deaths, died }
+}
+
+/** The turn that started last, and what became of it. */
+interface LastTurn {
+  number: number
+  ended: boolean
+  /** Starts without a finished step after them, planned stops aside. */
+  attempts: number
+  deaths: Deaths
+  /** Whether it has got on since its last start, in a way that running again does not repeat. */
+  alive: boolean
+  stopped: boolean
+}
+
+function lastTurn(records: readonly LogRecord[]): LastTurn {
+  const none = { number: 0, ended: true, attempts: 0, deaths: noDeaths, alive: false }
+  const turn: LastTurn = { ...none, stopped: false }
+  for (const record of records) {
+    if (record.kind === 'start') {
+      turn.attempts = record.turn === turn.number ? turn.attempts + 1 : 1
+      turn.number = record.turn
+      turn.deaths = record.deaths ?? noDeaths
+      turn.ended = turn.alive = turn.stopped = false
+    } else if (record.kind === 'event') turn.ended = endsTurn(record.event) ?? turn.ended
+    else if (record.kind === 'rest') turn.ended = true
+    else if (record.kind === 'step') {
+      turn.attempts = 0
+      turn.alive = true
+    } else if (record.kind === 'alive') turn.alive = true
+    else if (record.kind === 'stop') stop(turn)
+  }
+  return turn
+}
+
+function stop(turn: LastTurn): void {
+  turn.attempts = Math.max(0, turn.attempts - 1)
+  turn.stopped = true
+}
+
+/** A turn that asks its client for input is over. One that waits for credentials may go on by itself. */
+function endsTurn(event: StreamResponse): boolean | undefined {
+  if (!('statusUpdate' in event)) return undefined
+  const { state } = event.statusUpdate.status
+  if (state === 'TASK_STATE_WORKING') return false
+  return isInterrupted(state) && state !== 'TASK_STATE_AUTH_REQUIRED' ? true : undefined
+}
+
+/** A planned stop is no death, and who got on since the last start is no longer silent. */
+function countDeaths(turn: LastTurn): { readonly deaths: Deaths; readonly died: boolean } {
+  const { total, silent, alone, apart } = turn.deaths
+  const before = turn.alive ? { total, silent: 0, alone: 0 } : { total, silent, alone }
+  if (turn.ended || turn.stopped) return { deaths: before, died: false }
+  const deaths = { ...before, total: total + 1, silent: before.silent + 1 }
+  const died = apart !== undefined && !turn.alive
+  return { deaths: died ? { ...deaths, apart } : deaths, died }
+}
+
+function waitingAfter(records: readonly LogRecord[], turn: number): readonly LeftLetter[] {
+  const dropped = new Set(records.flatMap((r) => (r.kind === 'dropped' ? [r.messageId] : [])))
+  return records.flatMap((record) => {
+    if (record.kind !== 'message' || record.turn <= turn) return []
+    const { message, request } = record
+    return dropped.has(message.messageId)
+      ? []
+      : [{ number: record.turn, attempt: 1, message, request }]
+  })
+}
+
+function openingOf(
+  records: readonly LogRecord[],
+  turn: number,
+): { readonly message: Message; readonly request: TurnRequest } | undefined {
+  for (const record of records)
+    if (record.kind === 'message' && record.turn === turn)
+      return { message: record.message, request: record.request }
+  return undefined
+}
+
+function stepsOf(records: readonly LogRecord[], turn: number): Map<string, Json> {
+  const steps = new Map<string, Json>()
+  for (const record of records)
+    if (record.kind === 'step' && record.turn === turn) steps.set(record.name, record.result)
+  return steps
+}
