@@ -64,6 +64,7 @@ function innerTurn(
     step: (name, work) => outer.step(`${space}/${name}`, work),
     load: (key) => outer.load(`${space}/${key}`),
     save: (key, value) => outer.save(`${space}/${key}`, value),
+    away: () => outer.away(),
     trace: (entry) => outer.trace(entry),
     conversation: async () => [],
   }

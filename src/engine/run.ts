@@ -69,8 +69,8 @@ export class Run implements TurnHost, QueuedTurn {
   }
 
   /** @throws A2AError `rateLimited` when the mailbox is full, `unavailable` when the queue is. */
-  mustHaveRoom(): void {
-    if (!this.busy) this.#deps.queue.mustHaveRoom()
+  mustHaveRoom(principal: string): void {
+    if (!this.busy) this.#deps.queue.mustHaveRoom(principal)
     if (this.#mailbox.length >= this.#deps.maxMailbox)
       throw new A2AError('rateLimited', `Too many messages wait for task ${this.log.id}`, {
         retryAfterSeconds: 1,
@@ -91,7 +91,7 @@ export class Run implements TurnHost, QueuedTurn {
     }
     if (this.log.exists) this.log.append({ kind: 'message', turn: letter.number, message, request })
     this.#mailbox.push(letter)
-    if (!this.#letter) this.#startNext()
+    if (!this.#letter) this.#startNext(true)
     return letter
   }
 
@@ -101,9 +101,13 @@ export class Run implements TurnHost, QueuedTurn {
   get contextId(): string {
     return this.log.contextId
   }
+  get slot(): Ticket | undefined {
+    return this.#ticket
+  }
 
   /** Called by the queue when there is a slot for the turn. */
-  start(): void {
+  start(ticket: Ticket): void {
+    this.#ticket = ticket
     if (this.#letter) void this.#execute(this.#letter)
   }
 
@@ -180,7 +184,7 @@ export class Run implements TurnHost, QueuedTurn {
     this.#deps.idle(this)
   }
 
-  #startNext(): void {
+  #startNext(isNew = false): void {
     const letter = this.#mailbox.shift()
     this.#letter = letter
     if (!letter) {
@@ -188,7 +192,8 @@ export class Run implements TurnHost, QueuedTurn {
       return
     }
     this.#before = taskBefore(this.log, letter, this.#mailbox)
-    this.#ticket = this.#deps.queue.enter(this)
+    const { queue } = this.#deps
+    this.#ticket = isNew ? queue.enter(this) : queue.readmit(this)
     if (this.#ticket.waiting && isInterrupted(this.log.state))
       this.#emitStatus('TASK_STATE_SUBMITTED')
   }

@@ -181,6 +181,8 @@ async function speak(call: Call, { agentId, number, traceparent }: Try): Promise
     // A member that was left behind must not go on working for nobody.
     link.abort(delegationOver)
     link.release()
+    const returning = turn.end(run.link)
+    if (returning) await returning
   }
 }
 
