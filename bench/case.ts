@@ -28,6 +28,8 @@ export interface Finding {
   readonly peerRatio?: number
   /** Answers that were not right; one is enough to miss the bar. */
   readonly failed?: number
+  /** Said beside the number. */
+  readonly note?: string
   /** What the number is made of. */
   readonly details: Readonly<Record<string, number | Measurement>>
 }

@@ -6,6 +6,7 @@ import {
   crowd,
   hopCost,
   memoryAfterTasks,
+  slowCrowd,
   subscriberCost,
 } from './special.ts'
 import type { WorkloadName } from './workloads.ts'
@@ -76,6 +77,13 @@ export const cases: readonly Case[] = [
     bar: 500,
     unit: 'ms above the unloaded p95',
     run: crowd,
+  },
+  {
+    name: 'concurrent-100-slow',
+    title: '100 concurrent requests that take 200 ms, p95',
+    bar: 100,
+    unit: 'ms above the unloaded p95',
+    run: slowCrowd,
   },
   {
     name: 'client',

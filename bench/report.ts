@@ -13,17 +13,19 @@ export function toRow({ name, title, bar, unit }: Case, finding: Finding): Row {
 }
 
 /** A row as a line of text. */
-export function toLine({ title, ratio, bar, unit, peerRatio, met, failed }: Row): string {
+export function toLine({ title, ratio, bar, unit, peerRatio, met, failed, note }: Row): string {
   const peer = peerRatio === undefined ? '' : `(peer ${peerRatio})`
+  const said = note === undefined ? '' : `(${note})`
   const wrong = failed ? `, ${failed} WRONG ANSWERS` : ''
   const mark = met ? '✓' : '✗'
-  return `${mark} ${title.padEnd(50)} ${String(ratio).padStart(7)}  ≤ ${String(bar).padEnd(5)}${unit} ${peer}${wrong}`
+  return `${mark} ${title.padEnd(50)} ${String(ratio).padStart(7)}  ≤ ${String(bar).padEnd(5)}${unit} ${peer}${said}${wrong}`
 }
 
-function rounded({ peerRatio, failed, details }: Finding): Omit<Finding, 'ratio'> {
+function rounded({ peerRatio, failed, note, details }: Finding): Omit<Finding, 'ratio'> {
   return {
     ...(peerRatio !== undefined && { peerRatio: round(peerRatio) }),
     ...(failed !== undefined && { failed }),
+    ...(note !== undefined && { note }),
     details: JSON.parse(JSON.stringify(details), (_, value) =>
       typeof value === 'number' ? round(value) : value,
     ),

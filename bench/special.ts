@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { type Bench, type Finding, median, repeat } from './case.ts'
-import { type Measurement, measure, type Subject, type Usage } from './measure.ts'
+import { type Effort, type Measurement, measure, type Subject, type Usage } from './measure.ts'
 import { type Child, start } from './processes.ts'
+import type { WorkloadName } from './workloads.ts'
 
 /** CPU time that a workflow adds for each of three local members, over one agent that calls the same functions. */
 export async function hopCost({ quick, repeats }: Bench): Promise<Finding> {
@@ -103,14 +104,29 @@ async function holdOpen(
 }
 
 /** How many milliseconds later than one alone 95 of 100 concurrent requests are answered. */
-export async function crowd({ load, quick }: Bench): Promise<Finding> {
-  const effort = { warmUp: 2_000, requests: quick ? 4_000 : 20_000, slices: 1, seconds: 10 }
-  const side = { subject: 'corral', workload: 'task' } as const
+export function crowd({ load, quick }: Bench): Promise<Finding> {
+  const requests = quick ? 4_000 : 20_000
+  return waitBehindOthers(load, 'task', { warmUp: 2_000, requests, slices: 1, seconds: 10 })
+}
+
+/** The same with an agent that takes its time, so that all hundred are under way at once. */
+export function slowCrowd({ load, quick }: Bench): Promise<Finding> {
+  const seconds = quick ? 4 : 10
+  return waitBehindOthers(load, 'slow', { warmUp: 100, requests: 5_000, slices: 1, seconds })
+}
+
+async function waitBehindOthers(
+  load: Child,
+  workload: WorkloadName,
+  effort: Omit<Effort, 'connections'>,
+): Promise<Finding> {
+  const side = { subject: 'corral', workload } as const
   const alone = await measure(load, side, { ...effort, connections: 1 })
   const together = await measure(load, side, { ...effort, connections: 100 })
   return {
     ratio: (together.p95 - alone.p95) / 1_000,
     failed: alone.failed + together.failed,
+    note: `p95 ${Math.round(together.p95 / 1_000)} ms, alone ${Math.round(alone.p95 / 1_000)} ms`,
     details: { alone, together },
   }
 }

@@ -4,7 +4,7 @@ export interface Workload {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  readonly agent: 'message' | 'task' | 'lifecycle' | 'stream' | 'held'
+  readonly agent: 'message' | 'task' | 'lifecycle' | 'stream' | 'held' | 'slow'
   /** Chunks of a stream. */
   readonly chunks: number
   readonly store: 'memory' | 'sqlite'
@@ -33,6 +33,9 @@ const ranch = { role: 'user', parts: [{ type: 'text', text: 'hello there' }] }
 /** The id of the task that readers ask for; the first one stored. */
 export const knownTask = '00000000-0000-4000-8000-000000000000'
 
+/** How long the agent of a slow load takes. */
+export const slowMs = 200
+
 /** Every load that is put on a server, by name. */
 export const workloads = {
   message: { ...send, agent: 'message' },
@@ -59,6 +62,7 @@ export const workloads = {
     agent: 'task',
     body: rpc('message/send', { message: ranch }),
   },
+  slow: { ...send, agent: 'slow' },
   subscribe: { ...base, agent: 'held', body: rpc('SubscribeToTask', { id: knownTask }) },
 } satisfies Record<string, Workload>
 

@@ -7,7 +7,7 @@ import type { Server } from '../../src/server/index.ts'
 import { createDeferred } from '../../src/shared/async.ts'
 import type { Store, Write } from '../../src/store/store.ts'
 import type { Serving } from '../subject.ts'
-import { knownTask, type Workload } from '../workloads.ts'
+import { knownTask, slowMs, type Workload } from '../workloads.ts'
 
 /** Corral as it is shipped: the compiled package, its own agent kinds and stores. */
 export async function serveCorral(workload: Workload): Promise<Serving> {
@@ -63,6 +63,11 @@ async function createAgent({ agent, chunks }: Workload, news: Promise<void>): Pr
         parts: [{ text: echo(message) }],
       })
       yield turn.status('TASK_STATE_COMPLETED')
+    })
+  if (agent === 'slow')
+    return defineAgent(name, async (message, turn) => {
+      await new Promise((resolve) => setTimeout(resolve, slowMs))
+      return turn.reply(echo(message))
     })
   if (agent === 'held')
     return defineAgent(name, async function* () {

@@ -160,6 +160,13 @@ export interface Turn {
   save(key: string, value: Json): Promise<void>
   /** Values that stay with the conversation. */
   readonly context: ContextValues
+  /**
+   * Lets others have this turn's slot while it waits for work that is done elsewhere: by a remote agent, a model, a tool
+   * of another program. The returned function ends that, however often it is called; it resolves when the turn has a slot
+   * again, which comes before any new turn, or when the turn is over. Several may be away at once: the slot is given back
+   * with the first and taken again after the last.
+   */
+  away(): () => Promise<void>
   /** Records something for the task's trace; seen only by callers that activate the trace extension. */
   trace(entry: JsonObject): void
   /** Earlier messages of this context, oldest first, across its tasks; answers appear as agent messages. */

@@ -70,6 +70,7 @@ function innerTurn(
     load: (key) => outer.load(`${space}/${key}`),
     save: (key, value) => outer.save(`${space}/${key}`, value),
     context: outer.context,
+    away: () => outer.away(),
     trace: (entry) => outer.trace(entry),
     conversation: async () => [],
   }

@@ -60,9 +60,10 @@ export function isEventStream(reply: ClientReply): boolean {
 /** The events of a reply in batches, with the sequence numbers of their SSE ids; leaving closes the connection. */
 export async function* readEvents(
   reply: ClientReply,
+  call: Call,
   decode: (frame: SseFrame) => StreamResponse,
 ): EventStream & AsyncGenerator<readonly Sequenced[]> {
-  for await (const frames of decodeFrames(reply.chunks())) {
+  for await (const frames of decodeFrames(reply.chunks(), call.onRetry)) {
     const batch: Sequenced[] = []
     let failure: { error: unknown } | undefined
     for (const frame of frames) {
@@ -151,7 +152,7 @@ function waiting(reply: ClientReply): { retryAfterSeconds?: number; challenge?: 
 
 // A number of seconds, or a date.
 function secondsOf(value: string): number | undefined {
-  const seconds = Number(value)
+  const seconds = value.trim() === '' ? Number.NaN : Number(value)
   if (Number.isFinite(seconds)) return Math.max(0, seconds)
   const date = Date.parse(value)
   return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - Date.now()) / 1000))

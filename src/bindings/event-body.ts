@@ -47,7 +47,7 @@ class SseBody implements EventBody, AsyncIterator<string> {
   #finished = false
   #waiting: ((result: IteratorResult<string>) => void) | undefined
   #opening: { resolve(): void; reject(error: unknown): void } | undefined
-  #lastWrite = 0
+  #lastWrite: number | undefined
   #callOff: (() => void) | undefined
 
   constructor(source: AsyncIterator<readonly Sequenced[]>, options: EventBodyOptions) {
@@ -141,7 +141,7 @@ class SseBody implements EventBody, AsyncIterator<string> {
   }
 
   #give(text: string): void {
-    this.#lastWrite = this.#options.clock.now()
+    this.#lastWrite = this.#options.clock.elapsed()
     this.#settleOpening()
     const waiting = this.#waiting
     this.#waiting = undefined
@@ -167,16 +167,17 @@ class SseBody implements EventBody, AsyncIterator<string> {
   #armHeartbeat(): void {
     if (this.#callOff || this.#options.heartbeatMs <= 0) return
     const { clock, heartbeatMs } = this.#options
-    if (this.#lastWrite === 0) this.#lastWrite = clock.now()
-    const due = this.#lastWrite + heartbeatMs - clock.now()
+    const now = clock.elapsed()
+    this.#lastWrite ??= now
+    const due = this.#lastWrite + heartbeatMs - now
     this.#callOff = clock.after(Math.max(due, 1), () => this.#beat())
   }
 
   #beat(): void {
     this.#callOff = undefined
     const { clock, heartbeatMs } = this.#options
-    if (clock.now() - this.#lastWrite >= heartbeatMs && (this.#waiting || this.#opening))
-      this.#give(heartbeat)
-    else if (this.#waiting || this.#opening) this.#armHeartbeat()
+    if (!this.#waiting && !this.#opening) return
+    if (clock.elapsed() - (this.#lastWrite ?? 0) >= heartbeatMs) this.#give(heartbeat)
+    else this.#armHeartbeat()
   }
 }

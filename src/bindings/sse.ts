@@ -38,19 +38,21 @@ export function encodeFrame(frame: SseFrame): string {
 }
 
 /**
- * The frames of a byte stream, all that one chunk completed at a time.
+ * The frames of a byte stream, all that one chunk completed at a time; `onRetry` hears when to come back.
  * Leaving the loop leaves the byte stream.
  *
  * @throws A2AError `invalidAgentResponse` for an event beyond `maxEventLength`.
  */
 export async function* decodeFrames(
   chunks: AsyncIterable<Uint8Array>,
+  onRetry?: (ms: number) => void,
 ): AsyncGenerator<readonly SseFrame[]> {
   const decoder = new TextDecoder()
   let ready: SseFrame[] = []
   let overflow = false
   const parser = createParser({
     maxBufferSize: maxEventLength,
+    ...(onRetry && { onRetry }),
     // The parser's own cap is on what is left over between chunks.
     onEvent: (message) => {
       if (message.data.length > maxEventLength) overflow = true

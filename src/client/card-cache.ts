@@ -44,7 +44,7 @@ export function createCardCache(options: CardCacheOptions = {}): CardCache {
 
   async function refresh(url: string, { send, verify }: CardRequest): Promise<CachedCard> {
     const known = believed(cards.get(url), verify)
-    const freshUntil = (reply: ClientReply): number => clock.now() + lifetimeMs(reply, ttlMs)
+    const freshUntil = (reply: ClientReply): number => clock.elapsed() + lifetimeMs(reply, ttlMs)
     const fetched = await fetchCard(url, { send, known, freshUntil, ...(verify && { verify }) })
     cards.delete(url)
     if (fetched.storable) cards.set(url, fetched)
@@ -63,7 +63,7 @@ export function createCardCache(options: CardCacheOptions = {}): CardCache {
 
   function fresh(url: string, verify?: CardVerifier): AgentCard | undefined {
     const known = believed(cards.get(url), verify)
-    return known && clock.now() < known.freshUntil ? known.card : undefined
+    return known && clock.elapsed() < known.freshUntil ? known.card : undefined
   }
 
   return {

@@ -192,6 +192,7 @@ export class A2AClient {
       dispatch: this.dispatch,
       once: this.#connection.once,
       canStream: () => this.#connection.canStream(options.signal),
+      sendsAreIdempotent: this.#connection.sendsAreIdempotent,
       clock,
       random,
       options: { ...(pollIntervalMs !== undefined && { intervalMs: pollIntervalMs }), ...options },

@@ -24,6 +24,8 @@ export interface Connection {
   readonly dispatch: Dispatch
   /** The same without retries, for what tries again by itself. */
   readonly once: Dispatch
+  /** Whether the card says that an `Idempotency-Key` makes a repeated send safe. */
+  sendsAreIdempotent(): boolean
   card(signal?: AbortSignal): Promise<AgentCard>
   /** Whether the agent streams; true where there is no card to tell. */
   canStream(signal?: AbortSignal): Promise<boolean>
@@ -45,6 +47,7 @@ export function createConnection(config: ClientConfig): Connection {
   return {
     dispatch: around(tryAgain(wire)),
     once: around(wire),
+    sendsAreIdempotent,
     card: card.get,
     async canStream(signal) {
       const known = await card.known(signal)

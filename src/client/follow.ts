@@ -1,19 +1,19 @@
-import type { Dispatch, EventStream } from '../protocol/call.ts'
+import type { Call, Dispatch, EventStream } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { SendMessageRequest, StreamResponse, Task } from '../protocol/types.ts'
 import type { Clock } from '../shared/clock.ts'
-import { backoffMs, wait } from '../shared/retry.ts'
+import { newId } from '../shared/ids.ts'
+import { wait } from '../shared/retry.ts'
+import { type BreakOptions, type Breaks, createBreaks } from './breaks.ts'
 import type { CallOptions } from './config.ts'
 import { pollIntervalMs } from './poll.ts'
 import { isPassing } from './retry.ts'
 import { createView, type View } from './view.ts'
 
 /** How a task is followed. */
-export interface FollowOptions extends CallOptions {
+export interface FollowOptions extends CallOptions, BreakOptions {
   /** Between polls, where the agent does not stream; 1000 if absent. */
   readonly intervalMs?: number
-  /** How often in a row a stream may break without bringing anything; 5 if absent. */
-  readonly maxReconnects?: number
 }
 
 /** What following needs from around it. */
@@ -23,6 +23,8 @@ export interface Following {
   readonly once?: Dispatch
   /** Whether the agent streams; true where nobody knows. */
   canStream(): Promise<boolean>
+  /** Whether the peer knows a repeated send by its `Idempotency-Key`; false if absent. */
+  sendsAreIdempotent?(): boolean
   readonly clock: Clock
   readonly random: () => number
   readonly options: FollowOptions
@@ -37,56 +39,73 @@ export type FollowStart =
 /**
  * Follows a task until it ends or asks for input, each event once and in order. The stream is resumed after a drop,
  * by sequence number where the server counts and by the difference of snapshots where it does not; without streams
- * the task is polled. AUTH_REQUIRED is waited through, since credentials come by another way (specification §7.6.2).
+ * the task is polled. A message whose stream is cut before its first word is sent again only with its key, to a peer
+ * that knows it by that. AUTH_REQUIRED is waited through, since credentials come by another way (specification §7.6.2).
  */
 export async function* follow(
   context: Following,
   start: FollowStart,
 ): AsyncGenerator<StreamResponse> {
   const view = createView()
+  const progress = { view, breaks: createBreaks(context) }
   if ('task' in start) yield* view.catchUp(start.task)
-  if ('send' in start) yield* open(context, view, start.send)
+  if ('send' in start) yield* open(context, progress, start.send)
   const id = 'id' in start ? start.id : view.id
   if (view.settled || id === undefined) return
-  if (await context.canStream()) yield* subscribe(context, view, id)
+  if (await context.canStream()) yield* subscribe(context, progress, id)
   if (!view.settled) yield* poll(context, view, id)
+}
+
+/** How far following has come. */
+interface Progress {
+  readonly view: View
+  readonly breaks: Breaks
 }
 
 /** Sends the message: as a stream where the agent has streams, else to be polled. */
 async function* open(
   context: Following,
-  view: View,
+  { view, breaks }: Progress,
   request: SendMessageRequest,
 ): AsyncGenerator<StreamResponse> {
-  const stream = (await context.canStream()) ? await openStream(context, request) : undefined
-  if (!stream) {
-    const configuration = { returnImmediately: true, ...request.configuration }
-    const response = await context.dispatch(
-      'SendMessage',
-      { ...request, configuration },
-      context.options,
-    )
-    yield* view.take({ event: response })
-    return
+  const idempotencyKey = context.options.idempotencyKey ?? newId()
+  const call = { ...context.options, idempotencyKey, onRetry: breaks.asked }
+  for (;;) {
+    breaks.opening()
+    const stream = await openStream(context, request, call)
+    if (!stream) break
+    let lost: unknown
+    let hasBegun = false
+    try {
+      for await (const batch of stream)
+        for (const item of batch) {
+          hasBegun = true
+          yield* view.take(item)
+          // A snapshot may still show the question that this message answers: only the stream's end tells.
+          if (view.settled && !('task' in item.event)) return
+        }
+    } catch (error) {
+      if (!isPassing(error) || (hasBegun && view.id === undefined)) throw error
+      lost = error
+    }
+    if (hasBegun) return
+    // Cut before its first word. By its key the peer knows whether it has the message already.
+    if (!context.sendsAreIdempotent?.()) throw lost ?? nothingCame()
+    await breaks.pause(lost)
   }
-  try {
-    for await (const batch of stream)
-      for (const item of batch) {
-        yield* view.take(item)
-        // A snapshot may still show the question that this message answers: only the stream's end tells.
-        if (view.settled && !('task' in item.event)) return
-      }
-  } catch (error) {
-    if (view.id === undefined || !isPassing(error)) throw error
-  }
+  const configuration = { returnImmediately: true, ...request.configuration }
+  const response = await context.dispatch('SendMessage', { ...request, configuration }, call)
+  yield* view.take({ event: response })
 }
 
 async function openStream(
-  { dispatch, options }: Following,
+  { dispatch, canStream }: Following,
   request: SendMessageRequest,
+  call: Call,
 ): Promise<EventStream | undefined> {
+  if (!(await canStream())) return undefined
   try {
-    return await dispatch('SendStreamingMessage', request, options)
+    return await dispatch('SendStreamingMessage', request, call)
   } catch (error) {
     if (hasNoStreams(error)) return undefined
     throw error
@@ -96,15 +115,15 @@ async function openStream(
 /** Streams until the task is settled or the agent turns out to have no streams. */
 async function* subscribe(
   context: Following,
-  view: View,
+  { view, breaks }: Progress,
   id: string,
 ): AsyncGenerator<StreamResponse> {
-  const { clock, random, options } = context
-  for (let failures = 0; ; ) {
+  for (;;) {
     let lost: unknown
+    breaks.opening()
     try {
-      for await (const event of subscription(context, view, id)) {
-        failures = 0
+      for await (const event of subscription(context, { view, breaks }, id)) {
+        breaks.brought()
         yield event
         if (view.settled) return
       }
@@ -113,22 +132,20 @@ async function* subscribe(
       if (!isPassing(error)) throw error
       lost = error
     }
-    failures += 1
-    if (failures > (options.maxReconnects ?? 5))
-      throw lost ?? new A2AError('unavailable', `The stream of task ${id} ends before the task`)
-    await wait(clock, backoffMs(failures, { random }), options.signal)
+    await breaks.pause(lost)
   }
 }
 
 /** One subscription: what it brings that was not yet seen. */
 async function* subscription(
   context: Following,
-  view: View,
+  { view, breaks }: Progress,
   id: string,
 ): AsyncGenerator<StreamResponse> {
   const { dispatch, once = dispatch, options } = context
   const lastEventId = view.seq
-  const call = lastEventId === undefined ? options : { ...options, lastEventId }
+  const onRetry = breaks.asked
+  const call = { ...options, onRetry, ...(lastEventId !== undefined && { lastEventId }) }
   const stream = await once('SubscribeToTask', { id }, call)
   let anchored = false
   for await (const batch of stream)
@@ -147,6 +164,10 @@ async function* poll(context: Following, view: View, id: string): AsyncGenerator
     if (view.settled) return
     await wait(clock, options.intervalMs ?? pollIntervalMs, options.signal)
   }
+}
+
+function nothingCame(): A2AError {
+  return new A2AError('unavailable', 'The stream ended before it brought anything')
 }
 
 function hasNoStreams(error: unknown): boolean {

@@ -49,10 +49,19 @@ export function isConnectFailure(error: unknown): boolean {
   return error instanceof A2AError && error.details.metadata?.[arrival] === 'none'
 }
 
-/** Whether a failed request can have done its work all the same. */
-export function mayHaveArrived(error: unknown): boolean {
-  if (!(error instanceof A2AError)) return true
-  return error.code === 'timeout' || error.details.metadata?.[arrival] === 'unknown'
+/**
+ * Whether a failed request certainly began nothing: there was no connection, or the peer was busy and says so (429), or
+ * it asks us to come back (`Retry-After`). A bare 503 may come from a gateway that lost the agent at work, or from an
+ * agent that found a part of itself missing halfway.
+ */
+export function hasBegunNothing(error: unknown): boolean {
+  if (!(error instanceof A2AError)) return false
+  const { metadata, retryAfterSeconds } = error.details
+  if (metadata?.[arrival] !== undefined) return metadata[arrival] === 'none'
+  return (
+    error.code === 'rateLimited' ||
+    (error.code === 'unavailable' && retryAfterSeconds !== undefined)
+  )
 }
 
 /** Path and query of a URL can hold secrets; host and port suffice to find the fault. */

@@ -34,11 +34,11 @@ export async function pollUntilComplete(
   options: PollOptions,
 ): Promise<Task> {
   const { intervalMs = pollIntervalMs, maxAttempts = 30, deadlineMs = Infinity, signal } = options
-  const deadline = clock.now() + deadlineMs
+  const deadline = clock.elapsed() + deadlineMs
   for (let attempt = 1; ; attempt++) {
     const task = await ask()
     if (isSettled(task)) return task
-    if (attempt >= maxAttempts || clock.now() + intervalMs > deadline)
+    if (attempt >= maxAttempts || clock.elapsed() + intervalMs > deadline)
       throw new A2AError('timeout', `Task ${task.id} is not done after ${attempt} polls`)
     await wait(clock, intervalMs, signal)
   }

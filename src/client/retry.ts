@@ -5,7 +5,7 @@ import type { Clock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
 import type { Logger } from '../shared/log.ts'
 import { backoffMs, wait } from '../shared/retry.ts'
-import { mayHaveArrived } from './network.ts'
+import { hasBegunNothing } from './network.ts'
 
 /** How often and how fast a client tries again. */
 export interface RetryOptions {
@@ -42,8 +42,8 @@ const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 
 /**
  * The one retry layer. Reads are tried again after every passing fault. A send could run twice, so it is tried again
- * only where it cannot have run (no connection, 429, 503) or where the peer knows the repetition by its
- * `Idempotency-Key`; message id and key stay the same over all tries.
+ * only where it cannot have run (no connection, 429, 503 with `Retry-After`) or where the peer knows the repetition by
+ * its `Idempotency-Key`; message id and key stay the same over all tries.
  */
 export function withRetry(context: RetryMiddlewareContext): Middleware {
   return (next) => (name, request, call) => {
@@ -92,7 +92,7 @@ async function pause(
 function mayRepeat(name: OperationName, error: unknown, context: RetryMiddlewareContext): boolean {
   if (!isPassing(error)) return false
   const safe = operations[name].idempotent || (isSend(name) && context.sendsAreIdempotent())
-  return safe || !mayHaveArrived(error)
+  return safe || hasBegunNothing(error)
 }
 
 /** Whether a failure may pass by itself. */
@@ -110,7 +110,11 @@ function withIdempotencyKey(name: OperationName, call: Call): Call {
 }
 
 /** The server's wish, or else our own growing pause; undefined where the server wants more patience than we have. */
-function pauseMs(error: unknown, failures: number, context: RetryContext): number | undefined {
+export function pauseMs(
+  error: unknown,
+  failures: number,
+  context: Pick<RetryContext, 'baseMs' | 'maxMs' | 'maxRetryAfterMs' | 'random'>,
+): number | undefined {
   const own = backoffMs(failures, context)
   const seconds = error instanceof A2AError ? error.details.retryAfterSeconds : undefined
   if (seconds === undefined) return own

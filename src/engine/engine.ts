@@ -149,7 +149,7 @@ export function createEngine(options: EngineOptions): Engine {
 
   function begin(request: SendMessageRequest, call: Call, scope: Scope): Sent {
     const contextId = request.message.contextId ?? newId()
-    queue.mustHaveRoom()
+    queue.mustHaveRoom(scope.owner)
     return take(runs.create(contextId, scope), request, call)
   }
 
@@ -161,7 +161,7 @@ export function createEngine(options: EngineOptions): Engine {
       mustContinue(run, request.message)
       const before = await run.log.snapshot()
       mustContinue(run, request.message)
-      run.mustHaveRoom()
+      run.mustHaveRoom(scope.owner)
       return take(run, request, call, before)
     } finally {
       runs.release(run)

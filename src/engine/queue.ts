@@ -1,38 +1,51 @@
 import { A2AError } from '../protocol/errors.ts'
+import { Registry } from '../shared/registry.ts'
+import { FairLines, type InLine } from './lines.ts'
 
 /**
  * Slots for turns. At most `slots` run at once; the others wait, and slots go round the principals, and within a
- * principal round its contexts, so that nobody's flood keeps the others waiting.
+ * principal round its contexts, so that nobody's flood keeps the others waiting. A turn cannot be interrupted, so one
+ * principal holds at most half of the slots, rounded up, even while nobody else wants them; callers without a name have
+ * no such share.
+ *
+ * A turn that waits for somebody else's work is away: others use its slot. It takes one again, before new turns, so what
+ * it waits for may itself need a slot here.
  */
 export interface TurnQueue {
-  /** @throws A2AError `unavailable` when too many wait already. */
-  mustHaveRoom(): void
+  /** @throws A2AError `unavailable` when a turn of this principal would have to wait and too many do already. */
+  mustHaveRoom(principal: string): void
   /**
    * Takes a slot. The turn is started at once if one is free, else when it is next. It is never refused: a message that
    * was taken in while there was room must not be lost because others came before its turn.
    */
   enter(turn: QueuedTurn): Ticket
-  /** How many run and wait, for metrics. */
-  counts(): { readonly running: number; readonly waiting: number }
+  /** Like `enter`, for a message that was taken in earlier: it counts in no limit. */
+  readmit(turn: QueuedTurn): Ticket
+  /** How many run, wait for a slot, and are away, for metrics. */
+  counts(): { readonly running: number; readonly waiting: number; readonly away: number }
 }
 
-/** A turn that wants a slot; the first two are the keys of fairness. */
-export interface QueuedTurn {
-  readonly principal: string
-  readonly contextId: string
-  start(): void
+/** A turn that wants a slot. */
+export interface QueuedTurn extends InLine {
+  /** Called with the turn's own ticket once it has a slot. */
+  start(ticket: Ticket): void
 }
 
 /** A place in the queue, later a slot. */
 export interface Ticket {
+  /** Whether the turn has not begun yet. */
   readonly waiting: boolean
+  /** Lets others have the slot until `back` is called as often as this was. */
+  away(): void
+  /** Resolves when the turn has a slot again, or needs none: it is away once more, or has left. */
+  back(): Promise<void>
   /** Gives the slot back, or leaves the queue. Idempotent. */
   leave(): void
 }
 
 /** Bounds of the queue. */
 export interface TurnQueueOptions {
-  /** Turns at once; 64 by default. */
+  /** Turns at once; 2,048 by default. */
   readonly slots?: number
   /** Turns that may wait; 10,000 by default. */
   readonly maxWaiting?: number
@@ -40,117 +53,197 @@ export interface TurnQueueOptions {
 
 /** Makes a fair queue of turns. */
 export function createTurnQueue(options: TurnQueueOptions = {}): TurnQueue {
-  return new FairQueue(options.slots ?? 64, options.maxWaiting ?? 10_000)
+  return new FairQueue(options.slots ?? 2_048, options.maxWaiting ?? 10_000)
 }
 
-/** Principal → context → places. A Map keeps its order, so taking from the front and putting back goes round. */
-type Lines = Map<string, Map<string, Place[]>>
+const noWait = Promise.resolve()
 
 class FairQueue implements TurnQueue {
   readonly #slots: number
+  readonly #share: number
   readonly #maxWaiting: number
-  readonly #lines: Lines = new Map()
+  readonly #waiting = new FairLines<Place>()
+  readonly #returning = new FairLines<Place>()
+  /** The slots of each principal that has a name. */
+  readonly #held = new Registry<number>()
   #running = 0
-  #waiting = 0
+  #inLine = 0
+  /** Those in line that the limit is for. */
+  #counted = 0
+  #away = 0
+  #isHandingOut = false
+  readonly #mayGo = (principal: string): boolean => this.#mayHold(principal)
 
   constructor(slots: number, maxWaiting: number) {
     this.#slots = slots
+    this.#share = Math.ceil(slots / 2)
     this.#maxWaiting = maxWaiting
   }
 
-  mustHaveRoom(): void {
-    if (this.#running >= this.#slots && this.#waiting >= this.#maxWaiting)
+  mustHaveRoom(principal: string): void {
+    if (this.#counted >= this.#maxWaiting && !this.#hasSlotFor(principal))
       throw new A2AError('unavailable', 'Too many messages are waiting', { retryAfterSeconds: 1 })
   }
 
   enter(turn: QueuedTurn): Ticket {
-    const place = new Place(this, turn)
-    if (this.#running < this.#slots && this.#waiting === 0) this.#run(place)
-    else {
-      this.#waiting++
-      addTo(this.#lines, place)
-    }
+    return this.#admit(new Place(this, turn, true))
+  }
+
+  readmit(turn: QueuedTurn): Ticket {
+    return this.#admit(new Place(this, turn, false))
+  }
+
+  counts(): { readonly running: number; readonly waiting: number; readonly away: number } {
+    return { running: this.#running, waiting: this.#inLine, away: this.#away }
+  }
+
+  /** Somebody goes away, from a slot or from the line of those who come back. */
+  goAway(place: Place): void {
+    this.#vacate(place)
+    place.state = 'away'
+    this.#away++
+    this.#handOut()
+  }
+
+  /** Whether one who comes back has a slot at once; else it is in line for one. */
+  comeBack(place: Place): boolean {
+    this.#vacate(place)
+    const isFree = this.#hasSlotFor(place.principal)
+    if (isFree) this.#occupy(place)
+    else this.#join(place, 'returning')
+    return isFree
+  }
+
+  left(place: Place): void {
+    this.#vacate(place)
+    place.state = 'gone'
+    this.#handOut()
+  }
+
+  /** Slots are free only while nobody in line may have one, so whoever may have one need not look at the line. */
+  #admit(place: Place): Place {
+    if (this.#hasSlotFor(place.principal)) this.#occupy(place)
+    else this.#join(place, 'waiting')
     return place
   }
 
-  counts(): { readonly running: number; readonly waiting: number } {
-    return { running: this.#running, waiting: this.#waiting }
-  }
-
-  /** A place was left; if it was a slot, whoever is next gets it. */
-  left(place: Place, was: Place['state']): void {
-    if (was === 'waiting') {
-      this.#waiting--
-      removeFrom(this.#lines, place)
-    }
-    if (was !== 'running') return
-    this.#running--
-    while (this.#running < this.#slots) {
-      const next = takeNext(this.#lines)
-      if (!next) return
-      this.#waiting--
-      this.#run(next)
+  /** A loop that is not entered twice: each turn that starts may go away at once, and thousands may follow it. */
+  #handOut(): void {
+    if (this.#isHandingOut || this.#inLine === 0) return
+    this.#isHandingOut = true
+    try {
+      while (this.#running < this.#slots) {
+        const next = this.#returning.take(this.#mayGo) ?? this.#waiting.take(this.#mayGo)
+        if (!next) return
+        this.#uncount(next)
+        this.#occupy(next)
+      }
+    } finally {
+      this.#isHandingOut = false
     }
   }
 
-  #run(place: Place): void {
-    this.#running++
+  #hasSlotFor(principal: string): boolean {
+    return this.#running < this.#slots && this.#mayHold(principal)
+  }
+
+  #mayHold(principal: string): boolean {
+    return principal === '' || (this.#held.get(principal) ?? 0) < this.#share
+  }
+
+  #occupy(place: Place): void {
+    const { state } = place
     place.state = 'running'
-    place.turn.start()
+    this.#running++
+    this.#hold(place.principal, 1)
+    if (state === 'new' || state === 'waiting') place.turn.start(place)
+    else place.resume()
+  }
+
+  #join(place: Place, state: 'waiting' | 'returning'): void {
+    place.state = state
+    this.#inLine++
+    if (place.isCounted && state === 'waiting') this.#counted++
+    this.#lineOf(place).add(place)
+  }
+
+  /** Takes the place out of the state that it is in. */
+  #vacate(place: Place): void {
+    if (place.state === 'away') this.#away--
+    else if (place.state === 'running') {
+      this.#running--
+      this.#hold(place.principal, -1)
+    } else {
+      this.#lineOf(place).remove(place)
+      this.#uncount(place)
+    }
+  }
+
+  #lineOf(place: Place): FairLines<Place> {
+    return place.waiting ? this.#waiting : this.#returning
+  }
+
+  #uncount(place: Place): void {
+    this.#inLine--
+    if (place.isCounted && place.waiting) this.#counted--
+  }
+
+  #hold(principal: string, by: 1 | -1): void {
+    if (principal === '') return
+    const held = (this.#held.get(principal) ?? 0) + by
+    if (held > 0) this.#held.set(principal, held)
+    else this.#held.delete(principal)
   }
 }
 
-class Place implements Ticket {
-  readonly turn: QueuedTurn
-  readonly #queue: FairQueue
-  state: 'waiting' | 'running' | 'gone' = 'waiting'
+type State = 'new' | 'waiting' | 'running' | 'away' | 'returning' | 'gone'
 
-  constructor(queue: FairQueue, turn: QueuedTurn) {
+class Place implements Ticket, InLine {
+  readonly turn: QueuedTurn
+  readonly principal: string
+  readonly contextId: string
+  /** Whether it counts in the limit of those who wait. */
+  readonly isCounted: boolean
+  readonly #queue: FairQueue
+  state: State = 'new'
+  /** How often it is away. */
+  #depth = 0
+  #resume: (() => void) | undefined
+
+  constructor(queue: FairQueue, turn: QueuedTurn, isCounted: boolean) {
     this.#queue = queue
     this.turn = turn
+    this.principal = turn.principal
+    this.contextId = turn.contextId
+    this.isCounted = isCounted
   }
 
   get waiting(): boolean {
     return this.state === 'waiting'
   }
 
+  away(): void {
+    if (this.state === 'gone' || this.#depth++ > 0) return
+    this.#queue.goAway(this)
+    this.resume()
+  }
+
+  back(): Promise<void> {
+    if (this.state === 'gone' || --this.#depth > 0 || this.#queue.comeBack(this)) return noWait
+    return new Promise((resolve) => {
+      this.#resume = resolve
+    })
+  }
+
   leave(): void {
-    const was = this.state
-    this.state = 'gone'
-    this.#queue.left(this, was)
+    if (this.state === 'gone') return
+    this.#queue.left(this)
+    this.resume()
   }
-}
 
-function addTo(lines: Lines, place: Place): void {
-  const { principal, contextId } = place.turn
-  const contexts = lines.get(principal) ?? new Map<string, Place[]>()
-  lines.set(principal, contexts)
-  const line = contexts.get(contextId)
-  if (line) line.push(place)
-  else contexts.set(contextId, [place])
-}
-
-/** Nothing is kept of one who leaves, however long the slots stay taken. */
-function removeFrom(lines: Lines, place: Place): void {
-  const { principal, contextId } = place.turn
-  const contexts = lines.get(principal)
-  const line = contexts?.get(contextId)?.filter((one) => one !== place)
-  if (!contexts || !line) return
-  if (line.length > 0) contexts.set(contextId, line)
-  else contexts.delete(contextId)
-  if (contexts.size === 0) lines.delete(principal)
-}
-
-function takeNext(lines: Lines): Place | undefined {
-  for (const [principal, contexts] of lines) {
-    for (const [contextId, line] of contexts) {
-      const place = line.shift()
-      contexts.delete(contextId)
-      if (line.length > 0) contexts.set(contextId, line)
-      lines.delete(principal)
-      if (contexts.size > 0) lines.set(principal, contexts)
-      return place
-    }
+  /** Whoever waits to come back goes on. */
+  resume(): void {
+    this.#resume?.()
+    this.#resume = undefined
   }
-  return undefined
 }

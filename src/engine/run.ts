@@ -79,8 +79,8 @@ export class Run implements TurnHost, QueuedTurn {
   }
 
   /** @throws A2AError `rateLimited` when the mailbox is full, `unavailable` when the queue is. */
-  mustHaveRoom(): void {
-    if (!this.busy) this.#deps.queue.mustHaveRoom()
+  mustHaveRoom(principal: string): void {
+    if (!this.busy) this.#deps.queue.mustHaveRoom(principal)
     if (this.#mailbox.length >= this.#deps.maxMailbox)
       throw new A2AError('rateLimited', `Too many messages wait for task ${this.log.id}`, {
         retryAfterSeconds: 1,
@@ -106,7 +106,7 @@ export class Run implements TurnHost, QueuedTurn {
       letter.seq = this.log.seq
     }
     this.#mailbox.push(letter)
-    if (!this.#letter) this.#startNext()
+    if (!this.#letter) this.#startNext(true)
     return letter
   }
 
@@ -116,9 +116,13 @@ export class Run implements TurnHost, QueuedTurn {
   get contextId(): string {
     return this.log.contextId
   }
+  get slot(): Ticket | undefined {
+    return this.#ticket
+  }
 
   /** Called by the queue when there is a slot for the turn. */
-  start(): void {
+  start(ticket: Ticket): void {
+    this.#ticket = ticket
     if (this.#letter) this.#work = this.#execute(this.#letter)
   }
 
@@ -135,7 +139,7 @@ export class Run implements TurnHost, QueuedTurn {
     if (!this.#held || !this.#letter) return
     this.#held = false
     this.#letter.deaths = deaths
-    this.#enterQueue()
+    this.#enterQueue(false)
   }
 
   /** Gives up a turn that was held. */
@@ -259,7 +263,7 @@ export class Run implements TurnHost, QueuedTurn {
     this.#deps.idle(this)
   }
 
-  #startNext(): void {
+  #startNext(isNew = false): void {
     const letter = this.#mailbox.shift()
     this.#letter = letter
     if (!letter) {
@@ -267,11 +271,12 @@ export class Run implements TurnHost, QueuedTurn {
       return
     }
     this.#before = taskBefore(this.log, letter, this.#mailbox)
-    if (!this.#held) this.#enterQueue()
+    if (!this.#held) this.#enterQueue(isNew)
   }
 
-  #enterQueue(): void {
-    this.#ticket = this.#deps.queue.enter(this)
+  #enterQueue(isNew: boolean): void {
+    const { queue } = this.#deps
+    this.#ticket = isNew ? queue.enter(this) : queue.readmit(this)
     if (this.#ticket.waiting && isInterrupted(this.log.state))
       this.#emitStatus('TASK_STATE_SUBMITTED')
   }

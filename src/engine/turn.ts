@@ -26,6 +26,7 @@ import type { Logger } from '../shared/log.ts'
 import type { Mutable } from '../shared/mutable.ts'
 import type { TurnRequest } from '../store/store.ts'
 import type { TaskLog } from './log.ts'
+import type { Ticket } from './queue.ts'
 
 /** What an active turn needs of its run. */
 export interface TurnHost {
@@ -33,6 +34,8 @@ export interface TurnHost {
   readonly logger: Logger
   /** The task before this message; undefined for a new one. */
   readonly task: Task | undefined
+  /** The turn's slot; undefined once it has been given back. */
+  readonly slot: Ticket | undefined
   /** Now, as the protocol writes it. */
   timestamp(): string
   /** The result of a step that an earlier attempt of this turn finished. */
@@ -232,6 +235,15 @@ export class ActiveTurn implements Turn {
     this.#host.log.keep(key, value)
   }
 
+  away(): () => Promise<void> {
+    const slot = this.over ? undefined : this.#host.slot
+    if (!slot) return nothingToTake
+    let back: Promise<void> | undefined
+    slot.away()
+    // One that is over has only its cleaning up left, which needs no slot.
+    return () => (back ??= this.over ? nothingToTake() : slot.back())
+  }
+
   /**
    * What an agent yields, as the event that goes into the log. Tasks and messages are given back as they are.
    * @throws A2AError `invalidAgentResponse` for what is no event.
@@ -309,6 +321,8 @@ export class ActiveTurn implements Turn {
     if (this.over) throw new A2AError('taskCanceled', `The turn of task ${this.taskId} is over`)
   }
 }
+
+async function nothingToTake(): Promise<void> {}
 
 /** A store refuses what it cannot write, and with it all that is committed at the same time: the tasks of others. */
 function mustBeJson(value: unknown): void {

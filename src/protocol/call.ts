@@ -38,6 +38,8 @@ export interface Call {
   readonly traceparent?: string
   /** How long a blocking send waits before it answers with the task as it is; the server's default if absent. */
   readonly waitMs?: number
+  /** Told how long the peer wants to be left alone before its stream is asked for again (SSE's `retry:`); clients only. */
+  readonly onRetry?: (ms: number) => void
   /** Collects what the answer's headers must say. */
   readonly reply?: Reply
 }

@@ -116,12 +116,13 @@ function gauges(
   { queue, hub }: Shared,
   mounts: ReadonlyMap<string, Mount>,
 ): Readonly<Record<string, number>> {
-  const { running, waiting } = queue.counts()
+  const { running, waiting, away } = queue.counts()
   let live = 0
   for (const mount of mounts.values()) live += mount.engine.live()
   return {
     turns_running: running,
     turns_waiting: waiting,
+    turns_away: away,
     tasks_live: live,
     stream_watchers: hub.count(),
     resident_memory_bytes: globalThis.process?.memoryUsage?.rss?.() ?? 0,

@@ -57,13 +57,13 @@ export function createIdentity(options: {
     const begun = generation
     const next = await options.agent().info()
     if (card && begun === generation && JSON.stringify(next) === JSON.stringify(info)) {
-      readAt = clock.now()
+      readAt = clock.elapsed()
       return
     }
     const plain = render(next)
     const signatures = await server.signCard?.(plain)
     if (begun !== generation) return read()
-    readAt = clock.now()
+    readAt = clock.elapsed()
     info = next
     card = signatures?.length ? { ...plain, signatures } : plain
   }
@@ -84,7 +84,7 @@ export function createIdentity(options: {
 
   /** What is known answers at once, even when it is due for another look. */
   function look(): Promise<void> | undefined {
-    if (clock.now() - readAt < freshMs) return undefined
+    if (clock.elapsed() - readAt < freshMs) return undefined
     reading ??= read().finally(() => {
       reading = undefined
     })

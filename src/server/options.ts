@@ -42,7 +42,7 @@ export interface ServerOptions {
   readonly errorTable?: '1.0.0' | '1.0.1'
   /** Refuse parts of media types that the card does not name; true where the agent names its own, if absent. */
   readonly enforceInputModes?: boolean
-  /** Turns at once over all agents; 64 if absent. */
+  /** Turns at once over all agents; 2,048 if absent. One that waits for a remote agent, a model or an MCP tool is none. */
   readonly concurrency?: number
   readonly timeouts?: TimeoutOptions
   /** Routes of your own, tried before ours; undefined passes on. */

@@ -1,7 +1,9 @@
 /** Time, passed in so that tests can hold it still. */
 export interface Clock {
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch, for what is written down. The machine's time may be set back or forth at any moment. */
   now(): number
+  /** Milliseconds since some moment, for how long something takes: it goes on evenly, however the time is set. */
+  elapsed(): number
   /** Calls back once after `ms`; the returned function calls it off. */
   after(ms: number, callback: () => void): () => void
 }
@@ -9,6 +11,7 @@ export interface Clock {
 /** The machine's own time. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  elapsed: () => performance.now(),
   after(ms, callback) {
     const timer = setTimeout(callback, ms)
     return () => clearTimeout(timer)

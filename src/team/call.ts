@@ -99,17 +99,17 @@ async function callMember(call: Call, agentId: string, number: number): Promise<
   run.link.throwIfAborted()
   run.budget.spendHop()
   traceRun(run, { type: 'delegation', try: number, text: clip(message.parts), ...facts })
-  const began = run.clock.now()
+  const began = run.clock.elapsed()
+  const durationSoFar = (): number => Math.round(run.clock.elapsed() - began)
   try {
     const reply = await inSpan(call, facts, number)
-    run.turn.trace(replyEntry(facts, reply, run.clock.now() - began))
+    run.turn.trace(replyEntry(facts, reply, durationSoFar()))
     return reply
   } catch (thrown) {
     run.link.throwIfAborted()
     if (thrown instanceof Suspension) throw thrown
-    const durationMs = run.clock.now() - began
     const reason = toA2AError(thrown).code
-    traceRun(run, { type: 'failure', ...facts, reason, durationMs })
+    traceRun(run, { type: 'failure', ...facts, reason, durationMs: durationSoFar() })
     run.turn.log.warn({ ...facts, error: thrown }, 'A member of a team has failed')
     throw toTeamError(thrown, {
       team: run.config.id,
@@ -181,6 +181,8 @@ async function speak(call: Call, { agentId, number, traceparent }: Try): Promise
     // A member that was left behind must not go on working for nobody.
     link.abort(delegationOver)
     link.release()
+    const returning = turn.end(run.link)
+    if (returning) await returning
   }
 }
 

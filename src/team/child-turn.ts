@@ -11,6 +11,7 @@ import type {
   Task,
   TaskState,
 } from '../protocol/types.ts'
+import { withSignal } from '../shared/async.ts'
 import type { Logger } from '../shared/log.ts'
 import { type MemberReply, replyParts } from './reply.ts'
 import type { LinkedSignal } from './signal.ts'
@@ -32,22 +33,32 @@ export interface ChildTurnOptions {
   readonly facesCaller: boolean
 }
 
+/** A member's turn, as its team has it. */
+export interface MemberTurn extends Turn {
+  /**
+   * Ends what the member waited for elsewhere, also for one that is left behind: when this resolves the team has its slot
+   * again. Undefined where the member never was away.
+   */
+  end(link: LinkedSignal): Promise<unknown> | undefined
+}
+
 /**
  * The turn that a member sees: the team's task, with a space of its own for steps and state. To the member, a question
  * that it asked is a task of its own that waits for input.
  */
-export function createChildTurn(parent: Turn, options: ChildTurnOptions): Turn {
+export function createChildTurn(parent: Turn, options: ChildTurnOptions): MemberTurn {
   return new ChildTurn(parent, options)
 }
 
 /** A class, not closures: one is made per hop. */
-class ChildTurn implements Turn {
+class ChildTurn implements MemberTurn {
   readonly taskId: string
   readonly contextId: string
   readonly message: Message
   readonly task: Task | undefined
   readonly #parent: Turn
   readonly #options: ChildTurnOptions
+  #outside: Set<() => Promise<void>> | undefined
 
   constructor(parent: Turn, options: ChildTurnOptions) {
     this.taskId = parent.taskId
@@ -116,6 +127,18 @@ class ChildTurn implements Turn {
   save(key: string, value: Json): Promise<void> {
     return this.#parent.save(this.#place(key), value)
   }
+  away(): () => Promise<void> {
+    const back = this.#parent.away()
+    this.#outside ??= new Set()
+    this.#outside.add(back)
+    return back
+  }
+
+  end(link: LinkedSignal): Promise<unknown> | undefined {
+    if (!this.#outside) return undefined
+    return withSignal(Promise.all([...this.#outside].map((back) => back())), link.signal)
+  }
+
   trace(entry: JsonObject): void {
     this.#parent.trace(withPlace(entry, this.#options.space))
   }

@@ -127,9 +127,9 @@ export class AgentManager {
     const agent = this.#agents.get(id)
     if (!agent) return { healthy: false, reason: 'not registered' }
     const known = this.#health.get(id)
-    if (known?.agent === agent && known.until > this.#clock.now()) return known.answer
+    if (known?.agent === agent && known.until > this.#clock.elapsed()) return known.answer
     const answer = this.#ask(agent)
-    this.#health.set(id, { agent, until: this.#clock.now() + healthTtlMs, answer })
+    this.#health.set(id, { agent, until: this.#clock.elapsed() + healthTtlMs, answer })
     return answer
   }
 

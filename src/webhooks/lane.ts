@@ -33,6 +33,7 @@ export interface LaneSignals {
 /** An event that is being tried. */
 interface Trial {
   readonly seq: number
+  /** By the clock's `elapsed`. */
   readonly since: number
   readonly attempts: number
 }
@@ -52,7 +53,7 @@ export async function drain(
     const step = await tryNext(context, key, signals)
     if (!step) return
     const { seq, outcome } = step
-    const trial = nextTrial(last, seq, context.clock.now())
+    const trial = nextTrial(last, seq, context.clock.elapsed())
     last = trial
     const delayMs = nextDelay(context, trial, outcome)
     if (outcome.kind !== 'delivered') report(context.log, { key, trial, outcome, delayMs })
@@ -108,7 +109,7 @@ function nextDelay(context: LaneContext, trial: Trial, outcome: Outcome): number
   const { firstDelayMs: baseMs, maxDelayMs: maxMs } = retry
   const own = backoffMs(trial.attempts, { baseMs, maxMs, random })
   const delayMs = Math.max(own, outcome.afterMs ?? 0)
-  return clock.now() + delayMs > trial.since + retry.deadlineMs ? undefined : delayMs
+  return clock.elapsed() + delayMs > trial.since + retry.deadlineMs ? undefined : delayMs
 }
 
 /** Moves the cursor behind an event that was delivered or given up; what was given up is kept as a dead letter. */

@@ -28,6 +28,7 @@ export async function createCountedServer(agent: Agent): Promise<CountedServer> 
   const costs = nothing()
   const clock = {
     now: systemClock.now,
+    elapsed: systemClock.elapsed,
     after(ms: number, callback: () => void) {
       costs.timers++
       return systemClock.after(ms, callback)

@@ -32,10 +32,12 @@ function scene() {
       },
     }),
   }
-  let now = 1_000
+  let now = 0
+  let day = 1_000
   const timers = new Set<{ at: number; run: () => void }>()
   const clock: Clock = {
-    now: () => now,
+    now: () => day + now,
+    elapsed: () => now,
     after: (ms, run) => {
       const timer = { at: now + ms, run }
       timers.add(timer)
@@ -54,6 +56,9 @@ function scene() {
     returned: () => returned,
     goAway: (ms: number) => {
       retryMs = ms
+    },
+    jump: (ms: number) => {
+      day += ms
     },
     pass: (ms: number) => {
       now += ms
@@ -108,6 +113,18 @@ describe('an event body', () => {
     expect((await next).value).toBe(': heartbeat\n\n')
     push(7)
     expect((await reader.next()).value).toBe('7;')
+  })
+
+  test('keeps beating when the time of day is set back or forth', async () => {
+    const { reader, pass, jump } = scene()
+    for (const ms of [-3_600_000, 7_200_000]) {
+      const next = reader.next()
+      jump(ms)
+      pass(99)
+      expect(await Promise.race([next, 'quiet'])).toBe('quiet')
+      pass(1)
+      expect((await next).value).toBe(': heartbeat\n\n')
+    }
   })
 
   test('has one timer, which a busy stream does not touch', async () => {

@@ -6,13 +6,16 @@ export interface FakeClock extends Clock {
   elapse(ms: number): Promise<void>
   /** Lets time pass now. */
   advance(ms: number): void
+  /** Sets the time of day, back or forth; nothing comes nearer by it. */
+  jump(ms: number): void
   /** How many timers are set. */
   readonly pending: number
 }
 
 /** Makes a clock that stands at `start`. */
 export function createFakeClock(start = 1_763_236_800_000): FakeClock {
-  let now = start
+  let now = 0
+  let day = start
   const timers = new Set<{ at: number; ms: number; callback: () => void }>()
   const waiting = new Set<() => void>()
 
@@ -25,7 +28,11 @@ export function createFakeClock(start = 1_763_236_800_000): FakeClock {
   }
 
   return {
-    now: () => now,
+    now: () => day + now,
+    elapsed: () => now,
+    jump(ms) {
+      day += ms
+    },
     after(ms, callback) {
       const timer = { at: now + ms, ms, callback }
       timers.add(timer)

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import type { HttpSend } from '../../src/bindings/http.ts'
@@ -7,6 +8,12 @@ import { idempotencyExtension } from '../../src/protocol/extensions.ts'
 import { doneTask, Raw, serveAgent } from './agent.ts'
 import { createFakeClock } from './fake-clock.ts'
 import { serve } from './serve.ts'
+
+/** Promises more than it sends. */
+function breakOff(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': 100 })
+  response.write('{"jsonrpc": "2.0"', () => response.destroy())
+}
 
 describe('faults', () => {
   test.each([
@@ -30,29 +37,40 @@ describe('faults', () => {
     await expect(client.getTask('t1')).rejects.toMatchObject({ name: 'A2AError', code: name })
   })
 
-  test('C-31 a 503 is tried again, with one key and one message id', async () => {
-    const clock = createFakeClock()
-    const replies = [new Raw({ status: 503 }), { task: doneTask }]
-    const agent = await serveAgent({ SendMessage: () => replies.shift() })
-    const client = new A2AClient({ serverUrl: agent.url, clock, random: () => 1 })
-    const answer = client.sendMessage('hi')
-    await clock.elapse(250)
-    expect(await answer).toEqual({ task: doneTask })
-    const [first, second] = agent.calls
-    expect(second?.headers['idempotency-key']).toBe(first?.headers['idempotency-key'])
-    expect(second?.params).toEqual(first?.params)
-  })
+  test.each([
+    ['503', 250, '0'],
+    ['429', 2_000, '2'],
+  ])(
+    'C-31 a %s with Retry-After is tried again, with one key and one message id',
+    async (status, ms, seconds) => {
+      const clock = createFakeClock()
+      const headers = { 'retry-after': seconds }
+      const replies = [new Raw({ status: Number(status), headers }), { task: doneTask }]
+      const agent = await serveAgent({ SendMessage: () => replies.shift() })
+      const client = new A2AClient({ serverUrl: agent.url, clock, random: () => 1 })
+      const answer = client.sendMessage('hi')
+      await clock.elapse(ms)
+      expect(await answer).toEqual({ task: doneTask })
+      const [first, second] = agent.calls
+      expect(second?.headers['idempotency-key']).toBe(first?.headers['idempotency-key'])
+      expect(second?.params).toEqual(first?.params)
+    },
+  )
 
   test.each([
     ['a lost connection', new Raw((response) => response.destroy())],
     ['a gateway that lost the agent', new Raw({ status: 502, body: { message: 'Bad gateway' } })],
     ['a gateway that waited too long', new Raw({ status: 504 })],
-  ])('C-31 %s does not repeat a send', async (_, raw) => {
-    const agent = await serveAgent({ SendMessage: () => raw })
-    await expect(new A2AClient(agent.url).sendMessage('hi')).rejects.toMatchObject({
-      name: 'A2AError',
-    })
-    expect(agent.calls).toHaveLength(1)
+    ['a bare 503', new Raw({ status: 503 })],
+    ['a 503 with an empty Retry-After', new Raw({ status: 503, headers: { 'retry-after': '' } })],
+    ['an answer that breaks off', new Raw(breakOff)],
+  ])('C-31 %s does not repeat a send, streamed or not', async (_, raw) => {
+    const agent = await serveAgent({ SendMessage: () => raw, SendStreamingMessage: () => raw })
+    const client = new A2AClient(agent.url)
+    const fault = { name: 'A2AError' }
+    await expect(client.sendMessage('hi')).rejects.toMatchObject(fault)
+    await expect(client.run('hi')).rejects.toMatchObject(fault)
+    expect(agent.calls).toHaveLength(2)
   })
 
   test('C-31 a lost connection repeats a send where the card declares idempotency', async () => {

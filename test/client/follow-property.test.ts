@@ -17,6 +17,7 @@ const completed: StreamResponse = {
 /** Time that is over at once: backoff is not what is tested here. */
 const hasty: Clock = {
   now: () => 0,
+  elapsed: () => 0,
   after: (_, callback) => {
     queueMicrotask(callback)
     return () => {}

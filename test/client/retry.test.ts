@@ -13,7 +13,9 @@ const faults = {
   refused: connectFailure(url, undefined),
   lost: connectionLost(url, undefined),
   slow: tooSlow(url, 1),
-  busy: new A2AError('unavailable', '503'),
+  busy: new A2AError('unavailable', '503', { retryAfterSeconds: 0 }),
+  bare: new A2AError('unavailable', '503'),
+  halfway: new A2AError('agentUnavailable', 'A member is gone'),
   limited: new A2AError('rateLimited', '429'),
   wrong: new A2AError('invalidParams', 'wrong'),
 } as const
@@ -49,7 +51,7 @@ function failing(setup: Setup): { dispatch: Dispatch; calls: Call[] } {
 const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hi' }] } as const
 
 describe('a read', () => {
-  test.each(['refused', 'lost', 'slow', 'busy', 'limited'] as const)(
+  test.each(['refused', 'lost', 'slow', 'busy', 'bare', 'halfway', 'limited'] as const)(
     'C-31 is tried again after %s',
     async (name) => {
       const clock = createFakeClock()
@@ -136,7 +138,7 @@ describe('a send', () => {
     },
   )
 
-  test.each(['lost', 'slow'] as const)(
+  test.each(['lost', 'slow', 'bare', 'halfway'] as const)(
     'C-31 is not repeated after %s, since it may have arrived',
     async (name) => {
       const { dispatch, calls } = failing({ faults: [faults[name]] })
@@ -145,7 +147,7 @@ describe('a send', () => {
     },
   )
 
-  test.each(['lost', 'slow'] as const)(
+  test.each(['lost', 'slow', 'bare', 'halfway'] as const)(
     'C-31 is repeated after %s where the card declares idempotency',
     async (name) => {
       const clock = createFakeClock()

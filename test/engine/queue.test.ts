@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createTurnQueue, type Ticket } from '../../src/engine/queue.ts'
+import { createTurnQueue, type QueuedTurn, type Ticket } from '../../src/engine/queue.ts'
 import { createScriptedAgent } from '../conformance/agent.ts'
 import { ask, begin, createEngineFor, message, taskOf } from './scene.ts'
 
@@ -9,28 +9,42 @@ function createLine(slots: number, maxWaiting?: number) {
   const queue = createTurnQueue({ slots, ...(maxWaiting !== undefined && { maxWaiting }) })
   const started: string[] = []
   const tickets = new Map<string, Ticket>()
+  function turnOf(name: string): QueuedTurn {
+    const [principal = '', contextId = ''] = name.split('/')
+    return {
+      principal,
+      contextId,
+      start(ticket) {
+        tickets.set(name, ticket)
+        started.push(name)
+      },
+    }
+  }
   return {
     queue,
     started,
-    enter(name: string): void {
-      const [principal = '', contextId = ''] = name.split('/')
-      const start = (): void => void started.push(name)
-      tickets.set(name, queue.enter({ principal, contextId, start }))
-    },
+    enter: (name: string): void => void tickets.set(name, queue.enter(turnOf(name))),
+    readmit: (name: string): void => void tickets.set(name, queue.readmit(turnOf(name))),
     leave: (name: string): void => tickets.get(name)?.leave(),
+    away: (name: string): void => tickets.get(name)?.away(),
+    /** Tells `started` when the turn is back. */
+    back: async (name: string): Promise<void> => {
+      await tickets.get(name)?.back()
+      started.push(`${name} back`)
+    },
   }
 }
 
 describe('the queue of turns', () => {
   test('starts as many as there are slots, and the next when one is given back', () => {
     const { queue, started, enter, leave } = createLine(2)
-    for (const name of ['a/x/1', 'a/x/2', 'a/x/3']) enter(name)
-    expect(started).toEqual(['a/x/1', 'a/x/2'])
-    expect(queue.counts()).toEqual({ running: 2, waiting: 1 })
-    leave('a/x/1')
-    leave('a/x/1')
-    expect(started).toEqual(['a/x/1', 'a/x/2', 'a/x/3'])
-    expect(queue.counts()).toEqual({ running: 2, waiting: 0 })
+    for (const name of ['/x/1', '/x/2', '/x/3']) enter(name)
+    expect(started).toEqual(['/x/1', '/x/2'])
+    expect(queue.counts()).toEqual({ running: 2, waiting: 1, away: 0 })
+    leave('/x/1')
+    leave('/x/1')
+    expect(started).toEqual(['/x/1', '/x/2', '/x/3'])
+    expect(queue.counts()).toEqual({ running: 2, waiting: 0, away: 0 })
   })
 
   test('goes round the principals: a flood of one keeps nobody else waiting', () => {
@@ -54,40 +68,199 @@ describe('the queue of turns', () => {
   test('refuses when too many wait', () => {
     const { queue, enter } = createLine(1, 1)
     enter('a/x/1')
-    queue.mustHaveRoom()
+    queue.mustHaveRoom('a')
     enter('a/x/2')
-    expect(() => queue.mustHaveRoom()).toThrow(expect.objectContaining({ code: 'unavailable' }))
+    expect(() => queue.mustHaveRoom('b')).toThrow(expect.objectContaining({ code: 'unavailable' }))
+  })
+
+  test('lets one principal hold half of the slots, rounded up, even while nobody else wants them', () => {
+    const { queue, started, enter, leave } = createLine(3)
+    for (const name of ['a/x/1', 'a/y/2', 'a/z/3', 'b/x/1', 'b/x/2']) enter(name)
+    expect(started).toEqual(['a/x/1', 'a/y/2', 'b/x/1'])
+    leave('b/x/1')
+    expect(started.at(-1)).toBe('b/x/2')
+    leave('b/x/2')
+    expect(queue.counts()).toEqual({ running: 2, waiting: 1, away: 0 })
+    leave('a/y/2')
+    expect(started.at(-1)).toBe('a/z/3')
+  })
+
+  test('has no share for callers without a name', () => {
+    const { started, enter } = createLine(4)
+    for (const name of ['/x/1', '/x/2', '/x/3', '/x/4']) enter(name)
+    expect(started).toHaveLength(4)
+  })
+
+  test('refuses only those who would have to wait', () => {
+    const { queue, enter } = createLine(2, 1)
+    enter('a/x/1')
+    enter('a/x/2')
+    expect(() => queue.mustHaveRoom('a')).toThrow(expect.objectContaining({ code: 'unavailable' }))
+    expect(() => queue.mustHaveRoom('b')).not.toThrow()
+  })
+
+  test('counts those who were taken in earlier in no limit', () => {
+    const { queue, enter, readmit } = createLine(1, 1)
+    for (const name of ['a/x/1', 'a/x/2', 'a/x/3']) readmit(name)
+    expect(queue.counts().waiting).toBe(2)
+    expect(() => queue.mustHaveRoom('b')).not.toThrow()
+    enter('b/x/1')
+    expect(() => queue.mustHaveRoom('c')).toThrow()
   })
 
   test('starts every turn that stays once, in order within its context, and never too many', () => {
-    const name = fc.tuple(fc.constantFrom('p', 'q', 'r'), fc.constantFrom('a', 'b'))
-    const step = fc.oneof(fc.record({ enter: name }), fc.record({ leave: fc.nat(30) }))
+    const name = fc.tuple(fc.constantFrom('', 'p', 'q', 'r'), fc.constantFrom('a', 'b'))
+    const step = fc.oneof(
+      fc.record({ enter: name }),
+      fc.record({ leave: fc.nat(30) }),
+      fc.record({ away: fc.nat(30) }),
+      fc.record({ back: fc.nat(30) }),
+    )
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 4 }),
         fc.array(step, { maxLength: 60 }),
         (slots, steps) => {
-          const { queue, started, enter, leave } = createLine(slots)
+          const line = createLine(slots)
           const entered: string[] = []
           const left = new Set<string>()
+          const depth = new Map<string, number>()
           for (const one of steps) {
             if ('enter' in one) {
               entered.push(`${one.enter[0]}/${one.enter[1]}/${entered.length}`)
-              enter(entered.at(-1) ?? '')
-            } else {
+              line.enter(entered.at(-1) ?? '')
+            } else if ('leave' in one) {
               const gone = entered[one.leave % Math.max(1, entered.length)]
               if (gone !== undefined) left.add(gone)
-              if (gone !== undefined) leave(gone)
-            }
-            expect(queue.counts().running).toBeLessThanOrEqual(slots)
+              if (gone !== undefined) line.leave(gone)
+            } else wander(line, depth, one)
+            expect(line.queue.counts().running).toBeLessThanOrEqual(slots)
           }
-          for (let next = 0; next < started.length; next++) leave(started[next] ?? '')
-          expect(new Set(started).size).toBe(started.length)
-          for (const one of entered) if (!left.has(one)) expect(started).toContain(one)
-          expect(queue.counts()).toEqual({ running: 0, waiting: 0 })
+          for (const [one, times] of depth)
+            for (let left = times; left > 0; left--) void line.back(one)
+          for (let next = 0; next < line.started.length; next++)
+            line.leave(line.started[next] ?? '')
+          expect(new Set(line.started).size).toBe(line.started.length)
+          for (const one of entered) if (!left.has(one)) expect(line.started).toContain(one)
+          expect(line.queue.counts()).toEqual({ running: 0, waiting: 0, away: 0 })
         },
       ),
     )
+  })
+})
+
+/** One that has begun goes away, or comes back as often as it went. */
+function wander(
+  line: ReturnType<typeof createLine>,
+  depth: Map<string, number>,
+  step: { readonly away: number } | { readonly back: number },
+): void {
+  const of = (index: number): string => line.started[index % Math.max(1, line.started.length)] ?? ''
+  if ('away' in step) {
+    const name = of(step.away)
+    if (name === '') return
+    depth.set(name, (depth.get(name) ?? 0) + 1)
+    line.away(name)
+    return
+  }
+  const name = of(step.back)
+  const times = depth.get(name) ?? 0
+  if (times === 0) return
+  depth.set(name, times - 1)
+  void line.back(name)
+}
+
+describe('a turn that is away', () => {
+  test('lets another have its slot, and comes back before those who are new', async () => {
+    const { queue, started, enter, leave, away, back } = createLine(1)
+    for (const name of ['/x/1', '/x/2', '/x/3']) enter(name)
+    away('/x/1')
+    expect(started).toEqual(['/x/1', '/x/2'])
+    expect(queue.counts()).toEqual({ running: 1, waiting: 1, away: 1 })
+    const returned = back('/x/1')
+    leave('/x/2')
+    await returned
+    expect(started).toEqual(['/x/1', '/x/2', '/x/1 back'])
+    leave('/x/1')
+    expect(started.at(-1)).toBe('/x/3')
+  })
+
+  test('more than once gives its slot back once and takes it after the last', async () => {
+    const { queue, enter, away, back } = createLine(1)
+    enter('/x/1')
+    away('/x/1')
+    away('/x/1')
+    await back('/x/1')
+    expect(queue.counts()).toEqual({ running: 0, waiting: 0, away: 1 })
+    await back('/x/1')
+    expect(queue.counts()).toEqual({ running: 1, waiting: 0, away: 0 })
+  })
+
+  test('and goes away again while it waits to come back needs no slot any more', async () => {
+    const { queue, started, enter, away, back, leave } = createLine(1)
+    enter('/x/1')
+    away('/x/1')
+    enter('/x/2')
+    const first = back('/x/1')
+    away('/x/1')
+    await first
+    expect(queue.counts()).toEqual({ running: 1, waiting: 0, away: 1 })
+    const second = back('/x/1')
+    leave('/x/2')
+    await second
+    expect(started).toEqual(['/x/1', '/x/2', '/x/1 back', '/x/1 back'])
+  })
+
+  test('waits no longer to come back once it has left', async () => {
+    const { queue, enter, away, back, leave } = createLine(1)
+    enter('/x/1')
+    away('/x/1')
+    enter('/x/2')
+    const returned = back('/x/1')
+    leave('/x/1')
+    await returned
+    away('/x/1')
+    await back('/x/1')
+    expect(queue.counts()).toEqual({ running: 1, waiting: 0, away: 0 })
+  })
+
+  test('is within its principal’s share again only when it is back', async () => {
+    const { started, enter, away, back, leave } = createLine(2)
+    enter('a/x/1')
+    away('a/x/1')
+    enter('a/x/2')
+    const returned = back('a/x/1')
+    enter('b/x/1')
+    expect(started).toEqual(['a/x/1', 'a/x/2', 'b/x/1'])
+    leave('a/x/2')
+    await returned
+    expect(started.at(-1)).toBe('a/x/1 back')
+  })
+
+  test('is never refused and takes no room from those who wait', () => {
+    const { queue, enter, away, back } = createLine(1, 1)
+    for (const name of ['/x/1', '/x/2']) {
+      enter(name)
+      away(name)
+    }
+    enter('/x/3')
+    for (const name of ['/x/1', '/x/2']) void back(name)
+    expect(queue.counts()).toEqual({ running: 1, waiting: 2, away: 0 })
+    expect(() => queue.mustHaveRoom('')).not.toThrow()
+  })
+
+  test('at its very start makes way for the next, thousands of times over', () => {
+    const queue = createTurnQueue({ slots: 1 })
+    const hold = queue.enter({ principal: '', contextId: '', start: () => {} })
+    let begun = 0
+    const start = (ticket: Ticket): void => {
+      begun++
+      ticket.away()
+    }
+    for (let i = 0; i < 10_000; i++) queue.enter({ principal: '', contextId: `${i}`, start })
+    hold.leave()
+    expect(begun).toBe(10_000)
+    expect(queue.counts()).toEqual({ running: 0, waiting: 0, away: 10_000 })
   })
 })
 

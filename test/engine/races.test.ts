@@ -174,6 +174,6 @@ describe('the queue', () => {
     await new Promise(setImmediate)
     collect()
     expect(left.filter((one) => one.deref())).toEqual([])
-    expect(queue.counts()).toEqual({ running: 1, waiting: 0 })
+    expect(queue.counts()).toEqual({ running: 1, waiting: 0, away: 0 })
   })
 })

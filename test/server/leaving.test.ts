@@ -33,6 +33,7 @@ function createCountingClock(): Clock & { readonly timers: Set<number> } {
   return {
     timers,
     now: () => Date.now(),
+    elapsed: () => performance.now(),
     after(ms, callback) {
       const timer = setTimeout(callback, ms)
       timers.add(ms)

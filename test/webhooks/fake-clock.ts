@@ -4,6 +4,8 @@ import type { Clock } from '../../src/shared/clock.ts'
 export interface FakeClock extends Clock {
   /** Moves time and calls what is due, in order. */
   advance(ms: number): void
+  /** Sets the time of day, back or forth; nothing comes nearer by it. */
+  jump(ms: number): void
   /** Resolves with the delay of a pending timer that matches, as soon as there is one. */
   timer(matches: (ms: number) => boolean): Promise<number>
   /** The delays of all pending timers. */
@@ -12,11 +14,16 @@ export interface FakeClock extends Clock {
 
 /** Makes a clock that stands at a fixed moment. */
 export function createFakeClock(start = Date.parse('2026-01-01T00:00:00Z')): FakeClock {
-  let now = start
+  let now = 0
+  let day = start
   const timers = new Set<{ at: number; ms: number; callback: () => void }>()
   const waiting = new Set<() => void>()
   return {
-    now: () => now,
+    now: () => day + now,
+    elapsed: () => now,
+    jump(ms) {
+      day += ms
+    },
     after(ms, callback) {
       const timer = { at: now + ms, ms, callback }
       timers.add(timer)

@@ -139,6 +139,22 @@ describe('a delivery that is given up', () => {
     expect(await webhooks.deadLetters()).toMatchObject([{ attempts: 2, reason: 'HTTP 503' }])
   })
 
+  test('becomes a dead letter at the deadline, however the time of day is set', async () => {
+    const answers = ['43200', '43200', '1']
+    receiver.answer = (_request, response) =>
+      void response.writeHead(503, { 'retry-after': answers.shift() ?? '' }).end()
+    await scene.append('t', chunk('1'))
+    await scene.hook({ config: { url: receiver.url } })
+    const webhooks = await scene.open()
+    for (const jump of [-86_400_000, 0]) {
+      expect(await scene.clock.timer(isBackoff)).toBe(43_200_000)
+      scene.clock.jump(jump)
+      scene.clock.advance(43_200_000)
+    }
+    await scene.seen(1)
+    expect(await webhooks.deadLetters()).toMatchObject([{ attempts: 3, reason: 'HTTP 503' }])
+  })
+
   test('is delivered again on demand, and leaves the list', async () => {
     receiver.answer = (_request, response) => void response.writeHead(404).end()
     await scene.append('t', chunk('1'))

@@ -8,6 +8,7 @@ function createHastyClock(): Clock {
   let now = 0
   return {
     now: () => now,
+    elapsed: () => now,
     after(ms, callback) {
       if (ms === 15_000 || ms === 5_000) return () => {}
       const due = setImmediate(() => {

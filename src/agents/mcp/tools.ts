@@ -3,6 +3,7 @@ import { A2AError } from '../../protocol/errors.ts'
 import type { JsonObject } from '../../protocol/types.ts'
 import { withSignal } from '../../shared/async.ts'
 import { type Logger, silent } from '../../shared/log.ts'
+import { elsewhere } from '../elsewhere.ts'
 import { type Tool, type ToolSource, toToolName } from '../tools.ts'
 import type { McpServerConfig } from './config.ts'
 
@@ -85,9 +86,11 @@ function toTool(tool: McpTool, connected: () => Promise<Client>): Tool {
     name: toToolName(tool.name),
     description: tool.description ?? tool.title ?? tool.name,
     parameters: tool.inputSchema as JsonObject, // JSON Schema that came as JSON
-    async execute(args, { signal }) {
-      const client = await withSignal(connected(), signal)
-      const result = await client.callTool({ name: tool.name, arguments: { ...args } }, { signal })
+    async execute(args, { signal, turn }) {
+      const result = await elsewhere(turn, async () => {
+        const client = await withSignal(connected(), signal)
+        return client.callTool({ name: tool.name, arguments: { ...args } }, { signal })
+      })
       const text = toText(result)
       if (result.isError) throw new Error(text || `The tool ${tool.name} failed`)
       return text

@@ -5,6 +5,7 @@ import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Logger, silent } from '../../shared/log.ts'
 import type { AgentEvent, Health, Turn } from '../agent.ts'
 import { type OpenAIAgentConfig, validateOpenAIAgentConfig } from '../config.ts'
+import { elsewhere } from '../elsewhere.ts'
 import { type Tool, type ToolSource, type ToolUser, toToolName } from '../tools.ts'
 import { runChat } from './chat.ts'
 import { type ChatClient, createChatClient } from './client.ts'
@@ -81,7 +82,7 @@ export class OpenAIAgent implements ToolUser {
   ): AsyncGenerator<AgentEvent> {
     const { name, maxHistory = 20, maxToolRounds = 8, systemPrompt } = this.#options
     const [own, earlier] = await Promise.all([
-      this.#listTools(turn.signal),
+      this.#listTools(turn),
       earlierMessages(turn, maxHistory),
     ])
     const tools = [...own, ...offered]
@@ -114,10 +115,13 @@ export class OpenAIAgent implements ToolUser {
   }
 
   /** Our own tools, then the sources' in their order. A name that is taken gets its source's name before it. */
-  async #listTools(signal: AbortSignal): Promise<readonly Tool[]> {
+  async #listTools(turn: Turn): Promise<readonly Tool[]> {
     const { tools = [], toolSources = [] } = this.#options
     const byName = new Map(tools.map((tool) => [tool.name, tool]))
-    const lists = await Promise.all(toolSources.map((source) => source.list(signal)))
+    if (toolSources.length === 0) return [...byName.values()]
+    const lists = await elsewhere(turn, () =>
+      Promise.all(toolSources.map((source) => source.list(turn.signal))),
+    )
     for (const [index, list] of lists.entries())
       for (const tool of list) {
         const taken = byName.has(tool.name)

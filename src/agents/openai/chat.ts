@@ -54,9 +54,14 @@ export async function* runChat(chat: Chat): AsyncGenerator<AgentEvent> {
       progress.round++
     }
     const answer = createAssembly()
-    for await (const delta of chat.client.stream(toRequest(chat, progress), turn.signal)) {
-      answer.add(delta)
-      if (delta.text) yield* writer.write(delta.text)
+    const back = turn.away()
+    try {
+      for await (const delta of chat.client.stream(toRequest(chat, progress), turn.signal)) {
+        answer.add(delta)
+        if (delta.text) yield* writer.write(delta.text)
+      }
+    } finally {
+      await back()
     }
     progress.usage = addUsage(progress.usage, answer.usage)
     traceRound(chat, progress.round, answer)

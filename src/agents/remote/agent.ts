@@ -83,12 +83,15 @@ export class A2AAgent implements Agent {
   }
 
   async *process(message: Message, turn: Turn): AsyncGenerator<AgentEvent> {
+    const back = turn.away()
     try {
       const outgoing = await prepare(message, turn, this.#departure)
       if (this.#options.taskHandling === 'PollUntilComplete') yield* this.#follow(outgoing, turn)
       else yield* await this.#ask(outgoing, turn)
     } catch (error) {
       throw toMemberFault(this.#name, error, turn.signal)
+    } finally {
+      await back()
     }
   }
 

@@ -1,4 +1,4 @@
-import type { Dispatch, EventStream } from '../../protocol/call.ts'
+import type { Call, Dispatch, EventStream } from '../../protocol/call.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import {
   type OperationName,
@@ -52,7 +52,7 @@ export function createJsonRpcDispatch(options: JsonRpcDispatchOptions): Dispatch
       body: encode(name, request),
       ...(call.signal && { signal: call.signal }),
     })
-    if (stream) return (await readStream(reply, dialect)) as ResultOf<typeof name> // true: the table says so
+    if (stream) return (await readStream(reply, dialect, call)) as ResultOf<typeof name> // true: the table says so
     const result = resultOf(await reply.text(), { reply, dialect })
     return dialect.decodeResult(name, result, request)
   }
@@ -109,12 +109,12 @@ function toError(error: Readonly<Record<string, unknown>>, { reply, dialect }: A
   return reply.status >= 400 ? errorOfReply(reply, undefined, known) : known
 }
 
-async function readStream(reply: ClientReply, dialect: Dialect): Promise<EventStream> {
+async function readStream(reply: ClientReply, dialect: Dialect, call: Call): Promise<EventStream> {
   if (reply.status >= 400 || !isEventStream(reply)) {
     const result = resultOf(await reply.text(), { reply, dialect })
     return single(dialect, result)
   }
-  return readEvents(reply, (frame) => {
+  return readEvents(reply, call, (frame) => {
     const body = JSON.parse(frame.data)
     const raw = asRaw(body)
     const error = asRaw(raw?.error)

@@ -51,7 +51,8 @@ export function createRestDispatch(options: RestDispatchOptions): Dispatch {
       if (reply.status !== 405) break
     }
     if (!reply) throw new A2AError('internal', `${name} has no verb`)
-    if (row.stream) return (await readStream(reply, codec.decodeEvent)) as ResultOf<typeof name> // true: the table says so
+    if (row.stream)
+      return (await readStream(reply, call, codec.decodeEvent)) as ResultOf<typeof name> // true: the table says so
     return codec.decodeResult(name, await readResult(reply))
   }
 
@@ -115,10 +116,14 @@ async function readJson(reply: ClientReply): Promise<unknown> {
 
 type DecodeEvent = (event: unknown) => StreamResponse
 
-async function readStream(reply: ClientReply, decode: DecodeEvent): Promise<EventStream> {
+async function readStream(
+  reply: ClientReply,
+  call: Call,
+  decode: DecodeEvent,
+): Promise<EventStream> {
   if (reply.status < 200 || reply.status > 299 || !isEventStream(reply))
     return single(decode(await readResult(reply)))
-  return readEvents(reply, (frame) => {
+  return readEvents(reply, call, (frame) => {
     const body: unknown = JSON.parse(frame.data)
     if (frame.event === 'error' || asRaw(asRaw(body)?.error))
       throw errorOfReply({ ...reply, status: statusOf(body) }, body)

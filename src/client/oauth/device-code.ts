@@ -60,9 +60,9 @@ async function pollForTokens(
 ): Promise<Tokens> {
   const { as, client, authentication, options } = server
   const { clock = systemClock } = config
-  const deadline = clock.now() + device.expires_in * 1000
+  const deadline = clock.elapsed() + device.expires_in * 1000
   let intervalMs = (device.interval ?? 5) * 1000
-  while (clock.now() < deadline) {
+  while (clock.elapsed() < deadline) {
     await wait(clock, intervalMs, signal)
     try {
       const { device_code } = device

@@ -20,9 +20,17 @@ export function tokenAuth(
 ): ClientAuth {
   const { clock = systemClock } = config
   let tokens = start
+  let endsAt = endOf(start)
+
+  /** By the clock's `elapsed`: a token lives as long as it was given for, however the time of day is set meanwhile. */
+  function endOf(given: Tokens | undefined): number {
+    if (given?.expiresAt === undefined) return Infinity
+    return clock.elapsed() + given.expiresAt - clock.now()
+  }
 
   const renewed = shared(async (signal) => {
     tokens = await fetchTokens(signal)
+    endsAt = endOf(tokens)
     return tokens.accessToken
   })
 
@@ -39,9 +47,8 @@ export function tokenAuth(
   }
 
   async function current(signal: AbortSignal | undefined): Promise<string> {
-    const { accessToken, expiresAt = Infinity } = tokens ?? {}
-    const lives = clock.now() < expiresAt - leewayMs
-    return accessToken !== undefined && lives ? accessToken : renewed(signal)
+    const lives = clock.elapsed() < endsAt - leewayMs
+    return tokens && lives ? tokens.accessToken : renewed(signal)
   }
 
   return {

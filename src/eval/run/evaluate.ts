@@ -77,14 +77,14 @@ async function runJobs(
   const stage = await createStage(options, plan, { endpoint, metricsLog })
   const done = new Map(journal.finished.filter(isMeasured).map((one) => [keyOf(one), one]))
   const open = plan.jobs.filter((job) => !done.has(keyOf({ ...job, task_id: job.task.id })))
-  const started = plan.clock.now()
+  const started = plan.clock.elapsed()
   let finished = 0
   await runPool(open, options.maxConcurrency ?? 3, async (job) => {
     const simulation = await simulate(stage, job)
     await journal.append(simulation)
     done.set(keyOf(simulation), simulation)
     finished += 1
-    const pace = (plan.clock.now() - started) / finished / 1000
+    const pace = (plan.clock.elapsed() - started) / finished / 1000
     options.onProgress?.({
       done: done.size,
       total: plan.jobs.length,

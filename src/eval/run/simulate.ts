@@ -53,7 +53,7 @@ export async function simulate(stage: Stage, job: Job): Promise<Simulation> {
 
 /** A world that does not open, or cannot be scored, costs this simulation and not the run. */
 async function attempt(stage: Stage, job: Job): Promise<Simulation> {
-  const started = stage.clock.now()
+  const started = { at: stage.clock.now(), elapsed: stage.clock.elapsed() }
   try {
     return await play(stage, job, started)
   } catch (error) {
@@ -64,7 +64,7 @@ async function attempt(stage: Stage, job: Job): Promise<Simulation> {
   }
 }
 
-async function play(stage: Stage, job: Job, started: number): Promise<Simulation> {
+async function play(stage: Stage, job: Job, started: Start): Promise<Simulation> {
   const { domain, signal } = stage
   const environment = await domain.open(job.task)
   const limit = timeLimit(stage)
@@ -102,18 +102,24 @@ function createAgent(stage: Stage, job: Job, tools: A2AAgentTools): A2AAgent {
 
 type A2AAgentTools = Awaited<ReturnType<Domain['open']>>['tools']
 
+/** When it began, by the time of day and by the clock that nobody sets. */
+interface Start {
+  readonly at: number
+  readonly elapsed: number
+}
+
 interface Outcome {
   readonly said: Conversation
   readonly agent?: A2AAgent
   readonly user?: User
-  readonly started: number
+  readonly started: Start
 }
 
 async function finish(stage: Stage, job: Job, outcome: Outcome): Promise<Simulation> {
   const { said, agent, user, started } = outcome
   const { domain, judge, prices, signal, clock } = stage
   const { messages, termination } = said
-  const ended = clock.now()
+  const ended = { at: clock.now(), elapsed: clock.elapsed() }
   const reward_info = await scoreConversation({
     domain,
     task: job.task,
@@ -130,10 +136,10 @@ async function finish(stage: Stage, job: Job, outcome: Outcome): Promise<Simulat
     task_id: job.task.id,
     trial: job.trial,
     seed: job.seed,
-    timestamp: toTimestamp(started),
-    start_time: toTimestamp(started),
-    end_time: toTimestamp(ended),
-    duration: round((ended - started) / 1000, 3),
+    timestamp: toTimestamp(started.at),
+    start_time: toTimestamp(started.at),
+    end_time: toTimestamp(ended.at),
+    duration: round((ended.elapsed - started.elapsed) / 1000, 3),
     termination_reason: termination,
     ...(said.error !== undefined && { error: said.error }),
     agent_cost: summary.estimated_cost_usd ?? null,

@@ -115,8 +115,13 @@ async function* run(
       ),
   }).finally(queue.end)
   running.catch(() => {}) // awaited below, after the progress
-  yield turn.status('TASK_STATE_WORKING', `Evaluation ${id} on ${domain.name}`)
-  for await (const line of queue) yield turn.status('TASK_STATE_WORKING', line)
+  const back = turn.away()
+  try {
+    yield turn.status('TASK_STATE_WORKING', `Evaluation ${id} on ${domain.name}`)
+    for await (const line of queue) yield turn.status('TASK_STATE_WORKING', line)
+  } finally {
+    await back()
+  }
   const seconds = round((performance.now() - started) / 1000, 3)
   yield turn.artifact(toArtifact(await running, seconds))
   yield turn.status('TASK_STATE_COMPLETED')

@@ -18,6 +18,7 @@ function hastyClock(): Clock & { readonly waits: number[] } {
   return {
     waits,
     now: () => 0,
+    elapsed: () => 0,
     after(ms, callback) {
       waits.push(ms)
       const immediate = setImmediate(callback)

@@ -90,6 +90,7 @@ function handClock(): Clock & { readonly timers: Map<number, () => void> } {
   return {
     timers,
     now: () => 0,
+    elapsed: () => 0,
     after(ms, callback) {
       timers.set(ms, callback)
       return () => timers.delete(ms)
