@@ -85,7 +85,7 @@ const failed: HttpReply = {
 /** JSON-RPC paths take POST, cards and pages GET, REST all three. */
 function methodsOf(path: string): string {
   const below = path.replace(/^\/agents\/[^/]+/, '')
-  if (/^\/?$|^\/rpc\/?$|^\/v1\/rpc$|^\/stream$/.test(below)) return 'POST, OPTIONS'
+  if (/^\/?$|^\/rpc\/?$|^\/v1\/rpc\/?$|^\/stream$/.test(below)) return 'POST, OPTIONS'
   if (/^\/(\.well-known\/|health|metrics|agents$)/.test(below)) return 'GET, OPTIONS'
   return 'GET, POST, DELETE, OPTIONS'
 }
