@@ -11,6 +11,7 @@ import type {
 } from '../protocol/types.ts'
 import type { CheckedCall } from './gate.ts'
 import { trimHistory } from './history.ts'
+import { knownTaskId } from './known-task.ts'
 import { fromPageToken, toPageToken } from './page-token.ts'
 import type { Service } from './service.ts'
 
@@ -23,7 +24,8 @@ export async function getTask(
   call: CheckedCall,
 ): Promise<Task> {
   const scope = engine.scopeOf(request.tenant, call.auth)
-  const task = trimHistory(await engine.get(request.id, scope), request.historyLength)
+  const id = await knownTaskId(engine, request.id, { scope, call })
+  const task = trimHistory(await engine.get(id, scope), request.historyLength)
   return call.extensions.includes(traceExtension) ? withTrace(engine, task) : task
 }
 
@@ -60,7 +62,8 @@ export async function cancelTask(
   request: CancelTaskRequest,
   call: CheckedCall,
 ): Promise<Task> {
-  return engine.cancel(request.id, engine.scopeOf(request.tenant, call.auth))
+  const scope = engine.scopeOf(request.tenant, call.auth)
+  return engine.cancel(await knownTaskId(engine, request.id, { scope, call }), scope)
 }
 
 /** Watches a task from here on, or from `Last-Event-ID` (specification §3.1.6). */
@@ -70,7 +73,7 @@ export async function subscribeToTask(
   call: CheckedCall,
 ): Promise<EventStream> {
   const scope = engine.scopeOf(request.tenant, call.auth)
-  return engine.subscribe(request.id, scope, {
+  return engine.subscribe(await knownTaskId(engine, request.id, { scope, call }), scope, {
     trace: call.extensions.includes(traceExtension),
     ...(call.lastEventId !== undefined && { lastEventId: call.lastEventId }),
   })

@@ -38,6 +38,8 @@ export interface Call {
   readonly traceparent?: string
   /** How long a blocking send waits before it answers with the task as it is; the server's default if absent. */
   readonly waitMs?: number
+  /** The request's task id as the wire gave it, which a task may really have; looked for before the request's own. */
+  readonly givenTaskId?: string
   /** Collects what the answer's headers must say. */
   readonly reply?: Reply
 }

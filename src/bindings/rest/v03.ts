@@ -1,5 +1,5 @@
 import { errorRow } from '../../protocol/errors.ts'
-import { numberOf, toPlainRpcError } from '../dialects/error-codec.ts'
+import { toPlainRpcError } from '../dialects/error-codec.ts'
 import { v03Rest } from '../dialects/v03-rest.ts'
 import type { RestDialect } from './dialect.ts'
 import { decodeQuery } from './query.ts'
@@ -18,6 +18,6 @@ export const rest03: RestDialect = {
   encodeEvent: v03Rest.encodeEvent,
   encodeError: (error) => ({
     status: errorRow(error.code).http,
-    body: toPlainRpcError(error, numberOf(error.code, '0.3-rest')),
+    body: toPlainRpcError(error, '0.3'),
   }),
 }
