@@ -1,4 +1,5 @@
 import type { EventStream } from '../protocol/call.ts'
+import { A2AError } from '../protocol/errors.ts'
 import { traceExtension } from '../protocol/extensions.ts'
 import type {
   CancelTaskRequest,
@@ -9,6 +10,7 @@ import type {
   SubscribeToTaskRequest,
   Task,
 } from '../protocol/types.ts'
+import type { Scope } from '../store/store.ts'
 import type { CheckedCall } from './gate.ts'
 import { trimHistory } from './history.ts'
 import { knownTaskId } from './known-task.ts'
@@ -63,7 +65,23 @@ export async function cancelTask(
   call: CheckedCall,
 ): Promise<Task> {
   const scope = engine.scopeOf(request.tenant, call.auth)
-  return engine.cancel(await knownTaskId(engine, request.id, { scope, call }), scope)
+  const id = await knownTaskId(engine, request.id, { scope, call })
+  if (call.dialect === '0.3' || call.dialect === '0.3-rest')
+    await mustBeCancelable(engine, id, scope)
+  return engine.cancel(id, scope)
+}
+
+/** In 1.0 a canceled task can be canceled again; in 0.3 it has ended like any other. */
+async function mustBeCancelable(
+  engine: Service['engine'],
+  id: string,
+  scope: Scope,
+): Promise<void> {
+  const { status } = await engine.get(id, scope)
+  if (status.state === 'TASK_STATE_CANCELED')
+    throw new A2AError('taskNotCancelable', `Task ${id} is ${status.state}`, {
+      metadata: { taskId: id },
+    })
 }
 
 /** Watches a task from here on, or from `Last-Event-ID` (specification §3.1.6). */

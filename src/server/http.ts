@@ -104,7 +104,7 @@ async function catalogue(mounts: ReadonlyMap<string, Mount>): Promise<HttpReply>
   const agents = await Promise.all(
     [...mounts.values()].map(async ({ id, identity }) => {
       const card = await identity.card()
-      const url = card.supportedInterfaces[1]?.url ?? ''
+      const url = identity.base()
       const { name, description, version } = card
       return { id, name, description, version, url, card: `${url}/.well-known/agent-card.json` }
     }),
