@@ -133,6 +133,8 @@ const server = await createServer({
   card: values.card === 'superset' ? 'superset' : 'strict',
   errorTable: values['error-table'] === '1.0.0' ? '1.0.0' : '1.0.1',
   enforceInputModes: false,
+  // The kit knows the specification's bindings and no others.
+  interfaces: (all) => all.filter(({ protocolBinding }) => !protocolBinding.startsWith('urn:')),
   ...profile,
 })
 const listening = await listen(server, { port: Number(values.port), host: '127.0.0.1' })

@@ -66,7 +66,9 @@ export {
   canTransition,
   isInterrupted,
   isTerminal,
+  type TaskStateSpelling,
   taskStates,
   textOf,
+  toTaskState,
 } from './protocol/task.ts'
 export type * from './protocol/types.ts'

@@ -1,3 +1,4 @@
+import { validateAgentId } from '../protocol/card.ts'
 import { invalidValue, missingField } from './config-error.ts'
 
 /** What stands where a secret would stand in an error. */
@@ -45,6 +46,13 @@ export function checkMaxTokens(value: number): number {
 /** A text that says something. */
 export function checkText(field: string, value: string): string {
   if (value.trim() === '') throw invalidValue(field, value, 'must not be empty')
+  return value
+}
+
+/** The id of an agent: a UUID, a qualified name or a URL. */
+export function checkId(field: string, value: string): string {
+  if (!validateAgentId(value))
+    throw invalidValue(field, value, 'must be a UUID or a qualified name')
   return value
 }
 

@@ -1,5 +1,6 @@
 import { type AgentAuth, checkAuth } from './auth.ts'
 import {
+  checkId,
   checkMaxTokens,
   checkRetries,
   checkSecret,
@@ -18,6 +19,9 @@ export { ConfigConversionError, type ConfigFault } from './config-error.ts'
 /** How an agent of a configuration is reached. */
 export type ProtocolType = 'a2a' | 'openai' | 'module'
 
+/** A protocol as it may be written: case does not matter, and 000 writes `A2A` and `OpenAI`. */
+export type ProtocolSpelling = ProtocolType | 'A2A' | 'OpenAI' | 'Module'
+
 /** One `[[agents]]` entry: what the configuration says of an agent, whatever its kind (000's AgentConfig). */
 export interface AgentConfig {
   readonly id: string
@@ -25,7 +29,7 @@ export interface AgentConfig {
   readonly description?: string
   /** A URL; for `module` a file, relative to the configuration. */
   readonly endpoint: string
-  readonly protocol: ProtocolType
+  readonly protocol: ProtocolSpelling
   readonly capabilities?: readonly string[]
   /** Settings of the kind (`api_key`, `model`, `task_handling`, …); what is no setting shows in AgentInfo. */
   readonly metadata?: Readonly<Record<string, string | number | boolean>>
@@ -107,7 +111,7 @@ const taskHandlings: ReadonlyMap<string, TaskHandling> = new Map<string, TaskHan
  * @throws ConfigConversionError for another protocol, a missing endpoint or a value out of range.
  */
 export function toA2AAgentConfig(config: AgentConfig): A2AAgentConfig {
-  requireProtocol(config, 'a2a')
+  requireKind(config, 'a2a')
   withoutTools(config)
   const auth = config.auth ?? authOf(config)
   const agentId = text(config, 'agent_id')
@@ -131,7 +135,7 @@ export function toOpenAIAgentConfig(
   config: AgentConfig,
   environment: ConfigEnvironment = {},
 ): OpenAIAgentConfig {
-  requireProtocol(config, 'openai')
+  requireKind(config, 'openai')
   const apiKey = keyOf(config) ?? environment.OPENAI_API_KEY
   if (apiKey === undefined) throw missingField('metadata.api_key')
   const temperature = number(config, 'temperature')
@@ -167,7 +171,7 @@ export function validateA2AAgentConfig(config: A2AAgentConfig): A2AAgentConfig {
  * @throws ConfigConversionError for a value out of range, and for settings that only a connection can have.
  */
 export function validateModuleAgentConfig(config: AgentConfig): AgentConfig {
-  requireProtocol(config, 'module')
+  requireKind(config, 'module')
   checkText('endpoint', config.endpoint)
   if (config.timeoutSeconds !== undefined) checkTimeout(config.timeoutSeconds)
   if (config.maxRetries !== undefined) checkRetries(config.maxRetries)
@@ -210,14 +214,25 @@ export function toConfiguredInfo(config: AgentConfig): ConfiguredInfo {
   }
 }
 
-function requireProtocol(config: AgentConfig, expected: ProtocolType): void {
-  if (config.protocol === expected) return
-  const name = (protocol: string) => protocolNames.get(protocol) ?? protocol
-  throw new ConfigConversionError({
-    variant: 'WrongProtocol',
-    expected: name(expected),
-    found: name(config.protocol),
-  })
+/** The protocol of a configuration in the spelling that the code goes by; an unknown one as it is. */
+export function protocolOf({ protocol }: AgentConfig): string {
+  const known = protocol.toLowerCase()
+  return protocolNames.has(known) ? known : protocol
+}
+
+/** What every kind of agent must be: of this protocol, and with an id and names that a card can show. */
+function requireKind(config: AgentConfig, expected: ProtocolType): void {
+  const found = protocolOf(config)
+  const name = (protocol: string): string => protocolNames.get(protocol) ?? protocol
+  if (found !== expected)
+    throw new ConfigConversionError({
+      variant: 'WrongProtocol',
+      expected: name(expected),
+      found: name(found),
+    })
+  checkText('name', config.name)
+  checkId('id', config.id)
+  for (const ability of config.capabilities ?? []) checkText('capabilities', ability)
 }
 
 function withoutTools({ mcpServers: [first] = [] }: AgentConfig): void {

@@ -5,6 +5,7 @@ import type { Agent } from './agent.ts'
 import {
   type AgentConfig,
   type ConfigEnvironment,
+  protocolOf,
   toA2AAgentConfig,
   toConfiguredInfo,
   toOpenAIAgentConfig,
@@ -39,19 +40,20 @@ export interface AgentDeps {
  * @throws ConfigConversionError that names what is missing or wrong.
  */
 export async function createAgentFromConfig(config: AgentConfig, deps: AgentDeps): Promise<Agent> {
-  if (config.protocol === 'module') {
+  const protocol = protocolOf(config)
+  if (protocol === 'module') {
     const { name, timeoutSeconds, maxRetries } = validateModuleAgentConfig(config)
     const agent = await loadModuleAgent(config, deps.directory)
     return withPatience(agent, { name, timeoutSeconds, maxRetries, ...around(deps) })
   }
-  if (config.protocol === 'a2a')
+  if (protocol === 'a2a')
     return new A2AAgent({
       ...toA2AAgentConfig(config),
       ...toConfiguredInfo(config),
       ...around(deps),
       ...(deps.reachOf && { reach: deps.reachOf(config.endpoint) }),
     })
-  if (config.protocol === 'openai')
+  if (protocol === 'openai')
     return new OpenAIAgent({
       ...toOpenAIAgentConfig(config, deps.environment),
       ...toConfiguredInfo(config),

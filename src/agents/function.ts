@@ -1,3 +1,4 @@
+import { isSemanticVersion, validateAgentId } from '../protocol/card.ts'
 import type { Message } from '../protocol/types.ts'
 import type { Agent, AgentDetails, AgentInfo, AgentReply, Health, Turn } from './agent.ts'
 
@@ -17,11 +18,28 @@ export interface AgentDescription extends AgentDetails {
   health?(): Promise<Health>
 }
 
-/** Declares an agent by a description and the function that answers. */
+/**
+ * Declares an agent by a description and the function that answers.
+ * @throws Error for a description that no card could show: without a name, with an id or version that is none.
+ */
 export function defineAgent(description: AgentDescription, process: AgentFunction): Agent {
+  checkDescription(description)
   const info = toInfo(description)
   const { resumable = false, health } = description
   return { info: () => info, process, resumable, ...(health && { health }) }
+}
+
+function checkDescription({ name, id, abilities, version, capabilities }: AgentDescription): void {
+  const isBlank = (text: string): boolean => text.trim() === ''
+  if (isBlank(name)) throw new Error('An agent needs a name')
+  if (id !== undefined && !validateAgentId(id))
+    throw new Error(`"${id}" cannot be the id of an agent`)
+  if (abilities?.some(isBlank)) throw new Error(`An ability needs a name (agent "${name}")`)
+  for (const capability of capabilities ?? [])
+    if (isBlank(capability.name)) throw new Error(`A capability needs a name (agent "${name}")`)
+  for (const given of [version, ...(capabilities ?? []).map((one) => one.version)])
+    if (given !== undefined && !isSemanticVersion(given))
+      throw new Error(`"${given}" is not a semantic version such as 1.0.0 (agent "${name}")`)
 }
 
 function toInfo(description: AgentDescription): AgentInfo {

@@ -2,6 +2,7 @@ import type { HttpSend } from '../bindings/http.ts'
 import { createJsonRpcDispatch } from '../bindings/jsonrpc/client.ts'
 import { createRestDispatch } from '../bindings/rest/client.ts'
 import type { Dispatch } from '../protocol/call.ts'
+import { A2AError } from '../protocol/errors.ts'
 
 /** A way to an agent. Anything that makes a Dispatch, over HTTP or over something else, can be one. */
 export interface Transport {
@@ -30,8 +31,9 @@ export class JsonRpcTransport implements Transport {
   readonly url: string
   readonly #options: TransportOptions<JsonRpcDialect>
 
+  /** @throws A2AError `invalidParams` for what is no URL of http or https. */
   constructor(url: string, options: TransportOptions<JsonRpcDialect> = {}) {
-    this.url = url
+    this.url = httpUrl(url)
     this.#options = options
   }
 
@@ -46,8 +48,9 @@ export class RestTransport implements Transport {
   readonly url: string
   readonly #options: TransportOptions<RestDialect>
 
+  /** @throws A2AError `invalidParams` for what is no URL of http or https. */
   constructor(url: string, options: TransportOptions<RestDialect> = {}) {
-    this.url = url
+    this.url = httpUrl(url)
     this.#options = options
   }
 
@@ -55,6 +58,14 @@ export class RestTransport implements Transport {
     const { dialect: version = '1.0', ...rest } = this.#options
     return createRestDispatch({ url: this.url, send, version, ...rest })
   }
+}
+
+function httpUrl(url: string): string {
+  if (/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : '')) return url
+  throw new A2AError(
+    'invalidParams',
+    `An agent's URL starts with http:// or https://, not "${url}"`,
+  )
 }
 
 /** The paths of the seeds speak the seeds' dialects, on whoever's server they are. */

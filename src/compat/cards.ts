@@ -8,12 +8,14 @@ import {
 } from '../agents/card-info.ts'
 import type { SkillDetail } from '../protocol/profile.ts'
 import type * as A2A from '../protocol/types.ts'
+import { withAlias } from './alias.ts'
 
 /** A card with what 003 has beyond the specification. */
 export interface AgentCard extends A2A.AgentCard {
   readonly url: string
   readonly capabilities: AgentCapabilities
   readonly skills: readonly AgentSkill[]
+  readonly provider?: AgentProvider
 }
 
 /** An agent's flags, 003's `stateManagement` among them. */
@@ -24,8 +26,8 @@ export interface AgentCapabilities extends A2A.AgentCapabilities {
 /** A skill with 003's schemas. */
 export type AgentSkill = SkillDetail
 
-/** Who runs an agent. */
-export type AgentProvider = A2A.AgentProvider
+/** Who runs an agent; the organization has 003's name too. */
+export type AgentProvider = A2A.AgentProvider & { readonly name: string }
 
 const usualModes = ['text/plain', 'application/json']
 
@@ -60,5 +62,6 @@ export function AgentSkill(skill: SkillDraft): AgentSkill {
 
 /** Makes a provider: `AgentProvider({ name })`, or in the specification's words `{ organization, url }`. */
 export function AgentProvider(provider: ProviderDraft): AgentProvider {
-  return toProvider(provider)
+  const made = toProvider(provider)
+  return withAlias(made, { name: made.organization })
 }

@@ -1,5 +1,6 @@
 import type * as A2A from '../protocol/types.ts'
 import { newId } from '../shared/ids.ts'
+import { withAlias } from './alias.ts'
 
 /** One turn of a conversation. */
 export type Message = A2A.Message
@@ -9,8 +10,8 @@ export type Part = A2A.Part
 export type MessagePart = Part
 /** A part that holds text. */
 export type TextPart = A2A.TextPart
-/** A part that holds JSON. */
-export type DataPart = A2A.DataPart
+/** A part that holds JSON; its media type has 003's name too. */
+export type DataPart = A2A.DataPart & { readonly mimeType?: string }
 /** A part that holds a file, its bytes or where it is. */
 export type FilePart = A2A.RawPart | A2A.UrlPart
 /** Who wrote a message. */
@@ -42,13 +43,15 @@ export const Role: { readonly user: 'ROLE_USER'; readonly agent: 'ROLE_AGENT' } 
 }
 
 /** A message as its author writes it; an id is made up where there is none. */
-export interface MessageDraft extends Omit<Message, 'messageId'> {
+export interface MessageDraft extends Omit<Message, 'messageId' | 'role'> {
+  readonly role: Role | keyof typeof Role
   readonly messageId?: string
 }
 
 /** Makes a message: `Message({ role: Role.user, parts: [TextPart({ text })] })`. */
 export function Message(draft: MessageDraft): Message {
-  return { ...draft, messageId: draft.messageId ?? newId() }
+  const role = draft.role === 'user' || draft.role === 'agent' ? Role[draft.role] : draft.role
+  return { ...draft, role, messageId: draft.messageId ?? newId() }
 }
 
 /** Makes a text part: `TextPart({ text })`. */
@@ -61,7 +64,7 @@ export function DataPart(
   part: PartOptions & { readonly data: A2A.Json; readonly mimeType?: string },
 ): DataPart {
   const { mimeType, ...rest } = part
-  return { ...rest, ...(mimeType !== undefined && { mediaType: mimeType }) }
+  return mimeType === undefined ? rest : withAlias({ ...rest, mediaType: mimeType }, { mimeType })
 }
 
 /** Makes a file part: `FilePart({ file: FileWithUri({ uri }) })`. */

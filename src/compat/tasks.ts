@@ -1,3 +1,4 @@
+import { type TaskStateSpelling, taskStateNames, toTaskState } from '../protocol/task.ts'
 import type * as A2A from '../protocol/types.ts'
 
 /** The unit of work an agent is asked to do. */
@@ -13,40 +14,26 @@ export type Artifact = A2A.Artifact
  * The states by 003's names. Inside, a state is the specification's word for it; 0.3 and 003 see `completed` and so
  * on in their own wire. `cancelled` is the same state as `canceled`.
  */
-export const TaskState: Readonly<Record<TaskStateName, TaskState>> = {
-  submitted: 'TASK_STATE_SUBMITTED',
-  working: 'TASK_STATE_WORKING',
-  completed: 'TASK_STATE_COMPLETED',
-  failed: 'TASK_STATE_FAILED',
-  cancelled: 'TASK_STATE_CANCELED',
-  canceled: 'TASK_STATE_CANCELED',
-  'input-required': 'TASK_STATE_INPUT_REQUIRED',
-  inputRequired: 'TASK_STATE_INPUT_REQUIRED',
-  rejected: 'TASK_STATE_REJECTED',
-  authRequired: 'TASK_STATE_AUTH_REQUIRED',
+export const TaskState: typeof taskStateNames = taskStateNames
+
+/** A status as its author writes it: the state by either name. */
+export interface StatusDraft extends Omit<TaskStatus, 'state'> {
+  readonly state: TaskStateSpelling
 }
 
-/** 003's names of the states, and those that it lacks. */
-export type TaskStateName =
-  | 'submitted'
-  | 'working'
-  | 'completed'
-  | 'failed'
-  | 'cancelled'
-  | 'canceled'
-  | 'input-required'
-  | 'inputRequired'
-  | 'rejected'
-  | 'authRequired'
+/** A task as its author writes it. */
+export interface TaskDraft extends Omit<Task, 'status'> {
+  readonly status: StatusDraft
+}
 
 /** Makes a task: `Task({ id, contextId, status, artifacts })`. */
-export function Task(task: Task): Task {
-  return { ...task }
+export function Task(task: TaskDraft): Task {
+  return { ...task, status: TaskStatus(task.status) }
 }
 
-/** Makes a status: `TaskStatus({ state: TaskState.completed, message })`. */
-export function TaskStatus(status: TaskStatus): TaskStatus {
-  return { ...status }
+/** Makes a status: `TaskStatus({ state: TaskState.completed, message })`, or with the state's name, `'completed'`. */
+export function TaskStatus(status: StatusDraft): TaskStatus {
+  return { ...status, state: toTaskState(status.state) }
 }
 
 /** Makes an artifact: `Artifact({ artifactId, name, parts })`. */

@@ -309,6 +309,7 @@ function mustContinue(run: Run, message: Message): void {
   if (message.contextId !== undefined && message.contextId !== contextId)
     throw new A2AError('invalidParams', `message.contextId is not the context of task ${id}`, {
       violations: [{ field: 'message.contextId', description: 'is not the context of the task' }],
+      metadata: { taskId: id },
     })
   if (!isTerminal(state)) return
   throw new A2AError(endedCode(state), `Task ${id} is ${state}; it takes no more messages`, {
@@ -318,7 +319,7 @@ function mustContinue(run: Run, message: Message): void {
 
 /** RANCH has numbers of its own for failed and cancelled tasks; elsewhere all three are the same. */
 function endedCode(state: TaskState): 'taskFailed' | 'taskCanceled' | 'unsupportedOperation' {
-  if (state === 'TASK_STATE_FAILED') return 'taskFailed'
+  if (state === 'TASK_STATE_FAILED' || state === 'TASK_STATE_REJECTED') return 'taskFailed'
   return state === 'TASK_STATE_CANCELED' ? 'taskCanceled' : 'unsupportedOperation'
 }
 

@@ -84,6 +84,7 @@ export class Run implements TurnHost, QueuedTurn {
     if (this.#mailbox.length >= this.#deps.maxMailbox)
       throw new A2AError('rateLimited', `Too many messages wait for task ${this.log.id}`, {
         retryAfterSeconds: 1,
+        metadata: { taskId: this.log.id },
       })
   }
 

@@ -11,6 +11,7 @@ import type {
 } from '../protocol/types.ts'
 import type { CheckedCall } from './gate.ts'
 import { trimHistory, trimStream } from './history.ts'
+import { withKnownTask } from './known-task.ts'
 import type { Service } from './service.ts'
 
 /** Sends a message and waits for its answer, or for the task to come into being (specification §3.1.1). */
@@ -21,7 +22,10 @@ export async function sendMessage(
 ): Promise<SendMessageResponse> {
   const check = mustBeSendable(service, request)
   if (check) await check
-  const sending = service.engine.send(request, call)
+  const { engine } = service
+  const meant =
+    call.givenTaskId === undefined ? request : await withKnownTask(engine, request, call)
+  const sending = engine.send(meant, call)
   const sent = sending instanceof Promise ? await sending : sending
   const { returnImmediately, historyLength } = request.configuration ?? noConfiguration
   const outcome = returnImmediately ? undefined : await answerInTime(sent, call, service)
@@ -39,7 +43,10 @@ export async function sendStreamingMessage(
 ): Promise<EventStream> {
   const check = mustBeSendable(service, request)
   if (check) await check
-  const sending = service.engine.send(request, call)
+  const { engine } = service
+  const meant =
+    call.givenTaskId === undefined ? request : await withKnownTask(engine, request, call)
+  const sending = engine.send(meant, call)
   const sent = sending instanceof Promise ? await sending : sending
   const historyLength = request.configuration?.historyLength
   const events = sent.events({ trace: call.extensions.includes(traceExtension) })

@@ -1,4 +1,5 @@
 import type { EventStream } from '../protocol/call.ts'
+import { A2AError } from '../protocol/errors.ts'
 import { traceExtension } from '../protocol/extensions.ts'
 import type {
   CancelTaskRequest,
@@ -9,8 +10,10 @@ import type {
   SubscribeToTaskRequest,
   Task,
 } from '../protocol/types.ts'
+import type { Scope } from '../store/store.ts'
 import type { CheckedCall } from './gate.ts'
 import { trimHistory } from './history.ts'
+import { knownTaskId } from './known-task.ts'
 import { fromPageToken, toPageToken } from './page-token.ts'
 import type { Service } from './service.ts'
 
@@ -23,7 +26,8 @@ export async function getTask(
   call: CheckedCall,
 ): Promise<Task> {
   const scope = engine.scopeOf(request.tenant, call.auth)
-  const task = trimHistory(await engine.get(request.id, scope), request.historyLength)
+  const id = await knownTaskId(engine, request.id, { scope, call })
+  const task = trimHistory(await engine.get(id, scope), request.historyLength)
   return call.extensions.includes(traceExtension) ? withTrace(engine, task) : task
 }
 
@@ -60,7 +64,24 @@ export async function cancelTask(
   request: CancelTaskRequest,
   call: CheckedCall,
 ): Promise<Task> {
-  return engine.cancel(request.id, engine.scopeOf(request.tenant, call.auth))
+  const scope = engine.scopeOf(request.tenant, call.auth)
+  const id = await knownTaskId(engine, request.id, { scope, call })
+  if (call.dialect === '0.3' || call.dialect === '0.3-rest')
+    await mustBeCancelable(engine, id, scope)
+  return engine.cancel(id, scope)
+}
+
+/** In 1.0 a canceled task can be canceled again; in 0.3 it has ended like any other. */
+async function mustBeCancelable(
+  engine: Service['engine'],
+  id: string,
+  scope: Scope,
+): Promise<void> {
+  const { status } = await engine.get(id, scope)
+  if (status.state === 'TASK_STATE_CANCELED')
+    throw new A2AError('taskNotCancelable', `Task ${id} is ${status.state}`, {
+      metadata: { taskId: id },
+    })
 }
 
 /** Watches a task from here on, or from `Last-Event-ID` (specification §3.1.6). */
@@ -70,7 +91,7 @@ export async function subscribeToTask(
   call: CheckedCall,
 ): Promise<EventStream> {
   const scope = engine.scopeOf(request.tenant, call.auth)
-  return engine.subscribe(request.id, scope, {
+  return engine.subscribe(await knownTaskId(engine, request.id, { scope, call }), scope, {
     trace: call.extensions.includes(traceExtension),
     ...(call.lastEventId !== undefined && { lastEventId: call.lastEventId }),
   })

@@ -1,5 +1,6 @@
 import { newId } from '../shared/ids.ts'
-import type { Artifact, Json, Message, Part, Role, Task, TaskState, TaskStatus } from './types.ts'
+import { type TaskStateSpelling, toTaskState } from './task.ts'
+import type { Artifact, Json, Message, Part, Role, Task, TaskStatus } from './types.ts'
 
 /** A part of text. */
 export function textPart(text: string): Part {
@@ -42,8 +43,8 @@ export function agentMessage(
 }
 
 /** A status at this moment. */
-export function newStatus(state: TaskState, message?: Message): TaskStatus {
-  return { state, ...(message && { message }), timestamp: nowIso8601() }
+export function newStatus(state: TaskStateSpelling, message?: Message): TaskStatus {
+  return { state: toTaskState(state), ...(message && { message }), timestamp: nowIso8601() }
 }
 
 /** An artifact with one text part, or the given parts. */

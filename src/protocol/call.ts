@@ -40,6 +40,8 @@ export interface Call {
   readonly waitMs?: number
   /** Told how long the peer wants to be left alone before its stream is asked for again (SSE's `retry:`); clients only. */
   readonly onRetry?: (ms: number) => void
+  /** The request's task id as the wire gave it, which a task may really have; looked for before the request's own. */
+  readonly givenTaskId?: string
   /** Collects what the answer's headers must say. */
   readonly reply?: Reply
 }

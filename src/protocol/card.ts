@@ -101,6 +101,15 @@ export function validateAgentId(id: string): boolean {
   return agentName.test(id) || (/^[a-z][a-z0-9+.-]*:\/\//i.test(id) && URL.canParse(id))
 }
 
+/** MAJOR.MINOR.PATCH with a pre-release and a build, if any (semver.org, 2.0.0). */
+const semantic =
+  /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$/
+
+/** Whether a version is a semantic one. */
+export function isSemanticVersion(version: string): boolean {
+  return semantic.test(version)
+}
+
 function withoutPatch(choice: AgentInterface): AgentInterface {
   const protocolVersion = toMajorMinor(choice.protocolVersion)
   return protocolVersion === choice.protocolVersion ? choice : { ...choice, protocolVersion }
@@ -109,9 +118,9 @@ function withoutPatch(choice: AgentInterface): AgentInterface {
 function skillsOf(info: AgentInfo): readonly AgentSkill[] {
   const declared = info.details?.skills ?? []
   if (declared.length > 0) return declared.map(toSkill)
-  const abilities = info.capabilities.length > 0 ? info.capabilities : [info.name]
+  const abilities = info.capabilities.length > 0 ? new Set(info.capabilities) : [info.name]
   const taken = new Set<string>()
-  return abilities.map((name) => {
+  return [...abilities].map((name) => {
     const words = info.details?.capabilities?.find((detail) => detail.name === name)?.description
     const description = words || (name === info.name ? info.description : '') || name
     return { id: freeSlug(name, taken), name, description, tags: [name] }

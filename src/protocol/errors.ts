@@ -12,6 +12,8 @@ interface Row {
   /** The 0.3 JSON-RPC number, where 1.0's has no meaning there. */
   readonly v03?: number
   readonly ranch: number
+  /** RANCH's own reason, where 1.0's has no meaning there. */
+  readonly ranchReason?: string
   /** The HTTP status of specification 1.0.0, where 1.0.1 changed it. */
   readonly http100?: number
 }
@@ -83,6 +85,7 @@ const table = {
     grpc: 'FAILED_PRECONDITION',
     reason: 'VERSION_NOT_SUPPORTED',
     ranch: -32007,
+    ranchReason: 'PROTOCOL_VERSION_MISMATCH',
   },
   parseError: {
     jsonrpc: -32700,
@@ -118,6 +121,7 @@ const table = {
     grpc: 'INVALID_ARGUMENT',
     reason: 'INVALID_PARAMS',
     ranch: -32001,
+    ranchReason: 'INVALID_MESSAGE',
   },
   processingError: {
     jsonrpc: -32603,
@@ -139,6 +143,7 @@ const table = {
     grpc: 'FAILED_PRECONDITION',
     reason: 'UNSUPPORTED_OPERATION',
     ranch: -32005,
+    ranchReason: 'TASK_FAILED',
   },
   taskCanceled: {
     jsonrpc: -32004,
@@ -146,6 +151,7 @@ const table = {
     grpc: 'FAILED_PRECONDITION',
     reason: 'UNSUPPORTED_OPERATION',
     ranch: -32006,
+    ranchReason: 'TASK_CANCELLED',
   },
   unauthenticated: {
     jsonrpc: -32600,

@@ -1,3 +1,4 @@
+import { A2AError } from './errors.ts'
 import type { Message, Part, Task, TaskState } from './types.ts'
 
 const terminal: ReadonlySet<TaskState> = new Set<TaskState>([
@@ -6,6 +7,47 @@ const terminal: ReadonlySet<TaskState> = new Set<TaskState>([
   'TASK_STATE_CANCELED',
   'TASK_STATE_REJECTED',
 ])
+
+/** A state's name in 0.3 and the seeds, in all their spellings. */
+export type TaskStateName =
+  | 'submitted'
+  | 'working'
+  | 'completed'
+  | 'failed'
+  | 'cancelled'
+  | 'canceled'
+  | 'input-required'
+  | 'inputRequired'
+  | 'rejected'
+  | 'auth-required'
+  | 'authRequired'
+
+/** The states by the names of 0.3 and the seeds. */
+export const taskStateNames: Readonly<Record<TaskStateName, TaskState>> = {
+  submitted: 'TASK_STATE_SUBMITTED',
+  working: 'TASK_STATE_WORKING',
+  completed: 'TASK_STATE_COMPLETED',
+  failed: 'TASK_STATE_FAILED',
+  cancelled: 'TASK_STATE_CANCELED',
+  canceled: 'TASK_STATE_CANCELED',
+  'input-required': 'TASK_STATE_INPUT_REQUIRED',
+  inputRequired: 'TASK_STATE_INPUT_REQUIRED',
+  rejected: 'TASK_STATE_REJECTED',
+  'auth-required': 'TASK_STATE_AUTH_REQUIRED',
+  authRequired: 'TASK_STATE_AUTH_REQUIRED',
+}
+
+/** A state as people write it: the specification's word or 0.3's, both spellings of "canceled" among them. */
+export type TaskStateSpelling = TaskState | TaskStateName
+
+/** The specification's word for a state. @throws A2AError `invalidParams` for what is none. */
+export function toTaskState(state: TaskStateSpelling): TaskState {
+  // true for both: own keys of these tables are names of states
+  if (Object.hasOwn(transitions, state)) return state as TaskState
+  if (Object.hasOwn(taskStateNames, state))
+    return taskStateNames[state as keyof typeof taskStateNames]
+  throw new A2AError('invalidParams', `"${state}" is no state of a task`)
+}
 
 const ends: readonly TaskState[] = [...terminal]
 

@@ -48,6 +48,8 @@ export class A2AServer {
   #restPrefix: string | undefined
   #publicUrl: string | undefined
   #options: FurtherOptions = {}
+  /** Requests that already carry the server's own path; they pass every route and rewriting by. */
+  readonly #rewritten = new WeakSet<HttpRequest>()
 
   constructor(backend: Backend) {
     this.#backend = backend
@@ -151,19 +153,22 @@ export class A2AServer {
   }
 
   #route(request: HttpRequest, state: () => AppState): HttpReply | Promise<HttpReply> | undefined {
+    if (this.#rewritten.has(request)) return undefined
     for (const route of this.#routes) {
       const reply = route(request, state())
       if (reply) return reply
     }
     const path = this.#ownPath(request.path)
-    return path === undefined
-      ? undefined
-      : Promise.resolve(state().server.handle({ ...request, path }))
+    if (path === undefined) return undefined
+    const rewritten = { ...request, path }
+    this.#rewritten.add(rewritten)
+    return Promise.resolve(state().server.handle(rewritten))
   }
 
-  /** The server's own path behind one that this builder added. */
+  /** The server's own path behind one that this builder added; its JSON-RPC stays where the card says it is. */
   #ownPath(path: string): string | undefined {
     if (path === this.#rpcPath) return '/v1/rpc'
+    if (path === '/v1/rpc' || path === '/v1/rpc/') return undefined
     const prefix = this.#restPrefix
     return prefix && path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined
   }

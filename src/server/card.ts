@@ -8,10 +8,14 @@ export const ranchBinding = 'urn:corral:bindings:ranch'
 /** The URI of 1.0-rc's slash-named JSON-RPC as a custom binding. */
 export const rcBinding = 'urn:corral:bindings:jsonrpc-1.0-rc'
 
-/** Every way to reach an agent mounted at a base URL, the preferred first, 1.0 before 0.3. */
+/**
+ * Every way to reach an agent mounted at a base URL, the preferred first, 1.0 before 0.3.
+ * The one of 1.0 over JSON-RPC has a URL of its own: a request without a version is 0.3 at the root, but a client of the
+ * release candidate that follows the card names none.
+ */
 export function interfacesAt(base: string): readonly AgentInterface[] {
   return [
-    { url: `${base}/`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+    { url: `${base}/v1/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
     { url: base, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
     { url: `${base}/`, protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
     { url: base, protocolBinding: 'HTTP+JSON', protocolVersion: '0.3' },

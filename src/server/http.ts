@@ -85,7 +85,7 @@ const failed: HttpReply = {
 /** JSON-RPC paths take POST, cards and pages GET, REST all three. */
 function methodsOf(path: string): string {
   const below = path.replace(/^\/agents\/[^/]+/, '')
-  if (/^\/?$|^\/rpc\/?$|^\/v1\/rpc$|^\/stream$/.test(below)) return 'POST, OPTIONS'
+  if (/^\/?$|^\/rpc\/?$|^\/v1\/rpc\/?$|^\/stream$/.test(below)) return 'POST, OPTIONS'
   if (/^\/(\.well-known\/|health|metrics|agents$)/.test(below)) return 'GET, OPTIONS'
   return 'GET, POST, DELETE, OPTIONS'
 }
@@ -104,7 +104,7 @@ async function catalogue(mounts: ReadonlyMap<string, Mount>): Promise<HttpReply>
   const agents = await Promise.all(
     [...mounts.values()].map(async ({ id, identity }) => {
       const card = await identity.card()
-      const url = card.supportedInterfaces[1]?.url ?? ''
+      const url = identity.base()
       const { name, description, version } = card
       return { id, name, description, version, url, card: `${url}/.well-known/agent-card.json` }
     }),

@@ -14,6 +14,8 @@ export interface Identity {
   /** The info as it was last read. */
   known(): AgentInfo
   card(): AgentCard | Promise<AgentCard>
+  /** The URL below which it answers. */
+  base(): string
   /** The agent or the base URL has changed. */
   refresh(): void
 }
@@ -69,8 +71,9 @@ export function createIdentity(options: {
   }
 
   function render(next: AgentInfo): AgentCard {
+    const all = interfacesAt(options.base())
     return renderCard(next, {
-      interfaces: interfacesAt(options.base()),
+      interfaces: server.interfaces?.(all) ?? all,
       streaming: server.streaming ?? true,
       pushNotifications: Boolean(server.pushNotifications),
       extendedAgentCard: server.extendedCard !== undefined,
@@ -99,6 +102,7 @@ export function createIdentity(options: {
       return info
     },
     known: () => info,
+    base: options.base,
     card() {
       const waiting = look()
       if (card && !waiting) return card

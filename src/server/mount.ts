@@ -167,12 +167,14 @@ function createRoutes(shared: Shared, dispatch: Dispatch, identity: Identity): H
     request.method === 'GET' || request.method === 'HEAD' ? card.reply(request) : notGet
   const root = createJsonRpcBinding({ ...rpc, defaultDialect: '0.3' })
   const ranch = createJsonRpcBinding({ ...rpc, defaultDialect: 'ranch' })
+  const rc = createJsonRpcBinding({ ...rpc, defaultDialect: '1.0-rc' })
   const routes: Readonly<Record<string, HttpHandler>> = {
     '': root,
     '/': root,
     '/rpc': ranch,
     '/rpc/': ranch,
-    '/v1/rpc': createJsonRpcBinding({ ...rpc, defaultDialect: '1.0-rc' }),
+    '/v1/rpc': rc,
+    '/v1/rpc/': rc,
     '/stream': createJsonRpcBinding({ ...rpc, defaultDialect: 'ranch', namedEvents: true }),
     '/.well-known/agent-card.json': cardPage,
     '/.well-known/agent.json': cardPage,

@@ -1,7 +1,12 @@
 import type { Agent } from '../agents/agent.ts'
 import type { HttpHandler } from '../bindings/http.ts'
 import type { AuthContext } from '../protocol/call.ts'
-import type { AgentCard, AgentCardSignature, AgentExtension } from '../protocol/types.ts'
+import type {
+  AgentCard,
+  AgentCardSignature,
+  AgentExtension,
+  AgentInterface,
+} from '../protocol/types.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Logger } from '../shared/log.ts'
 import type { Store } from '../store/store.ts'
@@ -32,6 +37,8 @@ export interface ServerOptions {
   readonly openExtendedCard?: boolean
   /** The shape of the public card; the 0.3+1.0 superset if absent. */
   readonly card?: 'superset' | 'strict'
+  /** Which of the ways in the card shows, and in which order; all if absent. What it leaves out is still served. */
+  readonly interfaces?: (all: readonly AgentInterface[]) => readonly AgentInterface[]
   /** Extensions to declare beside those of the agent and of Corral. */
   readonly extensions?: readonly AgentExtension[]
   /** False shows the trace of tasks to nobody, as the card then says. */

@@ -1,5 +1,6 @@
 import { A2AError } from '../protocol/errors.ts'
-import type { Task, TaskState } from '../protocol/types.ts'
+import { type TaskStateSpelling, toTaskState } from '../protocol/task.ts'
+import type { Task } from '../protocol/types.ts'
 import { type Clock, systemClock, toTimestamp } from '../shared/clock.ts'
 import { currentTask } from './current.ts'
 import { createMemoryStore, type MemoryStoreOptions } from './memory.ts'
@@ -33,7 +34,7 @@ export interface TaskStore {
 /** Which tasks to list; all where nothing is said. */
 export interface TaskFilter {
   readonly contextId?: string
-  readonly status?: TaskState
+  readonly status?: TaskStateSpelling
   /** Inclusive. */
   readonly statusTimestampAfter?: string
   readonly limit?: number
@@ -145,7 +146,7 @@ function toListFilter(filter: TaskFilter, scope: Scope): TaskListFilter {
     scope,
     limit,
     ...(contextId === undefined ? {} : { contextId }),
-    ...(status === undefined ? {} : { state: status }),
+    ...(status === undefined ? {} : { state: toTaskState(status) }),
     ...(statusTimestampAfter === undefined ? {} : { timestampAfter: statusTimestampAfter }),
   }
 }

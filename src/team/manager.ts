@@ -1,4 +1,5 @@
 import type { Agent, AgentInfo, Health } from '../agents/agent.ts'
+import { validateAgentId } from '../protocol/card.ts'
 import { withSignal } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { type Logger, silent } from '../shared/log.ts'
@@ -49,12 +50,18 @@ export class AgentManager {
   /** Registers an agent under the id it gives itself, which a remote agent may have to be asked for. */
   async register(agent: Agent, options: RegisterOptions = {}): Promise<string> {
     const { id } = await agent.info()
-    this.registerWithId(id, agent, options)
+    this.#register(id, agent, options)
     return id
   }
 
-  /** Registers an agent under an id of ours, without asking the agent anything. */
+  /** Registers an agent under an id of ours, a UUID or a qualified name, without asking the agent anything. */
   registerWithId(id: string, agent: Agent, options: RegisterOptions = {}): void {
+    if (id.trim() !== '' && !validateAgentId(id))
+      throw new Error(`"${id}" cannot be the id of an agent`)
+    this.#register(id, agent, options)
+  }
+
+  #register(id: string, agent: Agent, options: RegisterOptions): void {
     if (id.trim() === '') throw new Error('An agent needs an id')
     if (this.#agents.has(id) && !options.replace)
       throw new Error(`Agent "${id}" is already registered`)
@@ -98,7 +105,7 @@ export class AgentManager {
     try {
       const agent = this.#agents.get(id)
       const info = agent && (await this.#soon(async () => agent.info()))
-      if (info) return { ...info, id }
+      if (info) return { ...info, id, capabilities: [...new Set(info.capabilities)] }
     } catch (error) {
       this.#log.warn({ agent: id, error }, 'An agent does not say who it is')
     }

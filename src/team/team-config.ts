@@ -33,6 +33,28 @@ export type SchedulerConfig = SupervisorConfig | WorkflowConfig | RouterConfig
 /** The names of the ways in which a team can work. */
 export type TeamMode = SchedulerConfig['type']
 
+/** A scheduler as it may be written: 000 spells the type with a capital. */
+export type SchedulerSpelling = SchedulerConfig | Capitalized<SchedulerConfig>
+
+type Capitalized<T extends SchedulerConfig> = T extends unknown
+  ? Omit<T, 'type'> & { readonly type: Capitalize<T['type']> }
+  : never
+
+/** A team as it may be written. */
+export interface TeamSpelling extends Omit<TeamConfig, 'scheduler'> {
+  readonly scheduler: SchedulerSpelling
+}
+
+/** The team in the spelling that the code goes by. */
+export function toTeamConfig(team: TeamSpelling): TeamConfig {
+  const { scheduler } = team
+  const type = String(scheduler.type).toLowerCase()
+  // true: only the case of the type may differ, and no longer does; a type that there is not is refused by validation
+  return type === scheduler.type
+    ? (team as TeamConfig)
+    : { ...team, scheduler: { ...scheduler, type } as SchedulerConfig }
+}
+
 /** One member leads: it sees the others' cards and delegates until it answers. */
 export interface SupervisorConfig {
   readonly type: 'supervisor'

@@ -15,7 +15,12 @@ import type { Scheduler } from './schedulers/scheduler.ts'
 import { createSupervisor } from './schedulers/supervisor.ts'
 import { createWorkflow } from './schedulers/workflow.ts'
 import { linkSignal } from './signal.ts'
-import type { SchedulerConfig, TeamConfig } from './team-config.ts'
+import {
+  type SchedulerConfig,
+  type TeamConfig,
+  type TeamSpelling,
+  toTeamConfig,
+} from './team-config.ts'
 import { validateTeam } from './validate.ts'
 
 /** What a team needs from outside; the machine's own by default. */
@@ -47,7 +52,8 @@ export class Team implements Agent {
   readonly #hop = newId()
 
   /** @throws InvalidTeamError for a team that cannot be. */
-  constructor(config: TeamConfig, manager: AgentManager, options: TeamOptions = {}) {
+  constructor(team: TeamSpelling, manager: AgentManager, options: TeamOptions = {}) {
+    const config = toTeamConfig(team)
     validateTeam(config, manager)
     this.config = config
     this.manager = manager
@@ -130,7 +136,7 @@ export class Team implements Agent {
 }
 
 /** A team with the agents it is made of: `agents` lists the members in order, each with its id. */
-export interface TeamDefinition extends Omit<TeamConfig, 'agents' | 'description'>, TeamOptions {
+export interface TeamDefinition extends Omit<TeamSpelling, 'agents' | 'description'>, TeamOptions {
   readonly description?: string
   readonly agents: Readonly<Record<string, Agent>>
 }

@@ -1,11 +1,22 @@
 import type { Agent } from '../agents/agent.ts'
+import { isSemanticVersion, validateAgentId } from '../protocol/card.ts'
 import { hardCap } from './budget.ts'
 import type { AgentManager } from './manager.ts'
-import { type CallRules, type Step, stepAgents, type TeamConfig } from './team-config.ts'
+import {
+  type CallRules,
+  type Step,
+  stepAgents,
+  type TeamConfig,
+  type TeamMode,
+} from './team-config.ts'
 
 /** What is wrong with a team, found when it is made (000's validation rules). */
 export type TeamFault =
   | 'missingName'
+  | 'invalidId'
+  | 'invalidVersion'
+  | 'unnamedCapability'
+  | 'unknownScheduler'
   | 'empty'
   | 'duplicateMember'
   | 'unregisteredMember'
@@ -47,6 +58,8 @@ export function validateTeam(config: TeamConfig, manager: AgentManager): void {
   }
   if (config.id.trim() === '') refuse('missingName', 'a team needs an id')
   if (config.name.trim() === '') refuse('missingName', 'a team needs a name')
+  if (!validateAgentId(config.id)) refuse('invalidId', 'the id must be a UUID or a qualified name')
+  checkVersions(config, refuse)
   if (config.agents.length === 0) refuse('empty', 'a team needs at least one member')
   const members = new Set<string>()
   for (const { agentId } of config.agents) {
@@ -63,11 +76,31 @@ export function validateTeam(config: TeamConfig, manager: AgentManager): void {
 
 type Refuse = (fault: TeamFault, reason: string) => never
 
+const schedulers: Readonly<Record<TeamMode, true>> = {
+  supervisor: true,
+  workflow: true,
+  router: true,
+}
+
+/** What cards show of a team: semantic versions, and capabilities with a name. */
+function checkVersions({ version, capabilityDetails = [] }: TeamConfig, refuse: Refuse): void {
+  for (const { name } of capabilityDetails)
+    if (name.trim() === '') refuse('unnamedCapability', 'a capability needs a name')
+  for (const given of [version, ...capabilityDetails.map((detail) => detail.version)])
+    if (given !== undefined && !isSemanticVersion(given))
+      refuse('invalidVersion', `"${given}" is not a semantic version such as 1.0.0`)
+}
+
 function checkScheduler(
   { scheduler }: TeamConfig,
   members: ReadonlySet<string>,
   refuse: Refuse,
 ): void {
+  if (!Object.hasOwn(schedulers, scheduler.type))
+    refuse(
+      'unknownScheduler',
+      `there is no scheduler "${scheduler.type}"; supervisor, workflow and router are known`,
+    )
   if (scheduler.type === 'supervisor' && !members.has(scheduler.supervisorAgentId))
     refuse('missingSupervisor', `supervisor "${scheduler.supervisorAgentId}" is not a member`)
   if (scheduler.type === 'router' && !members.has(scheduler.defaultAgentId))

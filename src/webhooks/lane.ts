@@ -30,8 +30,10 @@ export interface LaneSignals {
   readonly kill: AbortSignal
 }
 
-/** An event that is being tried. */
+/** A delivery that is being tried. */
 interface Trial {
+  /** The first event that it tells of: a pile of chunks that grows between attempts is still the same delivery. */
+  readonly first: number
   readonly seq: number
   /** By the clock's `elapsed`. */
   readonly since: number
@@ -52,8 +54,8 @@ export async function drain(
   for (;;) {
     const step = await tryNext(context, key, signals)
     if (!step) return
-    const { seq, outcome } = step
-    const trial = nextTrial(last, seq, context.clock.elapsed())
+    const { outcome, ...told } = step
+    const trial = nextTrial(last, told, context.clock.elapsed())
     last = trial
     const delayMs = nextDelay(context, trial, outcome)
     if (outcome.kind !== 'delivered') report(context.log, { key, trial, outcome, delayMs })
@@ -62,18 +64,23 @@ export async function drain(
   }
 }
 
+/** From which event to which a delivery tells. */
+type Told = Pick<Trial, 'first' | 'seq'>
+
 /** Reads the next event only when there is a place for its host: who waits for a place holds no event in memory. */
 async function tryNext(
   context: LaneContext,
   key: LaneKey,
   { stop, kill }: LaneSignals,
-): Promise<{ readonly seq: number; readonly outcome: Outcome } | undefined> {
+): Promise<(Told & { readonly outcome: Outcome }) | undefined> {
   const config = await findConfig(context.store, key)
   if (!config) return undefined
   const free = await context.slots.take(hostOf(config), stop)
   try {
     const pending = await findNext(context.store, key)
-    return pending && { seq: pending.entry.seq, outcome: await attempt(context, pending, kill) }
+    if (!pending) return undefined
+    const { since: first, entry } = pending
+    return { first, seq: entry.seq, outcome: await attempt(context, pending, kill) }
   } finally {
     free()
   }
@@ -81,14 +88,15 @@ async function tryNext(
 
 /** Attempts one delivery. The caller holds a place for its host. */
 export async function attempt(
-  { deliver, encode, log }: LaneContext,
+  { store, deliver, encode, log }: LaneContext,
   pending: Pending,
   kill: AbortSignal,
 ): Promise<Outcome> {
   const { record, entry } = pending
+  const task = await taskWith(store, pending)
   let payload: WebhookPayload
   try {
-    payload = encode(record, entry.event, taskWith(pending))
+    payload = encode(record, entry.event, task)
   } catch (error) {
     log.error({ error, taskId: record.taskId, dialect: record.dialect }, 'webhook not encoded')
     return { kind: 'refused', reason: 'The event could not be encoded' }
@@ -96,10 +104,10 @@ export async function attempt(
   return deliver({ record, seq: entry.seq, payload }, kill)
 }
 
-/** One more attempt at the same event, or the first at another. */
-function nextTrial(trial: Trial | undefined, seq: number, now: number): Trial {
-  if (trial?.seq !== seq) return { seq, since: now, attempts: 1 }
-  return { ...trial, attempts: trial.attempts + 1 }
+/** One more attempt at the same delivery, or the first at another. */
+function nextTrial(trial: Trial | undefined, told: Told, now: number): Trial {
+  if (trial?.first !== told.first) return { ...told, since: now, attempts: 1 }
+  return { ...trial, ...told, attempts: trial.attempts + 1 }
 }
 
 /** How long to wait for the next attempt; undefined where there is none. */

@@ -1,6 +1,6 @@
-import { createFold } from '../protocol/fold.ts'
 import { isTerminal } from '../protocol/task.ts'
 import type { Task } from '../protocol/types.ts'
+import { foldRecords } from '../store/current.ts'
 import type { LogRecord, PushConfigRecord, Store, StoredTask } from '../store/store.ts'
 import { wants } from './filter.ts'
 
@@ -16,6 +16,8 @@ type EventRecord = Extract<LogRecord, { kind: 'event' }>
 export interface Pending {
   readonly record: PushConfigRecord
   readonly entry: EventRecord
+  /** The first event that this delivery tells of; the entry itself, but where chunks have piled up before it. */
+  readonly since: number
   readonly stored: StoredTask
 }
 
@@ -31,7 +33,8 @@ const firstPage = 4
 const maxPage = 256
 
 /**
- * Finds the next event that a webhook wants. Records that it does not want are passed over without a write, except
+ * Finds the next event that a webhook wants. Where each delivery carries the whole task, chunks that have piled up come
+ * with the change of state behind them, or with the last of them. Records that it does not want are passed over without a write, except
  * where there are many or the task is finished: then the cursor moves, so that they are not read again and retention
  * does not wait for them.
  */
@@ -39,17 +42,42 @@ export async function findNext(store: Store, key: LaneKey): Promise<Pending | un
   const record = await findConfig(store, key)
   if (!record) return undefined
   const { taskId } = key
+  // Read before the records, so that it holds nothing which they do not tell of.
+  const stored = await store.get(taskId)
+  const pile: EventRecord[] = []
   let seen = record.cursor
   for (let limit = firstPage; ; limit = Math.min(limit * 2, maxPage)) {
     const page = await store.records(taskId, seen, limit)
-    const entry = page.find((item) => item.kind === 'event' && wants(record.events, item.event))
-    const stored = entry && (await store.get(taskId))
-    if (entry?.kind === 'event' && stored) return { record, entry, stored }
+    const complete = pileUp(pile, page, record)
     seen = page.at(-1)?.seq ?? seen
-    if (page.length < limit) break
+    if (complete || page.length < limit) break
   }
+  const [first] = pile
+  const entry = pile.at(-1)
+  if (stored && first && entry) return { record, entry, since: first.seq, stored }
   await passOver(store, record, seen)
   return undefined
+}
+
+/** Takes what the webhook wants from a page; true once the next delivery is complete. */
+function pileUp(
+  pile: EventRecord[],
+  page: readonly LogRecord[],
+  record: PushConfigRecord,
+): boolean {
+  for (const item of page) {
+    if (item.kind !== 'event' || !wants(record.events, item.event)) continue
+    // Of a pile only its first and its last are needed.
+    if (pile.length > 1) pile.pop()
+    pile.push(item)
+    if (!carriesTask(record) || !('artifactUpdate' in item.event)) return true
+  }
+  return false
+}
+
+/** In 0.3 a delivery is the task itself. */
+function carriesTask({ dialect }: PushConfigRecord): boolean {
+  return dialect === '0.3' || dialect === '0.3-rest'
 }
 
 async function passOver(store: Store, record: PushConfigRecord, seen: number): Promise<void> {
@@ -61,16 +89,19 @@ async function passOver(store: Store, record: PushConfigRecord, seen: number): P
 }
 
 /**
- * The task with this event in it. The snapshot may be older than the event: then the event is folded in, and chunks
- * between the two are missing until the next snapshot. It may also be newer: then the event's status stands in it.
+ * The task with this event in it. The snapshot may be older than the event: then what lies between is folded in. It may
+ * also be newer: then the event's status stands in it.
  */
-export function taskWith({ stored, entry: { seq, event } }: Pending): Task {
+export async function taskWith(store: Store, { record, stored, entry }: Pending): Promise<Task> {
+  const { seq, event } = entry
+  const { taskVersion } = stored
   if ('task' in event) return event.task
-  if (seq > stored.taskVersion) {
-    const fold = createFold(stored.task)
-    fold.apply(event)
-    return fold.snapshot()
-  }
+  if (record.dialect === '1.0' || record.dialect === '1.0-rc') return stored.task
+  if (seq > taskVersion)
+    return foldRecords(
+      stored.task,
+      await store.records(record.taskId, taskVersion, seq - taskVersion),
+    )
   return 'statusUpdate' in event
     ? { ...stored.task, status: event.statusUpdate.status }
     : stored.task

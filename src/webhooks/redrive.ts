@@ -31,5 +31,5 @@ async function findLetter(store: Store, id: string): Promise<Pending> {
   const [entry] = await store.records(taskId, seq - 1, 1)
   if (entry?.kind !== 'event' || entry.seq !== seq)
     throw new A2AError('invalidParams', `The event of ${id} is no longer kept`)
-  return { record, entry, stored }
+  return { record, entry, since: seq, stored }
 }

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { HttpReply } from '../../src/bindings/http.ts'
-import type { ServerOptions } from '../../src/server/index.ts'
+import type { Server, ServerOptions } from '../../src/server/index.ts'
 import { createScriptedAgent } from './agent.ts'
 import { open, request, wireNames, wireNames10 } from './scene.ts'
-import type { Wild } from './wires.ts'
+import { type Wild, wiresOf } from './wires.ts'
 
 const wellKnown = '/.well-known/agent-card.json'
 const extension = 'urn:example:shouting'
@@ -93,24 +93,44 @@ describe('the well-known card', () => {
   })
 })
 
+async function interfacesOf(server: Server): Promise<Wild[]> {
+  const page = { method: 'GET', path: wellKnown, query: '', headers: {}, body: '' }
+  return JSON.parse(String((await server.handle(page)).body)).supportedInterfaces
+}
+
+test('A004: the two bindings of our own answer at their urls too', async () => {
+  const { server } = await open('JSONRPC 1.0', { publicUrl: 'https://agents.example' })
+  const own = (await interfacesOf(server)).filter((one) => one.protocolBinding.startsWith('urn:'))
+  const answers = await Promise.all(
+    own.map(({ url }) => {
+      const params = { message: { messageId: 'm', role: 'user', parts: [{ text: 'hi' }] } }
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'message/send', params })
+      const headers = { 'content-type': 'application/json' }
+      const path = new URL(url).pathname
+      return server.handle({ method: 'POST', path, query: '', headers, body })
+    }),
+  )
+  const results = answers.map(({ body }) => JSON.parse(String(body)).result)
+  expect(results[0]).toMatchObject({ message: { role: 'agent', parts: [{ type: 'text' }] } })
+  expect(results[1]).toMatchObject({ task: { status: { state: 'TASK_STATE_COMPLETED' } } })
+})
+
 describe.each(wireNames)('interfaces of the card over %s', (name) => {
   test('A004: each names its url, and what it says answers there', async () => {
-    const { server, wire } = await open(name, { publicUrl: 'https://agents.example' })
-    const reply = await server.handle({
-      method: 'GET',
-      path: wellKnown,
-      query: '',
-      headers: {},
-      body: '',
-    })
-    const card = JSON.parse(String(reply.body))
-    const mine = card.supportedInterfaces.find(
+    const { server } = await open(name, { publicUrl: 'https://agents.example' })
+    const mine = (await interfacesOf(server)).find(
       (one: Wild) => `${one.protocolBinding} ${one.protocolVersion}` === name,
     )
     expect(mine.url).toMatch(/^https:\/\/agents\.example/)
+    const at = new URL(mine.url).pathname
+    const path = (asked: string): string =>
+      mine.protocolBinding === 'JSONRPC' ? at : `${at.replace(/\/$/, '')}${asked}`
+    const wire = wiresOf((asked) => server.handle({ ...asked, path: path(asked.path) })).find(
+      (one) => one.name === name,
+    )
     const headers = { 'a2a-version': mine.protocolVersion }
-    const { result } = await wire.ask('SendMessage', request('hi'), headers)
-    expect(result.task.status.state).toBe('TASK_STATE_COMPLETED')
+    const answer = await wire?.ask('SendMessage', request('hi'), headers)
+    expect(answer?.result.task.status.state).toBe('TASK_STATE_COMPLETED')
   })
 
   test('B004: the version header decides, with and without its patch level', async () => {

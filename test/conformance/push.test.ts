@@ -102,7 +102,7 @@ describe.each(wireNames)('push configs over %s', (name) => {
       id: 'a',
     })
     expect(error).toBeUndefined()
-    expect(status).toBe(scene.wire.binding === 'JSONRPC' ? 200 : 204)
+    expect(status).toBe(name === 'HTTP+JSON 0.3' ? 204 : 200)
     const gone = await scene.wire.ask('GetTaskPushNotificationConfig', { taskId, id: 'a' })
     expect(gone.error).toBe('TaskNotFound')
   })

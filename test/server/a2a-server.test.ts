@@ -55,7 +55,7 @@ describe('the builder', () => {
     const { url, port } = await run(A2AServer.echo().bind('0.0.0.0:0'))
     expect(url).toBe(`http://localhost:${port}`)
     const { json } = await get(`${url}/.well-known/agent-card.json`)
-    expect(json.supportedInterfaces[0].url).toBe(`http://localhost:${port}/`)
+    expect(json.supportedInterfaces[0].url).toBe(`http://localhost:${port}/v1/rpc`)
   })
 
   test('points the card to the public URL', async () => {

@@ -17,7 +17,7 @@ describe('a server on node:http', () => {
   test('answers, streams and sets the address of its card', async () => {
     const { url, listening } = await serveAgent()
     const shown = await (await fetch(url + card)).json()
-    expect(shown.supportedInterfaces[0].url).toBe(`http://localhost:${listening.port}/`)
+    expect(shown.supportedInterfaces[0].url).toBe(`http://localhost:${listening.port}/v1/rpc`)
     const { result } = await (await fetch(url, rpc('SendMessage', text('hi')))).json()
     expect(result.task.status.state).toBe('TASK_STATE_COMPLETED')
     const stream = await fetch(url, rpc('SendStreamingMessage', text('chunks a b')))

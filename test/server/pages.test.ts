@@ -111,7 +111,7 @@ describe('several agents', () => {
       const card = bodyOf(await get(server, pathname)) as {
         supportedInterfaces: { url: string }[]
       }
-      expect(card.supportedInterfaces[0]?.url).toBe(`${url}/`)
+      expect(card.supportedInterfaces[0]?.url).toBe(`${url}/v1/rpc`)
     }
     const first = bodyOf(await get(server, '/agents/one/.well-known/agent-card.json'))
     expect(first).toMatchObject({ name: 'One' })

@@ -157,17 +157,17 @@ describe('webhooks', () => {
     expect(receiver.requests[0]?.headers['content-type']).toBe('application/json')
   })
 
-  test('fold a chunk into the older snapshot that the encoder gets', async () => {
+  test('fold all chunks into the older snapshot that the encoder gets', async () => {
     await scene.append('t', status('TASK_STATE_WORKING'))
-    await scene.append('t', chunk('1'))
-    await scene.hook({ config: { url: receiver.url }, cursor: 1 })
+    await scene.append('t', chunk('1'), chunk('2'))
+    await scene.hook({ config: { url: receiver.url }, dialect: 'ranch', cursor: 2 })
     await scene.open({
       encode: (_record, _event, task) => ({ contentType: 'x/y', body: JSON.stringify(task) }),
     })
-    await scene.seen(2)
+    await scene.seen(3)
     expect(JSON.parse(receiver.requests[0]?.body ?? '')).toMatchObject({
       status: { state: 'TASK_STATE_WORKING' },
-      artifacts: [{ artifactId: 'a', parts: [{ text: '1' }] }],
+      artifacts: [{ artifactId: 'a', parts: [{ text: '1' }, { text: '2' }] }],
     })
   })
 

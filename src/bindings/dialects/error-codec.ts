@@ -32,22 +32,27 @@ export function toRpcError10(error: A2AError): RpcError {
   return { code: errorRow(error.code).jsonrpc, message: error.message, data: toDetails(error) }
 }
 
-/** A JSON-RPC error of a dialect whose `data` is a plain object (0.3, RANCH). */
-export function toPlainRpcError(error: A2AError, code: number): RpcError {
+/** A JSON-RPC error of a dialect whose `data` is a plain object. */
+export function toPlainRpcError(error: A2AError, dialect: '0.3' | 'ranch'): RpcError {
   const { metadata, violations } = error.details
   const data = {
-    reason: errorRow(error.code).reason,
+    reason: reasonOf(error.code, dialect),
     ...(violations?.length ? { fieldViolations: violations } : {}),
     ...(metadata ? { metadata } : {}),
   }
-  return { code, message: error.message, data }
+  return { code: numberOf(error.code, dialect), message: error.message, data }
 }
 
 /** The number that a dialect gives an error. */
-export function numberOf(code: ErrorCode, dialect: DialectName): number {
+function numberOf(code: ErrorCode, dialect: DialectName): number {
   const row = errorRow(code)
   if (dialect === 'ranch') return row.ranch
   return dialect === '1.0' || dialect === '1.0-rc' ? row.jsonrpc : (row.v03 ?? row.jsonrpc)
+}
+
+function reasonOf(code: ErrorCode, dialect: DialectName): string {
+  const { reason, ranchReason = reason } = errorRow(code)
+  return dialect === 'ranch' ? ranchReason : reason
 }
 
 /**
@@ -58,7 +63,7 @@ export function fromRpcError(error: RpcError, dialect: DialectName): A2AError {
   const { reason, details } = readDetails(error.data)
   const numbered = errorCodes.filter((code) => numberOf(code, dialect) === error.code)
   const code =
-    numbered.find((candidate) => errorRow(candidate).reason === reason) ??
+    numbered.find((candidate) => reasonOf(candidate, dialect) === reason) ??
     standard.get(error.code) ??
     numbered[0] ??
     codeOfReason(reason) ??

@@ -30,16 +30,20 @@ const reasons: Readonly<Partial<Record<TaskState, string>>> = {
   TASK_STATE_REJECTED: 'rejected',
 }
 
-/** A task id as RANCH shows it: `task-` and the id. */
-function toRanchId(id: string): string {
-  return `task-${id}`
+/** A task id as RANCH shows it: with `task-` in front. */
+export function toRanchId(id: string): string {
+  return id.startsWith('task-') ? id : `task-${id}`
 }
 
-/** The id behind `task-…` or `tasks/…`; another value as it is. */
+/** The id behind `task-…`; another value as it is. */
 export function fromRanchId(id: unknown): unknown {
-  if (typeof id !== 'string') return id
-  const bare = id.startsWith('tasks/') ? id.slice(6) : id
-  return bare.startsWith('task-') ? bare.slice(5) : bare
+  return typeof id === 'string' && id.startsWith('task-') ? id.slice(5) : id
+}
+
+/** RANCH's word for a state; what is none as it is. */
+export function ranchState(state: string): string {
+  // true: own keys of the table are states
+  return Object.hasOwn(states, state) ? states[state as TaskState] : state
 }
 
 /** A message of RANCH: role and parts, nothing else. */

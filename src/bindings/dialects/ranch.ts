@@ -1,9 +1,9 @@
+import type { Call } from '../../protocol/call.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { OperationName, RequestOf, ResultOf } from '../../protocol/operations.ts'
 import type { SendMessageResponse, Task } from '../../protocol/types.ts'
 import { newId } from '../../shared/ids.ts'
-import type { DecodedRequest, Dialect, DialectMethod, RpcError, RpcRequest } from './dialect.ts'
-import { fromRpcError, numberOf, toPlainRpcError } from './error-codec.ts'
+import type { DecodedRequest, Dialect, DialectMethod, RpcRequest } from './dialect.ts'
 import { asRaw, decodeMessage, pick, present, type Raw } from './lenient.ts'
 import {
   failureOf,
@@ -16,8 +16,10 @@ import {
   toRanchTask,
   toRanchTicket,
 } from './ranch-encode.ts'
+import { fromRanchError, toRanchError } from './ranch-errors.ts'
 import { decodeConfiguration } from './requests.ts'
 import { decodeEvent, decodeResult, decodeStatus } from './results.ts'
+import { checkTags } from './tags.ts'
 
 /** A send that is done by then answers with a message, a later one with a task (004). */
 const syncThresholdMs = 5_000
@@ -54,11 +56,11 @@ export const ranch: Dialect = {
     ],
   ]),
   encodeEvent: toRanchEvent,
-  encodeError,
+  encodeError: toRanchError,
   encodeRequest,
   decodeResult: decodeRanchResult,
   decodeEvent,
-  decodeError: (error) => fromRpcError(error, 'ranch'),
+  decodeError: fromRanchError,
 }
 
 function onTask(operation: OperationName, encode: (result: unknown) => unknown): DialectMethod {
@@ -67,11 +69,21 @@ function onTask(operation: OperationName, encode: (result: unknown) => unknown):
 
 function decodeTaskParams(params: unknown): DecodedRequest {
   const raw = asRaw(params) ?? {}
-  return { request: present({ id: taskIdOf(raw) ?? fromRanchId(raw.id) }) }
+  const given = taskIdOf(raw) ?? withoutFolder(raw.id)
+  return { request: present({ id: fromRanchId(given) }), call: asGiven(given) }
 }
 
 function taskIdOf(raw: Raw): unknown {
-  return fromRanchId(pick(raw, 'task_id', 'taskId'))
+  return withoutFolder(pick(raw, 'task_id', 'taskId'))
+}
+
+function withoutFolder(id: unknown): unknown {
+  return typeof id === 'string' && id.startsWith('tasks/') ? id.slice(6) : id
+}
+
+/** A store of one's own may hold ids that begin with `task-` themselves, so an id is first looked for as it is given. */
+function asGiven(id: unknown): Partial<Call> {
+  return typeof id === 'string' && fromRanchId(id) !== id ? { givenTaskId: id } : {}
 }
 
 /** No message: invalid params. A message that is none: invalid message (C-39). */
@@ -80,8 +92,10 @@ function decodeSend(params: unknown): DecodedRequest {
   if (raw.message === undefined || raw.message === null)
     throw new A2AError('invalidParams', 'params.message is missing')
   const message = asRaw(decodeMessage(raw.message))
+  checkTags(raw.message)
   checkMessage(message)
   const { immediate } = raw
+  const taskId = taskIdOf(message) ?? taskIdOf(raw)
   const configuration = asRaw(decodeConfiguration(raw.configuration))
   return {
     request: {
@@ -90,7 +104,7 @@ function decodeSend(params: unknown): DecodedRequest {
         messageId: message.messageId ?? newId(),
         role: message.role,
         parts: message.parts,
-        taskId: taskIdOf(message) ?? taskIdOf(raw),
+        taskId: fromRanchId(taskId),
         contextId: message.contextId ?? raw.context_id ?? raw.contextId ?? undefined,
         metadata: message.metadata,
         extensions: message.extensions,
@@ -100,7 +114,7 @@ function decodeSend(params: unknown): DecodedRequest {
         immediate === false ? { ...configuration, returnImmediately: true } : configuration,
       metadata: raw.metadata ?? undefined,
     },
-    call: { waitMs: immediate === true ? requestTimeoutMs : syncThresholdMs },
+    call: { waitMs: immediate === true ? requestTimeoutMs : syncThresholdMs, ...asGiven(taskId) },
   }
 }
 
@@ -148,13 +162,6 @@ function isCancelled(task: Task): boolean {
     state !== 'TASK_STATE_FAILED' &&
     state !== 'TASK_STATE_REJECTED'
   )
-}
-
-function encodeError(error: A2AError): RpcError {
-  const inMessage =
-    error.code === 'invalidParams' &&
-    error.details.violations?.some(({ field }) => field.startsWith('message.'))
-  return toPlainRpcError(error, numberOf(inMessage ? 'invalidMessage' : error.code, 'ranch'))
 }
 
 function encodeRequest<N extends OperationName>(

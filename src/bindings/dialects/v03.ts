@@ -1,10 +1,11 @@
 import { type OperationName, operationNames } from '../../protocol/operations.ts'
 import { slashNames } from './canonical.ts'
 import type { DecodedRequest, Dialect, DialectMethod } from './dialect.ts'
-import { fromRpcError, numberOf, toPlainRpcError } from './error-codec.ts'
+import { fromRpcError, toPlainRpcError } from './error-codec.ts'
 import { asRaw } from './lenient.ts'
 import { decodeRequest } from './requests.ts'
 import { decodeEvent, decodeResult } from './results.ts'
+import { checkTags } from './tags.ts'
 import { toEvent03 } from './v03-encode.ts'
 import { requests03 } from './v03-requests.ts'
 import { results03 } from './v03-results.ts'
@@ -14,7 +15,7 @@ export const v03: Dialect = {
   name: '0.3',
   methods: methodTable(),
   encodeEvent: toEvent03,
-  encodeError: (error) => toPlainRpcError(error, numberOf(error.code, '0.3')),
+  encodeError: (error) => toPlainRpcError(error, '0.3'),
   encodeRequest: (name, request) => {
     const encode = requests03[name]
     return encode && { method: slashNames[name][0] ?? name, params: encode(request) }
@@ -42,7 +43,12 @@ function methodTable(): ReadonlyMap<string, DialectMethod> {
 
 function plain(operation: OperationName): (params: unknown) => DecodedRequest {
   const decode = decodeRequest[operation]
-  return (params) => ({ request: decode(params) })
+  if (operation !== 'SendMessage' && operation !== 'SendStreamingMessage')
+    return (params) => ({ request: decode(params) })
+  return (params) => {
+    checkTags(asRaw(params)?.message)
+    return { request: decode(params) }
+  }
 }
 
 // Without a config id 0.3 means "the" config: the first of the list.

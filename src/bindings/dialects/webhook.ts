@@ -2,7 +2,7 @@ import type { DialectName } from '../../protocol/call.ts'
 import { isTerminal } from '../../protocol/task.ts'
 import type { StreamResponse, Task } from '../../protocol/types.ts'
 import { toRanchTask } from './ranch-encode.ts'
-import { toEvent03 } from './v03-encode.ts'
+import { toTask03 } from './v03-encode.ts'
 
 /** The webhook that an event is written for. */
 export interface WebhookAddress {
@@ -13,7 +13,8 @@ export interface WebhookAddress {
 
 /**
  * An event as the webhook's own dialect writes it (C-36): 1.0 and its release candidate the StreamResponse, 0.3 the
- * bare object with `kind`, RANCH `{ event, task, timestamp, agentId }`. `task` is the task with this event in it.
+ * whole task, on either binding the one of JSON-RPC, RANCH `{ event, task, timestamp, agentId }`. `task` is the task
+ * with this event in it.
  */
 export function encodeWebhook(
   { dialect, agent }: WebhookAddress,
@@ -22,8 +23,7 @@ export function encodeWebhook(
 ): { readonly contentType: string; readonly body: string } {
   if (dialect === '1.0' || dialect === '1.0-rc')
     return { contentType: 'application/a2a+json', body: JSON.stringify(event) }
-  const shown =
-    dialect === 'ranch' ? toRanchNotice(event, task, agent) : toEvent03(event, 'SubscribeToTask')
+  const shown = dialect === 'ranch' ? toRanchNotice(event, task, agent) : toTask03(task)
   return { contentType: 'application/json', body: JSON.stringify(shown) }
 }
 

@@ -14,7 +14,7 @@ import { createEventBody, type RetryMs } from '../event-body.ts'
 import { createEventJson, type EventJson } from '../event-json.ts'
 import type { HttpReply, HttpRequest } from '../http.ts'
 import { refusalHeaders, refusalStatus } from '../refusal.ts'
-import { streamHeaders } from '../sse.ts'
+import { encodeFrame, streamHeaders } from '../sse.ts'
 import {
   failureText,
   parseEnvelope,
@@ -68,6 +68,7 @@ export function createAnswer(
   // One function, not three: each async frame between the socket and the engine costs a promise and a microtask.
   return async (body, exchange) => {
     let dialect = exchange.speaking
+    let streaming = false
     try {
       const rpc = parseEnvelope(body)
       const { method: name, params } = rpc
@@ -78,6 +79,7 @@ export function createAnswer(
       const method = dialect.methods.get(name)
       if (!method) throw new A2AError('methodNotFound', 'Method not found')
       if (method.operation === 'AgentCard') return success(await agentCard(), rpc)
+      streaming = operations[method.operation].stream
       const decoded = method.decode(params ?? noParams)
       const operation = decoded.operation ?? method.operation
       const call = callOf(exchange, { rpc, dialect, decoded })
@@ -95,7 +97,11 @@ export function createAnswer(
         : method.encode(await answer, decoded)
       return success(result, rpc, echoExtensions(jsonHeaders, call, dialect.name))
     } catch (thrown) {
-      return failure(toA2AError(thrown), { id: recoverId(body), dialect })
+      const to = { id: recoverId(body), dialect }
+      const error = toA2AError(thrown)
+      return streaming && wantsEvents(exchange, dialect)
+        ? streamedFailure(error, to)
+        : failure(error, to)
     }
   }
 
@@ -159,6 +165,21 @@ function success(
 ): HttpReply {
   if (rpc.id === undefined) return noContent
   return { status: 200, headers, body: successText(rpc.id, JSON.stringify(result) ?? 'null') }
+}
+
+// Clients of 0.3 read the answer to a streaming method as a stream and look at nothing else.
+function wantsEvents({ request, inBatch }: Exchange, { name }: Dialect): boolean {
+  return name === '0.3' && !inBatch && /\btext\/event-stream\b/.test(request.headers.accept ?? '')
+}
+
+/** An error that ends a stream before it begins, as the stream's only event; HTTP's own refusals stay such. */
+function streamedFailure(
+  error: A2AError,
+  to: { readonly id: RpcId; readonly dialect: Dialect },
+): HttpReply {
+  if (refusalStatus(error) !== 200) return failure(error, to)
+  const data = failureText(to.id, JSON.stringify(to.dialect.encodeError(error)))
+  return { status: 200, headers: streamHeaders, body: encodeFrame({ data }) }
 }
 
 /** An error in a dialect, with the status and headers that HTTP has for it. */

@@ -34,7 +34,7 @@ interface Target {
 
 /**
  * Answers A2A over HTTP+JSON (specification §11): 1.0, and 0.3 under `/v1` or by its version header.
- * A deleted push config is answered 204.
+ * A deleted push config is answered with an empty object, in 0.3 with 204.
  */
 export function createRestBinding(options: RestBindingOptions): HttpHandler {
   const { dispatch, heartbeatMs = 15_000, clock = systemClock, retryMs } = options
@@ -75,7 +75,8 @@ export function createRestBinding(options: RestBindingOptions): HttpHandler {
     // true: the operations table says that this one answers with a stream
     if (operations[operation].stream) return openStream(result as EventStream, { target, call })
     const headers = echoExtensions(dialect.headers, call, dialect.name)
-    if (operation === 'DeleteTaskPushNotificationConfig') return { status: 204, headers: {} }
+    if (operation === 'DeleteTaskPushNotificationConfig' && dialect === rest03)
+      return { status: 204, headers: {} }
     return { status: 200, headers, body: JSON.stringify(dialect.encode(operation, result)) }
   }
 

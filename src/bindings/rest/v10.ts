@@ -26,7 +26,7 @@ export function rest10(errorTable: ErrorTable): RestDialect {
       const decoded = asRaw(decodeRequest[operation]({ ...asRaw(body), ...params }))
       return { ...decodeQuery(operation, query), ...decoded }
     },
-    encode: (_operation, result) => result,
+    encode: (_operation, result) => result ?? {},
     encodeEvent: (event) => event,
     encodeError: (error) => encodeError(error, errorTable),
   }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { AgentAuth, AgentConfig } from '../../agents/config.ts'
 import type { McpServerConfig } from '../../agents/mcp/config.ts'
-import { numeric, optional, text } from './values.ts'
+import { numeric, optional, text, word } from './values.ts'
 
 /** `[agents.auth]`: how Corral proves itself to the agent. */
 const authSchema: z.ZodType<AgentAuth> = z
@@ -63,7 +63,7 @@ export const agentSchema: z.ZodType<AgentConfig> = z
     name: text,
     description: z.string().optional(),
     endpoint: text,
-    protocol: z.enum(['a2a', 'openai', 'module']),
+    protocol: word(['a2a', 'openai', 'module'], ['A2A', 'OpenAI']),
     capabilities: z.array(text).optional(),
     timeout_seconds: numeric.optional(),
     max_retries: numeric.optional(),

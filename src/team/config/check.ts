@@ -2,6 +2,7 @@ import type { Agent } from '../../agents/agent.ts'
 import {
   type AgentConfig,
   ConfigConversionError,
+  protocolOf,
   toA2AAgentConfig,
   toOpenAIAgentConfig,
   validateModuleAgentConfig,
@@ -48,9 +49,10 @@ function checkAgent(
   environment: Environment,
 ): readonly Unplaced[] {
   try {
-    if (agent.protocol === 'a2a') toA2AAgentConfig(agent)
-    if (agent.protocol === 'openai') toOpenAIAgentConfig(agent, environment)
-    if (agent.protocol === 'module') validateModuleAgentConfig(agent)
+    const protocol = protocolOf(agent)
+    if (protocol === 'a2a') toA2AAgentConfig(agent)
+    if (protocol === 'openai') toOpenAIAgentConfig(agent, environment)
+    if (protocol === 'module') validateModuleAgentConfig(agent)
     return []
   } catch (error) {
     if (!(error instanceof ConfigConversionError)) throw error

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { AgentProvider } from '../../protocol/types.ts'
 import type { BudgetConfig, SchedulerConfig, TeamConfig } from '../team-config.ts'
 import { stepSchema } from './steps.ts'
-import { numeric, optional, text } from './values.ts'
+import { numeric, optional, text, word } from './values.ts'
 
 const memberSchema = z
   .strictObject({
@@ -17,7 +17,7 @@ const memberSchema = z
   }))
 
 const schedulerSchema = z.strictObject({
-  type: z.enum(['supervisor', 'workflow']).optional(),
+  type: word(['supervisor', 'workflow'], ['Supervisor', 'Workflow']).optional(),
   supervisor_agent_id: text.optional(),
   max_rounds: numeric.optional(),
   steps: z.array(stepSchema).optional(),
@@ -59,7 +59,7 @@ export const teamSchema: z.ZodType<TeamConfig> = z
     id: text,
     name: text,
     description: z.string(),
-    mode: z.enum(['supervisor', 'workflow', 'router']).optional(),
+    mode: word(['supervisor', 'workflow', 'router'], ['Supervisor', 'Workflow']).optional(),
     agents: z.array(memberSchema).optional(),
     scheduler_config: schedulerSchema.optional(),
     router_config: routerSchema.optional(),

@@ -3,6 +3,16 @@ import { z } from 'zod'
 /** A text that says something. */
 export const text: z.ZodType<string, string> = z.string().min(1, 'must not be empty')
 
+/** One of some words, case aside; the published schema shows these and the seeds' own spellings. */
+export function word<const T extends string>(
+  words: readonly T[],
+  spellings: readonly string[],
+): z.ZodType<T> {
+  const lower = (value: unknown): unknown =>
+    typeof value === 'string' ? value.toLowerCase() : value
+  return z.preprocess(lower, z.enum(words)).meta({ type: 'string', enum: [...words, ...spellings] })
+}
+
 /** A number, or a string that holds one: the origin's files write numbers both ways. */
 export const numeric: z.ZodType<number, number | string> = z.union([
   z.number(),

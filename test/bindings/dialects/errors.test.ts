@@ -59,7 +59,10 @@ describe.each(columns)('I002 errors of %s', (name, column) => {
         }
 
   test.each(errorCodes)('I010 %s comes back as the error it was', (code) => {
-    const details = { metadata: { taskId: 't' }, violations: [{ field: 'a', description: 'b' }] }
+    const details = {
+      metadata: { taskId: 'task-t' },
+      violations: [{ field: 'a', description: 'b' }],
+    }
     const sent = JSON.parse(JSON.stringify(dialect.encodeError(new A2AError(code, 'why', details))))
     const read = dialect.decodeError(sent)
     expect([read.code, read.message]).toEqual([told[code] ?? code, 'why'])

@@ -16,14 +16,13 @@ describe('C-36 a webhook', () => {
     })
   })
 
-  test.each(['0.3', '0.3-rest'] as const)('of %s gets the bare object with its kind', (dialect) => {
+  test.each(['0.3', '0.3-rest'] as const)('of %s gets the whole task', (dialect) => {
     const { contentType, body } = encodeWebhook({ dialect, agent }, event, task)
     expect(contentType).toBe('application/json')
     expect(JSON.parse(body)).toMatchObject({
-      kind: 'status-update',
-      taskId: task.id,
+      kind: 'task',
+      id: task.id,
       status: { state: 'completed' },
-      final: true,
     })
   })
 

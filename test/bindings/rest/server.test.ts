@@ -158,9 +158,11 @@ describe('HTTP+JSON 1.0', () => {
     expect(received[1]?.request).toEqual({ pageSize: 'many', includeArtifacts: 'maybe' })
   })
 
-  test('answers a deleted push config with 204', async () => {
+  test('answers a deleted push config with an empty object, in 0.3 with 204', async () => {
     const reply = await ask(serve().handler, at('DELETE', '/tasks/t/pushNotificationConfigs/c'))
-    expect([reply.status, reply.text]).toEqual([204, ''])
+    expect([reply.status, reply.text]).toEqual([200, '{}'])
+    const old = await ask(serve().handler, at('DELETE', '/v1/tasks/t/pushNotificationConfigs/c'))
+    expect([old.status, old.text]).toEqual([204, ''])
   })
 
   test('F016 streams bare events with their sequence numbers', async () => {
