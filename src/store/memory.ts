@@ -1,6 +1,7 @@
 import { A2AError } from '../protocol/errors.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { checkWrites } from './check.ts'
+import { shownIn } from './list.ts'
 import { createRetention, logOf } from './memory/retention.ts'
 import { createTaskIndex } from './memory/task-index.ts'
 import { applyWrite, type Entry, forget, type Tables } from './memory/writes.ts'
@@ -113,7 +114,7 @@ function page({ index, entries }: Tables, filter: TaskListFilter): TaskPage {
   const tasks: StoredTask[] = []
   for (const { id } of heads) {
     const entry = entries.get(id)
-    if (entry) tasks.push(entry.stored)
+    if (entry) tasks.push(shownIn(filter, entry.stored))
   }
   const last = heads.at(-1)
   if (!more || last === undefined) return { tasks, total }
