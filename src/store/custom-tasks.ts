@@ -1,5 +1,6 @@
 import type { Task } from '../protocol/types.ts'
 import { type Clock, systemClock, toTimestamp } from '../shared/clock.ts'
+import { shownIn } from './list.ts'
 import { isSameScope } from './scope.ts'
 import type { Scope, StoredTask, TaskListFilter, TaskPage } from './store.ts'
 import { headOf, type TaskStore } from './task-store.ts'
@@ -67,11 +68,12 @@ export function isIn(filter: TaskListFilter): (stored: StoredTask) => boolean {
 }
 
 /** A page of tasks that all match the filter. */
-export function pageOf(matching: StoredTask[], { limit, cursor }: TaskListFilter): TaskPage {
+export function pageOf(matching: StoredTask[], filter: TaskListFilter): TaskPage {
+  const { limit, cursor } = filter
   const order = ({ timestamp, id }: { timestamp: string; id: string }) => `${timestamp} ${id}`
   const sorted = matching.sort((a, b) => (order(a.head) < order(b.head) ? 1 : -1))
   const rest = cursor ? sorted.filter(({ head }) => order(head) < order(cursor)) : sorted
-  const tasks = rest.slice(0, limit)
+  const tasks = rest.slice(0, limit).map((stored) => shownIn(filter, stored))
   const last = tasks.at(-1)?.head
   if (rest.length <= limit || last === undefined) return { tasks, total: matching.length }
   return { tasks, total: matching.length, next: { timestamp: last.timestamp, id: last.id } }

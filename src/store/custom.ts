@@ -3,6 +3,7 @@ import { checkWrites } from './check.ts'
 import { createCustomTasks, isIn, pageOf } from './custom-tasks.ts'
 import { createMemoryStore, type MemoryStoreOptions } from './memory.ts'
 import { busyAfter } from './order.ts'
+import { defaultMaxTaskBytes, refusalFor } from './refusal.ts'
 import { isSameScope } from './scope.ts'
 import type { Scope, Store, StoredTask, TaskWrite, Write, WriteResult } from './store.ts'
 import type { TaskStore } from './task-store.ts'
@@ -23,6 +24,7 @@ export interface CustomStoreOptions extends MemoryStoreOptions {
  * the custom store may leave the first of them standing. A list costs what the custom store's own list costs.
  */
 export function fromTaskStore(custom: TaskStore, options: CustomStoreOptions = {}): Store {
+  const { maxTaskBytes = defaultMaxTaskBytes } = options
   const memory = createMemoryStore(options)
   const tasks = createCustomTasks(custom, options)
   let last: Promise<unknown> = Promise.resolve()
@@ -44,6 +46,8 @@ export function fromTaskStore(custom: TaskStore, options: CustomStoreOptions = {
   }
 
   async function writeTask(write: TaskWrite): Promise<WriteResult> {
+    const refused = refusalFor(write, maxTaskBytes)
+    if (refused !== undefined) return { refused }
     const { head, expectedVersion, idempotencyKey: key, task } = write
     const existing =
       key === undefined || expectedVersion > 0 ? undefined : await memory.findByKey(head.scope, key)

@@ -1,10 +1,12 @@
 import { A2AError } from '../protocol/errors.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { checkWrites } from './check.ts'
+import { shownIn } from './list.ts'
 import { createRetention, logOf } from './memory/retention.ts'
 import { createTaskIndex } from './memory/task-index.ts'
 import { applyWrite, type Entry, forget, type Tables } from './memory/writes.ts'
 import { busyAfter } from './order.ts'
+import { defaultMaxTaskBytes } from './refusal.ts'
 import { contextKey, isSameScope, scopeKey } from './scope.ts'
 import type {
   LogRecord,
@@ -31,6 +33,10 @@ export interface MemoryStoreOptions {
   readonly maxRecords?: number
   /** Deliveries given up to keep, the newest; 1,000 by default. */
   readonly maxDeadLetters?: number
+  /** How long a task may wait for input before it is dropped like a finished one; for ever by default. */
+  readonly maxWaitingMs?: number
+  /** The largest write of one task, in bytes; 32 MiB by default. A larger one is refused alone. */
+  readonly maxTaskBytes?: number
 }
 
 /** Keeps tasks in this process, by reference; they are gone when it ends. */
@@ -76,6 +82,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
 function createTables(options: MemoryStoreOptions): Tables {
   const { clock = systemClock, maxTasks = 10_000, maxAgeMs = Number.POSITIVE_INFINITY } = options
   const { maxRecords = 2_000, maxDeadLetters = 1_000 } = options
+  const { maxWaitingMs = Number.POSITIVE_INFINITY, maxTaskBytes = defaultMaxTaskBytes } = options
   const entries = new Map<string, Entry>()
   const tables: Tables = {
     entries,
@@ -83,8 +90,9 @@ function createTables(options: MemoryStoreOptions): Tables {
     deadLetters: new Map(),
     contextValues: new Map(),
     maxDeadLetters,
+    maxTaskBytes,
     index: createTaskIndex(() => heads(entries.values())),
-    retention: createRetention({ clock, maxTasks, maxAgeMs, maxRecords }, (task) =>
+    retention: createRetention({ clock, maxTasks, maxAgeMs, maxWaitingMs, maxRecords }, (task) =>
       forget(tables, task.stored.head.id),
     ),
   }
@@ -106,7 +114,7 @@ function page({ index, entries }: Tables, filter: TaskListFilter): TaskPage {
   const tasks: StoredTask[] = []
   for (const { id } of heads) {
     const entry = entries.get(id)
-    if (entry) tasks.push(entry.stored)
+    if (entry) tasks.push(shownIn(filter, entry.stored))
   }
   const last = heads.at(-1)
   if (!more || last === undefined) return { tasks, total }

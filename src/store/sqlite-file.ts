@@ -3,8 +3,8 @@ import { dirname } from 'node:path'
 import { A2AError } from '../protocol/errors.ts'
 import { openConnection } from './sqlite/driver.ts'
 import { reasonOf, toFault } from './sqlite/faults.ts'
-import { openReader } from './sqlite/reader.ts'
-import { isStore } from './sqlite/schema.ts'
+import { lookAt } from './sqlite/look.ts'
+import { createPushQueries } from './sqlite/queries.ts'
 import { startThread } from './sqlite/thread.ts'
 import type { DeadLetter } from './store.ts'
 
@@ -15,12 +15,12 @@ import type { DeadLetter } from './store.ts'
  * @throws A2AError `unavailable` that names the file and the reason.
  */
 export async function backupSqliteStore(path: string, target: string): Promise<void> {
-  await mustBeStore(path)
+  mustBeStore(path)
   if (!existsSync(dirname(target)))
     throw new A2AError('unavailable', `There is no directory ${dirname(target)}`)
   if (existsSync(target) && realpathSync(target) === realpathSync(path))
     throw new A2AError('unavailable', `${target} is the task store itself`)
-  const { first } = await startThread({ type: 'backup', path, target, driver: undefined })
+  const first = await startThread({ type: 'backup', path, target, driver: undefined }).first
   if ('fault' in first)
     throw new A2AError(
       'unavailable',
@@ -33,26 +33,22 @@ export async function backupSqliteStore(path: string, target: string): Promise<v
  * @throws A2AError `unavailable` that names the file and the reason.
  */
 export async function readDeadLetters(path: string): Promise<readonly DeadLetter[]> {
-  await mustBeStore(path)
-  const reader = await openReader(path)
+  mustBeStore(path)
+  const db = await openConnection(path)
   try {
-    return await reader.deadLetters()
+    db.exec('PRAGMA query_only = ON')
+    return createPushQueries(db).deadLetters()
   } finally {
-    await reader.close()
+    db.close()
   }
 }
 
-/** Opening a file that is not there would make one. */
-async function mustBeStore(path: string): Promise<void> {
+/** Opening a file that is not there would make one, and opening another program's could change it. */
+function mustBeStore(path: string): void {
   if (!existsSync(path) || !statSync(path).isFile())
     throw new A2AError('unavailable', `There is no task store ${path}`)
   try {
-    const db = await openConnection(path)
-    try {
-      if (!isStore(db)) throw new Error('the file is a database of another program')
-    } finally {
-      db.close()
-    }
+    if (lookAt(path).isNew) throw new Error('the file is empty')
   } catch (error) {
     throw new A2AError('unavailable', `${path} is no task store: ${reasonOf(toFault(error))}`, {
       cause: error,

@@ -1,15 +1,26 @@
 import { A2AError } from '../protocol/errors.ts'
 import { type Clock, systemClock, toTimestamp } from '../shared/clock.ts'
 import { checkWrites } from './check.ts'
+import { defaultMaxTaskBytes } from './refusal.ts'
 import type { DriverName } from './sqlite/driver.ts'
-import { toFault, toOpenError, toStoreError } from './sqlite/faults.ts'
+import {
+  isDamage,
+  isFinding,
+  reasonOf,
+  toFault,
+  toOpenError,
+  toStoreError,
+} from './sqlite/faults.ts'
 import { createGroup } from './sqlite/group.ts'
-import type { OpenOptions } from './sqlite/open.ts'
 import { openReader, type Reader } from './sqlite/reader.ts'
-import { type Answer, startThread, type Thread } from './sqlite/thread.ts'
+import type { WriterState } from './sqlite/thread.ts'
+import { type FileRequest, type StartedThread, startThread, type Thread } from './sqlite/thread.ts'
 import type { TrimRequest } from './sqlite/trim.ts'
-import { createUpkeep } from './sqlite/upkeep.ts'
+import { createUpkeep, type Upkeep } from './sqlite/upkeep.ts'
 import type { Store } from './store.ts'
+
+/** How long a list of a context waits for tasks to be found by it; in a large file that is new, it goes without. */
+const fillWaitMs = 1_000
 
 /** How a SQLite store keeps its promises, and how much it keeps. */
 export interface SqliteStoreOptions {
@@ -22,8 +33,15 @@ export interface SqliteStoreOptions {
   readonly maxTasks?: number
   /** How long a finished task is kept, by its status timestamp; for ever by default. */
   readonly maxAgeMs?: number
-  /** A bound on the file's size, in bytes; at it, writes fail as on a full disk. */
+  /** How long a task may wait for input before it is dropped like a finished one; for ever by default. */
+  readonly maxWaitingMs?: number
+  /**
+   * A bound on the file's size, in bytes. At nine tenths of it the oldest finished tasks go; where that is not enough,
+   * writes fail as on a full disk.
+   */
   readonly maxBytes?: number
+  /** The largest write of one task, in bytes; 32 MiB by default. A larger one is refused alone. */
+  readonly maxTaskBytes?: number
   /** `node:sqlite` where the runtime has it, else `libsql`. */
   readonly driver?: DriverName
   readonly clock?: Clock
@@ -36,57 +54,77 @@ export interface SqliteStore extends Store {
 }
 
 /**
- * Opens a SQLite file as a store, and makes it where there is none. One process at a time has it open.
+ * Opens a SQLite file as a store, and makes it where there is none. One process at a time has it open, by whatever name.
  *
  * Commits run in a thread of their own, so that waiting for the disk never holds up the event loop. After a failed write
- * (disk full, file read-only) reads go on, `health()` says why, and writing resumes by itself once it is possible.
+ * (disk full, file read-only) reads go on, `health()` says why, and writing resumes by itself once it is possible. Whether
+ * the file is sound is checked once it is open; a damaged one is not written any more.
  *
- * @throws A2AError `unavailable` that names the file and the reason: in use, damaged, newer, read-only, no database.
+ * @throws A2AError `unavailable` that names the file and the reason: in use, newer, read-only, no database of ours.
  */
 export async function openSqliteStore(
   path: string,
   options: SqliteStoreOptions = {},
 ): Promise<SqliteStore> {
-  const thread = await startWriter(path, options)
+  const { thread, filling, checked } = await startWriter(path, options)
+  let opened: Opened | undefined
   try {
-    return createStore(path, { options, thread, reader: await openReader(path, options.driver) })
+    const reader = await openReader(path, {
+      driver: options.driver,
+      failed: (fault) => isDamage(fault) && opened?.damaged(reasonOf(fault)),
+    })
+    opened = createStore(path, { options, thread, reader, checked })
+    if (filling) void opened.upkeep.fillContexts()
+    return opened.store
   } catch (error) {
     await stop(thread)
     throw toOpenError(path, toFault(error))
   }
 }
 
-async function startWriter(path: string, options: SqliteStoreOptions): Promise<Thread> {
+async function startWriter(
+  path: string,
+  options: SqliteStoreOptions,
+): Promise<{ readonly thread: Thread } & WriterState> {
   const { driver, synchronous = 'FULL', maxBytes } = options
-  const maxPages = maxBytes === undefined ? undefined : Math.max(1, Math.floor(maxBytes / 4096))
-  const openOptions: OpenOptions = { path, driver, synchronous, maxPages }
-  const { thread, first } = await startThread({ type: 'serve', options: openOptions })
+  const maxPages = maxBytes === undefined ? undefined : toPages(maxBytes)
+  const openOptions = { path, driver, synchronous, maxPages }
+  const thread = startThread({ type: 'write', options: openOptions })
+  const first = await thread.first
   if ('fault' in first) throw toOpenError(path, first.fault)
-  return thread
+  return { thread, ...(first.ok as WriterState) } // what a writing thread answers first
 }
 
 interface Parts {
   readonly options: SqliteStoreOptions
   readonly thread: Thread
   readonly reader: Reader
+  readonly checked: boolean
 }
 
-function createStore(path: string, { options, thread, reader }: Parts): SqliteStore {
-  const { clock = systemClock, driver } = options
+interface Opened {
+  readonly store: SqliteStore
+  readonly upkeep: Upkeep
+  damaged(reason: string): void
+}
+
+function createStore(path: string, { options, thread, reader, checked }: Parts): Opened {
+  const { clock = systemClock, driver, maxTaskBytes = defaultMaxTaskBytes } = options
   const limits = (): TrimRequest => limitsAt(clock.now(), options)
   const upkeep = createUpkeep(thread, { clock, limits, recovered: () => group.recovered() })
-  const group = createGroup(thread, upkeep)
-  const indexContexts = createContextIndexing(thread)
+  const group = createGroup(thread, upkeep, maxTaskBytes)
+  const checking = checked ? undefined : checkBehind({ path, driver }, group.damaged)
   let closing: Promise<void> | undefined
 
   async function close(): Promise<void> {
     upkeep.stop()
     await group.idle()
+    await checking?.stop()
     await stop(thread)
     await reader.close()
   }
 
-  return {
+  const store: SqliteStore = {
     ...reader,
     async commit(writes) {
       if (closing) throw new A2AError('unavailable', 'The store is closed')
@@ -94,29 +132,50 @@ function createStore(path: string, { options, thread, reader }: Parts): SqliteSt
       return group.commit(writes)
     },
     async list(filter) {
-      if (filter.contextId !== undefined && !closing) await indexContexts()
+      if (filter.contextId !== undefined && !closing)
+        await atMost(fillWaitMs, upkeep.fillContexts(), clock)
       return reader.list(filter)
     },
     health: () => (closing ? { writable: false, reason: 'The store is closed' } : group.health()),
     async backup(target) {
-      const { first } = await startThread({ type: 'backup', path, target, driver })
+      const first = await startThread({ type: 'backup', path, target, driver }).first
       if ('fault' in first) throw toStoreError('be backed up', first.fault)
     },
     close: () => (closing ??= close()),
   }
+  return { store, upkeep, damaged: group.damaged }
 }
 
-function limitsAt(now: number, { maxTasks, maxAgeMs }: SqliteStoreOptions): TrimRequest {
-  return { maxTasks, floor: maxAgeMs === undefined ? undefined : toTimestamp(now - maxAgeMs) }
+/** The limits of retention at a moment. */
+function limitsAt(now: number, options: SqliteStoreOptions): TrimRequest {
+  const { maxTasks, maxAgeMs, maxWaitingMs, maxBytes } = options
+  const before = (ms: number | undefined) => (ms === undefined ? undefined : toTimestamp(now - ms))
+  const maxPages = maxBytes === undefined ? undefined : toPages(maxBytes * 0.9)
+  return { maxTasks, floor: before(maxAgeMs), waitingFloor: before(maxWaitingMs), maxPages }
 }
 
-/** The first list of a context makes its index. Where that fails, on a full disk, it works without and the next one tries. */
-function createContextIndexing(thread: Thread): () => Promise<void> {
-  let indexing: Promise<Answer> | undefined
-  return async () => {
-    indexing ??= thread.ask({ type: 'indexContexts' })
-    if ('fault' in (await indexing)) indexing = undefined
-  }
+function toPages(bytes: number): number {
+  return Math.max(1, Math.floor(bytes / 4096))
+}
+
+/** Reads the whole file beside everything else: a large one takes a while, and nobody has to wait for it. */
+function checkBehind(file: FileRequest, damaged: (reason: string) => void): StartedThread {
+  const thread = startThread({ type: 'check', ...file }, true)
+  void thread.first.then((answer) => {
+    if ('fault' in answer && isFinding(answer.fault)) damaged(reasonOf(answer.fault))
+  })
+  return thread
+}
+
+/** Waits for work to be done, but not for ever. */
+async function atMost(ms: number, work: Promise<void>, clock: Clock): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const callOff = clock.after(ms, resolve)
+    void work.then(() => {
+      callOff()
+      resolve()
+    })
+  })
 }
 
 async function stop(thread: Thread): Promise<void> {

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe } from 'vitest'
 import type { Clock } from '../../src/shared/clock.ts'
 import type { Store } from '../../src/store/store.ts'
 import { describeContexts } from './store/contexts.ts'
+import { describeFaults } from './store/faults.ts'
 import { describeLists } from './store/lists.ts'
 import { describeRetention } from './store/retention.ts'
 import { describeWebhooks } from './store/webhooks.ts'
@@ -11,6 +12,8 @@ import { describeWrites } from './store/writes.ts'
 export interface StoreTestOptions {
   readonly maxTasks?: number
   readonly maxAgeMs?: number
+  readonly maxWaitingMs?: number
+  readonly maxTaskBytes?: number
   readonly clock?: Clock
 }
 
@@ -54,6 +57,7 @@ export function describeStore(
     describeLists(under)
     describeWebhooks(under)
     describeContexts(under)
+    describeFaults(under)
     if (retention) describeRetention(under)
   })
 }

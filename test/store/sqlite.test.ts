@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
-import { type DriverName, hasNodeSqlite } from '../../src/store/sqlite/driver.ts'
 import { openSqliteStore } from '../../src/store/sqlite.ts'
 import { describeStore } from '../contracts/store.ts'
+import { drivers } from './sqlite/drivers.ts'
 
 let folder: string
 let files = 0
@@ -13,8 +13,6 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-// libsql runs on every version of Node; node:sqlite is there from 22.13 on.
-const drivers: readonly DriverName[] = hasNodeSqlite() ? ['node', 'libsql'] : ['libsql']
 for (const driver of drivers)
   describeStore(`SQLite by ${driver}`, (options) => {
     files += 1

@@ -38,7 +38,9 @@ describeTaskStore('SQLite-backed', async () => {
 })
 
 // How long a custom store keeps its tasks is its own affair, so retention is left out.
-describeStore('custom', () => fromTaskStore(createMapStore()), { retention: false })
+describeStore('custom', (options) => fromTaskStore(createMapStore(), options), {
+  retention: false,
+})
 
 describe('toTaskStore', () => {
   test('shows the tasks of its scope alone', async () => {

@@ -14,6 +14,7 @@ export interface Limits {
   readonly clock: Clock
   readonly maxTasks: number
   readonly maxAgeMs: number
+  readonly maxWaitingMs: number
   readonly maxRecords: number
 }
 
@@ -21,6 +22,8 @@ export interface Limits {
 export interface Retention {
   /** The task may be dropped when its time comes. */
   release(task: Kept): void
+  /** The task waits for its user and may be dropped when that has taken too long. */
+  wait(task: Kept): void
   /** The task is needed again. */
   hold(task: Kept): void
   /** Drops and compacts what is over the limits, oldest first. */
@@ -32,10 +35,11 @@ export interface Retention {
  * `maxRecords` the logs of the oldest become one record, beyond `maxTasks` or `maxAgeMs` the tasks go.
  */
 export function createRetention(limits: Limits, drop: (task: Kept) => void): Retention {
-  const { clock, maxTasks, maxAgeMs, maxRecords } = limits
+  const { clock, maxTasks, maxAgeMs, maxWaitingMs, maxRecords } = limits
   // Tasks move from the first queue to the second, so everything in `compacted` is older than all of `whole`.
   const whole = createQueue<Kept>()
   const compacted = createQueue<Kept>()
+  const waiting = createQueue<Kept>()
   let records = 0
 
   function leave(task: Kept): void {
@@ -48,11 +52,21 @@ export function createRetention(limits: Limits, drop: (task: Kept) => void): Ret
     drop(task)
   }
 
+  function dropBefore(ageMs: number, oldest: () => Kept | undefined): void {
+    if (ageMs === Number.POSITIVE_INFINITY) return
+    const floor = toTimestamp(clock.now() - ageMs)
+    for (let task = oldest(); task && task.stored.head.timestamp < floor; task = oldest())
+      dropOldest(task)
+  }
+
   return {
     release(task) {
       if (task.queue) return
       records += task.records.length
       whole.join(task)
+    },
+    wait(task) {
+      if (maxWaitingMs !== Number.POSITIVE_INFINITY) waiting.join(task)
     },
     hold: leave,
     trim() {
@@ -68,10 +82,8 @@ export function createRetention(limits: Limits, drop: (task: Kept) => void): Ret
         if (task === undefined) break
         dropOldest(task)
       }
-      if (maxAgeMs === Number.POSITIVE_INFINITY) return
-      const floor = toTimestamp(clock.now() - maxAgeMs)
-      for (let task = oldest(); task && task.stored.head.timestamp < floor; task = oldest())
-        dropOldest(task)
+      dropBefore(maxAgeMs, oldest)
+      dropBefore(maxWaitingMs, () => waiting.oldest)
     },
   }
 }

@@ -1,5 +1,6 @@
-import { isTerminal } from '../../protocol/task.ts'
+import { isInterrupted, isTerminal } from '../../protocol/task.ts'
 import type { Json } from '../../protocol/types.ts'
+import { refusalFor } from '../refusal.ts'
 import { contextKey, scopeKey } from '../scope.ts'
 import type {
   DeadLetter,
@@ -28,6 +29,7 @@ export interface Tables {
   /** Oldest first. */
   readonly deadLetters: Map<string, DeadLetter>
   readonly maxDeadLetters: number
+  readonly maxTaskBytes: number
   /** The values of each context that has any, by its key. */
   readonly contextValues: Map<string, Map<string, Json>>
   readonly index: TaskIndex
@@ -38,6 +40,11 @@ const missing: WriteResult = { conflict: 0 }
 
 /** Makes one write and says what became of it. */
 export function applyWrite(tables: Tables, write: Write): WriteResult {
+  const refused = refusalFor(write, tables.maxTaskBytes)
+  return refused === undefined ? apply(tables, write) : { refused }
+}
+
+function apply(tables: Tables, write: Write): WriteResult {
   switch (write.type) {
     case 'task':
       return writeTask(tables, write)
@@ -110,10 +117,14 @@ function add(tables: Tables, entry: Entry): void {
   settle(tables, entry)
 }
 
-/** Hands a task to retention once it is finished and its webhooks have seen all of it. */
-function settle(tables: Tables, entry: Entry): void {
-  if (isTerminal(entry.stored.head.state) && !hasPending(entry)) tables.retention.release(entry)
-  else tables.retention.hold(entry)
+/** Hands a task to retention once it is finished, or waits for its user, and its webhooks have seen all of it. */
+function settle({ retention }: Tables, entry: Entry): void {
+  const { state, busy } = entry.stored.head
+  if (isTerminal(state) && !hasPending(entry)) retention.release(entry)
+  else {
+    retention.hold(entry)
+    if (isInterrupted(state) && !busy && !hasPending(entry)) retention.wait(entry)
+  }
 }
 
 /** Whether a webhook of this task has not seen all of its log. */

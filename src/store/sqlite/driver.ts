@@ -25,8 +25,39 @@ type Constructor = new (path: string) => Connection
 
 /** Opens a connection, with `node:sqlite` where the runtime has it. */
 export async function openConnection(path: string, driver?: DriverName): Promise<Connection> {
-  const Database = await constructorOf(driver ?? (nodeSqlite() ? 'node' : 'libsql'))
-  return new Database(path)
+  const name = driver ?? (nodeSqlite() ? 'node' : 'libsql')
+  const Database = await constructorOf(name)
+  const db = new Database(path)
+  return name === 'node' ? db : createReleasing(db)
+}
+
+/**
+ * libsql keeps a closed file open as long as one of its statements is reachable, and has no way to end one. So
+ * statements are let go of with the connection; the file is closed when they are collected.
+ */
+function createReleasing(db: Connection): Connection {
+  let statements: WeakMap<object, Statement> | undefined = new WeakMap()
+  const inner = (outer: Statement): Statement => {
+    const statement = statements?.get(outer)
+    if (!statement) throw new Error('The connection is closed')
+    return statement
+  }
+  return {
+    exec: (sql) => db.exec(sql),
+    prepare(sql) {
+      const outer: Statement = {
+        run: (...values) => inner(outer).run(...values),
+        get: (...values) => inner(outer).get(...values),
+        all: (...values) => inner(outer).all(...values),
+      }
+      statements?.set(outer, db.prepare(sql))
+      return outer
+    },
+    close() {
+      statements = undefined
+      db.close()
+    },
+  }
 }
 
 /** Whether this runtime brings its own SQLite. */

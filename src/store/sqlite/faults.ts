@@ -18,6 +18,24 @@ const reasons: Readonly<Record<number, string>> = {
   26: 'the file is not a database',
 }
 
+/** The code of faults that are ours and may be told to everyone; SQLite has none that is so high. */
+const ours = 255
+
+/** A fault of the file that SQLite does not notice. */
+export function fileFault(message: string): Error {
+  return Object.assign(new Error(message), { errcode: ours })
+}
+
+/** Whether a fault of SQLite says that the file is damaged, which does not pass. */
+export function isDamage({ code }: SqliteFault): boolean {
+  return code === 11 || code === 26
+}
+
+/** Whether a check found something, and did not merely fail to run. */
+export function isFinding(fault: SqliteFault): boolean {
+  return fault.code === ours || isDamage(fault)
+}
+
 /** What a thrown value says. Extended codes keep the primary one in the low byte. */
 export function toFault(thrown: unknown): SqliteFault {
   if (!(thrown instanceof Error)) return { code: 0, message: String(thrown) }
@@ -42,7 +60,7 @@ export function toStoreError(
   doing: 'read' | 'write' | 'be backed up',
   fault: SqliteFault,
 ): A2AError {
-  const known = reasons[fault.code]
+  const known = fault.code === ours ? fault.message : reasons[fault.code]
   return new A2AError(
     known ? 'unavailable' : 'internal',
     `The task store cannot ${doing}${known ? `: ${known}` : ''}`,

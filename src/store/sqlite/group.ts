@@ -1,6 +1,6 @@
 import { A2AError } from '../../protocol/errors.ts'
 import type { StoreHealth, Write, WriteResult } from '../store.ts'
-import { reasonOf, type SqliteFault, toStoreError } from './faults.ts'
+import { isDamage, reasonOf, type SqliteFault, toStoreError } from './faults.ts'
 import { toRow, type WriteRow } from './rows.ts'
 import type { Thread } from './thread.ts'
 
@@ -10,6 +10,8 @@ export interface Group {
   health(): StoreHealth
   /** The file takes writes again. */
   recovered(): void
+  /** The file takes no more writes, for good: what is written to a damaged one may be lost. */
+  damaged(reason: string): void
   /** Resolves when nothing waits and nothing runs. */
   idle(): Promise<void>
 }
@@ -32,11 +34,12 @@ interface Waiting {
 }
 
 /** Groups commits on their way to the writing thread. */
-export function createGroup(thread: Thread, events: GroupEvents): Group {
+export function createGroup(thread: Thread, events: GroupEvents, maxTaskBytes: number): Group {
   let waiting: Waiting[] = []
   let waitingRows = 0
   let running: Promise<void> | undefined
   let health: StoreHealth = { writable: true }
+  let damage: string | undefined
 
   async function run(): Promise<void> {
     while (waiting.length > 0) {
@@ -52,7 +55,7 @@ export function createGroup(thread: Thread, events: GroupEvents): Group {
   }
 
   function succeed(group: readonly Waiting[], results: readonly WriteResult[]): void {
-    health = { writable: true }
+    healthy()
     let from = 0
     for (const { rows, resolve } of group) {
       resolve(results.slice(from, from + rows.length))
@@ -61,8 +64,18 @@ export function createGroup(thread: Thread, events: GroupEvents): Group {
     events.committed(results.length)
   }
 
+  function healthy(): void {
+    if (damage === undefined && !health.writable) health = { writable: true }
+  }
+
+  function damaged(reason: string): void {
+    damage ??= reason
+    health = unwritable(damage)
+  }
+
   function fail(group: readonly Waiting[], fault: SqliteFault): void {
-    health = { writable: false, reason: `The task store cannot write: ${reasonOf(fault)}` }
+    if (isDamage(fault)) damaged(reasonOf(fault))
+    else if (damage === undefined) health = unwritable(reasonOf(fault))
     const error = toStoreError('write', fault)
     for (const { reject } of group) reject(error)
     events.failed()
@@ -72,16 +85,23 @@ export function createGroup(thread: Thread, events: GroupEvents): Group {
     commit(writes) {
       if (waitingRows > 0 && waitingRows + writes.length > maxWaiting)
         return Promise.reject(new A2AError('unavailable', 'The task store is overloaded'))
+      if (damage !== undefined)
+        return Promise.reject(
+          new A2AError('unavailable', 'The task store cannot write: the file is damaged'),
+        )
       return new Promise((resolve, reject) => {
-        waiting.push({ rows: writes.map(toRow), resolve, reject })
+        waiting.push({ rows: writes.map((write) => toRow(write, maxTaskBytes)), resolve, reject })
         waitingRows += writes.length
         running ??= run()
       })
     },
     health: () => health,
-    recovered() {
-      health = { writable: true }
-    },
+    recovered: healthy,
+    damaged,
     idle: async () => running,
   }
+}
+
+function unwritable(reason: string): StoreHealth {
+  return { writable: false, reason: `The task store cannot write: ${reason}` }
 }

@@ -1,6 +1,10 @@
-import { chmodSync, existsSync } from 'node:fs'
+import { chmodSync } from 'node:fs'
+import { checkAll } from './check.ts'
 import { type Connection, type DriverName, openConnection } from './driver.ts'
-import { lockFile } from './lock.ts'
+import { createIdentity } from './identity.ts'
+import { type FileLock, lockFile } from './lock.ts'
+import { isSameFile, type Look, lookAt } from './look.ts'
+import { migrations } from './migrations.ts'
 import { migrate } from './schema.ts'
 
 /** How a store's file is opened. */
@@ -16,37 +20,80 @@ export interface OpenOptions {
 /** A file that this process alone writes. */
 export interface WritableFile {
   readonly db: Connection
+  /** Whether all of the file was read and found to be sound. */
+  readonly checked: boolean
+  /** Throws if the file is no longer what stands at its path. */
+  mustBeThere(): void
+  /** Runs work whose commits may be lost in a power cut: it is done again where it is. */
+  withoutSync<T>(work: () => T): T
   /** Moves the log into the file, closes it and gives up the lock. */
   close(): void
 }
 
+/** Files up to this size are read as a whole before they are used; for larger ones nobody wants to wait. */
+const checkedAtOnce = 8 * 1024 * 1024
+
 /**
- * Locks, checks and migrates a file, and makes it where there is none.
+ * Looks at a file, locks it, and migrates it; makes it where there is none. Whether all of it is sound is seen here if it
+ * is small or has to be migrated.
  *
  * @throws Error with the reason: in use, damaged, another program's, newer, read-only, not there.
  */
 export async function openWritable(options: OpenOptions): Promise<WritableFile> {
-  const { path, driver } = options
-  const lock = await lockFile(path, driver)
+  const { driver, synchronous } = options
+  const look = lookAt(options.path)
+  const locks = [await lockFile(look.path, driver)]
   let db: Connection | undefined
   try {
-    const isNew = !existsSync(path)
-    db = await openConnection(path, driver)
+    db = await openConnection(look.path, driver)
     // Webhooks carry credentials, so the file is its owner's alone.
-    if (isNew) chmodSync(path, 0o600)
+    if (look.isNew) chmodSync(look.path, 0o600)
+    db.exec('PRAGMA busy_timeout = 5000')
+    if (look.isLinked) await lockHome(db, { look, driver, locks })
+    if (isSmall(look)) checkAll(db)
     prepare(db, options)
+    settle(db, look.path)
   } catch (error) {
     db?.close()
-    lock.release()
+    for (const lock of locks) lock.release()
     throw error
   }
-  return { db, close: () => close(db, lock) }
+  const file = db
+  return {
+    db: file,
+    checked: isSmall(look),
+    mustBeThere: createIdentity(look.path),
+    withoutSync(work) {
+      if (synchronous === 'FULL') file.exec('PRAGMA synchronous = NORMAL')
+      try {
+        return work()
+      } finally {
+        file.exec(`PRAGMA synchronous = ${synchronous}`)
+      }
+    },
+    close: () => close(file, locks),
+  }
+}
+
+function isSmall({ size }: Look): boolean {
+  return size <= checkedAtOnce
+}
+
+/**
+ * A file with several names (hard links) has one lock: beside the name under which it was last opened, which stands in
+ * the file, as long as that name still leads to it.
+ */
+async function lockHome(
+  db: Connection,
+  { look, driver, locks }: { look: Look; driver: DriverName | undefined; locks: FileLock[] },
+): Promise<void> {
+  if (db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'home'").get() === undefined) return
+  const home = db.prepare('SELECT path FROM home').get()?.path
+  if (typeof home !== 'string' || home === look.path || !isSameFile(home, look.path)) return
+  locks.push(await lockFile(home, driver))
 }
 
 function prepare(db: Connection, { synchronous, maxPages }: OpenOptions): void {
-  db.exec('PRAGMA busy_timeout = 5000')
-  // Before anything is written: a damaged file is left as it is.
-  check(db)
   // Before the first table is made: it decides the layout of the file.
   db.exec('PRAGMA auto_vacuum = INCREMENTAL')
   db.prepare('PRAGMA journal_mode = WAL').get()
@@ -56,20 +103,22 @@ function prepare(db: Connection, { synchronous, maxPages }: OpenOptions): void {
   db.prepare('PRAGMA journal_size_limit = 67108864').get()
   db.exec('PRAGMA cache_size = -16000')
   if (maxPages !== undefined) db.prepare(`PRAGMA max_page_count = ${maxPages}`).get()
-  migrate(db)
+  migrate(db, migrations, () => checkAll(db))
 }
 
-function check(db: Connection): void {
-  const found = String(db.prepare('PRAGMA quick_check(1)').get()?.quick_check)
-  if (found !== 'ok') throw new Error(`the file is damaged (${found}); restore a backup`)
+/** Writes down the file's name, in the file itself and not only in the log: who comes by another name sees no log. */
+function settle(db: Connection, path: string): void {
+  if (db.prepare('SELECT path FROM home').get()?.path === path) return
+  db.prepare('INSERT OR REPLACE INTO home VALUES (1, ?)').run(path)
+  db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all()
 }
 
-function close(db: Connection, lock: { release(): void }): void {
+function close(db: Connection, locks: readonly FileLock[]): void {
   try {
     db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all()
   } catch {
     // A full disk; what is in the log is taken up at the next start.
   }
   db.close()
-  lock.release()
+  for (const lock of locks) lock.release()
 }

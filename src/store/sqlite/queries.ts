@@ -8,11 +8,7 @@ import type {
   StoredTask,
   TaskCursor,
   TaskHead,
-  TaskListFilter,
-  TaskPage,
 } from '../store.ts'
-import type { Connection } from './driver.ts'
-import { createList } from './list.ts'
 import {
   headColumns,
   scopeNumber,
@@ -21,15 +17,17 @@ import {
   toDeadLetter,
   toHead,
   toPushConfig,
-  toRecords,
   toStoredTask,
-} from './rows.ts'
+} from './documents.ts'
+import type { Connection, Row } from './driver.ts'
+import { createLogReader } from './log.ts'
 
 /** The store's reads as plain functions over one connection. */
 export interface Queries {
   get(id: string, scope?: Scope): StoredTask | undefined
   records(id: string, after: number, limit?: number): readonly LogRecord[]
-  list(filter: TaskListFilter): TaskPage
+  /** A row of a list as a task. */
+  toTask(row: Row): StoredTask
   unfinished(limit?: number, after?: TaskCursor): readonly TaskHead[]
   contextValues(scope: Scope, contextId: string): ReadonlyMap<string, Json>
   findByKey(scope: Scope, idempotencyKey: string): string | undefined
@@ -40,6 +38,11 @@ export interface Queries {
 
 /** Prepares all reads. */
 export function createQueries(db: Connection): Queries {
+  const readLog = createLogReader(db)
+  const find = db.prepare('SELECT number FROM task WHERE id = ?')
+  const toTask = (row: Row): StoredTask =>
+    // Sequence numbers have no gaps, so the first so many records are those up to a version.
+    toStoredTask(row, (number, upTo) => readLog(number, 0, upTo))
   const get = db.prepare(
     `SELECT ${taskColumns} FROM task JOIN scope ON scope.id = task.scope WHERE task.id = ?`,
   )
@@ -54,14 +57,15 @@ export function createQueries(db: Connection): Queries {
     `SELECT id FROM task WHERE scope = ${scopeNumber} AND idempotency_key = ?`,
   )
   return {
+    toTask,
     get(id, scope) {
       const row = get.get(id)
-      return row && (!scope || isSameScope(scope, toHead(row).scope))
-        ? toStoredTask(row)
-        : undefined
+      return row && (!scope || isSameScope(scope, toHead(row).scope)) ? toTask(row) : undefined
     },
-    records: createRecords(db),
-    list: createList(db),
+    records(id, after, limit) {
+      const row = find.get(id)
+      return row === undefined ? [] : readLog(Number(row.number), after, limit)
+    },
     // The empty text sorts before every timestamp.
     unfinished: (limit = -1, { timestamp, id } = { timestamp: '', id: '' }) =>
       unfinished.all(timestamp, id, limit).map(toHead),
@@ -75,23 +79,8 @@ export function createQueries(db: Connection): Queries {
   }
 }
 
-function createRecords(db: Connection): Queries['records'] {
-  const inline = db.prepare('SELECT number, log FROM task WHERE id = ?')
-  const later = db.prepare(
-    'SELECT records FROM log WHERE task = ? AND last_seq > ? ORDER BY last_seq LIMIT ?',
-  )
-  return (id, after, limit = Number.MAX_SAFE_INTEGER) => {
-    const row = inline.get(id)
-    if (row === undefined) return []
-    const records = toRecords(row.log).filter(({ seq }) => seq > after)
-    // A row holds one record at least, so the limit of records is one of rows too.
-    for (const { records: text } of later.all(Number(row.number), after, limit))
-      for (const record of toRecords(text)) if (record.seq > after) records.push(record)
-    return records.length > limit ? records.slice(0, limit) : records
-  }
-}
-
-function createPushQueries(
+/** Prepares the reads of webhooks alone; they are the same in files of every schema. */
+export function createPushQueries(
   db: Connection,
 ): Pick<Queries, 'pushConfigs' | 'pendingDeliveries' | 'deadLetters'> {
   const configs = db.prepare('SELECT cursor, record FROM push WHERE task_id = ? ORDER BY number')

@@ -1,30 +1,45 @@
 import { A2AError } from '../../protocol/errors.ts'
 import type { Store } from '../store.ts'
-import { type DriverName, openConnection } from './driver.ts'
-import { toFault, toStoreError } from './faults.ts'
+import { type DriverName, openConnection, type Row } from './driver.ts'
+import { type SqliteFault, toFault, toStoreError } from './faults.ts'
+import { createList, type Query } from './list.ts'
 import { createQueries } from './queries.ts'
+import { type StartedThread, startThread } from './thread.ts'
 
 /** The reading half of the store. A read sees every commit that was answered before it began. */
 export type Reader = Omit<Store, 'commit' | 'health'>
 
+/** How a reader is opened. */
+export interface ReaderOptions {
+  readonly driver?: DriverName | undefined
+  /** Told of a read that failed. */
+  failed?(fault: SqliteFault): void
+}
+
 /**
  * Reads on the calling thread: in WAL mode a reader waits for nobody, and a task that is looked up by its key costs less
- * than the way to another thread and back.
+ * than the way to another thread and back. Only what may take long goes to a thread of its own, from the first time on.
  */
-export async function openReader(path: string, driver?: DriverName): Promise<Reader> {
-  const db = await openConnection(path, driver)
+export async function openReader(path: string, options: ReaderOptions = {}): Promise<Reader> {
+  const db = await openConnection(path, options.driver)
   db.exec('PRAGMA query_only = ON')
   db.prepare('PRAGMA busy_timeout = 1000').get()
   const queries = createQueries(db)
+  const long = createLongReads(path, options.driver)
+  const list = createList({ db, toTask: queries.toTask, elsewhere: long.query })
   let closed = false
 
-  function reading<A extends unknown[], T>(query: (...args: A) => T): (...args: A) => Promise<T> {
+  function reading<A extends unknown[], T>(
+    query: (...args: A) => T | Promise<T>,
+  ): (...args: A) => Promise<T> {
     return async (...args) => {
       if (closed) throw new A2AError('unavailable', 'The store is closed')
       try {
-        return query(...args)
+        return await query(...args)
       } catch (error) {
-        throw toStoreError('read', toFault(error))
+        const fault = toFault(error)
+        options.failed?.(fault)
+        throw toStoreError('read', fault)
       }
     }
   }
@@ -32,7 +47,7 @@ export async function openReader(path: string, driver?: DriverName): Promise<Rea
   return {
     get: reading(queries.get),
     records: reading(queries.records),
-    list: reading(queries.list),
+    list: reading(list),
     unfinished: reading(queries.unfinished),
     contextValues: reading(queries.contextValues),
     findByKey: reading(queries.findByKey),
@@ -40,8 +55,32 @@ export async function openReader(path: string, driver?: DriverName): Promise<Rea
     pendingDeliveries: reading(queries.pendingDeliveries),
     deadLetters: reading(queries.deadLetters),
     async close() {
-      if (!closed) db.close()
+      if (closed) return
       closed = true
+      await long.close()
+      db.close()
+    },
+  }
+}
+
+interface LongReads {
+  query(query: Query): Promise<readonly Row[]>
+  close(): Promise<void>
+}
+
+/** A thread for reads that may take long; started with the first of them. */
+function createLongReads(path: string, driver: DriverName | undefined): LongReads {
+  let thread: StartedThread | undefined
+  return {
+    async query(query) {
+      thread ??= startThread({ type: 'read', path, driver })
+      const answer = await thread.ask({ type: 'query', ...query })
+      if ('ok' in answer) return answer.ok as readonly Row[] // what the worker answers to a query
+      throw Object.assign(new Error(answer.fault.message), { errcode: answer.fault.code })
+    },
+    async close() {
+      await thread?.ask({ type: 'close' })
+      await thread?.ended()
     },
   }
 }

@@ -1,15 +1,6 @@
-import type { Json } from '../../protocol/types.ts'
-import type {
-  DeadLetter,
-  LogRecord,
-  PushConfigRecord,
-  Scope,
-  StoredTask,
-  TaskHead,
-  TaskWrite,
-  Write,
-} from '../store.ts'
-import type { Row } from './driver.ts'
+import type { Task } from '../../protocol/types.ts'
+import { refusalOf } from '../refusal.ts'
+import type { LogRecord, Scope, TaskWrite, Write } from '../store.ts'
 
 /**
  * Writes as they cross to the writing thread: flat tuples with documents already as JSON text, because copying
@@ -29,6 +20,8 @@ export type WriteRow =
       key: string,
       value: string | null,
     ]
+  /** A write that cannot be stored; it keeps its place among the others. */
+  | readonly ['refused', reason: string]
 
 /** A TaskWrite, flat. Records go into the task's own row where `inline` is true. */
 export type TaskRow = readonly [
@@ -38,7 +31,9 @@ export type TaskRow = readonly [
   head: HeadColumns,
   expected: number,
   snapshot: string | null,
-  records: string | null,
+  artifacts: string | null,
+  /** Arrays of `recordsPerRow` records each; the last may have fewer. */
+  records: readonly string[],
   inline: boolean,
   key: string | null,
 ]
@@ -46,7 +41,7 @@ export type TaskRow = readonly [
 /** A scope, flat. */
 export type ScopeColumns = readonly [agent: string, tenant: string, owner: string]
 
-/** The columns of a task that every write sets, in the order of `headSet`. */
+/** The columns of a task that every write sets. */
 export type HeadColumns = readonly [
   contextId: string,
   state: string,
@@ -59,27 +54,53 @@ export type HeadColumns = readonly [
 
 type LetterColumns = readonly [] | readonly [letterId: string, letter: string]
 
-/** Flattens a write. */
-export function toRow(write: Write): WriteRow {
+/** Records in one row of the log at most: a page of a replay. */
+export const recordsPerRow = 128
+
+/** Flattens a write. One that cannot be serialised, or takes more than so many bytes, becomes its refusal. */
+export function toRow(write: Write, maxBytes: number): WriteRow {
+  try {
+    const row = flatten(write)
+    const size = row.reduce<number>((sum, column) => sum + lengthOf(column), 0)
+    // A character is three bytes at most, so that most rows need not be measured.
+    if (size * 3 <= maxBytes) return row
+    const bytes = row.reduce<number>((sum, column) => sum + bytesOf(column), 0)
+    return bytes <= maxBytes ? row : ['refused', refusalOf(write, { maxBytes })]
+  } catch (thrown) {
+    return ['refused', refusalOf(write, { thrown })]
+  }
+}
+
+function lengthOf(column: unknown): number {
+  if (typeof column === 'string') return column.length
+  return Array.isArray(column) ? column.reduce<number>((sum, one) => sum + lengthOf(one), 0) : 0
+}
+
+function bytesOf(column: unknown): number {
+  if (typeof column === 'string') return Buffer.byteLength(column)
+  return Array.isArray(column) ? column.reduce<number>((sum, one) => sum + bytesOf(one), 0) : 0
+}
+
+function flatten(write: Write): WriteRow {
   switch (write.type) {
     case 'task':
       return toTaskRow(write)
     case 'pushConfig': {
       const { taskId, id, cursor } = write.record
-      return ['pushConfig', taskId, id, cursor, JSON.stringify(write.record)]
+      return ['pushConfig', taskId, id, cursor, toText(write.record)]
     }
     case 'cursor': {
       const { taskId, id, cursor, deadLetter } = write
       if (deadLetter === undefined) return ['cursor', taskId, id, cursor]
-      return ['cursor', taskId, id, cursor, deadLetter.id, JSON.stringify(deadLetter)]
+      return ['cursor', taskId, id, cursor, deadLetter.id, toText(deadLetter)]
     }
     case 'deletePushConfig':
       return ['deletePushConfig', write.taskId, write.id]
     case 'contextValue': {
       const { scope, contextId, key, value } = write
-      const text = value === null ? null : JSON.stringify(value)
+      const text = value === null ? null : toText(value)
       // Drivers end a text at U+0000, which JSON writes as an escape.
-      return ['contextValue', toScopeColumns(scope), contextId, JSON.stringify(key), text]
+      return ['contextValue', toScopeColumns(scope), contextId, toText(key), text]
     }
     default:
       return [write.type, write.id]
@@ -96,69 +117,36 @@ function toTaskRow(write: TaskWrite): TaskRow {
     toScopeColumns(head.scope),
     [contextId, state, timestamp, version, busy ? 1 : 0, generation, build],
     expectedVersion,
-    task === undefined ? null : JSON.stringify(task),
-    records.length === 0 ? null : JSON.stringify(records),
-    expectedVersion === 0 && !busy,
+    task === undefined ? null : toSnapshot(task),
+    task?.artifacts === undefined ? null : toText(task.artifacts),
+    toTexts(records),
+    expectedVersion === 0 && !busy && records.length <= recordsPerRow,
     expectedVersion === 0 ? (idempotencyKey ?? null) : null,
   ]
 }
 
+/** The task without its artifacts, and without a status message that its history ends with. */
+function toSnapshot({ artifacts, ...rest }: Task): string {
+  const { status, history } = rest
+  if (status.message === undefined || history?.at(-1) !== status.message) return toText(rest)
+  return toText({ ...rest, status: { ...status, message: 0 } })
+}
+
+function toTexts(records: readonly LogRecord[]): readonly string[] {
+  if (records.length === 0) return []
+  if (records.length <= recordsPerRow) return [toText(records)]
+  const texts: string[] = []
+  for (let from = 0; from < records.length; from += recordsPerRow)
+    texts.push(toText(records.slice(from, from + recordsPerRow)))
+  return texts
+}
+
+function toText(value: unknown): string {
+  const text: string | undefined = JSON.stringify(value)
+  if (text === undefined) throw new TypeError('Not a value of JSON')
+  return text
+}
+
 function toScopeColumns({ agent, tenant, owner }: Scope): ScopeColumns {
   return [agent, tenant, owner]
-}
-
-/** The number of a scope; bind agent, tenant, owner. */
-export const scopeNumber =
-  '(SELECT scope.id FROM scope WHERE agent = ? AND tenant = ? AND owner = ?)'
-
-/** The columns of a task's head, as `toHead` reads them. */
-export const headColumns =
-  'task.id, agent, tenant, owner, context_id AS contextId, state, timestamp, busy, generation, build'
-
-/** The columns of a whole task, as `toStoredTask` reads them. */
-export const taskColumns: string = `${headColumns}, version, snapshot_version AS snapshotVersion, snapshot`
-
-/** A row of `headColumns`. The file is ours alone, so what we wrote into it is what we read. */
-export function toHead(row: Row): TaskHead {
-  const { id, agent, tenant, owner, contextId, state, timestamp, ...more } =
-    row as unknown as FlatHead // see above
-  const scope = { agent, tenant, owner }
-  const { busy, generation, build } = more
-  return { id, scope, contextId, state, timestamp, busy: busy === 1, generation, build }
-}
-
-type FlatHead = Omit<TaskHead, 'scope' | 'busy'> & Scope & { readonly busy: number }
-
-/** A row of `taskColumns`. */
-export function toStoredTask(row: Row): StoredTask {
-  return {
-    head: toHead(row),
-    version: Number(row.version),
-    task: fromText<StoredTask['task']>(row.snapshot),
-    taskVersion: Number(row.snapshotVersion),
-  }
-}
-
-/** A row of the webhooks table; the cursor's column is newer than the document. */
-export function toPushConfig(row: Row): PushConfigRecord {
-  return { ...fromText<PushConfigRecord>(row.record), cursor: Number(row.cursor) }
-}
-
-/** A row of the dead letters. */
-export function toDeadLetter(row: Row): DeadLetter {
-  return fromText<DeadLetter>(row.letter)
-}
-
-/** A row of a context's values. */
-export function toContextValue({ key, value }: Row): readonly [key: string, value: Json] {
-  return [fromText<string>(key), fromText<Json>(value)]
-}
-
-/** Records as JSON text; none where there is no text. */
-export function toRecords(text: unknown): readonly LogRecord[] {
-  return typeof text === 'string' ? fromText<readonly LogRecord[]>(text) : []
-}
-
-function fromText<T>(text: unknown): T {
-  return JSON.parse(String(text)) as T // our own document: see toRow
 }

@@ -1,9 +1,15 @@
+import { isTerminal } from '../../protocol/task.ts'
+import type { TaskState } from '../../protocol/types.ts'
 import type { WriteResult } from '../store.ts'
+import { artifactsOf, toRecords } from './documents.ts'
 import type { Connection } from './driver.ts'
-import type { ScopeColumns, TaskRow } from './rows.ts'
+import { createLogReader } from './log.ts'
+import { recordsPerRow, type ScopeColumns, type TaskRow } from './rows.ts'
+import { createScopes, type Scopes } from './scopes.ts'
+import { createTotals, type Totals } from './totals.ts'
 
-/** Scopes whose numbers are kept at hand; beyond it they are looked up again. */
-const maxScopes = 10_000
+/** Artifacts of this many characters are not stored again where the log holds them. */
+const largeArtifacts = 64 * 1024
 
 /** Writes tasks and their logs, each with its version checked. */
 export interface TaskWriter {
@@ -20,18 +26,20 @@ export interface TaskWriter {
 export function createTaskWriter(db: Connection): TaskWriter {
   const scopes = createScopes(db)
   const totals = createTotals(db)
+  const slim = createSlimming(db)
   const insert = createInsert(db, { scopes, totals })
   const update = createUpdate(db)
   const version = db.prepare('SELECT version FROM task WHERE id = ?')
   const byKey = db.prepare('SELECT id FROM task WHERE scope = ? AND idempotency_key = ?')
   return {
     write(row) {
-      const [, id, scope, [, , , next], expected, , , , key] = row
+      const [, id, scope, [, , , next], expected, , , , , key] = row
       if (key !== null) {
         const existing = byKey.get(scopes.numberOf(scope), key)
         if (existing) return { existing: String(existing.id) }
       }
-      const done = expected === 0 ? insert(row) : update(row)
+      const artifacts = slim(row)
+      const done = expected === 0 ? insert(row, artifacts) : update(row, artifacts)
       return done ? { version: next } : { conflict: Number(version.get(id)?.version ?? 0) }
     },
     scopeNumber: scopes.numberOf,
@@ -43,106 +51,79 @@ export function createTaskWriter(db: Connection): TaskWriter {
   }
 }
 
-/** New tasks by scope and state. */
-interface Totals {
-  count(scope: number, state: string): void
-  flush(): void
-  forget(): void
-}
-
-/** The numbers of scopes. */
-interface Scopes {
-  numberOf(scope: ScopeColumns): number
-  forget(): void
-}
+type WriteTask = (row: TaskRow, artifacts: string | null) => boolean
 
 function createInsert(
   db: Connection,
   { scopes, totals }: { readonly scopes: Scopes; readonly totals: Totals },
-): (row: TaskRow) => boolean {
+): WriteTask {
   const insert = db.prepare(
     `INSERT INTO task (id, scope, context_id, state, timestamp, version, busy, generation, build,
-       snapshot_version, idempotency_key, snapshot, log)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+       snapshot_version, idempotency_key, snapshot, artifacts, log)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
   )
   const append = createAppend(db)
-  return (row) => {
-    const [, id, scope, head, , snapshot, records, inline, key] = row
+  return (row, artifacts) => {
+    const [, id, scope, head, , snapshot, , records, inline, key] = row
     const [, state, , version] = head
     const number = scopes.numberOf(scope)
-    const log = inline ? records : null
-    const { changes } = insert.run(id, number, ...head, version, key, snapshot, log)
+    const log = inline ? (records[0] ?? null) : null
+    const { changes } = insert.run(id, number, ...head, version, key, snapshot, artifacts, log)
     if (Number(changes) === 0) return false
     totals.count(number, state)
-    if (!inline) append(id, version, records)
+    if (!inline) append(row)
     return true
   }
 }
 
-function createUpdate(db: Connection): (row: TaskRow) => boolean {
+function createUpdate(db: Connection): WriteTask {
   const columns =
     'context_id = ?, state = ?, timestamp = ?, version = ?, busy = ?, generation = ?, build = ?'
   const heads = db.prepare(`UPDATE task SET ${columns} WHERE id = ? AND version = ?`)
   const wholes = db.prepare(
-    `UPDATE task SET ${columns}, snapshot_version = ?, snapshot = ? WHERE id = ? AND version = ?`,
+    `UPDATE task SET ${columns}, snapshot_version = ?, snapshot = ?, artifacts = ? WHERE id = ? AND version = ?`,
   )
   const append = createAppend(db)
-  return (row) => {
-    const [, id, , head, expected, snapshot, records] = row
-    const [, , , version] = head
+  return (row, artifacts) => {
+    const [, id, , head, expected, snapshot] = row
     const { changes } =
       snapshot === null
         ? heads.run(...head, id, expected)
-        : wholes.run(...head, version, snapshot, id, expected)
+        : wholes.run(...head, head[3], snapshot, artifacts, id, expected)
     if (Number(changes) === 0) return false
-    append(id, version, records)
+    append(row)
     return true
   }
 }
 
-function createAppend(
-  db: Connection,
-): (id: string, lastSeq: number, records: string | null) => void {
+function createAppend(db: Connection): (row: TaskRow) => void {
   const append = db.prepare('INSERT INTO log SELECT number, ?, ? FROM task WHERE id = ?')
-  return (id, lastSeq, records) => {
-    if (records !== null) append.run(lastSeq, records, id)
+  return ([, id, , [, , , version], expected, , , records]) => {
+    let last = expected
+    for (const text of records) {
+      last = Math.min(last + recordsPerRow, version)
+      append.run(last, text, id)
+    }
   }
 }
 
-function createScopes(db: Connection): Scopes {
-  const find = db.prepare('SELECT id FROM scope WHERE agent = ? AND tenant = ? AND owner = ?')
-  const add = db.prepare('INSERT INTO scope (agent, tenant, owner) VALUES (?, ?, ?)')
-  const known = new Map<string, number>()
-  return {
-    numberOf(scope) {
-      const key = JSON.stringify(scope)
-      const hit = known.get(key)
-      if (hit !== undefined) return hit
-      if (find.get(...scope) === undefined) add.run(...scope)
-      const number = Number(find.get(...scope)?.id)
-      if (known.size >= maxScopes) known.clear()
-      known.set(key, number)
-      return number
-    },
-    forget: () => known.clear(),
-  }
-}
-
-function createTotals(db: Connection): Totals {
-  const add = db.prepare(
-    'INSERT INTO total VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET tasks = tasks + excluded.tasks',
-  )
-  const counts = new Map<number, Map<string, number>>()
-  return {
-    count(scope, state) {
-      const states = counts.get(scope) ?? new Map<string, number>()
-      counts.set(scope, states.set(state, (states.get(state) ?? 0) + 1))
-    },
-    flush() {
-      for (const [scope, states] of counts)
-        for (const [state, tasks] of states) add.run(scope, state, tasks)
-      counts.clear()
-    },
-    forget: () => counts.clear(),
+/**
+ * Says what of a task's artifacts to store. Large ones of a task that has ended are in its log already; where the log
+ * alone yields the very same text, empty text is stored in their place.
+ */
+function createSlimming(db: Connection): (row: TaskRow) => string | null {
+  const find = db.prepare('SELECT number FROM task WHERE id = ?')
+  const readLog = createLogReader(db)
+  return ([, id, , [, state], expected, , artifacts, records]) => {
+    const isLarge = artifacts !== null && artifacts.length >= largeArtifacts
+    if (!isLarge || !isTerminal(state as TaskState)) return artifacts // our own row: see rows.ts
+    const number = expected === 0 ? undefined : find.get(id)?.number
+    const before = number === undefined ? [] : readLog(Number(number), 0)
+    try {
+      const inLog = artifactsOf([...before, ...records.flatMap(toRecords)])
+      return JSON.stringify(inLog) === artifacts ? '' : artifacts
+    } catch {
+      return artifacts // A log that does not add up is no substitute for them.
+    }
   }
 }

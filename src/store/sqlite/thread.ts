@@ -1,28 +1,47 @@
 import { createRequire } from 'node:module'
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 import type { BackupRequest } from './backup.ts'
+import type { DriverName } from './driver.ts'
 import type { SqliteFault } from './faults.ts'
+import type { Query } from './list.ts'
 import type { OpenOptions } from './open.ts'
 import type { WriteRow } from './rows.ts'
 import type { TrimRequest } from './trim.ts'
 
+/** A file, and what opens it. */
+export interface FileRequest {
+  readonly path: string
+  readonly driver: DriverName | undefined
+}
+
 /** What a thread is started for. */
 export type ThreadTask =
-  | { readonly type: 'serve'; readonly options: OpenOptions }
+  | { readonly type: 'write'; readonly options: OpenOptions }
+  | ({ readonly type: 'read' } & FileRequest)
+  | ({ readonly type: 'check' } & FileRequest)
   | ({ readonly type: 'backup' } & BackupRequest)
 
-/** What the writing thread is asked. */
+/** What a writing thread is asked, and a reading one. */
 export type Request =
   | { readonly type: 'commit'; readonly rows: readonly WriteRow[] }
   | ({ readonly type: 'trim' } & TrimRequest)
   | { readonly type: 'probe' }
-  | { readonly type: 'indexContexts' }
+  | { readonly type: 'fillContexts' }
+  | ({ readonly type: 'query' } & Query)
   | { readonly type: 'close' }
+
+/** What a writing thread says of the file that it has opened. */
+export interface WriterState {
+  /** Whether all of it was found to be sound. */
+  readonly checked: boolean
+  /** Whether tasks are still to be brought in by context. */
+  readonly filling: boolean
+}
 
 /** What it answers. */
 export type Answer = { readonly ok: unknown } | { readonly fault: SqliteFault }
 
-/** The writing thread as the main one sees it. */
+/** A thread as the main one sees it. */
 export interface Thread {
   /** Asks; answers come in the order of the questions. */
   ask(request: Request): Promise<Answer>
@@ -30,19 +49,25 @@ export interface Thread {
   ended(): Promise<void>
 }
 
-const gone: Answer = { fault: { code: 0, message: 'the writing thread has stopped' } }
+/** A thread that was just started. */
+export interface StartedThread extends Thread {
+  /** Whether it could do, or begin, what it was started for. */
+  readonly first: Promise<Answer>
+  /** Ends it, whatever it is at. */
+  stop(): Promise<void>
+}
 
-/** Starts a thread and waits for its first answer: whether it could do, or begin, what it was started for. */
-export async function startThread(
-  task: ThreadTask,
-): Promise<{ readonly thread: Thread; readonly first: Answer }> {
+const gone: Answer = { fault: { code: 0, message: 'the thread has stopped' } }
+
+/** Starts a thread. One that works in the background does not keep the process alive. */
+export function startThread(task: ThreadTask, background = false): StartedThread {
   const worker = createWorker(task)
   const waiting: ((answer: Answer) => void)[] = []
   let running = true
   const next = (): Promise<Answer> =>
     new Promise((resolve) => {
       waiting.push(resolve)
-      worker.ref()
+      if (!background) worker.ref()
     })
   const ended = new Promise<void>((resolve) => {
     const stop = (error?: Error): void => {
@@ -59,7 +84,9 @@ export async function startThread(
     // An idle store does not keep its process alive; one that is writing does.
     if (waiting.length === 0) worker.unref()
   })
-  const thread: Thread = {
+  if (background) worker.unref()
+  return {
+    first: next(),
     async ask(request) {
       if (!running) return gone
       worker.postMessage(request)
@@ -69,8 +96,10 @@ export async function startThread(
       worker.ref()
       return ended
     },
+    async stop() {
+      await worker.terminate()
+    },
   }
-  return { thread, first: await next() }
 }
 
 /**

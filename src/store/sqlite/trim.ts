@@ -1,62 +1,156 @@
+import type { TaskCursor } from '../store.ts'
 import type { Connection, Statement } from './driver.ts'
-import { createTransaction } from './writer.ts'
+import type { Remove } from './remove.ts'
+import { pragma } from './schema.ts'
+import { createTransaction } from './transaction.ts'
 
-/** What of the finished tasks may stay. */
+/** What may stay of the tasks that nobody works on. */
 export interface TrimRequest {
-  /** The newest so many; all where absent. */
+  /** The newest so many of the finished; all where absent. */
   readonly maxTasks: number | undefined
-  /** Those with this status timestamp or a later one; all where absent. */
+  /** Those that finished at this time or later; all where absent. */
   readonly floor: string | undefined
+  /** Those that have been waiting for input since this time or later; all where absent. */
+  readonly waitingFloor: string | undefined
+  /** Finished tasks go while the file has more pages in use than this. */
+  readonly maxPages: number | undefined
 }
 
-/** Tasks dropped in one transaction: few enough that a commit waiting behind it hardly notices. */
-const step = 500
-
-/** Pages given back to the file system after a step. */
-const vacuumPages = 1_000
+/** How long one step may take, so that a commit behind it hardly waits. */
+const budgetMs = 3
+/** Rows of a log taken away at once. */
+const logRows = 200
+/** Pages given back to the file system with each step. */
+const vacuumPages = 64
 
 const finished =
-  "state IN ('TASK_STATE_COMPLETED', 'TASK_STATE_FAILED', 'TASK_STATE_CANCELED', 'TASK_STATE_REJECTED')"
+  "('TASK_STATE_COMPLETED', 'TASK_STATE_FAILED', 'TASK_STATE_CANCELED', 'TASK_STATE_REJECTED')"
 
 /**
- * Drops finished tasks that are over the limits, oldest first, and shrinks the file. A task whose webhooks have not
- * seen all of its log stays. Says whether there is more to drop.
+ * Drops tasks that are over the limits, oldest first, and shrinks the file: one step of a few milliseconds. A task whose
+ * webhooks have not seen all of its log stays. Says whether there is more to do.
  */
-export function createTrim(db: Connection): (request: TrimRequest) => boolean {
+export function createTrim(db: Connection, remove: Remove): (request: TrimRequest) => boolean {
   const transaction = createTransaction(db)
-  let statements: TrimStatements | undefined
-  return ({ maxTasks, floor }) => {
-    statements ??= prepareTrim(db)
-    const { count, drop, vacuum } = statements
-    const over =
-      maxTasks === undefined ? 0 : Number(count.get()?.tasks ?? 0) - Math.max(0, maxTasks)
-    const dropped = transaction(() => {
-      const old = floor === undefined ? 0 : Number(drop.run(floor, step).changes)
-      const many = Math.min(step, over - old)
-      // '~' sorts after every timestamp.
-      return old + (many > 0 ? Number(drop.run('~', many).changes) : 0)
-    })
-    if (dropped > 0) vacuum.all()
-    return dropped >= step
+  const statements = prepareTrim(db)
+  /** How far this round has come: what stays is not looked at again until the next. */
+  let place: TaskCursor = { timestamp: '', id: '' }
+  let dropped = false
+
+  /** Takes away one task, or a part of its log where that is long; whether the task is gone. */
+  function drop(number: number): boolean {
+    dropped = true
+    if (Number(statements.shorten.run(number, number, logRows).changes) === logRows) return false
+    remove(number)
+    return true
   }
+
+  function step(request: TrimRequest): boolean {
+    const until = performance.now() + budgetMs
+    let over = overOf(db, statements, request)
+    for (const row of statements.oldest.all(place.timestamp, place.id)) {
+      const task = toCandidate(row)
+      if (!isDue(task, request, over)) {
+        if (isPastAll(task, request, over)) return false
+      } else if (statements.isBehind.get(task.number) === undefined) {
+        if (!drop(task.number)) return true
+        over -= task.finished ? 1 : 0
+      }
+      place = task
+      if (performance.now() >= until) return true
+    }
+    return statements.oldest.all(place.timestamp, place.id).length > 0
+  }
+
+  return (request) => {
+    const more = transaction(() => step(request))
+    const shrinking = dropped && shrink(db, statements)
+    if (more || shrinking) return true
+    place = { timestamp: '', id: '' }
+    dropped = false
+    return false
+  }
+}
+
+/** Gives pages back to the file system; whether there are more. */
+function shrink(db: Connection, { vacuum }: TrimStatements): boolean {
+  const free = pragma(db, 'freelist_count')
+  vacuum.all()
+  const left = pragma(db, 'freelist_count')
+  return left > 0 && left < free
+}
+
+interface Candidate extends TaskCursor {
+  readonly number: number
+  readonly finished: boolean
+  readonly waiting: boolean
+}
+
+function toCandidate(row: Readonly<Record<string, unknown>>): Candidate {
+  return {
+    number: Number(row.number),
+    timestamp: String(row.timestamp),
+    id: String(row.id),
+    finished: row.finished === 1,
+    waiting: row.waiting === 1,
+  }
+}
+
+function isDue(
+  { timestamp, finished, waiting }: Candidate,
+  request: TrimRequest,
+  over: number,
+): boolean {
+  if (waiting) return timestamp < (request.waitingFloor ?? '')
+  return finished && (over > 0 || timestamp < (request.floor ?? ''))
+}
+
+/** Whether nothing that is newer than this task can be due. */
+function isPastAll(
+  { timestamp }: Candidate,
+  { floor = '', waitingFloor = '' }: TrimRequest,
+  over: number,
+): boolean {
+  return over <= 0 && timestamp >= floor && timestamp >= waitingFloor
+}
+
+/** How many finished tasks are too many. Of a file that is too large, the oldest ones go until it is not. */
+function overOf(
+  db: Connection,
+  { count }: TrimStatements,
+  { maxTasks, maxPages }: TrimRequest,
+): number {
+  if (maxPages !== undefined && pagesInUse(db) > maxPages) return Number.POSITIVE_INFINITY
+  return maxTasks === undefined ? 0 : Number(count.get()?.tasks ?? 0) - Math.max(0, maxTasks)
+}
+
+function pagesInUse(db: Connection): number {
+  return pragma(db, 'page_count') - pragma(db, 'freelist_count')
 }
 
 interface TrimStatements {
   readonly count: Statement
-  readonly drop: Statement
+  readonly oldest: Statement
+  readonly isBehind: Statement
+  readonly shorten: Statement
   readonly vacuum: Statement
 }
 
 function prepareTrim(db: Connection): TrimStatements {
-  db.exec(`CREATE INDEX IF NOT EXISTS task_finished ON task (timestamp) WHERE ${finished}`)
   return {
-    count: db.prepare(`SELECT sum(tasks) AS tasks FROM total WHERE ${finished}`),
-    drop: db.prepare(
-      `DELETE FROM task WHERE number IN (
-         SELECT number FROM task INDEXED BY task_finished
-         WHERE ${finished} AND timestamp < ?
-           AND NOT EXISTS (SELECT 1 FROM push WHERE task_id = task.id AND cursor < task.version)
-         ORDER BY timestamp LIMIT ?)`,
+    count: db.prepare(`SELECT sum(tasks) AS tasks FROM total WHERE state IN ${finished}`),
+    oldest: db.prepare(
+      `SELECT number, timestamp, id, state IN ${finished} AS finished,
+         state IN ('TASK_STATE_INPUT_REQUIRED', 'TASK_STATE_AUTH_REQUIRED') AND busy = 0 AS waiting
+       FROM task INDEXED BY task_of_all WHERE (timestamp, id) > (?, ?) ORDER BY timestamp, id LIMIT 50`,
+    ),
+    isBehind: db.prepare(
+      `SELECT 1 FROM task JOIN push ON push.task_id = task.id
+       WHERE task.number = ? AND push.cursor < task.version`,
+    ),
+    shorten: db.prepare(
+      `DELETE FROM log WHERE task = ? AND last_seq IN
+         (SELECT last_seq FROM log WHERE task = ? ORDER BY last_seq LIMIT ?)`,
     ),
     vacuum: db.prepare(`PRAGMA incremental_vacuum(${vacuumPages})`),
   }

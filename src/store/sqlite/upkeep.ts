@@ -3,8 +3,10 @@ import type { GroupEvents } from './group.ts'
 import type { Thread } from './thread.ts'
 import type { TrimRequest } from './trim.ts'
 
-/** What is done beside the commits: retention, and finding out when a file that failed takes writes again. */
+/** What is done beside the commits: retention, tasks by context, finding out when a file that failed takes writes again. */
 export interface Upkeep extends GroupEvents {
+  /** Resolves when all tasks are found by their context, or that is not possible now. */
+  fillContexts(): Promise<void>
   stop(): void
 }
 
@@ -26,20 +28,33 @@ export function createUpkeep(thread: Thread, { clock, limits, recovered }: Upkee
   let writes = 0
   let stopped = false
   let trimming = false
+  let filling: Promise<void> | undefined
   let cancelProbe: (() => void) | undefined
   let cancelTrim: (() => void) | undefined
+
+  /** Asks for step after step; commits that arrive meanwhile come in between. */
+  async function repeat(step: () => ReturnType<Thread['ask']>): Promise<boolean> {
+    while (!stopped) {
+      const answer = await step()
+      if ('fault' in answer) return false
+      if (answer.ok !== true) return true
+    }
+    return false
+  }
 
   async function trim(): Promise<void> {
     if (trimming || stopped || isUnlimited(limits())) return
     trimming = true
     cancelTrim?.()
-    let more = true
-    while (more && !stopped) {
-      const answer = await thread.ask({ type: 'trim', ...limits() })
-      more = 'ok' in answer && answer.ok === true
-    }
+    await repeat(() => thread.ask({ type: 'trim', ...limits() }))
     trimming = false
     if (!stopped) cancelTrim = clock.after(trimEveryMs, () => void trim())
+  }
+
+  /** What fails, on a full disk, is tried again by the next who asks. */
+  async function fill(): Promise<void> {
+    const done = await repeat(() => thread.ask({ type: 'fillContexts' }))
+    if (!done) filling = undefined
   }
 
   async function probe(): Promise<void> {
@@ -62,7 +77,12 @@ export function createUpkeep(thread: Thread, { clock, limits, recovered }: Upkee
       writes = 0
       void trim()
     },
-    failed: watch,
+    failed() {
+      watch()
+      // A file at its bound may have finished tasks to drop.
+      void trim()
+    },
+    fillContexts: () => (filling ??= fill()),
     stop() {
       stopped = true
       cancelProbe?.()
@@ -71,6 +91,6 @@ export function createUpkeep(thread: Thread, { clock, limits, recovered }: Upkee
   }
 }
 
-function isUnlimited({ maxTasks, floor }: TrimRequest): boolean {
-  return maxTasks === undefined && floor === undefined
+function isUnlimited({ maxTasks, floor, waitingFloor, maxPages }: TrimRequest): boolean {
+  return [maxTasks, floor, waitingFloor, maxPages].every((limit) => limit === undefined)
 }

@@ -1,47 +1,91 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { backUp } from './backup.ts'
+import { checkFile } from './check.ts'
+import { createContexts, isFilling } from './contexts.ts'
+import { openConnection, type Statement } from './driver.ts'
 import { toFault } from './faults.ts'
 import { type OpenOptions, openWritable } from './open.ts'
-import { contextIndex } from './schema.ts'
-import type { Answer, Request, ThreadTask } from './thread.ts'
+import { createRemove } from './remove.ts'
+import type { Answer, FileRequest, Request, ThreadTask, WriterState } from './thread.ts'
 import { createTrim } from './trim.ts'
 import { createWriter } from './writer.ts'
 
 /**
- * The thread that owns the writing connection, so that a sync to disk never holds up the event loop. It answers
- * requests one by one, in order; its first answer says whether the file is open.
+ * A thread with a connection of its own, so that a sync to disk or a long read never holds up the event loop. It answers
+ * requests one by one, in order; its first answer says whether the file is open, or the one thing done that it is for.
  */
 const port: MessagePort | null = parentPort
 if (port) await main(port, workerData as ThreadTask) // what thread.ts passes
 
 async function main(port: MessagePort, task: ThreadTask): Promise<void> {
   try {
-    if (task.type === 'backup') await backUp(task)
-    else await serve(port, task.options)
-    port.postMessage({ ok: undefined } satisfies Answer)
+    port.postMessage({ ok: await begin(port, task) } satisfies Answer)
   } catch (error) {
     port.postMessage({ fault: toFault(error) } satisfies Answer)
   }
 }
 
-async function serve(port: MessagePort, options: OpenOptions): Promise<void> {
+async function begin(port: MessagePort, task: ThreadTask): Promise<unknown> {
+  switch (task.type) {
+    case 'backup':
+      return backUp(task)
+    case 'check':
+      return checkFile(task)
+    case 'read':
+      return read(port, task)
+    case 'write':
+      return write(port, task.options)
+  }
+}
+
+async function write(port: MessagePort, options: OpenOptions): Promise<WriterState> {
   const file = await openWritable(options)
-  const writer = createWriter(file.db)
-  const trim = createTrim(file.db)
-  const handle = (request: Request): unknown => {
+  const contexts = createContexts(file.db)
+  const remove = createRemove(file.db, contexts)
+  const writer = createWriter(file.db, remove)
+  const trim = createTrim(file.db, remove)
+  answer(port, (request) => {
     switch (request.type) {
-      case 'commit':
-        return writer.commit(request.rows)
+      case 'commit': {
+        const results = writer.commit(request.rows)
+        // After the commit: what is answered was in the file that stands at the path.
+        file.mustBeThere()
+        return results
+      }
       case 'trim':
-        return trim(request)
+        return file.withoutSync(() => trim(request))
+      case 'fillContexts':
+        return file.withoutSync(contexts.fill)
       case 'probe':
+        file.mustBeThere()
         return writer.probe()
-      case 'indexContexts':
-        return file.db.exec(contextIndex)
       case 'close':
         return file.close()
+      default:
+        throw new Error(`A writing thread cannot ${request.type}`)
     }
+  })
+  return { checked: file.checked, filling: isFilling(file.db) }
+}
+
+async function read(port: MessagePort, { path, driver }: FileRequest): Promise<void> {
+  const db = await openConnection(path, driver)
+  db.exec('PRAGMA query_only = ON')
+  db.prepare('PRAGMA busy_timeout = 1000').get()
+  const statements = new Map<string, Statement>()
+  const prepared = (sql: string): Statement => {
+    const statement = statements.get(sql) ?? db.prepare(sql)
+    statements.set(sql, statement)
+    return statement
   }
+  answer(port, (request) => {
+    if (request.type === 'query') return prepared(request.sql).all(...request.values)
+    if (request.type === 'close') return db.close()
+    throw new Error(`A reading thread cannot ${request.type}`)
+  })
+}
+
+function answer(port: MessagePort, handle: (request: Request) => unknown): void {
   port.on('message', (request: Request) => {
     try {
       port.postMessage({ ok: handle(request) } satisfies Answer)

@@ -1,7 +1,9 @@
 import type { WriteResult } from '../store.ts'
-import type { Connection, Statement } from './driver.ts'
+import type { Connection } from './driver.ts'
+import type { Remove } from './remove.ts'
 import type { WriteRow } from './rows.ts'
 import { createTaskWriter, type TaskWriter } from './task-writer.ts'
+import { createTransaction } from './transaction.ts'
 
 /** The writing half of the store: synchronous, on one connection, in its own thread. */
 export interface Writer {
@@ -14,9 +16,9 @@ export interface Writer {
 const missing: WriteResult = { conflict: 0 }
 
 /** A writer on an open, migrated connection. */
-export function createWriter(db: Connection): Writer {
+export function createWriter(db: Connection, remove: Remove): Writer {
   const tasks = createTaskWriter(db)
-  const write = createRowWriter(db, tasks)
+  const write = createRowWriter(db, { tasks, remove })
   const probe = db.prepare(
     "INSERT INTO probe VALUES (1, datetime('now')) ON CONFLICT DO UPDATE SET at = datetime('now')",
   )
@@ -40,49 +42,28 @@ export function createWriter(db: Connection): Writer {
   }
 }
 
-/** Runs work in a transaction that takes the write lock at once. */
-export function createTransaction(db: Connection): <T>(work: () => T) => T {
-  const [begin, commit] = [db.prepare('BEGIN IMMEDIATE'), db.prepare('COMMIT')]
-  return (work) => {
-    begin.run()
-    try {
-      const result = work()
-      commit.run()
-      return result
-    } catch (error) {
-      rollback(db)
-      throw error
-    }
-  }
-}
-
-/** SQLite rolls back by itself after some errors (a full disk); a second time is then itself an error. */
-function rollback(db: Connection): void {
-  try {
-    db.exec('ROLLBACK')
-  } catch {
-    // The transaction is gone, which is what was wanted; the first error is the one to report.
-  }
-}
-
 type RowOf<T extends WriteRow[0]> = Extract<WriteRow, readonly [T, ...unknown[]]>
 
 function createRowWriter(
   db: Connection,
-  tasks: Pick<TaskWriter, 'write' | 'scopeNumber'>,
+  { tasks, remove }: { readonly tasks: TaskWriter; readonly remove: Remove },
 ): (row: WriteRow) => WriteResult {
   const push = createPushWriter(db)
   const writeValue = createValueWriter(db, tasks)
-  const deleteTask = db.prepare('DELETE FROM task WHERE id = ?')
+  const findTask = db.prepare('SELECT number FROM task WHERE id = ?')
   const deleteLetter = db.prepare('DELETE FROM dead_letter WHERE id = ?')
-  const deleted = (statement: Statement, id: string): WriteResult =>
-    changed(statement.run(id)) ? { version: 0 } : missing
+  const deleteTask = (id: string): WriteResult => {
+    const number = findTask.get(id)?.number
+    if (number === undefined) return missing
+    remove(Number(number))
+    return { version: 0 }
+  }
   return (row) => {
     switch (row[0]) {
       case 'task':
         return tasks.write(row)
       case 'deleteTask':
-        return deleted(deleteTask, row[1])
+        return deleteTask(row[1])
       case 'pushConfig':
         return push.write(row)
       case 'deletePushConfig':
@@ -90,16 +71,18 @@ function createRowWriter(
       case 'cursor':
         return push.move(row)
       case 'deleteDeadLetter':
-        return deleted(deleteLetter, row[1])
+        return changed(deleteLetter.run(row[1])) ? { version: 0 } : missing
       case 'contextValue':
         return writeValue(row)
+      case 'refused':
+        return { refused: row[1] }
     }
   }
 }
 
 function createValueWriter(
   db: Connection,
-  { scopeNumber }: Pick<TaskWriter, 'scopeNumber'>,
+  { scopeNumber }: TaskWriter,
 ): (row: RowOf<'contextValue'>) => WriteResult {
   const put = db.prepare(
     'INSERT INTO context_value VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
@@ -152,6 +135,6 @@ function createPushWriter(db: Connection): PushWriter {
 }
 
 /** Whether a statement changed a row. */
-export function changed({ changes }: { readonly changes: number | bigint }): boolean {
+function changed({ changes }: { readonly changes: number | bigint }): boolean {
   return Number(changes) > 0
 }

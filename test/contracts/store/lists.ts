@@ -43,6 +43,19 @@ export function describeLists(under: StoreUnderTest): void {
       expect(tasks).toEqual([{ head: sample.head, version: 3, task: sample.task, taskVersion: 3 }])
     })
 
+    test('comes without artifacts where they are not asked for', async () => {
+      const { store } = under
+      const sample = write('t', { records: 3 })
+      await store.commit([sample])
+      const { artifacts, ...bare } = sample.task ?? {}
+      expect(artifacts).toHaveLength(1)
+      for (const filter of [{}, { contextId: sample.head.contextId }]) {
+        const { tasks } = await store.list({ scope, limit: 1, artifacts: false, ...filter })
+        expect(tasks).toEqual([{ head: sample.head, version: 3, task: bare, taskVersion: 3 }])
+      }
+      expect((await store.get('t'))?.task).toEqual(sample.task)
+    })
+
     test('filters by context, state and time, each and together, with totals', async () => {
       await under.store.commit([
         write('1', { second: 1, contextId: 'x', state: 'TASK_STATE_WORKING' }),

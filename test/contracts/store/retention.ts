@@ -39,6 +39,39 @@ export function describeRetention({ open }: StoreUnderTest): void {
       expect(await all(store)).toEqual(['later', 'open'])
     })
 
+    test('drops what has waited for its user too long, and nothing that is busy', async () => {
+      const clock = createHandClock(start)
+      const store = await open({ maxWaitingMs: 10 * hour, clock })
+      const state = 'TASK_STATE_INPUT_REQUIRED'
+      await store.commit([
+        write('asks', { state }),
+        write('wants credentials', { state: 'TASK_STATE_AUTH_REQUIRED' }),
+        write('answered', { state, busy: true }),
+        write('working', { state: 'TASK_STATE_WORKING' }),
+        write('done'),
+        write('asks later', { state, second: 5 * 3600 }),
+      ])
+      await pass(store, clock)
+      expect(await all(store)).toHaveLength(6)
+      await pass(store, clock, 10 * hour)
+      expect(await all(store)).toEqual(['answered', 'asks later', 'done', 'working'])
+    })
+
+    test('takes the values of a context with its last task', async () => {
+      const clock = createHandClock(start)
+      const store = await open({ maxTasks: 1, clock })
+      const value = { type: 'contextValue', scope, contextId: 'c', key: 'k', value: 1 } as const
+      await store.commit([write('a', { contextId: 'c' }), value])
+      await store.commit([write('b', { contextId: 'c', second: 1 })])
+      await pass(store, clock)
+      expect(await all(store)).toEqual(['b'])
+      expect((await store.contextValues(scope, 'c')).size).toBe(1)
+      await store.commit([write('newer', { second: 2 })])
+      await pass(store, clock)
+      expect(await all(store)).toEqual(['newer'])
+      expect((await store.contextValues(scope, 'c')).size).toBe(0)
+    })
+
     test('waits for webhooks that have not seen everything', async () => {
       const clock = createHandClock(start)
       const store = await open({ maxTasks: 1, clock })

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openConnection } from '../../../src/store/sqlite/driver.ts'
-import { migrate, migrations } from '../../../src/store/sqlite/schema.ts'
+import { migrations } from '../../../src/store/sqlite/migrations.ts'
+import { migrate } from '../../../src/store/sqlite/schema.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { idOf, scope, write } from '../../contracts/store/samples.ts'
 import { createHandClock } from '../../fixtures/clock.ts'
@@ -153,12 +154,13 @@ test('a migration that fails leaves the schema as it was; the next start goes on
   db.close()
 })
 
-/** Writes until the store refuses; the ids that it acknowledged. */
+/** Writes tasks that retention leaves alone until the store refuses; the ids that it acknowledged. */
 async function fillUp(store: Store): Promise<string[]> {
   const stored: string[] = []
   for (let i = 0; i < 1_000; i += 1) {
     const id = `t${i}`
-    const refused = await store.commit([write(id, { text })]).then(
+    const busy = write(id, { text, state: 'TASK_STATE_WORKING' })
+    const refused = await store.commit([busy]).then(
       () => undefined,
       (error: unknown) => error,
     )

@@ -6,7 +6,7 @@ import { write } from '../../contracts/store/samples.ts'
 describe('a group of commits', () => {
   test('is one request for all that arrived while the last one ran, each with its own results', async () => {
     const thread = createHeldThread()
-    const group = createGroup(thread, silent)
+    const group = createGroup(thread, silent, 1_000_000)
     const first = group.commit([write('first')])
     const later = ['a', 'b', 'c'].map((id) => group.commit([write(id), write(`${id}2`)]))
     expect(thread.asked).toHaveLength(1)
@@ -26,7 +26,7 @@ describe('a group of commits', () => {
 
   test('that fails refuses all of them, and the next one is tried again', async () => {
     const thread = createHeldThread()
-    const group = createGroup(thread, silent)
+    const group = createGroup(thread, silent, 1_000_000)
     const failed = group.commit([write('a')])
     thread.answer({ fault: { code: 13, message: 'database or disk is full' } })
     await expect(failed).rejects.toMatchObject({ code: 'unavailable' })
@@ -39,7 +39,7 @@ describe('a group of commits', () => {
 
   test('has a bound: a disk that does not answer cannot fill the memory', async () => {
     const thread = createHeldThread()
-    const group = createGroup(thread, silent)
+    const group = createGroup(thread, silent, 1_000_000)
     const running = group.commit([write('first')])
     const many = Array.from({ length: 20_000 }, () => ({ type: 'deleteTask', id: 't' }) as const)
     const waiting = group.commit(many)

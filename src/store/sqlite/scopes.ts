@@ -1,0 +1,33 @@
+import type { Connection } from './driver.ts'
+import type { ScopeColumns } from './rows.ts'
+
+/** Scopes whose numbers are kept at hand; beyond it they are looked up again. */
+const maxScopes = 10_000
+
+/** The numbers of scopes. */
+export interface Scopes {
+  /** A scope that has no number gets one. */
+  numberOf(scope: ScopeColumns): number
+  /** Numbers that were given in a transaction that is rolled back may go to others. */
+  forget(): void
+}
+
+/** The numbers of scopes on a writing connection. */
+export function createScopes(db: Connection): Scopes {
+  const find = db.prepare('SELECT id FROM scope WHERE agent = ? AND tenant = ? AND owner = ?')
+  const add = db.prepare('INSERT INTO scope (agent, tenant, owner) VALUES (?, ?, ?)')
+  const known = new Map<string, number>()
+  return {
+    numberOf(scope) {
+      const key = JSON.stringify(scope)
+      const hit = known.get(key)
+      if (hit !== undefined) return hit
+      if (find.get(...scope) === undefined) add.run(...scope)
+      const number = Number(find.get(...scope)?.id)
+      if (known.size >= maxScopes) known.clear()
+      known.set(key, number)
+      return number
+    },
+    forget: () => known.clear(),
+  }
+}

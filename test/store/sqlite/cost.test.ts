@@ -1,0 +1,208 @@
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { createContexts } from '../../../src/store/sqlite/contexts.ts'
+import { openConnection } from '../../../src/store/sqlite/driver.ts'
+import type { LogRecord, Store, TaskWrite } from '../../../src/store/store.ts'
+import { at, idOf, scope, write } from '../../contracts/store/samples.ts'
+import { createHandClock } from '../../fixtures/clock.ts'
+import { useFolder } from './folder.ts'
+
+const { path, open } = useFolder()
+afterEach(() => void vi.restoreAllMocks())
+
+describe('the replay of a log', () => {
+  test.each([
+    ['one commit', Number.POSITIVE_INFINITY],
+    ['commits of fifty', 50],
+    ['commits of one', 1],
+  ])('that came in %s parses each record about once, however long it is', async (_name, batch) => {
+    const store = await open('t.db', { synchronous: 'NORMAL' })
+    const [short, long] = [await cost(store, 300, batch), await cost(store, 3_000, batch)]
+    expect(long).toBeLessThan(short * 1.5)
+  })
+
+  /** Characters parsed per record by a reader of pages. */
+  async function cost(store: Store, length: number, batch: number): Promise<number> {
+    const id = `of ${length}`
+    const state = 'TASK_STATE_WORKING'
+    const first = Math.min(batch, length)
+    await store.commit([write(id, { state, records: first, busy: batch < length })])
+    const writes: TaskWrite[] = []
+    for (let done = first; done < length; done += batch)
+      writes.push(write(id, { state, expectedVersion: done, records: batch, snapshot: false }))
+    await store.commit(writes)
+    const parse = vi.spyOn(JSON, 'parse')
+    let records: readonly LogRecord[] = []
+    for (let read = 0; read < length; read += records.length)
+      records = await store.records(id, read, 128)
+    const characters = parse.mock.calls.reduce((sum, [text]) => sum + text.length, 0)
+    parse.mockRestore()
+    return characters / length
+  }
+})
+
+test('a list without artifacts does not parse them', async () => {
+  const store = await open('t.db')
+  const text = 'x'.repeat(40_000)
+  await store.commit([write('t', { text })])
+  const parse = vi.spyOn(JSON, 'parse')
+  await store.list({ scope, limit: 1, artifacts: false })
+  const bare = parse.mock.calls.flat().join('')
+  expect(bare).not.toContain('artifactId')
+  await store.list({ scope, limit: 1 })
+  expect(parse.mock.calls.flat().join('')).toContain('artifactId')
+})
+
+test('a large answer of a task that has ended is stored once, and read as it was', async () => {
+  const store = await open('t.db')
+  const answers = { small: 'x'.repeat(1_000), large: 'y'.repeat(100_000) }
+  for (const [id, text] of Object.entries(answers)) {
+    await store.commit([answered(id, [text])])
+    await store.commit([...streamed(`${id} in chunks`, text)])
+  }
+  for (const [id, text] of Object.entries(answers))
+    for (const name of [id, `${id} in chunks`]) {
+      const artifacts = [{ artifactId: 'response', parts: [{ text }] }]
+      expect((await store.get(name))?.task.artifacts).toEqual(artifacts)
+      const { tasks } = await store.list({ scope, contextId: `context of ${name}`, limit: 1 })
+      expect(tasks[0]?.task.artifacts).toEqual(artifacts)
+    }
+  await store.close()
+  const db = await openConnection(path('t.db'))
+  const rows = db.prepare('SELECT id, length(artifacts) AS size FROM task ORDER BY id').all()
+  expect(rows.map(({ id, size }) => [id, size === 0])).toEqual([
+    ['large', true],
+    ['large in chunks', true],
+    ['small', false],
+    ['small in chunks', false],
+  ])
+  db.close()
+})
+
+test('a status message that the history ends with is stored once', async () => {
+  const store = await open('t.db')
+  const sample = write('t')
+  const message = {
+    messageId: 'answer',
+    role: 'ROLE_AGENT',
+    parts: [{ text: 'z'.repeat(999) }],
+  } as const
+  const status = { state: 'TASK_STATE_COMPLETED', message, timestamp: at(0) } as const
+  const task = { id: 't', contextId: sample.head.contextId, status, history: [message] }
+  await store.commit([{ ...sample, task }])
+  expect((await store.get('t'))?.task).toEqual(task)
+  await store.close()
+  const db = await openConnection(path('t.db'))
+  const snapshot = String(db.prepare('SELECT snapshot FROM task').get()?.snapshot)
+  expect(snapshot.split('z'.repeat(999))).toHaveLength(2)
+  db.close()
+})
+
+describe('what takes long', () => {
+  test('is counted in another thread: the event loop goes on', async () => {
+    const store = await open('t.db', { synchronous: 'NORMAL' })
+    await store.commit(Array.from({ length: 6_000 }, (_, i) => write(`t${i}`, { second: i })))
+    let turns = 0
+    const count = async (timestampAfter: string): Promise<number> => {
+      turns = 0
+      const timer = setImmediate(() => (turns += 1))
+      const { total } = await store.list({ scope, limit: 1, timestampAfter })
+      clearImmediate(timer)
+      return total
+    }
+    expect(await count(at(5_990))).toBe(10)
+    expect(turns).toBe(0)
+    expect(await count(at(10))).toBe(5_990)
+    expect(turns).toBe(1)
+  })
+
+  test('is dropped in small steps: a commit comes in between', async () => {
+    const clock = createHandClock(Date.parse(at(0)))
+    const store = await open('t.db', { maxAgeMs: 1_000, clock, synchronous: 'NORMAL' })
+    await store.commit([...chunksOf('long log', 10_000)])
+    await store.commit([write('long log', { expectedVersion: 10_001 })])
+    await store.commit(Array.from({ length: 3_000 }, (_, i) => write(`t${i}`)))
+    clock.advance(60_000)
+    const working = write('working', { state: 'TASK_STATE_WORKING' })
+    expect(await store.commit([working])).toEqual([{ version: 1 }])
+    expect((await store.list({ scope, limit: 1 })).total).toBeGreaterThan(100)
+    const left = async (): Promise<number> => {
+      clock.advance(60_000)
+      return (await store.list({ scope, limit: 1 })).total
+    }
+    await expect.poll(left, { timeout: 20_000 }).toBe(1)
+    expect(await store.get('working')).toBeDefined()
+    expect(await store.records('long log', 0)).toEqual([])
+  })
+})
+
+describe('tasks by context', () => {
+  test('are brought in step by step, whatever changes meanwhile', async () => {
+    const store = await open('t.db', { synchronous: 'NORMAL' })
+    const state = 'TASK_STATE_WORKING'
+    const contextId = 'shared'
+    await store.commit(
+      Array.from({ length: 5_000 }, (_, i) =>
+        write(`t${i}`, { second: i, state, contextId: i % 2 ? contextId : `c${i}` }),
+      ),
+    )
+    await store.close()
+    const db = await openConnection(path('t.db'))
+    const contexts = createContexts(db)
+    expect(contexts.fill()).toBe(true)
+    db.close()
+
+    const again = await open('t.db', { synchronous: 'NORMAL' })
+    await again.commit([
+      { type: 'deleteTask', id: 't1' },
+      { type: 'deleteTask', id: 't4999' },
+      write('t3', { expectedVersion: 1, second: 9_000, contextId }),
+      write('t4997', { expectedVersion: 1, second: 9_001, contextId }),
+      write('new', { second: 9_002, contextId }),
+    ])
+    const page = await again.list({ scope, contextId, limit: 4 })
+    expect(page.total).toBe(2_499)
+    expect(page.tasks.map(idOf)).toEqual(['new', 't4997', 't3', 't4995'])
+    expect((await again.list({ scope, contextId: 'c4', limit: 4 })).tasks.map(idOf)).toEqual(['t4'])
+  })
+})
+
+/** A task that ended in one commit, its answer in so many chunks. */
+function answered(id: string, chunks: readonly string[]): TaskWrite {
+  const sample = write(id)
+  const { contextId } = sample.head
+  const status = { state: 'TASK_STATE_COMPLETED', timestamp: at(0) } as const
+  const records: LogRecord[] = chunks.map((text, i) => {
+    const artifact = { artifactId: 'response', parts: [{ text }] }
+    const chunk = { taskId: id, contextId, artifact, ...(i > 0 && { append: true }) }
+    return { seq: i + 1, kind: 'event', event: { artifactUpdate: chunk } }
+  })
+  records.push({
+    seq: chunks.length + 1,
+    kind: 'event',
+    event: { statusUpdate: { taskId: id, contextId, status } },
+  })
+  const artifacts = [{ artifactId: 'response', parts: [{ text: chunks.join('') }] }]
+  return { ...sample, records, task: { id, contextId, status, artifacts } }
+}
+
+/** The same over several commits. */
+function* streamed(id: string, text: string): Generator<TaskWrite> {
+  const chunks = Array.from({ length: 10 }, (_, i) =>
+    text.slice((i * text.length) / 10, ((i + 1) * text.length) / 10),
+  )
+  const whole = answered(id, chunks)
+  const { head, task } = write(id, { state: 'TASK_STATE_WORKING' })
+  const { artifacts: _, ...bare } = task ??
+    whole.task ?? { id, contextId: '', status: { state: 'TASK_STATE_WORKING' } }
+  yield { ...whole, head, task: bare, records: whole.records.slice(0, 4) }
+  const { task: __, ...growing } = whole
+  yield { ...growing, head, expectedVersion: 4, records: whole.records.slice(4, 8) }
+  yield { ...whole, expectedVersion: 8, records: whole.records.slice(8) }
+}
+
+/** A log of many rows. */
+function* chunksOf(id: string, rows: number): Generator<TaskWrite> {
+  const state = 'TASK_STATE_WORKING'
+  yield write(id, { state })
+  for (let i = 1; i <= rows; i += 1) yield write(id, { state, expectedVersion: i, snapshot: false })
+}

@@ -1,0 +1,4 @@
+import { type DriverName, hasNodeSqlite } from '../../../src/store/sqlite/driver.ts'
+
+/** The drivers of this runtime: libsql runs on every version of Node, node:sqlite is there from 22.13 on. */
+export const drivers: readonly DriverName[] = hasNodeSqlite() ? ['node', 'libsql'] : ['libsql']
