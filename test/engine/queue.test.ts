@@ -288,6 +288,20 @@ describe('turns in the queue', () => {
     expect(taskOf(await answer.outcome.wait()).status.state).toBe('TASK_STATE_COMPLETED')
   })
 
+  test('of a principal that holds its share leave the other half to others, who need not wait', async () => {
+    const agent = createScriptedAgent()
+    const { engine } = createEngineFor(agent, { slots: 4 })
+    const by = (userId: string) => ({ call: { auth: { userId } } })
+    const states: string[] = []
+    for (let i = 0; i < 4; i++)
+      states.push((await begin(engine, 'hold', by('ann'))).status.state.replace('TASK_STATE_', ''))
+    expect(states).toEqual(['WORKING', 'WORKING', 'SUBMITTED', 'SUBMITTED'])
+    await ask(engine, 'say hello', by('bob'))
+    expect(agent.heard).toEqual(['hold', 'hold', 'say hello'])
+    agent.release()
+    agent.release()
+  })
+
   test('of a principal with many do not hold up another’s one', async () => {
     const agent = createScriptedAgent()
     const { engine } = createEngineFor(agent, { slots: 1 })
