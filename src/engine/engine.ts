@@ -176,10 +176,11 @@ export function createEngine(options: EngineOptions): Engine {
   ): Sent {
     if (closed) throw closing()
     if (call.idempotencyKey !== undefined && !before) run.log.tie(call.idempotencyKey)
-    const letter = run.accept(request.message, turnRequest(request, call), call.auth)
-    if (call.idempotencyKey !== undefined) run.birth()
+    // Before the message, which begins a turn at once: both must be in one commit.
     const webhook = request.configuration?.taskPushNotificationConfig
     if (webhook) run.log.register(webhook, call.dialect ?? '1.0', before?.version ?? 0)
+    const letter = run.accept(request.message, turnRequest(request, call), call.auth)
+    if (call.idempotencyKey !== undefined) run.birth()
     return new SentMessage(hub, { run, letter, before })
   }
 

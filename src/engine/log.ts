@@ -71,6 +71,8 @@ export class TaskLog implements CommitSource {
   #generation: number
   /** Whether there is work left: a turn runs, a message waits, or an agent is to hear of a cancel. */
   busy = true
+  /** Whether the last write said so. */
+  #saidBusy = true
   /** The definition that the last run began with. */
   build: string
   #seq = 0
@@ -131,9 +133,9 @@ export class TaskLog implements CommitSource {
     return this.#broken !== undefined
   }
 
-  /** Whether something has come in that no commit has taken yet. */
-  get pending(): boolean {
-    return this.#pending.length > 0
+  /** Whether the store will know how busy the task is without a record of its own for that. */
+  get tellsBusy(): boolean {
+    return this.#pending.length > 0 || this.#saidBusy === this.busy
   }
 
   /** The sequence number of the last record that has come in. */
@@ -348,6 +350,7 @@ export class TaskLog implements CommitSource {
   }
 
   #head(fold: Fold): TaskWrite['head'] {
+    this.#saidBusy = this.busy
     return {
       id: this.id,
       scope: this.scope,

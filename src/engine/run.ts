@@ -209,7 +209,7 @@ export class Run implements TurnHost, QueuedTurn {
     this.log.busy = mustTell
     this.log.endTurn()
     this.#answer(letter)
-    if (mustTell) this.#tell(() => (turn ? work : this.#tellWaiting()))
+    if (mustTell) this.#tell(work)
     await this.log.committed()
     this.#deps.idle(this)
     return (await this.log.snapshot()).task
@@ -217,7 +217,7 @@ export class Run implements TurnHost, QueuedTurn {
 
   /** Tells the agent of a cancel that an earlier process stored and may not have passed on. */
   tellCancel(): void {
-    this.#tell(() => this.#tellWaiting())
+    this.#tell()
   }
 
   /** Ends the running turn without an end state: the task is as stored, and is taken up again from there. */
@@ -287,8 +287,11 @@ export class Run implements TurnHost, QueuedTurn {
     this.#turn = turn
     try {
       if (this.log.exists) this.#announce(letter)
-      // An attempt that kills the process at once must be counted at the next start.
-      if (letter.recovered) await this.log.committed()
+      // An attempt that kills the process at once must be counted at the next start; and what is sent with a key may be
+      // sent again, so nothing is done before it is known that it was taken in.
+      if (letter.request.idempotencyKey !== undefined) this.birth()
+      if (letter.recovered || letter.request.idempotencyKey !== undefined)
+        await this.log.committed()
       if (this.#turn !== turn) return
       const reply = this.#deps.agent.process(letter.message, turn)
       if (isAsyncIterable(reply)) await this.#consume(reply, turn)
@@ -328,8 +331,11 @@ export class Run implements TurnHost, QueuedTurn {
     else if ('task' in response) this.#take(response, turn)
     else this.#emit(response)
     const { state } = this.log
-    if (isTerminal(state) || state === 'TASK_STATE_INPUT_REQUIRED') turn.over = true
-    else if (state === 'TASK_STATE_AUTH_REQUIRED') this.#answer(this.#letter)
+    if (isTerminal(state) || state === 'TASK_STATE_INPUT_REQUIRED') {
+      turn.over = true
+      // Said with the event itself: the agent may take its time to leave.
+      this.log.busy = this.#mailbox.length > 0
+    } else if (state === 'TASK_STATE_AUTH_REQUIRED') this.#answer(this.#letter)
   }
 
   /** Takes a whole answer. */
@@ -413,8 +419,8 @@ export class Run implements TurnHost, QueuedTurn {
     const { state } = this.log
     if (isTerminal(state)) this.#dropMailbox(`The task is ${state}`)
     this.log.busy = this.#mailbox.length > 0
-    // Where no event that is yet to be stored says that the turn is over, a record does.
-    if (state === 'TASK_STATE_AUTH_REQUIRED' || !this.log.pending)
+    // Where no event says that the turn is over, a record does.
+    if (state === 'TASK_STATE_AUTH_REQUIRED' || !this.log.tellsBusy)
       this.log.append({ kind: 'rest', turn: letter.number })
     this.log.endTurn()
   }
@@ -444,10 +450,14 @@ export class Run implements TurnHost, QueuedTurn {
     this.#mailbox = []
   }
 
-  /** Until the agent has heard of the cancel there is work left; then that is noted. */
-  #tell(work: () => Promise<void> | undefined): void {
+  /**
+   * Until the agent has heard of the cancel there is work left; then that is noted. The turn that ran has heard by its
+   * signal; what it left behind elsewhere, and those of a team that only wait, hear afterwards.
+   */
+  #tell(work?: Promise<void>): void {
     const tell = async (): Promise<void> => {
-      await work()
+      await work
+      await this.#tellWaiting()
       this.#telling = undefined
       this.log.busy = false
       if (!this.log.broken) this.log.append({ kind: 'rest', turn: this.#turns })

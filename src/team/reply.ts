@@ -29,6 +29,8 @@ export interface Collection {
   readonly turn: Turn
   /** Hears every artifact chunk and status change as it happens; a lone message comes as one chunk. */
   readonly onEvent?: (event: StreamResponse) => Promise<void>
+  /** Told of a member that is left before its end, with what resolves when it has cleaned up. */
+  readonly onLeft?: (cleanUp: Promise<unknown>) => void
 }
 
 /** The artifact that holds a plain answer. */
@@ -37,7 +39,7 @@ export const responseArtifact = 'response'
 /** Reads a member's reply to its end, or to the first state in which the member stops. */
 export async function collectReply(
   reply: AgentReply,
-  { turn, onEvent }: Collection,
+  { turn, onEvent, onLeft }: Collection,
 ): Promise<MemberReply> {
   const collector = createCollector(turn)
   const take = async (event: AgentEvent): Promise<boolean> => {
@@ -46,7 +48,7 @@ export async function collectReply(
     return collector.stopped()
   }
   if (isAsyncIterable(reply))
-    await readEvents(reply as AsyncIterable<AgentEvent>, turn, take) // the contract's only iterable
+    await readEvents(reply as AsyncIterable<AgentEvent>, { turn, ...(onLeft && { onLeft }) }, take) // the contract's only iterable
   else {
     const answer = isPromiseLike(reply)
       ? await withSignal(Promise.resolve(reply), turn.signal)
@@ -67,7 +69,7 @@ export function replyParts(reply: MemberReply): readonly Part[] {
 /** A member that ignores its signal is left alone: the race ends the wait, `return` asks it to clean up. */
 async function readEvents(
   events: AsyncIterable<AgentEvent>,
-  turn: Turn,
+  { turn, onLeft }: Pick<Collection, 'turn' | 'onLeft'>,
   take: (event: AgentEvent) => Promise<boolean>,
 ): Promise<void> {
   const iterator = events[Symbol.asyncIterator]()
@@ -79,7 +81,10 @@ async function readEvents(
       if (next.done || (await take(next.value))) return
     }
   } finally {
-    if (!ended) void Promise.resolve(iterator.return?.()).catch(() => {})
+    if (!ended) {
+      const cleanUp = Promise.resolve(iterator.return?.()).catch(() => {})
+      onLeft?.(cleanUp)
+    }
   }
 }
 

@@ -27,6 +27,8 @@ export interface Run {
   readonly output: Output
   /** What each member was asked and answered in this run. */
   readonly exchanges: Map<string, readonly Message[]>
+  /** Members that were left before their end, until they have cleaned up. */
+  readonly left: Set<Promise<unknown>>
   /** The hops of the messages that this run sends. */
   readonly hops: readonly string[]
   /** Between 0 and 1, for jitter. */
@@ -45,6 +47,7 @@ export interface RunOptions {
   /** The name under which this team appears among the hops. */
   readonly hop: string
   readonly link: LinkedSignal
+  readonly left: Set<Promise<unknown>>
   readonly emit: (event: AgentEvent) => Promise<void>
 }
 
@@ -80,6 +83,7 @@ export function createRun(turn: Turn, options: RunOptions): Run {
     memory: openMemory(turn, options.message),
     output: createOutput(turn, options.emit),
     exchanges: new Map(),
+    left: options.left,
     hops: [...turn.hops, options.hop],
     random,
     exposeMembers,

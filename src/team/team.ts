@@ -104,10 +104,12 @@ export class Team implements Agent {
       ms: maxSeconds === undefined ? undefined : maxSeconds * 1_000,
       reason: () => new A2AError('timeout', `The team took longer than ${maxSeconds} s`),
     })
+    const left = new Set<Promise<unknown>>()
     const work = this.#work(turn, {
       message,
       emit: (event) => channel.push(event),
       link,
+      left,
     })
     const done = work.then(channel.close, channel.fail)
     try {
@@ -118,10 +120,15 @@ export class Team implements Agent {
       link.abort(nobodyReads)
       await done
       link.release()
+      // Who cancels waits until work elsewhere is called off, but not for one that does not listen.
+      if (turn.signal.aborted && left.size > 0) await within(this.#options.clock, cleanUpMs, left)
     }
   }
 
-  async #work(turn: Turn, io: Pick<RunOptions, 'message' | 'emit' | 'link'>): Promise<void> {
+  async #work(
+    turn: Turn,
+    io: Pick<RunOptions, 'message' | 'emit' | 'link' | 'left'>,
+  ): Promise<void> {
     const { config, manager } = this
     const run = createRun(turn, { config, manager, ...this.#options, ...io, hop: this.#hop })
     try {
@@ -133,6 +140,18 @@ export class Team implements Agent {
       await endEarly(run, thrown)
     }
   }
+}
+
+/** As long as a remote agent has to name its task and to accept the cancel. */
+const cleanUpMs = 8_000
+
+async function within(clock: Clock, ms: number, work: Iterable<Promise<unknown>>): Promise<void> {
+  let callOff = (): void => {}
+  const late = new Promise<void>((resolve) => {
+    callOff = clock.after(ms, resolve)
+  })
+  await Promise.race([Promise.allSettled(work), late])
+  callOff()
 }
 
 /** A team with the agents it is made of: `agents` lists the members in order, each with its id. */

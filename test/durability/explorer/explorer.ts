@@ -1,0 +1,336 @@
+import type { Agent } from '../../../src/agents/agent.ts'
+import type { Dispatch } from '../../../src/protocol/call.ts'
+import { createFold } from '../../../src/protocol/fold.ts'
+import { answerParts, textOf } from '../../../src/protocol/task.ts'
+import type { Message, Part, Task } from '../../../src/protocol/types.ts'
+import { createServer, type ServerOptions } from '../../../src/server/index.ts'
+import { createDeferred } from '../../../src/shared/async.ts'
+import type { Store } from '../../../src/store/store.ts'
+import { type Fault, faulty } from '../../fixtures/faulty-store.ts'
+
+/**
+ * The crash-point explorer. A scenario is run once without faults, then once per commit with the process dying right
+ * before it and once right after it. Whatever the user is told and every member is asked must be as in the first run, but
+ * for the step that the crash interrupted.
+ */
+export interface Scenario {
+  readonly name: string
+  /** What outlives the process: remote agents, model services, receivers. */
+  world?(ledger: Ledger): Promise<World>
+  /** The agents of one process; the first is talked to. */
+  agents(process: Process, world: World): readonly Agent[]
+  readonly options?: () => Partial<ServerOptions>
+  /** Where the task's events are delivered to. */
+  webhook?(world: World): string
+  /** What the user does. */
+  talk(user: User): Promise<unknown>
+}
+
+/** What outlives the process, by name. */
+export interface World {
+  readonly urls?: Readonly<Record<string, string>>
+  /** Holds what a scenario has to say of its end against the first run's. */
+  readonly facts?: () => Promise<unknown>
+  close?(): Promise<void>
+}
+
+/** What happened, outside of every process. */
+export interface Ledger {
+  /** What each member was asked, in order. */
+  readonly asked: Map<string, string[]>
+  note(member: string, input: string): void
+}
+
+/** One process: what its members do counts only while it lives. */
+export interface Process {
+  readonly number: number
+  readonly alive: boolean
+  note(member: string, input: string): void
+}
+
+/** The user, who repeats what got no answer with the same key. */
+export interface User {
+  /** Sends a message to the task, or begins it, and waits until nothing is left to do. */
+  say(content: string | readonly Part[]): Promise<Task>
+  /** Sends a message, without waiting for more than its acknowledgement. */
+  send(content: string | readonly Part[]): Promise<void>
+  /** Waits until nothing is left to do. */
+  settled(): Promise<Task>
+  cancel(): Promise<Task>
+  /** Waits until the task's status says this. */
+  sees(words: string): Promise<void>
+}
+
+/** What became of a run. */
+export interface Outcome {
+  readonly commits: number
+  readonly state: string
+  readonly answer: string
+  readonly words: string
+  /** What the user was shown at each stop. */
+  readonly stops: readonly string[]
+  /** The user's messages in the task's history. */
+  readonly history: readonly string[]
+  readonly asked: ReadonlyMap<string, readonly string[]>
+  readonly facts: unknown
+  readonly faults: readonly string[]
+}
+
+/** Where a process dies. */
+export interface CrashPoint {
+  readonly commit: number
+  readonly kind: Extract<Fault, 'dieBefore' | 'dieAfter'>
+}
+
+/** What differs between the run without faults and those with a crash, one line per difference. */
+export async function explore(
+  scenario: Scenario,
+  open: () => Promise<Store>,
+  every = 1,
+): Promise<{ readonly points: number; readonly wrong: readonly string[] }> {
+  const plain = await play(scenario, await open())
+  const wrong = plain.faults.map((fault) => `${scenario.name}, no crash: ${fault}`)
+  let points = 0
+  for (let commit = 1; commit <= plain.commits; commit += every)
+    for (const kind of ['dieBefore', 'dieAfter'] as const) {
+      const outcome = await play(scenario, await open(), { commit, kind })
+      points++
+      const found = [...outcome.faults, ...differences(plain, outcome)]
+      wrong.push(...found.map((one) => `${scenario.name}, ${kind} commit ${commit}: ${one}`))
+    }
+  return { points, wrong }
+}
+
+/** Runs a scenario on a store, with a crash where one is wanted. */
+export async function play(scenario: Scenario, store: Store, crash?: CrashPoint): Promise<Outcome> {
+  const ledger = createLedger()
+  const world = (await scenario.world?.(ledger)) ?? {}
+  const machine = createMachine({ scenario, store, ledger, world, crash })
+  await machine.start()
+  const user = createUser(machine, store, scenario.webhook?.(world))
+  try {
+    await scenario.talk(user)
+    const task = await user.settled()
+    const records = await store.records(task.id, 0)
+    return {
+      commits: machine.commits(),
+      state: task.status.state,
+      answer: textOf(answerParts(task)),
+      words: textOf(task.status.message?.parts ?? []),
+      stops: user.stops,
+      history: (task.history ?? []).flatMap((m) =>
+        m.role === 'ROLE_USER' ? [textOf(m.parts)] : [],
+      ),
+      asked: ledger.asked,
+      facts: await world.facts?.(),
+      faults: checkLog(task, records),
+    }
+  } finally {
+    await machine.stop()
+    await world.close?.()
+    await store.close()
+  }
+}
+
+interface Machine {
+  /** Does a piece of work with the process that lives; one that dies under it is started again, and so is the work. */
+  survive<T>(work: (dispatch: Dispatch) => Promise<T>): Promise<T>
+  start(): Promise<void>
+  commits(): number
+  stop(): Promise<void>
+  readonly ledger: Ledger
+}
+
+interface MachineOptions {
+  readonly scenario: Scenario
+  readonly store: Store
+  readonly ledger: Ledger
+  readonly world: World
+  readonly crash: CrashPoint | undefined
+}
+
+function createMachine({ scenario, store, ledger, world, crash }: MachineOptions): Machine {
+  let number = 0
+  let died = createDeferred<'died'>()
+  let commits = 0
+  let server: Awaited<ReturnType<typeof createServer>> | undefined
+
+  async function start(): Promise<void> {
+    const own = createDeferred<'died'>()
+    died = own
+    number++
+    const isFirst = number === 1
+    const disk = faulty(store, {
+      fault(k) {
+        commits++
+        if (!isFirst || k !== crash?.commit) return undefined
+        own.resolve('died')
+        return crash.kind
+      },
+    })
+    const process: Process = {
+      number,
+      get alive() {
+        return !disk.dead
+      },
+      note(member, input) {
+        if (!disk.dead) ledger.note(member, input)
+      },
+    }
+    const agents = scenario.agents(process, world)
+    server = await createServer({
+      agents,
+      store: disk,
+      logger: false,
+      timeouts: { shutdownMs: 0 },
+      ...scenario.options?.(),
+    })
+    await server.recover()
+  }
+
+  return {
+    ledger,
+    start,
+    commits: () => commits,
+    async survive(work) {
+      for (;;) {
+        const { promise } = died
+        const current = server
+        if (!current) throw new Error('The machine is not started')
+        const result = await Promise.race([
+          promise,
+          work(current.dispatch()).then((value) => ({ value })),
+        ])
+        if (result !== 'died') return result.value
+        await start()
+      }
+    },
+    async stop() {
+      await server?.close()
+    },
+  }
+}
+
+function createUser(
+  machine: Machine,
+  store: Store,
+  webhook: string | undefined,
+): User & { readonly stops: readonly string[] } {
+  const stops: string[] = []
+  let taskId: string | undefined
+  let count = 0
+
+  async function settled(): Promise<Task> {
+    const id = taskId ?? ''
+    return machine.survive(async (dispatch) => {
+      while ((await store.get(id))?.head.busy)
+        await new Promise((resolve) => setTimeout(resolve, 1))
+      return dispatch('GetTask', { id }, {})
+    })
+  }
+
+  async function send(content: string | readonly Part[]): Promise<void> {
+    const parts = typeof content === 'string' ? [{ text: content }] : content
+    const idempotencyKey = `key-${++count}`
+    const message: Message = {
+      messageId: `message-${count}`,
+      role: 'ROLE_USER',
+      parts,
+      ...(taskId !== undefined && { taskId }),
+    }
+    const hook = webhook !== undefined && { taskPushNotificationConfig: { url: webhook } }
+    const configuration = { returnImmediately: true, ...hook }
+    const sent = await machine.survive((dispatch) =>
+      dispatch('SendMessage', { message, configuration }, { idempotencyKey }),
+    )
+    if ('task' in sent) taskId = sent.task.id
+  }
+
+  return {
+    stops,
+    send,
+    settled,
+    async say(content) {
+      await send(content)
+      const task = await settled()
+      stops.push(`${task.status.state} ${textOf(task.status.message?.parts ?? [])}`)
+      return task
+    },
+    cancel: () => machine.survive((dispatch) => dispatch('CancelTask', { id: taskId ?? '' }, {})),
+    sees: (words) =>
+      machine.survive(async (dispatch) => {
+        const said = async () =>
+          textOf((await dispatch('GetTask', { id: taskId ?? '' }, {})).status.message?.parts ?? [])
+        while (!(await said()).includes(words))
+          await new Promise((resolve) => setTimeout(resolve, 1))
+      }),
+  }
+}
+
+function createLedger(): Ledger {
+  const asked = new Map<string, string[]>()
+  return {
+    asked,
+    note(member, input) {
+      const list = asked.get(member) ?? []
+      list.push(input)
+      asked.set(member, list)
+    },
+  }
+}
+
+/** What a user or a member would notice. */
+function differences(plain: Outcome, crashed: Outcome): readonly string[] {
+  const wrong: string[] = []
+  for (const name of ['state', 'answer', 'words', 'stops', 'history', 'facts'] as const) {
+    const [before, after] = [JSON.stringify(plain[name]), JSON.stringify(crashed[name])]
+    if (before !== after) wrong.push(`${name} is ${after}, not ${before}`)
+  }
+  const members = new Set([...plain.asked.keys(), ...crashed.asked.keys()])
+  for (const member of members)
+    wrong.push(
+      ...repetitions(member, plain.asked.get(member) ?? [], crashed.asked.get(member) ?? []),
+    )
+  return wrong
+}
+
+/** Each input as often as without the crash, or once more where the crash interrupted it; in the same order. */
+function repetitions(
+  member: string,
+  plain: readonly string[],
+  crashed: readonly string[],
+): readonly string[] {
+  const wrong: string[] = []
+  for (const input of new Set([...plain, ...crashed])) {
+    const [before, after] = [plain, crashed].map(
+      (list) => list.filter((one) => one === input).length,
+    )
+    if (after !== before && (before === 0 || after !== (before ?? 0) + 1))
+      wrong.push(`${member} was asked ${JSON.stringify(input)} ${after} times, not ${before}`)
+  }
+  const order = (list: readonly string[]): string => JSON.stringify([...new Set(list)])
+  if (wrong.length === 0 && order(plain) !== order(crashed))
+    wrong.push(`${member} was asked in the order ${order(crashed)}, not ${order(plain)}`)
+  return wrong
+}
+
+/** The log has no gaps, and folds to the task. */
+function checkLog(task: Task, records: Awaited<ReturnType<Store['records']>>): readonly string[] {
+  const faults: string[] = []
+  if (records.some(({ seq }, index) => seq !== index + 1)) faults.push('the log has gaps')
+  const birth = records.find((record) => record.kind === 'event' && 'task' in record.event)
+  if (birth?.kind !== 'event' || !('task' in birth.event))
+    return [...faults, 'the log has no birth']
+  const fold = createFold(birth.event.task)
+  for (const record of records)
+    if (record.seq > birth.seq) {
+      if (record.kind === 'event') fold.apply(record.event)
+      else if (record.kind === 'message') fold.hear(record.message)
+    }
+  fold.compact()
+  const { status, artifacts = [] } = fold.snapshot()
+  if (JSON.stringify(status) !== JSON.stringify(task.status)) faults.push('the log ends otherwise')
+  if (JSON.stringify(artifacts) !== JSON.stringify(task.artifacts ?? []))
+    faults.push('the log has another answer')
+  return faults
+}
