@@ -1,6 +1,7 @@
 import type { Domain } from '../environment.ts'
 import { ValidationError } from '../errors.ts'
 import { type EvalTask, parseTasks } from '../task.ts'
+import { airline } from './airline/domain.ts'
 import { toJson } from './bridge.ts'
 import { type DataFiles, type DataOptions, openData } from './data.ts'
 import { openWorld, type Tau2Environment, type WorldParts } from './environment.ts'
@@ -18,7 +19,7 @@ export interface Tau2Domain extends Domain {
 }
 
 const prefix = 'tau2:'
-const kinds: readonly DomainKind[] = [mock, retail]
+const kinds: readonly DomainKind[] = [mock, retail, airline]
 
 /** The names by which tau2's domains are asked for. */
 export const tau2Domains: readonly string[] = kinds.map(({ name }) => `${prefix}${name}`)
