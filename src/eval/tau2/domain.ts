@@ -10,6 +10,7 @@ import { mock } from './mock/domain.ts'
 import { isDict, isList, type Value } from './python/value.ts'
 import { retail } from './retail/domain.ts'
 import { createBase } from './state/base.ts'
+import { telecom, telecomWorkflow } from './telecom/domain.ts'
 
 /** A domain of tau2: its own tasks, policy and data, and worlds that answer byte for byte as its Python does. */
 export interface Tau2Domain extends Domain {
@@ -19,7 +20,7 @@ export interface Tau2Domain extends Domain {
 }
 
 const prefix = 'tau2:'
-const kinds: readonly DomainKind[] = [mock, retail, airline]
+const kinds: readonly DomainKind[] = [mock, retail, airline, telecom, telecomWorkflow]
 
 /** The names by which tau2's domains are asked for. */
 export const tau2Domains: readonly string[] = kinds.map(({ name }) => `${prefix}${name}`)

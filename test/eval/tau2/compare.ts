@@ -1,5 +1,5 @@
-import type { StateHash } from '../../../src/eval/environment.ts'
-import type { EvalTask } from '../../../src/eval/task.ts'
+import type { StateHash, ToolOutcome } from '../../../src/eval/environment.ts'
+import type { EnvAssertion, EvalTask, GoldAction } from '../../../src/eval/task.ts'
 import type { Tau2Domain } from '../../../src/eval/tau2/domain.ts'
 import type { GoldenTask } from './vectors.ts'
 
@@ -11,7 +11,10 @@ export interface Comparison {
   readonly copies: { readonly rows: number; readonly total: number }
 }
 
-/** Sets a task up and does its golden actions as tau2's evaluator does; everything is compared with the vectors. */
+/**
+ * Sets a task up and does its golden actions as tau2's evaluator does; everything is compared with the vectors. Their
+ * golden hashes were taken after one sync at the end.
+ */
 export async function compareTask(domain: Tau2Domain, golden: GoldenTask): Promise<Comparison> {
   const task = domain.tasks.find(({ id }) => id === golden.task_id)
   if (!task) return { outputs: 0, differences: [`no task ${golden.task_id}`], copies }
@@ -19,8 +22,12 @@ export async function compareTask(domain: Tau2Domain, golden: GoldenTask): Promi
   const differences = [
     ...sameHash('initial hash', await world.hash(), golden.init),
     ...(await compareActions(task, golden, (action) => world.apply(action))),
-    ...sameHash('golden hash', await world.hash(), golden.gold),
   ]
+  await world.sync()
+  differences.push(
+    ...sameHash('golden hash', await world.hash(), golden.gold),
+    ...(await compareAssertions(task, golden, (assertion) => world.assert(assertion))),
+  )
   return {
     outputs: golden.actions.length,
     differences: differences.map((text) => `${golden.task_id}: ${text}`),
@@ -30,9 +37,7 @@ export async function compareTask(domain: Tau2Domain, golden: GoldenTask): Promi
 
 const copies = { rows: 0, total: 0 }
 
-type Apply = (
-  action: NonNullable<NonNullable<EvalTask['evaluation_criteria']>['actions']>[number],
-) => Promise<{ readonly content: string; readonly error: boolean }>
+type Apply = (action: GoldAction) => Promise<ToolOutcome>
 
 async function compareActions(
   task: EvalTask,
@@ -48,6 +53,18 @@ async function compareActions(
     if (expected?.content !== content || expected.ok === error)
       differences.push(`${action.name} gave ${content}, not ${expected?.content}`)
   }
+  return differences
+}
+
+async function compareAssertions(
+  task: EvalTask,
+  golden: GoldenTask,
+  assert: (assertion: EnvAssertion) => Promise<boolean>,
+): Promise<readonly string[]> {
+  const differences: string[] = []
+  for (const [index, one] of (task.evaluation_criteria?.env_assertions ?? []).entries())
+    if ((await assert(one)) !== golden.assertions[index])
+      differences.push(`${one.func_name} is not ${golden.assertions[index]}`)
   return differences
 }
 
