@@ -10,7 +10,7 @@ const origin: unique symbol = Symbol('origin')
 
 /** Plain JSON of a value. */
 export function toJson(value: Value): Json {
-  return lower(value).json
+  return lower(value, { happened: false })
 }
 
 /** The value of plain JSON; whole numbers are ints, unless their origin says otherwise. */
@@ -32,34 +32,46 @@ export function dictFromJson(json: JsonObject): ReadonlyMap<string, Value> {
   return dict
 }
 
-interface Lowered {
-  readonly json: Json
-  /** Whether the plain form says less than the value. */
-  readonly lossy: boolean
+/** Whether the part that has just been made plain says less than the value did. */
+interface Loss {
+  happened: boolean
 }
 
-function lower(value: Value): Lowered {
-  if (typeof value === 'bigint')
-    return { json: Number(value), lossy: !Number.isSafeInteger(Number(value)) }
-  if (typeof value === 'number') return { json: value, lossy: Number.isSafeInteger(value) }
-  if (isList(value)) return container(value, value.map(lower))
-  if (isDict(value)) return lowerDict(value, [...value])
-  if (isInstance(value)) return lowerDict(value, fieldsOf(value))
-  return { json: value, lossy: false }
+function lower(value: Value, loss: Loss): Json {
+  if (typeof value === 'bigint') {
+    if (!Number.isSafeInteger(Number(value))) loss.happened = true
+    return Number(value)
+  }
+  if (typeof value === 'number' && Number.isSafeInteger(value)) loss.happened = true
+  if (isList(value)) return lowerList(value, loss)
+  if (isDict(value)) return lowerDict(value, value, loss)
+  return isInstance(value) ? lowerDict(value, fieldsOf(value), loss) : value
 }
 
-function container(value: Value, items: readonly Lowered[]): Lowered {
-  const json = items.map((item) => item.json)
-  const lossy = items.some((item) => item.lossy)
-  return { json: lossy ? withOrigin(json, value) : json, lossy }
+function lowerList(value: readonly Value[], outer: Loss): Json {
+  const loss = { happened: false }
+  const json = value.map((item) => lower(item, loss))
+  return settle(json, value, [loss, outer])
 }
 
-function lowerDict(value: Value, entries: readonly [string, Value][]): Lowered {
-  const items = entries.map(([key, item]) => [key, lower(item)] as const)
-  // `fromEntries` defines `__proto__` as a key like any other.
-  const json = Object.fromEntries(items.map(([key, item]) => [key, item.json]))
-  const lossy = items.some(([key, item]) => item.lossy || /^\d+$/.test(key))
-  return { json: lossy ? withOrigin(json, value) : json, lossy }
+function lowerDict(value: Value, entries: Iterable<[string, Value]>, outer: Loss): Json {
+  const loss = { happened: false }
+  const json: Record<string, Json> = {}
+  for (const [key, item] of entries) {
+    if (/^\d/.test(key)) loss.happened = true
+    // A plain assignment would take `__proto__` for the prototype.
+    if (key === '__proto__') Object.defineProperty(json, key, { ...own, value: lower(item, loss) })
+    else json[key] = lower(item, loss)
+  }
+  return settle(json, value, [loss, outer])
+}
+
+const own = { enumerable: true, configurable: true, writable: true }
+
+function settle<T extends object>(json: T, value: Value, [loss, outer]: [Loss, Loss]): T {
+  if (!loss.happened) return json
+  outer.happened = true
+  return withOrigin(json, value)
 }
 
 function withOrigin<T extends object>(json: T, value: Value): T {

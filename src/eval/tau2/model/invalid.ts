@@ -10,45 +10,29 @@ export interface Issue {
   readonly input: Value
 }
 
-/** What a check throws; whoever checks a container adds the place of the part. */
-export class Invalid extends Error {
-  override readonly name = 'Invalid'
+/**
+ * What a check gives for a value that does not fit. It is returned, not thrown: unions try member after member, and a
+ * thrown error for each would cost more than all the rest of loading a database.
+ */
+export class Invalid {
   readonly issues: readonly Issue[]
 
   constructor(issues: readonly Issue[]) {
-    super('Invalid')
     this.issues = issues
   }
 }
+
+/** What a check gives. */
+export type Checked = Value | Invalid
 
 /** A single fault at the place of the check. */
 export function invalid(type: string, message: string, input: Value): Invalid {
   return new Invalid([{ path: [], type, message, input }])
 }
 
-/** Runs the check of a part; its faults come back with the part's place in front. */
-export function within<T>(place: string | number, check: () => T): T {
-  try {
-    return check()
-  } catch (error) {
-    if (!(error instanceof Invalid)) throw error
-    throw new Invalid(error.issues.map((issue) => ({ ...issue, path: [place, ...issue.path] })))
-  }
-}
-
-/** Runs all checks and throws the faults of all of them together. */
-export function collect<T>(checks: readonly (() => T)[]): T[] {
-  const [done, issues]: [T[], Issue[]] = [[], []]
-  for (const check of checks) {
-    try {
-      done.push(check())
-    } catch (error) {
-      if (!(error instanceof Invalid)) throw error
-      issues.push(...error.issues)
-    }
-  }
-  if (issues.length > 0) throw new Invalid(issues)
-  return done
+/** The faults of a part, with the part's place in front. */
+export function at(place: string | number, { issues }: Invalid): Issue[] {
+  return issues.map((issue) => ({ ...issue, path: [place, ...issue.path] }))
 }
 
 /** Faults as pydantic 2.12 tells them: that is what a caller reads whose arguments make no valid object. */
@@ -66,7 +50,7 @@ export function validationError(title: string, { issues }: Invalid): PythonError
 function shorten(text: string): string {
   const bytes = Buffer.from(text)
   if (bytes.length <= 50) return text
-  const isInside = (at: number): boolean => ((bytes[at] ?? 0) & 0xc0) === 0x80
+  const isInside = (place: number): boolean => ((bytes[place] ?? 0) & 0xc0) === 0x80
   let [head, tail] = [25, bytes.length - 24]
   while (isInside(head)) head--
   while (isInside(tail)) tail++

@@ -1,3 +1,4 @@
+import { compareText } from '../python/dumps.ts'
 import {
   fieldsOf,
   type Instance,
@@ -5,9 +6,10 @@ import {
   isInstance,
   isList,
   modelName,
+  sortedFields,
   type Value,
 } from '../python/value.ts'
-import { collect, Invalid, invalid, validationError, within } from './invalid.ts'
+import { at, type Checked, Invalid, type Issue, invalid, validationError } from './invalid.ts'
 import type { FieldType } from './types.ts'
 
 /** A field with a default, which is taken as it is: pydantic does not check defaults. */
@@ -18,7 +20,7 @@ export interface Defaulted {
 
 /** The fields of a model, in their order. */
 export type Fields<T> = {
-  readonly [K in Exclude<keyof T, typeof modelName>]: FieldType | Defaulted
+  readonly [K in Exclude<keyof T, symbol>]: FieldType | Defaulted
 }
 
 /** A pydantic model: a table of fields. Assigning to a field of an instance checks nothing, as in tau2. */
@@ -36,33 +38,30 @@ export function model<T extends Instance>(
   fields: Fields<T>,
   { extra = 'ignore' }: { readonly extra?: 'ignore' | 'forbid' } = {},
 ): Model<T> {
-  const prototype = Object.defineProperty({}, modelName, { value: name })
   const table = Object.entries<FieldType | Defaulted>(fields)
-  const known = new Set(table.map(([field]) => field))
+  const prototype = Object.defineProperties(
+    {},
+    {
+      [modelName]: { value: name },
+      [sortedFields]: { value: table.map(([field]) => field).sort(compareText) },
+    },
+  )
   const is = (value: Value): value is T => isInstance(value) && value[modelName] === name
-  const build = (entries: ReadonlyMap<string, Value>): T => {
-    const checks = table.map(
-      ([field, type]) =>
-        () =>
-          [field, read(entries, field, type)] as const,
-    )
-    const strangers = extra === 'forbid' ? [...entries].filter(([field]) => !known.has(field)) : []
-    const done = collect([
-      ...checks,
-      ...strangers.map(
-        ([field, value]) =>
-          () =>
-            refuse(field, value),
-      ),
-    ])
-    return Object.assign(Object.create(prototype), Object.fromEntries(done))
+  const build = (entries: ReadonlyMap<string, Value>): T | Invalid => {
+    const made = Object.create(prototype)
+    const issues: Issue[] = []
+    for (const [field, type] of table) {
+      const checked = read(entries, field, type)
+      if (checked instanceof Invalid) issues.push(...at(field, checked))
+      else made[field] = checked
+    }
+    if (extra === 'forbid') issues.push(...strangers(entries, fields))
+    return issues.length > 0 ? new Invalid(issues) : made
   }
   const from = (entries: ReadonlyMap<string, Value>): T => {
-    try {
-      return build(entries)
-    } catch (error) {
-      throw error instanceof Invalid ? validationError(name, error) : error
-    }
+    const made = build(entries)
+    if (made instanceof Invalid) throw validationError(name, made)
+    return made
   }
   return {
     label: name,
@@ -73,7 +72,7 @@ export function model<T extends Instance>(
       if (is(value)) return value
       if (isDict(value)) return build(value)
       const words = `Input should be a valid dictionary or instance of ${name}`
-      throw invalid('model_type', words, value)
+      return invalid('model_type', words, value)
     },
   }
 }
@@ -92,22 +91,18 @@ function read(
   entries: ReadonlyMap<string, Value>,
   field: string,
   type: FieldType | Defaulted,
-): Value {
+): Checked {
   const value = entries.get(field)
-  if ('make' in type)
-    return value === undefined ? type.make() : within(field, () => type.type.check(value))
-  if (value === undefined) return within(field, () => refuseMissing(entries))
-  return within(field, () => type.check(value))
+  if ('make' in type) return value === undefined ? type.make() : type.type.check(value)
+  return value === undefined ? invalid('missing', 'Field required', entries) : type.check(value)
 }
 
-function refuseMissing(entries: ReadonlyMap<string, Value>): never {
-  throw invalid('missing', 'Field required', entries)
-}
-
-function refuse(field: string, value: Value): never {
-  return within(field, () => {
-    throw invalid('extra_forbidden', 'Extra inputs are not permitted', value)
-  })
+function strangers(entries: ReadonlyMap<string, Value>, fields: object): Issue[] {
+  return [...entries].flatMap(([field, value]) =>
+    Object.hasOwn(fields, field)
+      ? []
+      : at(field, invalid('extra_forbidden', 'Extra inputs are not permitted', value)),
+  )
 }
 
 /** A copy that shares nothing that can be changed. */

@@ -1,12 +1,12 @@
 /** The types of fields, with pydantic's lax coercion: `"3"` and `3.0` are an int, `3.5` is none. */
-import { isDict, isList, type Value } from '../python/value.ts'
-import { collect, Invalid, invalid, within } from './invalid.ts'
+import { type Dict, isDict, isList, type Value } from '../python/value.ts'
+import { at, type Checked, Invalid, type Issue, invalid } from './invalid.ts'
 
-/** The type of a field: gives the value that the field holds, or throws `Invalid`. */
+/** The type of a field: gives the value that the field holds, or `Invalid`. */
 export interface FieldType {
   /** What a fault of a union calls this member. */
   readonly label: string
-  check(value: Value): Value
+  check(value: Value): Checked
 }
 
 /** A string; nothing else is taken for one. */
@@ -14,7 +14,7 @@ export const str: FieldType = {
   label: 'str',
   check(value) {
     if (typeof value === 'string') return value
-    throw invalid('string_type', 'Input should be a valid string', value)
+    return invalid('string_type', 'Input should be a valid string', value)
   },
 }
 
@@ -33,7 +33,7 @@ export const date: FieldType = {
   check(value) {
     const match = typeof value === 'string' && /^(\d{4}-\d{2}-\d{2})(T00:00:00)?$/.exec(value)
     if (match) return match[1] ?? ''
-    throw invalid('date_from_datetime_parsing', 'Input should be a valid date or datetime', value)
+    return invalid('date_from_datetime_parsing', 'Input should be a valid date or datetime', value)
   },
 }
 
@@ -43,7 +43,7 @@ export const datetime: FieldType = {
   check(value) {
     const match = typeof value === 'string' && moment.exec(value)
     if (match) return `${match[1]} ${match[2] ?? '00:00:00'}`
-    throw invalid('datetime_from_date_parsing', 'Input should be a valid datetime', value)
+    return invalid('datetime_from_date_parsing', 'Input should be a valid datetime', value)
   },
 }
 
@@ -67,7 +67,7 @@ function oneOf(values: readonly string[], fault: string): FieldType {
     label: `literal[${quoted.join(',')}]`,
     check(value) {
       if (typeof value === 'string' && values.includes(value)) return value
-      throw invalid(fault, `Input should be ${words}`, value)
+      return invalid(fault, `Input should be ${words}`, value)
     },
   }
 }
@@ -82,8 +82,14 @@ export function list(item: FieldType): FieldType {
   return {
     label: `list[${item.label}]`,
     check(value) {
-      if (!isList(value)) throw invalid('list_type', 'Input should be a valid list', value)
-      return collect(value.map((one, index) => () => within(index, () => item.check(one))))
+      if (!isList(value)) return invalid('list_type', 'Input should be a valid list', value)
+      const [items, issues]: [Value[], Issue[]] = [[], []]
+      for (const [index, one] of value.entries()) {
+        const checked = item.check(one)
+        if (checked instanceof Invalid) issues.push(...at(index, checked))
+        else items.push(checked)
+      }
+      return issues.length > 0 ? new Invalid(issues) : items
     },
   }
 }
@@ -93,27 +99,17 @@ export function dict(item: FieldType, key: FieldType = str): FieldType {
   return {
     label: `dict[${key.label},${item.label}]`,
     check(value) {
-      if (!isDict(value)) throw invalid('dict_type', 'Input should be a valid dictionary', value)
-      return new Map(
-        collect(
-          [...value].map(
-            ([name, one]) =>
-              () =>
-                checkEntry(key, item, [name, one]),
-          ),
-        ),
-      )
+      if (!isDict(value)) return invalid('dict_type', 'Input should be a valid dictionary', value)
+      const [entries, issues]: [Dict, Issue[]] = [new Map(), []]
+      for (const [name, one] of value) {
+        const [place, checked] = [key.check(name), item.check(one)]
+        if (place instanceof Invalid) issues.push(...at(name, new Invalid(at('[key]', place))))
+        if (checked instanceof Invalid) issues.push(...at(name, checked))
+        else entries.set(name, checked)
+      }
+      return issues.length > 0 ? new Invalid(issues) : entries
     },
   }
-}
-
-function checkEntry(
-  key: FieldType,
-  item: FieldType,
-  [name, one]: [string, Value],
-): [string, Value] {
-  const place = within(name, () => within('[key]', () => key.check(name)))
-  return [String(place), within(name, () => item.check(one))]
 }
 
 /** The first of these types that the value fits. */
@@ -121,54 +117,51 @@ export function union(...types: readonly FieldType[]): FieldType {
   return {
     label: 'union',
     check(value) {
-      const faults: Invalid[] = []
+      const issues: Issue[] = []
       for (const type of types) {
-        try {
-          return within(type.label, () => type.check(value))
-        } catch (error) {
-          if (!(error instanceof Invalid)) throw error
-          faults.push(error)
-        }
+        const checked = type.check(value)
+        if (!(checked instanceof Invalid)) return checked
+        issues.push(...at(type.label, checked))
       }
-      throw new Invalid(faults.flatMap(({ issues }) => issues))
+      return new Invalid(issues)
     },
   }
 }
 
-function toInt(value: Value): Value {
+function toInt(value: Value): Checked {
   if (typeof value === 'bigint') return value
   if (typeof value === 'boolean') return value ? 1n : 0n
   if (typeof value === 'number') return intOfFloat(value)
   const words = 'Input should be a valid integer'
-  if (typeof value !== 'string') throw invalid('int_type', words, value)
+  if (typeof value !== 'string') return invalid('int_type', words, value)
   const match = /^\s*([-+]?)(\d+(?:_\d+)*)(?:\.0*)?\s*$/.exec(value)
-  if (!match) throw invalid('int_parsing', `${words}, unable to parse string as an integer`, value)
+  if (!match) return invalid('int_parsing', `${words}, unable to parse string as an integer`, value)
   const size = BigInt((match[2] ?? '0').replaceAll('_', ''))
   return match[1] === '-' ? -size : size
 }
 
-function intOfFloat(value: number): bigint {
+function intOfFloat(value: number): Checked {
   if (!Number.isFinite(value))
-    throw invalid('finite_number', 'Input should be a finite number', value)
+    return invalid('finite_number', 'Input should be a finite number', value)
   if (Number.isInteger(value)) return BigInt(value)
   const words = 'Input should be a valid integer, got a number with a fractional part'
-  throw invalid('int_from_float', words, value)
+  return invalid('int_from_float', words, value)
 }
 
-function toFloat(value: Value): Value {
+function toFloat(value: Value): Checked {
   if (typeof value === 'number') return value
   if (typeof value === 'bigint' || typeof value === 'boolean') return Number(value)
   const words = 'Input should be a valid number'
-  if (typeof value !== 'string') throw invalid('float_type', words, value)
+  if (typeof value !== 'string') return invalid('float_type', words, value)
   if (/^\s*[-+]?(\d[\d_]*\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$/.test(value))
     return Number(value.replaceAll('_', ''))
-  throw invalid('float_parsing', `${words}, unable to parse string as a number`, value)
+  return invalid('float_parsing', `${words}, unable to parse string as a number`, value)
 }
 
 const truths: ReadonlySet<string> = new Set(['1', 'on', 't', 'true', 'y', 'yes'])
 const untruths: ReadonlySet<string> = new Set(['0', 'off', 'f', 'false', 'n', 'no'])
 
-function toBool(value: Value): Value {
+function toBool(value: Value): Checked {
   if (typeof value === 'boolean') return value
   const text = typeof value === 'string' ? value.toLowerCase() : String(value)
   const isScalar =
@@ -176,6 +169,6 @@ function toBool(value: Value): Value {
   if (isScalar && truths.has(text)) return true
   if (isScalar && untruths.has(text)) return false
   const words = 'Input should be a valid boolean'
-  if (!isScalar) throw invalid('bool_type', words, value)
-  throw invalid('bool_parsing', `${words}, unable to interpret input`, value)
+  if (!isScalar) return invalid('bool_type', words, value)
+  return invalid('bool_parsing', `${words}, unable to interpret input`, value)
 }

@@ -3,7 +3,7 @@
  * The text of a sorted dump is what tau2 hashes; the text of an unsorted one is what its tools answer.
  */
 import { floatRepr } from './float.ts'
-import { fieldsOf, isDict, isInstance, type Value } from './value.ts'
+import { fieldsOf, isDict, isInstance, sortedFieldsOf, type Value } from './value.ts'
 
 /** How a value is written. */
 export interface DumpOptions {
@@ -21,14 +21,18 @@ function write(value: Value, sorted: boolean): string {
   if (typeof value === 'string') return dumpString(value)
   if (typeof value === 'bigint' || typeof value === 'boolean') return String(value)
   if (typeof value === 'number') return writeFloat(value)
-  if (isDict(value)) return writeObject([...value], sorted)
-  if (isInstance(value)) return writeObject(fieldsOf(value), sorted)
+  if (isDict(value)) return writeObject(sorted ? sortedEntries(value) : [...value], sorted)
+  if (isInstance(value))
+    return writeObject(sorted ? sortedFieldsOf(value) : fieldsOf(value), sorted)
   return `[${value.map((item) => write(item, sorted)).join(', ')}]`
 }
 
-function writeObject(entries: [string, Value][], sorted: boolean): string {
-  if (sorted) entries.sort(([a], [b]) => compareText(a, b))
+function writeObject(entries: readonly [string, Value][], sorted: boolean): string {
   return `{${entries.map(([key, item]) => `${dumpString(key)}: ${write(item, sorted)}`).join(', ')}}`
+}
+
+function sortedEntries(dict: ReadonlyMap<string, Value>): [string, Value][] {
+  return [...dict].sort(([a], [b]) => compareText(a, b))
 }
 
 function writeFloat(value: number): string {

@@ -16,9 +16,13 @@ export type Value =
 /** Marks an object as an instance of a model; it stands on the prototype, out of the way of the fields. */
 export const modelName: unique symbol = Symbol('model')
 
+/** Where an instance's model keeps the names of the fields in sorted order; found, not sorted anew, for every hash. */
+export const sortedFields: unique symbol = Symbol('sorted fields')
+
 /** An instance of a model: its fields are its own properties, in the order of the model. */
 export interface Instance {
   readonly [modelName]: string
+  readonly [sortedFields]: readonly string[]
 }
 
 /** A dict while it is built. */
@@ -42,6 +46,13 @@ export function isInstance(value: Value): value is Instance {
 /** The fields of an instance with their values, in the order of its model. */
 export function fieldsOf(instance: Instance): [string, Value][] {
   return Object.entries(instance)
+}
+
+/** The same in the order of their names. */
+export function sortedFieldsOf(instance: Instance): [string, Value][] {
+  // An instance's own properties are its fields, and all fields are values.
+  const values = instance as unknown as Readonly<Record<string, Value>>
+  return instance[sortedFields].map((name) => [name, values[name] ?? null])
 }
 
 /** The name of a value's type, as Python's errors give it. */

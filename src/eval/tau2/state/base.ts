@@ -1,4 +1,4 @@
-import { Invalid, validationError, within } from '../model/invalid.ts'
+import { at, Invalid, type Issue, validationError } from '../model/invalid.ts'
 import type { Model } from '../model/model.ts'
 import { valueError } from '../python/error.ts'
 import { type Instance, isDict, isList, type Value } from '../python/value.ts'
@@ -42,14 +42,12 @@ export interface Base {
  */
 export function createBase(type: DatabaseType, data: Value): Base {
   if (!isDict(data)) throw valueError(`The data of ${type.name} is no dictionary`)
-  try {
-    const tables = Object.entries(type.tables).map(
-      ([name, table]) => [name, within(name, () => readTable(table, data.get(name)))] as const,
-    )
-    return baseOf(type, new Map(tables))
-  } catch (error) {
-    throw error instanceof Invalid ? validationError(type.name, error) : error
-  }
+  const tables = Object.entries(type.tables).map(([name, table]): [string, BaseTable] => {
+    const rows = readTable(table, data.get(name))
+    if (rows instanceof Invalid) throw validationError(type.name, new Invalid(at(name, rows)))
+    return [name, rows]
+  })
+  return baseOf(type, new Map(tables))
 }
 
 /** A database of tables that have been checked. */
@@ -66,19 +64,23 @@ export function baseOf(type: DatabaseType, tables: ReadonlyMap<string, BaseTable
 }
 
 /** The rows of a table, checked. */
-export function readTable(type: TableType, data: Value | undefined): BaseTable {
+export function readTable(type: TableType, data: Value | undefined): BaseTable | Invalid {
   const given = data ?? type.absent?.()
   if (given === undefined) throw valueError('A table is missing')
-  return {
-    type,
-    rows: new Map(keyed(type, given).map(([key, row]) => [key, readRow(type, key, row)])),
+  const rows = new Map<RowKey, Instance>()
+  const issues: Issue[] = []
+  for (const [key, value] of keyed(type, given)) {
+    const row = readRow(type, value)
+    if (row instanceof Invalid) issues.push(...at(key, row))
+    else rows.set(key, row)
   }
+  return issues.length > 0 ? new Invalid(issues) : { type, rows }
 }
 
 /** One row, checked. */
-export function readRow({ row }: TableType, key: RowKey, value: Value): Instance {
-  // A model's check gives an instance of that model.
-  return within(key, () => row.check(value)) as Instance
+export function readRow({ row }: TableType, value: Value): Instance | Invalid {
+  // A model's check gives an instance of that model, or what is wrong.
+  return row.check(value) as Instance | Invalid
 }
 
 function keyed({ shape }: TableType, data: Value): [RowKey, Value][] {

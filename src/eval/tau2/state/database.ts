@@ -1,6 +1,7 @@
+import { at, Invalid, validationError } from '../model/invalid.ts'
 import { deepCopy, dump } from '../model/model.ts'
 import { attributeError } from '../python/error.ts'
-import { type Dict, type Instance, isDict, isList, type Value } from '../python/value.ts'
+import { type Dict, type Instance, isDict, type Value } from '../python/value.ts'
 import { type Base, type BaseTable, baseOf, type RowKey, readRow, readTable } from './base.ts'
 import { createTable, type Table } from './table.ts'
 
@@ -63,7 +64,9 @@ function merge(base: Base, tables: ReadonlyMap<string, Table<Instance>>, data: V
   const merged = [...base.tables].map(([name, table]): [string, BaseTable] => {
     const [over, world] = [given.get(name), tables.get(name)]
     if (!world || (over === undefined && world.changes.size === 0)) return [name, table]
-    return [name, over === undefined ? settled(table, world) : mergeTable(world, over)]
+    const rows = over === undefined ? settled(table, world) : mergeTable(world, over)
+    if (rows instanceof Invalid) throw validationError(base.type.name, new Invalid(at(name, rows)))
+    return [name, rows]
   })
   return baseOf(base.type, new Map(merged))
 }
@@ -72,14 +75,16 @@ function settled({ type }: BaseTable, world: Table<Instance>): BaseTable {
   return { type, rows: new Map(world.entries()) }
 }
 
-function mergeTable(world: Table<Instance>, over: Value): BaseTable {
+function mergeTable(world: Table<Instance>, over: Value): BaseTable | Invalid {
   const { type } = world
   if (type.shape === 'one') return readTable(type, mergeValues(dump(dataOf(world)), over))
-  if (!isDict(over) || isList(over)) return readTable(type, over)
+  if (!isDict(over)) return readTable(type, over)
   const rows = new Map<RowKey, Instance>(world.entries())
   for (const [key, value] of over) {
-    const row = rows.get(key)
-    rows.set(key, readRow(type, key, row ? mergeValues(dump(row), value) : value))
+    const before = rows.get(key)
+    const row = readRow(type, before ? mergeValues(dump(before), value) : value)
+    if (row instanceof Invalid) return new Invalid(at(key, row))
+    rows.set(key, row)
   }
   return { type, rows }
 }
