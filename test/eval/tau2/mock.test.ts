@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { loadTau2Domain, type Tau2Domain } from '../../../src/eval/tau2/domain.ts'
 import { compareTask } from './compare.ts'
+import { compareSequences } from './sequences.ts'
 import { goldenTasks, hasVectors, loadDomain } from './vectors.ts'
 
 const empty = { id: 'none' }
@@ -41,6 +42,10 @@ describe("tau2's mock domain", () => {
     const all = await Promise.all(goldenTasks('mock').map((one) => compareTask(domain, one)))
     expect(all.flatMap(({ differences }) => differences)).toEqual([])
     expect(all.length).toBe(10)
+  })
+
+  test('answers right, wrong and absurd calls as Python does', async () => {
+    expect(await compareSequences(await shipped(), 'mock')).toEqual([])
   })
 
   test('explains wrong calls in the words of Python', async () => {

@@ -1,6 +1,7 @@
 /**
  * What tau2's `calculate` does with `eval`: numbers, `+ - * / // **`, signs and parentheses, as Python understands them,
- * ints of any size included. A number before a parenthesis is a call, which raises as in Python.
+ * ints of any size included. A number before a parenthesis is a call, which raises as in Python. Only a power of floats
+ * may differ in its last digit: V8 and C round it differently.
  */
 import { add, multiply, type Numeric, subtract, toFloat } from './arithmetic.ts'
 import { PythonError, typeError } from './error.ts'
