@@ -23,12 +23,7 @@ const prefix = 'tau2:'
 const kinds: readonly DomainKind[] = [mock, retail, airline, telecom, telecomWorkflow]
 
 /** The names by which tau2's domains are asked for. */
-export const tau2Domains: readonly string[] = kinds.map(({ name }) => `${prefix}${name}`)
-
-/** Whether a name asks for a domain of tau2. */
-export function isTau2Name(name: string): boolean {
-  return name.startsWith(prefix)
-}
+const tau2Domains: readonly string[] = kinds.map(({ name }) => `${prefix}${name}`)
 
 /**
  * Loads a domain of tau2 by its name, such as `tau2:retail`.

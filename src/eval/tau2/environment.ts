@@ -11,7 +11,7 @@ import { toAnswer } from './answer.ts'
 import { dictFromJson, fromJson, toJson } from './bridge.ts'
 import { attributeError, PythonError, valueError } from './python/error.ts'
 import { typeName, type Value } from './python/value.ts'
-import { describeTools, type ToolWords } from './schemas.ts'
+import type { ToolWords } from './schemas.ts'
 import type { Base } from './state/base.ts'
 import { openDatabase } from './state/database.ts'
 import { runMethod, type Self, type Toolkit, useTool } from './toolkit.ts'
@@ -86,8 +86,8 @@ function createEnvironment(sides: Sides): Tau2Environment {
   const { assistant, user, sync } = sides
   const hashOf = (side: Side | undefined): string | null => side?.self.db.hash() ?? null
   return {
-    tools: describeTools(assistant.toolkit.words),
-    userTools: user ? describeTools(user.toolkit.words) : [],
+    tools: assistant.toolkit.descriptors,
+    userTools: user?.toolkit.descriptors ?? [],
     kindOf: (name, requestor) => kindOf(sides[requestor]?.toolkit.words, name),
     call: async (call) =>
       attempt(() => {

@@ -1,6 +1,7 @@
+import type { ToolDescriptor } from '../tools/descriptor.ts'
 import { attributeError, type PythonError, typeError, valueError } from './python/error.ts'
 import type { Instance, Value } from './python/value.ts'
-import type { ParameterWords, ToolWords } from './schemas.ts'
+import { describeTools, type ParameterWords, type ToolWords } from './schemas.ts'
 import type { Database } from './state/database.ts'
 
 /** What a method works on, Python's `self`: the toolkit's database, and its other attributes. */
@@ -21,6 +22,8 @@ export interface Toolkit {
   /** The name of tau2's class, which its errors give. */
   readonly name: string
   readonly words: Readonly<Record<string, ToolWords>>
+  /** The tools as callers are told of them. */
+  readonly descriptors: readonly ToolDescriptor[]
   readonly methods: ReadonlyMap<string, Method>
   /** The attributes of a fresh `self` beside its database. */
   attributes(): Readonly<Record<string, Instance>>
@@ -53,7 +56,13 @@ export function defineToolkit<const W extends Readonly<Record<string, ToolWords>
     const run = tools[tool] as Method['run']
     return [tool, { ...signatureOf(parameters), run }]
   })
-  return { name, words, methods: new Map([...methods, ...Object.entries(functions)]), attributes }
+  return {
+    name,
+    words,
+    descriptors: describeTools(words),
+    methods: new Map([...methods, ...Object.entries(functions)]),
+    attributes,
+  }
 }
 
 /** Declares a function that is no tool. */

@@ -1,6 +1,6 @@
-import { at, Invalid, validationError } from '../model/invalid.ts'
+import { at, Invalid, invalid, validationError } from '../model/invalid.ts'
 import { deepCopy, dump } from '../model/model.ts'
-import { attributeError } from '../python/error.ts'
+import { attributeError, type PythonError } from '../python/error.ts'
 import { type Dict, type Instance, isDict, type Value } from '../python/value.ts'
 import { type Base, type BaseTable, baseOf, type RowKey, readRow, readTable } from './base.ts'
 import { createTable, type Table } from './table.ts'
@@ -61,6 +61,8 @@ function dataOf(table: Table<Instance>): Value {
 /** tau2's `update_db`: dicts are merged at every depth, everything else is replaced. */
 function merge(base: Base, tables: ReadonlyMap<string, Table<Instance>>, data: Value): Base {
   const given: ReadonlyMap<string, Value> = isDict(data) ? data : new Map()
+  const strangers = [...given].filter(([name]) => !base.tables.has(name))
+  if (strangers.length > 0) throw unknownTables(base, strangers)
   const merged = [...base.tables].map(([name, table]): [string, BaseTable] => {
     const [over, world] = [given.get(name), tables.get(name)]
     if (!world || (over === undefined && world.changes.size === 0)) return [name, table]
@@ -71,6 +73,14 @@ function merge(base: Base, tables: ReadonlyMap<string, Table<Instance>>, data: V
   return baseOf(base.type, new Map(merged))
 }
 
+function unknownTables({ type }: Base, strangers: readonly [string, Value][]): PythonError {
+  const words = 'Extra inputs are not permitted'
+  const issues = strangers.flatMap(([name, value]) =>
+    at(name, invalid('extra_forbidden', words, value)),
+  )
+  return validationError(type.name, new Invalid(issues))
+}
+
 function settled({ type }: BaseTable, world: Table<Instance>): BaseTable {
   return { type, rows: new Map(world.entries()) }
 }
@@ -78,7 +88,7 @@ function settled({ type }: BaseTable, world: Table<Instance>): BaseTable {
 function mergeTable(world: Table<Instance>, over: Value): BaseTable | Invalid {
   const { type } = world
   if (type.shape === 'one') return readTable(type, mergeValues(dump(dataOf(world)), over))
-  if (!isDict(over)) return readTable(type, over)
+  if (type.shape === 'list' || !isDict(over)) return readTable(type, over)
   const rows = new Map<RowKey, Instance>(world.entries())
   for (const [key, value] of over) {
     const before = rows.get(key)
