@@ -61,6 +61,14 @@ describe('the package, installed elsewhere', () => {
     expect(JSON.parse(stdout)).toMatchObject({ valid: true, teams: ['fantasy-writing-team'] })
   })
 
+  test("brings tau2's mock domain, and tau2's licence", async () => {
+    expect(packed).toContain('data/tau2/LICENSE')
+    const ended = run(corral, ['eval', 'check', 'tau2:mock', '--json'], { cwd: home })
+    // Two of its tasks have no solution: the check ends with 1, and says so.
+    const { stdout } = await ended.catch((error: { readonly stdout: string }) => error)
+    expect(JSON.parse(stdout)).toMatchObject({ domain: 'tau2:mock', oracle: { passed: 8, of: 10 } })
+  })
+
   test('brings no tests, sources or build state', () => {
     const stray = packed.filter((path) => /^(src|test|bench|scripts)\/|tsbuildinfo/.test(path))
     expect(stray).toEqual([])

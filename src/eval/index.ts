@@ -22,6 +22,9 @@ export type {
   ToolCall,
   ToolMessage,
 } from './conversation.ts'
+export { type CallReport, type PlannedCall, parseCalls, runCalls } from './domain/call.ts'
+export { type CheckReport, checkDomain, type Finding, type FindingKind } from './domain/check.ts'
+export { findDomain } from './domain/find.ts'
 export {
   type DomainFunction,
   defineDomain,

@@ -18,6 +18,8 @@ import {
 import { addCommand, exits, toPort } from '../command.ts'
 import { CliError } from '../errors.ts'
 import { safe } from '../text.ts'
+import { callCommand } from './eval-call.ts'
+import { checkCommand } from './eval-check.ts'
 import {
   addJudgeOptions,
   addRunOptions,
@@ -29,7 +31,9 @@ import {
 import { runCommand } from './eval-run.ts'
 import { serveCommand } from './eval-serve.ts'
 
-/** Adds `corral eval run|rescore|report|compare|serve|list`. Exit codes: 0 done, 1 a gate failed, 2 could not run. */
+const tau2Data = '"data" of a tau2-bench checkout; CORRAL_TAU2_DATA if absent'
+
+/** Adds `corral eval run|rescore|report|compare|call|check|serve|list`. Exit codes: 0 done, 1 a gate failed, 2 could not run. */
 export function addEvalCommand(program: Command): void {
   const command = program.command('eval').description('measure how well an A2A agent does its job')
   const add = (usage: string, description: string, ...examples: string[]): Command =>
@@ -65,6 +69,23 @@ export function addEvalCommand(program: Command): void {
   )
     .option('--max-drop <share>', 'how far the pass rate may fall', share, 0)
     .action(guarded(compareCommand))
+  add(
+    'call <domain>',
+    "execute calls in a domain's world, without agent or user",
+    'corral eval call tau2:mock --calls calls.json --json',
+  )
+    .requiredOption('--calls <file>', 'list of {"name", "requestor", "arguments"}, JSON')
+    .option('--task <id>', "in this task's world, after its set-up")
+    .option('--tau2-data <directory>', tau2Data)
+    .action(guarded(callCommand))
+  add(
+    'check <domain>',
+    'find mistakes in a domain; exit code 1 if there are any',
+    'corral eval check ./my-domain',
+    'corral eval check tau2:retail --tau2-data tau2-bench/data',
+  )
+    .option('--tau2-data <directory>', tau2Data)
+    .action(guarded(checkCommand))
   add('serve', 'offer evaluations over A2A', 'corral eval serve --port 7300')
     .option('--port <n>', 'port; 0 takes any free one', toPort, 7300)
     .option('--host <name>', 'interface', '127.0.0.1')

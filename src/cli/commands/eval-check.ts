@@ -1,0 +1,35 @@
+import { type CheckReport, checkDomain, findDomain } from '../../eval/index.ts'
+import { safe, table } from '../text.ts'
+
+/** The flags of `corral eval check`. */
+export interface CheckFlags {
+  readonly tau2Data?: string
+  readonly json?: boolean
+}
+
+/** Lints a domain. Gives the exit code: 0 nothing is wrong, 1 something is. */
+export async function checkCommand(name: string, flags: CheckFlags): Promise<number> {
+  const domain = await findDomain(name, { directory: flags.tau2Data })
+  const report = await checkDomain(domain)
+  const manifest = 'manifest' in domain ? { manifest: domain.manifest } : {}
+  const text = flags.json ? JSON.stringify({ ...report, ...manifest }, null, 2) : toText(report)
+  process.stdout.write(`${text}\n`)
+  return report.findings.some(({ level }) => level === 'error') ? 1 : 0
+}
+
+function toText({ domain, tasks, oracle, idle, findings }: CheckReport): string {
+  const rows = findings.map(({ level, kind, task_id, message }) =>
+    [level, kind, task_id ?? '', firstLine(message)].map(safe),
+  )
+  const head = ['level', 'kind', 'task', 'message']
+  const errors = findings.filter(({ level }) => level === 'error').length
+  return [
+    ...(rows.length > 0 ? [table([head, ...rows]), ''] : []),
+    `${safe(domain)}: ${tasks} tasks, ${errors} errors, ${findings.length - errors} warnings`,
+    `The golden actions pass ${oracle.passed} of ${oracle.of}, doing nothing ${idle.passed}.`,
+  ].join('\n')
+}
+
+function firstLine(message: string): string {
+  return message.split('\n', 1).join()
+}

@@ -1,0 +1,198 @@
+import {
+  type ConversationMessage,
+  type Requestor,
+  type SpokenMessage,
+  spoken,
+  type ToolCall,
+} from '../conversation.ts'
+import type { Domain, Environment, ToolOutcome } from '../environment.ts'
+import { messageOf } from '../errors.ts'
+import { greeting } from '../orchestrator.ts'
+import type { Judge } from '../scorers/judge.ts'
+import { scoreConversation } from '../scorers/reward.ts'
+import { isSuccess, type RewardInfo } from '../simulation.ts'
+import type { EvalTask } from '../task.ts'
+import { type CallCheck, createCallCheck } from '../tools/check.ts'
+
+/** What can be wrong with a domain. */
+export type FindingKind =
+  | 'set-up' // the world does not open: an unknown function, data or a history that do not fit
+  | 'unknown tool'
+  | 'schema' // a golden action's arguments break the tool's own schema
+  | 'raises' // a golden action ends in an error
+  | 'assertion' // an assertion cannot be evaluated: an unknown function, or one that raises
+  | 'oracle' // doing all golden actions and telling all facts does not score 1
+  | 'split' // a split names a task that is not there
+  | 'idle' // doing nothing scores 1
+
+/** Something that a domain's author should see. A warning may be meant so: to refuse is to do nothing. */
+export interface Finding {
+  readonly level: 'error' | 'warning'
+  readonly kind: FindingKind
+  readonly task_id: string | null
+  readonly message: string
+}
+
+/** What a check of a domain found. */
+export interface CheckReport {
+  readonly domain: string
+  readonly tasks: number
+  /** How many tasks the golden actions pass, with every statement for a judge taken as true. */
+  readonly oracle: { readonly passed: number; readonly of: number }
+  /** How many tasks pass without any action. */
+  readonly idle: { readonly passed: number; readonly of: number }
+  readonly findings: readonly Finding[]
+}
+
+/** Checks a domain by itself, without agent, user or judge. */
+export async function checkDomain(domain: Domain): Promise<CheckReport> {
+  const findings = [...checkSplits(domain)]
+  let [oracle, idle] = [0, 0]
+  for (const task of domain.tasks) {
+    const checked = await checkTask(domain, task)
+    findings.push(...checked.findings)
+    if (checked.solves) oracle++
+    if (checked.idles) idle++
+  }
+  const of = domain.tasks.length
+  return {
+    domain: domain.name,
+    tasks: of,
+    oracle: { passed: oracle, of },
+    idle: { passed: idle, of },
+    findings,
+  }
+}
+
+function* checkSplits({ splits, tasks }: Domain): Iterable<Finding> {
+  const known = new Set(tasks.map(({ id }) => id))
+  for (const [name, ids] of Object.entries(splits))
+    for (const id of ids)
+      if (!known.has(id))
+        yield { level: 'error', kind: 'split', task_id: id, message: `${name} names no task ${id}` }
+}
+
+interface TaskCheck {
+  readonly findings: readonly Finding[]
+  readonly solves: boolean
+  readonly idles: boolean
+}
+
+async function checkTask(domain: Domain, task: EvalTask): Promise<TaskCheck> {
+  const find = finder(task)
+  try {
+    const { messages, findings } = await solve(domain, task)
+    const oracle = await score(domain, task, messages)
+    const idle = await score(domain, task, [spoken('assistant', greeting)], null)
+    const [solves, idles] = [isPassed(oracle), isPassed(idle)]
+    return {
+      findings: [
+        ...findings,
+        ...brokenAssertions(oracle).map((message) => find('assertion', message)),
+        ...(solves ? [] : [find('oracle', `The golden actions score ${explain(oracle)}`)]),
+        ...(idles ? [find('idle', 'Doing nothing passes')] : []),
+      ],
+      solves,
+      idles,
+    }
+  } catch (error) {
+    return { findings: [find('set-up', messageOf(error))], solves: false, idles: false }
+  }
+}
+
+function finder({ id }: EvalTask): (kind: FindingKind, message: string) => Finding {
+  return (kind, message) => ({
+    level: kind === 'idle' ? 'warning' : 'error',
+    kind,
+    task_id: id,
+    message,
+  })
+}
+
+interface Solution {
+  readonly messages: readonly ConversationMessage[]
+  readonly findings: readonly Finding[]
+}
+
+/** The conversation of an oracle: every golden action by the one whose it is, then every fact that is to be told. */
+async function solve(domain: Domain, task: EvalTask): Promise<Solution> {
+  const world = await domain.open(task)
+  try {
+    const checks = callChecks(world)
+    const messages: ConversationMessage[] = [spoken('assistant', greeting)]
+    const findings: Finding[] = []
+    for (const [index, action] of (task.evaluation_criteria?.actions ?? []).entries()) {
+      const { name, requestor = 'assistant', arguments: args } = action
+      const call = { id: `golden_${index}`, name, requestor, arguments: args }
+      const { content, error } = await world.call(call)
+      findings.push(...checkCall(task, world, { call, check: checks[requestor], error, content }))
+      messages.push(spoken(requestor, null, [call]))
+      messages.push({ id: call.id, role: 'tool', name, content, requestor, error })
+    }
+    const facts = task.evaluation_criteria?.communicate_info ?? []
+    messages.push(spoken('assistant', `It has been done: ${facts.join('; ')}.`))
+    return { messages, findings }
+  } finally {
+    await world.close()
+  }
+}
+
+function callChecks({ tools, userTools }: Environment): Readonly<Record<Requestor, CallCheck>> {
+  return { assistant: createCallCheck(tools), user: createCallCheck(userTools) }
+}
+
+interface GoldenCall extends ToolOutcome {
+  readonly call: ToolCall
+  readonly check: CallCheck
+}
+
+function checkCall(
+  task: EvalTask,
+  world: Environment,
+  { call, check, content, error }: GoldenCall,
+): readonly Finding[] {
+  const find = finder(task)
+  const { name, requestor } = call
+  if (!world.kindOf(name, requestor))
+    return [find('unknown tool', `${requestor} has no tool ${name}`)]
+  const fault = check(call)
+  return [
+    ...(fault ? [find('schema', `${name}: ${fault}`)] : []),
+    ...(error ? [find('raises', `${name}: ${content}`)] : []),
+  ]
+}
+
+const stop: SpokenMessage = spoken('user', '###STOP###')
+const agreeing: Judge = async (statements) =>
+  statements.map((nl_assertion) => ({ nl_assertion, met: true, justification: 'Not asked' }))
+
+function score(
+  domain: Domain,
+  task: EvalTask,
+  messages: readonly ConversationMessage[],
+  judge: Judge | null = agreeing,
+): Promise<RewardInfo> {
+  return scoreConversation({
+    domain,
+    task,
+    messages: [...messages, stop],
+    termination: 'user_stop',
+    signal: new AbortController().signal,
+    ...(judge && { judge }),
+  })
+}
+
+function isPassed({ reward }: RewardInfo): boolean {
+  return reward !== null && isSuccess(reward)
+}
+
+function brokenAssertions({ env_assertions }: RewardInfo): readonly string[] {
+  return (env_assertions ?? []).flatMap(({ env_assertion, note }) =>
+    note === undefined ? [] : [`${env_assertion.func_name}: ${note}`],
+  )
+}
+
+function explain({ reward, reward_breakdown }: RewardInfo): string {
+  const parts = Object.entries(reward_breakdown).map(([name, part]) => `${name} ${part}`)
+  return `${reward} (${parts.join(', ')})`
+}

@@ -1,0 +1,43 @@
+import { calculateFor } from '../calculator.ts'
+import type { Value } from '../python/value.ts'
+import { defineToolkit, type Self, type Toolkit } from '../toolkit.ts'
+import { listAirports } from './airports.ts'
+import { changes } from './changes.ts'
+import { getDeparture, getReservation, getUser, searchDirect } from './lookup.ts'
+import { airlineWords } from './words.ts'
+
+/** The tools of the airline domain. */
+export const airlineTools: Toolkit = defineToolkit({
+  name: 'AirlineTools',
+  words: airlineWords,
+  tools: {
+    ...changes,
+    calculate: (_, { expression }) => calculateFor(expression),
+    get_flight_status: (self, { flight_number, date }) =>
+      getDeparture(self, flight_number, date).status,
+    get_reservation_details: (self, { reservation_id }) => getReservation(self, reservation_id),
+    get_user_details: (self, { user_id }) => getUser(self, user_id),
+    list_all_airports: listAirports,
+    search_direct_flight: searchDirect,
+    search_onestop_flight: (self, { origin, destination, date }) =>
+      searchOneStop(self, { origin, destination, date }),
+    transfer_to_human_agents: () => 'Transfer successful',
+  },
+})
+
+/** Pairs of flights. The day after is `2024-05-` and a number without a leading zero: so it is in tau2. */
+function searchOneStop(
+  self: Self,
+  { origin, destination, date }: { readonly [K in 'origin' | 'destination' | 'date']: Value },
+): Value {
+  return searchDirect(self, { date, origin }).flatMap((first) => {
+    first.date = date
+    const arrives = first.scheduled_arrival_time_est
+    const next = arrives.includes('+1') ? `2024-05-${Number(String(date).slice(-2)) + 1}` : date
+    const search = { date: next, origin: first.destination, destination, leaveAfter: arrives }
+    return searchDirect(self, search).map((second) => {
+      second.date = next
+      return [first, second]
+    })
+  })
+}

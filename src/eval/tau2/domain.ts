@@ -1,0 +1,75 @@
+import type { Domain } from '../environment.ts'
+import { ValidationError } from '../errors.ts'
+import { type EvalTask, parseTasks } from '../task.ts'
+import { airline } from './airline/domain.ts'
+import { toJson } from './bridge.ts'
+import { type DataFiles, type DataOptions, openData } from './data.ts'
+import { openWorld, type Tau2Environment, type WorldParts } from './environment.ts'
+import type { DomainKind } from './kind.ts'
+import { mock } from './mock/domain.ts'
+import { isDict, isList, type Value } from './python/value.ts'
+import { retail } from './retail/domain.ts'
+import { createBase } from './state/base.ts'
+import { telecom, telecomWorkflow } from './telecom/domain.ts'
+
+/** A domain of tau2: its own tasks, policy and data, and worlds that answer byte for byte as its Python does. */
+export interface Tau2Domain extends Domain {
+  /** SHA-256 of the files it was made of: scores are comparable only where these are equal. */
+  readonly manifest: Readonly<Record<string, string>>
+  open(task: EvalTask): Promise<Tau2Environment>
+}
+
+const prefix = 'tau2:'
+const kinds: readonly DomainKind[] = [mock, retail, airline, telecom, telecomWorkflow]
+
+/** The names by which tau2's domains are asked for. */
+const tau2Domains: readonly string[] = kinds.map(({ name }) => `${prefix}${name}`)
+
+/**
+ * Loads a domain of tau2 by its name, such as `tau2:retail`.
+ *
+ * @throws ValidationError where there is no such domain, or its data is not to be found.
+ */
+export async function loadTau2Domain(name: string, options?: DataOptions): Promise<Tau2Domain> {
+  const kind = kinds.find((one) => `${prefix}${one.name}` === name)
+  if (!kind)
+    throw new ValidationError(`There is no domain ${name}: tau2's are ${tau2Domains.join(', ')}`)
+  const files = openData(kind.folder, options)
+  const policy = kind.policy.compose(
+    await Promise.all(kind.policy.files.map((file) => files.text(file))),
+  )
+  const [parts, tasks] = [await readWorld(kind, files), await readTasks(files)]
+  const splits = await readSplits(files)
+  const open = (task: EvalTask): Promise<Tau2Environment> => openWorld(parts, task)
+  return { name, policy, tasks, splits, open, manifest: files.manifest() }
+}
+
+async function readWorld(kind: DomainKind, files: DataFiles): Promise<WorldParts> {
+  const { agent, user, sync } = kind
+  const half = async (one: typeof agent): Promise<WorldParts['agent']> => ({
+    toolkit: one.toolkit,
+    base: createBase(one.database, await files.value(one.file)),
+  })
+  return {
+    agent: await half(agent),
+    ...(user && { user: await half(user) }),
+    ...(sync && { sync }),
+  }
+}
+
+/** The tasks as the file has them; the check rebuilds what it reads, and would lose which numbers are floats. */
+async function readTasks(files: DataFiles): Promise<readonly EvalTask[]> {
+  const tasks = toJson(await files.value('tasks.json'))
+  parseTasks(tasks)
+  return tasks as unknown as readonly EvalTask[] // just checked
+}
+
+async function readSplits(files: DataFiles): Promise<Record<string, readonly string[]>> {
+  const splits = await files.value('split_tasks.json')
+  if (!isDict(splits)) throw new ValidationError('split_tasks.json is no object')
+  return Object.fromEntries([...splits].map(([name, ids]) => [name, toIds(ids)]))
+}
+
+function toIds(ids: Value): string[] {
+  return isList(ids) ? ids.map(String) : []
+}

@@ -1,0 +1,197 @@
+import {
+  type ConversationMessage,
+  isToolCall,
+  type Requestor,
+  type ToolMessage,
+} from '../conversation.ts'
+import type { Environment, ToolKind, ToolOutcome } from '../environment.ts'
+import { sameJson, tryParse } from '../json.ts'
+import type { EnvFunctionCall, EvalTask, GoldAction } from '../task.ts'
+import { toAnswer } from './answer.ts'
+import { dictFromJson, fromJson, toJson } from './bridge.ts'
+import { attributeError, PythonError, valueError } from './python/error.ts'
+import { typeName, type Value } from './python/value.ts'
+import type { ToolWords } from './schemas.ts'
+import type { Base } from './state/base.ts'
+import { openDatabase } from './state/database.ts'
+import { runMethod, type Self, type Toolkit, useTool } from './toolkit.ts'
+
+/** One half of a domain: its tools, and the data that they work on. */
+export interface Half {
+  readonly toolkit: Toolkit
+  readonly base: Base
+}
+
+/** What a domain's worlds are made of. */
+export interface WorldParts {
+  readonly agent: Half
+  /** Absent where the user has no tools. */
+  readonly user?: Half
+  /** Brings the two halves in line; a throw inside a call is that call's answer. */
+  readonly sync?: (agent: Self, user: Self) => void
+}
+
+/** A world of a tau2 domain; besides the contract it says how much of the data it had to copy. */
+export interface Tau2Environment extends Environment {
+  copies(): { readonly rows: number; readonly total: number }
+}
+
+interface Side {
+  readonly toolkit: Toolkit
+  readonly self: Self
+}
+
+interface Sides {
+  readonly assistant: Side
+  readonly user: Side | undefined
+  sync(): void
+}
+
+/** A fresh world in a task's initial state: its data, its actions, its message history, with a sync after each. */
+export async function openWorld(parts: WorldParts, task: EvalTask): Promise<Tau2Environment> {
+  const sides = openSides(parts)
+  sides.sync()
+  const { initialization_data: data, ...initial } = task.initial_state ?? {}
+  if (data?.agent_data) update(sides.assistant, sides.user, fromJson(data.agent_data))
+  if (data?.user_data) update(needUser(sides), sides.assistant, fromJson(data.user_data))
+  for (const action of initial.initialization_actions ?? []) runFunction(sides, action)
+  const environment = createEnvironment(sides)
+  await replayHistory(environment, initial.message_history ?? [])
+  sides.sync()
+  return environment
+}
+
+function openSides({ agent, user, sync }: WorldParts): Sides {
+  const [agentSide, userSide] = [openSide(agent), user && openSide(user)]
+  return {
+    assistant: agentSide,
+    user: userSide,
+    sync: () => {
+      if (sync && userSide) sync(agentSide.self, userSide.self)
+    },
+  }
+}
+
+function openSide({ toolkit, base }: Half): Side {
+  return { toolkit, self: { db: openDatabase(base), attributes: toolkit.attributes() } }
+}
+
+/** New data makes a new database, and tau2 then gives both sides the same one. */
+function update(side: Side, other: Side | undefined, data: Value): void {
+  side.self.db = side.self.db.updated(data)
+  if (other) other.self.db = side.self.db
+}
+
+function createEnvironment(sides: Sides): Tau2Environment {
+  const { assistant, user, sync } = sides
+  const hashOf = (side: Side | undefined): string | null => side?.self.db.hash() ?? null
+  return {
+    tools: assistant.toolkit.descriptors,
+    userTools: user?.toolkit.descriptors ?? [],
+    kindOf: (name, requestor) => kindOf(sides[requestor]?.toolkit.words, name),
+    call: async (call) =>
+      attempt(() => {
+        const value = callTool(sides, call)
+        sync()
+        return value
+      }),
+    apply: async (action) => attempt(() => callTool(sides, action)),
+    sync: async () => sync(),
+    initialise: async (action) => void runFunction(sides, action),
+    async assert({ assert_value = true, ...call }) {
+      const value = runFunction(sides, call) ?? null
+      if (typeof value === 'boolean') return value === assert_value
+      const type = `<class '${typeName(value)}'>`
+      throw valueError(`Function ${call.func_name} returned ${type} instead of bool`)
+    },
+    snapshot: async () => ({
+      agent: toJson(assistant.self.db.dump()),
+      user: user ? toJson(user.self.db.dump()) : null,
+    }),
+    hash: async () => ({ agent: hashOf(assistant) ?? '', user: hashOf(user) }),
+    copies: () => copiesOf([assistant, ...(user ? [user] : [])]),
+    close: async () => {},
+  }
+}
+
+function kindOf(
+  words: Readonly<Record<string, ToolWords>> | undefined,
+  name: string,
+): ToolKind | undefined {
+  return words && Object.hasOwn(words, name) ? words[name]?.kind : undefined
+}
+
+function copiesOf(sides: readonly Side[]): { readonly rows: number; readonly total: number } {
+  const all = [...new Set(sides.map(({ self }) => self.db))].map((db) => db.copies())
+  return {
+    rows: all.reduce((sum, { rows }) => sum + rows, 0),
+    total: all.reduce((sum, { total }) => sum + total, 0),
+  }
+}
+
+function callTool(
+  sides: Sides,
+  { name, requestor = 'assistant', arguments: args }: GoldAction,
+): Value | undefined {
+  const side = sides[requestor]
+  if (!side) throw valueError('User tools not available')
+  return useTool(side.toolkit, side.self, { name, arguments: dictFromJson(args) })
+}
+
+/** An exception is an answer too, and what was changed before it stays changed. */
+function attempt(work: () => Value | undefined): ToolOutcome {
+  try {
+    return { content: toAnswer(work()), error: false }
+  } catch (error) {
+    if (!(error instanceof PythonError)) throw error
+    return { content: `Error: ${error.message}`, error: true }
+  }
+}
+
+function runFunction(
+  sides: Sides,
+  { env_type, func_name: name, arguments: args }: EnvFunctionCall,
+): Value | undefined {
+  const side = sides[env_type]
+  if (!side) throw attributeError(null, name)
+  const value = runMethod(side.toolkit, side.self, { name, arguments: dictFromJson(args) })
+  sides.sync()
+  return value
+}
+
+function needUser(sides: Sides): Side {
+  if (!sides.user) throw attributeError(null, 'update_db')
+  return sides.user
+}
+
+/** Does again what a task's history did; a call whose answer is not the recorded one makes the task unusable. */
+async function replayHistory(
+  environment: Environment,
+  messages: readonly ConversationMessage[],
+): Promise<void> {
+  const results = new Map<string, ToolMessage>()
+  for (const message of messages) if (message.role === 'tool') results.set(message.id, message)
+  for (const message of messages) {
+    if (message.role === 'tool' || !isToolCall(message)) continue
+    for (const call of message.tool_calls ?? []) {
+      if (!mutates(environment, call.name)) continue
+      const requestor: Requestor = call.requestor ?? 'assistant'
+      const { content } = await environment.call({ ...call, requestor })
+      const recorded = results.get(call.id)?.content
+      if (recorded !== undefined && !sameContent(content, recorded))
+        throw valueError(
+          `The history's call of ${call.name} gave ${recorded}, but gives ${content} here`,
+        )
+    }
+  }
+}
+
+/** tau2 asks the agent's tools first, whoever calls. */
+function mutates(environment: Environment, name: string): boolean {
+  const kind = environment.kindOf(name, 'assistant') ?? environment.kindOf(name, 'user')
+  return kind === 'write'
+}
+
+function sameContent(a: string, b: string): boolean {
+  return a === b || sameJson(tryParse(a) ?? a, tryParse(b) ?? b)
+}
