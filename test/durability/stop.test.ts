@@ -47,6 +47,34 @@ test('SIGTERM refuses new connections, lets the running turn end, and exits with
   expect(await stopped).toBe(0)
 })
 
+test('SIGTERM answers a message that is stored with its task, not with an error', async () => {
+  const scene = await open({ shutdownMs: 10 })
+  const { caller, server, settled } = scene
+  const { id: taskId } = await scene.send('ask', 'hello')
+  const blocking = question('slow', 'take 400', { configuration: {} })
+  const headers = { 'idempotency-key': 'once' }
+  const answer = caller.call<{ task: Task }>({ ...blocking, headers })
+  const isRunning = async (): Promise<number> =>
+    (
+      await caller.call<{ tasks: readonly Task[] }>({
+        agent: 'slow',
+        method: 'ListTasks',
+        params: {},
+      })
+    ).tasks.length
+  await expect.poll(isRunning).toBe(1)
+  expect(await server.stop()).toBe(0)
+  const { task } = await answer
+  expect(task.status.state).toBe('TASK_STATE_WORKING')
+  await server.start()
+  // Who sends it again under its key, and who asks for it, finds the one task.
+  const again = await caller.call<{ task: Task }>({ ...blocking, headers })
+  expect(again.task.id).toBe(task.id)
+  expect((await settled('slow', task.id)).status.state).toBe('TASK_STATE_COMPLETED')
+  expect(await isRunning()).toBe(1)
+  expect((await scene.get('ask', taskId)).status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+})
+
 test('what has not ended by the deadline is taken up by the next start', async () => {
   const { send, settled, server } = await open({ shutdownMs: 10 })
   const { id } = await send('slow', 'take 200', { configuration: immediately })

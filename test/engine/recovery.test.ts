@@ -17,9 +17,9 @@ import {
 
 const never = new Promise<never>(() => {})
 
-/** Ends an engine as a crash would: its turn is interrupted, nothing more is written. */
-async function crash({ engine, store }: EngineScene): Promise<Store> {
-  await engine.close(0)
+/** What a crash leaves: all that was stored. The agents of these tests that are left behind do nothing more. */
+async function crash({ committer, store }: EngineScene): Promise<Store> {
+  await committer.idle()
   return store
 }
 
@@ -189,6 +189,26 @@ describe('after a crash', () => {
     await begin(before.engine, 'hold')
     const after = createEngineFor(createScriptedAgent(), { store: await crash(before) })
     expect(await after.engine.recover()).toEqual({ resumed: 0, failed: 0 })
+  })
+})
+
+describe('planned stops', () => {
+  test('are no attempts, however many there are', async () => {
+    const attempts: number[] = []
+    const agent = resumable(async (_message, turn) => {
+      attempts.push(turn.attempt)
+      return attempts.length < 6 ? never : 'done at last'
+    })
+    let scene = createEngineFor(agent)
+    const { id } = await begin(scene.engine, 'go')
+    for (let stop = 0; stop < 5; stop++) {
+      await scene.engine.close(0)
+      scene = createEngineFor(agent, { store: scene.store })
+      expect(await scene.engine.recover()).toEqual({ resumed: 1, failed: 0 })
+    }
+    await ending(scene, id)
+    expect(textOf(await scene.engine.get(id, scene.scope))).toBe('done at last')
+    expect(attempts).toEqual([1, 1, 1, 1, 1, 1])
   })
 })
 
