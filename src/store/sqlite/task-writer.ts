@@ -109,16 +109,22 @@ function createAppend(db: Connection): (row: TaskRow) => void {
 
 /**
  * Says what of a task's artifacts to store. Large ones of a task that has ended are in its log already; where the log
- * alone yields the very same text, empty text is stored in their place.
+ * alone yields the very same text, empty text is stored in their place. Not where the log is far longer than they are, as
+ * after a stream of words: to read it would cost more than the space is worth.
  */
 function createSlimming(db: Connection): (row: TaskRow) => string | null {
-  const find = db.prepare('SELECT number FROM task WHERE id = ?')
+  const find = db.prepare(
+    `SELECT number, coalesce((SELECT sum(length(records)) FROM log WHERE task = number), 0) AS size
+     FROM task WHERE id = ?`,
+  )
   const readLog = createLogReader(db)
   return ([, id, , [, state], expected, , artifacts, records]) => {
-    const isLarge = artifacts !== null && artifacts.length >= largeArtifacts
-    if (!isLarge || !isTerminal(state as TaskState)) return artifacts // our own row: see rows.ts
-    const number = expected === 0 ? undefined : find.get(id)?.number
-    const before = number === undefined ? [] : readLog(Number(number), 0)
+    if (artifacts === null || artifacts.length < largeArtifacts) return artifacts
+    if (!isTerminal(state as TaskState)) return artifacts // our own row: see rows.ts
+    const found = expected === 0 ? undefined : find.get(id)
+    const size = records.reduce((sum, text) => sum + text.length, Number(found?.size ?? 0))
+    if (size > 2 * artifacts.length) return artifacts
+    const before = found === undefined ? [] : readLog(Number(found.number), 0)
     try {
       const inLog = artifactsOf([...before, ...records.flatMap(toRecords)])
       return JSON.stringify(inLog) === artifacts ? '' : artifacts
