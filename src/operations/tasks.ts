@@ -43,6 +43,7 @@ export async function listTasks(
   const page = await engine.list({
     scope: engine.scopeOf(request.tenant, call.auth),
     limit: pageSize,
+    artifacts: request.includeArtifacts ?? false,
     ...(contextId && { contextId }),
     ...(state && { state }),
     ...(statusTimestampAfter && { timestampAfter: statusTimestampAfter }),

@@ -1,5 +1,6 @@
 import type { Write } from './store.ts'
 import { weigh } from './weigh.ts'
+import { weighRecord } from './weigh-record.ts'
 
 /** The largest write of one task that a store takes by default, in bytes. */
 export const defaultMaxTaskBytes: number = 32 * 1024 * 1024
@@ -21,7 +22,10 @@ export function refusalOf(
 export function refusalFor(write: Write, maxBytes: number): string | undefined {
   if (write.type !== 'task' && write.type !== 'contextValue') return undefined
   try {
-    const weight = weigh(write.type === 'task' ? write.records : write.value)
+    const weight =
+      write.type === 'task'
+        ? write.records.reduce((sum, record) => sum + weighRecord(record), 0)
+        : weigh(write.value)
     return weight > maxBytes ? refusalOf(write, { maxBytes }) : undefined
   } catch (thrown) {
     return refusalOf(write, { thrown })

@@ -6,7 +6,12 @@ export {
 } from './config/build.ts'
 export { toConfigJsonSchema } from './config/file.ts'
 export { toServerOptions } from './config/serve.ts'
-export type { LimitsConfig, ServerAuthConfig, WebhooksConfig } from './config/server.ts'
+export type {
+  LimitsConfig,
+  RetentionConfig,
+  ServerAuthConfig,
+  WebhooksConfig,
+} from './config/server.ts'
 export { type WatchOptions, watchConfig } from './config/watch.ts'
 export {
   type Config,

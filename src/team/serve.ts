@@ -12,7 +12,8 @@ import {
 import { type Logger, silent } from '../shared/log.ts'
 import { createMemoryStore, openSqliteStore, type Store } from '../store/index.ts'
 import { type BuildDeps, createRoster } from './config/build.ts'
-import { toServerOptions } from './config/serve.ts'
+import { toRetention, toServerOptions } from './config/serve.ts'
+import type { ServerConfig } from './config/server.ts'
 import { watchConfig } from './config/watch.ts'
 import type { Config, Environment } from './config.ts'
 import { createGeneration, type Generation } from './generation.ts'
@@ -56,7 +57,7 @@ export interface Serving {
  */
 export async function serveConfig(config: Config, options: ServeOptions): Promise<Serving> {
   const place = storePlace(config, options)
-  const store = await openStore(place)
+  const store = await openStore(place, config.server)
   let generation: Generation | undefined
   try {
     generation = await createFirst(config, options)
@@ -197,9 +198,10 @@ function storePlace({ server }: Config, { path, store }: ServeOptions): string {
   return server.store === 'memory' ? 'memory' : resolve(dirname(path), server.store)
 }
 
-async function openStore(place: string): Promise<Store> {
-  if (place === 'memory') return createMemoryStore()
+async function openStore(place: string, { retention = {} }: ServerConfig): Promise<Store> {
+  const { maxBytes, ...limits } = toRetention(retention)
+  if (place === 'memory') return createMemoryStore(limits)
   // What prevents the directory prevents the file too, and is told with the file's name.
   await mkdir(dirname(place), { recursive: true }).catch(() => {})
-  return openSqliteStore(place)
+  return openSqliteStore(place, { ...limits, ...(maxBytes !== undefined && { maxBytes }) })
 }

@@ -183,6 +183,11 @@ user = "alice"
 origins = ["https://app.example.com"]
 [server.limits]
 requests = 600
+[server.retention]
+max_age_days = 30
+max_tasks = 1000
+max_bytes = 1000000
+waiting_days = 0.5
 [server.webhooks]
 allow_http = true
 `,
@@ -197,6 +202,7 @@ allow_http = true
       auth: { apiKeys: { secret: 'alice' } },
       cors: { origins: ['https://app.example.com'] },
       limits: { requests: 600 },
+      retention: { maxAgeDays: 30, maxTasks: 1000, maxBytes: 1_000_000, waitingDays: 0.5 },
       webhooks: { allowHttp: true },
     })
   })

@@ -36,6 +36,24 @@ describe('serving a configuration', () => {
     await close()
   })
 
+  test.each(['memory', 'tasks.db'])(
+    'keeps as many tasks as the file says, in %s',
+    async (store) => {
+      const { listening } = await serve(`store = "${store}"\n[server.retention]\nmax_tasks = 1`)
+      const call = async (method: string, params: object) => {
+        const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+        const headers = { 'content-type': 'application/json', 'a2a-version': '1.0' }
+        const answer = await fetch(listening.url, { method: 'POST', headers, body })
+        return (await answer.json()).result
+      }
+      const message = { role: 'ROLE_USER', parts: [{ text: 'hi' }] }
+      // Finished tasks are counted again after 500 writes at the latest.
+      for (let i = 0; i < 510; i += 1)
+        await call('SendMessage', { message: { ...message, messageId: `m${i}` } })
+      await expect.poll(async () => (await call('ListTasks', {})).totalSize).toBeLessThan(20)
+    },
+  )
+
   test('takes what it is told before what the file says', async () => {
     const { store, listening } = await serve('store = "tasks.db"\nhost = "0.0.0.0"', {
       store: 'memory',

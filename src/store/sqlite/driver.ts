@@ -32,29 +32,25 @@ export async function openConnection(path: string, driver?: DriverName): Promise
 }
 
 /**
- * libsql keeps a closed file open as long as one of its statements is reachable, and has no way to end one. So
- * statements are let go of with the connection; the file is closed when they are collected.
+ * libsql keeps a closed file open as long as one of its statements is reachable, and has no way to end one. So its
+ * statements let go of what they hold when the connection closes; the file is closed when that is collected.
  */
 function createReleasing(db: Connection): Connection {
-  let statements: WeakMap<object, Statement> | undefined = new WeakMap()
-  const inner = (outer: Statement): Statement => {
-    const statement = statements?.get(outer)
-    if (!statement) throw new Error('The connection is closed')
-    return statement
-  }
+  const statements = new Set<WeakRef<Statement>>()
   return {
     exec: (sql) => db.exec(sql),
     prepare(sql) {
-      const outer: Statement = {
-        run: (...values) => inner(outer).run(...values),
-        get: (...values) => inner(outer).get(...values),
-        all: (...values) => inner(outer).all(...values),
-      }
-      statements?.set(outer, db.prepare(sql))
-      return outer
+      const statement = db.prepare(sql)
+      statements.add(new WeakRef(statement))
+      if (statements.size % 100 === 0)
+        for (const one of statements) if (!one.deref()) statements.delete(one)
+      return statement
     },
     close() {
-      statements = undefined
+      for (const one of statements) {
+        const statement = one.deref()
+        if (statement) Reflect.set(statement, 'stmt', undefined)
+      }
       db.close()
     },
   }

@@ -144,7 +144,7 @@ CREATE INDEX task_by_time ON task (scope, timestamp, id, state);
 CREATE INDEX task_by_state ON task (scope, state, timestamp, id) WHERE state <> 'TASK_STATE_COMPLETED';
 CREATE UNIQUE INDEX task_by_key ON task (scope, idempotency_key) WHERE idempotency_key IS NOT NULL;
 CREATE INDEX task_busy ON task (timestamp, id) WHERE busy = 1;
-CREATE INDEX task_of_all ON task (timestamp, id, state);
+CREATE INDEX task_of_all ON task (timestamp, id);
 CREATE TRIGGER task_changed AFTER UPDATE OF state ON task WHEN old.state <> new.state BEGIN
   INSERT INTO total VALUES (old.scope, old.state, -1) ON CONFLICT DO UPDATE SET tasks = tasks - 1;
   INSERT INTO total VALUES (new.scope, new.state, 1) ON CONFLICT DO UPDATE SET tasks = tasks + 1;

@@ -15,7 +15,7 @@ export type WriteRow =
   | readonly ['deleteDeadLetter', id: string]
   | readonly [
       'contextValue',
-      scope: ScopeColumns,
+      scope: ScopeText,
       contextId: string,
       key: string,
       value: string | null,
@@ -23,26 +23,14 @@ export type WriteRow =
   /** A write that cannot be stored; it keeps its place among the others. */
   | readonly ['refused', reason: string]
 
-/** A TaskWrite, flat. Records go into the task's own row where `inline` is true. */
+/**
+ * A TaskWrite, flat. Records go into the task's own row where `inline` is true. Where there are more than `recordsPerRow`
+ * they are several texts of so many each; the last may have fewer.
+ */
 export type TaskRow = readonly [
   type: 'task',
   id: string,
-  scope: ScopeColumns,
-  head: HeadColumns,
-  expected: number,
-  snapshot: string | null,
-  artifacts: string | null,
-  /** Arrays of `recordsPerRow` records each; the last may have fewer. */
-  records: readonly string[],
-  inline: boolean,
-  key: string | null,
-]
-
-/** A scope, flat. */
-export type ScopeColumns = readonly [agent: string, tenant: string, owner: string]
-
-/** The columns of a task that every write sets. */
-export type HeadColumns = readonly [
+  scope: ScopeText,
   contextId: string,
   state: string,
   timestamp: string,
@@ -50,7 +38,16 @@ export type HeadColumns = readonly [
   busy: number,
   generation: number,
   build: string,
+  expected: number,
+  snapshot: string | null,
+  artifacts: string | null,
+  records: string | readonly string[] | null,
+  inline: boolean,
+  key: string | null,
 ]
+
+/** A scope as one text: agent, tenant and owner as a JSON array. */
+export type ScopeText = string
 
 type LetterColumns = readonly [] | readonly [letterId: string, letter: string]
 
@@ -61,24 +58,26 @@ export const recordsPerRow = 128
 export function toRow(write: Write, maxBytes: number): WriteRow {
   try {
     const row = flatten(write)
-    const size = row.reduce<number>((sum, column) => sum + lengthOf(column), 0)
-    // A character is three bytes at most, so that most rows need not be measured.
-    if (size * 3 <= maxBytes) return row
-    const bytes = row.reduce<number>((sum, column) => sum + bytesOf(column), 0)
-    return bytes <= maxBytes ? row : ['refused', refusalOf(write, { maxBytes })]
+    return fits(row, maxBytes) ? row : ['refused', refusalOf(write, { maxBytes })]
   } catch (thrown) {
     return ['refused', refusalOf(write, { thrown })]
   }
 }
 
-function lengthOf(column: unknown): number {
-  if (typeof column === 'string') return column.length
-  return Array.isArray(column) ? column.reduce<number>((sum, one) => sum + lengthOf(one), 0) : 0
+/** A character is three bytes at most, so that most rows need not be measured. */
+function fits(row: WriteRow, maxBytes: number): boolean {
+  if (row[0] !== 'task') return sizeOf(row[0] === 'contextValue' ? row[4] : null) <= maxBytes
+  const [, , , , , , , , , , , snapshot, artifacts, records] = row
+  if (typeof records === 'string') {
+    const length = records.length + (snapshot?.length ?? 0) + (artifacts?.length ?? 0)
+    if (length * 3 <= maxBytes) return true
+  }
+  const texts = [snapshot, artifacts, ...textsOf(records)]
+  return texts.reduce((sum, text) => sum + sizeOf(text), 0) <= maxBytes
 }
 
-function bytesOf(column: unknown): number {
-  if (typeof column === 'string') return Buffer.byteLength(column)
-  return Array.isArray(column) ? column.reduce<number>((sum, one) => sum + bytesOf(one), 0) : 0
+function sizeOf(text: string | null): number {
+  return text === null ? 0 : Buffer.byteLength(text)
 }
 
 function flatten(write: Write): WriteRow {
@@ -100,7 +99,7 @@ function flatten(write: Write): WriteRow {
       const { scope, contextId, key, value } = write
       const text = value === null ? null : toText(value)
       // Drivers end a text at U+0000, which JSON writes as an escape.
-      return ['contextValue', toScopeColumns(scope), contextId, toText(key), text]
+      return ['contextValue', toScopeText(scope), contextId, toText(key), text]
     }
     default:
       return [write.type, write.id]
@@ -114,8 +113,14 @@ function toTaskRow(write: TaskWrite): TaskRow {
   return [
     'task',
     head.id,
-    toScopeColumns(head.scope),
-    [contextId, state, timestamp, version, busy ? 1 : 0, generation, build],
+    toScopeText(head.scope),
+    contextId,
+    state,
+    timestamp,
+    version,
+    busy ? 1 : 0,
+    generation,
+    build,
     expectedVersion,
     task === undefined ? null : toSnapshot(task),
     task?.artifacts === undefined ? null : toText(task.artifacts),
@@ -132,13 +137,19 @@ function toSnapshot({ artifacts, ...rest }: Task): string {
   return toText({ ...rest, status: { ...status, message: 0 } })
 }
 
-function toTexts(records: readonly LogRecord[]): readonly string[] {
-  if (records.length === 0) return []
-  if (records.length <= recordsPerRow) return [toText(records)]
+function toTexts(records: readonly LogRecord[]): TaskRow[13] {
+  if (records.length === 0) return null
+  if (records.length <= recordsPerRow) return toText(records)
   const texts: string[] = []
   for (let from = 0; from < records.length; from += recordsPerRow)
     texts.push(toText(records.slice(from, from + recordsPerRow)))
   return texts
+}
+
+/** The texts that the records of a row stand in. */
+export function textsOf(records: TaskRow[13]): readonly string[] {
+  if (records === null) return []
+  return typeof records === 'string' ? [records] : records
 }
 
 function toText(value: unknown): string {
@@ -147,6 +158,11 @@ function toText(value: unknown): string {
   return text
 }
 
-function toScopeColumns({ agent, tenant, owner }: Scope): ScopeColumns {
-  return [agent, tenant, owner]
+function toScopeText({ agent, tenant, owner }: Scope): ScopeText {
+  return JSON.stringify([agent, tenant, owner])
+}
+
+/** Agent, tenant and owner, to bind. */
+export function fromScopeText(text: ScopeText): readonly [string, string, string] {
+  return JSON.parse(text) as [string, string, string] // see toScopeText
 }

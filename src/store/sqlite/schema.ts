@@ -7,8 +7,8 @@ import { migrations } from './migrations.ts'
  * - scope: agent, tenant and principal, once each.
  * - task: one row per task. The columns are current; `snapshot` is the Task as JSON with all records up to
  *   `snapshot_version` in it, but for two things. `artifacts` holds its artifacts, so that a list without them does not
- *   read them; it is empty text where the task has ended, they are large and the log alone yields them: they are then
- *   not stored twice. And a status message that is the last of the history stands there as 0.
+ *   read them; it is empty text where the task has ended, they are large and a log of about their size yields them:
+ *   they are then not stored twice. And a status message that is the last of the history stands there as 0.
  *   `log` holds the records of the first commit, if its turn ended there.
  * - log: the records of every other commit under the sequence number of the last, 128 in a row at most: who reads the log
  *   in pages parses each record about once, however long it is.

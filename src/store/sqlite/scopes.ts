@@ -1,5 +1,5 @@
 import type { Connection } from './driver.ts'
-import type { ScopeColumns } from './rows.ts'
+import { fromScopeText, type ScopeText } from './rows.ts'
 
 /** Scopes whose numbers are kept at hand; beyond it they are looked up again. */
 const maxScopes = 10_000
@@ -7,7 +7,7 @@ const maxScopes = 10_000
 /** The numbers of scopes. */
 export interface Scopes {
   /** A scope that has no number gets one. */
-  numberOf(scope: ScopeColumns): number
+  numberOf(scope: ScopeText): number
   /** Numbers that were given in a transaction that is rolled back may go to others. */
   forget(): void
 }
@@ -19,13 +19,13 @@ export function createScopes(db: Connection): Scopes {
   const known = new Map<string, number>()
   return {
     numberOf(scope) {
-      const key = JSON.stringify(scope)
-      const hit = known.get(key)
+      const hit = known.get(scope)
       if (hit !== undefined) return hit
-      if (find.get(...scope) === undefined) add.run(...scope)
-      const number = Number(find.get(...scope)?.id)
+      const columns = fromScopeText(scope)
+      if (find.get(...columns) === undefined) add.run(...columns)
+      const number = Number(find.get(...columns)?.id)
       if (known.size >= maxScopes) known.clear()
-      known.set(key, number)
+      known.set(scope, number)
       return number
     },
     forget: () => known.clear(),

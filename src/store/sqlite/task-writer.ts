@@ -1,10 +1,11 @@
 import { isTerminal } from '../../protocol/task.ts'
 import type { TaskState } from '../../protocol/types.ts'
 import type { WriteResult } from '../store.ts'
+import { changed } from './changed.ts'
 import { artifactsOf, toRecords } from './documents.ts'
 import type { Connection } from './driver.ts'
 import { createLogReader } from './log.ts'
-import { recordsPerRow, type ScopeColumns, type TaskRow } from './rows.ts'
+import { recordsPerRow, type ScopeText, type TaskRow, textsOf } from './rows.ts'
 import { createScopes, type Scopes } from './scopes.ts'
 import { createTotals, type Totals } from './totals.ts'
 
@@ -15,7 +16,7 @@ const largeArtifacts = 64 * 1024
 export interface TaskWriter {
   write(row: TaskRow): WriteResult
   /** The number of a scope, which gets one where it has none. */
-  scopeNumber(scope: ScopeColumns): number
+  scopeNumber(scope: ScopeText): number
   /** Before the transaction ends: adds the tasks that it brought to the totals. */
   addTotals(): void
   /** The transaction was rolled back: its tasks do not count, and numbers that it gave to scopes may go to others. */
@@ -33,7 +34,7 @@ export function createTaskWriter(db: Connection): TaskWriter {
   const byKey = db.prepare('SELECT id FROM task WHERE scope = ? AND idempotency_key = ?')
   return {
     write(row) {
-      const [, id, scope, [, , , next], expected, , , , , key] = row
+      const [, id, scope, , , , next, , , , expected, , , , , key] = row
       if (key !== null) {
         const existing = byKey.get(scopes.numberOf(scope), key)
         if (existing) return { existing: String(existing.id) }
@@ -60,23 +61,32 @@ function createInsert(
   const insert = db.prepare(
     `INSERT INTO task (id, scope, context_id, state, timestamp, version, busy, generation, build,
        snapshot_version, idempotency_key, snapshot, artifacts, log)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?6, ?10, ?11, ?12, ?13) ON CONFLICT (id) DO NOTHING`,
   )
   const append = createAppend(db)
   return (row, artifacts) => {
-    const [, id, scope, head, , snapshot, , records, inline, key] = row
-    const [, state, , version] = head
+    const [, id, scope, contextId, state, timestamp, version, busy, generation, build, , snapshot] =
+      row
+    const [, , , , , , , , , , , , , records, inline, key] = row
     const number = scopes.numberOf(scope)
-    const log = inline ? (records[0] ?? null) : null
-    const { changes } = insert.run(id, number, ...head, version, key, snapshot, artifacts, log)
-    if (Number(changes) === 0) return false
+    const head = [contextId, state, timestamp, version, busy, generation, build] as const
+    const log = inline && typeof records === 'string' ? records : null
+    if (!changed(insert.run(id, number, ...head, key, snapshot, artifacts, log))) return false
     totals.count(number, state)
-    if (!inline) append(row)
+    if (log === null) append(row)
     return true
   }
 }
 
+/**
+ * SQLite writes every index anew that holds a column which is set, be it to the same value. Most writes of a running task
+ * bring records alone, so these are tried first without the columns that indexes hold.
+ */
 function createUpdate(db: Connection): WriteTask {
+  const records = db.prepare(
+    `UPDATE task SET version = ?, generation = ?, build = ?
+     WHERE id = ? AND version = ? AND context_id = ? AND state = ? AND timestamp = ? AND busy = ?`,
+  )
   const columns =
     'context_id = ?, state = ?, timestamp = ?, version = ?, busy = ?, generation = ?, build = ?'
   const heads = db.prepare(`UPDATE task SET ${columns} WHERE id = ? AND version = ?`)
@@ -85,22 +95,27 @@ function createUpdate(db: Connection): WriteTask {
   )
   const append = createAppend(db)
   return (row, artifacts) => {
-    const [, id, , head, expected, snapshot] = row
-    const { changes } =
+    const [, id, , contextId, state, timestamp, version, busy, generation, build] = row
+    const [, , , , , , , , , , expected, snapshot] = row
+    const head = [contextId, state, timestamp, version, busy, generation, build] as const
+    const grow = (): boolean => {
+      const place = [id, expected, contextId, state, timestamp, busy] as const
+      return changed(records.run(version, generation, build, ...place))
+    }
+    const done =
       snapshot === null
-        ? heads.run(...head, id, expected)
-        : wholes.run(...head, head[3], snapshot, artifacts, id, expected)
-    if (Number(changes) === 0) return false
-    append(row)
-    return true
+        ? grow() || changed(heads.run(...head, id, expected))
+        : changed(wholes.run(...head, version, snapshot, artifacts, id, expected))
+    if (done) append(row)
+    return done
   }
 }
 
 function createAppend(db: Connection): (row: TaskRow) => void {
   const append = db.prepare('INSERT INTO log SELECT number, ?, ? FROM task WHERE id = ?')
-  return ([, id, , [, , , version], expected, , , records]) => {
+  return ([, id, , , , , version, , , , expected, , , records]) => {
     let last = expected
-    for (const text of records) {
+    for (const text of textsOf(records)) {
       last = Math.min(last + recordsPerRow, version)
       append.run(last, text, id)
     }
@@ -109,18 +124,25 @@ function createAppend(db: Connection): (row: TaskRow) => void {
 
 /**
  * Says what of a task's artifacts to store. Large ones of a task that has ended are in its log already; where the log
- * alone yields the very same text, empty text is stored in their place.
+ * alone yields the very same text, empty text is stored in their place. Not where the log is far longer than they are, as
+ * after a stream of words: to read it would cost more than the space is worth.
  */
 function createSlimming(db: Connection): (row: TaskRow) => string | null {
-  const find = db.prepare('SELECT number FROM task WHERE id = ?')
+  const find = db.prepare(
+    `SELECT number, coalesce((SELECT sum(length(records)) FROM log WHERE task = number), 0) AS size
+     FROM task WHERE id = ?`,
+  )
   const readLog = createLogReader(db)
-  return ([, id, , [, state], expected, , artifacts, records]) => {
-    const isLarge = artifacts !== null && artifacts.length >= largeArtifacts
-    if (!isLarge || !isTerminal(state as TaskState)) return artifacts // our own row: see rows.ts
-    const number = expected === 0 ? undefined : find.get(id)?.number
-    const before = number === undefined ? [] : readLog(Number(number), 0)
+  return ([, id, , , state, , , , , , expected, , artifacts, records]) => {
+    if (artifacts === null || artifacts.length < largeArtifacts) return artifacts
+    if (!isTerminal(state as TaskState)) return artifacts // our own row: see rows.ts
+    const found = expected === 0 ? undefined : find.get(id)
+    const texts = textsOf(records)
+    const size = texts.reduce((sum, text) => sum + text.length, Number(found?.size ?? 0))
+    if (size > 2 * artifacts.length) return artifacts
+    const before = found === undefined ? [] : readLog(Number(found.number), 0)
     try {
-      const inLog = artifactsOf([...before, ...records.flatMap(toRecords)])
+      const inLog = artifactsOf([...before, ...texts.flatMap(toRecords)])
       return JSON.stringify(inLog) === artifacts ? '' : artifacts
     } catch {
       return artifacts // A log that does not add up is no substitute for them.

@@ -1,4 +1,5 @@
 import type { WriteResult } from '../store.ts'
+import { changed } from './changed.ts'
 import type { Connection } from './driver.ts'
 import type { Remove } from './remove.ts'
 import type { WriteRow } from './rows.ts'
@@ -132,9 +133,4 @@ function createPushWriter(db: Connection): PushWriter {
       return result(taskId)
     },
   }
-}
-
-/** Whether a statement changed a row. */
-function changed({ changes }: { readonly changes: number | bigint }): boolean {
-  return Number(changes) > 0
 }

@@ -6,7 +6,14 @@ import {
   jwt,
   type ServerOptions,
 } from '../../server/index.ts'
-import type { LimitsConfig, ServerAuthConfig, ServerConfig, WebhooksConfig } from './server.ts'
+import type { SqliteStoreOptions } from '../../store/index.ts'
+import type {
+  LimitsConfig,
+  RetentionConfig,
+  ServerAuthConfig,
+  ServerConfig,
+  WebhooksConfig,
+} from './server.ts'
 import { optional } from './values.ts'
 
 /** What a server needs besides its agents and its store, from the `[server]` table of a file. */
@@ -19,6 +26,26 @@ export function toServerOptions(config: ServerConfig): Omit<ServerOptions, 'agen
     ...(auth && { auth: toAuth(auth) }),
     ...(limits && toLimits(limits)),
     ...(webhooks && { pushNotifications: toPush(webhooks) }),
+  }
+}
+
+const dayMs = 86_400_000
+
+/** What a store keeps, from the `[server.retention]` table of a file. */
+export function toRetention({
+  maxAgeDays,
+  maxTasks,
+  maxBytes,
+  waitingDays,
+}: RetentionConfig): Pick<
+  SqliteStoreOptions,
+  'maxAgeMs' | 'maxTasks' | 'maxBytes' | 'maxWaitingMs'
+> {
+  return {
+    ...(maxAgeDays !== undefined && { maxAgeMs: maxAgeDays * dayMs }),
+    ...optional('maxTasks', maxTasks),
+    ...optional('maxBytes', maxBytes),
+    ...(waitingDays !== undefined && { maxWaitingMs: waitingDays * dayMs }),
   }
 }
 

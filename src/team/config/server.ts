@@ -14,6 +14,7 @@ export interface ServerConfig {
   readonly auth?: ServerAuthConfig
   readonly cors?: { readonly origins: '*' | readonly string[] }
   readonly limits?: LimitsConfig
+  readonly retention?: RetentionConfig
   readonly webhooks?: WebhooksConfig
 }
 
@@ -43,6 +44,18 @@ export interface LimitsConfig {
   readonly windowSeconds?: number
   readonly maxBodyBytes?: number
   readonly maxConcurrentTurns?: number
+}
+
+/** `[server.retention]`: which tasks are kept; all where nothing is said. */
+export interface RetentionConfig {
+  /** How long finished tasks are kept. */
+  readonly maxAgeDays?: number
+  /** Finished tasks to keep, the newest. */
+  readonly maxTasks?: number
+  /** How large the store's file may become; the oldest finished tasks go before it does. */
+  readonly maxBytes?: number
+  /** How long a task may wait for its user before it is dropped like a finished one. */
+  readonly waitingDays?: number
 }
 
 /** `[server.webhooks]`: where push notifications may go. */
@@ -103,6 +116,22 @@ const limitsSchema: z.ZodType<LimitsConfig> = z
     ...optional('maxConcurrentTurns', limits.max_concurrent_turns),
   }))
 
+const days = z.number().positive()
+
+const retentionSchema: z.ZodType<RetentionConfig> = z
+  .strictObject({
+    max_age_days: days.optional(),
+    max_tasks: count.optional(),
+    max_bytes: count.optional(),
+    waiting_days: days.optional(),
+  })
+  .transform((retention) => ({
+    ...optional('maxAgeDays', retention.max_age_days),
+    ...optional('maxTasks', retention.max_tasks),
+    ...optional('maxBytes', retention.max_bytes),
+    ...optional('waitingDays', retention.waiting_days),
+  }))
+
 const webhooksSchema: z.ZodType<WebhooksConfig> = z
   .strictObject({
     enabled: z.boolean().optional(),
@@ -126,6 +155,7 @@ export const serverSchema: z.ZodType<ServerConfig> = z
     auth: authSchema.optional(),
     cors: z.strictObject({ origins: z.union([z.literal('*'), z.array(text)]) }).optional(),
     limits: limitsSchema.optional(),
+    retention: retentionSchema.optional(),
     webhooks: webhooksSchema.optional(),
   })
   .transform((server) => ({
@@ -137,5 +167,6 @@ export const serverSchema: z.ZodType<ServerConfig> = z
     ...optional('auth', server.auth),
     ...optional('cors', server.cors),
     ...optional('limits', server.limits),
+    ...optional('retention', server.retention),
     ...optional('webhooks', server.webhooks),
   }))

@@ -59,6 +59,7 @@ test('a large answer of a task that has ended is stored once, and read as it was
     await store.commit([answered(id, [text])])
     await store.commit([...streamed(`${id} in chunks`, text)])
   }
+  await store.commit([answered('large in words', answers.large.match(/.{1,9}/g) ?? [])])
   for (const [id, text] of Object.entries(answers))
     for (const name of [id, `${id} in chunks`]) {
       const artifacts = [{ artifactId: 'response', parts: [{ text }] }]
@@ -72,6 +73,7 @@ test('a large answer of a task that has ended is stored once, and read as it was
   expect(rows.map(({ id, size }) => [id, size === 0])).toEqual([
     ['large', true],
     ['large in chunks', true],
+    ['large in words', false],
     ['small', false],
     ['small in chunks', false],
   ])
