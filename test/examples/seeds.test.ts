@@ -24,8 +24,8 @@ test.runIf(needs('python3'))('S004-61: the Python client prints the answer', asy
 })
 
 test.runIf(needs('curl'))('S004-63, S004-47: the curl client, a hundred at once', async () => {
-  // Nobody is answered before half of them are at work, so that they really are there at the same time.
-  const together = createBarrier(50)
+  // Nobody is answered before twenty of them are at work, so that they really are there at the same time.
+  const together = createBarrier(20)
   const url = await serveTeam(async (text) => {
     await together()
     return `${text}, done`
