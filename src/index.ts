@@ -41,6 +41,17 @@ export {
 } from './protocol/extensions.ts'
 export { createFold, type Fold } from './protocol/fold.ts'
 export {
+  error,
+  type JSONRPCError,
+  type JSONRPCErrorResponse,
+  type JSONRPCRequest,
+  type JSONRPCResponse,
+  type JSONRPCSuccessResponse,
+  type JsonRpcRequest,
+  type JsonRpcResponse,
+  success,
+} from './protocol/jsonrpc.ts'
+export {
   isOperationName,
   type OperationName,
   operationNames,

@@ -37,7 +37,7 @@ export function requestHeaders(
   const headers: Record<string, string> = Object.assign({}, common)
   if (call.extensions?.length) headers[extensionHeader(dialect)] = call.extensions.join(',')
   if (call.lastEventId !== undefined) headers['last-event-id'] = String(call.lastEventId)
-  if (call.idempotencyKey !== undefined) headers['idempotency-key'] = call.idempotencyKey
+  if (call.idempotencyKey) headers['idempotency-key'] = call.idempotencyKey
   if (call.traceparent !== undefined) headers.traceparent = call.traceparent
   for (const name in call.headers) {
     const value = call.headers[name]

@@ -50,7 +50,7 @@ export function withRetry(context: RetryMiddlewareContext): Middleware {
     const keyed = withIdempotencyKey(name, call)
     return retry(context, {
       attempt: () => next(name, request, keyed),
-      again: (error) => mayRepeat(name, error, context),
+      again: (error) => mayRepeat(name, error, { ...context, key: keyed.idempotencyKey }),
       signal: call.signal,
     })
   }
@@ -89,9 +89,15 @@ async function pause(
 }
 
 // The card is asked when a try has failed: before the first one there may be none to tell.
-function mayRepeat(name: OperationName, error: unknown, context: RetryMiddlewareContext): boolean {
+function mayRepeat(
+  name: OperationName,
+  error: unknown,
+  context: RetryMiddlewareContext & { readonly key: string | undefined },
+): boolean {
   if (!isPassing(error)) return false
-  const safe = operations[name].idempotent || (isSend(name) && context.sendsAreIdempotent())
+  const safe =
+    operations[name].idempotent ||
+    (isSend(name) && Boolean(context.key) && context.sendsAreIdempotent())
   return safe || hasBegunNothing(error)
 }
 
@@ -105,7 +111,7 @@ function isSend(name: OperationName): boolean {
 }
 
 function withIdempotencyKey(name: OperationName, call: Call): Call {
-  if (!isSend(name) || call.idempotencyKey) return call
+  if (!isSend(name) || call.idempotencyKey !== undefined) return call
   return { ...call, idempotencyKey: newId() }
 }
 

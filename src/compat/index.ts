@@ -23,12 +23,22 @@ export {
 export {
   agentMessage,
   completedTaskWithText,
-  newMessage,
   nowIso8601,
   userMessage,
   validateTaskId,
 } from '../protocol/build.ts'
 export type { AuthContext } from '../protocol/call.ts'
+export {
+  error,
+  type JSONRPCError,
+  type JSONRPCErrorResponse,
+  type JSONRPCRequest,
+  type JSONRPCResponse,
+  type JSONRPCSuccessResponse,
+  type JsonRpcRequest,
+  type JsonRpcResponse,
+  success,
+} from '../protocol/jsonrpc.ts'
 export { isTerminal } from '../protocol/task.ts'
 export type {
   AgentInterface,
@@ -74,23 +84,13 @@ export {
   UnsupportedOperationError,
 } from './errors.ts'
 export {
-  error,
-  type JSONRPCError,
-  type JSONRPCErrorResponse,
-  type JSONRPCRequest,
-  type JSONRPCResponse,
-  type JSONRPCSuccessResponse,
-  type JsonRpcRequest,
-  type JsonRpcResponse,
-  success,
-} from './jsonrpc.ts'
-export {
   DataPart,
   FilePart,
   FileWithBytes,
   FileWithUri,
   Message,
   type MessagePart,
+  newMessage,
   type Part,
   Role,
   TextPart,

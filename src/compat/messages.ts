@@ -1,3 +1,4 @@
+import { newMessage as build } from '../protocol/build.ts'
 import type * as A2A from '../protocol/types.ts'
 import { newId } from '../shared/ids.ts'
 import { withAlias } from './alias.ts'
@@ -52,6 +53,16 @@ export interface MessageDraft extends Omit<Message, 'messageId' | 'role'> {
 export function Message(draft: MessageDraft): Message {
   const role = draft.role === 'user' || draft.role === 'agent' ? Role[draft.role] : draft.role
   return { ...draft, role, messageId: draft.messageId ?? newId() }
+}
+
+/** A message with one text part (002): `newMessage('ROLE_USER', text, contextId)`, or with ids by name. */
+export function newMessage(
+  role: Role,
+  content: string | readonly Part[],
+  context?: string | null | { readonly contextId?: string; readonly taskId?: string },
+): Message {
+  const ids = typeof context === 'string' ? { contextId: context } : (context ?? {})
+  return build(role, content, ids)
 }
 
 /** Makes a text part: `TextPart({ text })`. */

@@ -67,11 +67,12 @@ export async function converse(options: ConversationOptions): Promise<Conversati
     return { messages, termination, state: table.agentState }
   } catch (error) {
     const fault = toFault(signal.aborted ? signal.reason : error)
+    const sent = error instanceof SimulationFault ? error.state : undefined
     return {
       messages,
       termination: fault.termination,
       error: fault.message,
-      state: table.agentState,
+      state: sent ?? table.agentState,
     }
   }
 }

@@ -1,6 +1,7 @@
 import type { ConversationMessage } from './conversation.ts'
 import type { ProtocolMetrics } from './metrics/metrics.ts'
 import type { MetricsSummary } from './metrics/summary.ts'
+import type { A2AAgentState } from './state.ts'
 import type { EnvAssertion, GoldAction, RewardType } from './task.ts'
 
 /** How a simulation ended, in tau2's words. Only the first two are scored by what was achieved. */
@@ -19,10 +20,18 @@ export type TerminationReason =
 export class SimulationFault extends Error {
   override readonly name = 'SimulationFault'
   readonly termination: TerminationReason
+  /** The agent's state after the send that failed, where one did. */
+  readonly state: A2AAgentState | undefined
 
-  constructor(termination: TerminationReason, message: string, options?: ErrorOptions) {
-    super(message, options)
+  constructor(
+    termination: TerminationReason,
+    message: string,
+    options: ErrorOptions & { readonly state?: A2AAgentState } = {},
+  ) {
+    const { state, ...rest } = options
+    super(message, rest)
     this.termination = termination
+    this.state = state
   }
 }
 
@@ -87,6 +96,8 @@ export interface Simulation {
   readonly warnings: readonly string[]
   /** Attempts before this one that died of infrastructure. */
   readonly retries: readonly string[]
+  /** The requests of those attempts, in their order. */
+  readonly retried_metrics?: readonly (readonly ProtocolMetrics[])[]
 }
 
 const unmeasured: ReadonlySet<TerminationReason> = new Set([

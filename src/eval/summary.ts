@@ -21,7 +21,10 @@ export function summariseRun(
   const { simulations, baseline, discovery_metrics } = run
   const scored = simulations.filter((one) => one.reward_info.reward !== null)
   const rewards = scored.map((one) => one.reward_info.reward ?? 0)
-  const records = [...discovery_metrics, ...simulations.flatMap((one) => one.protocol_metrics)]
+  const records = [
+    ...discovery_metrics,
+    ...simulations.flatMap((one) => [...(one.retried_metrics ?? []), one.protocol_metrics].flat()),
+  ]
   return {
     total_simulations: simulations.length,
     measured: simulations.filter(isMeasured).length,

@@ -32,7 +32,10 @@ export interface Call {
   readonly dialect?: DialectName
   /** Where a subscription goes on: events after this sequence number (SSE's `Last-Event-ID`). */
   readonly lastEventId?: number
-  /** The same key from the same caller gives the same task (`Idempotency-Key`). */
+  /**
+   * The same key from the same caller gives the same task (`Idempotency-Key`). On a client an empty one sends none: the
+   * answer may then be a message, since no task has to be kept for the key.
+   */
   readonly idempotencyKey?: string
   /** The W3C `traceparent` of the caller. */
   readonly traceparent?: string

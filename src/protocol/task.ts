@@ -44,8 +44,7 @@ export type TaskStateSpelling = TaskState | TaskStateName
 export function toTaskState(state: TaskStateSpelling): TaskState {
   // true for both: own keys of these tables are names of states
   if (Object.hasOwn(transitions, state)) return state as TaskState
-  if (Object.hasOwn(taskStateNames, state))
-    return taskStateNames[state as keyof typeof taskStateNames]
+  if (Object.hasOwn(taskStateNames, state)) return taskStateNames[state as TaskStateName]
   throw new A2AError('invalidParams', `"${state}" is no state of a task`)
 }
 

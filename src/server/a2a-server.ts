@@ -1,7 +1,7 @@
 import { EchoHandler } from '../agents/echo-handler.ts'
-import type { HttpReply, HttpRequest } from '../bindings/http.ts'
+import type { HttpRequest } from '../bindings/http.ts'
 import { anonymous } from '../protocol/call.ts'
-import { createDeferred } from '../shared/async.ts'
+import { createDeferred, isPromiseLike } from '../shared/async.ts'
 import { type Logger, toLogger } from '../shared/log.ts'
 import { trimEnd } from '../shared/text.ts'
 import { fromTaskStore } from '../store/custom.ts'
@@ -152,12 +152,21 @@ export class A2AServer {
     return server
   }
 
-  #route(request: HttpRequest, state: () => AppState): HttpReply | Promise<HttpReply> | undefined {
+  /** What the routes from `index` on answer; one that promises nothing passes on like one that says so. */
+  #route(request: HttpRequest, state: () => AppState, index = 0): ReturnType<Route> {
     if (this.#rewritten.has(request)) return undefined
-    for (const route of this.#routes) {
-      const reply = route(request, state())
-      if (reply) return reply
-    }
+    const reply = this.#routes[index]?.(request, state())
+    const passOn = (): ReturnType<Route> =>
+      index < this.#routes.length
+        ? this.#route(request, state, index + 1)
+        : this.#rewrite(request, state)
+    return isPromiseLike(reply)
+      ? Promise.resolve(reply).then((given) => given ?? passOn())
+      : (reply ?? passOn())
+  }
+
+  /** The answer at a path that this builder added. */
+  #rewrite(request: HttpRequest, state: () => AppState): ReturnType<Route> {
     const path = this.#ownPath(request.path)
     if (path === undefined) return undefined
     const rewritten = { ...request, path }

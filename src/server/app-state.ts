@@ -9,11 +9,11 @@ export type AuthExtractor = (
   headers: Readonly<Record<string, string | undefined>>,
 ) => AuthContext | undefined | Promise<AuthContext | undefined>
 
-/** A route of one's own; undefined passes the request on. */
+/** A route of one's own; undefined, at once or promised, passes the request on. */
 export type Route = (
   request: HttpRequest,
   state: AppState,
-) => HttpReply | Promise<HttpReply> | undefined
+) => HttpReply | undefined | Promise<HttpReply | undefined>
 
 /** What routes of one's own share with the server (002's AppState). */
 export interface AppState {

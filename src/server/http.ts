@@ -1,4 +1,5 @@
 import type { HttpHandler, HttpReply, HttpRequest } from '../bindings/http.ts'
+import { isPromiseLike } from '../shared/async.ts'
 import { createCors } from './cors.ts'
 import type { Doors } from './doors.ts'
 import { healthOf, liveness } from './health.ts'
@@ -58,7 +59,10 @@ export function createHandler(
   return (request) => {
     if (request.method === 'OPTIONS') return cors.preflight(request, methodsOf(request.path))
     try {
-      const reply = shared.options.routes?.(request) ?? route(request)
+      const own = shared.options.routes?.(request)
+      const reply = isPromiseLike(own)
+        ? Promise.resolve(own).then((given) => given ?? route(request))
+        : (own ?? route(request))
       if (!(reply instanceof Promise)) return cors.mark(request, reply)
       return reply.then(
         (settled) => cors.mark(request, settled),

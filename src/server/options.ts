@@ -1,5 +1,5 @@
 import type { Agent } from '../agents/agent.ts'
-import type { HttpHandler } from '../bindings/http.ts'
+import type { HttpReply, HttpRequest } from '../bindings/http.ts'
 import type { AuthContext } from '../protocol/call.ts'
 import type {
   AgentCard,
@@ -52,8 +52,8 @@ export interface ServerOptions {
   /** Turns at once over all agents; 2,048 if absent. One that waits for a remote agent, a model or an MCP tool is none. */
   readonly concurrency?: number
   readonly timeouts?: TimeoutOptions
-  /** Routes of your own, tried before ours; undefined passes on. */
-  readonly routes?: (request: Parameters<HttpHandler>[0]) => ReturnType<HttpHandler> | undefined
+  /** Routes of your own, tried before ours; undefined, at once or promised, passes on. */
+  readonly routes?: (request: HttpRequest) => HttpReply | undefined | Promise<HttpReply | undefined>
   readonly clock?: Clock
   /** Where warnings and errors go; stderr if absent, nowhere where it is `false`. */
   readonly logger?: Logger | false

@@ -1,4 +1,5 @@
 import type { Agent, AgentEvent, AgentInfo, Health, Turn, WaitingTask } from '../agents/agent.ts'
+import { askAlone } from '../agents/alone.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Json, Message } from '../protocol/types.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
@@ -95,8 +96,28 @@ export class Team implements Agent {
     await Promise.all(told)
   }
 
-  /** Works on a message through the scheduler; what members say reaches the caller as it comes. */
-  async *process(message: Message, turn: Turn): AsyncGenerator<AgentEvent> {
+  /** The manager by 000's name. */
+  get agentManager(): AgentManager {
+    return this.manager
+  }
+
+  /** The health by 000's name. */
+  healthCheck(): Promise<Health> {
+    return this.health()
+  }
+
+  /**
+   * Works on a message through the scheduler. Within a turn, what members say reaches the caller as it comes; alone,
+   * without a server, the answer is one message, a member's question among the possible ones.
+   * @throws A2AError, alone, where a member or the scheduler fails.
+   */
+  process(message: Message): Promise<Message>
+  process(message: Message, turn: Turn): AsyncGenerator<AgentEvent>
+  process(message: Message, turn?: Turn): Promise<Message> | AsyncGenerator<AgentEvent> {
+    return turn ? this.#stream(message, turn) : askAlone(this, message)
+  }
+
+  async *#stream(message: Message, turn: Turn): AsyncGenerator<AgentEvent> {
     const channel = createChannel<AgentEvent>(maxWaitingEvents)
     const { maxSeconds } = this.config.budget ?? {}
     const link = linkSignal(turn.signal, {

@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest'
 import type { Agent } from '../../src/agents/agent.ts'
+import { createDeferred } from '../../src/shared/async.ts'
 import { AgentManager } from '../../src/team/manager.ts'
 import { Team } from '../../src/team/team.ts'
 import { TeamServer, type TeamServerOptions } from '../../src/team/team-server.ts'
@@ -27,4 +28,15 @@ export async function serveTeam(
   await server.start()
   onTestFinished(() => server.shutdown())
   return `${server.url}/rpc`
+}
+
+/** A place where everybody waits until so many have come; whoever comes later passes at once. */
+export function createBarrier(count: number): () => Promise<void> {
+  const { promise, resolve } = createDeferred<void>()
+  let come = 0
+  return () => {
+    come += 1
+    if (come >= count) resolve()
+    return promise
+  }
 }

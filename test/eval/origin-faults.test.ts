@@ -106,7 +106,15 @@ describe('faults of the origin', () => {
     expect(record.latency_ms).toBe(Number(record.latency_ms.toFixed(2)))
     expect(JSON.stringify(document)).not.toMatch(/null|estimated_cost_usd/)
     const lines = await readFile(join(saveTo, 'metrics.jsonl'), 'utf8')
-    expect(JSON.parse(lines)).toMatchObject({ task_id: 'add-ulysses', method: 'POST' })
+    expect(
+      lines
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toMatchObject([
+      { task_id: null, method: 'GET' },
+      { task_id: 'add-ulysses', method: 'POST', trial: 0 },
+    ])
   })
 
   test('T-W8: connections are kept, and empty tokens and TLS checks are settings that count', async () => {

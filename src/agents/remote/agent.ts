@@ -74,8 +74,7 @@ export class A2AAgent implements Agent {
   async info(): Promise<AgentInfo> {
     try {
       const signal = AbortSignal.timeout(infoMs)
-      const client = await this.#connection.client(signal)
-      return fromCard(this.#options, await client.fetchAgentCard({ signal }))
+      return await this.#connection.describe(this.#options, signal)
     } catch (error) {
       this.#log.warn({ agent: this.#name, error }, 'the card of a remote agent cannot be had')
       return fromCard(this.#options)
@@ -178,22 +177,19 @@ export class A2AAgent implements Agent {
       : client.sendAndFollow(request, { ...options, signal })
   }
 
-  /** One question, one reply: what becomes of a task that is not done is the configuration's choice. */
+  /** One question, one word: what becomes of a task is the configuration's choice. */
   async #ask({ request, options }: Outgoing, turn: Turn): Promise<readonly AgentEvent[]> {
     const watch = this.#watch(turn)
     try {
-      const client = await this.#connection.client(watch.signal)
-      const returnImmediately = this.#options.taskHandling === 'ReturnTaskInfo'
-      const response = await client.sendMessage(
-        { ...request, configuration: { returnImmediately } },
-        { ...options, signal: watch.signal },
-      )
+      const impatient = this.#options.taskHandling === 'ReturnTaskInfo'
+      // Without a key: the remote would have to make a task of every answer to remember it by.
+      const call = { ...options, idempotencyKey: '', signal: watch.signal }
+      const response = await this.#connection.firstWord(request, { ...call, impatient })
       this.#noteContext(turn, response)
       if ('message' in response) return createRelay(turn).take(response)
       const { id, status } = response.task
-      if (returnImmediately) return [`Task created: ${id} (${shortName(status.state)})`]
-      if (isTerminal(status.state)) return createRelay(turn).take(response)
-      await this.#cancelRemote(id)
+      if (impatient) return [`Task created: ${id} (${shortName(status.state)})`]
+      if (!isTerminal(status.state)) await this.#cancelRemote(id)
       throw ownFault('processingError', `${this.#name} answered with a task; tasks are rejected`)
     } finally {
       watch.close()

@@ -6,14 +6,37 @@ import {
   type ClientOptions,
   clientCredentials,
   JsonRpcTransport,
+  type SendOptions,
+  type Transport,
 } from '../../client/index.ts'
 import { A2AError } from '../../protocol/errors.ts'
+import type {
+  SendMessageRequest,
+  SendMessageResponse,
+  StreamResponse,
+} from '../../protocol/types.ts'
+import { systemClock } from '../../shared/clock.ts'
+import type { AgentInfo } from '../agent.ts'
 import type { AgentAuth } from '../config.ts'
+import { fromCard, type LocalInfo } from './info.ts'
+import { askRanchCard, fromRanchCard, type RanchCard } from './ranch-card.ts'
+
+/** How a first word is asked for. */
+export interface FirstWordOptions extends SendOptions {
+  readonly impatient: boolean
+}
 
 /** The way to a remote agent, found when it is first needed. */
 export interface RemoteConnection {
   /** A client that can be used; a peer without a card is spoken to at its endpoint. */
   client(signal?: AbortSignal): Promise<A2AClient>
+  /** Who the remote is: local names, then its card's, else its answer to RANCH's `agent/card`. */
+  describe(local: LocalInfo, signal?: AbortSignal): Promise<AgentInfo>
+  /**
+   * The remote's first word on a message, whatever the wire: a message, or the task that it has begun. Where it has no
+   * streams to tell, a task is asked for at once (`impatient`) or waited for.
+   */
+  firstWord(request: SendMessageRequest, options: FirstWordOptions): Promise<SendMessageResponse>
   /** Forgets the card and how the peer is reached. */
   clear(): void
   close(): Promise<void>
@@ -26,25 +49,85 @@ export interface RemoteConnection {
  */
 export function connectRemote(endpoint: string, options: ClientOptions): RemoteConnection {
   const base = new A2AClient({ serverUrl: toBase(endpoint), ...options })
-  const dialect = rpcDialect(endpoint)
-  const direct =
-    dialect && new A2AClient({ transport: new JsonRpcTransport(endpoint, { dialect }), ...options })
+  const direct = openDirect(endpoint, options)
   let found: A2AClient | undefined
   let closing: Promise<unknown> | undefined
+  async function client(signal?: AbortSignal): Promise<A2AClient> {
+    found ??= direct && !(await hasCard(base, signal)) ? direct.client : base
+    return found
+  }
   return {
-    async client(signal) {
-      found ??= direct && !(await hasCard(base, signal)) ? direct : base
-      return found
+    client,
+    async describe(local, signal) {
+      const known = await client(signal)
+      if (known !== base) return direct?.describe(local, signal) ?? fromCard(local)
+      return fromCard(local, await base.fetchAgentCard({ ...(signal && { signal }) }))
+    },
+    async firstWord(request, { impatient, ...call }) {
+      const known = await client(call.signal)
+      const streams =
+        known === base && (await base.fetchAgentCard(call)).capabilities.streaming === true
+      if (streams) return firstEvent(known.sendMessageStream(request, call))
+      const returnImmediately = known === base && impatient
+      return known.sendMessage({ ...request, configuration: { returnImmediately } }, call)
     },
     clear() {
       found = undefined
       base.invalidate()
+      direct?.clear()
     },
     async close() {
-      closing ??= Promise.all([base.close(), direct?.close()])
+      closing ??= Promise.all([base.close(), direct?.client.close()])
       await closing
     },
   }
+}
+
+/** How long what a RANCH server says of itself is taken as it was, and how long that it says nothing. */
+const rememberMs = { card: 300_000, none: 60_000 } as const
+
+/** The way to a peer without a card of A2A, at an endpoint that tells its wire. */
+interface Direct {
+  readonly client: A2AClient
+  describe(local: LocalInfo, signal?: AbortSignal): Promise<AgentInfo>
+  clear(): void
+}
+
+function openDirect(endpoint: string, options: ClientOptions): Direct | undefined {
+  const dialect = rpcDialect(endpoint)
+  if (!dialect) return undefined
+  const { clock = systemClock } = options
+  const wire = new JsonRpcTransport(endpoint, { dialect })
+  let send: Parameters<Transport['connect']>[0] | undefined
+  // Listens in for how the client sends, with its credentials and limits: the card is no operation of the wire.
+  const transport: Transport = {
+    url: wire.url,
+    connect(given) {
+      send = given
+      return wire.connect(given)
+    },
+  }
+  let known: { readonly card: RanchCard | undefined; readonly until: number } | undefined
+  return {
+    client: new A2AClient({ transport, ...options }),
+    async describe(local, signal) {
+      if (!known || clock.now() >= known.until) {
+        const card =
+          dialect === 'ranch' && send ? await askRanchCard(send, endpoint, signal) : undefined
+        known = { card, until: clock.now() + rememberMs[card ? 'card' : 'none'] }
+      }
+      return known.card ? fromRanchCard(local, known.card) : fromCard(local)
+    },
+    clear() {
+      known = undefined
+    },
+  }
+}
+
+/** What a stream begins with. Leaving it leaves the task to itself. */
+async function firstEvent(events: AsyncIterable<StreamResponse>): Promise<SendMessageResponse> {
+  for await (const event of events) if ('task' in event || 'message' in event) return event
+  throw new A2AError('invalidAgentResponse', 'The agent sent no task and no message')
 }
 
 /** How we prove ourselves, as the client's layer does it. */

@@ -134,9 +134,12 @@ export function toRanchEvent(event: StreamResponse): object {
   if ('message' in event) return toRanchMessage(event.message)
   if ('statusUpdate' in event) {
     const { taskId, status } = event.statusUpdate
+    const said = status.state === 'TASK_STATE_COMPLETED' ? status.message : undefined
     return {
       task_id: toRanchId(taskId),
       status: toRanchStatus(status),
+      // RANCH's status has no message; one that ends the task is its result, as in `task/get`.
+      ...(said && { result: toRanchMessage(said) }),
       final: isFinal(status.state, 'SendStreamingMessage'),
     }
   }

@@ -159,11 +159,14 @@ function decodeArtifact(value: unknown): Artifact {
 function decodeStatusUpdate(value: unknown): StatusUpdate {
   const raw = asRaw(value)
   if (!raw) return refuse(value)
+  const status = decodeStatus(raw.status)
+  // RANCH's last status brings the message as `result`.
+  const said = status.message === undefined && asRaw(raw.result) ? toMessage(raw.result) : undefined
   // true: the members are decoded one by one
   return present({
     taskId: pick(raw, 'taskId', 'task_id') ?? '',
     contextId: pick(raw, 'contextId', 'context_id') ?? '',
-    status: decodeStatus(raw.status),
+    status: said ? { ...status, message: said } : status,
     metadata: raw.metadata,
   }) as unknown as StatusUpdate
 }

@@ -62,13 +62,18 @@ export function createA2AAgent(options: A2AAgentOptions): A2AAgent {
     async generateNextMessage(input, state, signal) {
       const message = toA2A(input, state, introduction)
       log.debug({ message, contextId: state.contextId }, 'to the agent')
-      const answer = await ask(line, { message, state, signal })
-      log.debug({ answer }, 'from the agent')
-      const next = nextIds(answer)
-      if (state.contextId !== undefined && next.contextId !== state.contextId)
-        warnings.add(`The agent changed its context from ${state.contextId} to ${next.contextId}`)
-      const reply = toSpoken(answer, state, strict)
-      return [reply, stateAfter(state, [...(isList(input) ? input : [input]), reply], next)]
+      const sent = { ...state, requestCount: state.requestCount + 1 }
+      try {
+        const answer = await ask(line, { message, state, signal })
+        log.debug({ answer }, 'from the agent')
+        const next = nextIds(answer)
+        if (state.contextId !== undefined && next.contextId !== state.contextId)
+          warnings.add(`The agent changed its context from ${state.contextId} to ${next.contextId}`)
+        const reply = toSpoken(answer, state, strict)
+        return [reply, stateAfter(sent, [...(isList(input) ? input : [input]), reply], next)]
+      } catch (error) {
+        throw withState(error, sent)
+      }
     },
     metrics,
     warnings: () => [...warnings],
@@ -95,8 +100,13 @@ function stateAfter(
     ...next,
     contextId: state.contextId ?? next.contextId,
     conversationHistory: [...state.conversationHistory, ...said],
-    requestCount: state.requestCount + 1,
   }
+}
+
+/** A send that fails has been sent: its fault brings the state that counts it. */
+function withState(thrown: unknown, state: A2AAgentState): unknown {
+  if (!(thrown instanceof SimulationFault)) return thrown
+  return new SimulationFault(thrown.termination, thrown.message, { cause: thrown.cause, state })
 }
 
 function isList(input: AgentInput): input is Extract<AgentInput, readonly unknown[]> {

@@ -93,7 +93,7 @@ function createExchange(
     },
     fail(thrown, contextId) {
       const failed = last()
-      if (failed) failed.error ??= messageOf(thrown)
+      if (failed && failed.error === undefined) mark(failed, messageOf(thrown), 'answer')
       settle(contextId)
     },
     lastStatus: () => last()?.status_code,
@@ -108,20 +108,25 @@ async function measure(
   try {
     const reply = await sent
     record.status_code = reply.status
-    if (reply.status >= 400) record.error = `HTTP ${reply.status}`
+    if (reply.status >= 400) mark(record, `HTTP ${reply.status}`, 'status')
     return measured(reply, record, stop)
   } catch (error) {
-    record.error = messageOf(error)
+    mark(record, messageOf(error), 'connection')
     throw error
   } finally {
     stop()
   }
 }
 
+function mark(record: Draft, error: string, at: NonNullable<Draft['failed_at']>): void {
+  record.error = error
+  record.failed_at = at
+}
+
 /** The time of a request ends with the last byte of its answer. */
 function measured(reply: HttpReply, record: Draft, stop: () => void): HttpReply {
   const failed = (error: unknown): never => {
-    record.error = messageOf(error)
+    mark(record, messageOf(error), 'connection')
     throw error
   }
   async function* chunks(): AsyncGenerator<Uint8Array> {

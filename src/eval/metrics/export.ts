@@ -4,7 +4,8 @@ import { type MetricsSummary, summarise } from './summary.ts'
 
 /** The metrics of one task's evaluation as the seed exports them. */
 export interface MetricsDocument {
-  readonly task_id: string
+  /** Null for the requests that belong to no task: the discovery. */
+  readonly task_id: string | null
   readonly agent_type: 'a2a_agent'
   readonly protocol_metrics: readonly ProtocolMetrics[]
   readonly summary: MetricsSummary
@@ -12,7 +13,7 @@ export interface MetricsDocument {
 
 /** The seed's export document of a task: its records and their sums. */
 export function toMetricsDocument(
-  taskId: string,
+  taskId: string | null,
   records: readonly ProtocolMetrics[],
   price?: TokenPrice,
 ): MetricsDocument {
@@ -24,8 +25,10 @@ export function toMetricsDocument(
   }
 }
 
-/** One record as a line of a JSON Lines stream, newline included. */
-export function toMetricsLine(record: ProtocolMetrics & { readonly task_id?: string }): string {
+/** One record as a line of a JSON Lines stream, newline included; no task is null. */
+export function toMetricsLine(
+  record: ProtocolMetrics & { readonly task_id?: string | null },
+): string {
   const { task_id } = record
   return `${JSON.stringify({ ...(task_id !== undefined && { task_id }), ...toDict(record) })}\n`
 }

@@ -30,6 +30,7 @@ export async function runEvaluation(options: EvaluationOptions): Promise<EvalRes
     await endpoint.discover(options.signal)
     const journal = await openJournal(options, plan)
     const metricsLog = createMetricsLog(options.saveTo)
+    for (const record of endpoint.discoveryMetrics()) metricsLog.write(record)
     try {
       const simulations = await runJobs(options, plan, { endpoint, journal, metricsLog })
       const { prices } = options
@@ -117,7 +118,7 @@ async function createStage(
     clock,
     log,
     signal,
-    onRecord: (record, job) => metricsLog.write(record, job.task.id),
+    onRecord: metricsLog.write,
   }
 }
 

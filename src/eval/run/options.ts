@@ -74,6 +74,12 @@ export interface Job {
   readonly seed: number
 }
 
+/** A simulation, and how often it has been begun. */
+export interface AttemptedJob extends Job {
+  /** From 1. */
+  readonly attempt: number
+}
+
 /**
  * The tasks of a run, in the domain's order.
  *

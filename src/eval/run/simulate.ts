@@ -17,7 +17,7 @@ import { scoreConversation } from '../scorers/reward.ts'
 import { isMeasured, type Simulation, SimulationFault } from '../simulation.ts'
 import type { TokenCounter } from '../tokens.ts'
 import type { User, UserSimulator } from '../users/user.ts'
-import type { Job } from './options.ts'
+import type { AttemptedJob, Job } from './options.ts'
 
 /** What all simulations of a run share. */
 export interface Stage {
@@ -36,23 +36,25 @@ export interface Stage {
   readonly log: Logger
   readonly signal: AbortSignal
   /** Told of every request's record as it comes. */
-  readonly onRecord?: (record: ProtocolMetrics, job: Job) => void
+  readonly onRecord?: (record: ProtocolMetrics, job: AttemptedJob) => void
 }
 
 /** Runs one simulation to its score; again where infrastructure prevented it, and says how often. */
 export async function simulate(stage: Stage, job: Job): Promise<Simulation> {
   const retries: string[] = []
+  const retried_metrics: (readonly ProtocolMetrics[])[] = []
   for (;;) {
-    const simulation = await attempt(stage, job)
+    const simulation = await attempt(stage, { ...job, attempt: retries.length + 1 })
     stage.signal.throwIfAborted()
     if (isMeasured(simulation) || retries.length >= stage.maxRetries)
-      return { ...simulation, retries }
+      return { ...simulation, retries, retried_metrics }
     retries.push(simulation.error ?? 'unknown')
+    retried_metrics.push(simulation.protocol_metrics)
   }
 }
 
 /** A world that does not open, or cannot be scored, costs this simulation and not the run. */
-async function attempt(stage: Stage, job: Job): Promise<Simulation> {
+async function attempt(stage: Stage, job: AttemptedJob): Promise<Simulation> {
   const started = { at: stage.clock.now(), elapsed: stage.clock.elapsed() }
   try {
     return await play(stage, job, started)
@@ -64,7 +66,7 @@ async function attempt(stage: Stage, job: Job): Promise<Simulation> {
   }
 }
 
-async function play(stage: Stage, job: Job, started: Start): Promise<Simulation> {
+async function play(stage: Stage, job: AttemptedJob, started: Start): Promise<Simulation> {
   const { domain, signal } = stage
   const environment = await domain.open(job.task)
   const limit = timeLimit(stage)
@@ -89,7 +91,7 @@ async function play(stage: Stage, job: Job, started: Start): Promise<Simulation>
   }
 }
 
-function createAgent(stage: Stage, job: Job, tools: A2AAgentTools): A2AAgent {
+function createAgent(stage: Stage, job: AttemptedJob, tools: A2AAgentTools): A2AAgent {
   const { domain, endpoint, clock, log, counter, strict, onRecord } = stage
   const metrics = createCollector({
     endpoint: endpoint.config.endpoint,

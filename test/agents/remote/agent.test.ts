@@ -382,10 +382,11 @@ describe('task handling', () => {
     )
   })
 
-  test('RejectTasks takes an answer that is whole', async () => {
-    const { url } = await serve(async () => 'at once')
+  test('RejectTasks takes a message', async () => {
+    const { url } = await serve(async (_, turn) => turn.reply('at once'))
     const agent = remote(url, { taskHandling: 'RejectTasks' })
-    expect(await answer(agent, createTurn('go'))).toBe('at once')
+    const [event] = await runTurn(agent, createTurn('go'))
+    expect(event).toMatchObject({ role: 'ROLE_AGENT', parts: [{ text: 'at once' }] })
   })
 
   test('RejectTasks refuses a task that is not done, and cancels it', async () => {
