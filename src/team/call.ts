@@ -173,7 +173,7 @@ async function speak(call: Call, { agentId, number, traceparent }: Try): Promise
     const reply = await collectReply(answer, {
       turn,
       ...(live && { onEvent: (event) => live.onEvent(event) }),
-      onLeft: (cleanUp) => void run.left.add(cleanUp),
+      onLeft: (cleanUp) => void run.left.push(cleanUp),
     })
     link.throwIfAborted()
     if (isFailed(reply)) throw replyError(reply)

@@ -28,7 +28,7 @@ export interface Run {
   /** What each member was asked and answered in this run. */
   readonly exchanges: Map<string, readonly Message[]>
   /** Members that were left before their end, until they have cleaned up. */
-  readonly left: Set<Promise<unknown>>
+  readonly left: Promise<unknown>[]
   /** The hops of the messages that this run sends. */
   readonly hops: readonly string[]
   /** Between 0 and 1, for jitter. */
@@ -47,7 +47,7 @@ export interface RunOptions {
   /** The name under which this team appears among the hops. */
   readonly hop: string
   readonly link: LinkedSignal
-  readonly left: Set<Promise<unknown>>
+  readonly left: Promise<unknown>[]
   readonly emit: (event: AgentEvent) => Promise<void>
 }
 

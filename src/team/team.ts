@@ -125,7 +125,7 @@ export class Team implements Agent {
       ms: maxSeconds === undefined ? undefined : maxSeconds * 1_000,
       reason: () => new A2AError('timeout', `The team took longer than ${maxSeconds} s`),
     })
-    const left = new Set<Promise<unknown>>()
+    const left: Promise<unknown>[] = []
     const work = this.#work(turn, {
       message,
       emit: (event) => channel.push(event),
@@ -142,7 +142,7 @@ export class Team implements Agent {
       await done
       link.release()
       // Who cancels waits until work elsewhere is called off, but not for one that does not listen.
-      if (turn.signal.aborted && left.size > 0) await within(this.#options.clock, cleanUpMs, left)
+      if (turn.signal.aborted && left.length > 0) await within(this.#options.clock, cleanUpMs, left)
     }
   }
 

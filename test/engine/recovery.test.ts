@@ -192,6 +192,42 @@ describe('after a crash', () => {
   })
 })
 
+describe('many tasks', () => {
+  test('are taken up in pages, and others get a word in between', async () => {
+    const before = createEngineFor(
+      resumable(() => never),
+      { slots: 5_000 },
+    )
+    const tasks = 1_200
+    for (let i = 0; i < tasks; i++) await begin(before.engine, 'go')
+    const asked: (number | undefined)[] = []
+    const store = await crash(before)
+    const counting: Store = {
+      ...store,
+      async unfinished(limit, after) {
+        asked.push(limit)
+        return store.unfinished(limit, after)
+      },
+    }
+    const after = createEngineFor(
+      resumable(() => 'done'),
+      { store: counting, slots: 5_000 },
+    )
+    let ticks = 0
+    let isOver = false
+    const tick = (): void => {
+      ticks++
+      if (!isOver) setImmediate(tick)
+    }
+    setImmediate(tick)
+    expect(await after.engine.recover()).toEqual({ resumed: tasks, failed: 0 })
+    isOver = true
+    expect(asked.length).toBeGreaterThan(1)
+    expect(asked.every((limit) => limit !== undefined && limit < tasks)).toBe(true)
+    expect(ticks).toBeGreaterThan(tasks / 50)
+  })
+})
+
 describe('planned stops', () => {
   test('are no attempts, however many there are', async () => {
     const attempts: number[] = []
