@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createContexts } from '../../../src/store/sqlite/contexts.ts'
 import { openConnection } from '../../../src/store/sqlite/driver.ts'
+import { createRemove } from '../../../src/store/sqlite/remove.ts'
+import { createTrim } from '../../../src/store/sqlite/trim.ts'
 import type { LogRecord, Store, TaskWrite } from '../../../src/store/store.ts'
 import { at, idOf, scope, write } from '../../contracts/store/samples.ts'
 import { createHandClock } from '../../fixtures/clock.ts'
@@ -126,7 +128,7 @@ describe('what takes long', () => {
     clock.advance(60_000)
     const working = write('working', { state: 'TASK_STATE_WORKING' })
     expect(await store.commit([working])).toEqual([{ version: 1 }])
-    expect((await store.list({ scope, limit: 1 })).total).toBeGreaterThan(100)
+    expect((await store.list({ scope, limit: 1 })).total).toBeGreaterThan(2_000)
     const left = async (): Promise<number> => {
       clock.advance(60_000)
       return (await store.list({ scope, limit: 1 })).total
@@ -135,6 +137,28 @@ describe('what takes long', () => {
     expect(await store.get('working')).toBeDefined()
     expect(await store.records('long log', 0)).toEqual([])
   })
+})
+
+test('a step of retention takes away a part of a long log', async () => {
+  const store = await open('t.db', { synchronous: 'NORMAL' })
+  await store.commit([...chunksOf('t', 3_000)])
+  await store.commit([write('t', { expectedVersion: 3_001 })])
+  await store.close()
+  const db = await openConnection(path('t.db'))
+  const trim = createTrim(db, createRemove(db, createContexts(db)))
+  const rows = () => Number(db.prepare('SELECT count(*) AS rows FROM log').get()?.rows)
+  const request = {
+    floor: at(1),
+    maxTasks: undefined,
+    waitingFloor: undefined,
+    maxPages: undefined,
+  }
+  expect(trim(request)).toBe(true)
+  expect(rows()).toBeGreaterThan(2_000)
+  while (trim(request));
+  expect(rows()).toBe(0)
+  expect(db.prepare('SELECT count(*) AS tasks FROM task').get()?.tasks).toBe(0)
+  db.close()
 })
 
 describe('tasks by context', () => {

@@ -128,5 +128,7 @@ function contents(): Record<string, string> {
     createHash('sha256')
       .update(readFileSync(path(name)))
       .digest('hex')
-  return Object.fromEntries(readdirSync(path('.')).map((name) => [name, digest(name)]))
+  // The log of a file that was just closed may still be there: libsql lets go of it late.
+  const names = readdirSync(path('.')).filter((name) => !name.startsWith('whole'))
+  return Object.fromEntries(names.map((name) => [name, digest(name)]))
 }
