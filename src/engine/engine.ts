@@ -99,7 +99,7 @@ export function createEngine(options: EngineOptions): Engine {
   const host = {
     committer,
     published(taskId: string, records: readonly LogRecord[], webhook: boolean): void {
-      if (suspects.watching && records.some(showsLife)) suspects.cleared(taskId)
+      if (suspects.watching) tellOf(records, suspects, taskId)
       hub.publish(taskId, records)
       options.stored?.(taskId, records, webhook)
     },
@@ -280,9 +280,14 @@ export function createEngine(options: EngineOptions): Engine {
   }
 }
 
-/** Whether a record shows that its turn has got on, or is over. */
-function showsLife(record: LogRecord): boolean {
-  if (record.kind === 'step' || record.kind === 'rest') return true
+/** A turn that has finished a step, or is over, is less of a suspect. */
+function tellOf(records: readonly LogRecord[], suspects: Suspects, taskId: string): void {
+  if (records.some(endsTurn)) suspects.gotOn(taskId, true)
+  else if (records.some(({ kind }) => kind === 'step')) suspects.gotOn(taskId, false)
+}
+
+function endsTurn(record: LogRecord): boolean {
+  if (record.kind === 'rest') return true
   if (record.kind !== 'event' || !('statusUpdate' in record.event)) return false
   const { state } = record.event.statusUpdate.status
   return isTerminal(state) || state === 'TASK_STATE_INPUT_REQUIRED'

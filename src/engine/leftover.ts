@@ -1,6 +1,7 @@
 import { isInterrupted } from '../protocol/task.ts'
 import type { Json, Message, StreamResponse } from '../protocol/types.ts'
 import type { Deaths, LogRecord, TurnRequest } from '../store/store.ts'
+import { isClearedByStep } from './suspects.ts'
 
 /** What a process left to do in a task, as the task's log tells it. */
 export interface Leftover {
@@ -11,7 +12,7 @@ export interface Leftover {
   /** The steps that it had finished. */
   readonly steps: ReadonlyMap<string, Json>
   readonly deaths: Deaths
-  /** Whether it was running, as a suspect that had not been cleared, when the process died. */
+  /** Whether it was running apart, as a suspect does, and had not been cleared, when its process died. */
   readonly died: boolean
 }
 
@@ -50,26 +51,28 @@ interface LastTurn {
   /** Starts without a finished step after them, planned stops aside. */
   attempts: number
   deaths: Deaths
-  /** Whether it has got on since its last start, in a way that running again does not repeat. */
-  alive: boolean
+  /** Whether it has finished a step since its last start, so that running again does not repeat everything. */
+  stepped: boolean
+  /** Whether it has run for long enough since its last start. */
+  outlived: boolean
   stopped: boolean
 }
 
 function lastTurn(records: readonly LogRecord[]): LastTurn {
-  const none = { number: 0, ended: true, attempts: 0, deaths: noDeaths, alive: false }
-  const turn: LastTurn = { ...none, stopped: false }
+  const none = { number: 0, ended: true, attempts: 0, deaths: noDeaths }
+  const turn: LastTurn = { ...none, stepped: false, outlived: false, stopped: false }
   for (const record of records) {
     if (record.kind === 'start') {
       turn.attempts = record.turn === turn.number ? turn.attempts + 1 : 1
       turn.number = record.turn
       turn.deaths = record.deaths ?? noDeaths
-      turn.ended = turn.alive = turn.stopped = false
+      turn.ended = turn.stepped = turn.outlived = turn.stopped = false
     } else if (record.kind === 'event') turn.ended = endsTurn(record.event) ?? turn.ended
     else if (record.kind === 'rest') turn.ended = true
     else if (record.kind === 'step') {
       turn.attempts = 0
-      turn.alive = true
-    } else if (record.kind === 'alive') turn.alive = true
+      turn.stepped = true
+    } else if (record.kind === 'alive') turn.outlived = true
     else if (record.kind === 'stop') stop(turn)
   }
   return turn
@@ -90,11 +93,13 @@ function endsTurn(event: StreamResponse): boolean | undefined {
 
 /** A planned stop is no death, and who got on since the last start is no longer silent. */
 function countDeaths(turn: LastTurn): { readonly deaths: Deaths; readonly died: boolean } {
-  const { total, silent, alone, apart } = turn.deaths
-  const before = turn.alive ? { total, silent: 0, alone: 0 } : { total, silent, alone }
-  if (turn.ended || turn.stopped) return { deaths: before, died: false }
-  const deaths = { ...before, total: total + 1, silent: before.silent + 1 }
-  const died = apart !== undefined && !turn.alive
+  const { total, apart } = turn.deaths
+  const cleared = turn.outlived || (turn.stepped && isClearedByStep(turn.deaths))
+  const silent = turn.outlived || turn.stepped ? 0 : turn.deaths.silent
+  const alone = cleared ? 0 : turn.deaths.alone
+  if (turn.ended || turn.stopped) return { deaths: { total, silent, alone }, died: false }
+  const deaths = { total: total + 1, silent: silent + 1, alone }
+  const died = apart !== undefined && !cleared
   return { deaths: died ? { ...deaths, apart } : deaths, died }
 }
 

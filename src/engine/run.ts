@@ -135,12 +135,13 @@ export class Run implements TurnHost, QueuedTurn {
     this.#startNext()
   }
 
-  /** Lets a turn start that was held, with what is known of the deaths that it has seen. */
-  release(deaths: Deaths): void {
-    if (!this.#held || !this.#letter) return
+  /** Lets a turn start that was held, with what is known of the deaths that it has seen; false if there is none. */
+  release(deaths: Deaths): boolean {
+    if (!this.#held || !this.#letter) return false
     this.#held = false
     this.#letter.deaths = deaths
     this.#enterQueue(false)
+    return true
   }
 
   /** Gives up a turn that was held. */

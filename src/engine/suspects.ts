@@ -4,11 +4,14 @@ import type { Deaths } from '../store/store.ts'
 /**
  * Finds the task that kills the process, without harm to those that only ran beside it.
  *
- * A task that was running in two deaths of the process is a suspect. Suspects start apart: at most four at once; after
- * a death in which several of them ran two, then one, those that ran in it first; four again once one is cleared, by a
+ * A task that was running in two deaths of the process is a suspect. Suspects start apart: at most four at once; one
+ * that died beside others runs beside half as many, so two, then one, and before those that did not. It is cleared by a
  * finished step, by the end of its turn or by running for five seconds. Only one that dies twice as the sole suspect is
- * given up. The second time it must wait until the process has lived for a while: where the process is killed from
+ * given up. For the second time it waits until the process has lived for a while: where the process is killed from
  * outside, again and again, nobody is convicted.
+ *
+ * One that finishes a step at each attempt is no suspect, but one that keeps dying all the same starts apart too, and
+ * later each time; a step does not clear it, and if it dies alone it is given up after thirty deaths.
  */
 export interface Suspects {
   /** Takes in a task that has seen deaths, before it starts; it starts or is given up when its time comes. */
@@ -18,8 +21,8 @@ export interface Suspects {
   ready(): void
   /** Whether anybody is watched, for callers on the hot path. */
   readonly watching: boolean
-  /** A task has got on in a way that running again does not repeat. */
-  cleared(id: string): void
+  /** A task has finished a step, or its turn is over. */
+  gotOn(id: string, over: boolean): void
   /** Nobody starts any more. */
   close(): void
 }
@@ -28,9 +31,10 @@ export interface Suspects {
 export interface Suspect {
   readonly id: string
   readonly deaths: Deaths
-  /** Whether it was running as a suspect, not cleared, when the process died. */
+  /** Whether it was running apart, not cleared, when its process died. */
   readonly died: boolean
-  start(deaths: Deaths): void
+  /** Starts it; false if there is nothing left to start. */
+  start(deaths: Deaths): boolean
   /** It outlived its time as a suspect; that is worth a record. */
   outlived(): void
   giveUp(deaths: Deaths): void
@@ -41,25 +45,38 @@ export function mustWait({ silent, total }: Deaths): boolean {
   return silent >= suspectFrom || total >= backOffFrom
 }
 
+/** Whether a step clears one that started with these deaths; it does not where there was a step before each of them. */
+export function isClearedByStep({ silent, total, apart }: Deaths): boolean {
+  return apart === undefined || (silent >= suspectFrom && total < maxDeaths)
+}
+
 const suspectFrom = 2
 const mostAtOnce = 4
 const clearedAfterMs = 5_000
-/** How long the process must have lived before a sole suspect is tried for the second time. */
+/** How long the process must have lived before one that died alone is tried for the second time. */
 const secondTrialAfterMs = 5_000
 
-/** One that finishes a step at each attempt is no suspect; it starts later each time, and not for ever. */
+/** One that finishes a step at each attempt starts later each time, and not for ever. */
 const backOffFrom = 4
 const maxDeaths = 30
 const backOff = { baseMs: 250, maxMs: 30_000 } as const
 
+/** A suspect that waits, or runs and is watched. */
+interface Held {
+  readonly suspect: Suspect
+  readonly deaths: Deaths
+  /** How many may run at once with it. */
+  readonly apart: number
+}
+
 /** Makes the watch over suspects; one per process. */
 export function createSuspects(clock: Clock): Suspects {
-  const waiting: Suspect[] = []
+  const waiting: Held[] = []
   /** Those that run and are not cleared, with what calls their clearing off. */
-  const running = new Map<string, () => void>()
+  const running = new Map<string, Held & { callOff(): void }>()
   const timers = new Set<() => void>()
+  const began = clock.elapsed()
   let gathering = 0
-  let limit = mostAtOnce
   let closed = false
 
   function later(ms: number, work: () => void): () => void {
@@ -74,77 +91,76 @@ export function createSuspects(clock: Clock): Suspects {
     }
   }
 
-  function decide(): void {
-    const last = waiting.filter(({ died }) => died)
-    const [sole] = last
-    if (last.length > 1) limit = narrower(last)
-    else if (sole) judge(sole)
-    // Those that ran in the last death first; the others in the order in which they came.
-    waiting.sort((a, b) => Number(b.died) - Number(a.died))
+  /** Before those that may run with more others beside them, behind those that came earlier. */
+  function enter(held: Held): void {
+    const place = waiting.findLastIndex(({ apart }) => apart <= held.apart)
+    waiting.splice(place + 1, 0, held)
     startNext()
   }
 
-  /** The only suspect that ran when the process died: given up the second time, else tried again by itself. */
-  function judge(sole: Suspect): void {
-    waiting.splice(waiting.indexOf(sole), 1)
-    const deaths = { ...sole.deaths, alone: sole.deaths.alone + 1 }
-    if (deaths.alone >= 2) {
-      sole.giveUp(deaths)
-      return
-    }
-    limit = 1
-    running.set(sole.id, () => {})
-    later(secondTrialAfterMs, () => run(sole, deaths))
-  }
-
   function startNext(): void {
-    while (!closed && gathering === 0 && running.size < limit) {
-      const next = waiting.shift()
-      if (!next) return
-      run(next, next.deaths)
+    while (!closed && gathering === 0) {
+      const next = waiting[0]
+      if (!next || running.size >= roomBeside(next)) return
+      waiting.shift()
+      run(next)
     }
   }
 
-  function run(suspect: Suspect, deaths: Deaths): void {
-    if (closed) return
-    const callOff = later(clearedAfterMs, () => {
-      suspect.outlived()
-      cleared(suspect.id)
-    })
-    running.set(suspect.id, callOff)
-    suspect.start({ ...deaths, apart: limit })
+  /** How many may run at once, by what is known of this one and of those that run. */
+  function roomBeside({ apart }: Held): number {
+    let room = apart
+    for (const other of running.values()) room = Math.min(room, other.apart)
+    return room
   }
 
-  function cleared(id: string): void {
-    const callOff = running.get(id)
-    if (!callOff) return
-    callOff()
+  function run(held: Held): void {
+    const { suspect, deaths } = held
+    // Where nobody else waits it is alone; who comes later waits for it.
+    const apart = Math.min(roomBeside(held), running.size + 1 + waiting.length)
+    const callOff = later(watchMs(deaths), () => {
+      suspect.outlived()
+      clear(suspect.id)
+    })
+    running.set(suspect.id, { suspect, deaths, apart, callOff })
+    if (!suspect.start({ ...deaths, apart })) clear(suspect.id)
+  }
+
+  function clear(id: string): void {
+    const held = running.get(id)
+    if (!held) return
+    held.callOff()
     running.delete(id)
-    limit = mostAtOnce
     startNext()
   }
 
   return {
     add(suspect) {
-      const { total, silent } = suspect.deaths
-      if (total >= maxDeaths) suspect.giveUp(suspect.deaths)
-      else if (silent < suspectFrom) later(delayOf(total), () => suspect.start(suspect.deaths))
-      else {
-        waiting.push(suspect)
-        if (gathering === 0) startNext()
+      const deaths = convict(suspect)
+      if (isConvicted(deaths)) {
+        suspect.giveUp(deaths)
+        return
       }
+      const held = { suspect, deaths, apart: apartAfter(suspect, deaths) }
+      const lived = clock.elapsed() - began
+      const ms = Math.max(delayOf(deaths), deaths.alone > 0 ? secondTrialAfterMs - lived : 0)
+      if (ms > 0) later(ms, () => enter(held))
+      else enter(held)
     },
     gather() {
       gathering++
     },
     ready() {
       gathering--
-      if (gathering === 0) decide()
+      startNext()
     },
     get watching() {
       return running.size > 0
     },
-    cleared,
+    gotOn(id, over) {
+      const held = running.get(id)
+      if (held && (over || isClearedByStep({ ...held.deaths, apart: held.apart }))) clear(id)
+    },
     close() {
       closed = true
       for (const callOff of [...timers]) callOff()
@@ -153,12 +169,29 @@ export function createSuspects(clock: Clock): Suspects {
   }
 }
 
-/** Half of what might run at once when they died. */
-function narrower(last: readonly Suspect[]): number {
-  const before = Math.min(...last.map(({ deaths }) => deaths.apart ?? mostAtOnce))
-  return Math.max(1, Math.floor(before / 2))
+/** One that died while nobody else was watched has died alone. */
+function convict({ deaths, died }: Suspect): Deaths {
+  return died && deaths.apart === 1 ? { ...deaths, alone: deaths.alone + 1 } : deaths
 }
 
-function delayOf(total: number): number {
+function isConvicted({ silent, total, alone }: Deaths): boolean {
+  return alone >= 2 && (silent > suspectFrom || total >= maxDeaths)
+}
+
+function apartAfter({ died }: Suspect, { alone, apart = mostAtOnce }: Deaths): number {
+  if (alone > 0) return 1
+  return died ? Math.max(1, Math.floor(apart / 2)) : mostAtOnce
+}
+
+function delayOf({ silent, total }: Deaths): number {
+  return silent >= suspectFrom ? 0 : backOffMs(total)
+}
+
+/** One that keeps dying is watched for as long as it was held back. */
+function watchMs({ silent, total }: Deaths): number {
+  return silent >= suspectFrom ? clearedAfterMs : Math.max(clearedAfterMs, backOffMs(total))
+}
+
+function backOffMs(total: number): number {
   return Math.min(backOff.maxMs, backOff.baseMs * 2 ** (total - backOffFrom))
 }

@@ -1,0 +1,275 @@
+import { describe, expect, test } from 'vitest'
+import { createMachine, type Machine, type SimulatedProcess, type SimulatedTask } from './lives.ts'
+
+const hour = 3_600_000
+
+/** Runs for ever, without a word. */
+const patient: SimulatedTask['run'] = () => {}
+
+/** Ends after a while. */
+const lasting =
+  (id: string, ms: number): SimulatedTask['run'] =>
+  (process) =>
+    void process.clock.after(ms, () => process.end(id))
+
+/** Kills its process a moment after it started. */
+const poison: SimulatedTask['run'] = (process) => void process.clock.after(1, process.die)
+
+/** Finishes a step, then kills its process. */
+const stepper =
+  (id: string, afterMs = 1): SimulatedTask['run'] =>
+  (process) =>
+    void process.clock.after(afterMs, () => {
+      process.step(id)
+      process.die()
+    })
+
+/** A machine whose tasks run for ever and were running in two deaths. */
+function suspected(...ids: readonly string[]): Machine {
+  const machine = createMachine()
+  for (const id of ids) machine.send(id, patient)
+  kill(machine, 3)
+  return machine
+}
+
+/** Kills process after process, each shortly after its start. */
+function kill(machine: Machine, times: number, afterMs = 10): readonly SimulatedProcess[] {
+  return Array.from({ length: times }, () => {
+    const process = machine.start()
+    process.clock.advance(afterMs)
+    process.die()
+    return process
+  })
+}
+
+function startAt(machine: Machine, ms: number): readonly string[] {
+  const process = machine.start()
+  process.clock.advance(ms)
+  return [...process.started]
+}
+
+const letters = ['a', 'b', 'c', 'd', 'e', 'f']
+
+describe('suspects', () => {
+  test('a task that was running in one death starts at once, in two it is a suspect', () => {
+    const machine = createMachine()
+    for (const id of letters) machine.send(id, patient)
+    const [first, second, third] = kill(machine, 3)
+    expect(first?.started).toEqual(letters)
+    expect(second?.started).toEqual(letters)
+    expect(third?.started).toHaveLength(4)
+  })
+
+  test('run four at once, after a death of several two, then one, those that died first', () => {
+    const machine = suspected(...letters)
+    const [two, one] = kill(machine, 2)
+    expect(two?.started).toEqual(['a', 'b'])
+    expect(one?.started).toEqual(['a'])
+  })
+
+  test('two that are alone are told apart at once', () => {
+    const machine = suspected('a', 'b')
+    expect(startAt(machine, 10)).toEqual(['a'])
+  })
+
+  test('are cleared by a step', () => {
+    const machine = suspected(...letters)
+    const process = machine.start()
+    process.step('a')
+    expect(process.started).toEqual(['a', 'b', 'c'])
+    process.step('b')
+    process.step('c')
+    process.step('d')
+    expect(process.started).toEqual(letters)
+  })
+
+  test('are cleared by the end of the turn', () => {
+    const machine = suspected(...letters)
+    const process = machine.start()
+    process.end('a')
+    expect(process.started).toEqual(['a', 'b', 'c'])
+  })
+
+  test('are cleared by five seconds, and are none at the next death', () => {
+    const machine = createMachine()
+    for (const id of letters) machine.send(id, patient)
+    kill(machine, 2)
+    const process = machine.start()
+    process.clock.advance(4_999)
+    expect(process.started).toEqual(['a', 'b', 'c', 'd'])
+    process.clock.advance(5_001)
+    expect(process.started).toEqual(letters)
+    process.die()
+    expect(startAt(machine, 1)).toEqual(letters)
+  })
+
+  test('one that has ended meanwhile holds up nobody', () => {
+    const machine = suspected('a', 'b')
+    const process = machine.start()
+    process.end('b')
+    process.end('a')
+    machine.send('c', patient)
+    expect(process.started).toEqual(['a', 'c'])
+    expect(process.clock.waiting()).toBe(0)
+  })
+
+  test('one that died alone is tried again after five seconds, others meanwhile', () => {
+    const machine = suspected('a')
+    for (const id of ['x', 'y']) machine.send(id, patient)
+    kill(machine, 2)
+    const process = machine.start()
+    process.clock.advance(4_999)
+    expect(process.started).toEqual(['x', 'y'])
+    process.clock.advance(5_001)
+    expect(process.started).toEqual(['x', 'y', 'a'])
+  })
+
+  test('only one that dies alone twice is given up', () => {
+    const machine = createMachine()
+    machine.send('poison', poison)
+    expect(machine.settle(hour, 100)).toBe(4)
+    expect(machine.failed).toEqual(['poison'])
+  })
+
+  test('where the process is killed every few seconds nobody is given up', () => {
+    const machine = suspected(...letters)
+    kill(machine, 100, 4_000)
+    kill(machine, 100, 100)
+    expect(machine.failed).toEqual([])
+    expect(machine.settle(hour, 1)).toBe(0)
+    expect(machine.start().started).toEqual([])
+  })
+
+  test('planned stops are no deaths', () => {
+    const machine = suspected('a', 'b')
+    kill(machine, 1)
+    for (let count = 0; count < 100; count++) {
+      const process = machine.start()
+      process.clock.advance(7_000)
+      process.stop()
+    }
+    expect(machine.failed).toEqual([])
+    expect(machine.deathsOf('a')?.alone ?? 0).toBeLessThan(2)
+  })
+
+  test('one that was tried once waits after a planned stop too', () => {
+    const machine = suspected('a')
+    const process = machine.start()
+    process.clock.advance(6_000)
+    process.stop()
+    expect(startAt(machine, 4_999)).toEqual([])
+    expect(startAt(machine, 5_001)).toEqual(['a'])
+  })
+})
+
+describe('beside a task that kills the process', () => {
+  const innocents = Array.from({ length: 100 }, (_, index) => `innocent ${index}`)
+
+  /** Every place of the killer among the others matters: they are taken up oldest first. */
+  function crowd(place: number, killers: Readonly<Record<string, SimulatedTask['run']>>): Machine {
+    const machine = createMachine()
+    machine.start()
+    const send = (id: string): void => machine.send(id, patient)
+    innocents.slice(0, place).forEach(send)
+    for (const [id, run] of Object.entries(killers)) machine.send(id, run)
+    innocents.slice(place).forEach(send)
+    return machine
+  }
+
+  test.each([0, 1, 2, 3, 4, 50, 97, 99, 100])(
+    'a hundred others never fail, %i are older',
+    (place) => {
+      const machine = crowd(place, { poison })
+      expect(machine.settle(hour, 60)).toBeLessThan(15)
+      expect(machine.failed).toEqual(['poison'])
+      machine.start().clock.advance(hour)
+      expect(machine.failed).toEqual(['poison'])
+    },
+  )
+
+  test('nor beside seven such tasks', () => {
+    const ids = Array.from({ length: 7 }, (_, index) => `poison ${index}`)
+    const machine = crowd(40, Object.fromEntries(ids.map((id) => [id, poison])))
+    expect(machine.settle(hour, 200)).toBeLessThan(80)
+    expect([...machine.failed].sort()).toEqual(ids)
+  })
+
+  test.each([0, 50, 100])(
+    'nor beside one that finishes a step each time, %i are older',
+    (place) => {
+      const machine = crowd(place, { stepper: stepper('stepper') })
+      expect(machine.settle(hour, 100)).toBeLessThan(40)
+      expect(machine.failed).toEqual(['stepper'])
+    },
+  )
+
+  test('nor beside one that takes twenty seconds to its step', () => {
+    const machine = crowd(100, { stepper: stepper('stepper', 20_000) })
+    expect(machine.settle(hour, 100)).toBeLessThan(60)
+    expect(machine.failed).toEqual(['stepper'])
+  })
+
+  test('nor beside several of both kinds', () => {
+    const machine = crowd(30, {
+      poison,
+      ...Object.fromEntries(['s1', 's2', 's3'].map((id) => [id, stepper(id)])),
+      late: (process) => void process.clock.after(900, process.die),
+    })
+    machine.settle(hour, 300)
+    expect([...machine.failed].sort()).toEqual(['late', 'poison', 's1', 's2', 's3'])
+  })
+
+  test('others get their work done meanwhile', () => {
+    const machine = createMachine()
+    machine.start()
+    const ids = Array.from({ length: 20 }, (_, index) => `job ${index}`)
+    for (const id of ids) machine.send(id, lasting(id, 3_000))
+    machine.send('poison', poison)
+    machine.settle(hour, 60)
+    expect(machine.failed).toEqual(['poison'])
+    expect([...machine.ended].sort()).toEqual([...ids].sort())
+  })
+})
+
+describe('a task that finishes a step at each attempt and kills the process', () => {
+  test('starts later each time', () => {
+    const machine = createMachine()
+    machine.start()
+    const lives: number[] = []
+    machine.send('stepper', stepper('stepper'))
+    machine.settle(1, 1)
+    while (machine.failed.length === 0 && lives.length < 100) {
+      const process = machine.start()
+      let ms = 0
+      for (; ms < 40_000 && process.started.length === 0; ms += 50) process.clock.advance(50)
+      lives.push(ms)
+      process.clock.advance(hour)
+    }
+    expect(lives.slice(0, 3)).toEqual([50, 50, 50])
+    expect(lives[3]).toBeGreaterThanOrEqual(250)
+    expect(lives).toEqual([...lives].sort((a, b) => a - b))
+    expect(lives.at(-2)).toBe(30_000)
+  })
+
+  test('is given up after thirty deaths, not before', () => {
+    const machine = createMachine()
+    machine.start()
+    machine.send('stepper', stepper('stepper'))
+    expect(machine.settle(hour, 100)).toBe(30)
+    expect(machine.failed).toEqual(['stepper'])
+  })
+
+  test('comes to its end if it has fewer steps to go', () => {
+    const machine = createMachine()
+    machine.start()
+    let steps = 0
+    machine.send('stepper', (process) =>
+      process.clock.after(1, () => {
+        if (++steps > 12) process.end('stepper')
+        else stepper('stepper')(process)
+      }),
+    )
+    machine.settle(hour, 100)
+    expect(machine.ended).toEqual(['stepper'])
+  })
+})
