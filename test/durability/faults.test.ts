@@ -13,12 +13,15 @@ async function healthOf({ server }: Scene): Promise<{ status: number; store: unk
   return { status: response.status, store }
 }
 
-/** Sends until the server refuses; gives the ids that it acknowledged, and the refusal. */
+/**
+ * Sends until the server refuses; gives the ids that it acknowledged, and the refusal. These tasks wait for input:
+ * retention would make room by dropping finished ones.
+ */
 async function fillUp({ send }: Scene): Promise<{ ids: readonly string[]; refusal: unknown }> {
   const ids: string[] = []
   for (;;) {
     try {
-      ids.push((await send('stream', `${large} 1`)).id)
+      ids.push((await send('ask', large)).id)
     } catch (refusal) {
       return { ids, refusal }
     }
@@ -35,15 +38,15 @@ test('a full disk: sends are refused, reads go on, /health says why, and nothing
     store: { writable: false, reason: 'The task store cannot write: the disk is full' },
   })
   const states = async (): Promise<readonly string[]> => {
-    const tasks = await Promise.all(ids.map((id) => scene.get('stream', id)))
+    const tasks = await Promise.all(ids.map((id) => scene.get('ask', id)))
     return tasks.map(({ status }) => status.state)
   }
-  const completed = ids.map(() => 'TASK_STATE_COMPLETED')
-  expect(await states()).toEqual(completed)
+  const waiting = ids.map(() => 'TASK_STATE_INPUT_REQUIRED')
+  expect(await states()).toEqual(waiting)
 
   await scene.server.kill()
   await scene.restartWith({ store: {} })
-  expect(await states()).toEqual(completed)
+  expect(await states()).toEqual(waiting)
   expect(await healthOf(scene)).toEqual({ status: 200, store: { writable: true } })
   expect((await scene.send('stream', 'hello')).status.state).toBe('TASK_STATE_COMPLETED')
 })

@@ -72,7 +72,7 @@ async function comparable(path: string): Promise<unknown> {
 }
 
 describe('a run that is killed', () => {
-  test('and resumed has the results of one that was not', async () => {
+  test('and resumed has the results of one that was not', { timeout: 120_000 }, async () => {
     const held = holding(createGoldenAgent(airline), 30)
     const url = await serveAgent(held.agent)
     const root = await directory()
