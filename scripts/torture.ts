@@ -1,6 +1,7 @@
 /**
- * `npm run torture -- --kills 500 [--seed 7] [--callers 12] [--json]`: kills a real server again and again under load
- * and holds what is left against a ledger kept outside. Prints the counts; exits 1 if anything acknowledged was lost.
+ * `npm run torture -- --kills 500 [--stops 100] [--seed 7] [--callers 12] [--json]`: kills a real server again and
+ * again under load, stops it cleanly in between, and holds what is left against a ledger kept outside. Prints the counts;
+ * exits 1 if anything acknowledged was lost.
  */
 import { parseArgs } from 'node:util'
 import { type TortureReport, torture } from '../test/durability/torture.ts'
@@ -8,6 +9,7 @@ import { type TortureReport, torture } from '../test/durability/torture.ts'
 const { values } = parseArgs({
   options: {
     kills: { type: 'string', default: '100' },
+    stops: { type: 'string' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     callers: { type: 'string', default: '12' },
     json: { type: 'boolean', default: false },
@@ -16,6 +18,7 @@ const { values } = parseArgs({
 
 const report = await torture({
   kills: Number(values.kills),
+  ...(values.stops !== undefined && { stops: Number(values.stops) }),
   seed: Number(values.seed),
   callers: Number(values.callers),
   progress(kills) {
@@ -31,6 +34,9 @@ function toTable(report: TortureReport): string {
     ['seed', report.seed],
     ['kills with SIGKILL', report.kills],
     ['  of them while starting', report.killsWhileStarting],
+    ['  of the server with remote members', report.remoteKills],
+    ['clean restarts with SIGTERM', report.stops],
+    ['deaths brought about by tasks', report.ownDeaths],
     ['seconds', report.seconds],
     ['answers acknowledged', counts.acknowledged],
     ['requests lost with a kill', counts.lost],
@@ -38,10 +44,15 @@ function toTable(report: TortureReport): string {
     ['tasks in the store', audit.tasks],
     ['  completed', audit.completed],
     ['  canceled', audit.canceled],
+    ['  rejected', audit.rejected],
     ['  waiting for input', audit.inputRequired],
-    ['  failed (given up, or not resumable)', audit.failed],
+    ['  given up, since they kill the process', audit.givenUp],
+    ['  failed, since they cannot resume', audit.unresumable],
+    ['  innocent and failed', audit.innocentFailed],
+    ['  in the remote server', audit.remoteTasks],
     ['turns taken up again', audit.resumed],
     ['cancels acknowledged', counts.cancels],
+    ['answers to questions', counts.answers],
     ['acknowledged tasks read back', counts.reads],
     ['sends repeated with their key', counts.keyedRetries],
     ['steps stored', audit.stepsCommitted],

@@ -1,7 +1,7 @@
 import type { HttpSend } from '../bindings/http.ts'
 import type { Dispatch, Middleware } from '../protocol/call.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
-import { idempotencyExtension } from '../protocol/extensions.ts'
+import { declaresIdempotency } from '../protocol/extensions.ts'
 import { type OperationRow, operations } from '../protocol/operations.ts'
 import type { AgentCard } from '../protocol/types.ts'
 import { isPromiseLike } from '../shared/async.ts'
@@ -135,8 +135,4 @@ function withCapabilities(card: SessionCard): Middleware {
       throw new A2AError(refusals[needs], `${known.name} does not offer ${needs}`)
     return next(name, request, call)
   }
-}
-
-function declaresIdempotency(card: AgentCard | undefined): boolean {
-  return card?.capabilities.extensions?.some((e) => e.uri === idempotencyExtension) ?? false
 }

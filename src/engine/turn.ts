@@ -132,10 +132,13 @@ export class ActiveTurn implements Turn {
     return Array.isArray(hops) ? hops.filter((hop) => typeof hop === 'string') : none
   }
 
-  /** Ends the turn from outside: the agent's signal fires and nothing it still says is heard. */
+  /**
+   * Ends the turn from outside: the agent's signal fires and nothing it still says is heard. What it saves while the
+   * signal fires is stored together with why the turn ends.
+   */
   abort(reason: A2AError): void {
-    this.over = true
     this.#controller?.abort(reason)
+    this.over = true
   }
 
   status(state: TaskState, text?: string): Draft {

@@ -1,3 +1,5 @@
+import type { AgentCard } from './types.ts'
+
 /**
  * The extensions of the protocol that Corral brings (specification §4.6). Their data stands in `metadata`
  * under the URI; a breaking change is a new URI.
@@ -29,3 +31,8 @@ export const skillSchemasExtension = 'urn:corral:extensions:skill-schemas:v1'
 
 /** RANCH's client routing: peers to the agent, the recipient it chose back from it. */
 export const clientRoutingExtension = 'https://ranch.woi.dev/extensions/client-routing/v1'
+
+/** Whether an agent knows a repeated send by its `Idempotency-Key`. */
+export function declaresIdempotency(card: AgentCard | undefined): boolean {
+  return card?.capabilities.extensions?.some((e) => e.uri === idempotencyExtension) ?? false
+}

@@ -2,7 +2,9 @@ import { createFold } from '../../src/protocol/fold.ts'
 import { isTerminal, textOf } from '../../src/protocol/task.ts'
 import type { StreamResponse, Task } from '../../src/protocol/types.ts'
 import type { LogRecord, Store, StoredTask } from '../../src/store/store.ts'
-import { readEffects } from './effects.ts'
+import { allTasks, auditRemote, nameOf, type RemoteEvidence } from './audit-remote.ts'
+import { checkDialogue, isMisdirected } from './dialogues.ts'
+import { type Effect, readEffects } from './effects.ts'
 import type { Hooks } from './hooks.ts'
 import { type Ledger, regression } from './ledger.ts'
 
@@ -11,8 +13,14 @@ export interface Audit {
   readonly tasks: number
   readonly completed: number
   readonly canceled: number
+  readonly rejected: number
   readonly inputRequired: number
-  readonly failed: number
+  /** Tasks that kill the process, given up. */
+  readonly givenUp: number
+  /** Tasks of an agent that cannot resume, which ran when the process was killed. */
+  readonly unresumable: number
+  /** Tasks that failed without any fault of theirs. */
+  readonly innocentFailed: number
   readonly records: number
   readonly events: number
   /** Attempts of turns beyond the first: what crashes interrupted and restarts took up. */
@@ -22,6 +30,8 @@ export interface Audit {
   readonly stepsInterrupted: number
   readonly webhookEvents: number
   readonly webhookRequests: number
+  /** Tasks that members have in the remote server. */
+  readonly remoteTasks: number
 }
 
 /** What the store is held against. */
@@ -31,14 +41,15 @@ export interface Evidence {
   /** The file in which the team's members wrote each time they ran. */
   readonly effects: string
   readonly agents: readonly string[]
+  readonly remote: RemoteEvidence
 }
 
 interface Case extends Evidence {
   readonly stored: StoredTask
   readonly records: readonly LogRecord[]
   readonly events: readonly { readonly seq: number; readonly event: StreamResponse }[]
-  /** The nonces that each member ran with for this task, in order. */
-  readonly runs: ReadonlyMap<string, readonly string[]>
+  /** The runs of each member for this task, in order. */
+  readonly runs: ReadonlyMap<string, readonly Effect[]>
 }
 
 type Totals = { -readonly [K in keyof Audit]: number }
@@ -61,30 +72,23 @@ export async function audit(store: Store, evidence: Evidence): Promise<Audit> {
       for (const check of checks) for (const fault of check(one, totals)) tell(one, fault)
     }
   checkLedger(evidence.ledger, cases)
-  return totals
+  const teams = [...cases.values()].map(({ stored }) => stored)
+  const { tasks: remoteTasks, faults } = await auditRemote(teams, evidence.remote)
+  for (const fault of faults) evidence.ledger.violation(fault)
+  return { ...totals, remoteTasks }
 }
 
 function tell({ ledger, stored }: Case, fault: string): void {
   ledger.violation(`Task ${stored.head.id} (${nameOf(stored.task)}): ${fault}`)
 }
 
-async function* allTasks(store: Store, agent: string): AsyncGenerator<StoredTask> {
-  const filter = { scope: { agent, tenant: '', owner: '' }, limit: 500 }
-  let page = await store.list(filter)
-  for (;;) {
-    yield* page.tasks
-    if (!page.next) return
-    page = await store.list({ ...filter, cursor: page.next })
-  }
-}
-
-/** What each member of each task ran with. */
-function readRuns(effects: string): Map<string, Map<string, string[]>> {
-  const runs = new Map<string, Map<string, string[]>>()
-  for (const { id, member, nonce } of readEffects(effects)) {
-    const ofTask = runs.get(id) ?? new Map<string, string[]>()
-    ofTask.set(member, [...(ofTask.get(member) ?? []), nonce])
-    runs.set(id, ofTask)
+/** The runs of each member of each task. */
+function readRuns(effects: string): Map<string, Map<string, Effect[]>> {
+  const runs = new Map<string, Map<string, Effect[]>>()
+  for (const effect of readEffects(effects)) {
+    const ofTask = runs.get(effect.id) ?? new Map<string, Effect[]>()
+    ofTask.set(effect.member, [...(ofTask.get(effect.member) ?? []), effect])
+    runs.set(effect.id, ofTask)
   }
   return runs
 }
@@ -93,6 +97,7 @@ const checks: readonly ((one: Case, totals: Totals) => Iterable<string>)[] = [
   checkLog,
   checkEnd,
   checkSteps,
+  checkConversation,
   checkWebhook,
 ]
 
@@ -113,27 +118,78 @@ function* checkLog({ stored, records, events }: Case): Iterable<string> {
     yield 'the snapshot is not what the log folds to'
 }
 
-function* checkEnd({ stored: { head } }: Case): Iterable<string> {
-  if (head.state === 'TASK_STATE_SUBMITTED' || head.state === 'TASK_STATE_WORKING')
-    yield `it is still ${head.state}`
+/** It has come to an end that its sender would call right. */
+function* checkEnd(one: Case, totals: Totals): Iterable<string> {
+  const { ledger, stored, records } = one
+  const { state, busy, scope } = stored.head
+  if (busy) yield `it is ${state}, and there is work left`
+  if (ledger.refused.has(nameOf(stored.task))) yield 'it was refused, and is there all the same'
+  if (scope.agent === 'bomb') {
+    if (state !== 'TASK_STATE_FAILED') yield `it kills the process and is ${state}`
+    else totals.givenUp++
+  } else if (state === 'TASK_STATE_FAILED') {
+    if (scope.agent === 'brittle' && ranInDeath(records)) totals.unresumable++
+    else {
+      totals.innocentFailed++
+      yield `it failed: ${textOf(stored.task.status.message?.parts ?? [])}`
+    }
+  }
+}
+
+/** Whether a kill, and no planned stop, came while a task ran. */
+function ranInDeath(records: readonly LogRecord[]): boolean {
+  const last = records.findLast(({ kind }) => kind === 'start' || kind === 'stop')
+  return last?.kind === 'start'
 }
 
 /** The last run of a step is the stored one: once stored, it did not run again. */
 function* checkSteps({ records, runs, stored }: Case, totals: Totals): Iterable<string> {
+  const { scope, state } = stored.head
+  const stages = new Map([...runs].map(([member, all]) => [member, stagesOf(all)] as const))
   for (const record of records) {
     if (record.kind !== 'step') continue
-    const member = record.name.split(':').at(-1) ?? ''
-    const nonces = runs.get(member) ?? []
     totals.stepsCommitted++
-    if (nonces.length > 1) totals.stepsInterrupted++
-    if (!JSON.stringify(record.result).includes(`${member}=${nonces.at(-1)}`))
-      yield `step ${record.name} ran again after it was stored: ${nonces.join(', ')}`
+    const member = record.name.split(/[:/]/).at(-1) ?? ''
+    // A team in a team and a remote member leave no traces of their own here.
+    const stage = stages.get(member)?.shift()
+    if (!stage) {
+      if (runs.has(member)) yield `step ${record.name} is stored more often than it was asked`
+      continue
+    }
+    if (stage.length > 1) totals.stepsInterrupted++
+    const nonce = stage.at(-1)?.nonce ?? ''
+    if (!JSON.stringify(record.result).includes(`${member}=${nonce}`))
+      yield `step ${record.name} ran again after it was stored: ${stage.length} times`
     else if (
-      stored.head.state === 'TASK_STATE_COMPLETED' &&
-      !words(stored.task).includes(nonces.at(-1) ?? '')
+      state === 'TASK_STATE_COMPLETED' &&
+      scope.agent === 'team' &&
+      !words(stored.task).includes(nonce)
     )
       yield `the answer does not come from the stored step ${record.name}`
   }
+  if (state !== 'TASK_STATE_COMPLETED') return
+  for (const [member, left] of stages)
+    if (left.length > 0 && member !== scope.agent)
+      yield `${member} ran again after its steps were stored`
+}
+
+/** The runs of a member, those with the same question together: a kill may have interrupted all but the last. */
+function stagesOf(runs: readonly Effect[]): Effect[][] {
+  const stages: Effect[][] = []
+  for (const run of runs) {
+    const last = stages.at(-1)
+    if (last && last[0]?.input === run.input) last.push(run)
+    else stages.push([run])
+  }
+  return stages
+}
+
+/** Each question was asked once, and each answer reached whom it was for. */
+function* checkConversation({ stored, records, runs }: Case): Iterable<string> {
+  yield* checkDialogue(stored.head.scope.agent, records, stored.head.state)
+  for (const [member, all] of runs)
+    for (const { input } of all)
+      if (isMisdirected(member, input)) yield `${member} was asked ${JSON.stringify(input)}`
 }
 
 /** Every event of the log reached the task's webhook, first arrivals in order. */
@@ -234,18 +290,16 @@ function words({ status, history, artifacts }: Task): string {
   return JSON.stringify([status, history?.map(({ messageId }) => messageId), texts])
 }
 
-/** The operation that a task came from: the text of its first message, up to the full stop. */
-function nameOf({ history }: Task): string {
-  return textOf(history?.[0]?.parts ?? []).split('.')[0] ?? ''
-}
-
 function createTotals(): Totals {
   return {
     tasks: 0,
     completed: 0,
     canceled: 0,
+    rejected: 0,
     inputRequired: 0,
-    failed: 0,
+    givenUp: 0,
+    unresumable: 0,
+    innocentFailed: 0,
     records: 0,
     events: 0,
     resumed: 0,
@@ -253,6 +307,7 @@ function createTotals(): Totals {
     stepsInterrupted: 0,
     webhookEvents: 0,
     webhookRequests: 0,
+    remoteTasks: 0,
   }
 }
 
@@ -264,6 +319,6 @@ function count(totals: Totals, { stored, records, events }: Case): void {
   const { state } = stored.head
   if (state === 'TASK_STATE_COMPLETED') totals.completed++
   else if (state === 'TASK_STATE_CANCELED') totals.canceled++
+  else if (state === 'TASK_STATE_REJECTED') totals.rejected++
   else if (state === 'TASK_STATE_INPUT_REQUIRED') totals.inputRequired++
-  else totals.failed++
 }

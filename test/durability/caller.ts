@@ -5,9 +5,12 @@ import type { StreamResponse } from '../../src/protocol/types.ts'
 /** An error that the server answered with: it has spoken, so this is no lost connection. */
 export class Refusal extends Error {
   readonly code: number
-  constructor(code: number, message: string) {
+  /** Whether it may be tried again, since nothing was taken in. */
+  readonly unavailable: boolean
+  constructor(code: number, message: string, unavailable: boolean) {
     super(message)
     this.code = code
+    this.unavailable = unavailable
   }
 }
 
@@ -36,7 +39,7 @@ export interface Caller {
 
 /** Makes a caller of a server whose address may only be known later. */
 export function createCaller(url: () => string): Caller {
-  const dispatcher = new Agent({ connections: 64, headersTimeout: 60_000, bodyTimeout: 60_000 })
+  const dispatcher = new Agent({ connections: 1_024, headersTimeout: 60_000, bodyTimeout: 60_000 })
 
   function post({ agent, method, params, headers }: Question): ReturnType<typeof request> {
     return request(`${url()}/agents/${agent}`, {
@@ -49,13 +52,13 @@ export function createCaller(url: () => string): Caller {
 
   return {
     async call<T>(question: Question): Promise<T> {
-      const { body } = await post(question)
-      return resultOf(await body.text()) as T // the caller knows what the method answers
+      const { body, statusCode } = await post(question)
+      return resultOf(await body.text(), statusCode) as T // the caller knows what the method answers
     },
     async *stream(question) {
-      const { body, headers } = await post(question)
+      const { body, headers, statusCode } = await post(question)
       if (!String(headers['content-type']).startsWith('text/event-stream')) {
-        resultOf(await body.text())
+        resultOf(await body.text(), statusCode)
         return
       }
       for await (const frames of decodeFrames(body))
@@ -66,8 +69,8 @@ export function createCaller(url: () => string): Caller {
   }
 }
 
-function resultOf(text: string): unknown {
+function resultOf(text: string, status = 200): unknown {
   const { result, error } = JSON.parse(text)
-  if (error) throw new Refusal(error.code, error.message)
+  if (error) throw new Refusal(error.code, error.message, status === 503)
   return result
 }

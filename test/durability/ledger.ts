@@ -37,6 +37,8 @@ export interface Ledger {
   readonly clients: ClientFollower[]
   /** The names of operations that were sent with an idempotency key. */
   readonly keyed: Set<string>
+  /** The names of operations that the server refused, without a key. */
+  readonly refused: Set<string>
   /** The names of operations that were sent with a webhook. */
   readonly hooked: Set<string>
   readonly counts: Record<Count, number>
@@ -47,12 +49,27 @@ export interface Ledger {
 }
 
 /** What is counted while it happens. */
-export type Count = 'acknowledged' | 'lost' | 'refused' | 'keyedRetries' | 'cancels' | 'reads'
+export type Count =
+  | 'acknowledged'
+  | 'lost'
+  | 'refused'
+  | 'keyedRetries'
+  | 'cancels'
+  | 'answers'
+  | 'reads'
 
 /** Opens a ledger; `sign` is told of every acknowledgement. */
 export function createLedger(sign: () => void): Ledger {
   const entries = new Map<string, Entry>()
-  const counts = { acknowledged: 0, lost: 0, refused: 0, keyedRetries: 0, cancels: 0, reads: 0 }
+  const counts: Record<Count, number> = {
+    acknowledged: 0,
+    lost: 0,
+    refused: 0,
+    keyedRetries: 0,
+    cancels: 0,
+    answers: 0,
+    reads: 0,
+  }
   const violations: string[] = []
   const violation = (text: string): void => void violations.push(text)
   return {
@@ -60,6 +77,7 @@ export function createLedger(sign: () => void): Ledger {
     followers: [],
     clients: [],
     keyed: new Set(),
+    refused: new Set(),
     hooked: new Set(),
     counts,
     violations,

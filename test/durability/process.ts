@@ -18,6 +18,8 @@ export interface ServerSetup {
   readonly timeoutMs?: number
   /** Gives up root's rights before the file is opened. */
   readonly asNobody?: boolean
+  /** Where another such server answers, for teams with remote members. */
+  readonly remote?: string
 }
 
 /** A real server in a process of its own, that can die and come back on the same file and port. */
@@ -32,7 +34,9 @@ export interface ServerProcess {
   startAndKill(afterMs: number): Promise<void>
   /** Ends it at once, as a power cut would. */
   kill(): Promise<void>
-  /** Asks it to stop; the exit code. */
+  /** Resolves when the process that runs is gone, whoever ended it. */
+  gone(): Promise<void>
+  /** Asks it to stop; the exit code, null where a signal ended it. */
   stop(): Promise<number | null>
 }
 
@@ -44,6 +48,14 @@ export function createServerProcess(setup: ServerSetup): ServerProcess {
   let child: ChildProcess | undefined
   let listening: Deferred<void> = createDeferred()
   let isUp = false
+  let gone: Deferred<void> = createDeferred()
+
+  function leave(): void {
+    child = undefined
+    // Who already waits for it to come up goes on waiting.
+    if (isUp) listening = createDeferred()
+    isUp = false
+  }
 
   function launch(): { readonly child: ChildProcess; errors(): string } {
     const started = spawn(process.execPath, [script, JSON.stringify({ ...setup, port })], {
@@ -52,16 +64,19 @@ export function createServerProcess(setup: ServerSetup): ServerProcess {
     let errors = ''
     started.stderr.on('data', (chunk) => (errors += chunk))
     child = started
+    gone = createDeferred()
+    const { resolve } = gone
+    started.once('exit', () => {
+      if (child === started) leave()
+      resolve()
+    })
     return { child: started, errors: () => errors }
   }
 
   async function end(signal: NodeJS.Signals): Promise<number | null> {
     const running = child
     if (!running) return null
-    child = undefined
-    // Who already waits for it to come up goes on waiting.
-    if (isUp) listening = createDeferred()
-    isUp = false
+    leave()
     const ended = once(running, 'exit')
     running.kill(signal)
     if (running.exitCode === null && running.signalCode === null) await ended
@@ -72,7 +87,7 @@ export function createServerProcess(setup: ServerSetup): ServerProcess {
   async function start(tries = 50): Promise<void> {
     const { child: started, errors } = launch()
     const found = await portOf(started)
-    if (found !== undefined) {
+    if (found !== undefined && child === started) {
       port = found
       isUp = true
       listening.resolve()
@@ -94,6 +109,7 @@ export function createServerProcess(setup: ServerSetup): ServerProcess {
     async kill() {
       await end('SIGKILL')
     },
+    gone: () => gone.promise,
     stop: () => end('SIGTERM'),
   }
 }

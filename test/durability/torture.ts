@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { request } from 'undici'
 import { createDeferred } from '../../src/shared/async.ts'
 import { openSqliteStore } from '../../src/store/sqlite.ts'
@@ -9,13 +10,15 @@ import { createCaller } from './caller.ts'
 import { createHooks } from './hooks.ts'
 import { type Count, createLedger, type Ledger } from './ledger.ts'
 import { createServerProcess, type ServerProcess } from './process.ts'
-import { createRandom, type Random } from './random.ts'
-import { work } from './workload.ts'
+import { createRandom } from './random.ts'
+import { type Surroundings, sabotage, work } from './workload.ts'
 
 /** How hard it is. */
 export interface TortureOptions {
   readonly kills: number
   readonly seed: number
+  /** Clean restarts with SIGTERM between the kills; one for five kills if absent. */
+  readonly stops?: number
   /** How many callers there are at once; 12 if absent. */
   readonly callers?: number
   /** Told after each kill. */
@@ -30,6 +33,11 @@ export interface TortureReport {
   readonly kills: number
   /** Of the kills, those that came while the server was starting. */
   readonly killsWhileStarting: number
+  readonly stops: number
+  /** Kills of the server that has the teams' remote members. */
+  readonly remoteKills: number
+  /** Deaths that tasks brought about. */
+  readonly ownDeaths: number
   readonly seconds: number
   readonly followers: number
   readonly reconnects: number
@@ -39,26 +47,34 @@ export interface TortureReport {
   readonly violations: readonly string[]
 }
 
-const agents = ['stream', 'slow', 'brittle', 'ask', 'team']
-const settleMs = 120_000
+const agents = [
+  ...['stream', 'slow', 'brittle', 'ask', 'guide', 'team', 'outing', 'bomb', 'stepper'],
+  ...['flow', 'nested', 'pair', 'press', 'distant'],
+]
+const settleMs = 600_000
+/** Running turns may end when the server stops; none takes so long. */
+const shutdownMs = 5_000
 
 /**
  * Lets callers loose on a server, kills it again and again at points of its own making, and holds what is left in the
  * file against a ledger that was kept outside. When a kill comes is decided by signs of life (answers, events,
- * webhooks), not by the clock, so that a slow machine is tortured as much as a fast one.
+ * webhooks), not by the clock, so that a slow machine is tortured as much as a fast one. A second server has the teams'
+ * remote members and is killed now and then too; and some tasks kill the server by themselves.
  */
 export async function torture(options: TortureOptions): Promise<TortureReport> {
-  const { kills, seed, callers = 12 } = options
+  const { seed, callers = 12 } = options
   const began = Date.now()
   const random = createRandom(seed)
   const folder = await mkdtemp(join(tmpdir(), 'corral-torture-'))
-  const file = join(folder, 'tasks.db')
-  const effects = join(folder, 'effects.log')
-  await writeFile(effects, '')
+  const [file, remoteFile] = [join(folder, 'tasks.db'), join(folder, 'remote.db')]
+  const [effects, remoteEffects] = [join(folder, 'effects.log'), join(folder, 'remote.log')]
+  for (const path of [effects, remoteEffects]) await writeFile(path, '')
   const signs = createSigns()
   const ledger = createLedger(signs.sign)
   const hooks = await createHooks(createRandom(seed + 1), signs.sign)
-  const server = createServerProcess({ file, effects })
+  const remote = createServerProcess({ file: remoteFile, effects: remoteEffects, shutdownMs })
+  await remote.start()
+  const server = createServerProcess({ file, effects, shutdownMs, remote: remote.url() })
   const caller = createCaller(server.url)
   const stop = new AbortController()
   try {
@@ -66,32 +82,38 @@ export async function torture(options: TortureOptions): Promise<TortureReport> {
     const working = Promise.all(
       Array.from({ length: callers }, (_, number) => work(around, number, stop.signal)),
     )
-    const killsWhileStarting = await killOften(options, { server, random, signs })
-    await server.start()
+    const keeper = createKeeper(server)
+    const tally = await killOften(options, { around, remote, signs, keeper })
+    await keeper.start()
     stop.abort()
-    await settle({ server, ledger, working })
-    const code = await server.stop()
-    if (code !== 0) ledger.violation(`The last stop ended with ${code}`)
-    const store = await openSqliteStore(file)
+    await settle({ servers: [server, remote], keeper, ledger, working })
+    for (const one of [server, remote]) {
+      const code = await one.stop()
+      if (code !== 0) ledger.violation(`The last stop ended with ${code}`)
+    }
+    const [store, remoteStore] = [await openSqliteStore(file), await openSqliteStore(remoteFile)]
     try {
+      const evidence = { store: remoteStore, effects: remoteEffects }
       return {
+        ...tally,
         seed,
         folder,
-        kills,
-        killsWhileStarting,
+        ownDeaths: keeper.ownDeaths(),
         seconds: Math.round((Date.now() - began) / 1000),
         followers: ledger.followers.length + ledger.clients.length,
         reconnects: ledger.followers.reduce((sum, { connections }) => sum + connections - 1, 0),
         counts: ledger.counts,
-        audit: await audit(store, { ledger, hooks, effects, agents }),
+        audit: await audit(store, { ledger, hooks, effects, agents, remote: evidence }),
         deadLetters: (await store.deadLetters()).length,
         violations: ledger.violations,
       }
     } finally {
       await store.close()
+      await remoteStore.close()
     }
   } finally {
     await server.kill()
+    await remote.kill()
     await caller.close()
     await hooks.close()
     // What was found wrong can be looked into.
@@ -120,46 +142,139 @@ function createSigns(): Signs {
   }
 }
 
-async function killOften(
-  { kills, progress }: TortureOptions,
-  { server, random, signs }: { server: ServerProcess; random: Random; signs: Signs },
-): Promise<number> {
-  let whileStarting = 0
+/** Keeps a server up that may be killed by its own tasks. */
+interface Keeper {
+  /** Starts it, again if it dies before it listens. */
+  start(): Promise<void>
+  /** Starts it if it has died by itself. */
+  keep(): Promise<void>
+  ownDeaths(): number
+}
+
+const startTries = 100
+
+function createKeeper(server: ServerProcess): Keeper {
+  let ownDeaths = 0
+  let isUp = false
+
+  async function start(): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        await server.start()
+        isUp = true
+        void server.gone().then(() => (isUp = false))
+        return
+      } catch (error) {
+        if (tries === startTries) throw error
+        ownDeaths++
+      }
+    }
+  }
+
+  return {
+    start,
+    async keep() {
+      if (isUp) return
+      ownDeaths++
+      await start()
+    },
+    ownDeaths: () => ownDeaths,
+  }
+}
+
+interface Torment {
+  readonly around: Surroundings
+  readonly remote: ServerProcess
+  readonly signs: Signs
+  readonly keeper: Keeper
+}
+
+type Tally = Pick<TortureReport, 'kills' | 'killsWhileStarting' | 'stops' | 'remoteKills'>
+
+async function killOften(options: TortureOptions, torment: Torment): Promise<Tally> {
+  const { kills, stops = Math.ceil(kills / 5), progress } = options
+  const { around, remote } = torment
+  const { server, random } = around
+  const tally = { kills, killsWhileStarting: 0, stops: 0, remoteKills: 0 }
   for (let count = 1; count <= kills; count++) {
     // The first start makes the file and finds the port.
     if (count > 1 && random.chance(0.1)) {
-      whileStarting++
+      tally.killsWhileStarting++
       await server.startAndKill(random.between(20, 400))
     } else {
-      await server.start()
-      await signs.after(random.between(1, random.pick([5, 60, 300])))
-      await new Promise((resolve) => setTimeout(resolve, random.between(0, 10)))
+      await live(torment, count)
       await server.kill()
+    }
+    if (tally.stops * kills < count * stops) {
+      tally.stops++
+      await live(torment)
+      const code = await server.stop()
+      // A task may have killed it meanwhile.
+      if (code !== 0 && code !== null) around.ledger.violation(`A stop ended with ${code}`)
+    }
+    if (random.chance(0.1)) {
+      tally.remoteKills++
+      await remote.kill()
+      await remote.start()
     }
     progress?.(count)
   }
-  return whileStarting
+  return tally
 }
 
-/** Waits until every caller is done and the server has nothing left to do. */
+/** A suspect is tried for the second time after five seconds; a server that is killed from outside lives shorter. */
+const longestLifeMs = 4_500
+const saboteurs = ['bomb', 'stepper', 'stepper'] as const
+
+/** Lets the server live for some signs of life, or until a task kills it. Every 20th life brings such a task. */
+async function live({ around, signs, keeper }: Torment, count = 0): Promise<void> {
+  const { server, random } = around
+  const began = Date.now()
+  await keeper.start()
+  if (count % 20 === 5) {
+    const agent = saboteurs[Math.floor(count / 20) % saboteurs.length] ?? 'bomb'
+    void sabotage(around, agent, `${agent}-${count}`)
+  }
+  const pause = new AbortController()
+  const wait = (ms: number): Promise<unknown> =>
+    setTimeout(ms, undefined, { signal: pause.signal }).catch(() => {})
+  const enough = signs.after(random.between(1, random.pick([5, 60, 300])))
+  await Promise.race([enough, server.gone(), wait(longestLifeMs - (Date.now() - began))])
+  await wait(random.between(0, 10))
+  pause.abort()
+}
+
+/** Waits until every caller is done and the servers have nothing left to do. */
 async function settle(rest: {
-  readonly server: ServerProcess
+  readonly servers: readonly ServerProcess[]
+  readonly keeper: Keeper
   readonly ledger: Ledger
   readonly working: Promise<unknown>
 }): Promise<void> {
-  const { server, ledger, working } = rest
+  const { servers, keeper, ledger, working } = rest
   const deadline = Date.now() + settleMs
   let callersDone = false
   void working.then(() => (callersDone = true))
   for (;;) {
-    const { body } = await request(`${server.url()}/left`)
-    // What server.mjs answers there.
-    const left = (await body.json()) as { readonly tasks: number; readonly webhooks: number }
-    if (callersDone && left.tasks === 0 && left.webhooks === 0) return
+    await keeper.keep()
+    const left = await Promise.all(servers.map(leftOf))
+    if (callersDone && left.every((one) => one?.tasks === 0 && one.webhooks === 0)) return
     if (Date.now() > deadline) {
-      ledger.violation(`It does not settle: ${JSON.stringify({ callersDone, ...left })}`)
+      ledger.violation(`It does not settle: ${JSON.stringify({ callersDone, left })}`)
       return
     }
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await setTimeout(50)
+  }
+}
+
+/** What server.mjs answers there; undefined where it has just died. */
+async function leftOf(
+  server: ServerProcess,
+): Promise<{ readonly tasks: number; readonly webhooks: number } | undefined> {
+  try {
+    const { body } = await request(`${server.url()}/left`)
+    return (await body.json()) as { readonly tasks: number; readonly webhooks: number }
+  } catch {
+    return undefined
   }
 }

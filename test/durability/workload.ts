@@ -2,6 +2,7 @@ import { A2AClient } from '../../src/client/client.ts'
 import { isTerminal } from '../../src/protocol/task.ts'
 import type { Message, StreamResponse, Task } from '../../src/protocol/types.ts'
 import { type Caller, Refusal, type Told } from './caller.ts'
+import { answerTo, isSettled, questionOf } from './dialogues.ts'
 import type { Hooks } from './hooks.ts'
 import type { Entry, Follower, Ledger } from './ledger.ts'
 import type { ServerProcess } from './process.ts'
@@ -33,7 +34,7 @@ const operations = {
   follow: followStream,
   client: followByClient,
   cancel: sendAndCancel,
-  continue: converse,
+  converse,
   team: sendOnce,
   read: readBack,
 } as const
@@ -42,39 +43,71 @@ type Operation = keyof typeof operations
 
 const plan: readonly Operation[] = [
   ...['blocking', 'immediate', 'keyed', 'keyed', 'follow', 'follow', 'client'],
-  ...['cancel', 'continue', 'continue', 'team', 'team', 'team', 'read', 'read'],
+  ...['cancel', 'cancel', 'team', 'team', 'read', 'read'],
+  ...Array.from({ length: 5 }, () => 'converse'),
 ] as Operation[] // the names above
+
+const talkers = ['ask', 'flow', 'nested', 'pair', 'press', 'distant', 'guide']
 
 const agentsOf: Readonly<Record<Operation, readonly string[]>> = {
   blocking: ['stream', 'slow'],
   immediate: ['stream', 'slow', 'brittle'],
-  keyed: ['stream', 'slow', 'team'],
-  follow: ['stream', 'team'],
+  keyed: ['stream', 'slow', 'team', 'outing'],
+  follow: ['stream', 'team', 'outing'],
   client: ['stream', 'team'],
-  cancel: ['slow', 'brittle'],
-  continue: ['ask'],
-  team: ['team'],
+  cancel: ['slow', 'brittle', 'outing', 'outing', 'distant', 'pair', 'nested', 'press'],
+  converse: [...talkers, 'press', 'distant'],
+  team: ['team', 'outing'],
   read: ['stream'],
 }
 
-/** Does one thing after the other until it is told to stop; `number` names the caller. */
+/**
+ * Does one thing after the other until it is told to stop; `number` names the caller. What outlasts two deaths of the
+ * server goes on beside the rest: where the server is killed again and again some tasks wait for calmer times.
+ */
 export async function work(around: Surroundings, number: number, stop: AbortSignal): Promise<void> {
-  const { random, server, ledger } = around
+  const { random, server } = around
+  const pending = new Set<Promise<void>>()
   for (let count = 0; !stop.aborted; count++) {
     await server.up()
     const operation = random.pick(plan)
     const sending = toSending(around, operation, `${operation}-${number}-${count}`)
-    try {
-      await operations[operation](around, sending)
-    } catch (error) {
-      ledger.counts[error instanceof Refusal ? 'refused' : 'lost']++
-      if (error instanceof Refusal && error.code === taskNotFound)
-        ledger.violation(`${sending.name}: an acknowledged task is not there`)
-    }
+    const done = perform(around, operation, sending).finally(() => pending.delete(done))
+    pending.add(done)
+    await Promise.race([done, twoDeaths(server)])
+  }
+  await Promise.all(pending)
+}
+
+async function twoDeaths(server: ServerProcess): Promise<void> {
+  await server.gone()
+  await server.up()
+  await server.gone()
+}
+
+async function perform(
+  around: Surroundings,
+  operation: Operation,
+  sending: Sending,
+): Promise<void> {
+  const { ledger } = around
+  try {
+    await operations[operation](around, sending)
+  } catch (error) {
+    ledger.counts[error instanceof Refusal ? 'refused' : 'lost']++
+    if (error instanceof Refusal && error.code === taskNotFound)
+      ledger.violation(`${sending.name}: an acknowledged task is not there`)
   }
 }
 
 const taskNotFound = -32001
+
+/** Sends a task that kills its process, until it is acknowledged. */
+export async function sabotage(around: Surroundings, agent: string, name: string): Promise<void> {
+  const sending = { ...toSending(around, 'immediate', name), agent }
+  around.ledger.keyed.add(name)
+  await insist(around, () => send(around, sending, keyOf(sending)))
+}
 
 function toSending(around: Surroundings, operation: Operation, name: string): Sending {
   const { random, hooks, ledger } = around
@@ -104,8 +137,22 @@ async function send(
   return ledger.acknowledge(agent, task)
 }
 
-async function sendOnce(around: Surroundings, sending: Sending): Promise<void> {
-  await send(around, sending)
+function sendOnce(around: Surroundings, sending: Sending): Promise<Entry> {
+  return onceOnly(around, sending, () => send(around, sending))
+}
+
+/** Who is refused may take it that the message was not taken in. */
+async function onceOnly<T>(
+  { ledger }: Surroundings,
+  { name }: Sending,
+  once: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await once()
+  } catch (error) {
+    if (error instanceof Refusal) ledger.refused.add(name)
+    throw error
+  }
 }
 
 /** Sends until it is acknowledged, and once more: it must be the same task every time. */
@@ -122,14 +169,14 @@ function keyOf({ name }: Sending): { 'idempotency-key': string } {
   return { 'idempotency-key': name }
 }
 
-/** Does it again after every lost connection, as a client with a key may. */
+/** Does it again after every lost connection and while the server stops, as a client with a key may. */
 async function insist<T>({ server, ledger }: Surroundings, once: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
       await server.up()
       return await once()
     } catch (error) {
-      if (error instanceof Refusal) throw error
+      if (error instanceof Refusal && !error.unavailable) throw error
       ledger.counts.keyedRetries++
     }
   }
@@ -146,7 +193,9 @@ async function followStream(around: Surroundings, sending: Sending): Promise<voi
     follower.seen.push(told)
   }
   const params = { message, configuration }
-  await listen(caller.stream({ agent, method: 'SendStreamingMessage', params }), hear)
+  await onceOnly(around, sending, () =>
+    listen(caller.stream({ agent, method: 'SendStreamingMessage', params }), hear),
+  )
   if (!follower) throw new Error('The stream broke before its first event')
   while (!hasEnded(follower.seen.at(-1)?.event)) {
     await server.up()
@@ -156,6 +205,7 @@ async function followStream(around: Surroundings, sending: Sending): Promise<voi
     try {
       await listen(caller.stream(question), hear)
     } catch (error) {
+      if (error instanceof Refusal && error.unavailable) continue
       ledger.violation(`The stream of task ${follower.id} does not go on: ${error}`)
       throw error
     }
@@ -207,27 +257,60 @@ async function followByClient(around: Surroundings, sending: Sending): Promise<v
   }
 }
 
+/** Cancels a task while it works, wherever its members are. */
 async function sendAndCancel(around: Surroundings, sending: Sending): Promise<void> {
+  const { random } = around
+  const entry = await sendOnce(around, sending)
+  await new Promise((resolve) => setTimeout(resolve, random.between(0, 60)))
+  await cancel(around, entry)
+}
+
+/** Cancels until it is acknowledged. */
+async function cancel(around: Surroundings, { id, agent, task: asked }: Entry): Promise<void> {
   const { caller, ledger } = around
-  const { agent } = sending
-  const { id, task: asked } = await send(around, sending)
-  const task = await caller.call<Task>({ agent, method: 'CancelTask', params: { id } })
+  const question = { agent, method: 'CancelTask', params: { id } }
+  const task = await insist(around, () => caller.call<Task>(question))
   ledger.acknowledge(agent, task, asked)
   ledger.counts.cancels++
 }
 
-/** Has a conversation: the agent asks, the answer is sent with a key until it is acknowledged. */
+/** Has a conversation to its end: each answer is sent with a key until it is acknowledged. Now and then the user leaves. */
 async function converse(around: Surroundings, sending: Sending): Promise<void> {
-  const { random } = around
-  const entry = await send(around, { ...sending, configuration: { ...sending.configuration } })
-  if (entry.task.status.state !== 'TASK_STATE_INPUT_REQUIRED' || random.chance(0.2)) return
-  const messageId = crypto.randomUUID()
-  const message = { ...sending.message, messageId, taskId: entry.id }
-  entry.maybeContinued = true
-  const configuration = random.chance(0.5) ? { returnImmediately: true } : {}
-  const answer = { ...sending, message, configuration }
-  await insist(around, () => send(around, answer, { 'idempotency-key': `${sending.name}-answer` }))
-  entry.continued.push(messageId)
+  const { random, ledger } = around
+  const entry = await sendOnce(around, sending)
+  let answered: string | undefined
+  for (let count = 1; ; count++) {
+    const task = await settled(around, entry, answered)
+    const question = questionOf(task)
+    answered = task.status.message?.messageId
+    if (question === undefined || random.chance(0.1)) return
+    if (random.chance(0.15)) return cancel(around, entry)
+    const messageId = crypto.randomUUID()
+    const text = answerTo(question, sending.name, random)
+    const message = { ...sending.message, messageId, taskId: entry.id, parts: [{ text }] }
+    entry.maybeContinued = true
+    const configuration = random.chance(0.5) ? { returnImmediately: true } : {}
+    const headers = { 'idempotency-key': `${sending.name}-${count}` }
+    await insist(around, () => send(around, { ...sending, message, configuration }, headers))
+    entry.continued.push(messageId)
+    ledger.counts.answers++
+  }
+}
+
+/** Reads a task until it has ended or asks something that is not answered yet. */
+async function settled(
+  around: Surroundings,
+  { id, agent, task }: Entry,
+  answered: string | undefined,
+): Promise<Task> {
+  const question = { agent, method: 'GetTask', params: { id } }
+  let seen = task
+  for (let ms = 20; ; ms = Math.min(500, ms * 1.5)) {
+    const isAnswered = seen.status.message?.messageId === answered && answered !== undefined
+    if (isSettled(seen) && !isAnswered) return seen
+    await new Promise((resolve) => setTimeout(resolve, ms))
+    seen = await insist(around, () => around.caller.call<Task>(question))
+  }
 }
 
 /** Reads a task that was acknowledged some time ago. */
@@ -241,7 +324,7 @@ async function readBack({ caller, ledger, random }: Surroundings): Promise<void>
     ledger.acknowledge(entry.agent, task, asked)
     ledger.counts.reads++
   } catch (error) {
-    if (error instanceof Refusal)
+    if (error instanceof Refusal && !error.unavailable)
       ledger.violation(`Task ${entry.id} was acknowledged and cannot be read: ${error.message}`)
     throw error
   }

@@ -1,5 +1,6 @@
 import type { Reach } from '../../client/index.ts'
 import { A2AError } from '../../protocol/errors.ts'
+import { declaresIdempotency } from '../../protocol/extensions.ts'
 import { isTerminal } from '../../protocol/task.ts'
 import type { Message, StreamResponse } from '../../protocol/types.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
@@ -9,7 +10,16 @@ import { type A2AAgentConfig, validateA2AAgentConfig } from '../config.ts'
 import { connectRemote, type RemoteConnection, toClientAuth } from './connect.ts'
 import { ownFault, toMemberFault } from './faults.ts'
 import { fromCard, type LocalInfo } from './info.ts'
-import { createContexts, createSends, loadRemote, type RemoteTask, saveRemote } from './memory.ts'
+import {
+  createContexts,
+  createSends,
+  loadRemote,
+  loadUnnamed,
+  type RemoteTask,
+  saveRemote,
+  saveUnnamed,
+  type UnnamedSend,
+} from './memory.ts'
 import { type Departure, type Outgoing, prepare } from './outgoing.ts'
 import { probe } from './probe.ts'
 import { createRelay } from './relay.ts'
@@ -101,8 +111,11 @@ export class A2AAgent implements Agent {
 
   /** Cancels the remote task behind a task. */
   async cancel(task: WaitingTask): Promise<void> {
-    const remote = loadRemote(task, this.#departure.key)
-    if (remote && remote.phase !== 'done') await this.#cancelRemote(remote.taskId)
+    const { key } = this.#departure
+    const remote = loadRemote(task, key)
+    const unnamed = loadUnnamed(task, key)
+    if (unnamed) await this.#cancelUnnamed(unnamed)
+    else if (remote && remote.phase !== 'done') await this.#cancelRemote(remote.taskId)
   }
 
   /** Forgets the card; the next call fetches it again. */
@@ -121,6 +134,13 @@ export class A2AAgent implements Agent {
     const { messageId } = outgoing.request.message
     let remote = loadRemote(turn, this.#departure.key)
     let isKnown = false
+    const callOff = (): void => {
+      if (isKnown || outgoing.begun || outgoing.request.message.taskId !== undefined) return
+      const { idempotencyKey } = outgoing.options
+      if (isCancel(turn.signal))
+        saveUnnamed(turn, this.#departure.key, { request: outgoing.request, idempotencyKey })
+    }
+    turn.signal.addEventListener('abort', callOff, { once: true })
     const remember = async (ids: RemoteIds | undefined): Promise<void> => {
       if (!ids || (isKnown && remote?.phase === relay.phase)) return
       isKnown = true
@@ -143,6 +163,7 @@ export class A2AAgent implements Agent {
       if (relay.phase !== 'waiting' || turn.signal.aborted) throw error
     } finally {
       watch.close()
+      turn.signal.removeEventListener('abort', callOff)
       if (remote && isKnown && relay.phase === 'running' && !isShutdown(turn.signal)) {
         await this.#cancelRemote(remote.taskId)
         await this.#save(turn, { ...remote, phase: 'done' })
@@ -201,6 +222,21 @@ export class A2AAgent implements Agent {
     return createWatch({ name: this.#name, clock: this.#clock, timeoutMs, signal: turn.signal })
   }
 
+  /** Learns the name of a task by repeating its send with its key, where the remote knows keys, and cancels it. */
+  async #cancelUnnamed({ request, idempotencyKey }: UnnamedSend): Promise<void> {
+    try {
+      const signal = AbortSignal.timeout(cancelMs)
+      const client = await this.#connection.client(signal)
+      if (!declaresIdempotency(await client.fetchAgentCard({ signal }))) return
+      const configuration = { returnImmediately: true }
+      const options = { idempotencyKey, signal }
+      const response = await client.sendMessage({ ...request, configuration }, options)
+      if ('task' in response) await this.#cancelRemote(response.task.id)
+    } catch (error) {
+      this.#log.warn({ agent: this.#name, error }, 'a remote task could not be cancelled')
+    }
+  }
+
   /** Best effort: a remote that cannot be told is left to itself. */
   async #cancelRemote(taskId: string): Promise<void> {
     try {
@@ -225,6 +261,10 @@ function idsOf(event: StreamResponse): RemoteIds | undefined {
 /** A server that shuts down takes its turns up again later: their remote tasks go on. */
 function isShutdown(signal: AbortSignal): boolean {
   return signal.reason instanceof A2AError && signal.reason.code === 'unavailable'
+}
+
+function isCancel(signal: AbortSignal): boolean {
+  return signal.reason instanceof A2AError && signal.reason.code === 'taskCanceled'
 }
 
 function shortName(state: string): string {

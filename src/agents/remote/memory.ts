@@ -1,4 +1,4 @@
-import type { JsonObject, Message } from '../../protocol/types.ts'
+import type { JsonObject, Message, SendMessageRequest } from '../../protocol/types.ts'
 import type { Turn, WaitingTask } from '../agent.ts'
 
 /** The remote task behind a task of ours. */
@@ -37,6 +37,30 @@ export function isBegunBy(
 /** Remembers a remote task before anybody hears of what it does. */
 export function saveRemote(turn: Turn, key: string, remote: RemoteTask): Promise<void> {
   return turn.save(key, { ...remote })
+}
+
+/** A send that was called off before the remote had named its task: who repeats it with its key learns the name. */
+export interface UnnamedSend {
+  readonly request: SendMessageRequest
+  readonly idempotencyKey: string
+}
+
+/** Remembers a send whose task has no name, as the turn is cancelled: it is stored with the cancel. */
+export function saveUnnamed(
+  turn: Turn,
+  key: string,
+  { request, idempotencyKey }: UnnamedSend,
+): void {
+  // What came out of JSON is JSON; a turn that ends for another reason has nothing to save with.
+  const value = { request: JSON.parse(JSON.stringify(request)), idempotencyKey }
+  void turn.save(`${key}:unnamed`, value).catch(() => {})
+}
+
+/** The send whose task has no name; undefined where there is none. */
+export function loadUnnamed(task: Pick<WaitingTask, 'load'>, key: string): UnnamedSend | undefined {
+  const value = task.load(`${key}:unnamed`)
+  // Nobody else writes there.
+  return value === undefined ? undefined : (value as unknown as UnnamedSend)
 }
 
 /** Which remote context goes with which of ours. */

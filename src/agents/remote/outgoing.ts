@@ -18,7 +18,7 @@ export interface Departure {
 /** A message that is ready to go, and what surrounds its call. */
 export interface Outgoing {
   readonly request: SendMessageRequest
-  readonly options: Omit<SendOptions, 'signal'>
+  readonly options: Omit<SendOptions, 'signal'> & { readonly idempotencyKey: string }
   /** The remote task that this message began, or went on with, before a crash. */
   readonly begun: RemoteTask | undefined
 }

@@ -6,6 +6,9 @@ import { answerParts, isTerminal, textOf } from '../../../src/protocol/task.ts'
 import { createServer, listen, type Server } from '../../../src/server/index.ts'
 import { createDeferred } from '../../../src/shared/async.ts'
 import { createMemoryStore } from '../../../src/store/memory.ts'
+import type { Store, Write } from '../../../src/store/store.ts'
+import { defineTeam } from '../../../src/team/team.ts'
+import { type FaultyOptions, faulty } from '../../fixtures/faulty-store.ts'
 
 const closing: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -13,10 +16,7 @@ afterEach(async () => {
 })
 
 /** A server of ours that passes everything on, as one process of several that share a store. */
-async function front(
-  endpoint: string,
-  store: ReturnType<typeof createMemoryStore>,
-): Promise<Server> {
+async function front(endpoint: string, store: Store, team = false): Promise<Server> {
   const agent = new A2AAgent({
     id: 'near',
     name: 'Near',
@@ -25,9 +25,19 @@ async function front(
     maxRetries: 0,
     taskHandling: 'PollUntilComplete',
   })
-  const server = await createServer({ agents: [agent], store, timeouts: { shutdownMs: 0 } })
+  const steps = [{ agentId: 'near' }]
+  const near = team
+    ? defineTeam({
+        id: 't',
+        name: 't',
+        agents: { near: agent },
+        scheduler: { type: 'workflow', steps },
+      })
+    : agent
+  const server = await createServer({ agents: [near], store, timeouts: { shutdownMs: 0 } })
   closing.push(async () => {
-    await server.close()
+    // One whose process has died waits for its store for ever.
+    if (store.health().writable) await server.close()
     await agent.close()
   })
   return server
@@ -76,3 +86,59 @@ test('a server that is stopped leaves the remote at work, and the next one takes
   expect(textOf(answerParts(task))).toBe('half whole')
   expect(turns).toEqual(['go'])
 })
+
+/** Whether a commit ends a task as cancelled. */
+function cancels(writes: readonly Write[]): boolean {
+  return JSON.stringify(writes).includes('TASK_STATE_CANCELED')
+}
+
+test.each([
+  ['a remote agent', false],
+  ['a team', true],
+])(
+  '%s that is cancelled before the remote has named its task, and dies, cancels it all the same',
+  async (_name, team) => {
+    const asked = createDeferred<void>()
+    const release = createDeferred<void>()
+    const far = defineAgent({ name: 'Far' }, (_message, turn) => {
+      const { promise, reject } = createDeferred<string>()
+      turn.signal.addEventListener('abort', () => reject(turn.signal.reason))
+      return promise
+    })
+    // The remote takes the message, and is slow to say so.
+    const slow = faulty(createMemoryStore(), {
+      async delay() {
+        asked.resolve()
+        await release.promise
+      },
+    })
+    const farServer = await createServer({
+      agents: [far],
+      store: slow,
+      timeouts: { shutdownMs: 0 },
+    })
+    const listening = await listen(farServer, { port: 0, host: '127.0.0.1' })
+    closing.push(listening.close)
+
+    const store = createMemoryStore()
+    const dies: FaultyOptions = {
+      fault: (_k, writes) => (cancels(writes) ? 'dieAfter' : undefined),
+    }
+    const first = await front(listening.url, faulty(store, dies), team)
+    const message = userMessage('go')
+    const configuration = { returnImmediately: true }
+    const sent = await first.dispatch()('SendMessage', { message, configuration }, {})
+    if (!('task' in sent)) throw new Error('There is no task')
+    const { id } = sent.task
+    await asked.promise
+    void first.dispatch()('CancelTask', { id }, {})
+    await expect.poll(async () => (await store.get(id))?.head.state).toBe('TASK_STATE_CANCELED')
+
+    const second = await front(listening.url, store, team)
+    await second.recover()
+    release.resolve()
+    await expect.poll(async () => (await store.get(id))?.head.busy, { timeout: 10_000 }).toBe(false)
+    const { tasks } = await farServer.dispatch()('ListTasks', {}, {})
+    expect(tasks.map(({ status }) => status.state)).toEqual(['TASK_STATE_CANCELED'])
+  },
+)
