@@ -2,6 +2,7 @@ import { A2AError } from '../protocol/errors.ts'
 import { parseTask } from '../protocol/schema.ts'
 import { canTransition } from '../protocol/task.ts'
 import type { Message, Task } from '../protocol/types.ts'
+import { copyOf } from '../shared/copy.ts'
 import type { Mutable } from '../shared/mutable.ts'
 import type { Letter } from './letter.ts'
 import type { TaskLog } from './log.ts'
@@ -19,6 +20,17 @@ export function addressed(
   if (extensions) message.extensions = extensions
   if (referenceTaskIds) message.referenceTaskIds = referenceTaskIds
   return message
+}
+
+/** A copy of a message, for the agent that it goes to. */
+export function ownMessage(message: Message): Message {
+  const { contextId = '', taskId, parts, metadata, extensions, referenceTaskIds } = message
+  const own: Mutable<Message> = addressed(message, taskId ? { taskId, contextId } : { contextId })
+  own.parts = copyOf(parts)
+  if (metadata) own.metadata = copyOf(metadata)
+  if (extensions) own.extensions = copyOf(extensions)
+  if (referenceTaskIds) own.referenceTaskIds = copyOf(referenceTaskIds)
+  return own
 }
 
 /** Writes the first records of a task: the message that opened it, the start of its turn if it runs, the task itself. */

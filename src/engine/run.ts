@@ -294,7 +294,7 @@ export class Run implements TurnHost, QueuedTurn {
       if (letter.recovered || letter.request.idempotencyKey !== undefined)
         await this.log.committed()
       if (this.#turn !== turn) return
-      const reply = this.#deps.agent.process(letter.message, turn)
+      const reply = this.#deps.agent.process(turn.message, turn)
       if (isAsyncIterable(reply)) await this.#consume(reply, turn)
       else this.#take(await reply, turn)
     } catch (thrown) {

@@ -21,10 +21,12 @@ import type {
   TaskArtifactUpdateEvent,
   TaskState,
 } from '../protocol/types.ts'
+import { copyOf } from '../shared/copy.ts'
 import { newId } from '../shared/ids.ts'
 import type { Logger } from '../shared/log.ts'
 import type { Mutable } from '../shared/mutable.ts'
 import type { TurnRequest } from '../store/store.ts'
+import { ownMessage } from './entries.ts'
 import type { TaskLog } from './log.ts'
 import type { Ticket } from './queue.ts'
 
@@ -58,19 +60,25 @@ export interface TurnInput {
   readonly caller: AuthContext | undefined
 }
 
-const none: readonly string[] = []
+const none: readonly string[] = Object.freeze([])
 
 /** How the keys of values begin that we keep ourselves. */
 const ownKeys = 'corral:'
 
-/** One turn as its agent sees it. A class, not closures: one is made per request. */
+/**
+ * One turn as its agent sees it. What the agent is given is its own: it may write into it, and the log, its siblings in
+ * a team and later turns have what they had. The message is copied when the turn begins, the rest for those who look.
+ * A class, not closures: one is made per request.
+ */
 export class ActiveTurn implements Turn {
   readonly message: Message
   readonly caller: AuthContext
   readonly attempt: number
   readonly number: number
-  readonly task: Task | undefined
   readonly #host: TurnHost
+  /** The task before this message, as the log has it, and the agent's copy. */
+  readonly #before: Task | undefined
+  #task: Task | undefined
   readonly #request: TurnRequest
   #controller: AbortController | undefined
   #chunks = 0
@@ -85,10 +93,10 @@ export class ActiveTurn implements Turn {
   constructor(host: TurnHost, input: TurnInput) {
     this.#host = host
     this.#request = input.request
-    this.message = input.message
+    this.message = ownMessage(input.message)
     this.number = input.number
     this.attempt = input.attempt
-    this.task = host.task
+    this.#before = host.task
     const { userId } = input.request
     this.caller = input.caller ?? (userId === '' ? anonymous : { userId })
   }
@@ -99,6 +107,10 @@ export class ActiveTurn implements Turn {
   get contextId(): string {
     return this.#host.log.contextId
   }
+  get task(): Task | undefined {
+    this.#task ??= copyOf(this.#before)
+    return this.#task
+  }
   get history(): readonly Message[] {
     return this.task?.history ?? []
   }
@@ -106,13 +118,13 @@ export class ActiveTurn implements Turn {
     return this.#host.logger
   }
   get extensions(): readonly string[] {
-    return this.#request.extensions ?? none
+    return this.#request.extensions?.slice() ?? none
   }
   get acceptedOutputModes(): readonly string[] {
-    return this.#request.acceptedOutputModes ?? none
+    return this.#request.acceptedOutputModes?.slice() ?? none
   }
   get metadata(): JsonObject | undefined {
-    return this.#request.metadata
+    return copyOf(this.#request.metadata)
   }
   get traceparent(): string | undefined {
     return this.#request.traceparent
@@ -191,15 +203,16 @@ export class ActiveTurn implements Turn {
   }
 
   load(key: string): Json | undefined {
-    return this.#host.load(key)
+    return copyOf(this.#host.load(key))
   }
 
   async save(key: string, value: Json): Promise<void> {
     mustBeJson(value)
     this.#mustBeOpen()
     this.#host.birth()
-    this.#host.save(key, value)
-    this.#host.log.append({ kind: 'state', key, value })
+    const own = copyOf(value)
+    this.#host.save(key, own)
+    this.#host.log.append({ kind: 'state', key, value: own })
     await this.#host.log.committed()
   }
 
@@ -210,8 +223,8 @@ export class ActiveTurn implements Turn {
     this.#host.log.append({ kind: 'trace', at: this.#host.timestamp(), entry })
   }
 
-  conversation(limit: number): Promise<readonly Message[]> {
-    return this.#host.conversation(limit)
+  async conversation(limit: number): Promise<readonly Message[]> {
+    return copyOf(await this.#host.conversation(limit))
   }
 
   get context(): ContextValues {
@@ -226,16 +239,17 @@ export class ActiveTurn implements Turn {
     this.#stored ??= this.#host.contextValues()
     const stored = await this.#stored
     const value = this.#values?.has(key) ? this.#values.get(key) : stored.get(key)
-    return value === null ? undefined : value
+    return value === null ? undefined : copyOf(value)
   }
 
   #setValue(key: string, value: Json): void {
     mustBeJson(value)
     this.#mustBeOpen()
+    const own = copyOf(value)
     this.#values ??= new Map()
-    this.#values.set(key, value)
+    this.#values.set(key, own)
     if (!key.startsWith(ownKeys)) this.#host.birth()
-    this.#host.log.keep(key, value)
+    this.#host.log.keep(key, own)
   }
 
   away(): () => Promise<void> {

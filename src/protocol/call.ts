@@ -10,11 +10,11 @@ export interface AuthContext {
   readonly metadata?: Readonly<Record<string, unknown>>
 }
 
-/** The caller nobody knows. */
-export const anonymous: AuthContext = { userId: '' }
+/** The caller nobody knows. Frozen: agents see it, and it is everybody's. */
+export const anonymous: AuthContext = Object.freeze({ userId: '' })
 
 /** No extension is active. */
-export const noExtensions: readonly string[] = []
+export const noExtensions: readonly string[] = Object.freeze([])
 
 /** What surrounds a request on either side: who, how long, which extensions, where a stream goes on. */
 export interface Call {

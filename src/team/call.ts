@@ -2,6 +2,7 @@ import type { Agent } from '../agents/agent.ts'
 import { acceptsTools, type Tool } from '../agents/tools.ts'
 import { A2AError, toA2AError } from '../protocol/errors.ts'
 import type { Message } from '../protocol/types.ts'
+import { copyOf } from '../shared/copy.ts'
 import { backoffMs, wait } from '../shared/retry.ts'
 import { createChildTurn, toMessageId } from './child-turn.ts'
 import { replyError, toTeamError } from './failure.ts'
@@ -146,7 +147,9 @@ interface Try {
 async function speak(call: Call, { agentId, number, traceparent }: Try): Promise<MemberReply> {
   const { run, delegation, live } = call
   const space = `${delegation.name}:${agentId}`
-  const message = { ...call.message, messageId: toMessageId(run.turn, `${space}/${number}`) }
+  // Its own, whatever it does to it: siblings and further tries get the same question.
+  const messageId = toMessageId(run.turn, `${space}/${number}`)
+  const message = { ...copyOf(call.message), messageId }
   const agent = findAgent(run, agentId)
   const { timeoutSeconds } = delegation
   const link = linkSignal(run.link, {

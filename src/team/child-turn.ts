@@ -12,6 +12,7 @@ import type {
   TaskState,
 } from '../protocol/types.ts'
 import { withSignal } from '../shared/async.ts'
+import { copyOf } from '../shared/copy.ts'
 import type { Logger } from '../shared/log.ts'
 import { type MemberReply, replyParts } from './reply.ts'
 import type { LinkedSignal } from './signal.ts'
@@ -55,22 +56,29 @@ class ChildTurn implements MemberTurn {
   readonly taskId: string
   readonly contextId: string
   readonly message: Message
-  readonly task: Task | undefined
   readonly #parent: Turn
   readonly #options: ChildTurnOptions
+  /** The member's own copies, made when it looks. */
+  #task: Task | undefined
+  #history: readonly Message[] | undefined
   #outside: Set<() => Promise<void>> | undefined
 
   constructor(parent: Turn, options: ChildTurnOptions) {
     this.taskId = parent.taskId
     this.contextId = parent.contextId
     this.message = options.message
-    this.task = options.asked && waitingTask(parent, options.asked, options.exchange)
     this.#parent = parent
     this.#options = options
   }
 
+  get task(): Task | undefined {
+    const { asked, exchange } = this.#options
+    this.#task ??= asked && copyOf(waitingTask(this.#parent, asked, exchange))
+    return this.#task
+  }
   get history(): readonly Message[] {
-    return this.#options.exchange
+    this.#history ??= copyOf(this.#options.exchange)
+    return this.#history
   }
   get signal(): AbortSignal {
     return this.#options.link.signal
@@ -150,7 +158,7 @@ class ChildTurn implements MemberTurn {
     // The caller's message may be among them; the member has it as its own, under another id.
     const { messageId: callers } = this.#parent.message
     const earlier = heard.filter(({ messageId }) => messageId !== callers)
-    return [...earlier, ...exchange].slice(-limit)
+    return [...earlier, ...copyOf(exchange)].slice(-limit)
   }
 
   #place(name: string): string {

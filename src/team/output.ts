@@ -153,13 +153,7 @@ function toArtifacts(turn: Turn, reply: MemberReply): readonly AgentEvent[] {
  * is `response-2` and so on, as the engine names plain answers; the others keep their names.
  */
 function createNaming(turn: Turn): (artifact: Artifact) => Artifact {
-  const { message, task, history } = turn
-  // A turn that runs again after a crash finds its own message in the history.
-  const earlier = history.filter(
-    ({ role, messageId }) => role === 'ROLE_USER' && messageId !== message.messageId,
-  )
-  const response =
-    task && earlier.length > 0 ? `${responseArtifact}-${earlier.length + 1}` : responseArtifact
+  const response = responseName(turn)
   let first: string | undefined
   return (artifact) => {
     first ??= artifact.artifactId
@@ -167,4 +161,14 @@ function createNaming(turn: Turn): (artifact: Artifact) => Artifact {
     if (artifact.artifactId !== response) return artifact
     return { ...artifact, artifactId: `${response}-other` }
   }
+}
+
+function responseName(turn: Turn): string {
+  // To look at the task and its history costs a copy, and a first turn has none.
+  if (turn.number === 1 || !turn.task) return responseArtifact
+  // A turn that runs again after a crash finds its own message in the history.
+  const earlier = turn.history.filter(
+    ({ role, messageId }) => role === 'ROLE_USER' && messageId !== turn.message.messageId,
+  )
+  return earlier.length > 0 ? `${responseArtifact}-${earlier.length + 1}` : responseArtifact
 }
