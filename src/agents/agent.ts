@@ -127,6 +127,8 @@ export interface Turn {
   /** The task's messages before this one. */
   readonly history: readonly Message[]
   readonly caller: AuthContext
+  /** The tenant that the caller named; empty where none was. */
+  readonly tenant: string
   /** Fires on cancel, on a member's or turn's deadline and on shutdown. */
   readonly signal: AbortSignal
   readonly log: Logger

@@ -46,6 +46,7 @@ function createLoneTurn(given: Message): Turn {
     task: undefined,
     history: [],
     caller: anonymous,
+    tenant: '',
     signal: new AbortController().signal,
     log: silent,
     extensions: [],

@@ -52,6 +52,7 @@ function innerTurn(
     task: undefined,
     history: [],
     caller: outer.caller,
+    tenant: outer.tenant,
     signal,
     log: outer.log,
     extensions: [],

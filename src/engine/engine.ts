@@ -3,6 +3,7 @@ import { type AuthContext, anonymous, type Call, type EventStream } from '../pro
 import { A2AError } from '../protocol/errors.ts'
 import { isTerminal } from '../protocol/task.ts'
 import type { Message, SendMessageRequest, Task, TaskState } from '../protocol/types.ts'
+import { within } from '../shared/async.ts'
 import { type Clock, createTimestamps, systemClock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
 import { type Logger, silent } from '../shared/log.ts'
@@ -20,6 +21,7 @@ import type { Committer } from './commit.ts'
 import { conversationOf } from './conversation.ts'
 import { drain } from './drain.ts'
 import { createSendOnce } from './keys.ts'
+import { isTurnEnd } from './leftover.ts'
 import type { Letter } from './letter.ts'
 import type { TaskLog } from './log.ts'
 import type { TurnQueue } from './queue.ts'
@@ -95,6 +97,7 @@ export function createEngine(options: EngineOptions): Engine {
   let deps = createDeps(options.agent, options.build ?? '')
   let closed = false
   const { suspects = createSuspects(clock) } = options
+  let recovering: Promise<Recovery> | undefined
 
   const host = {
     committer,
@@ -114,6 +117,7 @@ export function createEngine(options: EngineOptions): Engine {
     store,
     host,
     deps: () => deps,
+    isClosed: () => closed,
     goOn(run, records) {
       const { resumable = false } = deps.agent
       const { died, refusal } = stranded.leave(run.log.id)
@@ -133,6 +137,7 @@ export function createEngine(options: EngineOptions): Engine {
         conversationOf(store, { scope, contextId, limit }),
       contextValues: ({ scope, contextId }) => store.contextValues(scope, contextId),
       unanswered,
+      within: (ms, work) => within(clock, ms, [work]),
       idle: (run) => runs.settle(run),
     }
   }
@@ -225,7 +230,7 @@ export function createEngine(options: EngineOptions): Engine {
     async list(filter) {
       const page = await store.list(filter)
       const tasks = page.tasks.map(async (stored) => {
-        const run = runs.all.get(stored.head.id)
+        const run = runs.live(stored.head.id, filter.scope)
         const task = run ? (await run.log.snapshot()).task : await currentTask(store, stored)
         return { ...stored, task }
       })
@@ -260,7 +265,12 @@ export function createEngine(options: EngineOptions): Engine {
     async recover() {
       suspects.gather()
       try {
-        return await recoverAll(store, agentId, (id) => runs.takeUp(id))
+        recovering = recoverAll({
+          ...{ store, agentId, logger, isClosed: () => closed },
+          takeUp: (id) => runs.takeUp(id),
+        })
+        const { resumed, failed } = await recovering
+        return { resumed, failed }
       } finally {
         suspects.ready()
       }
@@ -271,6 +281,9 @@ export function createEngine(options: EngineOptions): Engine {
       closed = true
       stranded.close()
       suspects.close()
+      await recovering?.catch(() => {}) // who began it hears of that
+      // Nobody waits for one that does not start any more.
+      for (const run of [...runs.all.values()]) if (run.held) run.stop(closing())
       await drain(() => [...runs.all.values()], deadlineMs, clock)
       // Those who wait for a slot first: one that a running turn gives back must not begin another.
       const left = [...runs.all.values()].toSorted((a, b) => Number(b.queued) - Number(a.queued))
@@ -282,15 +295,8 @@ export function createEngine(options: EngineOptions): Engine {
 
 /** A turn that has finished a step, or is over, is less of a suspect. */
 function tellOf(records: readonly LogRecord[], suspects: Suspects, taskId: string): void {
-  if (records.some(endsTurn)) suspects.gotOn(taskId, true)
+  if (records.some(isTurnEnd)) suspects.gotOn(taskId, true)
   else if (records.some(({ kind }) => kind === 'step')) suspects.gotOn(taskId, false)
-}
-
-function endsTurn(record: LogRecord): boolean {
-  if (record.kind === 'rest') return true
-  if (record.kind !== 'event' || !('statusUpdate' in record.event)) return false
-  const { state } = record.event.statusUpdate.status
-  return isTerminal(state) || state === 'TASK_STATE_INPUT_REQUIRED'
 }
 
 /** What of a request stays with its turn in the log. */

@@ -1,5 +1,5 @@
-import { isInterrupted } from '../protocol/task.ts'
-import type { Json, Message, StreamResponse } from '../protocol/types.ts'
+import { isTerminal } from '../protocol/task.ts'
+import type { Json, Message, StreamResponse, TaskState } from '../protocol/types.ts'
 import type { Deaths, LogRecord, TurnRequest } from '../store/store.ts'
 import { isClearedByStep } from './suspects.ts'
 
@@ -85,10 +85,21 @@ function stop(turn: LastTurn): void {
 
 /** A turn that asks its client for input is over. One that waits for credentials may go on by itself. */
 function endsTurn(event: StreamResponse): boolean | undefined {
-  if (!('statusUpdate' in event)) return undefined
-  const { state } = event.statusUpdate.status
-  if (state === 'TASK_STATE_WORKING') return false
-  return isInterrupted(state) && state !== 'TASK_STATE_AUTH_REQUIRED' ? true : undefined
+  const state = stateOf(event)
+  if (state === 'TASK_STATE_INPUT_REQUIRED') return true
+  return 'statusUpdate' in event && state === 'TASK_STATE_WORKING' ? false : undefined
+}
+
+/** Whether a record says that its turn is over, for good or until the client answers. */
+export function isTurnEnd(record: LogRecord): boolean {
+  if (record.kind !== 'event') return record.kind === 'rest'
+  const state = stateOf(record.event)
+  return state !== undefined && (isTerminal(state) || state === 'TASK_STATE_INPUT_REQUIRED')
+}
+
+function stateOf(event: StreamResponse): TaskState | undefined {
+  if ('statusUpdate' in event) return event.statusUpdate.status.state
+  return 'task' in event ? event.task.status.state : undefined
 }
 
 /** A planned stop is no death, and who got on since the last start is no longer silent. */

@@ -20,22 +20,23 @@ const pageSize = 500
 const burst = 20
 
 /**
- * Takes up every task with work left, oldest first, without keeping others from being served meanwhile.
- * @param load Takes up the task with this id unless it is live already; whether it had to be failed.
+ * Takes up every task with work left, oldest first, without keeping others from being served meanwhile. One that
+ * cannot be read is left as it is, and does not keep the others from going on.
  */
-export async function recoverAll(
-  store: Store,
-  agentId: string,
-  load: (id: string) => Promise<TakenUp | undefined>,
-): Promise<Recovery> {
-  const counts = { resumed: 0, failed: 0 }
+export async function recoverAll(options: RecoverOptions): Promise<Recovery> {
+  const { store, agentId, takeUp, isClosed, logger } = options
+  const counts = { resumed: 0, failed: 0, live: 0, nothing: 0 }
   let after: TaskHead | undefined
   for (let done = 0; ; ) {
     const heads = await store.unfinished(pageSize, after)
     for (const { id, scope } of heads) {
       if (scope.agent !== agentId) continue
-      const taken = await load(id)
-      if (taken) counts[taken]++
+      if (isClosed()) return counts
+      try {
+        counts[await takeUp(id)]++
+      } catch (err) {
+        logger.error({ taskId: id, err }, 'A task cannot be taken up')
+      }
       if (++done % burst === 0) await new Promise<void>(soon)
     }
     after = heads.at(-1)
@@ -43,8 +44,22 @@ export async function recoverAll(
   }
 }
 
+/** What taking up all tasks needs. */
+export interface RecoverOptions {
+  readonly store: Store
+  readonly agentId: string
+  readonly logger: Logger
+  /** Takes up one task. */
+  takeUp(id: string): Promise<Taken>
+  /** Whether the process is about to stop: the next one takes up the rest. */
+  isClosed(): boolean
+}
+
 /** What became of a task that was taken up. */
 export type TakenUp = 'resumed' | 'failed'
+
+/** What a look at a task came to: it was taken up, it is live already, or there is nothing left to do. */
+export type Taken = TakenUp | 'live' | 'nothing'
 
 /** What it takes to go on with a task. */
 export interface GoOnOptions {
@@ -65,7 +80,8 @@ export interface GoOnOptions {
  */
 export function goOn(run: Run, records: readonly LogRecord[], options: GoOnOptions): TakenUp {
   if (isTerminal(run.log.state)) {
-    run.tellCancel()
+    if (run.log.state === 'TASK_STATE_CANCELED') run.tellCancel()
+    else run.rest()
     return 'resumed'
   }
   const left = readLeftover(records, options.died)

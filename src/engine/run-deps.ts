@@ -21,6 +21,8 @@ export interface RunDeps {
   readonly build: string
   /** Called with a message whose turn is interrupted: it is answered by its task where that is stored. */
   unanswered(letter: Letter, log: TaskLog, reason: A2AError): void
+  /** Resolves when the work is done, however it ends, or after so long. */
+  within(ms: number, work: Promise<unknown> | undefined): Promise<void>
   /** The values that go with a context. */
   contextValues(log: TaskLog): Promise<ReadonlyMap<string, Json>>
   /** Called when no turn runs or waits and everything is stored. */

@@ -19,6 +19,10 @@ import { ActiveTurn, type TurnHost } from './turn.ts'
 /** Beyond this many records waiting for the store, the agent waits too. */
 const maxBacklog = 256
 
+/** How long a cancelled turn has to leave, and then its agent to call off what it left elsewhere. */
+const leaveMs = 10_000
+const tellMs = 30_000
+
 /**
  * A live task: its mailbox, and the one turn that runs. It outlives the request that began it.
  * Before the first event that is not a Message there is no task, and nothing is stored.
@@ -154,10 +158,24 @@ export class Run implements TurnHost, QueuedTurn {
     this.#answer(letter)
   }
 
+  /** Whether the turn waits for leave to start. */
+  get held(): boolean {
+    return this.#held
+  }
+
   /** The turn has run for long enough: if it is running when the process dies next, that is no sign against it. */
-  outlived(): void {
-    if (this.#turn && this.log.exists && !isTerminal(this.log.state))
+  outlived(): boolean {
+    if (!this.#turn) return !this.#letter
+    if (this.log.exists && !this.log.broken && !isTerminal(this.log.state))
       this.log.append({ kind: 'alive', turn: this.#turn.number })
+    return true
+  }
+
+  /** Notes that nothing is left to do. */
+  rest(): void {
+    this.log.busy = false
+    this.log.append({ kind: 'rest', turn: this.#turns })
+    this.log.whenCommitted(() => this.#deps.idle(this))
   }
 
   /** Makes the task exist: SUBMITTED while it waits for a slot, WORKING while it runs. */
@@ -335,6 +353,7 @@ export class Run implements TurnHost, QueuedTurn {
     if (isTerminal(state) || state === 'TASK_STATE_INPUT_REQUIRED') {
       turn.over = true
       // Said with the event itself: the agent may take its time to leave.
+      if (isTerminal(state)) this.#dropMailbox(`The task is ${state}`)
       this.log.busy = this.#mailbox.length > 0
     } else if (state === 'TASK_STATE_AUTH_REQUIRED') this.#answer(this.#letter)
   }
@@ -457,8 +476,9 @@ export class Run implements TurnHost, QueuedTurn {
    */
   #tell(work?: Promise<void>): void {
     const tell = async (): Promise<void> => {
-      await work
-      await this.#tellWaiting()
+      // One that does not listen keeps nobody waiting: what it works on elsewhere is called off all the same.
+      await this.#deps.within(leaveMs, work)
+      await this.#deps.within(tellMs, this.#tellWaiting())
       this.#telling = undefined
       this.log.busy = false
       if (!this.log.broken) this.log.append({ kind: 'rest', turn: this.#turns })

@@ -1,3 +1,4 @@
+import { isTerminal } from '../protocol/task.ts'
 import { newId } from '../shared/ids.ts'
 import { Registry } from '../shared/registry.ts'
 import { isSameScope } from '../store/scope.ts'
@@ -5,7 +6,7 @@ import type { LogRecord, Scope, Store } from '../store/store.ts'
 import { noMemory } from './letter.ts'
 import { loadMemory } from './load.ts'
 import { type LogHost, TaskLog } from './log.ts'
-import type { TakenUp } from './recover.ts'
+import type { Taken, TakenUp } from './recover.ts'
 import { Run } from './run.ts'
 import type { RunDeps } from './run-deps.ts'
 
@@ -22,7 +23,7 @@ export interface Runs {
   /** The run of a task that does not exist yet. It is found from when the task does. */
   create(contextId: string, scope: Scope): Run
   /** Takes up a task with work left, unless it is live; what became of it. */
-  takeUp(id: string): Promise<TakenUp | undefined>
+  takeUp(id: string): Promise<Taken>
   /** Ends what `find` began. */
   release(run: Run): void
   /** Forgets a run that has nothing left to do and that nobody holds. */
@@ -38,12 +39,14 @@ export interface RunsOptions {
   readonly store: Store
   readonly host: LogHost
   deps(): RunDeps
+  /** Whether nothing more may begin. */
+  isClosed(): boolean
   /** Called with a task that has work left and is not live: it goes on from its log. */
   goOn(run: Run, records: readonly LogRecord[]): TakenUp
 }
 
 /** Keeps the live tasks of an engine. */
-export function createRuns({ store, host, deps, goOn }: RunsOptions): Runs {
+export function createRuns({ store, host, deps, isClosed, goOn }: RunsOptions): Runs {
   const all = new Registry<Run>()
   const loading = new Map<string, Promise<Loaded | undefined>>()
   const holders = new Map<Run, number>()
@@ -51,10 +54,16 @@ export function createRuns({ store, host, deps, goOn }: RunsOptions): Runs {
   async function find(id: string, scope: Scope, purpose?: 'end'): Promise<Run | undefined> {
     for (let underway = loading.get(id); underway; underway = loading.get(id)) await underway
     const mayGoOn = purpose !== 'end'
-    const run = all.get(id) ?? (await loadOnce({ id, scope, mayGoOn }))?.run
+    const run = working(id) ?? (await loadOnce({ id, scope, mayGoOn }))?.run
     if (!run || !isVisible(run, scope)) return undefined
     holders.set(run, (holders.get(run) ?? 0) + 1)
     return run
+  }
+
+  /** The run of a task, unless its log is broken: what it says is not what is stored, and it can write nothing more. */
+  function working(id: string): Run | undefined {
+    const run = all.get(id)
+    return run?.log.broken ? undefined : run
   }
 
   function loadOnce(wanted: Wanted): Promise<Loaded | undefined> {
@@ -66,7 +75,8 @@ export function createRuns({ store, host, deps, goOn }: RunsOptions): Runs {
 
   function settle(run: Run): void {
     // One that is still being written is settled again when that is done: a second run of it would write in between.
-    if (!run.busy && !holders.has(run) && run.log.quiet) all.delete(run.log.id)
+    const isOver = !run.busy && !holders.has(run) && run.log.quiet
+    if (isOver && all.get(run.log.id) === run) all.delete(run.log.id)
   }
 
   async function loadRun({ id, scope, mayGoOn }: Wanted): Promise<Loaded | undefined> {
@@ -77,12 +87,13 @@ export function createRuns({ store, host, deps, goOn }: RunsOptions): Runs {
     const run = new Run(new TaskLog(host, head, { task, version }), deps(), memory)
     all.set(head.id, run)
     run.log.busy = head.busy
-    return { run, taken: head.busy && mayGoOn ? goOn(run, records) : undefined }
+    const goesOn = head.busy && !isClosed() && (mayGoOn || isTerminal(head.state))
+    return { run, taken: goesOn ? goOn(run, records) : 'nothing' }
   }
 
   return {
     live(id, scope) {
-      const run = all.get(id)
+      const run = working(id)
       return run && isVisible(run, scope) ? run : undefined
     },
     find,
@@ -94,10 +105,10 @@ export function createRuns({ store, host, deps, goOn }: RunsOptions): Runs {
     },
     async takeUp(id) {
       for (let underway = loading.get(id); underway; underway = loading.get(id)) await underway
-      if (all.has(id)) return undefined
+      if (working(id)) return 'live'
       const loaded = await loadOnce({ id, mayGoOn: true })
       if (loaded) settle(loaded.run)
-      return loaded?.taken
+      return loaded?.taken ?? 'nothing'
     },
     release(run) {
       const left = (holders.get(run) ?? 1) - 1
@@ -123,7 +134,7 @@ interface Wanted {
 
 interface Loaded {
   readonly run: Run
-  readonly taken: TakenUp | undefined
+  readonly taken: Taken
 }
 
 function isVisible({ log }: Run, scope: Scope): boolean {

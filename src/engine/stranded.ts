@@ -1,6 +1,7 @@
 import type { A2AError } from '../protocol/errors.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Store } from '../store/store.ts'
+import type { Taken } from './recover.ts'
 
 /**
  * Tasks whose commit the store refused. Their runs are gone, and what is stored of them says that they run: once the
@@ -18,15 +19,19 @@ export interface Stranded {
 export interface StrandedOptions {
   readonly store: Pick<Store, 'health'>
   readonly clock: Clock
-  takeUp(id: string): Promise<unknown>
+  takeUp(id: string): Promise<Taken>
 }
 
 const firstLookMs = 250
 const lookEveryMs = 2_000
+/** A task that is refused again and again is looked at less and less often. */
+const maxLookMs = 60_000
 
 /** Looks after stranded tasks. */
 export function createStranded({ store, clock, takeUp }: StrandedOptions): Stranded {
   const tasks = new Map<string, A2AError | undefined>()
+  let waitMs = firstLookMs
+  let lastLook = Number.NEGATIVE_INFINITY
   let callOff: (() => void) | undefined
   let closed = false
 
@@ -36,6 +41,7 @@ export function createStranded({ store, clock, takeUp }: StrandedOptions): Stran
 
   async function look(): Promise<void> {
     callOff = undefined
+    lastLook = clock.elapsed()
     for (const id of [...tasks.keys()]) {
       if (closed || !store.health().writable) break
       await takeUpOne(id)
@@ -46,7 +52,7 @@ export function createStranded({ store, clock, takeUp }: StrandedOptions): Stran
   /** One of which nothing is left to do, or nothing was ever stored, is no longer stranded. */
   async function takeUpOne(id: string): Promise<void> {
     try {
-      if ((await takeUp(id)) === undefined) tasks.delete(id)
+      if ((await takeUp(id)) === 'nothing') tasks.delete(id)
     } catch {
       // The store cannot be read either; the next look tries again.
     }
@@ -55,7 +61,10 @@ export function createStranded({ store, clock, takeUp }: StrandedOptions): Stran
   return {
     add(id, fault) {
       tasks.set(id, fault)
-      lookAfter(firstLookMs)
+      if (callOff) return
+      const isAgain = clock.elapsed() - lastLook < maxLookMs
+      waitMs = isAgain ? Math.min(maxLookMs, waitMs * 2) : firstLookMs
+      lookAfter(waitMs)
     },
     leave(id) {
       const died = !tasks.has(id)

@@ -35,8 +35,8 @@ export interface Suspect {
   readonly died: boolean
   /** Starts it; false if there is nothing left to start. */
   start(deaths: Deaths): boolean
-  /** It outlived its time as a suspect; that is worth a record. */
-  outlived(): void
+  /** It outlived its time as a suspect, which is worth a record; false if it still waits for a slot. */
+  outlived(): boolean
   giveUp(deaths: Deaths): void
 }
 
@@ -118,12 +118,17 @@ export function createSuspects(clock: Clock): Suspects {
     const { suspect, deaths } = held
     // Where nobody else waits it is alone; who comes later waits for it.
     const apart = Math.min(roomBeside(held), running.size + 1 + waiting.length)
-    const callOff = later(watchMs(deaths), () => {
-      suspect.outlived()
-      clear(suspect.id)
-    })
-    running.set(suspect.id, { suspect, deaths, apart, callOff })
+    watch({ suspect, deaths, apart })
     if (!suspect.start({ ...deaths, apart })) clear(suspect.id)
+  }
+
+  /** Its time counts from when it has a slot. */
+  function watch(held: Held): void {
+    const callOff = later(watchMs(held.deaths), () => {
+      if (held.suspect.outlived()) clear(held.suspect.id)
+      else watch(held)
+    })
+    running.set(held.suspect.id, { ...held, callOff })
   }
 
   function clear(id: string): void {
@@ -136,6 +141,7 @@ export function createSuspects(clock: Clock): Suspects {
 
   return {
     add(suspect) {
+      if (closed) return
       const deaths = convict(suspect)
       if (isConvicted(deaths)) {
         suspect.giveUp(deaths)

@@ -107,6 +107,9 @@ export class ActiveTurn implements Turn {
   get contextId(): string {
     return this.#host.log.contextId
   }
+  get tenant(): string {
+    return this.#host.log.scope.tenant
+  }
   get task(): Task | undefined {
     this.#task ??= copyOf(this.#before)
     return this.#task

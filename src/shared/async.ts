@@ -1,3 +1,5 @@
+import type { Clock } from './clock.ts'
+
 /** A promise and the functions that settle it. */
 export interface Deferred<T> {
   readonly promise: Promise<T>
@@ -49,6 +51,16 @@ function callAll(): void {
     // One that throws must not take the others with it.
     for (const left of callbacks.slice(next)) soon(left)
   }
+}
+
+/** Resolves when all of the work is done, however it ends, or after so long. */
+export async function within(clock: Clock, ms: number, work: Iterable<unknown>): Promise<void> {
+  let callOff = (): void => {}
+  const late = new Promise<void>((resolve) => {
+    callOff = clock.after(ms, resolve)
+  })
+  await Promise.race([Promise.allSettled(work), late])
+  callOff()
 }
 
 /** Rejects when the signal fires, with its reason; removes its listener when the work is done. */

@@ -92,6 +92,9 @@ class ChildTurn implements MemberTurn {
   get acceptedOutputModes(): readonly string[] {
     return this.#options.facesCaller ? this.#parent.acceptedOutputModes : []
   }
+  get tenant(): string {
+    return this.#parent.tenant
+  }
   get caller(): AuthContext {
     return this.#parent.caller
   }

@@ -2,6 +2,7 @@ import type { Agent, AgentEvent, AgentInfo, Health, Turn, WaitingTask } from '..
 import { askAlone } from '../agents/alone.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Json, Message } from '../protocol/types.ts'
+import { within } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
 import { createChannel } from './channel.ts'
@@ -93,7 +94,8 @@ export class Team implements Agent {
       const keys = (): Iterable<string> => keysIn(space, task.keys())
       await this.manager.get(agentId)?.cancel?.({ ...task, load, keys })
     })
-    await Promise.all(told)
+    const failed = (await Promise.allSettled(told)).find(({ status }) => status === 'rejected')
+    if (failed?.status === 'rejected') throw failed.reason
   }
 
   /** The manager by 000's name. */
@@ -165,15 +167,6 @@ export class Team implements Agent {
 
 /** As long as a remote agent has to name its task and to accept the cancel. */
 const cleanUpMs = 8_000
-
-async function within(clock: Clock, ms: number, work: Iterable<Promise<unknown>>): Promise<void> {
-  let callOff = (): void => {}
-  const late = new Promise<void>((resolve) => {
-    callOff = clock.after(ms, resolve)
-  })
-  await Promise.race([Promise.allSettled(work), late])
-  callOff()
-}
 
 /** A team with the agents it is made of: `agents` lists the members in order, each with its id. */
 export interface TeamDefinition extends Omit<TeamSpelling, 'agents' | 'description'>, TeamOptions {

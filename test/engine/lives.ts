@@ -145,7 +145,10 @@ function createProcess({ clock, suspects, tasks, failed, ended }: ProcessOptions
           begin(task, attempt, known)
           return true
         },
-        outlived: () => alive && append(task, { kind: 'alive', turn: 1 }),
+        outlived() {
+          if (alive) append(task, { kind: 'alive', turn: 1 })
+          return true
+        },
         giveUp: () => failed.push(task.id),
       })
     },

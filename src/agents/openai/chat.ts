@@ -63,21 +63,22 @@ export async function* runChat(chat: Chat): AsyncGenerator<AgentEvent> {
     } finally {
       await back()
     }
-    progress.usage = addUsage(progress.usage, answer.usage)
+    const usage = addUsage(progress.usage, answer.usage)
     traceRound(chat, progress.round, answer)
     calls = progress.round < chat.maxToolRounds ? answer.toolCalls() : []
     if (calls.length === 0) {
       if (progress.text + answer.text === '') throw emptyAnswer(chat.agent, answer.finish)
-      break
+      // A later turn begins anew; this one, should a crash make it run again, goes on from before its last round.
+      if (progress.added.length > 0)
+        await turn.save(progressKey, JSON.stringify({ ...progress, over: turn.number }))
+      yield* writer.end(usage)
+      return
     }
     progress.text += answer.text
+    progress.usage = usage
     progress.added.push(toAssistant(answer.text, calls))
     await turn.save(progressKey, JSON.stringify(progress))
   }
-  // A later turn begins anew; this one, should a crash make it run again, goes on from here.
-  if (progress.added.length > 0)
-    await turn.save(progressKey, JSON.stringify({ ...progress, over: turn.number }))
-  yield* writer.end(progress.usage)
 }
 
 /** What an interrupted run of this turn came to; the ids of messages may differ from run to run, their words do not. */

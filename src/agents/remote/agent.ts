@@ -65,7 +65,7 @@ export class A2AAgent implements Agent {
     this.#departure = {
       key: `a2a:${options.id ?? endpoint}`,
       endpoint,
-      contexts: createContexts(`corral:a2a:${options.id ?? endpoint}`),
+      contexts: createContexts(`corral:a2a:${options.id ?? ''} ${endpoint}`),
       sends: createSends(),
     }
     const ms = timeoutSeconds * 1000
@@ -164,7 +164,8 @@ export class A2AAgent implements Agent {
     } finally {
       watch.close()
       turn.signal.removeEventListener('abort', callOff)
-      if (remote && isKnown && relay.phase === 'running' && !isShutdown(turn.signal)) {
+      if (isShutdown(turn.signal)) outgoing.interrupted()
+      else if (remote && isKnown && relay.phase === 'running') {
         await this.#cancelRemote(remote.taskId)
         await this.#save(turn, { ...remote, phase: 'done' })
       }

@@ -1,4 +1,4 @@
-import type { JsonObject, Message, SendMessageRequest } from '../../protocol/types.ts'
+import type { Json, JsonObject, Message, SendMessageRequest } from '../../protocol/types.ts'
 import type { Turn, WaitingTask } from '../agent.ts'
 
 /** The remote task behind a task of ours. */
@@ -70,22 +70,28 @@ export interface Contexts {
 }
 
 /**
- * Remembers contexts per caller, since two callers may give their contexts the same name: with the context, so that a
- * restart finds them, and here, for answers that leave no task to keep them with.
+ * Remembers contexts: with ours, so that a restart finds them, and here, for answers that leave no task to keep them
+ * with. Those here are told apart by caller and tenant, since two may give their contexts the same name.
  *
  * @param key Names the remote agent among the values of a context.
  */
 export function createContexts(key: string, limit = 1_000): Contexts {
   const known = createRecent<string>(limit)
-  const callerOf = (turn: Turn): string => JSON.stringify([turn.caller.userId, turn.contextId])
+  /** What the context holds, as far as a turn has seen. */
+  const kept = new WeakMap<object, Json>()
+  const callerOf = ({ tenant, caller, contextId }: Turn): string =>
+    JSON.stringify([tenant, caller.userId, contextId])
   return {
     async get(turn) {
-      const kept = known.get(callerOf(turn)) ?? (await turn.context.get(key))
-      return typeof kept === 'string' ? kept : undefined
+      const stored = await turn.context.get(key)
+      if (stored !== undefined) kept.set(turn.context, stored)
+      const remote = stored ?? known.get(callerOf(turn))
+      return typeof remote === 'string' ? remote : undefined
     },
     set(turn, remote) {
-      if (known.get(callerOf(turn)) === remote) return
       known.set(callerOf(turn), remote)
+      if (kept.get(turn.context) === remote) return
+      kept.set(turn.context, remote)
       turn.context.set(key, remote)
     },
   }
@@ -94,6 +100,8 @@ export function createContexts(key: string, limit = 1_000): Contexts {
 /** How often something has been sent by this process. */
 export interface Sends {
   next(send: string): number
+  /** A send that was interrupted by us is gone on with, not tried again. */
+  forget(send: string): void
 }
 
 /** Counts sends. */
@@ -105,6 +113,7 @@ export function createSends(limit = 1_000): Sends {
       counts.set(send, count)
       return count
     },
+    forget: (send) => counts.set(send, 0),
   }
 }
 

@@ -21,6 +21,8 @@ export interface Outgoing {
   readonly options: Omit<SendOptions, 'signal'> & { readonly idempotencyKey: string }
   /** The remote task that this message began, or went on with, before a crash. */
   readonly begun: RemoteTask | undefined
+  /** The send was interrupted by us: the next one of this message goes on with it. */
+  interrupted(): void
 }
 
 /** Beyond this many agents a message goes round in circles, whatever their names. */
@@ -66,6 +68,7 @@ export async function prepare(
       ...(extensions && { extensions: extensions.filter(isHeaderSafe) }),
     },
     begun,
+    interrupted: () => sends.forget(send),
   }
 }
 
