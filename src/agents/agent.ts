@@ -1,4 +1,4 @@
-import type { AuthContext } from '../protocol/call.ts'
+import type { AuthContext, Dispatch } from '../protocol/call.ts'
 import type { AgentInfo } from '../protocol/profile.ts'
 import type {
   Artifact,
@@ -40,6 +40,11 @@ export interface Agent {
    * it may be told again, and of a task whose turn was running.
    */
   cancel?(task: WaitingTask): Promise<void>
+  /**
+   * The agent's own operations, where it keeps its tasks itself: a server that serves it passes requests on to them and
+   * stores nothing. As a member of a team it answers by `process` like any other.
+   */
+  readonly dispatch?: Dispatch
   /** Releases what the agent holds. Idempotent. */
   close?(): Promise<void>
 }

@@ -40,7 +40,9 @@ export { loadModuleAgent } from './module.ts'
 export { OpenAIAgent, type OpenAIAgentOptions } from './openai/agent.ts'
 export { A2AAgent, type A2AAgentOptions } from './remote/agent.ts'
 export {
-  type RequestHandler,
+  type FullRequestHandler,
+  type HandlerEvents,
+  RequestHandler,
   type ServerCallContext,
   toRequestHandler,
 } from './request-handler.ts'

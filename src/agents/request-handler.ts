@@ -1,43 +1,83 @@
-import type { AuthContext, Call, Dispatch } from '../protocol/call.ts'
+import type { AuthContext, Call, Dispatch, EventStream } from '../protocol/call.ts'
 import type {
   CancelTaskRequest,
   GetTaskRequest,
+  ListTasksRequest,
+  ListTasksResponse,
   Message,
   SendMessageRequest,
   StreamResponse,
+  SubscribeToTaskRequest,
   Task,
 } from '../protocol/types.ts'
+import { copyOf } from '../shared/copy.ts'
 
 /** What surrounds a request to a RequestHandler: who calls, its signal, headers and extensions. */
 export type ServerCallContext = Call & { readonly auth: AuthContext }
 
-/** The operations as methods, as 003 has them. A handler of one's own keeps its tasks itself. */
-export interface RequestHandler {
+/** What a RequestHandler streams: the wire's events, a task as it is, or the message that is the answer. */
+export type HandlerEvents = AsyncIterable<StreamResponse | Task | Message>
+
+/**
+ * The operations as methods, as 003 has them; to be extended or implemented. A handler of one's own keeps its tasks
+ * itself: a server passes requests on to it and stores nothing. Its ids are those that clients get, and whose tasks they
+ * are is its own to say, by the `auth` of the context.
+ */
+export abstract class RequestHandler {
   /** Handles a message and gives the task, ended or under way, or a message. */
-  onMessageSend(request: SendMessageRequest, context: ServerCallContext): Promise<Task | Message>
-  /** Handles a message and tells what happens; a handler without it is polled. */
-  onMessageSendStream?(
+  abstract onMessageSend(
     request: SendMessageRequest,
     context: ServerCallContext,
-  ): AsyncIterable<StreamResponse | Task | Message>
-  /** @throws A2AError `taskNotFound` if there is none. */
+  ): Promise<Task | Message>
+  /** Handles a message and tells what happens; without it the task that `onMessageSend` gives is asked for again. */
+  onMessageSendStream?(request: SendMessageRequest, context: ServerCallContext): HandlerEvents
+  /** The task; null or undefined, or A2AError `taskNotFound`, if there is none. */
+  abstract onGetTask(
+    request: GetTaskRequest,
+    context: ServerCallContext,
+  ): Promise<Task | null | undefined>
+  /** The tasks of the caller, in pages; a handler without it has no lists. */
+  onListTasks?(request: ListTasksRequest, context: ServerCallContext): Promise<ListTasksResponse>
+  /** Cancels a task. @throws A2AError `taskNotFound`, or `taskNotCancelable` for an ended one. */
+  abstract onCancelTask(
+    request: CancelTaskRequest,
+    context: ServerCallContext,
+  ): Promise<Task | null | undefined>
+  /** Tells what happens to a task from now on, the task first; without it the task is asked for again and again. */
+  onResubscribe?(request: SubscribeToTaskRequest, context: ServerCallContext): HandlerEvents
+}
+
+/** A RequestHandler with all of its methods, whose tasks are there or an error says so. */
+export interface FullRequestHandler extends Required<RequestHandler> {
   onGetTask(request: GetTaskRequest, context: ServerCallContext): Promise<Task>
-  /** @throws A2AError `taskNotFound`, or `taskNotCancelable` for an ended one. */
   onCancelTask(request: CancelTaskRequest, context: ServerCallContext): Promise<Task>
 }
 
-/** Any Dispatch, a server's or a client's, as a RequestHandler. A server's own authentication reads the headers. */
-export function toRequestHandler(source: Dispatch | Promise<Dispatch>): Required<RequestHandler> {
+/**
+ * Any Dispatch, a server's or a client's, as a RequestHandler. What it gives is the caller's own, to be changed at will.
+ * A server's own authentication reads the headers.
+ */
+export function toRequestHandler(source: Dispatch | Promise<Dispatch>): FullRequestHandler {
   return {
     async onMessageSend(request, context) {
       const response = await (await source)('SendMessage', request, context)
-      return 'task' in response ? response.task : response.message
+      return copyOf('task' in response ? response.task : response.message)
     },
     async *onMessageSendStream(request, context) {
-      const stream = await (await source)('SendStreamingMessage', request, context)
-      for await (const batch of stream) for (const { event } of batch) yield event
+      yield* eventsOf(await (await source)('SendStreamingMessage', request, context))
     },
-    onGetTask: async (request, context) => (await source)('GetTask', request, context),
-    onCancelTask: async (request, context) => (await source)('CancelTask', request, context),
+    onGetTask: async (request, context) =>
+      copyOf(await (await source)('GetTask', request, context)),
+    onListTasks: async (request, context) =>
+      copyOf(await (await source)('ListTasks', request, context)),
+    onCancelTask: async (request, context) =>
+      copyOf(await (await source)('CancelTask', request, context)),
+    async *onResubscribe(request, context) {
+      yield* eventsOf(await (await source)('SubscribeToTask', request, context))
+    },
   }
+}
+
+async function* eventsOf(stream: EventStream): AsyncGenerator<StreamResponse> {
+  for await (const batch of stream) for (const { event } of batch) yield copyOf(event)
 }

@@ -1,18 +1,12 @@
 import { follow } from '../client/follow.ts'
-import type { Dispatch, EventStream } from '../protocol/call.ts'
+import type { Dispatch } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
-import type { OperationName, RequestOf, ResultOf } from '../protocol/operations.ts'
-import type {
-  Message,
-  SendMessageRequest,
-  SendMessageResponse,
-  StreamResponse,
-  Task,
-} from '../protocol/types.ts'
+import type { Message, SendMessageRequest, StreamResponse } from '../protocol/types.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import type { Agent, AgentEvent, Turn, WaitingTask } from './agent.ts'
 import { type AgentDescription, defineAgent } from './function.ts'
 import { createRelay } from './remote/relay.ts'
+import { toDispatch } from './request-dispatch.ts'
 import type { RequestHandler, ServerCallContext } from './request-handler.ts'
 
 /** Who a RequestHandler is when it is served. */
@@ -21,8 +15,9 @@ export interface RequestHandlerOptions extends AgentDescription {
 }
 
 /**
- * Makes an agent of a RequestHandler. Its tasks have ids of their own; the server's task follows the handler's: by the
- * stream where there is one, else by asking for it, until it ends or asks something. A cancel is passed on.
+ * Makes an agent of a RequestHandler. Where it is served, requests are the handler's own to answer. As a member of a team
+ * it answers in the team's task, which follows the handler's: by the stream where there is one, else by asking for it,
+ * until it ends or asks something. A cancel is passed on.
  */
 export function fromRequestHandler(
   handler: RequestHandler,
@@ -31,6 +26,7 @@ export function fromRequestHandler(
   const { clock = systemClock, ...description } = options
   return {
     ...defineAgent(description, (message, turn) => relay(handler, { message, turn, clock })),
+    dispatch: toDispatch(handler, clock),
     async cancel(task: WaitingTask) {
       const inner = loadInner(task)
       if (!inner) return
@@ -90,7 +86,7 @@ function eventsOf(
   { message, turn, clock }: Relaying,
 ): AsyncIterable<StreamResponse> {
   const following = {
-    dispatch: toDispatch(handler, contextOf(turn)),
+    dispatch: within(contextOf(turn), toDispatch(handler, clock)),
     canStream: async (): Promise<boolean> => handler.onMessageSendStream !== undefined,
     clock,
     random: Math.random,
@@ -111,6 +107,11 @@ function toRequest(message: Message, turn: Turn): SendMessageRequest {
   }
 }
 
+/** What is asked in a turn is asked for its caller. */
+function within(context: ServerCallContext, dispatch: Dispatch): Dispatch {
+  return (name, request, call) => dispatch(name, request, { ...call, ...context })
+}
+
 function contextOf({ caller, signal, extensions, traceparent }: Turn): ServerCallContext {
   return { auth: caller, signal, extensions, ...(traceparent !== undefined && { traceparent }) }
 }
@@ -128,40 +129,6 @@ async function passOnCancel(
   } catch (err) {
     turn.log.warn({ taskId: turn.taskId, err }, 'The handler could not cancel its task')
   }
-}
-
-/** The four methods as the operations that they are. */
-function toDispatch(handler: RequestHandler, context: ServerCallContext): Dispatch {
-  const methods: Partial<{
-    [N in OperationName]: (request: RequestOf<N>) => Promise<ResultOf<N>>
-  }> = {
-    SendMessage: async (request) => toResponse(await handler.onMessageSend(request, context)),
-    SendStreamingMessage: async (request) => toStream(handler, request, context),
-    GetTask: (request) => handler.onGetTask(request, context),
-    CancelTask: (request) => handler.onCancelTask(request, context),
-  }
-  return async (name, request) => {
-    const method = methods[name]
-    if (!method) throw new A2AError('unsupportedOperation', `The handler has no ${name}`)
-    return method(request)
-  }
-}
-
-async function* toStream(
-  handler: RequestHandler,
-  request: SendMessageRequest,
-  context: ServerCallContext,
-): EventStream & AsyncGenerator<readonly { readonly event: StreamResponse }[]> {
-  const events = handler.onMessageSendStream?.(request, context) ?? []
-  for await (const event of events) yield [{ event: toStreamResponse(event) }]
-}
-
-function toStreamResponse(event: StreamResponse | Task | Message): StreamResponse {
-  return 'role' in event || 'id' in event ? toResponse(event) : event
-}
-
-function toResponse(answer: Task | Message): SendMessageResponse {
-  return 'role' in answer ? { message: answer } : { task: answer }
 }
 
 function innerOf(event: StreamResponse, { caller: { userId } }: Turn): Inner | undefined {

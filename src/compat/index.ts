@@ -7,7 +7,9 @@ export { EchoHandler, type EchoOptions } from '../agents/echo-handler.ts'
 export { fromMessageHandler, type HandlerReply, type MessageHandler } from '../agents/handler.ts'
 export { HandlerError, type HandlerErrorVariant } from '../agents/handler-error.ts'
 export {
-  type RequestHandler,
+  type FullRequestHandler,
+  type HandlerEvents,
+  RequestHandler,
   type ServerCallContext,
   toRequestHandler,
 } from '../agents/request-handler.ts'
@@ -57,7 +59,7 @@ export {
   InMemoryTaskStore,
   InMemoryTaskStore as TaskManager,
   type TaskFilter,
-  type TaskStore,
+  TaskStore,
 } from '../store/index.ts'
 export {
   AgentCapabilities,

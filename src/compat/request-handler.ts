@@ -1,6 +1,22 @@
 import type { Agent } from '../agents/agent.ts'
-import { type RequestHandler, toRequestHandler } from '../agents/request-handler.ts'
+import {
+  type FullRequestHandler,
+  type HandlerEvents,
+  RequestHandler,
+  type ServerCallContext,
+  toRequestHandler,
+} from '../agents/request-handler.ts'
 import { fromRunnable, type Runnable } from '../agents/runnable.ts'
+import type {
+  CancelTaskRequest,
+  GetTaskRequest,
+  ListTasksRequest,
+  ListTasksResponse,
+  Message,
+  SendMessageRequest,
+  SubscribeToTaskRequest,
+  Task,
+} from '../protocol/types.ts'
 import { type Authenticator, createServer } from '../server/index.ts'
 import { fromTaskStore, type TaskStore } from '../store/index.ts'
 
@@ -11,8 +27,8 @@ const byContext: Authenticator = {
   authenticate: ({ auth }) => auth,
 }
 
-/** An agent behind 003's four methods, its tasks in the given store or in memory. */
-export function fromAgent(agent: Agent, taskStore?: TaskStore): Required<RequestHandler> {
+/** An agent behind 003's methods, its tasks in the given store or in memory. */
+export function fromAgent(agent: Agent, taskStore?: TaskStore): FullRequestHandler {
   return toRequestHandler(open(agent, taskStore).then((server) => server.dispatch()))
 }
 
@@ -26,18 +42,53 @@ async function open(agent: Agent, taskStore?: TaskStore): ReturnType<typeof crea
   })
 }
 
-/** 003's handler: an agent with `run(text)` and the store that keeps its tasks, behind the four methods. */
-export class WorkshopRequestHandler implements Required<RequestHandler> {
-  readonly onMessageSend: RequestHandler['onMessageSend']
-  readonly onMessageSendStream: NonNullable<RequestHandler['onMessageSendStream']>
-  readonly onGetTask: RequestHandler['onGetTask']
-  readonly onCancelTask: RequestHandler['onCancelTask']
+/**
+ * 003's handler: an agent with `run(text)` and the store that keeps its tasks, behind the methods of a RequestHandler. To
+ * be extended: a method that is overridden is the one that a server calls. Each stands for itself, so what a subclass
+ * does in `onMessageSend` is not done for those who stream.
+ */
+export class WorkshopRequestHandler extends RequestHandler implements FullRequestHandler {
+  readonly agent: Runnable
+  readonly taskStore: TaskStore
+  readonly #handler: FullRequestHandler
 
   constructor(agent: Runnable, taskStore: TaskStore) {
-    const handler = fromAgent(fromRunnable(agent), taskStore)
-    this.onMessageSend = handler.onMessageSend
-    this.onMessageSendStream = handler.onMessageSendStream
-    this.onGetTask = handler.onGetTask
-    this.onCancelTask = handler.onCancelTask
+    super()
+    this.agent = agent
+    this.taskStore = taskStore
+    this.#handler = fromAgent(fromRunnable(agent), taskStore)
+  }
+
+  onMessageSend(request: SendMessageRequest, context: ServerCallContext): Promise<Task | Message> {
+    return this.#handler.onMessageSend(request, context)
+  }
+
+  override onMessageSendStream(
+    request: SendMessageRequest,
+    context: ServerCallContext,
+  ): HandlerEvents {
+    return this.#handler.onMessageSendStream(request, context)
+  }
+
+  onGetTask(request: GetTaskRequest, context: ServerCallContext): Promise<Task> {
+    return this.#handler.onGetTask(request, context)
+  }
+
+  override onListTasks(
+    request: ListTasksRequest,
+    context: ServerCallContext,
+  ): Promise<ListTasksResponse> {
+    return this.#handler.onListTasks(request, context)
+  }
+
+  onCancelTask(request: CancelTaskRequest, context: ServerCallContext): Promise<Task> {
+    return this.#handler.onCancelTask(request, context)
+  }
+
+  override onResubscribe(
+    request: SubscribeToTaskRequest,
+    context: ServerCallContext,
+  ): HandlerEvents {
+    return this.#handler.onResubscribe(request, context)
   }
 }

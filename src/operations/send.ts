@@ -23,8 +23,7 @@ export async function sendMessage(
   const check = mustBeSendable(service, request)
   if (check) await check
   const { engine } = service
-  const meant =
-    call.givenTaskId === undefined ? request : await withKnownTask(engine, request, call)
+  const meant = call.givenTaskId === undefined ? request : await meantTask(service, request, call)
   const sending = engine.send(meant, call)
   const sent = sending instanceof Promise ? await sending : sending
   const { returnImmediately, historyLength } = request.configuration ?? noConfiguration
@@ -44,8 +43,7 @@ export async function sendStreamingMessage(
   const check = mustBeSendable(service, request)
   if (check) await check
   const { engine } = service
-  const meant =
-    call.givenTaskId === undefined ? request : await withKnownTask(engine, request, call)
+  const meant = call.givenTaskId === undefined ? request : await meantTask(service, request, call)
   const sending = engine.send(meant, call)
   const sent = sending instanceof Promise ? await sending : sending
   const historyLength = request.configuration?.historyLength
@@ -55,8 +53,20 @@ export async function sendStreamingMessage(
 
 const noConfiguration: SendMessageConfiguration = {}
 
+function meantTask(
+  { engine }: Service,
+  request: SendMessageRequest,
+  call: CheckedCall,
+): Promise<SendMessageRequest> {
+  const scope = engine.scopeOf(request.tenant, call.auth)
+  return withKnownTask((id) => engine.get(id, scope), request, call)
+}
+
 /** What can be said against a message before any agent sees it. */
-function mustBeSendable(service: Service, request: SendMessageRequest): Promise<void> | undefined {
+export function mustBeSendable(
+  service: Service,
+  request: SendMessageRequest,
+): Promise<void> | undefined {
   const modes = service.inputModes()
   if (modes) mustAccept(modes, request.message.parts)
   const input = service.checkInput?.(request.message.parts)

@@ -26,7 +26,7 @@ export async function getTask(
   call: CheckedCall,
 ): Promise<Task> {
   const scope = engine.scopeOf(request.tenant, call.auth)
-  const id = await knownTaskId(engine, request.id, { scope, call })
+  const id = await knownTaskId((given) => engine.get(given, scope), request.id, call)
   const task = trimHistory(await engine.get(id, scope), request.historyLength)
   return call.extensions.includes(traceExtension) ? withTrace(engine, task) : task
 }
@@ -66,7 +66,7 @@ export async function cancelTask(
   call: CheckedCall,
 ): Promise<Task> {
   const scope = engine.scopeOf(request.tenant, call.auth)
-  const id = await knownTaskId(engine, request.id, { scope, call })
+  const id = await knownTaskId((given) => engine.get(given, scope), request.id, call)
   if (call.dialect === '0.3' || call.dialect === '0.3-rest')
     await mustBeCancelable(engine, id, scope)
   return engine.cancel(id, scope)
@@ -92,10 +92,14 @@ export async function subscribeToTask(
   call: CheckedCall,
 ): Promise<EventStream> {
   const scope = engine.scopeOf(request.tenant, call.auth)
-  return engine.subscribe(await knownTaskId(engine, request.id, { scope, call }), scope, {
-    trace: call.extensions.includes(traceExtension),
-    ...(call.lastEventId !== undefined && { lastEventId: call.lastEventId }),
-  })
+  return engine.subscribe(
+    await knownTaskId((given) => engine.get(given, scope), request.id, call),
+    scope,
+    {
+      trace: call.extensions.includes(traceExtension),
+      ...(call.lastEventId !== undefined && { lastEventId: call.lastEventId }),
+    },
+  )
 }
 
 /** The key is absent unless asked for, and present, if empty, when asked for. */

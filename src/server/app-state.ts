@@ -1,6 +1,6 @@
 import type { HttpReply, HttpRequest } from '../bindings/http.ts'
 import type { AuthContext } from '../protocol/call.ts'
-import type { TaskStore } from '../store/task-store.ts'
+import type { FullTaskStore } from '../store/task-store.ts'
 import type { Backend } from './backend.ts'
 import type { Server } from './server.ts'
 
@@ -23,7 +23,7 @@ export interface AppState {
   /** Where clients reach the server. */
   readonly baseUrl: string
   /** The tasks of a caller; the anonymous one's if nobody is named. */
-  taskStore(auth?: AuthContext): TaskStore
+  taskStore(auth?: AuthContext): FullTaskStore
   /** Who sends this request, as the auth extractor sees it; undefined without one. */
   auth(request: HttpRequest): Promise<AuthContext | undefined>
 }

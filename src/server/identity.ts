@@ -32,8 +32,9 @@ const ours: readonly AgentExtension[] = [
   { uri: traceExtension, description: 'Shows what happens inside a task to callers that ask' },
 ]
 
-/** A call can only activate what the card declares. */
-function offered({ trace = true }: ServerOptions): readonly AgentExtension[] {
+/** A call can only activate what the card declares. An agent that keeps its tasks itself has no log of ours. */
+function offered({ trace = true }: ServerOptions, { dispatch }: Agent): readonly AgentExtension[] {
+  if (dispatch) return []
   return trace ? ours : ours.filter(({ uri }) => uri !== traceExtension)
 }
 
@@ -72,16 +73,17 @@ export function createIdentity(options: {
 
   function render(next: AgentInfo): AgentCard {
     const all = interfacesAt(options.base())
+    const agent = options.agent()
     return renderCard(next, {
       interfaces: server.interfaces?.(all) ?? all,
       streaming: server.streaming ?? true,
-      pushNotifications: Boolean(server.pushNotifications),
+      pushNotifications: Boolean(server.pushNotifications) && !agent.dispatch,
       extendedAgentCard: server.extendedCard !== undefined,
       securitySchemes: auth.securitySchemes,
       ...(auth.securityRequirements.length > 0 && {
         securityRequirements: auth.securityRequirements,
       }),
-      extensions: [...offered(server), ...(server.extensions ?? [])],
+      extensions: [...offered(server, agent), ...(server.extensions ?? [])],
     })
   }
 

@@ -8,6 +8,9 @@ import { createEngine, type Engine } from '../engine/engine.ts'
 import type { TurnQueue } from '../engine/queue.ts'
 import type { Suspects } from '../engine/suspects.ts'
 import { createOperations } from '../operations/handlers.ts'
+import { createKeeper } from '../operations/keeper.ts'
+import { createPassOn } from '../operations/pass-on.ts'
+import type { Service } from '../operations/service.ts'
 import type { Dispatch } from '../protocol/call.ts'
 import type { AgentCard } from '../protocol/types.ts'
 import type { Clock } from '../shared/clock.ts'
@@ -53,6 +56,8 @@ export interface Mount {
   agent(): Agent
   /** Serves another agent under the same id; running turns keep the one they began with. */
   setAgent(agent: NamedAgent): void
+  /** Takes no more messages and lets what runs end until the deadline. Idempotent. */
+  close(deadlineMs: number): Promise<void>
 }
 
 /** An agent with what it says of itself. */
@@ -71,10 +76,15 @@ export function createMount(
   base: () => string,
 ): Mount {
   let agent = first
-  const { auth, clock, options } = shared
+  const { auth, clock, logger, options } = shared
   const identity = createIdentity({ agent: () => agent, info, base, auth, clock, server: options })
   const engine = createMountedEngine(shared, { id, agent, build })
-  const dispatch = createMountedOperations(shared, engine, identity)
+  const service = createService(shared, engine, identity)
+  const byEngine = createOperations(service)
+  const keeper = createKeeper({ dispatch: () => agent.dispatch ?? byEngine, clock, logger })
+  const passOn = createPassOn(service, keeper)
+  const dispatch: Dispatch = (name, request, call) =>
+    (agent.dispatch ? passOn : byEngine)(name, request, call)
   return {
     id,
     engine,
@@ -86,6 +96,9 @@ export function createMount(
       agent = next.agent
       engine.setAgent(next.agent, next.build)
       identity.refresh()
+    },
+    async close(deadlineMs) {
+      await Promise.all([engine.close(deadlineMs), keeper.close(deadlineMs)])
     },
   }
 }
@@ -115,10 +128,10 @@ function createMountedEngine(
   })
 }
 
-function createMountedOperations(shared: Shared, engine: Engine, identity: Identity): Dispatch {
+function createService(shared: Shared, engine: Engine, identity: Identity): Service {
   const { store, clock, auth, options, push, committer, limit } = shared
   const { extendedCard, openExtendedCard = false } = options
-  return createOperations({
+  return {
     engine,
     store,
     clock,
@@ -139,7 +152,7 @@ function createMountedOperations(shared: Shared, engine: Engine, identity: Ident
       watch: (taskId) => push?.webhooks.watch(taskId),
       forget: (taskId, configId) => push?.webhooks.forget(taskId, configId),
     },
-  })
+  }
 }
 
 /** The media types that parts must have: the agent's own where it names them, unless the server says otherwise. */

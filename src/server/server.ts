@@ -94,7 +94,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   async function shutDown(): Promise<void> {
     const deadline = options.timeouts?.shutdownMs ?? 10_000
     const all = [...mounts.values(), ...retired.values()]
-    await Promise.all(all.map((mount) => mount.engine.close(deadline)))
+    await Promise.all(all.map((mount) => mount.close(deadline)))
     await doors.close()
     hub.close()
     await push?.webhooks.close()

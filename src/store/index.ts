@@ -21,4 +21,10 @@ export type {
   Write,
   WriteResult,
 } from './store.ts'
-export { InMemoryTaskStore, type TaskFilter, type TaskStore, toTaskStore } from './task-store.ts'
+export {
+  type FullTaskStore,
+  InMemoryTaskStore,
+  type TaskFilter,
+  TaskStore,
+  toTaskStore,
+} from './task-store.ts'

@@ -7,28 +7,34 @@ import { createMemoryStore, type MemoryStoreOptions } from './memory.ts'
 import type { Scope, Store, StoredTask, TaskHead, TaskListFilter, WriteResult } from './store.ts'
 
 /**
- * A store as users see and implement it: whole tasks, by id. What it gives out is the caller's own: changing it
- * changes nothing that is stored.
+ * A store as users see it, and extend or implement it: whole tasks, by id. What it gives out is the caller's own: changing
+ * it changes nothing that is stored.
  */
-export interface TaskStore {
+export abstract class TaskStore {
   /**
    * Stores a task that is not there yet.
    * @throws A2AError `invalidRequest` if its id is taken.
    */
-  create(task: Task): Promise<Task>
-  /** The task with this id. */
-  get(id: string): Promise<Task | undefined>
+  abstract create(task: Task): Promise<Task>
+  /** The task with this id; undefined, or null, if there is none. */
+  abstract get(id: string): Promise<Task | null | undefined>
   /**
    * Replaces a stored task.
    * @throws A2AError `taskNotFound` if there is none.
    */
-  update(task: Task): Promise<Task>
+  abstract update(task: Task): Promise<Task>
   /** Removes a task; whether there was one. */
-  delete(id: string): Promise<boolean>
-  /** The tasks that match, newest status first. */
-  list(filter?: TaskFilter): Promise<Task[]>
+  abstract delete(id: string): Promise<boolean>
+  /** The tasks that match, newest status first; all without a filter. */
+  abstract list(filter?: TaskFilter): Promise<Task[]>
   /** Creates or replaces. A store of one's own may leave it out. */
   save?(task: Task): Promise<Task>
+}
+
+/** A TaskStore with all of its methods, as ours are. */
+export interface FullTaskStore extends Required<TaskStore> {
+  get(id: string): Promise<Task | undefined>
+  list(filter?: TaskFilter | null): Promise<Task[]>
 }
 
 /** Which tasks to list; all where nothing is said. */
@@ -44,10 +50,11 @@ export interface TaskFilter {
 const common: Scope = { agent: '', tenant: '', owner: '' }
 
 /** A TaskStore in this process's memory, within the limits of a memory store. */
-export class InMemoryTaskStore implements Required<TaskStore> {
-  readonly #tasks: Required<TaskStore>
+export class InMemoryTaskStore extends TaskStore implements FullTaskStore {
+  readonly #tasks: FullTaskStore
 
   constructor(options: MemoryStoreOptions = {}) {
+    super()
     this.#tasks = toTaskStore(createMemoryStore(options), common, options.clock)
   }
 
@@ -67,11 +74,11 @@ export class InMemoryTaskStore implements Required<TaskStore> {
     return this.#tasks.delete(id)
   }
 
-  list(filter?: TaskFilter): Promise<Task[]> {
+  list(filter?: TaskFilter | null): Promise<Task[]> {
     return this.#tasks.list(filter)
   }
 
-  save(task: Task): Promise<Task> {
+  override save(task: Task): Promise<Task> {
     return this.#tasks.save(task)
   }
 }
@@ -81,7 +88,7 @@ export function toTaskStore(
   store: Store,
   scope: Scope = common,
   clock: Clock = systemClock,
-): Required<TaskStore> {
+): FullTaskStore {
   async function put(task: Task, before?: StoredTask): Promise<WriteResult | undefined> {
     const own = structuredClone(task)
     const expectedVersion = before?.version ?? 0
@@ -111,7 +118,7 @@ export function toTaskStore(
     return false
   }
 
-  const tasks: Required<TaskStore> = {
+  const tasks: FullTaskStore = {
     async create(task) {
       const result = await put(task)
       if (result && 'version' in result) return structuredClone(task)
@@ -130,8 +137,8 @@ export function toTaskStore(
       const [result] = await store.commit([{ type: 'deleteTask', id }])
       return result !== undefined && 'version' in result
     },
-    async list(filter = {}) {
-      const { tasks: found } = await store.list(toListFilter(filter, scope))
+    async list(filter) {
+      const { tasks: found } = await store.list(toListFilter(filter ?? {}, scope))
       const current = await Promise.all(found.map((stored) => currentTask(store, stored)))
       return current.map((task) => structuredClone(task))
     },

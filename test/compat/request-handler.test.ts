@@ -18,8 +18,9 @@ import {
 import { textOf } from '../../src/protocol/task.ts'
 import { createServer } from '../../src/server/server.ts'
 import { rpc, serve } from '../acceptance/serve.ts'
-import { act, eventsOf, told, v03, v10, wires } from '../acceptance/wires.ts'
+import { act, eventsOf, told, v03, v10 } from '../acceptance/wires.ts'
 import { createHandClock } from '../fixtures/clock.ts'
+import { teamOf } from '../team/scene.ts'
 
 const context: ServerCallContext = { auth: { userId: 'ann' } }
 const request = (text: string) => ({ message: newMessage('ROLE_USER', text) })
@@ -39,7 +40,6 @@ class OwnHandler implements RequestHandler {
   ): Promise<Task> {
     this.seen.push({ method: 'send', auth: auth.userId })
     const known = message.taskId === undefined ? undefined : this.#find(message.taskId)
-    if (known && message.contextId !== known.contextId) throw new Error('Another context')
     const task = known ?? {
       id: `own-${this.tasks.size}`,
       contextId: 'own',
@@ -83,29 +83,11 @@ class OwnHandler implements RequestHandler {
 }
 
 describe('a request handler that is served', () => {
-  test('is polled until its task ends, on every wire', async () => {
-    for (const wire of wires) {
-      const handler = new OwnHandler()
-      const clock = createHandClock()
-      const { url } = await serve(fromRequestHandler(handler, { name: 'Own', clock }))
-      const sent = told(
-        await (await act(url, wire.request('send', { text: 'go', atOnce: true }))).json(),
-      )
-      await expect.poll(() => clock.waiting()).toBe(1)
-      handler.complete('own-0', 'Findings')
-      clock.advance(1_000)
-      const read = async () =>
-        told(await (await act(url, wire.request('get', { id: sent.id ?? '' }))).json())
-      await expect.poll(async () => (await read()).state).toBe('completed')
-      expect((await read()).text).toContain('Findings')
-    }
-  })
-
   test('asks its question, and gets the answer in its own task', async () => {
     const handler = new OwnHandler()
     const { url } = await serve(fromRequestHandler(handler, { name: 'Own' }))
     const asked = told(await (await act(url, v03.request('send', { text: 'ask' }))).json())
-    expect(asked.state).toBe('input-required')
+    expect(asked).toMatchObject({ id: 'own-0', state: 'input-required' })
     const { id = '' } = asked
     const answered = told(await (await act(url, v10.request('send', { id, text: 'bees' }))).json())
     expect(answered).toMatchObject({ id, state: 'completed', text: 'You said bees' })
@@ -115,16 +97,12 @@ describe('a request handler that is served', () => {
   test('hears of a cancel while it works and while it waits', async () => {
     for (const text of ['go', 'ask']) {
       const handler = new OwnHandler()
-      const clock = createHandClock()
-      const { url } = await serve({
-        agents: [fromRequestHandler(handler, { name: 'Own', clock })],
-      })
-      const sent = await act(url, v10.request('send', { text, atOnce: text === 'go' }))
+      const { url } = await serve(fromRequestHandler(handler, { name: 'Own' }))
+      const sent = await act(url, v10.request('send', { text }))
       const { id = '' } = told(await sent.json())
-      await expect.poll(() => handler.tasks.size).toBe(1)
-      if (text === 'go') await expect.poll(() => clock.waiting()).toBe(1)
-      await act(url, v10.request('cancel', { id }))
-      await expect.poll(() => handler.tasks.get('own-0')?.status.state).toBe(TaskState.cancelled)
+      const cancelled = await act(url, v10.request('cancel', { id }))
+      expect(told(await cancelled.json())).toMatchObject({ id: 'own-0', state: 'canceled' })
+      expect(handler.tasks.get('own-0')?.status.state).toBe(TaskState.cancelled)
     }
   })
 
@@ -177,6 +155,49 @@ describe('a request handler that is served', () => {
     const asked = await act(running.url, v10.request('send', { text: 'ask' }), { 'x-user': 'ann' })
     expect(told(await asked.json()).state).toBe('input-required')
     expect(handler.seen).toEqual([{ method: 'send', auth: 'ann' }])
+  })
+})
+
+describe('a request handler in a team', () => {
+  test('is polled until its task ends', async () => {
+    const handler = new OwnHandler()
+    const clock = createHandClock()
+    const own = fromRequestHandler(handler, { name: 'Own', clock })
+    const { url } = await serve(teamOf({ own }))
+    const sent = told(
+      await (await act(url, v10.request('send', { text: 'go', atOnce: true }))).json(),
+    )
+    await expect.poll(() => clock.waiting()).toBe(1)
+    handler.complete('own-0', 'Findings')
+    clock.advance(1_000)
+    const read = async () =>
+      told(await (await act(url, v10.request('get', { id: sent.id ?? '' }))).json())
+    await expect.poll(async () => (await read()).state).toBe('completed')
+    expect((await read()).text).toContain('Findings')
+  })
+
+  test('asks its question, and gets the answer in its own task', async () => {
+    const handler = new OwnHandler()
+    const { url } = await serve(teamOf({ own: fromRequestHandler(handler, { name: 'Own' }) }))
+    const { id = '' } = told(await (await act(url, v10.request('send', { text: 'ask' }))).json())
+    const answered = told(await (await act(url, v10.request('send', { id, text: 'bees' }))).json())
+    expect(answered).toMatchObject({ id, state: 'completed', text: 'You said bees' })
+    expect([...handler.tasks.keys()]).toEqual(['own-0'])
+  })
+
+  test('hears of a cancel while it works and while it waits', async () => {
+    for (const text of ['go', 'ask']) {
+      const handler = new OwnHandler()
+      const clock = createHandClock()
+      const own = fromRequestHandler(handler, { name: 'Own', clock })
+      const { url } = await serve(teamOf({ own }))
+      const sent = await act(url, v10.request('send', { text, atOnce: text === 'go' }))
+      const { id = '' } = told(await sent.json())
+      await expect.poll(() => handler.tasks.size).toBe(1)
+      if (text === 'go') await expect.poll(() => clock.waiting()).toBe(1)
+      await act(url, v10.request('cancel', { id }))
+      await expect.poll(() => handler.tasks.get('own-0')?.status.state).toBe(TaskState.cancelled)
+    }
   })
 })
 

@@ -1,0 +1,74 @@
+import type { Dispatch, EventStream } from '../protocol/call.ts'
+import { A2AError } from '../protocol/errors.ts'
+import type { RequestOf, ResultOf } from '../protocol/operations.ts'
+import { parseResult, type UnaryName } from '../protocol/schema.ts'
+import { withSignal } from '../shared/async.ts'
+import type { Clock } from '../shared/clock.ts'
+import type { Logger } from '../shared/log.ts'
+import type { CheckedCall } from './gate.ts'
+import { openStream } from './open-stream.ts'
+
+/** An agent that keeps its tasks itself, as its server asks it. What it answers is checked as a peer's answer is. */
+export interface Keeper {
+  ask<N extends UnaryName>(name: N, request: RequestOf<N>, call: CheckedCall): Promise<ResultOf<N>>
+  stream(name: Streaming, request: RequestOf<Streaming>, call: CheckedCall): Promise<EventStream>
+  /** Asks no more, ends streams, and lets what is under way be answered until the deadline. Idempotent. */
+  close(deadlineMs: number): Promise<void>
+}
+
+/** The operations that answer with a stream. */
+export type Streaming = 'SendStreamingMessage' | 'SubscribeToTask'
+
+/** What a keeper is made of. */
+export interface KeeperOptions {
+  /** The agent's operations as they are now. */
+  dispatch(): Dispatch
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/** Makes the way to an agent that keeps its tasks itself. */
+export function createKeeper({ dispatch, clock, logger }: KeeperOptions): Keeper {
+  const closing = new AbortController()
+  const late = new AbortController()
+  const pending = new Set<Promise<unknown>>()
+
+  /** What a user's code throws is told to nobody but the log. */
+  async function logged<T>(work: () => Promise<T>): Promise<T> {
+    closing.signal.throwIfAborted()
+    try {
+      return await work()
+    } catch (thrown) {
+      if (!(thrown instanceof A2AError)) logger.error({ err: thrown }, 'The agent failed')
+      throw thrown
+    }
+  }
+
+  return {
+    ask: (name, request, call) =>
+      logged(async () => {
+        const answer = dispatch()(name, request, call)
+        pending.add(answer)
+        try {
+          return parseResult(name, await withSignal(answer, late.signal))
+        } finally {
+          pending.delete(answer)
+        }
+      }),
+    stream: (name, request, call) =>
+      logged(async () => {
+        const events = await dispatch()(name, request, call)
+        return openStream(events, { closing: closing.signal, caller: call.signal })
+      }),
+    async close(deadlineMs) {
+      closing.abort(shuttingDown())
+      const callOff = clock.after(deadlineMs, () => late.abort(shuttingDown()))
+      await withSignal(Promise.allSettled(pending), late.signal).catch(() => {})
+      callOff()
+    },
+  }
+}
+
+function shuttingDown(): A2AError {
+  return new A2AError('unavailable', 'The server is shutting down', { retryAfterSeconds: 5 })
+}
