@@ -21,7 +21,8 @@ export async function drain(
 async function allQuiet(active: () => readonly Run[]): Promise<void> {
   for (;;) {
     const runs = active()
-    const answers = runs.flatMap((run) => run.latest?.outcome.wait() ?? [])
+    // One that waits for leave to start gets none any more.
+    const answers = runs.flatMap((run) => (run.held ? [] : (run.latest?.outcome.wait() ?? [])))
     const cancels = runs.flatMap((run) => run.telling ?? [])
     if (answers.length + cancels.length === 0) return
     await Promise.allSettled([...answers, ...cancels])

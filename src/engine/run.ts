@@ -69,6 +69,10 @@ export class Run implements TurnHost, QueuedTurn {
   get telling(): Promise<void> | undefined {
     return this.#telling
   }
+  /** Whether the turn waits for leave to start. */
+  get held(): boolean {
+    return this.#held
+  }
   /** Whether the turn waits for a slot. */
   get queued(): boolean {
     return this.#held || (this.#ticket?.waiting ?? false)

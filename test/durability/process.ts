@@ -36,6 +36,8 @@ export interface ServerProcess {
   kill(): Promise<void>
   /** Resolves when the process that runs is gone, whoever ended it. */
   gone(): Promise<void>
+  /** How often it was killed by something in itself. */
+  ownDeaths(): number
   /** Asks it to stop; the exit code, null where a signal ended it. */
   stop(): Promise<number | null>
 }
@@ -48,6 +50,7 @@ export function createServerProcess(setup: ServerSetup): ServerProcess {
   let child: ChildProcess | undefined
   let listening: Deferred<void> = createDeferred()
   let isUp = false
+  let ownDeaths = 0
   let gone: Deferred<void> = createDeferred()
 
   function leave(): void {
@@ -66,8 +69,11 @@ export function createServerProcess(setup: ServerSetup): ServerProcess {
     child = started
     gone = createDeferred()
     const { resolve } = gone
-    started.once('exit', () => {
-      if (child === started) leave()
+    started.once('exit', (_code, signal) => {
+      if (child === started) {
+        leave()
+        if (signal === 'SIGKILL') ownDeaths++
+      }
       resolve()
     })
     return { child: started, errors: () => errors }
@@ -110,6 +116,7 @@ export function createServerProcess(setup: ServerSetup): ServerProcess {
       await end('SIGKILL')
     },
     gone: () => gone.promise,
+    ownDeaths: () => ownDeaths,
     stop: () => end('SIGTERM'),
   }
 }

@@ -4,13 +4,20 @@ import { torture } from './torture.ts'
 test('a server that is killed 25 times under load loses nothing that it acknowledged', {
   timeout: 300_000,
 }, async () => {
-  const { violations, deadLetters, audit, counts } = await torture({ kills: 25, seed: 20 })
+  const { violations, deadLetters, audit, counts, ownDeaths } = await torture({
+    kills: 25,
+    seed: 20,
+  })
   expect(violations).toEqual([])
   expect(deadLetters).toBe(0)
+  expect(audit.innocentFailed).toBe(0)
   // Without these the kills would have proved nothing.
   expect(counts.acknowledged).toBeGreaterThan(50)
   expect(counts.lost).toBeGreaterThan(0)
   expect(audit.resumed).toBeGreaterThan(0)
   expect(audit.stepsCommitted).toBeGreaterThan(0)
+  expect(audit.remoteTasks).toBeGreaterThan(0)
+  expect(audit.givenUp).toBe(1)
+  expect(ownDeaths).toBeGreaterThan(5)
   expect(audit.webhookEvents).toBeGreaterThan(0)
 })

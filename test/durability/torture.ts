@@ -79,14 +79,13 @@ export async function torture(options: TortureOptions): Promise<TortureReport> {
   const stop = new AbortController()
   try {
     const around = { server, caller, hooks, ledger, random, sign: signs.sign }
-    const working = Promise.all(
-      Array.from({ length: callers }, (_, number) => work(around, number, stop.signal)),
-    )
+    const working = Array.from({ length: callers }, (_, n) => work(around, n, stop.signal))
     const keeper = createKeeper(server)
-    const tally = await killOften(options, { around, remote, signs, keeper })
-    await keeper.start()
+    const sabotages: Promise<void>[] = []
+    const tally = await killOften(options, { around, remote, signs, keeper, sabotages })
     stop.abort()
-    await settle({ servers: [server, remote], keeper, ledger, working })
+    const callersDone = Promise.all([...working, ...sabotages])
+    await settle({ servers: [server, remote], keeper, ledger, working: callersDone })
     for (const one of [server, remote]) {
       const code = await one.stop()
       if (code !== 0) ledger.violation(`The last stop ended with ${code}`)
@@ -98,7 +97,7 @@ export async function torture(options: TortureOptions): Promise<TortureReport> {
         ...tally,
         seed,
         folder,
-        ownDeaths: keeper.ownDeaths(),
+        ownDeaths: server.ownDeaths(),
         seconds: Math.round((Date.now() - began) / 1000),
         followers: ledger.followers.length + ledger.clients.length,
         reconnects: ledger.followers.reduce((sum, { connections }) => sum + connections - 1, 0),
@@ -146,15 +145,13 @@ function createSigns(): Signs {
 interface Keeper {
   /** Starts it, again if it dies before it listens. */
   start(): Promise<void>
-  /** Starts it if it has died by itself. */
+  /** Starts it if it does not run. */
   keep(): Promise<void>
-  ownDeaths(): number
 }
 
 const startTries = 100
 
 function createKeeper(server: ServerProcess): Keeper {
-  let ownDeaths = 0
   let isUp = false
 
   async function start(): Promise<void> {
@@ -166,7 +163,6 @@ function createKeeper(server: ServerProcess): Keeper {
         return
       } catch (error) {
         if (tries === startTries) throw error
-        ownDeaths++
       }
     }
   }
@@ -174,11 +170,8 @@ function createKeeper(server: ServerProcess): Keeper {
   return {
     start,
     async keep() {
-      if (isUp) return
-      ownDeaths++
-      await start()
+      if (!isUp) await start()
     },
-    ownDeaths: () => ownDeaths,
   }
 }
 
@@ -187,7 +180,13 @@ interface Torment {
   readonly remote: ServerProcess
   readonly signs: Signs
   readonly keeper: Keeper
+  /** Those under way. */
+  readonly sabotages: Promise<void>[]
 }
+
+/** In which of every fifty lives a task is sent that kills the server. */
+const cycle = 50
+const saboteurs: Readonly<Record<number, string>> = { 4: 'bomb', 8: 'stepper', 30: 'stepper' }
 
 type Tally = Pick<TortureReport, 'kills' | 'killsWhileStarting' | 'stops' | 'remoteKills'>
 
@@ -197,12 +196,14 @@ async function killOften(options: TortureOptions, torment: Torment): Promise<Tal
   const { server, random } = around
   const tally = { kills, killsWhileStarting: 0, stops: 0, remoteKills: 0 }
   for (let count = 1; count <= kills; count++) {
+    const saboteur = saboteurs[count % cycle]
+    if (saboteur) torment.sabotages.push(sabotage(around, saboteur, `${saboteur}-${count}`))
     // The first start makes the file and finds the port.
     if (count > 1 && random.chance(0.1)) {
       tally.killsWhileStarting++
       await server.startAndKill(random.between(20, 400))
     } else {
-      await live(torment, count)
+      await live(torment)
       await server.kill()
     }
     if (tally.stops * kills < count * stops) {
@@ -224,17 +225,12 @@ async function killOften(options: TortureOptions, torment: Torment): Promise<Tal
 
 /** A suspect is tried for the second time after five seconds; a server that is killed from outside lives shorter. */
 const longestLifeMs = 4_500
-const saboteurs = ['bomb', 'stepper', 'stepper'] as const
 
-/** Lets the server live for some signs of life, or until a task kills it. Every 20th life brings such a task. */
-async function live({ around, signs, keeper }: Torment, count = 0): Promise<void> {
+/** Lets the server live for some signs of life, or until a task kills it. */
+async function live({ around, signs, keeper }: Torment): Promise<void> {
   const { server, random } = around
   const began = Date.now()
   await keeper.start()
-  if (count % 20 === 5) {
-    const agent = saboteurs[Math.floor(count / 20) % saboteurs.length] ?? 'bomb'
-    void sabotage(around, agent, `${agent}-${count}`)
-  }
   const pause = new AbortController()
   const wait = (ms: number): Promise<unknown> =>
     setTimeout(ms, undefined, { signal: pause.signal }).catch(() => {})

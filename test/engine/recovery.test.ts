@@ -2,8 +2,11 @@ import { describe, expect, test } from 'vitest'
 import type { Agent, AgentReply, Turn } from '../../src/agents/agent.ts'
 import { defineAgent } from '../../src/agents/function.ts'
 import type { Message } from '../../src/protocol/types.ts'
+import { createMemoryStore } from '../../src/store/memory.ts'
 import type { Store } from '../../src/store/store.ts'
 import { createScriptedAgent } from '../conformance/agent.ts'
+import { createHandClock } from '../fixtures/clock.ts'
+import { faulty } from '../fixtures/faulty-store.ts'
 import {
   ask,
   begin,
@@ -276,4 +279,20 @@ describe('closing', () => {
     await closing
     expect(taskOf(await sent.outcome.wait()).status.state).toBe('TASK_STATE_COMPLETED')
   })
+})
+
+test('a stop does not wait for a suspect that may not start any more', async () => {
+  const store = createMemoryStore()
+  const agent = resumable(() => never)
+  // Dies after it has stored the attempt: twice beside others, once alone.
+  for (let life = 1; life <= 3; life++) {
+    const dying = faulty(store, { fault: () => 'dieAfter' })
+    const { engine } = createEngineFor(agent, { store: dying, clock: createHandClock() })
+    if (life === 1) void begin(engine, 'go', { call: { idempotencyKey: 'k' } })
+    else await engine.recover()
+    await expect.poll(() => dying.dead).toBe(true)
+  }
+  const { engine } = createEngineFor(agent, { store, clock: createHandClock() })
+  expect(await engine.recover()).toEqual({ resumed: 1, failed: 0 })
+  await engine.close(10_000)
 })

@@ -2,7 +2,7 @@ import type { Agent } from '../../../src/agents/agent.ts'
 import type { Dispatch } from '../../../src/protocol/call.ts'
 import { createFold } from '../../../src/protocol/fold.ts'
 import { answerParts, textOf } from '../../../src/protocol/task.ts'
-import type { Message, Part, Task } from '../../../src/protocol/types.ts'
+import type { Artifact, Message, Part, Task } from '../../../src/protocol/types.ts'
 import { createServer, type ServerOptions } from '../../../src/server/index.ts'
 import { createDeferred } from '../../../src/shared/async.ts'
 import type { Store } from '../../../src/store/store.ts'
@@ -63,7 +63,8 @@ export interface User {
 
 /** What became of a run. */
 export interface Outcome {
-  readonly commits: number
+  /** How many commits each process began. */
+  readonly commits: readonly number[]
   readonly state: string
   readonly answer: string
   readonly words: string
@@ -82,30 +83,74 @@ export interface CrashPoint {
   readonly kind: Extract<Fault, 'dieBefore' | 'dieAfter'>
 }
 
-/** What differs between the run without faults and those with a crash, one line per difference. */
+/** What an exploration found: one line per difference from the run without faults. */
+export interface Findings {
+  readonly points: number
+  readonly wrong: readonly string[]
+}
+
+/** Dies once around every commit, or around each `every`th. */
 export async function explore(
   scenario: Scenario,
   open: () => Promise<Store>,
   every = 1,
-): Promise<{ readonly points: number; readonly wrong: readonly string[] }> {
+): Promise<Findings> {
   const plain = await play(scenario, await open())
   const wrong = plain.faults.map((fault) => `${scenario.name}, no crash: ${fault}`)
+  const points = pointsOf(plain.commits[0] ?? 0, every)
+  for (const point of points)
+    wrong.push(...(await hold(scenario, await open(), plain, [point])).wrong)
+  return { points: points.length, wrong }
+}
+
+/** Dies twice: around each `every`th commit, and again around each `every`th of the process that took up what was left. */
+export async function exploreTwice(
+  scenario: Scenario,
+  open: () => Promise<Store>,
+  every = 1,
+): Promise<Findings> {
+  const plain = await play(scenario, await open())
+  const wrong: string[] = []
   let points = 0
-  for (let commit = 1; commit <= plain.commits; commit += every)
-    for (const kind of ['dieBefore', 'dieAfter'] as const) {
-      const outcome = await play(scenario, await open(), { commit, kind })
+  for (const first of pointsOf(plain.commits[0] ?? 0, every)) {
+    const { commits = [] } = (await hold(scenario, await open(), plain, [first])).outcome
+    for (const second of pointsOf(commits[1] ?? 0, every)) {
+      wrong.push(...(await hold(scenario, await open(), plain, [first, second])).wrong)
       points++
-      const found = [...outcome.faults, ...differences(plain, outcome)]
-      wrong.push(...found.map((one) => `${scenario.name}, ${kind} commit ${commit}: ${one}`))
     }
+  }
   return { points, wrong }
 }
 
-/** Runs a scenario on a store, with a crash where one is wanted. */
-export async function play(scenario: Scenario, store: Store, crash?: CrashPoint): Promise<Outcome> {
+function pointsOf(commits: number, every: number): readonly CrashPoint[] {
+  const points: CrashPoint[] = []
+  for (let commit = 1; commit <= commits; commit += every)
+    points.push({ commit, kind: 'dieBefore' }, { commit, kind: 'dieAfter' })
+  return points
+}
+
+/** Holds a run with crashes against the one without. */
+async function hold(
+  scenario: Scenario,
+  store: Store,
+  plain: Outcome,
+  crashes: readonly CrashPoint[],
+): Promise<{ readonly outcome: Outcome; readonly wrong: readonly string[] }> {
+  const outcome = await play(scenario, store, crashes)
+  const where = crashes.map(({ kind, commit }) => `${kind} commit ${commit}`).join(', then ')
+  const found = [...outcome.faults, ...differences(plain, outcome, crashes.length)]
+  return { outcome, wrong: found.map((one) => `${scenario.name}, ${where}: ${one}`) }
+}
+
+/** Runs a scenario on a store; the first process dies at the first crash point, the second at the second, and so on. */
+export async function play(
+  scenario: Scenario,
+  store: Store,
+  crashes: readonly CrashPoint[] = [],
+): Promise<Outcome> {
   const ledger = createLedger()
   const world = (await scenario.world?.(ledger)) ?? {}
-  const machine = createMachine({ scenario, store, ledger, world, crash })
+  const machine = createMachine({ scenario, store, ledger, world, crashes })
   await machine.start()
   const user = createUser(machine, store, scenario.webhook?.(world))
   try {
@@ -122,7 +167,8 @@ export async function play(scenario: Scenario, store: Store, crash?: CrashPoint)
         m.role === 'ROLE_USER' ? [textOf(m.parts)] : [],
       ),
       asked: ledger.asked,
-      facts: await world.facts?.(),
+      // What is still to be delivered is delivered by the next process where this one dies.
+      facts: await machine.survive(async () => world.facts?.()),
       faults: checkLog(task, records),
     }
   } finally {
@@ -136,7 +182,7 @@ interface Machine {
   /** Does a piece of work with the process that lives; one that dies under it is started again, and so is the work. */
   survive<T>(work: (dispatch: Dispatch) => Promise<T>): Promise<T>
   start(): Promise<void>
-  commits(): number
+  commits(): readonly number[]
   stop(): Promise<void>
   readonly ledger: Ledger
 }
@@ -146,24 +192,24 @@ interface MachineOptions {
   readonly store: Store
   readonly ledger: Ledger
   readonly world: World
-  readonly crash: CrashPoint | undefined
+  readonly crashes: readonly CrashPoint[]
 }
 
-function createMachine({ scenario, store, ledger, world, crash }: MachineOptions): Machine {
+function createMachine({ scenario, store, ledger, world, crashes }: MachineOptions): Machine {
   let number = 0
   let died = createDeferred<'died'>()
-  let commits = 0
+  const commits: number[] = []
   let server: Awaited<ReturnType<typeof createServer>> | undefined
 
   async function start(): Promise<void> {
     const own = createDeferred<'died'>()
     died = own
-    number++
-    const isFirst = number === 1
+    const crash = crashes[number++]
+    const life = commits.push(0) - 1
     const disk = faulty(store, {
       fault(k) {
-        commits++
-        if (!isFirst || k !== crash?.commit) return undefined
+        commits[life] = k
+        if (k !== crash?.commit) return undefined
         own.resolve('died')
         return crash.kind
       },
@@ -206,7 +252,8 @@ function createMachine({ scenario, store, ledger, world, crash }: MachineOptions
       }
     },
     async stop() {
-      await server?.close()
+      // One that dies as it stops waits for its store for ever.
+      await Promise.race([died.promise, server?.close()])
     },
   }
 }
@@ -280,7 +327,7 @@ function createLedger(): Ledger {
 }
 
 /** What a user or a member would notice. */
-function differences(plain: Outcome, crashed: Outcome): readonly string[] {
+function differences(plain: Outcome, crashed: Outcome, crashes: number): readonly string[] {
   const wrong: string[] = []
   for (const name of ['state', 'answer', 'words', 'stops', 'history', 'facts'] as const) {
     const [before, after] = [JSON.stringify(plain[name]), JSON.stringify(crashed[name])]
@@ -289,23 +336,28 @@ function differences(plain: Outcome, crashed: Outcome): readonly string[] {
   const members = new Set([...plain.asked.keys(), ...crashed.asked.keys()])
   for (const member of members)
     wrong.push(
-      ...repetitions(member, plain.asked.get(member) ?? [], crashed.asked.get(member) ?? []),
+      ...repetitions(member, {
+        plain: plain.asked.get(member) ?? [],
+        crashed: crashed.asked.get(member) ?? [],
+        crashes,
+      }),
     )
   return wrong
 }
 
-/** Each input as often as without the crash, or once more where the crash interrupted it; in the same order. */
-function repetitions(
-  member: string,
-  plain: readonly string[],
-  crashed: readonly string[],
-): readonly string[] {
+interface Asked {
+  readonly plain: readonly string[]
+  readonly crashed: readonly string[]
+  readonly crashes: number
+}
+
+/** Each input as often as without a crash, or once more for each crash that interrupted it; in the same order. */
+function repetitions(member: string, { plain, crashed, crashes }: Asked): readonly string[] {
   const wrong: string[] = []
   for (const input of new Set([...plain, ...crashed])) {
-    const [before, after] = [plain, crashed].map(
-      (list) => list.filter((one) => one === input).length,
-    )
-    if (after !== before && (before === 0 || after !== (before ?? 0) + 1))
+    const times = (list: readonly string[]): number => list.filter((one) => one === input).length
+    const [before, after] = [times(plain), times(crashed)]
+    if (after < before || after > (before && before + crashes))
       wrong.push(`${member} was asked ${JSON.stringify(input)} ${after} times, not ${before}`)
   }
   const order = (list: readonly string[]): string => JSON.stringify([...new Set(list)])
@@ -330,7 +382,12 @@ function checkLog(task: Task, records: Awaited<ReturnType<Store['records']>>): r
   fold.compact()
   const { status, artifacts = [] } = fold.snapshot()
   if (JSON.stringify(status) !== JSON.stringify(task.status)) faults.push('the log ends otherwise')
-  if (JSON.stringify(artifacts) !== JSON.stringify(task.artifacts ?? []))
+  if (wordsOf(artifacts) !== wordsOf(task.artifacts ?? []))
     faults.push('the log has another answer')
   return faults
+}
+
+/** The words of artifacts, however they are cut into parts: the end of a turn joins them. */
+function wordsOf(artifacts: readonly Artifact[]): string {
+  return JSON.stringify(artifacts.map(({ artifactId, parts }) => [artifactId, textOf(parts)]))
 }

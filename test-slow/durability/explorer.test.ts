@@ -1,0 +1,41 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createMemoryStore } from '../../src/store/memory.ts'
+import { openSqliteStore } from '../../src/store/sqlite.ts'
+import { explore, exploreTwice } from '../../test/durability/explorer/explorer.ts'
+import { scenarios } from '../../test/durability/explorer/scenarios.ts'
+import { drivers } from '../../test/store/sqlite/drivers.ts'
+
+const all = scenarios.map((scenario) => [scenario.name, scenario] as const)
+let folder = ''
+let files = 0
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'corral-explorer-'))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+describe.each(drivers)(
+  'on a file written by %s, a crash around any commit changes nothing',
+  (driver) => {
+    // A crash of the process, not of the machine: what the operating system has is enough.
+    const open = () =>
+      openSqliteStore(join(folder, `${++files}.db`), { driver, synchronous: 'NORMAL' })
+
+    test.each(all)('%s', async (_name, scenario) => {
+      const { points, wrong } = await explore(scenario, open)
+      expect(points).toBeGreaterThan(2)
+      expect(wrong).toEqual([])
+    })
+  },
+)
+
+describe('a crash, and another one while what it left is taken up, change nothing', () => {
+  test.each(all)('%s', async (_name, scenario) => {
+    const { points, wrong } = await exploreTwice(scenario, async () => createMemoryStore())
+    expect(points).toBeGreaterThan(2)
+    expect(wrong).toEqual([])
+  })
+})
