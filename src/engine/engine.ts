@@ -282,8 +282,6 @@ export function createEngine(options: EngineOptions): Engine {
       stranded.close()
       suspects.close()
       await recovering?.catch(() => {}) // who began it hears of that
-      // Nobody waits for one that does not start any more.
-      for (const run of [...runs.all.values()]) if (run.held) run.stop(closing())
       await drain(() => [...runs.all.values()], deadlineMs, clock)
       // Those who wait for a slot first: one that a running turn gives back must not begin another.
       const left = [...runs.all.values()].toSorted((a, b) => Number(b.queued) - Number(a.queued))

@@ -162,11 +162,6 @@ export class Run implements TurnHost, QueuedTurn {
     this.#answer(letter)
   }
 
-  /** Whether the turn waits for leave to start. */
-  get held(): boolean {
-    return this.#held
-  }
-
   /** The turn has run for long enough: if it is running when the process dies next, that is no sign against it. */
   outlived(): boolean {
     if (!this.#turn) return !this.#letter
