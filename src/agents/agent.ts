@@ -1,5 +1,6 @@
 import type { AuthContext, Dispatch } from '../protocol/call.ts'
 import type { AgentInfo } from '../protocol/profile.ts'
+import type { FullTaskStore } from '../protocol/task-store.ts'
 import type {
   Artifact,
   Json,
@@ -72,7 +73,10 @@ export interface Health {
  */
 export type AgentReply = AgentAnswer | Promise<AgentAnswer> | AsyncIterable<AgentEvent>
 
-/** A whole answer. A Task must be this turn's own: its id is replaced by the turn's. */
+/**
+ * A whole answer. A Task must be this turn's own: its id is replaced by the turn's. One that is still SUBMITTED or WORKING
+ * is left so, across restarts too: the agent finishes it by `turn.taskStore`.
+ */
 export type AgentAnswer = string | Message | { readonly task: Task } | undefined
 
 /**
@@ -174,6 +178,12 @@ export interface Turn {
    * with the first and taken again after the last.
    */
   away(): () => Promise<void>
+  /**
+   * The caller's tasks, to read and to change also when the turn is over; absent for a member of a team, whose task is the
+   * team's. An update is an event like those of a turn: stored, then told to streams and webhooks. What the given task
+   * does not mention (history, artifacts, metadata) stays. An ended task stays as it is.
+   */
+  readonly taskStore?: FullTaskStore
   /** Records something for the task's trace; seen only by callers that activate the trace extension. */
   trace(entry: JsonObject): void
   /** Earlier messages of this context, oldest first, across its tasks; answers appear as agent messages. */

@@ -3,14 +3,15 @@ import { A2AError } from '../protocol/errors.ts'
 import { isInterrupted, isTerminal } from '../protocol/task.ts'
 import type { Message, SendMessageResponse } from '../protocol/types.ts'
 import { isAsyncIterable } from '../shared/async.ts'
-import type { Agent, AgentEvent, AgentInfo, Turn } from './agent.ts'
+import type { Agent, AgentAnswer, AgentEvent, AgentInfo, AgentReply, Turn } from './agent.ts'
 import { type CardDraft, infoFromCard } from './card-info.ts'
 
 /** A backend that answers messages, as 002 has it. Failures are thrown as HandlerError. */
 export interface MessageHandler {
   /**
    * Answers a message with a task or a message. `auth` is absent where nobody knows the caller; `turn` has the task's
-   * history, a signal that fires on cancel, and what it takes to yield events instead of one answer.
+   * history, a signal that fires on cancel, and what it takes to yield events instead of one answer. A task that is
+   * returned as WORKING, under `turn.taskId`, is finished later by an update of `turn.taskStore`.
    */
   handleMessage(message: Message, auth: AuthContext | undefined, turn: Turn): HandlerReply
   /** What the card says of the agent; interfaces and security of the server are added to it. */
@@ -44,29 +45,41 @@ function withStreaming(info: AgentInfo, handler: MessageHandler): AgentInfo {
   return { ...info, details: { ...info.details, streaming } }
 }
 
-async function* answer(
-  handler: MessageHandler,
-  message: Message,
-  turn: Turn,
-): AsyncGenerator<AgentEvent> {
+function answer(handler: MessageHandler, message: Message, turn: Turn): AgentReply {
   const cancelled = (): void => void tellCancelled(handler, turn)
+  const forget = (): void => turn.signal.removeEventListener('abort', cancelled)
   turn.signal.addEventListener('abort', cancelled, { once: true })
   try {
     const auth = turn.caller.userId === '' ? undefined : turn.caller
     const reply = handler.handleMessage(message, auth, turn)
-    if (isAsyncIterable(reply)) yield* reply
-    else yield toEvent(await reply)
-  } finally {
-    turn.signal.removeEventListener('abort', cancelled)
+    return isAsyncIterable(reply) ? eventsOf(reply, forget) : wholeOf(reply, turn).finally(forget)
+  } catch (thrown) {
+    forget()
+    throw thrown
   }
 }
 
-/** Nobody would ever finish a task that its handler returns unfinished; work that goes on is told by events. */
-function toEvent(response: SendMessageResponse): AgentEvent {
+async function* eventsOf(
+  reply: AsyncIterable<AgentEvent>,
+  forget: () => void,
+): AsyncGenerator<AgentEvent> {
+  try {
+    yield* reply
+  } finally {
+    forget()
+  }
+}
+
+/** A task that its handler returns unfinished is finished through the store that the turn gives; a member has none. */
+async function wholeOf(
+  reply: SendMessageResponse | Promise<SendMessageResponse>,
+  turn: Turn,
+): Promise<AgentAnswer> {
+  const response = await reply
   if ('message' in response) return response.message
   const { state } = response.task.status
-  if (isTerminal(state) || isInterrupted(state)) return response
-  throw new A2AError('invalidAgentResponse', `A handler returned a task that is still ${state}`)
+  if (isTerminal(state) || isInterrupted(state) || turn.taskStore) return response
+  throw new A2AError('invalidAgentResponse', `A member returned a task that is still ${state}`)
 }
 
 /** A shutdown also fires the signal, but the task goes on after it. */

@@ -2,6 +2,7 @@ import type { Agent } from '../agents/agent.ts'
 import { type AuthContext, anonymous, type Call, type EventStream } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { isTerminal } from '../protocol/task.ts'
+import type { FullTaskStore } from '../protocol/task-store.ts'
 import type { Message, SendMessageRequest, Task, TaskState } from '../protocol/types.ts'
 import { within } from '../shared/async.ts'
 import { type Clock, createTimestamps, systemClock } from '../shared/clock.ts'
@@ -32,6 +33,7 @@ import { createRuns } from './runs.ts'
 import { alreadySent, type Sent, SentMessage } from './sent.ts'
 import { createStranded } from './stranded.ts'
 import { createSuspects, type Suspects } from './suspects.ts'
+import { createTasks } from './tasks.ts'
 import { watchTask } from './watch.ts'
 
 export type { Sent } from './sent.ts'
@@ -51,6 +53,8 @@ export interface Engine {
   trace(id: string): Promise<readonly LogRecord[]>
   /** The scope of a caller in a tenant. */
   scopeOf(tenant: string | undefined, auth: AuthContext | undefined): Scope
+  /** The tasks of a scope as a store whose updates are events. */
+  tasks(scope: Scope): FullTaskStore
   /** Replaces the agent for turns that begin from now on; running ones keep theirs. */
   setAgent(agent: Agent, build?: string): void
   /** Takes up what was left to do when the process ended. */
@@ -136,6 +140,7 @@ export function createEngine(options: EngineOptions): Engine {
       conversation: ({ scope, contextId }, limit) =>
         conversationOf(store, { scope, contextId, limit }),
       contextValues: ({ scope, contextId }) => store.contextValues(scope, contextId),
+      tasks: ({ scope }) => tasks(scope),
       unanswered,
       within: (ms, work) => within(clock, ms, [work]),
       idle: (run) => runs.settle(run),
@@ -208,6 +213,10 @@ export function createEngine(options: EngineOptions): Engine {
     return run ? (await run.log.snapshot()).task : storedTask(id, scope)
   }
 
+  function tasks(scope: Scope): FullTaskStore {
+    return createTasks({ store, clock, scope, runs, get, timestamp: deps.timestamp })
+  }
+
   async function storedTask(id: string, scope: Scope): Promise<Task> {
     const stored = await store.get(id, scope)
     if (!stored) throw notFound(id)
@@ -259,6 +268,7 @@ export function createEngine(options: EngineOptions): Engine {
       return records.filter((record) => record.kind === 'trace')
     },
     scopeOf,
+    tasks,
     setAgent(agent, build = '') {
       deps = createDeps(agent, build)
     },

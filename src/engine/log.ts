@@ -165,6 +165,22 @@ export class TaskLog implements CommitSource {
     this.#push({ seq: this.#seq + 1, kind: 'event', event })
   }
 
+  /**
+   * Appends an event that comes from outside a turn: also a whole task, in place of the one there is.
+   * @throws A2AError `invalidAgentResponse` where it may not follow what there is.
+   */
+  amend(event: StreamResponse): void {
+    if (!('task' in event)) {
+      this.emit(event)
+      return
+    }
+    this.#enter(event.task.status.state)
+    this.#artifact = undefined
+    this.#artifacts = undefined
+    this.#know(event.task)
+    this.#push({ seq: this.#seq + 1, kind: 'event', event })
+  }
+
   /** The snapshot is compacted and rewritten with the next commit, which begins at once. */
   endTurn(): void {
     this.#compact = true

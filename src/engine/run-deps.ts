@@ -1,5 +1,6 @@
 import type { Agent } from '../agents/agent.ts'
 import type { A2AError } from '../protocol/errors.ts'
+import type { FullTaskStore } from '../protocol/task-store.ts'
 import type { Json, Message } from '../protocol/types.ts'
 import type { Logger } from '../shared/log.ts'
 import type { Letter } from './letter.ts'
@@ -25,6 +26,8 @@ export interface RunDeps {
   within(ms: number, work: Promise<unknown> | undefined): Promise<void>
   /** The values that go with a context. */
   contextValues(log: TaskLog): Promise<ReadonlyMap<string, Json>>
+  /** The tasks of the one whose task this is. */
+  tasks(log: TaskLog): FullTaskStore
   /** Called when no turn runs or waits and everything is stored. */
   idle(run: Run): void
 }

@@ -3,6 +3,7 @@ import type { AuthContext } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { parseMessage } from '../protocol/schema.ts'
 import { isInterrupted, isTerminal } from '../protocol/task.ts'
+import type { FullTaskStore } from '../protocol/task-store.ts'
 import type { Json, Message, StreamResponse, Task, TaskState } from '../protocol/types.ts'
 import { isAsyncIterable } from '../shared/async.ts'
 import type { Logger } from '../shared/log.ts'
@@ -211,6 +212,23 @@ export class Run implements TurnHost, QueuedTurn {
     return this.#deps.contextValues(this.log)
   }
 
+  tasks(): FullTaskStore {
+    return this.#deps.tasks(this.log)
+  }
+
+  /**
+   * Takes in what is said of the task from outside a turn.
+   * @throws A2AError `invalidAgentResponse` where it may not follow what there is.
+   */
+  amend(events: readonly StreamResponse[]): void {
+    for (const event of events) this.log.amend(event)
+    if (this.busy) return
+    // WORKING, said from outside, is no turn that goes on.
+    this.log.busy = false
+    this.log.append({ kind: 'rest', turn: this.#turns })
+    this.log.endTurn()
+  }
+
   /** Cancels the task: the turn's signal fires, waiting messages are dropped, the state is CANCELED once this resolves. */
   async cancel(): Promise<Task> {
     const letter = this.#letter
@@ -313,7 +331,11 @@ export class Run implements TurnHost, QueuedTurn {
       if (this.#turn !== turn) return
       const reply = this.#deps.agent.process(turn.message, turn)
       if (isAsyncIterable(reply)) await this.#consume(reply, turn)
-      else this.#take(await reply, turn)
+      else {
+        const answer = await reply
+        this.#take(answer, turn)
+        turn.left = leavesTask(answer)
+      }
     } catch (thrown) {
       // An agent that throws at once does so before the queue has handed over the slot that must be given back.
       await undefined
@@ -418,7 +440,7 @@ export class Run implements TurnHost, QueuedTurn {
     const answered = turn.over && !this.log.exists
     turn.over = true
     try {
-      if (!answered) this.#conclude(letter)
+      if (!answered) this.#conclude(letter, turn.left)
       this.#leaveTurn()
       if (answered) this.#startNext()
       else
@@ -433,13 +455,13 @@ export class Run implements TurnHost, QueuedTurn {
     }
   }
 
-  #conclude(letter: Letter): void {
-    this.#complete()
+  #conclude(letter: Letter, left: boolean): void {
+    if (!left) this.#complete()
     const { state } = this.log
     if (isTerminal(state)) this.#dropMailbox(`The task is ${state}`)
     this.log.busy = this.#mailbox.length > 0
     // Where no event says that the turn is over, a record does.
-    if (state === 'TASK_STATE_AUTH_REQUIRED' || !this.log.tellsBusy)
+    if (left || state === 'TASK_STATE_AUTH_REQUIRED' || !this.log.tellsBusy)
       this.log.append({ kind: 'rest', turn: letter.number })
     this.log.endTurn()
   }
@@ -529,4 +551,11 @@ export class Run implements TurnHost, QueuedTurn {
 
 function isMessage(value: unknown): value is Message {
   return typeof value === 'object' && value !== null && 'parts' in value && 'role' in value
+}
+
+/** Whether the agent finishes later what it gave as its whole answer. */
+function leavesTask(answer: AgentAnswer): boolean {
+  if (typeof answer !== 'object' || !('task' in answer)) return false
+  const { state } = answer.task.status
+  return !isTerminal(state) && !isInterrupted(state)
 }

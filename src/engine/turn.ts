@@ -10,6 +10,7 @@ import { type AuthContext, anonymous } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { hopsExtension } from '../protocol/extensions.ts'
 import { parseStreamResponse } from '../protocol/schema.ts'
+import type { FullTaskStore } from '../protocol/task-store.ts'
 import type {
   Artifact,
   Json,
@@ -49,6 +50,8 @@ export interface TurnHost {
   conversation(limit: number): Promise<readonly Message[]>
   /** The stored values of the context. */
   contextValues(): Promise<ReadonlyMap<string, Json>>
+  /** The tasks of the caller. */
+  tasks(): FullTaskStore
 }
 
 /** The message that a turn answers, and what came with it. */
@@ -87,6 +90,8 @@ export class ActiveTurn implements Turn {
   /** What this turn has set, and what the store had when it first asked. */
   #values: Map<string, Json> | undefined
   #stored: Promise<ReadonlyMap<string, Json>> | undefined
+  /** Set where the agent returned a task that it finishes later. */
+  left = false
   /** Set once nothing more that the agent does counts: it has answered, asked, failed or been cancelled. */
   over = false
 
@@ -116,6 +121,9 @@ export class ActiveTurn implements Turn {
   }
   get history(): readonly Message[] {
     return this.task?.history ?? []
+  }
+  get taskStore(): FullTaskStore {
+    return this.#host.tasks()
   }
   get log(): Logger {
     return this.#host.logger

@@ -1,12 +1,11 @@
 import { EchoHandler } from '../agents/echo-handler.ts'
 import type { HttpRequest } from '../bindings/http.ts'
-import { anonymous } from '../protocol/call.ts'
 import { createDeferred, isPromiseLike } from '../shared/async.ts'
 import { type Logger, toLogger } from '../shared/log.ts'
 import { trimEnd } from '../shared/text.ts'
 import { fromTaskStore } from '../store/custom.ts'
-import type { Scope, Store } from '../store/store.ts'
-import { type TaskStore, toTaskStore } from '../store/task-store.ts'
+import type { Store } from '../store/store.ts'
+import type { TaskStore } from '../store/task-store.ts'
 import type { AppState, AuthExtractor, Route } from './app-state.ts'
 import { extractor } from './authenticators.ts'
 import { type Backend, toAgent } from './backend.ts'
@@ -141,7 +140,7 @@ export class A2AServer {
     const server: Server = await createServer({
       ...this.#options,
       agents: [agent],
-      routes: (request) => this.#route(request, () => this.#state(server, scope)),
+      routes: (request) => this.#route(request, () => this.#state(server)),
       ...(store && { store }),
       ...(this.#publicUrl && { publicUrl: this.#publicUrl }),
       ...(this.#extract && {
@@ -182,13 +181,12 @@ export class A2AServer {
     return prefix && path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined
   }
 
-  #state(server: Server, scope: Scope): AppState {
+  #state(server: Server): AppState {
     return {
       server,
       handler: this.#backend,
       baseUrl: server.url(),
-      taskStore: (auth = anonymous) =>
-        toTaskStore(server.store, { ...scope, owner: auth.userId }, this.#options.clock),
+      taskStore: (auth) => server.taskStore(auth),
       auth: async (request) => this.#extract?.(request.headers),
     }
   }

@@ -22,7 +22,7 @@ export interface AppState {
   readonly handler: Backend
   /** Where clients reach the server. */
   readonly baseUrl: string
-  /** The tasks of a caller; the anonymous one's if nobody is named. */
+  /** The tasks of a caller; the anonymous one's if nobody is named. An update is an event, told to streams and webhooks. */
   taskStore(auth?: AuthContext): FullTaskStore
   /** Who sends this request, as the auth extractor sees it; undefined without one. */
   auth(request: HttpRequest): Promise<AuthContext | undefined>

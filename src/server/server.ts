@@ -6,7 +6,8 @@ import { createCommitter } from '../engine/commit.ts'
 import { createTurnQueue } from '../engine/queue.ts'
 import type { Recovery } from '../engine/recover.ts'
 import { createSuspects } from '../engine/suspects.ts'
-import type { Dispatch } from '../protocol/call.ts'
+import type { AuthContext, Dispatch } from '../protocol/call.ts'
+import type { FullTaskStore } from '../protocol/task-store.ts'
 import { systemClock } from '../shared/clock.ts'
 import { type Logger, toLogger } from '../shared/log.ts'
 import { trimEnd } from '../shared/text.ts'
@@ -30,6 +31,8 @@ export interface Server {
   /** The operations of the first agent, or of the one with this id. */
   dispatch(id?: string): Dispatch
   readonly store: Store
+  /** The tasks that a caller has with the first agent; an update is an event, told to streams and webhooks. */
+  taskStore(auth?: AuthContext): FullTaskStore
   /** Webhooks, where they are on: dead letters can be read and driven again. */
   readonly webhooks: Webhooks | undefined
   /** Whether anyone may call. */
@@ -108,6 +111,10 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     handle: createHandler(shared, mounts, doors),
     dispatch: (id) => mountOf(id).dispatch,
     store,
+    taskStore(auth) {
+      const { engine } = mountOf(undefined)
+      return engine.tasks(engine.scopeOf(undefined, auth))
+    },
     webhooks: push?.webhooks,
     open: shared.auth.open,
     setUrl(next) {

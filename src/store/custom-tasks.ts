@@ -2,22 +2,23 @@ import type { Task } from '../protocol/types.ts'
 import { type Clock, systemClock, toTimestamp } from '../shared/clock.ts'
 import { shownIn } from './list.ts'
 import { isSameScope } from './scope.ts'
-import type { Scope, StoredTask, TaskListFilter, TaskPage } from './store.ts'
-import { headOf, type TaskStore } from './task-store.ts'
+import type { Scope, StoredTask, TaskHead, TaskListFilter, TaskPage } from './store.ts'
+import { headOf, isUnfinished, type TaskStore } from './task-store.ts'
 
 /** A user's TaskStore with the owner of each task. */
 export interface CustomTasks {
   get(id: string): Promise<StoredTask | undefined>
-  put(task: Task, options: { readonly scope: Scope; readonly isNew: boolean }): Promise<void>
+  put(task: Task, head: TaskHead, isNew: boolean): Promise<void>
   list(contextId?: string): Promise<readonly StoredTask[]>
 }
 
-/** The metadata entry in which a task of a custom store says whose it is. */
+/** The metadata entries in which a task of a custom store says whose it is, and that no turn of ours is to finish it. */
 const ownerKey = 'urn:corral:store:scope'
+const leftKey = 'urn:corral:store:left'
 
 const nobody: Scope = { agent: '', tenant: '', owner: '' }
 
-/** Marks tasks with their scope on the way in and takes the mark off on the way out. */
+/** Marks tasks with what else is to be known of them on the way in and takes the marks off on the way out. */
 export function createCustomTasks(
   custom: TaskStore,
   options: { readonly scope?: Scope; readonly clock?: Clock },
@@ -25,8 +26,11 @@ export function createCustomTasks(
   const { scope: common = nobody, clock = systemClock } = options
 
   function toStored(marked: Task): StoredTask {
-    const { task, scope } = unmark(marked, common)
-    const head = headOf(task, scope, { now: toTimestamp(clock.now()) })
+    const { task, scope, left } = unmark(marked, common)
+    const head = headOf(task, scope, {
+      now: toTimestamp(clock.now()),
+      ...(left && { busy: false }),
+    })
     return { head, task, version: 1, taskVersion: 1 }
   }
 
@@ -35,8 +39,8 @@ export function createCustomTasks(
       const found = await custom.get(id)
       return found ? toStored(found) : undefined
     },
-    async put(task, { scope, isNew }) {
-      const marked = isSameScope(scope, common) ? task : mark(task, scope)
+    async put(task, head, isNew) {
+      const marked = mark(task, head, common)
       await (isNew ? custom.create(marked) : custom.update(marked))
     },
     list: async (contextId) =>
@@ -44,17 +48,35 @@ export function createCustomTasks(
   }
 }
 
-function mark(task: Task, { agent, tenant, owner }: Scope): Task {
-  return { ...task, metadata: { ...task.metadata, [ownerKey]: [agent, tenant, owner] } }
+function mark(task: Task, { scope, state, busy }: TaskHead, common: Scope): Task {
+  const { agent, tenant, owner } = scope
+  const isLeft = !busy && isUnfinished(state)
+  const isOwned = !isSameScope(scope, common)
+  if (!isLeft && !isOwned) return task
+  const marks = {
+    ...(isOwned && { [ownerKey]: [agent, tenant, owner] }),
+    ...(isLeft && { [leftKey]: true }),
+  }
+  return { ...task, metadata: { ...task.metadata, ...marks } }
 }
 
-function unmark(marked: Task, common: Scope): { readonly task: Task; readonly scope: Scope } {
+interface Unmarked {
+  readonly task: Task
+  readonly scope: Scope
+  readonly left: boolean
+}
+
+function unmark(marked: Task, common: Scope): Unmarked {
   const { metadata, ...rest } = marked
-  const { [ownerKey]: owner, ...others } = metadata ?? {}
-  if (!Array.isArray(owner)) return { task: marked, scope: common }
-  const [agent, tenant, principal] = owner.map(String)
-  const scope = { agent: agent ?? '', tenant: tenant ?? '', owner: principal ?? '' }
-  return { task: Object.keys(others).length > 0 ? { ...rest, metadata: others } : rest, scope }
+  const { [ownerKey]: owner, [leftKey]: left = false, ...others } = metadata ?? {}
+  if (!Array.isArray(owner) && left === false) return { task: marked, scope: common, left: false }
+  const task = Object.keys(others).length > 0 ? { ...rest, metadata: others } : rest
+  return { task, scope: Array.isArray(owner) ? toScope(owner) : common, left: left === true }
+}
+
+function toScope(owner: readonly unknown[]): Scope {
+  const [agent = '', tenant = '', principal = ''] = owner.map(String)
+  return { agent, tenant, owner: principal }
 }
 
 /** Whether a task belongs to a list. */

@@ -1,4 +1,5 @@
 import { A2AError } from '../protocol/errors.ts'
+import { isSame } from '../shared/same.ts'
 import { checkWrites } from './check.ts'
 import { createCustomTasks, isIn, pageOf } from './custom-tasks.ts'
 import { createMemoryStore, type MemoryStoreOptions } from './memory.ts'
@@ -6,7 +7,7 @@ import { busyAfter } from './order.ts'
 import { defaultMaxTaskBytes, refusalFor } from './refusal.ts'
 import { isSameScope } from './scope.ts'
 import type { Scope, Store, StoredTask, TaskWrite, Write, WriteResult } from './store.ts'
-import type { TaskStore } from './task-store.ts'
+import { isUnfinished, type TaskStore } from './task-store.ts'
 
 /** How a custom store is used. The limits are those of what is kept in memory beside it. */
 export interface CustomStoreOptions extends MemoryStoreOptions {
@@ -45,6 +46,28 @@ export function fromTaskStore(custom: TaskStore, options: CustomStoreOptions = {
     return found && takeOver(memory, found)
   }
 
+  /**
+   * What is known of a task; of one that no turn of ours is to finish, as the custom store has it now. What somebody
+   * changed there becomes the next record of its log.
+   */
+  async function refresh(known: StoredTask): Promise<StoredTask> {
+    const { id, busy, state, generation } = known.head
+    const found = busy || !isUnfinished(state) ? undefined : await tasks.get(id)
+    if (!found || isSame(found.task, known.task)) return known
+    const { task } = found
+    const expectedVersion = known.version
+    const head = { ...found.head, busy: false, generation: generation + 1 }
+    const records = [{ seq: expectedVersion + 1, kind: 'event', event: { task } }] as const
+    if (isUnfinished(head.state)) await tasks.put(task, head, false)
+    await memory.commit([{ type: 'task', head, expectedVersion, records, task }])
+    return (await memory.get(id)) ?? known
+  }
+
+  async function find(id: string): Promise<StoredTask | undefined> {
+    const known = await memory.get(id)
+    return known ? refresh(known) : load(id)
+  }
+
   async function writeTask(write: TaskWrite): Promise<WriteResult> {
     const refused = refusalFor(write, maxTaskBytes)
     if (refused !== undefined) return { refused }
@@ -55,7 +78,7 @@ export function fromTaskStore(custom: TaskStore, options: CustomStoreOptions = {
     const version = (await load(head.id))?.version ?? 0
     if (version !== expectedVersion) return { conflict: version }
     // The custom store first: memory must not know of a task that was not kept.
-    if (task) await tasks.put(task, { scope: head.scope, isNew: version === 0 })
+    if (task) await tasks.put(task, head, version === 0)
     return commitOne(memory, write)
   }
 
@@ -76,7 +99,12 @@ export function fromTaskStore(custom: TaskStore, options: CustomStoreOptions = {
   /** All tasks of the custom store, those in memory as they are there. */
   async function all(contextId?: string): Promise<StoredTask[]> {
     const found = await tasks.list(contextId)
-    return Promise.all(found.map(async (stored) => (await memory.get(stored.head.id)) ?? stored))
+    return Promise.all(
+      found.map(async (stored) => {
+        const known = await memory.get(stored.head.id)
+        return known ? inTurn(() => refresh(known)) : stored
+      }),
+    )
   }
 
   return {
@@ -87,7 +115,8 @@ export function fromTaskStore(custom: TaskStore, options: CustomStoreOptions = {
       return inTurn(() => writeAll(writes))
     },
     async get(id, scope) {
-      const stored = (await memory.get(id)) ?? (await inTurn(() => load(id)))
+      const known = await memory.get(id)
+      const stored = known?.head.busy ? known : await inTurn(() => find(id))
       return stored && (!scope || isSameScope(stored.head.scope, scope)) ? stored : undefined
     },
     async records(id, after, limit) {

@@ -1,50 +1,13 @@
 import { A2AError } from '../protocol/errors.ts'
-import { type TaskStateSpelling, toTaskState } from '../protocol/task.ts'
-import type { Task } from '../protocol/types.ts'
+import { toTaskState } from '../protocol/task.ts'
+import { type FullTaskStore, type TaskFilter, TaskStore } from '../protocol/task-store.ts'
+import type { Task, TaskState } from '../protocol/types.ts'
 import { type Clock, systemClock, toTimestamp } from '../shared/clock.ts'
 import { currentTask } from './current.ts'
 import { createMemoryStore, type MemoryStoreOptions } from './memory.ts'
 import type { Scope, Store, StoredTask, TaskHead, TaskListFilter, WriteResult } from './store.ts'
 
-/**
- * A store as users see it, and extend or implement it: whole tasks, by id. What it gives out is the caller's own: changing
- * it changes nothing that is stored.
- */
-export abstract class TaskStore {
-  /**
-   * Stores a task that is not there yet.
-   * @throws A2AError `invalidRequest` if its id is taken.
-   */
-  abstract create(task: Task): Promise<Task>
-  /** The task with this id; undefined, or null, if there is none. */
-  abstract get(id: string): Promise<Task | null | undefined>
-  /**
-   * Replaces a stored task.
-   * @throws A2AError `taskNotFound` if there is none.
-   */
-  abstract update(task: Task): Promise<Task>
-  /** Removes a task; whether there was one. */
-  abstract delete(id: string): Promise<boolean>
-  /** The tasks that match, newest status first; all without a filter. */
-  abstract list(filter?: TaskFilter): Promise<Task[]>
-  /** Creates or replaces. A store of one's own may leave it out. */
-  save?(task: Task): Promise<Task>
-}
-
-/** A TaskStore with all of its methods, as ours are. */
-export interface FullTaskStore extends Required<TaskStore> {
-  get(id: string): Promise<Task | undefined>
-  list(filter?: TaskFilter | null): Promise<Task[]>
-}
-
-/** Which tasks to list; all where nothing is said. */
-export interface TaskFilter {
-  readonly contextId?: string
-  readonly status?: TaskStateSpelling
-  /** Inclusive. */
-  readonly statusTimestampAfter?: string
-  readonly limit?: number
-}
+export { type FullTaskStore, type TaskFilter, TaskStore } from '../protocol/task-store.ts'
 
 /** Where tasks live that nobody owns. */
 const common: Scope = { agent: '', tenant: '', owner: '' }
@@ -97,7 +60,8 @@ export function toTaskStore(
     const [result] = await store.commit([
       {
         type: 'task',
-        head: headOf(own, scope, { now: toTimestamp(clock.now()), generation }),
+        // Whoever put it here finishes it: there is no turn of ours to take up.
+        head: headOf(own, scope, { now: toTimestamp(clock.now()), generation, busy: false }),
         expectedVersion,
         records: [{ seq, kind: 'event', event: { task: own } }],
         task: own,
@@ -158,14 +122,19 @@ function toListFilter(filter: TaskFilter, scope: Scope): TaskListFilter {
   }
 }
 
-/** The columns that follow from a task; `now` where it has no timestamp. */
+/** The columns that follow from a task; `now` where it has no timestamp, `busy` by its state where nobody says. */
 export function headOf(
   task: Task,
   scope: Scope,
-  { now, generation = 1 }: { readonly now: string; readonly generation?: number },
+  known: { readonly now: string; readonly generation?: number; readonly busy?: boolean },
 ): TaskHead {
   const { id, contextId, status } = task
-  const { state, timestamp = now } = status
-  const busy = state === 'TASK_STATE_SUBMITTED' || state === 'TASK_STATE_WORKING'
+  const { state, timestamp = known.now } = status
+  const { generation = 1, busy = isUnfinished(state) } = known
   return { id, scope, contextId, state, timestamp, busy, generation, build: '' }
+}
+
+/** Whether somebody has to do something before a task in this state can end. */
+export function isUnfinished(state: TaskState): boolean {
+  return state === 'TASK_STATE_SUBMITTED' || state === 'TASK_STATE_WORKING'
 }

@@ -139,22 +139,6 @@ describe('a message handler', () => {
     expect(said).toEqual(['one', 'Go on?', 'two', 'done'])
     expect(result.task.status.state).toBe('TASK_STATE_COMPLETED')
   })
-
-  test('that returns a task as working fails it and says why', async () => {
-    const { url } = await run(
-      new A2AServer(
-        handler((message) => ({
-          task: { ...completedTaskWithText(message, ''), status: { state: 'TASK_STATE_WORKING' } },
-        })),
-      ).bind('127.0.0.1:0'),
-    )
-    const { result } = await rpc(`${url}/v1/rpc`, {
-      method: 'message/send',
-      params: rcMessage('hi'),
-    })
-    expect(result.task.status.state).toBe('TASK_STATE_FAILED')
-    expect(result.task.status.message.parts[0].text).toContain('still TASK_STATE_WORKING')
-  })
 })
 
 describe('the five handler errors', () => {

@@ -1,0 +1,103 @@
+import { A2AError } from '../protocol/errors.ts'
+import { parseTask } from '../protocol/schema.ts'
+import { isTerminal } from '../protocol/task.ts'
+import type { FullTaskStore } from '../protocol/task-store.ts'
+import type { StreamResponse, Task, TaskStatus } from '../protocol/types.ts'
+import { copyOf } from '../shared/copy.ts'
+import { isSame } from '../shared/same.ts'
+import type { Scope } from '../store/store.ts'
+import { toTaskStore } from '../store/task-store.ts'
+import type { EngineOptions } from './engine.ts'
+import type { Runs } from './runs.ts'
+
+/** What the tasks of a caller are read and changed by. */
+export interface TasksOptions extends Pick<EngineOptions, 'store' | 'clock'> {
+  readonly scope: Scope
+  readonly runs: Runs
+  timestamp(): string
+  get(id: string, scope: Scope): Promise<Task>
+}
+
+/**
+ * The tasks of one caller as a TaskStore: a face of the engine. An update becomes events in the task's log, so that
+ * streams and webhooks hear of it; what the given task does not mention stays as it is.
+ */
+export function createTasks(options: TasksOptions): FullTaskStore {
+  const { store, clock, scope, runs, timestamp } = options
+  const stored = toTaskStore(store, scope, clock)
+
+  async function replace(given: Task): Promise<Task | undefined> {
+    const run = await runs.find(given.id, scope, 'end')
+    if (!run) return undefined
+    try {
+      const { task: before } = await run.log.snapshot()
+      const events = changes(before, parseTask(copyOf(given)), timestamp())
+      if (events.length > 0) {
+        mustBeOpen(before)
+        run.amend(events)
+        await run.log.committed()
+      }
+      return (await run.log.snapshot()).task
+    } finally {
+      runs.release(run)
+    }
+  }
+
+  return {
+    ...stored,
+    async get(id) {
+      try {
+        return copyOf(await options.get(id, scope))
+      } catch (error) {
+        if (error instanceof A2AError && error.code === 'taskNotFound') return undefined
+        throw error
+      }
+    },
+    async update(task) {
+      const updated = await replace(task)
+      if (updated) return copyOf(updated)
+      throw new A2AError('taskNotFound', `Task ${task.id} not found`, {
+        metadata: { taskId: task.id },
+      })
+    },
+    save: async (task) => copyOf(await replace(task)) ?? stored.create(task),
+  }
+}
+
+function mustBeOpen({ id, status }: Task): void {
+  if (isTerminal(status.state))
+    throw new A2AError('invalidRequest', `Task ${id} is ${status.state}; it changes no more`, {
+      metadata: { taskId: id },
+    })
+}
+
+/** The events that make one task of the other: a whole Task where status and artifacts do not tell everything. */
+function changes(before: Task, given: Task, now: string): readonly StreamResponse[] {
+  const { id, contextId } = before
+  const ids = { taskId: id, contextId }
+  const status = { ...given.status, timestamp: given.status.timestamp ?? now }
+  if (!isToldByEvents(before, given))
+    return [{ task: { ...before, ...given, ...{ id, contextId, status } } }]
+  const known = new Map(before.artifacts?.map((artifact) => [artifact.artifactId, artifact]))
+  const news = (given.artifacts ?? []).filter((one) => !isSame(one, known.get(one.artifactId)))
+  const events: StreamResponse[] = news.map((artifact) => ({
+    artifactUpdate: { ...ids, artifact },
+  }))
+  if (!isSameStatus(before.status, given.status)) events.push({ statusUpdate: { ...ids, status } })
+  return events
+}
+
+function isToldByEvents(before: Task, { metadata, history, artifacts }: Task): boolean {
+  if (metadata && !isSame(metadata, before.metadata)) return false
+  if (history && !isSame(history, before.history ?? [])) return false
+  const kept = artifacts?.slice(0, before.artifacts?.length ?? 0)
+  return !kept || isSame(kept.map(idOf), before.artifacts?.map(idOf) ?? [])
+}
+
+function idOf({ artifactId }: { readonly artifactId: string }): string {
+  return artifactId
+}
+
+function isSameStatus(before: TaskStatus, given: TaskStatus): boolean {
+  return before.state === given.state && isSame(before.message, given.message)
+}
