@@ -46,6 +46,8 @@ export interface Ledger {
   /** Writes down an acknowledged task; it must not be behind what was acknowledged when it was asked for. */
   acknowledge(agent: string, task: Task, asked?: Task): Entry
   violation(text: string): void
+  /** Forgets all but the last tasks, followers and names: for runs so long that nobody could remember them all. */
+  forget(most: number): void
 }
 
 /** What is counted while it happens. */
@@ -72,15 +74,21 @@ export function createLedger(sign: () => void): Ledger {
   }
   const violations: string[] = []
   const violation = (text: string): void => void violations.push(text)
+  const names = { keyed: new Set<string>(), refused: new Set<string>(), hooked: new Set<string>() }
+  const followers: Follower[] = []
+  const clients: ClientFollower[] = []
   return {
     entries,
-    followers: [],
-    clients: [],
-    keyed: new Set(),
-    refused: new Set(),
-    hooked: new Set(),
+    followers,
+    clients,
+    ...names,
     counts,
     violations,
+    forget(most) {
+      for (const all of [entries, ...Object.values(names)])
+        for (const key of all.keys()) if (all.size > most) all.delete(key)
+      for (const list of [followers, clients]) list.splice(0, list.length - most)
+    },
     acknowledge(agent, task, asked) {
       counts.acknowledged++
       sign()

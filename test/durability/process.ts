@@ -7,8 +7,8 @@ import type { RetryPolicy } from '../../src/webhooks/retry.ts'
 
 /** What server.mjs is told. */
 export interface ServerSetup {
-  /** The store's file. */
-  readonly file: string
+  /** The store's file; without one tasks are kept in memory. */
+  readonly file?: string
   /** Where the members of the team leave a trace of each time they run. */
   readonly effects: string
   readonly shutdownMs?: number
@@ -45,7 +45,10 @@ export interface ServerProcess {
 const script = fileURLToPath(new URL('./server.mjs', import.meta.url))
 
 /** Makes a server that is not yet running. */
-export function createServerProcess(setup: ServerSetup): ServerProcess {
+export function createServerProcess(
+  setup: ServerSetup,
+  nodeOptions: readonly string[] = [],
+): ServerProcess {
   let port = 0
   let child: ChildProcess | undefined
   let listening: Deferred<void> = createDeferred()
@@ -61,9 +64,8 @@ export function createServerProcess(setup: ServerSetup): ServerProcess {
   }
 
   function launch(): { readonly child: ChildProcess; errors(): string } {
-    const started = spawn(process.execPath, [script, JSON.stringify({ ...setup, port })], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
+    const words = [...nodeOptions, script, JSON.stringify({ ...setup, port })]
+    const started = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'] })
     let errors = ''
     started.stderr.on('data', (chunk) => (errors += chunk))
     child = started

@@ -1,11 +1,13 @@
 /**
- * A server that may die at any moment, for tests of durability: agents of every kind on a SQLite file. A plain script on
- * the built package, so that hundreds of starts stay quick. Its argument is JSON: `file`, `effects`, `port` and whatever
- * else a test sets. Prints `listening <port>` once it has taken up what an earlier process left, and stops on SIGTERM.
+ * A server that may die at any moment, for tests of durability: agents of every kind on a SQLite file, or in memory
+ * where there is no `file`. A plain script on the built package, so that hundreds of starts stay quick. Its argument is
+ * JSON: `file`, `effects`, `port` and whatever else a test sets. Prints `listening <port>` once it has taken up what an
+ * earlier process left, and stops on SIGTERM.
  */
 import { createServer, listen } from 'corral/server'
-import { openSqliteStore } from 'corral/store'
+import { createMemoryStore, openSqliteStore } from 'corral/store'
 import { createAgents } from './agents.mjs'
+import { takeVitals } from './vitals.mjs'
 
 const setup = JSON.parse(process.argv[2])
 const { file, port = 0, shutdownMs = 0, store: limits = {} } = setup
@@ -13,7 +15,7 @@ const { retry = {}, timeoutMs = 500, asNobody = false } = setup
 
 // Root may write read-only files; nobody may not.
 if (asNobody && process.getuid?.() === 0) process.setuid('nobody')
-const store = await openSqliteStore(file, limits)
+const store = file ? await openSqliteStore(file, limits) : createMemoryStore(limits)
 const server = await createServer({
   store,
   agents: createAgents(setup),
@@ -25,8 +27,15 @@ const server = await createServer({
     timeoutMs,
     graceMs: 200,
   },
-  routes: ({ path }) => (path === '/left' ? left() : undefined),
+  routes({ path }) {
+    if (path === '/left') return left().then(toReply)
+    return path === '/vitals' ? toReply(takeVitals()) : undefined
+  },
 })
+
+function toReply(value) {
+  return { status: 200, headers: {}, body: JSON.stringify(value) }
+}
 
 /** What is still to be done: tasks that have not ended, and webhooks with events that they have not seen. */
 async function left() {
@@ -36,7 +45,7 @@ async function left() {
     if (records.some(({ kind }) => kind === 'event')) webhooks++
   }
   const tasks = (await store.unfinished()).length
-  return { status: 200, headers: {}, body: JSON.stringify({ tasks, webhooks }) }
+  return { tasks, webhooks }
 }
 
 await server.recover()
