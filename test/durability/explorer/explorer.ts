@@ -206,11 +206,22 @@ function createMachine({ scenario, store, ledger, world, crashes }: MachineOptio
     died = own
     const crash = crashes[number++]
     const life = commits.push(0) - 1
-    const disk = faulty(store, {
+    let isLast = false
+    const inner: Store = {
+      ...store,
+      async commit(writes) {
+        const results = await store.commit(writes)
+        // The next process may begin only when the last commit of this one is stored.
+        if (isLast) own.resolve('died')
+        return results
+      },
+    }
+    const disk = faulty(inner, {
       fault(k) {
         commits[life] = k
         if (k !== crash?.commit) return undefined
-        own.resolve('died')
+        isLast = true
+        if (crash.kind === 'dieBefore') own.resolve('died')
         return crash.kind
       },
     })
