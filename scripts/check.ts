@@ -11,53 +11,52 @@ const root = join(import.meta.dirname, '..', 'src')
 const allowed: Record<string, readonly string[]> = {
   shared: [],
   protocol: ['shared'],
+  network: ['shared', 'protocol'],
   bindings: ['shared', 'protocol'],
   store: ['shared', 'protocol'],
-  agents: ['shared', 'protocol', 'client'],
+  client: ['shared', 'protocol', 'bindings', 'network'],
+  agents: ['shared', 'protocol', 'network', 'client'],
   streams: ['shared', 'protocol', 'store'],
-  webhooks: ['shared', 'protocol', 'store', 'bindings'],
-  engine: ['shared', 'protocol', 'store', 'agents', 'streams', 'webhooks'],
-  operations: ['shared', 'protocol', 'store', 'agents', 'streams', 'webhooks', 'engine'],
-  client: ['shared', 'protocol', 'bindings'],
+  webhooks: ['shared', 'protocol', 'network', 'store', 'bindings'],
+  engine: ['shared', 'protocol', 'store', 'agents', 'streams'],
+  operations: ['shared', 'protocol', 'store', 'agents', 'streams', 'engine'],
   server: [
+    ...['shared', 'protocol', 'network', 'bindings', 'store', 'agents', 'streams', 'webhooks'],
+    ...['engine', 'operations'],
+  ],
+  team: ['shared', 'protocol', 'bindings', 'agents', 'client'],
+  app: [
     'shared',
     'protocol',
+    'network',
     'bindings',
     'store',
     'agents',
-    'streams',
-    'webhooks',
-    'engine',
-    'operations',
-  ],
-  team: ['shared', 'protocol', 'bindings', 'agents', 'client', 'server', 'store', 'webhooks'],
-  eval: ['shared', 'protocol', 'agents', 'client', 'server', 'team', 'store'],
-  compat: ['shared', 'protocol', 'bindings', 'agents', 'client', 'server', 'store'],
-  console: ['shared', 'protocol', 'server', 'client'],
-  cli: [
-    'shared',
-    'protocol',
-    'index.ts',
-    'agents',
     'client',
     'server',
-    'store',
     'team',
-    'eval',
-    'console',
+    'engine',
   ],
+  eval: ['shared', 'protocol', 'network', 'agents', 'client', 'server', 'team', 'store'],
+  compat: ['shared', 'protocol', 'bindings', 'store', 'agents', 'client', 'server'],
+  console: ['shared', 'protocol', 'server', 'client'],
+  cli: ['shared', 'protocol', 'index.ts'],
   'index.ts': ['shared', 'protocol'],
 }
 
+/** The public subpaths. An entrance names what people import, wherever it stands; within `src` only the command uses them. */
+const entrances = ['server', 'client', 'agents', 'store', 'team', 'eval', 'compat']
+
 /** Files of these folders (or these files) may use `node:*`. */
-const nodeFolders = ['cli', 'console', 'eval', 'team', 'webhooks']
+const nodeFolders = ['app', 'cli', 'console', 'eval', 'network', 'webhooks']
 const nodeFiles = [
   'server/node.ts',
   'server/listen.ts',
-  'server/a2a-server.ts',
+  'compat/a2a-server.ts',
   'store/sqlite',
   'agents/module.ts',
   'agents/mcp',
+  'team/child-turn.ts',
   'client/node.ts',
   'client/loopback.ts',
 ]
@@ -101,15 +100,17 @@ function checkFile(file: string, imports: { specifier: string }[]): void {
     if (!specifier.startsWith('.')) continue
     const target = join(dirname(file), specifier)
     const targetTop = target.includes('/') ? target.slice(0, target.indexOf('/')) : target
-    if (targetTop !== top && !may?.includes(targetTop))
+    if (isEntrance(target) && !isEntrance(file) && top !== 'cli')
+      faults.push(`${file}: imports the entrance ${target}; import the file that defines the name`)
+    else if (top === 'cli' && !['cli', 'shared'].includes(targetTop) && !isEntrance(target))
+      faults.push(`${file}: cli imports public entrances only, not ${target}`)
+    else if (targetTop !== top && !isEntrance(file) && top !== 'cli' && !may?.includes(targetTop))
       faults.push(`${file}: may not import ${target}`)
-    if (top === 'cli' && targetTop !== 'cli' && targetTop !== 'shared' && !isEntry(target))
-      faults.push(`${file}: cli imports public entry points only, not ${target}`)
   }
 }
 
-function isEntry(target: string): boolean {
-  return target === 'index.ts' || target.endsWith('/index.ts')
+function isEntrance(file: string): boolean {
+  return file === 'index.ts' || entrances.some((folder) => file === `${folder}/index.ts`)
 }
 
 function mayUseNode(file: string): boolean {

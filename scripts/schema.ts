@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { toConfigJsonSchema } from '../src/team/config/file.ts'
+import { toConfigJsonSchema } from '../src/app/config/file.ts'
 
 const path = join(import.meta.dirname, '..', 'schema', 'corral.schema.json')
 writeFileSync(path, `${JSON.stringify(toConfigJsonSchema(), null, 2)}\n`)

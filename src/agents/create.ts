@@ -1,4 +1,4 @@
-import type { Reach } from '../client/index.ts'
+import type { Reach } from '../network/member-guard.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Logger } from '../shared/log.ts'
 import type { Agent } from './agent.ts'

@@ -1,4 +1,5 @@
 import type { HttpSend } from '../bindings/http.ts'
+import type { Reach } from '../network/member-guard.ts'
 import type { Call, Dispatch } from '../protocol/call.ts'
 import type { AgentCard, JsonObject, SendMessageConfiguration } from '../protocol/types.ts'
 import type { Clock } from '../shared/clock.ts'
@@ -8,7 +9,6 @@ import type { Credentials } from './card-auth.ts'
 import type { CardCache } from './card-cache.ts'
 import type { CardVerifier } from './discovery.ts'
 import type { OAuthConfig } from './oauth/config.ts'
-import type { Reach } from './reply.ts'
 import type { RetryOptions } from './retry.ts'
 import type { Transport } from './transport.ts'
 

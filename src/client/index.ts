@@ -1,4 +1,6 @@
 /** `corral/client`: call any A2A agent. */
+
+export type { Reach } from '../network/member-guard.ts'
 export {
   allOf,
   apiKey,
@@ -53,7 +55,7 @@ export type {
 export { authorizeDevice, deviceCode } from './oauth/device-code.ts'
 export { oauth } from './oauth/oauth.ts'
 export type { PollOptions } from './poll.ts'
-export type { HttpClient, HttpOptions, Reach } from './reply.ts'
+export type { HttpClient, HttpOptions } from './reply.ts'
 export type { RetryOptions } from './retry.ts'
 export type { ClientTool } from './tool.ts'
 export {

@@ -1,10 +1,11 @@
 import { lookup as systemLookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { Agent } from 'undici'
+import type { Reach } from '../network/member-guard.ts'
 import { systemClock } from '../shared/clock.ts'
 import { Exchange } from './exchange.ts'
 import { connectFailure } from './network.ts'
-import type { HttpClient, HttpOptions, Reach } from './reply.ts'
+import type { HttpClient, HttpOptions } from './reply.ts'
 
 /**
  * HTTP over undici with kept-alive connections: a fifth of the cost of the built-in fetch. Redirects are not followed,

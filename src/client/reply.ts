@@ -1,4 +1,5 @@
 import type { ClientReply, HttpSend } from '../bindings/http.ts'
+import type { Reach } from '../network/member-guard.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Clock } from '../shared/clock.ts'
 
@@ -8,12 +9,6 @@ export interface HttpClient {
   /** Closes all connections; what is under way fails. Idempotent. */
   close(): Promise<void>
 }
-
-/**
- * Whether a host may be reached at the addresses that its name has now. Asked for every connection, so that a name which
- * changes its address gains nothing.
- */
-export type Reach = (host: string, addresses: readonly string[]) => boolean
 
 /** How connections are made, and how long a peer may take, in milliseconds. */
 export interface HttpOptions {

@@ -1,3 +1,6 @@
+import type { SkillDetail } from '../protocol/profile.ts'
+import type * as A2A from '../protocol/types.ts'
+import { withAlias } from './alias.ts'
 import {
   type CapabilitiesDraft,
   type CardDraft,
@@ -5,10 +8,7 @@ import {
   type SkillDraft,
   toProvider,
   toSkill,
-} from '../agents/card-info.ts'
-import type { SkillDetail } from '../protocol/profile.ts'
-import type * as A2A from '../protocol/types.ts'
-import { withAlias } from './alias.ts'
+} from './card-info.ts'
 
 /** A card with what 003 has beyond the specification. */
 export interface AgentCard extends A2A.AgentCard {

@@ -2,18 +2,7 @@
  * `corral/compat`: the names of 002 and 003 in one place, so that programs written against them need little change.
  * docs/migration.md has the table of old and new names.
  */
-export type { CardDraft, SkillDraft } from '../agents/card-info.ts'
-export { EchoHandler, type EchoOptions } from '../agents/echo-handler.ts'
-export { fromMessageHandler, type HandlerReply, type MessageHandler } from '../agents/handler.ts'
-export { HandlerError, type HandlerErrorVariant } from '../agents/handler-error.ts'
-export {
-  type FullRequestHandler,
-  type HandlerEvents,
-  RequestHandler,
-  type ServerCallContext,
-  toRequestHandler,
-} from '../agents/request-handler.ts'
-export { fromRequestHandler, type RequestHandlerOptions } from '../agents/request-relay.ts'
+
 export { fromRunnable, type Runnable } from '../agents/runnable.ts'
 export {
   A2AClient,
@@ -53,14 +42,15 @@ export type {
   SendMessageResponse,
   StreamResponse,
 } from '../protocol/types.ts'
-export { A2AServer, A2AServer as A2aServer, type RunningServer } from '../server/a2a-server.ts'
-export type { AppState } from '../server/app-state.ts'
 export {
   InMemoryTaskStore,
   InMemoryTaskStore as TaskManager,
   type TaskFilter,
   TaskStore,
 } from '../store/index.ts'
+export { A2AServer, A2AServer as A2aServer, type RunningServer } from './a2a-server.ts'
+export type { AppState } from './app-state.ts'
+export type { CardDraft, SkillDraft } from './card-info.ts'
 export {
   AgentCapabilities,
   AgentCapabilities as Capabilities,
@@ -70,6 +60,7 @@ export {
   AgentSkill,
   AgentSkill as Skill,
 } from './cards.ts'
+export { EchoHandler, type EchoOptions } from './echo-handler.ts'
 export {
   ContentTypeNotSupportedError,
   type ErrorClass,
@@ -85,6 +76,8 @@ export {
   TaskNotFoundError,
   UnsupportedOperationError,
 } from './errors.ts'
+export { HandlerError, type HandlerErrorVariant } from './handler-error.ts'
+export { fromMessageHandler, type HandlerReply, type MessageHandler } from './message-handler.ts'
 export {
   DataPart,
   FilePart,
@@ -97,7 +90,14 @@ export {
   Role,
   TextPart,
 } from './messages.ts'
-export { fromAgent, WorkshopRequestHandler } from './request-handler.ts'
+export {
+  type FullRequestHandler,
+  type HandlerEvents,
+  RequestHandler,
+  type ServerCallContext,
+  toRequestHandler,
+} from './request-handler.ts'
+export { fromRequestHandler, type RequestHandlerOptions } from './request-relay.ts'
 export type {
   CancelTaskRequest,
   GetTaskRequest,
@@ -117,3 +117,4 @@ export {
   type WorkshopOptions,
   type WorkshopServer,
 } from './workshop.ts'
+export { fromAgent, WorkshopRequestHandler } from './workshop-handler.ts'

@@ -1,12 +1,4 @@
-import type { Agent } from '../agents/agent.ts'
-import {
-  type FullRequestHandler,
-  type HandlerEvents,
-  RequestHandler,
-  type ServerCallContext,
-  toRequestHandler,
-} from '../agents/request-handler.ts'
-import { fromRunnable, type Runnable } from '../agents/runnable.ts'
+import type { AuthContext, Call, Dispatch, EventStream } from '../protocol/call.ts'
 import type {
   CancelTaskRequest,
   GetTaskRequest,
@@ -14,81 +6,78 @@ import type {
   ListTasksResponse,
   Message,
   SendMessageRequest,
+  StreamResponse,
   SubscribeToTaskRequest,
   Task,
 } from '../protocol/types.ts'
-import { type Authenticator, createServer } from '../server/index.ts'
-import { fromTaskStore, type TaskStore } from '../store/index.ts'
+import { copyOf } from '../shared/copy.ts'
 
-/** In one process the caller is who the context says. */
-const byContext: Authenticator = {
-  name: 'context',
-  challenge: 'Context',
-  authenticate: ({ auth }) => auth,
+/** What surrounds a request to a RequestHandler: who calls, its signal, headers and extensions. */
+export type ServerCallContext = Call & { readonly auth: AuthContext }
+
+/** What a RequestHandler streams: the wire's events, a task as it is, or the message that is the answer. */
+export type HandlerEvents = AsyncIterable<StreamResponse | Task | Message>
+
+/**
+ * The operations as methods, as 003 has them; to be extended or implemented. A handler of one's own keeps its tasks
+ * itself: a server passes requests on to it and stores nothing. Its ids are those that clients get, and whose tasks they
+ * are is its own to say, by the `auth` of the context.
+ */
+export abstract class RequestHandler {
+  /** Handles a message and gives the task, ended or under way, or a message. */
+  abstract onMessageSend(
+    request: SendMessageRequest,
+    context: ServerCallContext,
+  ): Promise<Task | Message>
+  /** Handles a message and tells what happens; without it the task that `onMessageSend` gives is asked for again. */
+  onMessageSendStream?(request: SendMessageRequest, context: ServerCallContext): HandlerEvents
+  /** The task; null or undefined, or A2AError `taskNotFound`, if there is none. */
+  abstract onGetTask(
+    request: GetTaskRequest,
+    context: ServerCallContext,
+  ): Promise<Task | null | undefined>
+  /** The tasks of the caller, in pages; a handler without it has no lists. */
+  onListTasks?(request: ListTasksRequest, context: ServerCallContext): Promise<ListTasksResponse>
+  /** Cancels a task. @throws A2AError `taskNotFound`, or `taskNotCancelable` for an ended one. */
+  abstract onCancelTask(
+    request: CancelTaskRequest,
+    context: ServerCallContext,
+  ): Promise<Task | null | undefined>
+  /** Tells what happens to a task from now on, the task first; without it the task is asked for again and again. */
+  onResubscribe?(request: SubscribeToTaskRequest, context: ServerCallContext): HandlerEvents
 }
 
-/** An agent behind 003's methods, its tasks in the given store or in memory. */
-export function fromAgent(agent: Agent, taskStore?: TaskStore): FullRequestHandler {
-  return toRequestHandler(open(agent, taskStore).then((server) => server.dispatch()))
-}
-
-async function open(agent: Agent, taskStore?: TaskStore): ReturnType<typeof createServer> {
-  const { id } = await agent.info()
-  const scope = { agent: id, tenant: '', owner: '' }
-  return createServer({
-    agents: [agent],
-    auth: { authenticators: [byContext], required: false },
-    ...(taskStore && { store: fromTaskStore(taskStore, { scope }) }),
-  })
+/** A RequestHandler with all of its methods, whose tasks are there or an error says so. */
+export interface FullRequestHandler extends Required<RequestHandler> {
+  onGetTask(request: GetTaskRequest, context: ServerCallContext): Promise<Task>
+  onCancelTask(request: CancelTaskRequest, context: ServerCallContext): Promise<Task>
 }
 
 /**
- * 003's handler: an agent with `run(text)` and the store that keeps its tasks, behind the methods of a RequestHandler. To
- * be extended: a method that is overridden is the one that a server calls. Each stands for itself, so what a subclass
- * does in `onMessageSend` is not done for those who stream.
+ * Any Dispatch, a server's or a client's, as a RequestHandler. What it gives is the caller's own, to be changed at will.
+ * A server's own authentication reads the headers.
  */
-export class WorkshopRequestHandler extends RequestHandler implements FullRequestHandler {
-  readonly agent: Runnable
-  readonly taskStore: TaskStore
-  readonly #handler: FullRequestHandler
-
-  constructor(agent: Runnable, taskStore: TaskStore) {
-    super()
-    this.agent = agent
-    this.taskStore = taskStore
-    this.#handler = fromAgent(fromRunnable(agent), taskStore)
+export function toRequestHandler(source: Dispatch | Promise<Dispatch>): FullRequestHandler {
+  return {
+    async onMessageSend(request, context) {
+      const response = await (await source)('SendMessage', request, context)
+      return copyOf('task' in response ? response.task : response.message)
+    },
+    async *onMessageSendStream(request, context) {
+      yield* eventsOf(await (await source)('SendStreamingMessage', request, context))
+    },
+    onGetTask: async (request, context) =>
+      copyOf(await (await source)('GetTask', request, context)),
+    onListTasks: async (request, context) =>
+      copyOf(await (await source)('ListTasks', request, context)),
+    onCancelTask: async (request, context) =>
+      copyOf(await (await source)('CancelTask', request, context)),
+    async *onResubscribe(request, context) {
+      yield* eventsOf(await (await source)('SubscribeToTask', request, context))
+    },
   }
+}
 
-  onMessageSend(request: SendMessageRequest, context: ServerCallContext): Promise<Task | Message> {
-    return this.#handler.onMessageSend(request, context)
-  }
-
-  override onMessageSendStream(
-    request: SendMessageRequest,
-    context: ServerCallContext,
-  ): HandlerEvents {
-    return this.#handler.onMessageSendStream(request, context)
-  }
-
-  onGetTask(request: GetTaskRequest, context: ServerCallContext): Promise<Task> {
-    return this.#handler.onGetTask(request, context)
-  }
-
-  override onListTasks(
-    request: ListTasksRequest,
-    context: ServerCallContext,
-  ): Promise<ListTasksResponse> {
-    return this.#handler.onListTasks(request, context)
-  }
-
-  onCancelTask(request: CancelTaskRequest, context: ServerCallContext): Promise<Task> {
-    return this.#handler.onCancelTask(request, context)
-  }
-
-  override onResubscribe(
-    request: SubscribeToTaskRequest,
-    context: ServerCallContext,
-  ): HandlerEvents {
-    return this.#handler.onResubscribe(request, context)
-  }
+async function* eventsOf(stream: EventStream): AsyncGenerator<StreamResponse> {
+  for await (const batch of stream) for (const { event } of batch) yield copyOf(event)
 }

@@ -1,5 +1,6 @@
-import type { Secrets } from '../server/index.ts'
-import { type Authenticator, apiKey, bearer } from '../server/index.ts'
+import type { Authenticator } from '../server/auth.ts'
+import { apiKey, bearer } from '../server/authenticators.ts'
+import type { Secrets } from '../server/secrets.ts'
 
 /** How the first version of 003 said who may call; its secrets, each with its owner, are new. */
 export type AuthConfig =

@@ -1,9 +1,10 @@
 export type { HttpHandler, HttpReply, HttpRequest } from '../bindings/http.ts'
+export { A2AServer, type RunningServer, type RunOptions } from '../compat/a2a-server.ts'
+export type { AppState, AuthExtractor, Route } from '../compat/app-state.ts'
+export type { Backend } from '../compat/backend.ts'
 export type { Recovery } from '../engine/recover.ts'
 export { type Verification, verifyBody } from '../webhooks/signature.ts'
 export { createTokenSigner, type TokenSigner, type TokenSignerOptions } from '../webhooks/token.ts'
-export { A2AServer, type RunningServer, type RunOptions } from './a2a-server.ts'
-export type { AppState, AuthExtractor, Route } from './app-state.ts'
 export { type Auth, type Authenticator, type AuthOptions, createAuth } from './auth.ts'
 export {
   type ApiKeyOptions,
@@ -14,7 +15,6 @@ export {
   type JwtOptions,
   jwt,
 } from './authenticators.ts'
-export type { Backend } from './backend.ts'
 export type { CorsOptions } from './cors.ts'
 export { type FetchOptions, toFetch } from './fetch.ts'
 export type { RateLimitOptions } from './limits.ts'

@@ -1,5 +1,6 @@
 import type { Agent } from '../agents/agent.ts'
 import type { HttpReply, HttpRequest } from '../bindings/http.ts'
+import type { GuardOptions } from '../network/guard.ts'
 import type { AuthContext } from '../protocol/call.ts'
 import type {
   AgentCard,
@@ -10,7 +11,6 @@ import type {
 import type { Clock } from '../shared/clock.ts'
 import type { Logger } from '../shared/log.ts'
 import type { Store } from '../store/store.ts'
-import type { GuardOptions } from '../webhooks/guard.ts'
 import type { WebhooksOptions } from '../webhooks/webhooks.ts'
 import type { AuthOptions } from './auth.ts'
 import type { CorsOptions } from './cors.ts'

@@ -1,18 +1,4 @@
-export {
-  type BuildDeps,
-  createRoster,
-  createTeamFromConfig,
-  type Roster,
-} from './config/build.ts'
-export { toConfigJsonSchema } from './config/file.ts'
-export { toServerOptions } from './config/serve.ts'
-export type {
-  LimitsConfig,
-  RetentionConfig,
-  ServerAuthConfig,
-  WebhooksConfig,
-} from './config/server.ts'
-export { type WatchOptions, watchConfig } from './config/watch.ts'
+export { toConfigJsonSchema } from '../app/config/file.ts'
 export {
   type Config,
   ConfigError,
@@ -22,10 +8,25 @@ export {
   type Problem,
   parseConfig,
   type ServerConfig,
-} from './config.ts'
+} from '../app/config/load.ts'
+export type {
+  LimitsConfig,
+  RetentionConfig,
+  ServerAuthConfig,
+  WebhooksConfig,
+} from '../app/config/server.ts'
+export { type McpServeOptions, serveConfigOverMcp } from '../app/mcp.ts'
+export {
+  type BuildDeps,
+  createRoster,
+  createTeamFromConfig,
+  type Roster,
+} from '../app/roster.ts'
+export { type ServeOptions, type Serving, serveConfig } from '../app/serve.ts'
+export { toServerOptions } from '../app/server-options.ts'
+export { TeamServer, type TeamServerOptions, type TeamServerState } from '../app/team-server.ts'
+export { type WatchOptions, watchConfig } from '../app/watch.ts'
 export { AgentManager, type AgentManagerOptions, type RegisterOptions } from './manager.ts'
-export { type McpServeOptions, serveConfigOverMcp } from './mcp.ts'
-export { type ServeOptions, type Serving, serveConfig } from './serve.ts'
 export { defineTeam, Team, type TeamDefinition, type TeamOptions } from './team.ts'
 export type {
   AgentStep,
@@ -45,6 +46,5 @@ export type {
   TeamMode,
   WorkflowConfig,
 } from './team-config.ts'
-export { TeamServer, type TeamServerOptions, type TeamServerState } from './team-server.ts'
 export type { CallFacts, TraceEntry } from './trace.ts'
 export { InvalidTeamError, type TeamFault } from './validate.ts'

@@ -1,6 +1,6 @@
+import type { Guard } from '../network/guard.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { TaskPushNotificationConfig } from '../protocol/types.ts'
-import type { Guard } from './guard.ts'
 
 /** A config as it came in a request, and the path of the request's field that holds it. */
 export interface ConfigToCheck {

@@ -1,3 +1,4 @@
+import { parseUrl } from '../network/url.ts'
 import { type Clock, toTimestamp } from '../shared/clock.ts'
 import type { Logger } from '../shared/log.ts'
 import { backoffMs, wait } from '../shared/retry.ts'
@@ -7,7 +8,6 @@ import { findConfig, findNext, type LaneKey, type Pending, taskWith } from './pe
 import { persist } from './persist.ts'
 import type { RetryPolicy } from './retry.ts'
 import type { Slots } from './slots.ts'
-import { parseUrl } from './url.ts'
 
 /** What a lane works with. */
 export interface LaneContext {

@@ -1,9 +1,9 @@
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { createTeamFromConfig } from '../../src/team/config/build.ts'
-import type { Config } from '../../src/team/config/file.ts'
-import { loadConfig, parseConfig } from '../../src/team/config.ts'
+import type { Config } from '../../src/app/config/file.ts'
+import { loadConfig, parseConfig } from '../../src/app/config/load.ts'
+import { createTeamFromConfig } from '../../src/app/roster.ts'
 import { rpc, serve } from './serve.ts'
 
 const file = fileURLToPath(new URL('../../examples/fantasy/corral.toml', import.meta.url))

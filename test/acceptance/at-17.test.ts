@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { pkceChallenge } from '../../src/client/index.ts'
+import { parseAddress } from '../../src/compat/bind.ts'
 import {
   A2aClient,
   A2aServer,
@@ -13,7 +14,6 @@ import {
 import { completedTaskWithText } from '../../src/protocol/build.ts'
 import type { AuthContext } from '../../src/protocol/call.ts'
 import { taskStates } from '../../src/protocol/task.ts'
-import { parseAddress } from '../../src/server/bind.ts'
 import { createFakeClock } from '../client/fake-clock.ts'
 import { get, jsonReply, post, rpc } from './serve.ts'
 

@@ -1,10 +1,10 @@
 import { createServer } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { parseConfig } from '../../src/team/config.ts'
+import { parseConfig } from '../../src/app/config/load.ts'
+import { TeamServer } from '../../src/app/team-server.ts'
 import { AgentManager } from '../../src/team/manager.ts'
 import { defineTeam, Team } from '../../src/team/team.ts'
 import type { SchedulerConfig, TeamConfig } from '../../src/team/team-config.ts'
-import { TeamServer } from '../../src/team/team-server.ts'
 import { member } from '../fixtures/members.ts'
 import { get, rpc, serve } from './serve.ts'
 

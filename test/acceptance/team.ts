@@ -1,9 +1,9 @@
 import { onTestFinished } from 'vitest'
 import type { Agent } from '../../src/agents/agent.ts'
+import { TeamServer, type TeamServerOptions } from '../../src/app/team-server.ts'
 import { createDeferred } from '../../src/shared/async.ts'
 import { AgentManager } from '../../src/team/manager.ts'
 import { Team } from '../../src/team/team.ts'
-import { TeamServer, type TeamServerOptions } from '../../src/team/team-server.ts'
 import { member } from '../fixtures/members.ts'
 
 /** A TeamServer of a team with one member, on a free port until the test ends; gives its `/rpc`. */

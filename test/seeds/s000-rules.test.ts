@@ -10,7 +10,7 @@ import {
 import { createAgentFromConfig } from '../../src/agents/create.ts'
 import { defineAgent } from '../../src/agents/function.ts'
 import { A2AAgent } from '../../src/agents/remote/agent.ts'
-import { parseConfig } from '../../src/team/config.ts'
+import { parseConfig } from '../../src/app/config/load.ts'
 import { AgentManager } from '../../src/team/manager.ts'
 import { defineTeam, Team, type TeamDefinition } from '../../src/team/team.ts'
 import { InvalidTeamError } from '../../src/team/validate.ts'

@@ -1,12 +1,12 @@
 import { onTestFinished } from 'vitest'
 import type { Agent } from '../../src/agents/agent.ts'
 import { A2AAgent } from '../../src/agents/remote/agent.ts'
+import { TeamServer, type TeamServerOptions } from '../../src/app/team-server.ts'
 import { A2AClient, type ClientOptions } from '../../src/client/index.ts'
 import { answerParts, textOf } from '../../src/protocol/task.ts'
 import type { SendMessageResponse, StreamResponse } from '../../src/protocol/types.ts'
 import { defineTeam, type Team } from '../../src/team/team.ts'
 import type { SchedulerConfig } from '../../src/team/team-config.ts'
-import { TeamServer, type TeamServerOptions } from '../../src/team/team-server.ts'
 
 /** A team of these agents; a workflow through all of them where nothing else is said. */
 export function teamOf(

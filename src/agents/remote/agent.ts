@@ -1,4 +1,4 @@
-import type { Reach } from '../../client/index.ts'
+import type { Reach } from '../../network/member-guard.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { declaresIdempotency } from '../../protocol/extensions.ts'
 import { isTerminal } from '../../protocol/task.ts'

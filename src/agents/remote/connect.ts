@@ -1,14 +1,8 @@
-import {
-  A2AClient,
-  apiKey,
-  bearer,
-  type ClientAuth,
-  type ClientOptions,
-  clientCredentials,
-  JsonRpcTransport,
-  type SendOptions,
-  type Transport,
-} from '../../client/index.ts'
+import { apiKey, bearer, type ClientAuth } from '../../client/auth.ts'
+import { A2AClient } from '../../client/client.ts'
+import type { ClientOptions, SendOptions } from '../../client/config.ts'
+import { clientCredentials } from '../../client/oauth/client-credentials.ts'
+import { JsonRpcTransport, type Transport } from '../../client/transport.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type {
   SendMessageRequest,

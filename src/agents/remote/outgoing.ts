@@ -1,4 +1,4 @@
-import type { SendOptions } from '../../client/index.ts'
+import type { SendOptions } from '../../client/config.ts'
 import { hopsExtension } from '../../protocol/extensions.ts'
 import type { Message, SendMessageRequest } from '../../protocol/types.ts'
 import type { Turn } from '../agent.ts'

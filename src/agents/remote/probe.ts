@@ -1,4 +1,4 @@
-import { A2AClient } from '../../client/index.ts'
+import { A2AClient } from '../../client/client.ts'
 import type { Health } from '../agent.ts'
 import type { A2AAgentConfig } from '../config.ts'
 import { isWithoutCard, toBase, toClientAuth } from './connect.ts'

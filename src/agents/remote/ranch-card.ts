@@ -1,4 +1,4 @@
-import type { Transport } from '../../client/index.ts'
+import type { Transport } from '../../client/transport.ts'
 import type { AgentDetails, AgentInfo } from '../agent.ts'
 import type { LocalInfo } from './info.ts'
 

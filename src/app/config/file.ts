@@ -1,0 +1,87 @@
+import { z } from 'zod'
+import type { AgentConfig } from '../../agents/config.ts'
+import type { JsonObject } from '../../protocol/types.ts'
+import type { TeamConfig } from '../../team/team-config.ts'
+import { agentSchema } from './agents.ts'
+import { type ServerConfig, serverSchema } from './server.ts'
+import { stepKinds } from './steps.ts'
+import { teamSchema } from './teams.ts'
+
+/** What a configuration file says, checked. */
+export interface Config {
+  readonly agents: readonly AgentConfig[]
+  readonly teams: readonly TeamConfig[]
+  readonly server: ServerConfig
+}
+
+/** The schema of a whole file. */
+export const fileSchema: z.ZodType<Config> = z
+  .strictObject({
+    agents: z.array(agentSchema).optional(),
+    teams: z.array(teamSchema).optional(),
+    server: serverSchema.optional(),
+  })
+  .transform(({ agents, teams, server }) => ({
+    agents: agents ?? [],
+    teams: teams ?? [],
+    server: server ?? {},
+  }))
+
+/** The JSON Schema of a file, for editors. */
+export function toConfigJsonSchema(): JsonObject {
+  const schema = z.toJSONSchema(fileSchema, {
+    io: 'input',
+    target: 'draft-7',
+    override({ jsonSchema }) {
+      // What the schema's own code checks, in the words of JSON Schema.
+      if (jsonSchema.properties && 'parallel' in jsonSchema.properties)
+        jsonSchema.oneOf = stepKinds.map(only)
+    },
+  })
+  const title = 'Corral configuration'
+  return { title, ...JSON.parse(JSON.stringify(schema)) } as JsonObject // made by JSON.parse
+}
+
+/** An object in which this key stands; spelt out, since some readers of JSON Schema skip a lone `required`. */
+function only(kind: string): z.core.JSONSchema.JSONSchema {
+  return { type: 'object', properties: { [kind]: {} }, required: [kind] }
+}
+
+/** The keys that may stand at a place of the file. */
+export function knownKeys(path: readonly PropertyKey[]): readonly string[] {
+  const root = toConfigJsonSchema()
+  let here: JsonObject[] = [root]
+  for (const key of path) here = here.flatMap((schema) => below(root, schema, key))
+  return [...new Set(here.flatMap((schema) => Object.keys(propertiesOf(root, schema))))]
+}
+
+function below(root: JsonObject, schema: JsonObject, key: PropertyKey): JsonObject[] {
+  return variants(root, schema).flatMap((variant) => {
+    const next = typeof key === 'number' ? variant.items : asObject(variant.properties)[String(key)]
+    return next === undefined ? [] : [asObject(next)]
+  })
+}
+
+function propertiesOf(root: JsonObject, schema: JsonObject): JsonObject {
+  return Object.assign({}, ...variants(root, schema).map((one) => asObject(one.properties)))
+}
+
+/** A schema with its references followed and its alternatives side by side. */
+function variants(root: JsonObject, schema: JsonObject): JsonObject[] {
+  if (typeof schema.$ref === 'string') return variants(root, resolve(root, schema.$ref))
+  const either = schema.anyOf ?? (schema.properties ? undefined : schema.oneOf)
+  if (!Array.isArray(either)) return [schema]
+  return either.flatMap((one) => variants(root, asObject(one)))
+}
+
+function resolve(root: JsonObject, reference: string): JsonObject {
+  return reference
+    .split('/')
+    .slice(1)
+    .reduce((schema, key) => asObject(schema[key]), root)
+}
+
+function asObject(value: unknown): JsonObject {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isObject ? (value as JsonObject) : {} // part of a JSON Schema, which is JSON
+}

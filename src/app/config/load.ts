@@ -1,0 +1,72 @@
+import { readFile } from 'node:fs/promises'
+import { parse, TomlError } from 'smol-toml'
+import { checkConfig } from './check.ts'
+import { type Environment, fillEnvironment } from './environment.ts'
+import { type Config, fileSchema, knownKeys } from './file.ts'
+import { createLocate } from './locate.ts'
+import { ConfigError, toProblems, type Unplaced } from './problems.ts'
+
+export type { Environment } from './environment.ts'
+export type { Config } from './file.ts'
+export { ConfigError, type Problem } from './problems.ts'
+export type { ServerConfig } from './server.ts'
+
+/** What surrounds a configuration's text. */
+export interface ParseOptions {
+  /** Fills `${NAME}`; nothing is read from the process. */
+  readonly env?: Environment
+  /** How errors name the file. */
+  readonly path?: string
+}
+
+/**
+ * Reads and checks a configuration file (docs/teams.md describes it; schema/corral.schema.json is for editors).
+ * @throws ConfigError with every problem, each with line and column.
+ */
+export async function loadConfig(path: string, env: Environment): Promise<Config> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (cause) {
+    const problem = { path: [], line: 1, column: 1, message: 'the file cannot be read' }
+    throw new ConfigError(path, [problem], { cause })
+  }
+  return parseConfig(text, { env, path })
+}
+
+/**
+ * Checks the text of a configuration: TOML, variables, shapes, ranges, and that every name names something.
+ * @throws ConfigError with every problem, each with line and column.
+ */
+export function parseConfig(text: string, options: ParseOptions = {}): Config {
+  const { env = {}, path = 'corral.toml' } = options
+  const locate = createLocate(text)
+  const refuse = (problems: readonly Unplaced[]): never => {
+    const placed = problems.map((problem) => ({ ...problem, ...locate(problem.path) }))
+    throw new ConfigError(path, inOrder(placed))
+  }
+  const filled = fillEnvironment(parseToml(text, path), env)
+  const parsed = fileSchema.safeParse(filled.value)
+  const issues = parsed.success ? [] : toProblems(parsed.error.issues, knownKeys)
+  const problems = [...filled.problems, ...issues]
+  if (!parsed.success || problems.length > 0) return refuse(problems)
+  const faults = checkConfig(parsed.data, env)
+  return faults.length > 0 ? refuse(faults) : parsed.data
+}
+
+function parseToml(text: string, file: string): unknown {
+  try {
+    return parse(text)
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error
+    const { line, column } = error
+    const message = error.message.split('\n')[0] ?? 'not TOML'
+    throw new ConfigError(file, [{ path: [], line, column, message }], { cause: error })
+  }
+}
+
+function inOrder<T extends { readonly line: number; readonly column: number }>(
+  problems: readonly T[],
+): readonly T[] {
+  return problems.toSorted((a, b) => a.line - b.line || a.column - b.column)
+}

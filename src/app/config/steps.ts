@@ -1,0 +1,65 @@
+import { z } from 'zod'
+import type { CallRules, Step } from '../../team/team-config.ts'
+import { numeric, optional, text } from './values.ts'
+
+/** What a step can be; exactly one of these keys stands in it. */
+export const stepKinds = ['agent_id', 'parallel', 'loop', 'map', 'approval'] as const
+
+const callFields = {
+  timeout_seconds: numeric.optional(),
+  max_retries: numeric.optional(),
+  fallback_agent_id: text.optional(),
+}
+
+/** `[[teams.scheduler_config.steps]]`: the seeds' three keys, and what a workflow needs beyond them. */
+export const stepSchema: z.ZodType<Step> = z
+  .strictObject({
+    order: numeric.optional(),
+    condition: z.string().optional(),
+    agent_id: text.optional(),
+    ...callFields,
+    get parallel() {
+      return z.array(stepSchema).optional()
+    },
+    get loop() {
+      return z
+        .strictObject({ until: text, max_iterations: numeric, steps: z.array(stepSchema) })
+        .optional()
+    },
+    map: z
+      .strictObject({ agent_id: text, max_parallel: numeric.optional(), ...callFields })
+      .optional(),
+    approval: z.strictObject({ question: text }).optional(),
+  })
+  .transform((step, context): Step => {
+    const kinds = stepKinds.filter((kind) => step[kind] !== undefined)
+    const rules = { ...optional('order', step.order), ...optional('condition', step.condition) }
+    if (kinds.length !== 1)
+      context.addIssue({ code: 'custom', message: `needs exactly one of ${stepKinds.join(', ')}` })
+    else if (step.agent_id !== undefined)
+      return { ...rules, agentId: step.agent_id, ...toCallRules(step) }
+    else if (step.parallel) return { ...rules, parallel: step.parallel }
+    else if (step.loop) {
+      const { until, steps, max_iterations: maxIterations } = step.loop
+      return { ...rules, loop: { until, steps, maxIterations } }
+    } else if (step.map) {
+      const { agent_id: agentId, max_parallel: maxParallel } = step.map
+      const map = { agentId, ...toCallRules(step.map), ...optional('maxParallel', maxParallel) }
+      return { ...rules, map }
+    } else if (step.approval) return { ...rules, approval: step.approval }
+    return z.NEVER
+  })
+
+interface CallFields {
+  readonly timeout_seconds?: number | undefined
+  readonly max_retries?: number | undefined
+  readonly fallback_agent_id?: string | undefined
+}
+
+function toCallRules(fields: CallFields): CallRules {
+  return {
+    ...optional('timeoutSeconds', fields.timeout_seconds),
+    ...optional('maxRetries', fields.max_retries),
+    ...optional('fallbackAgentId', fields.fallback_agent_id),
+  }
+}

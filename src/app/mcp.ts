@@ -1,0 +1,43 @@
+import { dirname, resolve } from 'node:path'
+import { serveMcpStdio } from '../bindings/mcp/server.ts'
+import { createServer } from '../server/server.ts'
+import type { Logger } from '../shared/log.ts'
+import type { Config, Environment } from './config/load.ts'
+import { createRoster } from './roster.ts'
+
+/** How a configuration is offered over MCP. */
+export interface McpServeOptions {
+  /** The file that the configuration was read from. */
+  readonly path: string
+  readonly env: Environment
+  readonly logger?: Logger
+}
+
+/**
+ * Offers the teams and agents of a configuration as MCP tools over this process's stdin and stdout. Tasks are kept in
+ * memory: they live as long as the client that started the process.
+ * @throws A2AError `unsupportedOperation` where the optional peer `@modelcontextprotocol/server` is not installed.
+ */
+export async function serveConfigOverMcp(
+  config: Config,
+  { path, env, logger }: McpServeOptions,
+): Promise<{ close(): Promise<void> }> {
+  const directory = dirname(resolve(path))
+  const log = logger && { log: logger }
+  const roster = await createRoster(config, { directory, environment: env, ...log })
+  const server = await createServer({ agents: roster.agents, ...(logger && { logger }) })
+  const offers = await Promise.all(
+    roster.agents.map(async (agent) => {
+      const { id, name, description } = await agent.info()
+      return { id, name, description, dispatch: server.dispatch(id) }
+    }),
+  )
+  const stdio = await serveMcpStdio({ offers: () => offers })
+  return {
+    async close() {
+      await stdio.close()
+      await server.close()
+      await roster.close()
+    },
+  }
+}

@@ -1,0 +1,92 @@
+import type { Agent } from '../agents/agent.ts'
+import { type AgentDeps, createAgentFromConfig } from '../agents/create.ts'
+import { createReach } from '../network/member-guard.ts'
+import { AgentManager } from '../team/manager.ts'
+import { Team, type TeamOptions } from '../team/team.ts'
+import type { Config } from './config/file.ts'
+import { inBuildOrder } from './config/order.ts'
+
+/** What agents and teams of a configuration get from around it. */
+export interface BuildDeps extends AgentDeps, Omit<TeamOptions, 'clock' | 'random'> {}
+
+/** All agents and teams of a configuration. It is never changed: a changed file gives another roster. */
+export interface Roster {
+  /** What a server serves: the teams in the file's order, then the single agents. */
+  readonly agents: readonly Agent[]
+  readonly teams: readonly Team[]
+  readonly manager: AgentManager
+  /** Closes all agents. Idempotent. */
+  close(): Promise<void>
+}
+
+/**
+ * Makes all agents and teams of a configuration. Nobody is contacted, so a member that is down does not stop the start.
+ * @throws Error that names the agent whose file cannot be loaded.
+ */
+export async function createRoster(config: Config, deps: BuildDeps): Promise<Roster> {
+  const manager = new AgentManager(pick(deps))
+  try {
+    for (const agent of config.agents)
+      manager.registerWithId(agent.id, await createNamed(agent, deps))
+    for (const team of inBuildOrder(config.teams))
+      manager.registerWithId(team.id, new Team(team, manager, deps))
+  } catch (error) {
+    await manager.close()
+    throw error
+  }
+  const teams = config.teams.flatMap(({ id }) => {
+    const team = manager.get(id)
+    return team instanceof Team ? [team] : []
+  })
+  const single = config.agents.flatMap(({ id }) => manager.get(id) ?? [])
+  return { agents: [...teams, ...single], teams, manager, close: () => manager.close() }
+}
+
+/**
+ * Makes one team of a configuration, with the agents and teams it needs and no others. Its `manager.close()` closes
+ * them.
+ * @throws Error that names the teams there are when there is none of this id.
+ */
+export async function createTeamFromConfig(
+  config: Config,
+  teamId: string,
+  deps: BuildDeps,
+): Promise<Team> {
+  const needed = reachable(config, teamId)
+  const { teams } = await createRoster(
+    {
+      ...config,
+      agents: config.agents.filter(({ id }) => needed.has(id)),
+      teams: config.teams.filter(({ id }) => needed.has(id)),
+    },
+    deps,
+  )
+  const team = teams.find(({ config: { id } }) => id === teamId)
+  if (team) return team
+  const known = config.teams.map(({ id }) => id).join(', ') || 'none'
+  throw new Error(`There is no team "${teamId}"; teams: ${known}`)
+}
+
+function reachable({ teams }: Config, teamId: string): ReadonlySet<string> {
+  const found = new Set<string>()
+  const visit = (id: string): void => {
+    if (found.has(id)) return
+    found.add(id)
+    for (const { agentId } of teams.find((team) => team.id === id)?.agents ?? []) visit(agentId)
+  }
+  visit(teamId)
+  return found
+}
+
+async function createNamed(agent: Config['agents'][number], deps: BuildDeps): Promise<Agent> {
+  try {
+    return await createAgentFromConfig(agent, { reachOf: createReach, ...deps })
+  } catch (cause) {
+    const words = cause instanceof Error ? cause.message : 'it cannot be made'
+    throw new Error(`Agent "${agent.id}": ${words}`, { cause })
+  }
+}
+
+function pick({ clock, log }: BuildDeps): Pick<BuildDeps, 'clock' | 'log'> {
+  return { ...(clock && { clock }), ...(log && { log }) }
+}

@@ -1,0 +1,204 @@
+import { mkdir } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import type { Agent, AgentInfo } from '../agents/agent.ts'
+import type { Recovery } from '../engine/recover.ts'
+import { type Listening, type ListenOptions, listen } from '../server/node.ts'
+import { createServer, type Server } from '../server/server.ts'
+import { type Logger, silent } from '../shared/log.ts'
+import { createMemoryStore } from '../store/memory.ts'
+import { openSqliteStore } from '../store/sqlite.ts'
+import type { Store } from '../store/store.ts'
+import type { Config, Environment } from './config/load.ts'
+import type { ServerConfig } from './config/server.ts'
+import { createGeneration, type Generation } from './generation.ts'
+import { type BuildDeps, createRoster } from './roster.ts'
+import { toRetention, toServerOptions } from './server-options.ts'
+import { watchConfig } from './watch.ts'
+
+/** How a configuration is served. What is said here comes before what the file's `[server]` table says. */
+export interface ServeOptions {
+  /** The file that the configuration was read from; its modules are looked for beside it. */
+  readonly path: string
+  readonly env: Environment
+  /** `127.0.0.1` if neither this nor the file says. */
+  readonly host?: string
+  /** 3000 if neither this nor the file says; 0 takes any free port. */
+  readonly port?: number
+  /** `memory`, or a file; `.corral/tasks.db` if neither this nor the file says. A file's own is relative to it. */
+  readonly store?: string
+  /** The team or agent that answers at the root; the file's first team if absent. */
+  readonly team?: string
+  /** Take over changes of the file and of its modules. */
+  readonly watch?: boolean
+  readonly logger?: Logger
+}
+
+/** A configuration that is being served. */
+export interface Serving {
+  readonly server: Server
+  readonly listening: Listening
+  /** Who answers at the root. */
+  readonly root: AgentInfo
+  /** `memory`, or the store's file. */
+  readonly store: string
+  /** What an earlier process had left. */
+  readonly recovery: Recovery
+  /** Stops gracefully: no more messages, running turns end, streams close, everything is flushed. Idempotent. */
+  close(): Promise<void>
+}
+
+/**
+ * Serves all teams and agents of a configuration on one port, on every wire, and takes up what an earlier process
+ * left in the store.
+ * @throws Error that says what is wrong: a module that cannot be loaded, a store or port that is in use.
+ */
+export async function serveConfig(config: Config, options: ServeOptions): Promise<Serving> {
+  const place = storePlace(config, options)
+  const store = await openStore(place, config.server)
+  let generation: Generation | undefined
+  try {
+    generation = await createFirst(config, options)
+    return await start(config, { options, store, place, generation })
+  } catch (error) {
+    await generation?.close()
+    await store.close()
+    throw error
+  }
+}
+
+interface Parts {
+  readonly options: ServeOptions
+  readonly store: Store
+  readonly place: string
+  readonly generation: Generation
+}
+
+async function start(config: Config, parts: Parts): Promise<Serving> {
+  const { options, store, place } = parts
+  const { logger = silent } = options
+  const agents = inOrder(parts.generation, options.team)
+  const root = await rootOf(agents)
+  const server = await createServer({
+    pushNotifications: true,
+    ...toServerOptions(config.server),
+    agents,
+    store,
+    logger,
+  })
+  const { listening, recovery } = await open(server, { ...listenPlace(config, options), logger })
+  const reloads = options.watch ? follow(config, server, parts) : undefined
+  let closing: Promise<void> | undefined
+  async function close(): Promise<void> {
+    reloads?.end()
+    await listening.close()
+    await (reloads?.current() ?? parts.generation).close()
+    await store.close()
+  }
+  return {
+    server,
+    listening,
+    root,
+    store: place,
+    recovery,
+    close() {
+      closing ??= close()
+      return closing
+    },
+  }
+}
+
+/** Listens, and takes up what an earlier process left. Where one of them fails, nothing stays open. */
+async function open(
+  server: Server,
+  place: ListenOptions,
+): Promise<Pick<Serving, 'listening' | 'recovery'>> {
+  let listening: Listening | undefined
+  try {
+    listening = await listen(server, place)
+    return { listening, recovery: await server.recover() }
+  } catch (error) {
+    await (listening ?? server).close()
+    throw error
+  }
+}
+
+/** Takes over changes of the file. One that cannot be used leaves everything as it is, and says why. */
+function follow(
+  config: Config,
+  server: Server,
+  { options, generation }: Parts,
+): { current(): Generation; end(): void } {
+  const { path, env, team, logger = silent } = options
+  let now = generation
+  let settings = JSON.stringify(config.server)
+  const end = watchConfig(path, config, {
+    env,
+    deps: depsOf(options),
+    async onRoster(roster, changed) {
+      const later = createGeneration(roster, logger)
+      try {
+        await server.setAgents(inOrder(later, team))
+      } catch (error) {
+        await later.close()
+        throw error
+      }
+      now.retire(later)
+      now = later
+      logger.info({ agents: changed.teams.length + changed.agents.length }, 'Took over the file')
+      if (JSON.stringify(changed.server) !== settings)
+        logger.warn({}, 'The [server] table changed; restart to take it over')
+      settings = JSON.stringify(changed.server)
+    },
+    onError(error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      logger.error({ reason }, 'The changed file cannot be used; the teams stay as they are')
+    },
+  })
+  return { current: () => now, end }
+}
+
+async function createFirst(config: Config, options: ServeOptions): Promise<Generation> {
+  const roster = await createRoster(config, depsOf(options))
+  return createGeneration(roster, options.logger ?? silent)
+}
+
+function depsOf({ path, env, logger }: ServeOptions): BuildDeps {
+  const directory = dirname(resolve(path))
+  return { directory, environment: env, ...(logger && { log: logger }) }
+}
+
+/** The agents with the one that answers at the root in front. */
+function inOrder(generation: Generation, first: string | undefined): readonly Agent[] {
+  if (first === undefined) return generation.agents
+  const chosen = generation.get(first)
+  if (!chosen) throw new Error(`There is no team or agent "${first}" in the file`)
+  return [chosen, ...generation.agents.filter((agent) => agent !== chosen)]
+}
+
+async function rootOf([first]: readonly Agent[]): Promise<AgentInfo> {
+  if (!first) throw new Error('The file has neither agents nor teams')
+  return first.info()
+}
+
+function listenPlace({ server }: Config, { host, port }: ServeOptions): ListenOptions {
+  const { maxBodyBytes } = server.limits ?? {}
+  return {
+    host: host ?? server.host ?? '127.0.0.1',
+    port: port ?? server.port ?? 3000,
+    ...(maxBodyBytes !== undefined && { maxBodyBytes }),
+  }
+}
+
+function storePlace({ server }: Config, { path, store }: ServeOptions): string {
+  if (store !== undefined) return store
+  if (server.store === undefined) return '.corral/tasks.db'
+  return server.store === 'memory' ? 'memory' : resolve(dirname(path), server.store)
+}
+
+async function openStore(place: string, { retention = {} }: ServerConfig): Promise<Store> {
+  const { maxBytes, ...limits } = toRetention(retention)
+  if (place === 'memory') return createMemoryStore(limits)
+  // What prevents the directory prevents the file too, and is told with the file's name.
+  await mkdir(dirname(place), { recursive: true }).catch(() => {})
+  return openSqliteStore(place, { ...limits, ...(maxBytes !== undefined && { maxBytes }) })
+}

@@ -1,0 +1,222 @@
+import type { HttpRequest } from '../bindings/http.ts'
+import { extractor } from '../server/authenticators.ts'
+import { type Listening, listen } from '../server/node.ts'
+import type { ServerOptions } from '../server/options.ts'
+import { createServer, type Server } from '../server/server.ts'
+import { createDeferred, isPromiseLike } from '../shared/async.ts'
+import { type Logger, toLogger } from '../shared/log.ts'
+import { trimEnd } from '../shared/text.ts'
+import { fromTaskStore } from '../store/custom.ts'
+import type { Store } from '../store/store.ts'
+import type { TaskStore } from '../store/task-store.ts'
+import type { AppState, AuthExtractor, Route } from './app-state.ts'
+import { type Backend, toAgent } from './backend.ts'
+import { type Address, parseAddress } from './bind.ts'
+import { EchoHandler } from './echo-handler.ts'
+
+/** How a server runs. */
+export interface RunOptions {
+  /** Whether SIGINT and SIGTERM shut it down; true if absent. */
+  readonly signals?: boolean
+}
+
+/** A server that runs. */
+export interface RunningServer extends Listening {
+  readonly server: Server
+  /** Takes no more messages, lets turns end, closes. Idempotent. */
+  shutdown(): Promise<void>
+  /** Resolves when the server has been shut down, by whomever. */
+  readonly stopped: Promise<void>
+}
+
+/** Options of the server beneath that the builder has no method for. */
+export type FurtherOptions = Omit<ServerOptions, 'agents' | 'store' | 'routes' | 'publicUrl'>
+
+/**
+ * A server in one chain of calls, as 002 has it:
+ * `new A2AServer(handler).bind('0.0.0.0:8080').run()`. Everything but the address has a sensible value.
+ */
+export class A2AServer {
+  readonly #backend: Backend
+  #address: Address | undefined
+  #store: Store | TaskStore | undefined
+  #extract: AuthExtractor | undefined
+  #required = true
+  #routes: Route[] = []
+  #rpcPath: string | undefined
+  #restPrefix: string | undefined
+  #publicUrl: string | undefined
+  #options: FurtherOptions = {}
+  /** Requests that already carry the server's own path; they pass every route and rewriting by. */
+  readonly #rewritten = new WeakSet<HttpRequest>()
+
+  constructor(backend: Backend) {
+    this.#backend = backend
+  }
+
+  /** A server that answers `Echo: <text>`. */
+  static echo(): A2AServer {
+    return new A2AServer(new EchoHandler())
+  }
+
+  /** Where to listen: `0.0.0.0:8080`, `[::1]:8080`, `:8080`; port 0 takes any free one. @throws Error for no address. */
+  bind(address: string): this {
+    this.#address = parseAddress(address)
+    return this
+  }
+
+  /** Where tasks are kept: a store of ours, or any object with 003's five methods. It is not closed with the server. */
+  taskStore(store: Store | TaskStore): this {
+    this.#store = store
+    return this
+  }
+
+  /** How callers are known. Those that are not are refused, unless `required` is false. */
+  authExtractor(extract: AuthExtractor, options: { readonly required?: boolean } = {}): this {
+    this.#extract = extract
+    this.#required = options.required ?? true
+    return this
+  }
+
+  /** A route of one's own, tried before the server's, in the order of the calls. */
+  additionalRoutes(route: Route): this {
+    this.#routes.push(route)
+    return this
+  }
+
+  /** A further path for JSON-RPC, which speaks 1.0-rc where a request does not say otherwise. */
+  rpcPath(path: string): this {
+    this.#rpcPath = path
+    return this
+  }
+
+  /** A further prefix of the HTTP+JSON paths, which speak 1.0 where a request does not say otherwise. */
+  restPrefix(prefix: string): this {
+    this.#restPrefix = trimEnd(prefix, '/')
+    return this
+  }
+
+  /** The URL that the card points to; this machine's if absent. */
+  publicUrl(url: string): this {
+    this.#publicUrl = url
+    return this
+  }
+
+  /** Options that have no method of their own: CORS, rate limits, webhooks, logger and others. */
+  configure(options: FurtherOptions): this {
+    this.#options = { ...this.#options, ...options }
+    return this
+  }
+
+  /**
+   * Listens, and takes up what an earlier process left in the store.
+   * @throws Error if no address was given, or it cannot be listened on.
+   */
+  async run(options: RunOptions = {}): Promise<RunningServer> {
+    const address = this.#address
+    if (!address) throw new Error('Say where to listen, for example .bind("0.0.0.0:8080")')
+    const logger = toLogger(this.#options.logger)
+    const server = await this.#createServer()
+    let listening: Listening | undefined
+    try {
+      listening = await listen(server, { ...address, logger })
+      await server.recover()
+      warnIfOpen(server, listening, logger)
+      const running = toRunning(server, listening)
+      if (options.signals ?? true) shutDownOnSignals(running, logger)
+      return running
+    } catch (error) {
+      await (listening ?? server).close()
+      throw error
+    }
+  }
+
+  async #createServer(): Promise<Server> {
+    let url = (): string => 'http://localhost'
+    const agent = toAgent(this.#backend, () => url())
+    const scope = { agent: (await agent.info()).id, tenant: '', owner: '' }
+    const store =
+      this.#store && (isStore(this.#store) ? this.#store : fromTaskStore(this.#store, { scope }))
+    const server: Server = await createServer({
+      ...this.#options,
+      agents: [agent],
+      routes: (request) => this.#route(request, () => this.#state(server)),
+      ...(store && { store }),
+      ...(this.#publicUrl && { publicUrl: this.#publicUrl }),
+      ...(this.#extract && {
+        auth: { authenticators: [extractor(this.#extract)], required: this.#required },
+      }),
+    })
+    url = server.url
+    return server
+  }
+
+  /** What the routes from `index` on answer; one that promises nothing passes on like one that says so. */
+  #route(request: HttpRequest, state: () => AppState, index = 0): ReturnType<Route> {
+    if (this.#rewritten.has(request)) return undefined
+    const reply = this.#routes[index]?.(request, state())
+    const passOn = (): ReturnType<Route> =>
+      index < this.#routes.length
+        ? this.#route(request, state, index + 1)
+        : this.#rewrite(request, state)
+    return isPromiseLike(reply)
+      ? Promise.resolve(reply).then((given) => given ?? passOn())
+      : (reply ?? passOn())
+  }
+
+  /** The answer at a path that this builder added. */
+  #rewrite(request: HttpRequest, state: () => AppState): ReturnType<Route> {
+    const path = this.#ownPath(request.path)
+    if (path === undefined) return undefined
+    const rewritten = { ...request, path }
+    this.#rewritten.add(rewritten)
+    return Promise.resolve(state().server.handle(rewritten))
+  }
+
+  /** The server's own path behind one that this builder added; its JSON-RPC stays where the card says it is. */
+  #ownPath(path: string): string | undefined {
+    if (path === this.#rpcPath) return '/v1/rpc'
+    if (path === '/v1/rpc' || path === '/v1/rpc/') return undefined
+    const prefix = this.#restPrefix
+    return prefix && path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined
+  }
+
+  #state(server: Server): AppState {
+    return {
+      server,
+      handler: this.#backend,
+      baseUrl: server.url(),
+      taskStore: (auth) => server.taskStore(auth),
+      auth: async (request) => this.#extract?.(request.headers),
+    }
+  }
+}
+
+function isStore(store: Store | TaskStore): store is Store {
+  return 'commit' in store
+}
+
+function warnIfOpen(server: Server, { host, url }: Listening, logger: Logger): void {
+  const local = host === '127.0.0.1' || host === 'localhost' || host === '::1'
+  if (server.open && !local) logger.warn({ url }, 'Anyone who reaches this server may use it')
+}
+
+function toRunning(server: Server, { close, ...where }: Listening): RunningServer {
+  const stopped = createDeferred<void>()
+  const shutdown = async (): Promise<void> => {
+    await close()
+    stopped.resolve()
+  }
+  return { ...where, server, close: shutdown, shutdown, stopped: stopped.promise }
+}
+
+/** A second signal ends the process at once: by then nobody listens for it any more. */
+function shutDownOnSignals({ shutdown, stopped }: RunningServer, logger: Logger): void {
+  const leave = (): void => void process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
+  const onSignal = (): void => {
+    leave()
+    shutdown().catch((err) => logger.error({ err }, 'The server could not shut down'))
+  }
+  process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
+  void stopped.then(leave)
+}

@@ -1,0 +1,185 @@
+import { describe, expect, test } from 'vitest'
+import { ConfigError, parseConfig } from '../../../src/app/config/load.ts'
+import { agents } from '../../team/two-agents.ts'
+
+function problemsOf(text: string, env: Record<string, string> = {}): string[] {
+  try {
+    parseConfig(text, { env, path: 'team.toml' })
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message.split('\n')
+    throw error
+  }
+  return []
+}
+
+describe('what is wrong is refused with line, column and a hint', () => {
+  test('TOML that is none', () => {
+    expect(problemsOf('[[agents]]\nid = = 1')).toEqual([
+      expect.stringMatching(/^team\.toml:2:\d+: Invalid TOML document/),
+    ])
+  })
+
+  test('an unknown key', () => {
+    expect(
+      problemsOf('[[agents]]\nid = "a"\n  nmae = "A"\nendpoint = "x"\nprotocol = "module"'),
+    ).toEqual([
+      'team.toml:1:1: agents.name is missing',
+      'team.toml:3:3: unknown key nmae (did you mean name?)',
+    ])
+  })
+
+  test('what is missing', () => {
+    expect(problemsOf(agents.replace('name = "Agent A"', ''))).toEqual([
+      expect.stringContaining('agents.name is missing'),
+    ])
+    const model = agents.replace('protocol = "a2a"', 'protocol = "openai"')
+    expect(problemsOf(model)).toEqual([
+      expect.stringContaining(
+        'Missing required field: metadata.api_key (or set the variable OPENAI_API_KEY)',
+      ),
+    ])
+  })
+
+  test('R-W13: an unknown protocol is refused', () => {
+    expect(problemsOf(agents.replace('"module"', '"openapi"'))).toEqual([
+      expect.stringMatching(
+        /^team\.toml:12:1: agents\.protocol: invalid option.*"a2a"\|"openai"\|"module"/,
+      ),
+    ])
+  })
+
+  test('R-W13: an unknown mode and an unknown task_handling are refused', () => {
+    const text = `${agents}
+[[teams]]
+id = "t"
+name = "T"
+description = ""
+mode = "supervisr"
+`
+    expect(problemsOf(text)).toEqual([
+      expect.stringMatching(/^team\.toml:18:1: teams\.mode: invalid option/),
+    ])
+    const handling = agents.replace(
+      'protocol = "a2a"',
+      'protocol = "a2a"\nmetadata = { task_handling = "pol" }',
+    )
+    expect(problemsOf(handling)).toEqual([
+      'team.toml:7:1: Invalid field value for metadata.task_handling: pol (must be poll_until_complete, return_task_info or reject_tasks)',
+    ])
+  })
+
+  test('a variable that is not set', () => {
+    const who = `\${WHO}`
+    expect(problemsOf(agents.replace('Agent A', who))).toEqual([
+      'team.toml:4:1: the variable WHO is not set',
+    ])
+    expect(parseConfig(agents.replace('Agent A', () => `$${who}`)).agents[0]?.name).toBe(who)
+  })
+
+  test('R-W17: ranges are the same for every agent, with both edges', () => {
+    const with_ = (key: string, value: string) =>
+      problemsOf(agents.replace('protocol = "a2a"', `protocol = "a2a"\n${key} = ${value}`))
+    expect(with_('timeout_seconds', '300')).toEqual([
+      'team.toml:7:1: Invalid field value for timeout_seconds: 300 (must be > 0 and < 300 seconds)',
+    ])
+    expect(with_('timeout_seconds', '0')).toHaveLength(1)
+    expect(with_('timeout_seconds', '299')).toEqual([])
+    expect(with_('timeout_seconds', '0.001')).toEqual([])
+    expect(with_('max_retries', '11')).toHaveLength(1)
+    expect(with_('max_retries', '10')).toEqual([])
+  })
+
+  test.each([
+    ['temperature', '"0"', true],
+    ['temperature', '2', true],
+    ['temperature', '2.01', false],
+    ['max_tokens', '0', false],
+    ['max_tokens', '"1"', true],
+    ['max_tokens', '4096', true],
+    ['max_tokens', '4097', false],
+    ['model', '""', false],
+  ])('AT-20: a model with %s = %s is taken: %s', (key, value, taken) => {
+    const text = `
+[[agents]]
+id = "m"
+name = "Model"
+endpoint = "https://api.openai.com/v1"
+protocol = "openai"
+[agents.metadata]
+${key} = ${value}
+`
+    const problems = problemsOf(text, { OPENAI_API_KEY: 'sk-1' })
+    if (taken) expect(problems).toEqual([])
+    else expect(problems).toEqual([expect.stringMatching(`^team\\.toml:8:1: .*metadata\\.${key}`)])
+    expect(problemsOf(text)).not.toEqual([])
+  })
+
+  test('settings that have no effect on an agent of this kind', () => {
+    const module = (lines: string) =>
+      problemsOf(agents.replace('protocol = "a2a"', `protocol = "module"\n${lines}`))
+    expect(module('timeout_seconds = 300')[0]).toContain('timeout_seconds: 300')
+    expect(module('max_retries = 11')[0]).toContain('max_retries: 11')
+    expect(module('timeout_seconds = 5\nmax_retries = 1')).toEqual([])
+    expect(module('auth = { type = "bearer", token = "secret" }')[0]).toMatch(
+      /:7:\d+: .*a module has no credentials/,
+    )
+    const tools = 'mcp_servers = [{ name = "files", command = "files" }]'
+    expect(module(tools)[0]).toContain('only a model uses tools')
+    expect(
+      problemsOf(agents.replace('protocol = "a2a"', `protocol = "a2a"\n${tools}`))[0],
+    ).toContain('only a model uses tools')
+  })
+
+  test('a member that is nowhere, an id that is used twice, teams in a circle', () => {
+    const team = (id: string, member: string) => `
+[[teams]]
+id = "${id}"
+name = "T"
+description = ""
+[teams.router_config]
+default_agent_id = "${member}"
+[[teams.agents]]
+agent_id = "${member}"
+`
+    expect(problemsOf(agents + team('t', 'aa'))).toEqual([
+      'team.toml:21:1: Team "t": agent "aa" is not registered (did you mean a?)',
+    ])
+    expect(problemsOf(agents + team('b', 'a'))).toEqual(['team.toml:15:1: the id b is used twice'])
+    expect(problemsOf(agents + team('x', 'y') + team('y', 'x'))).toEqual([
+      'team.toml:14:1: Team "x": a team cannot contain itself (x > y > x)',
+      'team.toml:23:1: Team "y": a team cannot contain itself (y > x > y)',
+    ])
+  })
+
+  test('a mode that contradicts its tables, a step that is two things', () => {
+    const start = `${agents}
+[[teams]]
+id = "t"
+name = "T"
+description = ""
+mode = "workflow"
+[[teams.agents]]
+agent_id = "a"
+`
+    expect(problemsOf(`${start}[teams.router_config]\ndefault_agent_id = "a"`)).toEqual([
+      'team.toml:18:1: teams.mode: contradicts the tables below it (workflow, router)',
+    ])
+    expect(
+      problemsOf(
+        `${start}[[teams.scheduler_config.steps]]\nagent_id = "a"\napproval = { question = "?" }`,
+      ),
+    ).toEqual([
+      expect.stringContaining('team.toml:21:1: teams.scheduler_config.steps: needs exactly one of'),
+    ])
+  })
+
+  test('a secret never shows in an error', () => {
+    const text = agents.replace(
+      'protocol = "a2a"',
+      `protocol = "a2a"\nmetadata = { bearer_token = "\${T}" }`,
+    )
+    const [problem] = problemsOf(text, { T: 'top secret' })
+    expect(problem).toContain('redacted')
+    expect(problem).not.toContain('top secret')
+  })
+})

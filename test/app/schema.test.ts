@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'smol-toml'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { toConfigJsonSchema } from '../../src/app/config/file.ts'
+import { parseConfig } from '../../src/app/config/load.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+const read = (path: string): string => readFileSync(join(root, path), 'utf8')
+
+const examples = [
+  'examples/fantasy/corral.toml',
+  'examples/supervisor/corral.toml',
+  'examples/router/corral.toml',
+  'examples/router/router.toml',
+  'examples/router/worker.toml',
+  'examples/router/supervisor.toml',
+  'examples/config.example.toml',
+]
+
+const env = {
+  OPENAI_API_KEY: 'sk-1',
+  REVIEWER_TOKEN: 't',
+  ALICE_KEY: 'k',
+  ROUTER_URL: 'http://localhost:3000',
+  WORKER_URL: 'http://localhost:3001',
+  SUPERVISOR_URL: 'http://localhost:3002',
+}
+
+describe('the published JSON Schema', () => {
+  const published = JSON.parse(read('schema/corral.schema.json'))
+
+  test('is the one that the code checks by (else run: npx tsx scripts/schema.ts)', () => {
+    expect(published).toEqual(toConfigJsonSchema())
+  })
+
+  test.each(examples)('accepts %s', (path) => {
+    expect(z.fromJSONSchema(published).safeParse(parse(read(path))).error).toBeUndefined()
+  })
+
+  test('refuses an unknown key and a step that is two things', () => {
+    const schema = z.fromJSONSchema(published)
+    expect(schema.safeParse({ agnts: [] }).success).toBe(false)
+    const steps = [{ agent_id: 'a', approval: { question: '?' } }]
+    const team = { id: 't', name: 'T', description: '', scheduler_config: { steps } }
+    expect(schema.safeParse({ teams: [team] }).success).toBe(false)
+  })
+})
+
+describe('R-W17: docs/teams.md', () => {
+  const words = new Set([...read('docs/teams.md').matchAll(/[a-z][a-z_]*/g)].map(([word]) => word))
+
+  test('names every key that a file may have', () => {
+    const missing = keysOf(toConfigJsonSchema()).filter((key) => !words.has(key))
+    expect(missing).toEqual([])
+  })
+
+  test('names no key that there is not', () => {
+    const keys = new Set([...keysOf(toConfigJsonSchema()), ...settings])
+    const named = read('docs/teams.md').matchAll(/`([a-z]+(?:_[a-z]+)+)`/g)
+    expect([...named].flatMap(([, key = '']) => (keys.has(key) ? [] : [key]))).toEqual([])
+  })
+})
+
+/** What may stand in `[agents.metadata]` and as a value; the schema leaves both to the code. */
+const settings = ['task_handling', 'api_key', 'system_prompt', 'max_tokens']
+
+/** Every property name of a JSON Schema, however deep. */
+function keysOf(schema: unknown): readonly string[] {
+  if (Array.isArray(schema)) return schema.flatMap(keysOf)
+  if (typeof schema !== 'object' || schema === null) return []
+  const { properties, ...rest } = schema as { properties?: object } // JSON Schema's own shape
+  return [
+    ...Object.keys(properties ?? {}),
+    ...keysOf(Object.values(properties ?? {})),
+    ...keysOf(Object.values(rest)),
+  ]
+}
+
+describe('the examples', () => {
+  test.each(examples)('%s is valid', (path) => {
+    expect(parseConfig(read(path), { env, path })).toBeDefined()
+  })
+})
