@@ -2,8 +2,8 @@ import type { Call, DialectName, EventStream, Sequenced } from '../protocol/call
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import type { StreamResponse } from '../protocol/types.ts'
 import { extensionHeader } from './call.ts'
-import { codeOfReason, fromRpcError, readDetails } from './dialects/error-codec.ts'
-import { asRaw } from './dialects/lenient.ts'
+import { codeOfReason, fromRpcError, readDetails } from './dialects/errors.ts'
+import { asRaw } from './dialects/lenient/raw.ts'
 import type { ClientReply, ClientRequest } from './http.ts'
 import { decodeFrames, type SseFrame } from './sse.ts'
 

@@ -1,4 +1,4 @@
-import { toSupersetCard } from '../bindings/dialects/superset.ts'
+import { toSupersetCard } from '../bindings/dialects/v03/card.ts'
 import type { HttpReply, HttpRequest } from '../bindings/http.ts'
 import type { AgentInfo } from '../protocol/profile.ts'
 import type { AgentCard, AgentInterface } from '../protocol/types.ts'
