@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { followedAgent } from '../../src/client/client.ts'
 import { follow } from '../../src/client/follow.ts'
 import { connectionLost } from '../../src/client/network.ts'
 import type { Call, Dispatch, Sequenced } from '../../src/protocol/call.ts'
@@ -92,7 +93,7 @@ const peer = {
 async function followed(setup: Peer): Promise<StreamResponse[]> {
   const seen: StreamResponse[] = []
   const context = {
-    dispatch: createPeer(setup),
+    agent: followedAgent(createPeer(setup)),
     canStream: async () => true,
     clock: hasty,
     random: () => 0,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { answerOf } from '../../src/client/answer.ts'
+import { followedAgent } from '../../src/client/client.ts'
 import { type Following, type FollowStart, follow } from '../../src/client/follow.ts'
 import { connectionLost } from '../../src/client/network.ts'
 import type { Call, Dispatch, EventStream, Sequenced } from '../../src/protocol/call.ts'
@@ -72,7 +73,7 @@ async function run(setup: Run): Promise<{ seen: StreamResponse[]; calls: { call:
   const clock: FakeClock = createFakeClock()
   const { dispatch, calls } = scripted(steps)
   const context: Following = {
-    dispatch,
+    agent: followedAgent(dispatch),
     canStream: async () => streams,
     clock,
     random: () => 1,
