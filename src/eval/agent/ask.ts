@@ -3,14 +3,14 @@ import { textOf } from '../../protocol/task.ts'
 import type { Message, Part, Task } from '../../protocol/types.ts'
 import type { Clock } from '../../shared/clock.ts'
 import type { Logger } from '../../shared/log.ts'
-import { A2ATimeoutError, messageOf } from '../errors.ts'
+import { A2ATimeoutError, messageOf } from '../base/errors.ts'
 import type { ExchangeTokens, MetricsCollector } from '../metrics/collector.ts'
-import type { A2AAgentState } from '../state.ts'
-import { reportedUsage, type TokenCounter } from '../tokens.ts'
-import { answerParts } from '../translate.ts'
+import { reportedUsage, type TokenCounter } from '../metrics/tokens.ts'
 import type { Endpoint } from './endpoint.ts'
 import { exchange } from './exchange.ts'
 import { toFault } from './faults.ts'
+import type { A2AAgentState } from './state.ts'
+import { answerParts } from './translate.ts'
 
 /** The way from one simulation to the agent, and what is measured on it. */
 export interface Line {

@@ -6,10 +6,10 @@ import type { A2AError } from '../../protocol/errors.ts'
 import type { AgentCard } from '../../protocol/types.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import type { Logger } from '../../shared/log.ts'
-import type { A2AConfig } from '../config.ts'
-import { A2AAuthError, A2ADiscoveryError, toEvalError } from '../errors.ts'
+import { A2AAuthError, A2ADiscoveryError, toEvalError } from '../base/errors.ts'
 import { createCollector, type MetricsCollector } from '../metrics/collector.ts'
 import type { ProtocolMetrics } from '../metrics/metrics.ts'
+import type { A2AConfig } from './config.ts'
 
 /** The agent under test as a place: its card, and connections that all simulations of a run share (T-W8). */
 export interface Endpoint {

@@ -1,6 +1,6 @@
 import type { A2AError } from '../../protocol/errors.ts'
-import { A2ATimeoutError, toEvalError } from '../errors.ts'
-import { SimulationFault, type TerminationReason } from '../simulation.ts'
+import { A2ATimeoutError, toEvalError } from '../base/errors.ts'
+import { SimulationFault, type TerminationReason } from '../results/simulation.ts'
 
 /** Statuses that speak of the way to the agent, its door or its load, not of its work. */
 const infrastructure: ReadonlySet<number> = new Set([401, 403, 407, 429, 502, 503, 504])

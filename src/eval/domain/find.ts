@@ -1,5 +1,5 @@
-import type { Domain } from '../environment.ts'
 import type { DataOptions } from '../tau2/data.ts'
+import type { Domain } from './environment.ts'
 import { resolveDomain } from './load.ts'
 
 /**

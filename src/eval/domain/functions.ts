@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../protocol/types.ts'
-import type { Domain, ToolKind } from '../environment.ts'
-import type { EvalTask } from '../task.ts'
+import type { Domain, ToolKind } from './environment.ts'
+import type { EvalTask } from './task.ts'
 import { openWorld } from './world.ts'
 
 /** Both halves of a world while functions work on them: plain JSON that they change in place. */

@@ -17,13 +17,13 @@ import { extname, isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parse as parseToml } from 'smol-toml'
 import { z } from 'zod'
-import { airline } from '../airline/domain.ts'
-import type { Domain } from '../environment.ts'
-import { messageOf, ValidationError } from '../errors.ts'
-import { parseWith } from '../parse.ts'
-import { parseTasks } from '../task.ts'
+import { messageOf, ValidationError } from '../base/errors.ts'
+import { parseWith } from '../base/parse.ts'
+import { airline } from './airline/domain.ts'
+import type { Domain } from './environment.ts'
 import { defineDomain, type ToolModule } from './functions.ts'
 import { defineMcpDomain } from './mcp.ts'
+import { parseTasks } from './task.ts'
 
 /** The domains that need no files. */
 export const builtInDomains: Readonly<Record<string, Domain>> = { airline }

@@ -1,9 +1,8 @@
 import type { Json, JsonObject } from '../../protocol/types.ts'
-import type { Environment, ToolOutcome } from '../environment.ts'
-import { messageOf } from '../errors.ts'
-import { hashOf, isObject } from '../json.ts'
-import type { EvalTask, GoldAction } from '../task.ts'
-import type { ToolDescriptor } from '../tools/descriptor.ts'
+import type { ToolDescriptor } from '../agent/outgoing.ts'
+import { messageOf } from '../base/errors.ts'
+import { hashOf, isObject } from '../base/json.ts'
+import type { Environment, ToolOutcome } from './environment.ts'
 import type {
   DomainFunction,
   FunctionDomain,
@@ -11,6 +10,7 @@ import type {
   ToolModule,
   World,
 } from './functions.ts'
+import type { EvalTask, GoldAction } from './task.ts'
 
 /** A fresh world of a function domain, in the task's initial state. */
 export async function openWorld<S, U>(

@@ -2,7 +2,7 @@ import type { HttpClient } from '../../client/reply.ts'
 import { type Clock, systemClock, toTimestamp } from '../../shared/clock.ts'
 import { newId } from '../../shared/ids.ts'
 import type { Mutable } from '../../shared/mutable.ts'
-import { messageOf } from '../errors.ts'
+import { messageOf } from '../base/errors.ts'
 import { checkMetrics, type ProtocolMetrics, type TokenSource } from './metrics.ts'
 
 type HttpSend = HttpClient['send']

@@ -1,5 +1,5 @@
-import type { TokenPrice } from '../prices.ts'
 import { type ProtocolMetrics, toDict } from './metrics.ts'
+import type { TokenPrice } from './prices.ts'
 import { type MetricsSummary, summarise } from './summary.ts'
 
 /** The metrics of one task's evaluation as the seed exports them. */

@@ -1,5 +1,5 @@
-import { ValidationError } from '../errors.ts'
-import { round } from '../json.ts'
+import { ValidationError } from '../base/errors.ts'
+import { round } from '../base/json.ts'
 
 /** Where a token count comes from: the agent's own report, a tokenizer, or length divided by four. */
 export type TokenSource = 'reported' | 'tokenizer' | 'estimate'

@@ -1,6 +1,6 @@
-import { round } from '../json.ts'
-import { costOf, type TokenPrice } from '../prices.ts'
+import { round } from '../base/json.ts'
 import type { ProtocolMetrics } from './metrics.ts'
+import { costOf, type TokenPrice } from './prices.ts'
 
 /** The seed's aggregates of a task's or run's requests. Cost appears only where a price is known. */
 export interface MetricsSummary {

@@ -1,5 +1,5 @@
-import type { EvalResults } from '../results.ts'
-import type { Simulation } from '../simulation.ts'
+import type { EvalResults } from '../results/results.ts'
+import type { Simulation } from '../results/simulation.ts'
 import { barChart, latencyBars } from './chart.ts'
 import { escapeHtml, table } from './markup.ts'
 import { style } from './style.ts'

@@ -4,9 +4,9 @@
  * the last line; a line that is cut off is dropped at the next opening.
  */
 import { type FileHandle, open, readFile, rename, writeFile } from 'node:fs/promises'
-import { ValidationError } from '../errors.ts'
-import { isObject, tryParse } from '../json.ts'
-import type { Simulation } from '../simulation.ts'
+import { ValidationError } from '../base/errors.ts'
+import { isObject, tryParse } from '../base/json.ts'
+import type { Simulation } from '../results/simulation.ts'
 
 /** What a journal says of its run. */
 export interface JournalHead {

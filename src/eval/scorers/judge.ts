@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { type ChatModel, complete } from '../chat.ts'
-import { type ConversationMessage, isToolCall } from '../conversation.ts'
-import { parseWith } from '../parse.ts'
-import type { RewardInfo } from '../simulation.ts'
+import { type ChatModel, complete } from '../base/model.ts'
+import { parseWith } from '../base/parse.ts'
+import { type ConversationMessage, isToolCall } from '../domain/conversation.ts'
+import type { RewardInfo } from '../results/simulation.ts'
 
 /** Says whether statements about a conversation are true. */
 export type Judge = (

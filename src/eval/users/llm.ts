@@ -1,6 +1,11 @@
-import { type ChatMessage, type ChatModel, complete } from '../chat.ts'
-import { type SpokenMessage, spoken, type ToolCall, type ToolMessage } from '../conversation.ts'
-import { isObject, tryParseSaid } from '../json.ts'
+import { isObject, tryParseSaid } from '../base/json.ts'
+import { type ChatMessage, type ChatModel, complete } from '../base/model.ts'
+import {
+  type SpokenMessage,
+  spoken,
+  type ToolCall,
+  type ToolMessage,
+} from '../domain/conversation.ts'
 import { scenarioText, type User, type UserBriefing, type UserSimulator } from './user.ts'
 
 const guidelines = `You play a customer who contacts a service desk. Follow the scenario below.

@@ -1,6 +1,6 @@
 import { newId } from '../../shared/ids.ts'
-import { type SpokenMessage, spoken, type ToolMessage } from '../conversation.ts'
-import type { ScriptedReply, UserScript } from '../task.ts'
+import { type SpokenMessage, spoken, type ToolMessage } from '../domain/conversation.ts'
+import type { ScriptedReply, UserScript } from '../domain/task.ts'
 import type { User, UserSimulator } from './user.ts'
 
 /** Plays the lines of a task's `user_script`; needs no model and does the same every time. */
