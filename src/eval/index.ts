@@ -3,13 +3,26 @@
 export { type A2AConfig, type A2AConfigInput, createA2AConfig } from './agent/config.ts'
 export type { ToolCallRequest } from './agent/dialects.ts'
 export { type Endpoint, type EndpointOptions, openEndpoint } from './agent/endpoint.ts'
-export { type A2AMessage, checkOutgoing } from './agent/message.ts'
-export { formatToolAsText, formatTools, type ToolDescriptor } from './agent/outgoing.ts'
+export { fromA2A } from './agent/incoming.ts'
+export {
+  type A2AMessage,
+  checkOutgoing,
+  formatToolAsText,
+  formatTools,
+  type Introduction,
+  toA2A,
+} from './agent/outgoing.ts'
 export { createGoldenAgent, createIdleAgent } from './agent/reference-agents.ts'
 export { type ParsedReply, parseReply, parseToolCall, type ReplyOptions } from './agent/reply.ts'
 export { type A2AAgentState, initialState } from './agent/state.ts'
-export { fromA2A, type Introduction, toA2A } from './agent/translate.ts'
-export { type A2AAgent, type A2AAgentOptions, createA2AAgent } from './agent/under-test.ts'
+export {
+  type AgentUnderTest,
+  type AgentUnderTest as A2AAgent,
+  type AgentUnderTestOptions,
+  type AgentUnderTestOptions as A2AAgentOptions,
+  createAgentUnderTest,
+  createAgentUnderTest as createA2AAgent,
+} from './agent/under-test.ts'
 export {
   A2AAuthError,
   A2ADiscoveryError,
@@ -32,8 +45,14 @@ export type {
   ToolCall,
   ToolMessage,
 } from './domain/conversation.ts'
-export type { Domain, Environment, StateHash, ToolKind, ToolOutcome } from './domain/environment.ts'
-export { findDomain } from './domain/find.ts'
+export type {
+  Domain,
+  Environment,
+  StateHash,
+  ToolDescriptor,
+  ToolKind,
+  ToolOutcome,
+} from './domain/environment.ts'
 export {
   type DomainFunction,
   defineDomain,
@@ -42,7 +61,7 @@ export {
   type ToolModule,
   type World,
 } from './domain/functions.ts'
-export { builtInDomains, loadDomain, resolveDomain } from './domain/load.ts'
+export { builtInDomains, findDomain, loadDomain, resolveDomain } from './domain/load.ts'
 export { defineMcpDomain, type McpDomain, type McpWorld } from './domain/mcp.ts'
 export {
   type EnvAssertion,
@@ -55,19 +74,17 @@ export {
   type UserScript,
 } from './domain/task.ts'
 export { createCollector, type MetricsCollector } from './metrics/collector.ts'
-export {
-  type MetricsDocument,
-  toMetricsArray,
-  toMetricsDocument,
-  toMetricsLine,
-} from './metrics/export.ts'
 export { checkMetrics, type ProtocolMetrics, type TokenSource, toDict } from './metrics/metrics.ts'
 export { type PriceTable, parsePriceTable, type TokenPrice } from './metrics/prices.ts'
 export {
   type LatencySpread,
   latencySpread,
+  type MetricsDocument,
   type MetricsSummary,
   summarise,
+  toMetricsArray,
+  toMetricsDocument,
+  toMetricsLine,
 } from './metrics/summary.ts'
 export {
   createTokenCounter,
@@ -86,6 +103,8 @@ export {
   type Gate,
   type GateResult,
   passRate,
+  type Spread,
+  spreadOf,
   type TaskComparison,
 } from './results/compare.ts'
 export { loadResults, saveResults } from './results/files.ts'
@@ -96,7 +115,6 @@ export {
   type RecordedSimulation,
   requireOwn,
 } from './results/recorded.ts'
-export { type Spread, spreadOf } from './results/repeat.ts'
 export {
   type Rescored,
   type RescoreOptions,
@@ -110,10 +128,10 @@ export {
   SimulationFault,
   type TerminationReason,
 } from './results/simulation.ts'
-export { doNothingBaseline } from './run/baseline.ts'
 export { type Conversation, type ConversationOptions, converse, greeting } from './run/converse.ts'
 export { runEvaluation } from './run/evaluate.ts'
 export type { EvaluationOptions, Job, Progress } from './run/options.ts'
+export { doNothingBaseline } from './run/to-results.ts'
 export { createJudge, type Judge } from './scorers/judge.ts'
 export { type Scorable, scoreConversation } from './scorers/reward.ts'
 export {

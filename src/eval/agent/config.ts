@@ -1,7 +1,7 @@
 import { trimEnd } from '../../shared/text.ts'
 import { ValidationError } from '../base/errors.ts'
 
-/** How to reach the agent under test (seed 001's A2AConfig); lives as long as the agent it configures. */
+/** How to reach the agent under test; lives as long as the agent it configures. */
 export interface A2AConfig {
   /** Base URL without a trailing slash. */
   readonly endpoint: string
@@ -21,7 +21,7 @@ export interface A2AConfigInput {
 }
 
 /**
- * Checks and normalises a config, with the seed's rules and words. What comes from JSON is checked like the rest.
+ * Checks and normalises a config. What comes from JSON is checked like the rest.
  *
  * @throws ValidationError for a missing endpoint, one that is no HTTP URL or holds credentials, a timeout that is no
  * positive integer, a token that is empty or that no header can carry, and for values of another type.
@@ -49,7 +49,7 @@ function checkTimeout(timeout: unknown): void {
     throw new ValidationError(`timeout must be an integer, got ${shown(timeout)}`)
 }
 
-/** The seed's None is no token. Whatever is wrong with one, it is not shown. */
+/** Null is no token. Whatever is wrong with one, it is not shown. */
 function checkToken(token: unknown): string | undefined {
   if (token === undefined || token === null) return undefined
   if (typeof token !== 'string' || token.trim() === '')

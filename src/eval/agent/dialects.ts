@@ -16,7 +16,7 @@ export type Utterance = { readonly text: string } | { readonly call: ToolCallReq
 /**
  * Reads a JSON value as tool calls, in any of three dialects; undefined if it is none of them.
  *
- * - seed 001: `{"tool_call": {"name", "arguments"}}`, `{"tool_calls": [{"tool_call": {…}}, …]}`
+ * - plain: `{"tool_call": {"name", "arguments"}}`, `{"tool_calls": [{"tool_call": {…}}, …]}`
  * - AgentBeats: `{"name", "arguments"}`, where the name `respond` speaks to the user; a list of them
  * - OpenAI: `{"tool_calls": [{"id", "type": "function", "function": {"name", "arguments": "<JSON text>"}}]}`,
  *   one of its elements alone, and the older `{"function_call": {"name", "arguments"}}`
@@ -25,15 +25,15 @@ export function readUtterances(value: unknown): readonly Utterance[] | undefined
   if (Array.isArray(value)) return readList(value)
   if (!isObject(value)) return undefined
   if (Array.isArray(value.tool_calls)) return readList(value.tool_calls)
-  const one = readSeed(value) ?? readOpenAi(value) ?? readAgentBeats(value)
+  const one = readPlain(value) ?? readOpenAi(value) ?? readAgentBeats(value)
   return one && [one]
 }
 
-/** Reads a JSON value in the seed's dialect alone; what strict mode accepts. */
-export function readSeedUtterances(value: unknown): readonly Utterance[] | undefined {
+/** Reads a JSON value in the plain dialect alone; what strict mode accepts. */
+export function readPlainUtterances(value: unknown): readonly Utterance[] | undefined {
   if (!isObject(value)) return undefined
   const list = Array.isArray(value.tool_calls) ? value.tool_calls : [value]
-  const read = list.map((item) => (isObject(item) ? readSeed(item) : undefined))
+  const read = list.map((item) => (isObject(item) ? readPlain(item) : undefined))
   return read.length > 0 && read.every((item) => item !== undefined) ? read : undefined
 }
 
@@ -43,7 +43,7 @@ function readList(list: readonly unknown[]): readonly Utterance[] | undefined {
   return read.flatMap((item) => item ?? [])
 }
 
-function readSeed(value: JsonObject): Utterance | undefined {
+function readPlain(value: JsonObject): Utterance | undefined {
   if (!isObject(value.tool_call)) return undefined
   return { call: toRequest(value.tool_call, value.tool_call.id ?? value.id) }
 }

@@ -11,10 +11,10 @@ import { createCollector, type MetricsCollector } from '../metrics/collector.ts'
 import type { ProtocolMetrics } from '../metrics/metrics.ts'
 import type { A2AConfig } from './config.ts'
 
-/** The agent under test as a place: its card, and connections that all simulations of a run share (T-W8). */
+/** The agent under test as a place: its card, and connections that all simulations of a run share. */
 export interface Endpoint {
   readonly config: A2AConfig
-  /** The card, fetched once per evaluation (C-29). */
+  /** The card, fetched once per evaluation. */
   discover(signal?: AbortSignal): Promise<AgentCard>
   /** A client whose requests the collector measures; it speaks the wire that the card offers. */
   client(collector: MetricsCollector): Promise<A2AClient>

@@ -3,7 +3,7 @@ import { type EmbeddedJson, findJson } from '../../shared/embedded-json.ts'
 import { newId } from '../../shared/ids.ts'
 import { tryParseSaid } from '../base/json.ts'
 import type { ToolCall } from '../domain/conversation.ts'
-import { readSeedUtterances, readUtterances, type Utterance } from './dialects.ts'
+import { readPlainUtterances, readUtterances, type Utterance } from './dialects.ts'
 
 /** What an agent's answer means: words, tool calls, or, against the rule of one of both, the two together. */
 export interface ParsedReply {
@@ -13,7 +13,7 @@ export interface ParsedReply {
 
 /** How lenient to read an answer. */
 export interface ReplyOptions {
-  /** Only the seed's own form: a DataPart, or a text that is nothing but its JSON. */
+  /** Only `{"tool_call": …}`, in a data part or as a text that is nothing but its JSON. */
   readonly strict?: boolean
 }
 
@@ -22,7 +22,7 @@ export interface ReplyOptions {
  * text. An answer that says nothing comes back with neither words nor calls; nobody invents words for it.
  */
 export function parseReply(parts: readonly Part[], options: ReplyOptions = {}): ParsedReply {
-  const read = options.strict ? readSeedUtterances : readUtterances
+  const read = options.strict ? readPlainUtterances : readUtterances
   const data = parts.filter((part): part is DataPart => 'data' in part)
   const spoken = data.flatMap((part) => read(part.data) ?? [])
   for (const part of parts)
@@ -32,8 +32,8 @@ export function parseReply(parts: readonly Part[], options: ReplyOptions = {}): 
 }
 
 /**
- * The seed's `parse_tool_call`: the call that a data part asks for, with an id of our own if it brings none.
- * Undefined where the part asks for no tool.
+ * The call that a data part asks for, with an id of our own if it brings none. Undefined where the part asks for no
+ * tool.
  */
 export function parseToolCall(part: DataPart): ToolCall | undefined {
   return gather(readUtterances(part.data) ?? []).calls[0]

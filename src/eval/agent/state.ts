@@ -1,10 +1,9 @@
 import type { AgentCard } from '../../protocol/types.ts'
 import type { ConversationMessage } from '../domain/conversation.ts'
-import type { ArtifactsRead } from './answer.ts'
 
 /**
- * What the harness remembers of one task's evaluation (seed 001's A2AAgentState). Each (task, trial) has its own:
- * nothing is shared between evaluations that run at the same time, and a context id belongs to one of them.
+ * What the harness remembers of one simulation. Each (task, trial) has its own: nothing is shared between simulations
+ * that run at the same time, and a context id belongs to one of them.
  */
 export interface A2AAgentState {
   /** Undefined until the agent's first answer names it; the server makes it, we keep it. */
@@ -18,6 +17,11 @@ export interface A2AAgentState {
   readonly agentCard: AgentCard | undefined
   /** Messages sent in this task. */
   readonly requestCount: number
+}
+
+/** How much of each artifact earlier answers of a task already brought. */
+export interface ArtifactsRead {
+  readonly [artifactId: string]: { readonly text: string; readonly others: number }
 }
 
 /** The state of a task that has not begun. */

@@ -1,23 +1,25 @@
 import type { A2AClient } from '../../client/client.ts'
-import type { AgentCard, Message, Task } from '../../protocol/types.ts'
+import type { Message, Task } from '../../protocol/types.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import type { Logger } from '../../shared/log.ts'
 import {
   type AgentInput,
   type ConversationMessage,
+  isResults,
   type SpokenMessage,
   spoken,
 } from '../domain/conversation.ts'
 import type { MetricsCollector } from '../metrics/collector.ts'
 import { estimator, type TokenCounter } from '../metrics/tokens.ts'
 import { SimulationFault } from '../results/simulation.ts'
-import { ask, type Line } from './ask.ts'
+import { type AskContext, askAgent } from './ask.ts'
 import type { Endpoint } from './endpoint.ts'
+import { fromA2A, type NextIds, nextIds } from './incoming.ts'
+import { type Introduction, toA2A } from './outgoing.ts'
 import { type A2AAgentState, initialState } from './state.ts'
-import { fromA2A, type Introduction, nextIds, toA2A } from './translate.ts'
 
-/** The agent under test in one simulation (the seed's A2AAgent). */
-export interface A2AAgent {
+/** The agent under test in one simulation. */
+export interface AgentUnderTest {
   /** Fresh state: no context yet, the discovered card, the conversation so far. */
   getInitState(history?: readonly ConversationMessage[]): Promise<A2AAgentState>
   /**
@@ -34,43 +36,42 @@ export interface A2AAgent {
   warnings(): readonly string[]
 }
 
-/** What an agent is made of. */
-export interface A2AAgentOptions {
+/** What an agent under test is made of. */
+export interface AgentUnderTestOptions {
   readonly endpoint: Endpoint
   readonly introduction: Introduction
   readonly metrics: MetricsCollector
   readonly log: Logger
   readonly clock?: Clock
   readonly counter?: TokenCounter
-  /** Accept only the seed's own form of tool calls, and never words beside them. */
+  /** Accept tool calls only as `{"tool_call": …}`, and never words beside them. */
   readonly strict?: boolean
 }
 
 /** Makes the agent under test for one simulation. */
-export function createA2AAgent(options: A2AAgentOptions): A2AAgent {
+export function createAgentUnderTest(options: AgentUnderTestOptions): AgentUnderTest {
   const { endpoint, introduction, metrics, log, strict = false } = options
   let opened: Promise<A2AClient> | undefined
   const client = (): Promise<A2AClient> => (opened ??= endpoint.client(metrics))
-  const line: Line = { clock: systemClock, counter: estimator, ...options, client }
+  const context: AskContext = { clock: systemClock, counter: estimator, ...options, client }
   const warnings = new Set<string>()
 
   return {
     async getInitState(history = []) {
-      const card: AgentCard = await endpoint.discover()
-      return initialState(history, card)
+      return initialState(history, await endpoint.discover())
     },
     async generateNextMessage(input, state, signal) {
       const message = toA2A(input, state, introduction)
       log.debug({ message, contextId: state.contextId }, 'to the agent')
       const sent = { ...state, requestCount: state.requestCount + 1 }
       try {
-        const answer = await ask(line, { message, state, signal })
+        const answer = await askAgent(context, { message, state, signal })
         log.debug({ answer }, 'from the agent')
         const next = nextIds(answer)
         if (state.contextId !== undefined && next.contextId !== state.contextId)
           warnings.add(`The agent changed its context from ${state.contextId} to ${next.contextId}`)
         const reply = toSpoken(answer, state, strict)
-        return [reply, stateAfter(sent, [...(isList(input) ? input : [input]), reply], next)]
+        return [reply, stateAfter(sent, [...(isResults(input) ? input : [input]), reply], next)]
       } catch (error) {
         throw withState(error, sent)
       }
@@ -93,7 +94,7 @@ function toSpoken(answer: Task | Message, state: A2AAgentState, strict: boolean)
 function stateAfter(
   state: A2AAgentState,
   said: readonly ConversationMessage[],
-  next: ReturnType<typeof nextIds>,
+  next: NextIds,
 ): A2AAgentState {
   return {
     ...state,
@@ -103,12 +104,8 @@ function stateAfter(
   }
 }
 
-/** A send that fails has been sent: its fault brings the state that counts it. */
+/** A message that failed was sent all the same: its fault carries the state that counts it. */
 function withState(thrown: unknown, state: A2AAgentState): unknown {
   if (!(thrown instanceof SimulationFault)) return thrown
   return new SimulationFault(thrown.termination, thrown.message, { cause: thrown.cause, state })
-}
-
-function isList(input: AgentInput): input is Extract<AgentInput, readonly unknown[]> {
-  return Array.isArray(input)
 }

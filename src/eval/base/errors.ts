@@ -1,8 +1,8 @@
 import { A2AError, type A2AErrorOptions, errorRow } from '../../protocol/errors.ts'
 
 /**
- * Seed 001's family of errors, as subclasses of the protocol's one error class: whoever catches `A2AError` catches
- * these too, and each keeps a code of the protocol's table beside the status code of the seed.
+ * The agent under test did not answer in time. The errors of this file are subclasses of the protocol's one error
+ * class: whoever catches `A2AError` catches these too. Each has a code of the protocol's table and an HTTP-like status.
  */
 export class A2ATimeoutError extends A2AError {
   override readonly name = 'A2ATimeoutError'
@@ -53,14 +53,14 @@ export class ValidationError extends A2AError {
   }
 }
 
-/** The HTTP-like status of any error of the family (`A2AError(message, status_code, details)` in the origin). */
+/** The HTTP-like status of any error. */
 export function statusCodeOf(error: A2AError): number {
   return 'statusCode' in error && typeof error.statusCode === 'number'
     ? error.statusCode
     : errorRow(error.code).http
 }
 
-/** What a send threw, as a member of the seed's family. The origin stays as the cause. */
+/** What a send threw, as one of these errors where one fits. What was thrown stays as the cause. */
 export function toEvalError(thrown: unknown): A2AError {
   if (!(thrown instanceof A2AError))
     return new A2AMessageError(messageOf(thrown), { cause: thrown })

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
+import type { z } from 'zod'
 import type { Json, JsonObject } from '../../protocol/types.ts'
 import { isShallow } from '../../shared/embedded-json.ts'
+import { ValidationError } from './errors.ts'
 
 /** Whether a value is a JSON object rather than a list, null or a plain value. */
 export function isObject(value: unknown): value is JsonObject {
@@ -46,4 +48,18 @@ export function tryParse(text: string): Json | undefined {
 /** A number rounded to so many decimals. */
 export function round(value: number, decimals = 2): number {
   return Number(value.toFixed(decimals))
+}
+
+/**
+ * Parses a value from outside, once.
+ *
+ * @throws ValidationError naming what was parsed and the path of every fault in it.
+ */
+export function parseWith<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  const faults = result.error.issues.map(
+    ({ path, message }) => `${path.join('.') || 'the whole'}: ${message}`,
+  )
+  throw new ValidationError(`Invalid ${what}: ${faults.join('; ')}`)
 }

@@ -2,11 +2,11 @@ import { request } from 'undici'
 import { z } from 'zod'
 import type { JsonObject } from '../../protocol/types.ts'
 import { trimEnd } from '../../shared/text.ts'
-import type { ToolDescriptor } from '../agent/outgoing.ts'
+import type { ToolDescriptor } from '../domain/environment.ts'
 import type { Usage } from '../metrics/tokens.ts'
 import { SimulationFault } from '../results/simulation.ts'
 import { messageOf } from './errors.ts'
-import { parseWith } from './parse.ts'
+import { parseWith } from './json.ts'
 
 /** A model behind an OpenAI-compatible chat completions API. */
 export interface ChatModel {

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import type { ToolDescriptor } from '../agent/outgoing.ts'
 import type { ToolCall } from './conversation.ts'
+import type { ToolDescriptor } from './environment.ts'
 
 /** Says why a call cannot be executed; undefined when it can. */
 export type CallCheck = (call: ToolCall) => string | undefined
 
-/** Checks calls against the tools there are: known name, object arguments, arguments that fit the schema (S001-90…92). */
+/** Checks calls against the tools there are: known name, object arguments, arguments that fit the schema. */
 export function createCallCheck(tools: readonly ToolDescriptor[]): CallCheck {
   const schemas = new Map(tools.map((tool) => [tool.name, tool.parameters]))
   const compiled = new Map<string, z.ZodType>()

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { JsonObject } from '../../protocol/types.ts'
 import { messageOf, ValidationError } from '../base/errors.ts'
-import { parseWith } from '../base/parse.ts'
+import { parseWith } from '../base/json.ts'
 import { toJson } from '../tau2/bridge.ts'
 import { parseJson } from '../tau2/python/json.ts'
 import type { Requestor } from './conversation.ts'

@@ -37,7 +37,7 @@ export interface ToolMessage {
   readonly timestamp?: string
 }
 
-/** One entry of a conversation, in tau2's format (S001-37). */
+/** One entry of a conversation, in tau2's format. */
 export type ConversationMessage = SpokenMessage | ToolMessage
 
 /** A message without its place in the trajectory. */
@@ -56,6 +56,11 @@ export function isToolCall(message: SpokenMessage): boolean {
 
 /** What an agent gets to see next: the user's words or the results of its tool calls. */
 export type AgentInput = SpokenMessage | readonly ToolMessage[]
+
+/** Whether the input is the results of tool calls rather than words. */
+export function isResults(input: AgentInput): input is readonly ToolMessage[] {
+  return Array.isArray(input)
+}
 
 /** What the agent may see of a conversation: its own messages, the user's words, the results of its own calls. */
 export function agentView(history: readonly ConversationMessage[]): ConversationMessage[] {

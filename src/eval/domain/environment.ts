@@ -1,7 +1,13 @@
-import type { Json } from '../../protocol/types.ts'
-import type { ToolDescriptor } from '../agent/outgoing.ts'
+import type { Json, JsonObject } from '../../protocol/types.ts'
 import type { Requestor, ToolCall } from './conversation.ts'
 import type { EnvAssertion, EnvFunctionCall, EvalTask, GoldAction } from './task.ts'
+
+/** A tool as its caller is told of it: name, words, and JSON Schema of its parameters. */
+export interface ToolDescriptor {
+  readonly name: string
+  readonly description: string
+  readonly parameters: JsonObject
+}
 
 /** Whether a tool changes the world: `read`, `think` and `generic` ones do not, so a replay leaves them out. */
 export type ToolKind = 'read' | 'write' | 'think' | 'generic'

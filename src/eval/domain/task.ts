@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../protocol/types.ts'
-import { parseWith } from '../base/parse.ts'
+import { parseWith } from '../base/json.ts'
 import type { ConversationMessage, Requestor } from './conversation.ts'
 
 /** What a task's score is made of; the reward is the product. */
@@ -158,7 +158,7 @@ export function parseTasks(value: unknown): readonly EvalTask[] {
     .array(task)
     .refine((list) => new Set(list.map(({ id }) => id)).size === list.length, 'ids must be unique')
   // The schema checks what EvalTask promises; loose objects keep what it does not know.
-  return parseWith(unique, value, 'tasks') as unknown as readonly EvalTask[]
+  return parseWith<unknown>(unique, value, 'tasks') as readonly EvalTask[]
 }
 
 function isPattern(text: string): boolean {

@@ -16,7 +16,7 @@ export interface ExchangeTokens {
   readonly source: TokenSource
 }
 
-/** Measures the requests of one task's evaluation; every task has its own (C-44). */
+/** Measures the requests of one task's evaluation; every task has its own. */
 export interface MetricsCollector {
   /** A sender whose every request, answered or not, leaves a record. */
   wrap(send: HttpSend): HttpSend

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parseWith } from '../base/parse.ts'
+import { parseWith } from '../base/json.ts'
 
 /** The price of a million tokens in and out, in US dollars. */
 export interface TokenPrice {

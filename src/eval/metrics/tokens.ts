@@ -15,7 +15,7 @@ export interface Usage {
   readonly output: number
 }
 
-/** The estimate of the seed's origin: a token is four characters (T-8). */
+/** The estimate that needs no tokenizer: a token is four characters. */
 export function estimateTokens(text: string): number {
   return Math.floor(text.length / 4)
 }

@@ -1,7 +1,7 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { toMetricsDocument } from '../metrics/export.ts'
 import type { ProtocolMetrics } from '../metrics/metrics.ts'
+import { toMetricsDocument } from '../metrics/summary.ts'
 import { toHtml } from '../report/html.ts'
 import { toJUnit } from '../report/junit.ts'
 import { toMarkdown } from '../report/markdown.ts'

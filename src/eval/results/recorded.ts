@@ -1,10 +1,8 @@
 import { z } from 'zod'
 import { ValidationError } from '../base/errors.ts'
-import { isObject } from '../base/json.ts'
-import { parseWith } from '../base/parse.ts'
+import { isObject, parseWith } from '../base/json.ts'
 import type { ConversationMessage } from '../domain/conversation.ts'
-import type { EvalTask, GoldAction, RewardType } from '../domain/task.ts'
-import { parseTasks } from '../domain/task.ts'
+import { type EvalTask, type GoldAction, parseTasks, type RewardType } from '../domain/task.ts'
 import type { EvalResults } from './results.ts'
 
 /** A recorded simulation, by us or by tau2. */
@@ -106,7 +104,7 @@ export function parseResults(value: unknown): RecordedResults {
       reward: reward?.reward ?? null,
     })),
     // The format names itself, and what was checked above is all that readers rely on.
-    own: isOurs(value) ? (value as unknown as EvalResults) : undefined,
+    own: isOurs(value) ? value : undefined,
   }
 }
 
@@ -127,6 +125,6 @@ export function requireOwn(results: RecordedResults): EvalResults {
   return results.own
 }
 
-function isOurs(value: unknown): boolean {
+function isOurs(value: unknown): value is EvalResults {
   return isObject(value) && value.format === 'corral-eval/1'
 }

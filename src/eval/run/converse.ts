@@ -7,7 +7,7 @@
 import { type Clock, systemClock, toTimestamp } from '../../shared/clock.ts'
 import type { Logger } from '../../shared/log.ts'
 import type { A2AAgentState } from '../agent/state.ts'
-import type { A2AAgent } from '../agent/under-test.ts'
+import type { AgentUnderTest } from '../agent/under-test.ts'
 import { messageOf } from '../base/errors.ts'
 import { createCallCheck } from '../domain/call-check.ts'
 import {
@@ -29,7 +29,7 @@ export const greeting = 'Hi! How can I help you today?'
 
 /** What a conversation needs. */
 export interface ConversationOptions {
-  readonly agent: A2AAgent
+  readonly agent: AgentUnderTest
   readonly user: User
   readonly environment: Environment
   /** What was said before the simulation begins. */

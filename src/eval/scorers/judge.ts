@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { parseWith } from '../base/json.ts'
 import { type ChatModel, complete } from '../base/model.ts'
-import { parseWith } from '../base/parse.ts'
 import { type ConversationMessage, isToolCall } from '../domain/conversation.ts'
 import type { RewardInfo } from '../results/simulation.ts'
 

@@ -4,8 +4,7 @@ import type { Message } from '../../protocol/types.ts'
 import { findJson } from '../../shared/embedded-json.ts'
 import { readUtterances, type ToolCallRequest } from '../agent/dialects.ts'
 import { ValidationError } from '../base/errors.ts'
-import { isObject, tryParseSaid } from '../base/json.ts'
-import { parseWith } from '../base/parse.ts'
+import { isObject, parseWith, tryParseSaid } from '../base/json.ts'
 
 /** What can be asked of the evaluator. */
 export type EvaluatorRequest =

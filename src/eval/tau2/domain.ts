@@ -59,9 +59,9 @@ async function readWorld(kind: DomainKind, files: DataFiles): Promise<WorldParts
 
 /** The tasks as the file has them; the check rebuilds what it reads, and would lose which numbers are floats. */
 async function readTasks(files: DataFiles): Promise<readonly EvalTask[]> {
-  const tasks = toJson(await files.value('tasks.json'))
+  const tasks: unknown = toJson(await files.value('tasks.json'))
   parseTasks(tasks)
-  return tasks as unknown as readonly EvalTask[] // just checked
+  return tasks as readonly EvalTask[] // just checked
 }
 
 async function readSplits(files: DataFiles): Promise<Record<string, readonly string[]>> {

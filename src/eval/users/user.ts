@@ -1,5 +1,5 @@
-import type { ToolDescriptor } from '../agent/outgoing.ts'
 import type { ConversationMessage, SpokenMessage, ToolMessage } from '../domain/conversation.ts'
+import type { ToolDescriptor } from '../domain/environment.ts'
 import type { EvalTask } from '../domain/task.ts'
 import type { Usage } from '../metrics/tokens.ts'
 

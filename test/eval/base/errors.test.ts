@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { toFault } from '../../../src/eval/agent/faults.ts'
+import { toSimulationFault } from '../../../src/eval/agent/ask.ts'
 import {
   A2AAuthError,
   A2ADiscoveryError,
@@ -43,7 +43,7 @@ describe('the family of errors (T-3)', () => {
 
 describe('whose fault it is', () => {
   const ends = (code: ErrorCode, status?: number) =>
-    toFault(new A2AError(code, 'x'), status).termination
+    toSimulationFault(new A2AError(code, 'x'), status).termination
 
   test('follows from what came back', () => {
     expect(ends('unavailable')).toBe('infrastructure_error')

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { ValidationError } from '../../../src/eval/base/errors.ts'
+import { checkMetrics, type ProtocolMetrics, toDict } from '../../../src/eval/metrics/metrics.ts'
 import {
+  latencySpread,
+  summarise,
   toMetricsArray,
   toMetricsDocument,
   toMetricsLine,
-} from '../../../src/eval/metrics/export.ts'
-import { checkMetrics, type ProtocolMetrics, toDict } from '../../../src/eval/metrics/metrics.ts'
-import { latencySpread, summarise } from '../../../src/eval/metrics/summary.ts'
+} from '../../../src/eval/metrics/summary.ts'
 
 /** The seed's example, word for word. */
 const exported = `{

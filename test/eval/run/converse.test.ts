@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { initialState } from '../../../src/eval/agent/state.ts'
-import type { A2AAgent } from '../../../src/eval/agent/under-test.ts'
+import type { AgentUnderTest } from '../../../src/eval/agent/under-test.ts'
 import { type SpokenMessage, spoken, type ToolCall } from '../../../src/eval/domain/conversation.ts'
 import { createCollector } from '../../../src/eval/metrics/collector.ts'
 import { SimulationFault } from '../../../src/eval/results/simulation.ts'
@@ -18,7 +18,9 @@ const call = (name: string, args: ToolCall['arguments'] = {}, id = name): ToolCa
 })
 
 /** An agent that answers in turn; the last answer repeats. */
-function agentOf(...answers: readonly (SpokenMessage | Error)[]): A2AAgent & { inputs: unknown[] } {
+function agentOf(
+  ...answers: readonly (SpokenMessage | Error)[]
+): AgentUnderTest & { inputs: unknown[] } {
   const inputs: unknown[] = []
   return {
     inputs,

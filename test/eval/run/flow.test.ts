@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createA2AConfig } from '../../../src/eval/agent/config.ts'
 import { openEndpoint } from '../../../src/eval/agent/endpoint.ts'
-import { createA2AAgent } from '../../../src/eval/agent/under-test.ts'
+import { createAgentUnderTest } from '../../../src/eval/agent/under-test.ts'
 import { spoken } from '../../../src/eval/domain/conversation.ts'
 import { createCollector } from '../../../src/eval/metrics/collector.ts'
 import { runEvaluation } from '../../../src/eval/run/evaluate.ts'
@@ -106,7 +106,7 @@ describe('AT-16 evaluation flow', () => {
     const endpoint = openEndpoint(createA2AConfig({ endpoint: peer.url }), { log: silent })
     const metrics = createCollector({ endpoint: peer.url })
     const introduction = { policy: '', tools: [] }
-    const agent = createA2AAgent({ endpoint, introduction, metrics, log: silent })
+    const agent = createAgentUnderTest({ endpoint, introduction, metrics, log: silent })
     const before = await agent.getInitState()
     expect(before).toMatchObject({ contextId: undefined, requestCount: 0, conversationHistory: [] })
     expect(before.agentCard?.name).toBe('Peer')

@@ -6,7 +6,7 @@ import {
 } from '../../../src/eval/domain/conversation.ts'
 import type { EvalTask, GoldAction } from '../../../src/eval/domain/task.ts'
 import type { TerminationReason } from '../../../src/eval/results/simulation.ts'
-import { doNothingBaseline } from '../../../src/eval/run/baseline.ts'
+import { doNothingBaseline } from '../../../src/eval/run/to-results.ts'
 import { checkActions } from '../../../src/eval/scorers/actions.ts'
 import { checkCommunicated } from '../../../src/eval/scorers/communicate.ts'
 import { scoreConversation } from '../../../src/eval/scorers/reward.ts'

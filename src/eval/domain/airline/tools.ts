@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../../protocol/types.ts'
 import type { ToolFunction, ToolModule } from '../functions.ts'
-import { type Arguments, readArguments } from './arguments.ts'
 import {
+  type Arguments,
   addBags,
   bookFlight,
   bookingOf,
@@ -10,6 +10,7 @@ import {
   changeFlight,
   customerOf,
   flightOf,
+  readArguments,
 } from './desk.ts'
 import type { AirlineState } from './state.ts'
 
