@@ -32,7 +32,7 @@ export {
   toEvalError,
   ValidationError,
 } from './base/errors.ts'
-export type { ChatModel } from './base/model.ts'
+export type { ChatModel, ModelOptions } from './base/model.ts'
 export { airline } from './domain/airline/domain.ts'
 export { type CallReport, type PlannedCall, parseCalls, runCalls } from './domain/call.ts'
 export { type CallCheck, createCallCheck } from './domain/call-check.ts'

@@ -13,6 +13,7 @@ import { createReplayUser } from '../../../src/eval/users/replay.ts'
 import { scriptedUser } from '../../../src/eval/users/scripted.ts'
 import type { UserSimulator } from '../../../src/eval/users/user.ts'
 import { textOf } from '../../../src/protocol/task.ts'
+import { type Clock, systemClock } from '../../../src/shared/clock.ts'
 import { serveModel } from '../chat-server.ts'
 import { agentMessage, agentSays, serveAgent, servePeer } from '../serving.ts'
 import { addTask, smallDomain } from '../small-domain.ts'
@@ -126,6 +127,38 @@ describe('the user played by a model', () => {
     const full = await serveModel([])
     const refused = start(createLlmUser({ baseUrl: full.url, model: 'm' }))
     await expect(refused.next(agentSaid('Hi!'), signal)).rejects.toThrow('Model m: HTTP 429')
+  })
+
+  test('is asked again where its service is busy, after the time that it names', async () => {
+    const busy = { status: 429, headers: { 'retry-after': '7' } }
+    const model = await serveModel([busy, busy, { text: 'At last' }])
+    const waits: number[] = []
+    const clock: Clock = {
+      ...systemClock,
+      after(ms, callback) {
+        if (ms === 300_000) return systemClock.after(ms, callback) // the limit on an answer
+        waits.push(ms)
+        return systemClock.after(0, callback)
+      },
+    }
+    const user = createLlmUser({ baseUrl: model.url, model: 'm' }, { clock })
+    expect((await start(user).next(agentSaid('Hi!'), signal)).content).toBe('At last')
+    expect(waits).toEqual([7000, 7000])
+    await user.close?.()
+  })
+
+  test.each([
+    ['no JSON', 'oops'],
+    ['no choice', '{"choices": []}'],
+    ['something else', '{"hello": "world"}'],
+  ])('is infrastructure when its service answers with %s', async (_, body) => {
+    const model = await serveModel([{ body }])
+    const player = start(createLlmUser({ baseUrl: model.url, model: 'm' }))
+    await expect(player.next(agentSaid('Hi!'), signal)).rejects.toMatchObject({
+      termination: 'infrastructure_error',
+      message: 'Model m: The model of m sent no chat completion',
+    })
+    expect(model.requests).toHaveLength(1)
   })
 
   test('costs what its tokens cost', async () => {
