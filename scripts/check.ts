@@ -51,7 +51,7 @@ const entrances = ['server', 'client', 'agents', 'store', 'team', 'eval', 'compa
 const nodeFolders = ['app', 'cli', 'console', 'eval', 'network', 'webhooks']
 const nodeFiles = [
   'server/node.ts',
-  'server/listen.ts',
+  'server/node-handler.ts',
   'compat/a2a-server.ts',
   'store/sqlite',
   'agents/module.ts',
