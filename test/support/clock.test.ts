@@ -67,10 +67,18 @@ describe('an instant clock', () => {
     expect([clock.now(), clock.elapsed(), clock.waits]).toEqual([60_000, 60_000, [60_000]])
   })
 
-  test('never ends what is endless or called off', async () => {
-    const clock = createInstantClock({ endless: (ms) => ms === 15_000 })
+  test('takes its time where it is told to', async () => {
+    const clock = createInstantClock({ real: (ms) => ms === 15_000 })
     const calls: number[] = []
-    clock.after(15_000, () => void calls.push(15_000))
+    const callOff = clock.after(15_000, () => void calls.push(15_000))
+    await new Promise<void>((resolve) => clock.after(20, resolve))
+    callOff()
+    expect([calls, clock.waits]).toEqual([[], [20]])
+  })
+
+  test('forgets what is called off', async () => {
+    const clock = createInstantClock()
+    const calls: number[] = []
     clock.after(10, () => void calls.push(10))()
     await new Promise<void>((resolve) => clock.after(20, resolve))
     expect(calls).toEqual([])

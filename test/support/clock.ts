@@ -2,7 +2,7 @@
  * Time for tests. A fake clock stands still until a test moves it; an instant clock ends every wait at once. Both are
  * `Clock`s like the system's, so whatever takes a clock runs on them unchanged, without a sleep.
  */
-import type { Clock } from '../../src/shared/clock.ts'
+import { type Clock, systemClock } from '../../src/shared/clock.ts'
 
 /** A clock that stands still until it is moved. */
 export interface FakeClock extends Clock {
@@ -75,18 +75,18 @@ export function createFakeClock(start: number = Date.parse('2026-01-01T00:00:00Z
 
 /** A clock on which every wait is over at once. */
 export interface InstantClock extends Clock {
-  /** How long the waits would have been, in the order of setting. */
+  /** How long the waits that were over at once would have been, in the order of setting. */
   readonly waits: readonly number[]
 }
 
 /** How an instant clock differs from others. */
 export interface InstantClockOptions {
-  /** Waits that never end, such as timeouts of what is to succeed. */
-  readonly endless?: (ms: number) => boolean
+  /** Waits that take their time, such as limits on what is to succeed. */
+  readonly real?: (ms: number) => boolean
 }
 
 /** Makes a clock whose time passes with each wait, and otherwise stands still. */
-export function createInstantClock({ endless }: InstantClockOptions = {}): InstantClock {
+export function createInstantClock({ real }: InstantClockOptions = {}): InstantClock {
   const waits: number[] = []
   let elapsed = 0
   return {
@@ -94,12 +94,13 @@ export function createInstantClock({ endless }: InstantClockOptions = {}): Insta
     now: () => elapsed,
     elapsed: () => elapsed,
     after(ms, callback) {
-      waits.push(ms)
-      if (endless?.(ms)) return () => {}
-      const immediate = setImmediate(() => {
+      const end = (): void => {
         elapsed += ms
         callback()
-      })
+      }
+      if (real?.(ms)) return systemClock.after(ms, end)
+      waits.push(ms)
+      const immediate = setImmediate(end)
       return () => clearImmediate(immediate)
     },
   }

@@ -17,14 +17,17 @@ async function start(
   change: Partial<OpenAIAgentOptions> = {},
 ): Promise<{ agent: OpenAIAgent; server: OpenAIServer; clock: InstantClock }> {
   const server = await startOpenAIServer(script)
-  const clock = createInstantClock()
+  const { timeoutSeconds = 10 } = change
+  // Pauses are over at once; limits on the service's answers take their time.
+  const limits = [timeoutSeconds * 1000, 5_000]
+  const clock = createInstantClock({ real: (ms) => limits.includes(ms) })
   const agent = new OpenAIAgent({
     id: 'writer',
     name: 'Writer',
     endpoint: server.url,
     apiKey: 'sk-secret-key',
     model: 'gpt-test',
-    timeoutSeconds: 10,
+    timeoutSeconds,
     maxRetries: 3,
     clock,
     random: () => 0,
