@@ -36,7 +36,7 @@ const entrances = ['server', 'client', 'agents', 'store', 'team', 'eval', 'compa
 const nodeOnly = [
   ...['app/', 'cli/', 'console/', 'eval/', 'network/', 'webhooks/'],
   'server/node.ts',
-  'server/listen.ts',
+  'server/node-handler.ts',
   'compat/a2a-server.ts',
   'store/sqlite',
   'agents/module.ts',

@@ -188,7 +188,5 @@ function pardoning(check: Check, isForgiven: (fault: FieldViolation) => boolean)
 }
 
 function isOfAbsence({ description }: FieldViolation): boolean {
-  return (
-    description === missing || description === saysNothing || description.endsWith(foundNone)
-  )
+  return description === missing || description === saysNothing || description.endsWith(foundNone)
 }
