@@ -6,7 +6,7 @@ import { type HttpChunk, type HttpReply, type HttpRequest, isStreamed } from '..
 import { A2AError } from '../protocol/errors.ts'
 import { soon } from '../shared/async.ts'
 import type { Logger } from '../shared/log.ts'
-import type { Mutable } from '../shared/mutable.ts'
+import type { Mutable } from '../shared/json.ts'
 import type { Server } from './server.ts'
 
 /** Makes a `node:http` request listener of a handler, to mount in a server of your own. */
