@@ -22,10 +22,9 @@ import type {
   TaskArtifactUpdateEvent,
   TaskState,
 } from '../protocol/types.ts'
-import { copyOf } from '../shared/copy.ts'
 import { newId } from '../shared/ids.ts'
+import { copyOf, type Mutable } from '../shared/json.ts'
 import type { Logger } from '../shared/log.ts'
-import type { Mutable } from '../shared/mutable.ts'
 import type { TurnRequest } from '../store/store.ts'
 import { ownMessage } from './entries.ts'
 import type { TaskLog } from './log.ts'

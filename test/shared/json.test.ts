@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { copyOf } from '../../src/shared/copy.ts'
+import { copyOf, isSame } from '../../src/shared/json.ts'
 
 test('a copy shares nothing that can be changed', () => {
   const original = { list: [{ a: 1 }, [2]], deep: { er: { b: null } }, text: 'x' }
@@ -24,4 +24,25 @@ test('what is not plain stays as it is', () => {
   expect(copyOf({ at, nothing: undefined })).toEqual({ at, nothing: undefined })
   expect(copyOf({ at }).at).toBe(at)
   expect(copyOf('text')).toBe('text')
+})
+
+test('the same JSON is the same, whatever the order of its members', () => {
+  expect(isSame({ a: 1, b: [{ c: null }] }, { b: [{ c: null }], a: 1 })).toBe(true)
+  expect(isSame({ a: undefined }, {})).toBe(true)
+})
+
+test.each([
+  [{ a: 1 }, { a: 2 }],
+  [{ a: 1 }, { a: 1, b: 1 }],
+  [
+    [1, 2],
+    [2, 1],
+  ],
+  [[1], [1, 2]],
+  [[], {}],
+  [null, {}],
+  ['1', 1],
+])('%j is not %j', (a, b) => {
+  expect(isSame(a, b)).toBe(false)
+  expect(isSame(b, a)).toBe(false)
 })
