@@ -38,7 +38,7 @@ const allowed: Record<string, readonly string[]> = {
     'engine',
   ],
   eval: ['shared', 'protocol', 'network', 'agents', 'client', 'server', 'team', 'store'],
-  compat: ['shared', 'protocol', 'bindings', 'store', 'agents', 'client', 'server'],
+  compat: ['shared', 'protocol', 'bindings', 'store', 'agents', 'client', 'server', 'team'],
   console: ['shared', 'protocol', 'server', 'client'],
   cli: ['shared', 'protocol', 'index.ts'],
   'index.ts': ['shared', 'protocol'],

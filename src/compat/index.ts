@@ -91,6 +91,12 @@ export {
   TextPart,
 } from './messages.ts'
 export {
+  fromNextRecipient,
+  type NextRecipientOptions,
+  type NextRecipientScheduler,
+  type RecipientHop,
+} from './next-recipient.ts'
+export {
   type FullRequestHandler,
   type HandlerEvents,
   RequestHandler,
