@@ -1,7 +1,7 @@
-import { apiKey, bearer, type ClientAuth } from '../../client/auth.ts'
+import { apiKeyAuth, bearerAuth, type ClientAuth } from '../../client/auth.ts'
 import { A2AClient } from '../../client/client.ts'
 import type { ClientOptions, SendOptions } from '../../client/config.ts'
-import { clientCredentials } from '../../client/oauth/client-credentials.ts'
+import { clientCredentials } from '../../client/oauth/oauth.ts'
 import { JsonRpcTransport, type Transport } from '../../client/transport.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { declaresIdempotency } from '../../protocol/extensions.ts'
@@ -133,9 +133,9 @@ async function firstEvent(events: AsyncIterable<StreamResponse>): Promise<SendMe
 
 /** How we prove ourselves, as the client's layer does it. */
 export function toClientAuth(auth: AgentAuth): ClientAuth {
-  if (auth.type === 'bearer') return bearer(auth.token)
+  if (auth.type === 'bearer') return bearerAuth(auth.token)
   if (auth.type === 'api_key')
-    return apiKey(auth.key, { location: 'header', name: auth.header ?? 'X-API-Key' })
+    return apiKeyAuth(auth.key, { location: 'header', name: auth.header ?? 'X-API-Key' })
   const { clientId, clientSecret, tokenUrl, scopes } = auth
   return clientCredentials({
     clientId,
