@@ -111,7 +111,7 @@ describe('a turn that is away', () => {
     const { engine } = createEngineFor(agent, { slots: 2 })
     const all = Promise.all(Array.from({ length: 300 }, (_, i) => ask(engine, `away ${i}`)))
     const answered = engine.send(message('quick'), {})
-    await (await answered).outcome.wait()
+    await (await answered).answer.wait()
     far.resolve()
     expect(await all).toHaveLength(300)
   })
