@@ -1,6 +1,7 @@
 import { Agent as Connections, errors, request } from 'undici'
-import { isPassing, type RetryContext, retry } from '../../client/retry.ts'
+import { isPassing, type RetryContext, retryRules } from '../../client/retry.ts'
 import type { A2AError } from '../../protocol/errors.ts'
+import { retry } from '../../shared/retry.ts'
 import { trimEnd } from '../../shared/text.ts'
 import { networkFault, refusal, retryAfterOf } from './errors.ts'
 import { type Reply, readDeltas, readText, withinSilence } from './read.ts'
@@ -75,7 +76,7 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
         stream_options: { include_usage: true },
       })
       const attempt = (): Promise<Reply> => open(body, signal)
-      const reply = await retry(options, { attempt, again: isPassing, signal })
+      const reply = await retry(attempt, retryRules(options, isPassing, signal))
       try {
         yield* withinSilence(readDeltas(reply, agent), timeoutMs, () =>
           reply.body.destroy(new errors.BodyTimeoutError()),

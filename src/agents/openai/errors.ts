@@ -1,4 +1,5 @@
 import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
+import { retryAfterMs } from '../../shared/retry.ts'
 
 /** What a refusal of the model service means to whoever asked our agent. Its own words stay in the log. */
 export function refusal(agent: string, status: number, retryAfterSeconds?: number): A2AError {
@@ -26,10 +27,8 @@ export function retryAfterOf(
 ): number | undefined {
   const ms = Number(headers['retry-after-ms'] ?? Number.NaN)
   if (ms >= 0) return ms / 1000
-  const value = String(headers['retry-after'] ?? '')
-  if (/^\d+(\.\d+)?$/.test(value)) return Number(value)
-  const date = Date.parse(value)
-  return Number.isNaN(date) ? undefined : Math.max(0, (date - now) / 1000)
+  const asked = retryAfterMs(headers['retry-after']?.toString(), now)
+  return asked === undefined ? undefined : asked / 1_000
 }
 
 const timeouts: ReadonlySet<string> = new Set([
