@@ -62,8 +62,11 @@ export function readAnswer(answer: unknown, place: ReplyPlace): StreamResponse {
 /** How a reply is read to its end. */
 export interface Reading {
   readonly place: ReplyPlace
-  /** Ends the wait; an agent that does not listen to it is left behind. */
-  readonly signal?: AbortSignal | undefined
+  /**
+   * Whose signal ends the wait; an agent that does not listen to it is left behind. Not the signal itself: it is made
+   * for those who look, and an answer that is there at once needs none.
+   */
+  readonly turn?: Pick<Turn, 'signal'> | undefined
   /** Takes an event; true where nothing more is wanted. */
   take(event: StreamResponse): boolean | Promise<boolean>
   /** Told of an agent that is left before its end, with what resolves when it has cleaned up. */
@@ -72,9 +75,11 @@ export interface Reading {
 
 /** Reads a reply event by event, until it ends or nothing more is wanted of it. */
 export async function readReply(reply: AgentReply, reading: Reading): Promise<void> {
-  const { place, signal, take } = reading
+  const { place, turn, take } = reading
   if (!isAsyncIterable(reply)) {
-    const answer = isPromiseLike(reply) ? await withSignal(Promise.resolve(reply), signal) : reply
+    const answer = isPromiseLike(reply)
+      ? await withSignal(Promise.resolve(reply), turn?.signal)
+      : reply
     if (answer !== undefined) await take(readEvent(answer, place))
     return
   }
@@ -82,7 +87,7 @@ export async function readReply(reply: AgentReply, reading: Reading): Promise<vo
   let hasEnded = false
   try {
     while (true) {
-      const next = await withSignal(events.next(), signal)
+      const next = await withSignal(events.next(), turn?.signal)
       hasEnded = next.done === true
       if (next.done || (await take(readEvent(next.value, place)))) return
     }

@@ -3,7 +3,7 @@
  * docs/migration.md has the table of old and new names.
  */
 
-export { fromRunnable, type Runnable } from '../agents/runnable.ts'
+export { fromRunnable, type Runnable } from '../agents/function.ts'
 export {
   A2AClient,
   A2AClient as A2aClient,
