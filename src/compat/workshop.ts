@@ -1,5 +1,5 @@
 import type { Agent, AgentEvent, Turn } from '../agents/agent.ts'
-import type { Runnable } from '../agents/runnable.ts'
+import type { Runnable } from '../agents/function.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { textOf } from '../protocol/task.ts'
 import type { Message } from '../protocol/types.ts'
