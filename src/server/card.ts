@@ -1,6 +1,6 @@
 import { toSupersetCard } from '../bindings/dialects/superset.ts'
 import type { HttpHandler } from '../bindings/http.ts'
-import { agentRoutes } from '../bindings/routes.ts'
+import { type AgentRoute, agentRoutes } from '../bindings/routes.ts'
 import type { AgentCard, AgentInterface } from '../protocol/types.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Identity } from './identity.ts'
@@ -16,7 +16,7 @@ export const rcBinding = 'urn:corral:bindings:jsonrpc-1.0-rc'
  * release candidate that follows the card names none.
  */
 export function interfacesAt(base: string): readonly AgentInterface[] {
-  const at = (route: keyof typeof agentRoutes): string => base + agentRoutes[route].paths[0]
+  const at = (route: AgentRoute): string => base + agentRoutes[route].paths[0]
   return [
     { url: at('rc'), protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
     { url: base, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },

@@ -1,6 +1,6 @@
 import type { Agent, Health } from '../agents/agent.ts'
 import type { HttpReply, HttpRequest } from '../bindings/http.ts'
-import type { RouteHandlers, serverRoutes } from '../bindings/routes.ts'
+import type { RouteHandlers, ServerRoute } from '../bindings/routes.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Mount, Shared } from './mount.ts'
 import type { ServerOptions } from './options.ts'
@@ -11,7 +11,7 @@ type Mounts = ReadonlyMap<string, Mount>
 export function createPages(
   shared: Shared,
   mounts: Mounts,
-): Pick<RouteHandlers<typeof serverRoutes>, 'health' | 'metrics' | 'catalogue' | 'keys'> {
+): RouteHandlers<Extract<ServerRoute, 'health' | 'metrics' | 'catalogue' | 'keys'>> {
   const keys = keysReply(shared.options)
   return {
     health: (request) => health(request, shared, mounts),
