@@ -4,8 +4,8 @@ import type { Authenticator, AuthOptions } from '../server/auth.ts'
 import { apiKey, bearer, jwt } from '../server/authenticators.ts'
 import type { ListenOptions } from '../server/node.ts'
 import type { ServerOptions } from '../server/options.ts'
-import { createMemoryStore } from '../store/memory.ts'
-import { openSqliteStore, type SqliteStoreOptions } from '../store/sqlite.ts'
+import { createMemoryStore } from '../store/memory/store.ts'
+import { openSqliteStore, type SqliteStoreOptions } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
 import type {
   LimitsConfig,

@@ -3,8 +3,8 @@ import type { Guard } from '../network/guard.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { StreamResponse, Task } from '../protocol/types.ts'
 import type { Clock } from '../shared/clock.ts'
+import { retryAfterMs } from '../shared/retry.ts'
 import type { PushConfigRecord } from '../store/store.ts'
-import { parseRetryAfter } from './retry.ts'
 import { signatureHeader, signBody } from './signature.ts'
 import type { TokenSigner } from './token.ts'
 
@@ -141,7 +141,7 @@ function outcomeOf(response: Dispatcher.ResponseData, now: number): Outcome {
   const reason = `HTTP ${status}`
   if (status < 500 && !passing.has(status)) return { kind: 'refused', reason }
   const header = headers['retry-after']
-  const afterMs = parseRetryAfter(Array.isArray(header) ? header[0] : header, now)
+  const afterMs = retryAfterMs(Array.isArray(header) ? header[0] : header, now)
   return { kind: 'retry', reason, ...(afterMs !== undefined && { afterMs }) }
 }
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../shared/clock.ts'
 import type { Logger } from '../shared/log.ts'
-import { backoffMs, wait } from '../shared/retry.ts'
+import { backoffMs, type RetryRules, retry } from '../shared/retry.ts'
 import type { RetryPolicy } from './retry.ts'
 
 /** What persistence needs. */
@@ -16,20 +16,20 @@ export interface PersistContext {
  * A stop ends the waiting, not the work: what was begun before it is still tried once.
  */
 export async function persist(
-  { clock, log, random, retry }: PersistContext,
+  { clock, log, random, retry: policy }: PersistContext,
   stop: AbortSignal,
   work: () => Promise<void>,
 ): Promise<void> {
-  const { firstDelayMs: baseMs, maxDelayMs: maxMs } = retry
-  let faults = 0
-  do {
-    try {
-      return await work()
-    } catch (error) {
-      if (stop.aborted) return log.debug({ error }, 'webhook work broken off')
-      faults++
+  const { firstDelayMs: baseMs, maxDelayMs: maxMs } = policy
+  const rules: RetryRules = {
+    clock,
+    signal: stop,
+    delay(error, faults) {
+      if (stop.aborted) return undefined
       log.error({ error, faults }, 'webhooks could not use the store')
-    }
-    await wait(clock, backoffMs(faults, { baseMs, maxMs, random }), stop).catch(() => {})
-  } while (!stop.aborted)
+      return backoffMs(faults, { baseMs, maxMs, random })
+    },
+  }
+  // Tries do not run out, so only a stop gets here.
+  await retry(work, rules).catch((error) => log.debug({ error }, 'webhook work broken off'))
 }

@@ -16,11 +16,3 @@ export const standardRetry: RetryPolicy = {
   deadlineMs: 86_400_000,
   maxAttempts: 1_000,
 }
-
-/** Reads `Retry-After`, seconds or a date (RFC 9110 §10.2.3), as milliseconds from now. */
-export function parseRetryAfter(value: string | undefined, now: number): number | undefined {
-  if (value === undefined) return undefined
-  if (/^\d{1,10}$/.test(value.trim())) return Number(value) * 1000
-  const at = Date.parse(value)
-  return Number.isNaN(at) ? undefined : Math.max(0, at - now)
-}

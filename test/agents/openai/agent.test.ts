@@ -3,7 +3,7 @@ import { OpenAIAgent, type OpenAIAgentOptions } from '../../../src/agents/openai
 import { agentMessage, userMessage } from '../../../src/protocol/build.ts'
 import { historyExtension, usageExtension } from '../../../src/protocol/extensions.ts'
 import { textOf } from '../../../src/protocol/task.ts'
-import type { Clock } from '../../../src/shared/clock.ts'
+import { type Clock, systemClock } from '../../../src/shared/clock.ts'
 import { type OpenAIServer, type Script, startOpenAIServer } from '../../fixtures/openai-server.ts'
 import { createTurn, foldEvents, runTurn } from '../../fixtures/turn.ts'
 
@@ -12,14 +12,15 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
 
-/** Time that passes at once, and remembers how long it was asked to take. */
-function hastyClock(): Clock & { readonly waits: number[] } {
+/** Pauses that pass at once, and are remembered; limits on the service's answers take their time. */
+function hastyClock(limits: readonly number[]): Clock & { readonly waits: number[] } {
   const waits: number[] = []
   return {
     waits,
     now: () => 0,
-    elapsed: () => 0,
+    elapsed: systemClock.elapsed,
     after(ms, callback) {
+      if (limits.includes(ms)) return systemClock.after(ms, callback)
       waits.push(ms)
       const immediate = setImmediate(callback)
       return () => clearImmediate(immediate)
@@ -32,14 +33,15 @@ async function start(
   change: Partial<OpenAIAgentOptions> = {},
 ): Promise<{ agent: OpenAIAgent; server: OpenAIServer; clock: ReturnType<typeof hastyClock> }> {
   const server = await startOpenAIServer(script)
-  const clock = hastyClock()
+  const { timeoutSeconds = 10 } = change
+  const clock = hastyClock([timeoutSeconds * 1000, 5_000])
   const agent = new OpenAIAgent({
     id: 'writer',
     name: 'Writer',
     endpoint: server.url,
     apiKey: 'sk-secret-key',
     model: 'gpt-test',
-    timeoutSeconds: 10,
+    timeoutSeconds,
     maxRetries: 3,
     clock,
     random: () => 0,
