@@ -1,4 +1,5 @@
 import type { HttpRequest } from '../bindings/http.ts'
+import { agentRoutes } from '../bindings/routes.ts'
 import { extractor } from '../server/authenticators.ts'
 import { type Listening, listen } from '../server/node.ts'
 import type { ServerOptions } from '../server/options.ts'
@@ -175,8 +176,9 @@ export class A2AServer {
 
   /** The server's own path behind one that this builder added; its JSON-RPC stays where the card says it is. */
   #ownPath(path: string): string | undefined {
-    if (path === this.#rpcPath) return '/v1/rpc'
-    if (path === '/v1/rpc' || path === '/v1/rpc/') return undefined
+    const { paths } = agentRoutes.rc
+    if (path === this.#rpcPath) return paths[0]
+    if (paths.some((own) => own === path)) return undefined
     const prefix = this.#restPrefix
     return prefix && path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined
   }

@@ -1,7 +1,7 @@
 import type { Dispatch, EventStream } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
-import type { RequestOf, ResultOf } from '../protocol/operations.ts'
-import { parseResult, type UnaryName } from '../protocol/schema.ts'
+import type { RequestOf, ResultOf, StreamingName, UnaryName } from '../protocol/operations.ts'
+import { parseResult } from '../protocol/schema.ts'
 import { withSignal } from '../shared/async.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Logger } from '../shared/log.ts'
@@ -11,13 +11,14 @@ import { openStream } from './open-stream.ts'
 /** An agent that keeps its tasks itself, as its server asks it. What it answers is checked as a peer's answer is. */
 export interface Keeper {
   ask<N extends UnaryName>(name: N, request: RequestOf<N>, call: CheckedCall): Promise<ResultOf<N>>
-  stream(name: Streaming, request: RequestOf<Streaming>, call: CheckedCall): Promise<EventStream>
+  stream(
+    name: StreamingName,
+    request: RequestOf<StreamingName>,
+    call: CheckedCall,
+  ): Promise<EventStream>
   /** Asks no more, ends streams, and lets what is under way be answered until the deadline. Idempotent. */
   close(deadlineMs: number): Promise<void>
 }
-
-/** The operations that answer with a stream. */
-export type Streaming = 'SendStreamingMessage' | 'SubscribeToTask'
 
 /** What a keeper is made of. */
 export interface KeeperOptions {

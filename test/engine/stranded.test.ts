@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
 import { textOf } from '../../src/protocol/task.ts'
-import { createMemoryStore } from '../../src/store/memory.ts'
+import { createMemoryStore } from '../../src/store/memory/store.ts'
 import type { Store, WriteResult } from '../../src/store/store.ts'
 import { createHandClock } from '../fixtures/clock.ts'
 import { begin, createEngineFor, type EngineScene } from './scene.ts'

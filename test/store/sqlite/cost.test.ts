@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { createContexts } from '../../../src/store/sqlite/contexts.ts'
+import { createContexts, createRemove } from '../../../src/store/sqlite/contexts.ts'
 import { openConnection } from '../../../src/store/sqlite/driver.ts'
-import { createRemove } from '../../../src/store/sqlite/remove.ts'
 import { createTrim } from '../../../src/store/sqlite/trim.ts'
 import type { LogRecord, Store, TaskWrite } from '../../../src/store/store.ts'
 import { at, idOf, scope, write } from '../../contracts/store/samples.ts'

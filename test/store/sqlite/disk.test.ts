@@ -1,5 +1,8 @@
-import { copyFileSync, renameSync, rmSync, truncateSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { execFileSync } from 'node:child_process'
+import { copyFileSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
 import { type BrokenDisk, type DiskFault, describeDisk } from '../../contracts/store/disk.ts'
 import { idOf, scope, write } from '../../contracts/store/samples.ts'
 import { createHandClock } from '../../fixtures/clock.ts'
@@ -10,12 +13,19 @@ const { path, open } = useFolder()
 
 describe.each(drivers)('SQLite by %s', (driver) => {
   describeDisk(['full', 'deleted', 'moved away', 'replaced', 'emptied'], openBroken)
+  describe.runIf(canFreeze())('where files can be frozen', () => {
+    // Before the folder goes, which a frozen file would keep.
+    afterEach(() => thaw())
+    describeDisk(['read-only'], openBroken)
+  })
 
   async function openBroken(fault: DiskFault): Promise<BrokenDisk> {
     const file = path('t.db')
     if (fault === 'full') return fillable()
     const store = await open('t.db', { driver })
     switch (fault) {
+      case 'read-only':
+        return { store, break: () => freeze(), mend: () => thaw() }
       case 'deleted':
         return { store, break: () => rmSync(file) }
       case 'moved away':
@@ -106,3 +116,28 @@ test('a copy that is opened beside its original is a store of its own', async ()
   }
   expect(await store.commit([write('b')])).toEqual([{ version: 1 }])
 })
+
+/** Immutable: what is open takes no more writes either, as where a file system turns read-only after an error. */
+function freeze(files = [path('t.db'), path('t.db-wal')]): void {
+  execFileSync('chattr', ['+i', ...files], { stdio: 'ignore' })
+}
+
+function thaw(files = [path('t.db'), path('t.db-wal')]): void {
+  execFileSync('chattr', ['-i', ...files], { stdio: 'ignore' })
+}
+
+/** Only root may, and not on every file system; permissions keep nobody from a file that is open. */
+function canFreeze(): boolean {
+  const folder = mkdtempSync(join(tmpdir(), 'corral-freeze-'))
+  const file = join(folder, 'file')
+  writeFileSync(file, '')
+  try {
+    freeze([file])
+    thaw([file])
+    return true
+  } catch {
+    return false
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}

@@ -1,13 +1,8 @@
-import { A2AError } from '../protocol/errors.ts'
-import { type Clock, systemClock } from '../shared/clock.ts'
-import { checkWrites } from './check.ts'
-import { shownIn } from './list.ts'
-import { createRetention, logOf } from './memory/retention.ts'
-import { createTaskIndex } from './memory/task-index.ts'
-import { applyWrite, type Entry, forget, type Tables } from './memory/writes.ts'
-import { busyAfter } from './order.ts'
-import { defaultMaxTaskBytes } from './refusal.ts'
-import { contextKey, isSameScope, scopeKey } from './scope.ts'
+import { A2AError } from '../../protocol/errors.ts'
+import { type Clock, systemClock } from '../../shared/clock.ts'
+import { busyAfter, shownIn } from '../list.ts'
+import { checkWrites, defaultMaxTaskBytes } from '../refusal.ts'
+import { contextKey, isSameScope, scopeKey } from '../scope.ts'
 import type {
   LogRecord,
   PushConfigRecord,
@@ -16,7 +11,10 @@ import type {
   TaskHead,
   TaskListFilter,
   TaskPage,
-} from './store.ts'
+} from '../store.ts'
+import { createRetention, logOf } from './retention.ts'
+import { createTaskIndex } from './task-index.ts'
+import { applyWrite, type Entry, forget, type Tables } from './writes.ts'
 
 /** How much a memory store keeps. Only finished tasks whose webhooks have seen everything are dropped. */
 export interface MemoryStoreOptions {

@@ -1,23 +1,20 @@
-import { A2AError } from '../protocol/errors.ts'
-import { type Clock, systemClock, toTimestamp } from '../shared/clock.ts'
-import { checkWrites } from './check.ts'
-import { defaultMaxTaskBytes } from './refusal.ts'
-import type { DriverName } from './sqlite/driver.ts'
+import { A2AError } from '../../protocol/errors.ts'
+import { type Clock, systemClock, toTimestamp } from '../../shared/clock.ts'
+import { checkWrites, defaultMaxTaskBytes } from '../refusal.ts'
+import type { Store } from '../store.ts'
+import type { DriverName } from './driver.ts'
+import { isDamage, isFinding, reasonOf, toFault, toOpenError, toStoreError } from './faults.ts'
+import { createGroup } from './group.ts'
+import { openReader, type Reader } from './reader.ts'
 import {
-  isDamage,
-  isFinding,
-  reasonOf,
-  toFault,
-  toOpenError,
-  toStoreError,
-} from './sqlite/faults.ts'
-import { createGroup } from './sqlite/group.ts'
-import { openReader, type Reader } from './sqlite/reader.ts'
-import type { WriterState } from './sqlite/thread.ts'
-import { type FileRequest, type StartedThread, startThread, type Thread } from './sqlite/thread.ts'
-import type { TrimRequest } from './sqlite/trim.ts'
-import { createUpkeep, type Upkeep } from './sqlite/upkeep.ts'
-import type { Store } from './store.ts'
+  type FileRequest,
+  type StartedThread,
+  startThread,
+  type Thread,
+  type WriterState,
+} from './thread.ts'
+import type { TrimRequest } from './trim.ts'
+import { createUpkeep, type Upkeep } from './upkeep.ts'
 
 /** How long a list of a context waits for tasks to be found by it; in a large file that is new, it goes without. */
 const fillWaitMs = 1_000

@@ -1,49 +1,38 @@
 import type { HttpHandler } from '../bindings/http.ts'
 import { createMcpBinding } from '../bindings/mcp/server.ts'
 import { createOpenAIBinding, type OpenAIModel } from '../bindings/openai/server.ts'
+import type { openAIRoutes, RouteHandlers } from '../bindings/routes.ts'
 import { historyExtension } from '../protocol/extensions.ts'
 import type { Mount, Shared } from './mount.ts'
 
-/** The ways in for clients that do not speak A2A: the server's agents as models and as tools. */
-export interface Doors {
-  /** What answers at this path; undefined where no door is. */
-  at(path: string): HttpHandler | undefined
+/** What answers clients that do not speak A2A: the server's agents as models and as tools. */
+export interface Endpoints {
+  readonly openai: RouteHandlers<typeof openAIRoutes>
+  readonly mcp: HttpHandler
   close(): Promise<void>
 }
 
-/** Opens the doors. Agents are looked up at each request, so a changed team is a changed model. */
-export function createDoors(
+/** Makes the endpoints. Agents are looked up at each request, so a changed team is a changed model. */
+export function createEndpoints(
   { options, clock }: Pick<Shared, 'options' | 'clock'>,
   mounts: ReadonlyMap<string, Mount>,
-): Doors {
+): Endpoints {
   const { heartbeatMs } = options.timeouts ?? {}
   const origins = options.cors?.origins
-  const openai = createOpenAIBinding({
-    dispatchOf: (model) => mounts.get(model)?.dispatch,
-    models: () => [...mounts.values()].map(toModel),
-    clock,
-    ...(heartbeatMs !== undefined && { heartbeatMs }),
-  })
   const mcp = createMcpBinding({
     offers: () => Promise.all([...mounts.values()].map(toOffer)),
     ...(Array.isArray(origins) && { allowedOrigins: origins }),
   })
   return {
-    at(path) {
-      if (path === '/mcp') return mcp.handle
-      return isOpenAIPath(path) ? openai : undefined
-    },
+    openai: createOpenAIBinding({
+      dispatchOf: (model) => mounts.get(model)?.dispatch,
+      models: () => [...mounts.values()].map(toModel),
+      clock,
+      ...(heartbeatMs !== undefined && { heartbeatMs }),
+    }),
+    mcp: mcp.handle,
     close: mcp.close,
   }
-}
-
-function isOpenAIPath(path: string): boolean {
-  return (
-    path === '/v1/chat/completions' ||
-    path === '/v1/chat' ||
-    path === '/v1/models' ||
-    path.startsWith('/v1/models/')
-  )
 }
 
 function toModel({ id, identity }: Mount): OpenAIModel {

@@ -21,7 +21,7 @@ async function serve(server: Server): Promise<string> {
   return listening.url
 }
 
-describe('the doors of a server', () => {
+describe('the endpoints of a server', () => {
   test('every agent is a model, in order, and the first answers where none is named', async () => {
     const url = await serve(await createServer({ agents: [agent('one'), agent('two')] }))
     const openai = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none' })

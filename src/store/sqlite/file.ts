@@ -1,12 +1,12 @@
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { A2AError } from '../protocol/errors.ts'
-import { openConnection } from './sqlite/driver.ts'
-import { reasonOf, toFault } from './sqlite/faults.ts'
-import { lookAt } from './sqlite/look.ts'
-import { createPushQueries } from './sqlite/queries.ts'
-import { startThread } from './sqlite/thread.ts'
-import type { DeadLetter } from './store.ts'
+import { A2AError } from '../../protocol/errors.ts'
+import type { DeadLetter } from '../store.ts'
+import { openConnection } from './driver.ts'
+import { reasonOf, toFault } from './faults.ts'
+import { lookAt } from './look.ts'
+import { createPushQueries } from './queries.ts'
+import { startThread } from './thread.ts'
 
 /**
  * Copies a store's file as it is at this moment, also while a server writes it. The copy appears under its name only
