@@ -1,6 +1,8 @@
 import type { Call, DialectName, EventStream, Sequenced } from '../protocol/call.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import type { StreamResponse } from '../protocol/types.ts'
+import { systemClock } from '../shared/clock.ts'
+import { retryAfterMs } from '../shared/retry.ts'
 import { extensionHeader } from './call.ts'
 import { codeOfReason, fromRpcError, readDetails } from './dialects/errors.ts'
 import { asRaw } from './dialects/lenient/raw.ts'
@@ -141,19 +143,10 @@ function codeOfStatus(status: number): ErrorCode {
 }
 
 function waiting(reply: ClientReply): { retryAfterSeconds?: number; challenge?: string } {
-  const retryAfter = reply.headers['retry-after']
+  const laterMs = retryAfterMs(reply.headers['retry-after'], systemClock.now())
   const challenge = reply.headers['www-authenticate']
-  const seconds = retryAfter === undefined ? undefined : secondsOf(retryAfter)
   return {
-    ...(seconds === undefined ? {} : { retryAfterSeconds: seconds }),
+    ...(laterMs === undefined ? {} : { retryAfterSeconds: laterMs / 1_000 }),
     ...(challenge === undefined ? {} : { challenge }),
   }
-}
-
-// A number of seconds, or a date.
-function secondsOf(value: string): number | undefined {
-  const seconds = value.trim() === '' ? Number.NaN : Number(value)
-  if (Number.isFinite(seconds)) return Math.max(0, seconds)
-  const date = Date.parse(value)
-  return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - Date.now()) / 1000))
 }

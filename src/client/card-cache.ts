@@ -45,7 +45,8 @@ export function createCardCache(options: CardCacheOptions = {}): CardCache {
   async function refresh(url: string, { send, verify }: CardRequest): Promise<CachedCard> {
     const known = believed(cards.get(url), verify)
     const freshUntil = (reply: ClientReply): number => clock.elapsed() + lifetimeMs(reply, ttlMs)
-    const fetched = await fetchCard(url, { send, known, freshUntil, ...(verify && { verify }) })
+    const options = { send, known, freshUntil, clock, ...(verify && { verify }) }
+    const fetched = await fetchCard(url, options)
     cards.delete(url)
     if (fetched.storable) cards.set(url, fetched)
     for (const oldest of cards.keys()) if (cards.size > limit) cards.delete(oldest)

@@ -2,6 +2,8 @@ import { receiveCard } from '../bindings/border.ts'
 import type { ClientReply, HttpSend } from '../bindings/http.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import type { AgentCard } from '../protocol/types.ts'
+import type { Clock } from '../shared/clock.ts'
+import { retryAfterMs } from '../shared/retry.ts'
 
 /** Where a card is looked for below a base URL: the name of 0.3 and 1.0, then the older one. */
 const wellKnown = ['.well-known/agent-card.json', '.well-known/agent.json']
@@ -32,6 +34,7 @@ export interface FetchCardOptions {
   readonly known: CachedCard | undefined
   readonly freshUntil: (reply: ClientReply) => number
   readonly verify?: CardVerifier
+  readonly clock: Clock
 }
 
 /**
@@ -40,7 +43,7 @@ export interface FetchCardOptions {
  * @throws A2AError `agentUnavailable` where there is no card, `invalidAgentResponse` where it is not one.
  */
 export async function fetchCard(url: string, options: FetchCardOptions): Promise<CachedCard> {
-  const { send, known } = options
+  const { send, known, clock } = options
   for (const source of known ? [known.source] : candidates(url)) {
     const reply = await ask(send, source, known)
     if (known && reply.status === 304) {
@@ -49,7 +52,7 @@ export async function fetchCard(url: string, options: FetchCardOptions): Promise
     }
     if (reply.status === 200) return read(reply, source, options)
     await reply.text()
-    if (reply.status !== 404) throw refusal(reply, source)
+    if (reply.status !== 404) throw refusal(reply, source, clock)
   }
   // The place that served the card before may have moved to the other name.
   if (known) return fetchCard(url, { ...options, known: undefined })
@@ -132,12 +135,12 @@ const refusals: Readonly<Record<number, ErrorCode>> = {
   504: 'timeout',
 }
 
-function refusal(reply: ClientReply, source: string): A2AError {
+function refusal(reply: ClientReply, source: string, clock: Clock): A2AError {
   const { status, headers } = reply
   const code = refusals[status] ?? (status >= 500 ? 'unavailable' : 'agentUnavailable')
-  const seconds = Number(headers['retry-after'])
+  const laterMs = retryAfterMs(headers['retry-after'], clock.now())
   return new A2AError(code, `The card at ${shown(source)} answered ${status}`, {
-    ...(headers['retry-after'] && Number.isFinite(seconds) && { retryAfterSeconds: seconds }),
+    ...(laterMs !== undefined && { retryAfterSeconds: laterMs / 1_000 }),
     ...(headers['www-authenticate'] && { challenge: headers['www-authenticate'] }),
   })
 }

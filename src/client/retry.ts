@@ -4,8 +4,8 @@ import { type OperationName, operations } from '../protocol/operations.ts'
 import type { Clock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
 import type { Logger } from '../shared/log.ts'
-import { backoffMs, wait } from '../shared/retry.ts'
-import { hasBegunNothing } from './network.ts'
+import { backoffMs, type RetryRules, retry } from '../shared/retry.ts'
+import { hasBegunNothing } from './faults.ts'
 
 /** How often and how fast a client tries again. */
 export interface RetryOptions {
@@ -46,46 +46,44 @@ const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
  * its `Idempotency-Key`; message id and key stay the same over all tries.
  */
 export function withRetry(context: RetryMiddlewareContext): Middleware {
+  const { clock } = context
+  const tries = triesOf(context)
   return (next) => (name, request, call) => {
     const keyed = withIdempotencyKey(name, call)
-    return retry(context, {
-      attempt: () => next(name, request, keyed),
-      again: (error) => mayRepeat(name, error, { ...context, key: keyed.idempotencyKey }),
+    return retry(() => next(name, request, keyed), {
+      tries,
+      clock,
       signal: call.signal,
+      delay: (error, failures) =>
+        mayRepeat(name, error, { ...context, key: keyed.idempotencyKey })
+          ? nextDelay(error, failures, context)
+          : undefined,
     })
   }
 }
 
-/** What is tried, and after which failures again. */
-export interface Trial<T> {
-  attempt(): Promise<T>
-  again(error: unknown): boolean
-  readonly signal: AbortSignal | undefined
-}
-
-/** Tries until it succeeds, fails for good, or tries run out; then rejects with the last failure. */
-export async function retry<T>(context: RetryContext, trial: Trial<T>): Promise<T> {
-  for (let failures = 1; ; failures++) {
-    try {
-      return await trial.attempt()
-    } catch (error) {
-      if (!trial.again(error)) throw error
-      await pause(error, failures, { context, signal: trial.signal })
-    }
+/** A client's tries: as many and as fast as its options say, after the failures that `again` accepts. */
+export function retryRules(
+  context: RetryContext,
+  again: (error: unknown) => boolean,
+  signal: AbortSignal | undefined,
+): RetryRules {
+  return {
+    tries: triesOf(context),
+    clock: context.clock,
+    signal,
+    delay: (error, failures) => (again(error) ? nextDelay(error, failures, context) : undefined),
   }
 }
 
-/** Waits before the next try; rejects with the failure where tries or patience run out. */
-async function pause(
-  error: unknown,
-  failures: number,
-  { context, signal }: { readonly context: RetryContext; readonly signal: AbortSignal | undefined },
-): Promise<void> {
-  const limit = Math.min(10, Math.max(0, context.maxRetries ?? 3))
+function triesOf({ maxRetries = 3 }: RetryContext): number {
+  return 1 + Math.min(10, Math.max(0, maxRetries))
+}
+
+function nextDelay(error: unknown, failures: number, context: RetryContext): number | undefined {
   const ms = pauseMs(error, failures, context)
-  if (failures > limit || ms === undefined) throw error
-  context.log.debug({ failures, ms }, 'trying again')
-  await wait(context.clock, ms, signal)
+  if (ms !== undefined) context.log.debug({ failures, ms }, 'trying again')
+  return ms
 }
 
 // The card is asked when a try has failed: before the first one there may be none to tell.
@@ -115,7 +113,7 @@ function withIdempotencyKey(name: OperationName, call: Call): Call {
   return { ...call, idempotencyKey: newId() }
 }
 
-/** The server's wish, or else our own growing pause; undefined where the server wants more patience than we have. */
+/** The server's wish, or else our own growing pause; undefined where the server asks for longer than we wait. */
 export function pauseMs(
   error: unknown,
   failures: number,

@@ -3,10 +3,11 @@ import { A2AError } from '../protocol/errors.ts'
 import type { AgentCard } from '../protocol/types.ts'
 import { systemClock } from '../shared/clock.ts'
 import { silent } from '../shared/log.ts'
+import { retry } from '../shared/retry.ts'
 import { withAuth } from './auth.ts'
 import { createCardCache } from './card-cache.ts'
 import type { ClientConfig } from './config.ts'
-import { isPassing, retry } from './retry.ts'
+import { isPassing, retryRules } from './retry.ts'
 
 /** The card that a client goes by: the given one, the extended one once it was fetched, else the public one. */
 export interface SessionCard {
@@ -34,7 +35,7 @@ export function createSessionCard(config: ClientConfig, send: HttpSend): Session
     const { verifyCard: verify } = config
     const request = { send: asked, signal, ...(verify && { verify }) }
     const attempt = async (): Promise<AgentCard> => cache.get(required(url), request)
-    return retry(context, { attempt, again: mayAppear, signal })
+    return retry(attempt, retryRules(context, mayAppear, signal))
   }
 
   async function get(signal?: AbortSignal): Promise<AgentCard> {

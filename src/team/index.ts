@@ -26,13 +26,24 @@ export { type ServeOptions, type Serving, serveConfig } from '../app/serve.ts'
 export { toServerOptions } from '../app/server-options.ts'
 export { TeamServer, type TeamServerOptions, type TeamServerState } from '../app/team-server.ts'
 export { type WatchOptions, watchConfig } from '../app/watch.ts'
+export type { TeamFault } from './faults.ts'
 export { AgentManager, type AgentManagerOptions, type RegisterOptions } from './manager.ts'
+export { type MemberReply, replyParts } from './reply.ts'
+export {
+  type AskOptions,
+  type CallRules,
+  defineScheduler,
+  type OwnScheduler,
+  type Scheduler,
+  type SchedulerDefinition,
+  type SchedulerRun,
+  type TeamAgentConfig,
+} from './schedulers/scheduler.ts'
 export { defineTeam, Team, type TeamDefinition, type TeamOptions } from './team.ts'
 export type {
   AgentStep,
   ApprovalStep,
   BudgetConfig,
-  CallRules,
   LoopStep,
   MapStep,
   ParallelStep,
@@ -41,10 +52,10 @@ export type {
   Step,
   StepRules,
   SupervisorConfig,
-  TeamAgentConfig,
   TeamConfig,
   TeamMode,
+  TeamScheduler,
   WorkflowConfig,
 } from './team-config.ts'
 export type { CallFacts, TraceEntry } from './trace.ts'
-export { InvalidTeamError, type TeamFault } from './validate.ts'
+export { InvalidTeamError } from './validate.ts'

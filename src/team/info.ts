@@ -1,7 +1,8 @@
 import type { AgentDetails, AgentInfo, Health } from '../agents/agent.ts'
 import { historyExtension, usageExtension } from '../protocol/extensions.ts'
 import type { AgentManager } from './manager.ts'
-import { inOrder, type SchedulerConfig, type TeamConfig } from './team-config.ts'
+import { kindOf } from './schedulers/kinds.ts'
+import type { TeamConfig } from './team-config.ts'
 
 /**
  * What a team says of itself: its own words, and its members' abilities in the order of the configuration without
@@ -20,14 +21,14 @@ export async function teamInfo(config: TeamConfig, manager: AgentManager): Promi
     capabilities: [...new Set(abilities)],
     metadata: {
       type: 'team',
-      mode: config.scheduler.type,
+      mode: kindOf(config.scheduler).mode(config.scheduler),
       member_count: String(config.agents.length),
     },
     details: { ...detailsOf(config), ...extensionsOf(config, infos) },
   }
 }
 
-/** A team is healthy when all of its members are (conflict C-27). */
+/** A team is healthy when all of its members are. */
 export async function teamHealth(config: TeamConfig, manager: AgentManager): Promise<Health> {
   const ids = config.agents.map(({ agentId }) => agentId)
   const answers = await Promise.all(ids.map((id) => manager.health(id)))
@@ -45,7 +46,7 @@ function extensionsOf(
   config: TeamConfig,
   infos: readonly AgentInfo[],
 ): Pick<AgentDetails, 'extensions'> {
-  const first = firstMember(config.scheduler)
+  const first = kindOf(config.scheduler).first(config.scheduler)
   const declared = infos.flatMap(({ id, details }) =>
     (details?.extensions ?? []).filter(
       ({ uri }) => uri === usageExtension || (uri === historyExtension && id === first),
@@ -53,13 +54,6 @@ function extensionsOf(
   )
   const extensions = new Map(declared.map((extension) => [extension.uri, extension]))
   return extensions.size > 0 ? { extensions: [...extensions.values()] } : {}
-}
-
-function firstMember(scheduler: SchedulerConfig): string | undefined {
-  if (scheduler.type === 'supervisor') return scheduler.supervisorAgentId
-  if (scheduler.type === 'router') return scheduler.defaultAgentId
-  const [step] = inOrder(scheduler.steps)
-  return step && 'agentId' in step ? step.agentId : undefined
 }
 
 function detailsOf(config: TeamConfig): NonNullable<AgentInfo['details']> {

@@ -10,8 +10,9 @@ import type { AgentManager } from './manager.ts'
 import { type Memory, openMemory, Suspension } from './memory.ts'
 import { createOutput, type Output, type Release } from './output.ts'
 import type { MemberReply } from './reply.ts'
+import type { CallRules } from './schedulers/scheduler.ts'
 import type { LinkedSignal } from './signal.ts'
-import type { BudgetConfig, CallRules, TeamConfig } from './team-config.ts'
+import type { BudgetConfig, TeamConfig } from './team-config.ts'
 import { type TraceEntry, toEntry } from './trace.ts'
 
 /** One run of a team: everything that a scheduler and its delegations share, and nothing that outlives the turn. */

@@ -1,40 +1,37 @@
 import type { CapabilityDetail, Proficiency, SkillDetail } from '../protocol/profile.ts'
 import type { AgentProvider } from '../protocol/types.ts'
+import type { CallRules, OwnScheduler, TeamAgentConfig } from './schedulers/scheduler.ts'
 
-/** What a team is made of (000's TeamConfig). The TOML names are the same in snake case. */
+/** What a team is made of. The TOML names are the same in snake case. */
 export interface TeamConfig {
   readonly id: string
   readonly name: string
   readonly description: string
   readonly agents: readonly TeamAgentConfig[]
   /** How the team works; its `type` is the team's mode. */
-  readonly scheduler: SchedulerConfig
+  readonly scheduler: TeamScheduler
   readonly version?: string
   readonly provider?: AgentProvider
   /** Words and versions of abilities, for cards. */
   readonly capabilityDetails?: readonly CapabilityDetail[]
-  /** What the team is good at, for cards (RANCH's skills). */
+  /** What the team is good at, for cards; RANCH calls these skills. */
   readonly proficiencies?: readonly Proficiency[]
   /** Skills for A2A cards; derived from the abilities if absent. */
   readonly skills?: readonly SkillDetail[]
   readonly budget?: BudgetConfig
 }
 
-/** A member of a team (000's TeamAgentConfig). */
-export interface TeamAgentConfig {
-  readonly agentId: string
-  readonly role?: string
-  readonly capabilities?: readonly string[]
-}
-
-/** How a team works. */
+/** How a team works, in one of the built-in ways. */
 export type SchedulerConfig = SupervisorConfig | WorkflowConfig | RouterConfig
 
-/** The names of the ways in which a team can work. */
+/** The names of the built-in ways in which a team can work. */
 export type TeamMode = SchedulerConfig['type']
 
-/** A scheduler as it may be written: 000 spells the type with a capital. */
-export type SchedulerSpelling = SchedulerConfig | Capitalized<SchedulerConfig>
+/** How a team works: in a built-in way, or in one of the user's own. */
+export type TeamScheduler = SchedulerConfig | OwnScheduler
+
+/** A scheduler as it may be written: the type of a built-in one may begin with a capital. */
+export type SchedulerSpelling = TeamScheduler | Capitalized<SchedulerConfig>
 
 type Capitalized<T extends SchedulerConfig> = T extends unknown
   ? Omit<T, 'type'> & { readonly type: Capitalize<T['type']> }
@@ -49,7 +46,7 @@ export interface TeamSpelling extends Omit<TeamConfig, 'scheduler'> {
 export function toTeamConfig(team: TeamSpelling): TeamConfig {
   const { scheduler } = team
   const type = String(scheduler.type).toLowerCase()
-  // true: only the case of the type may differ, and no longer does; a type that there is not is refused by validation
+  // true: only the case of the type may differ, and no longer does; an unknown type is refused by validation
   return type === scheduler.type
     ? (team as TeamConfig)
     : { ...team, scheduler: { ...scheduler, type } as SchedulerConfig }
@@ -86,16 +83,6 @@ export interface StepRules {
   readonly order?: number
   /** The step runs only if the previous answer contains this text; empty means always. */
   readonly condition?: string
-}
-
-/** How a member is called. */
-export interface CallRules {
-  /** How long the member may take. */
-  readonly timeoutSeconds?: number
-  /** Further tries after a failure, 0 to 10; 0 by default, since agents retry their own connections. */
-  readonly maxRetries?: number
-  /** Who answers instead when all tries have failed. */
-  readonly fallbackAgentId?: string
 }
 
 /** A member answers. */
@@ -139,24 +126,4 @@ export interface BudgetConfig {
   readonly maxDepth?: number
   readonly maxSeconds?: number
   readonly maxTokens?: number
-}
-
-/** The members that a step calls. */
-export function stepAgents(step: Step): readonly string[] {
-  if ('agentId' in step) return withFallback(step)
-  if ('parallel' in step) return step.parallel.flatMap(stepAgents)
-  if ('loop' in step) return step.loop.steps.flatMap(stepAgents)
-  return 'map' in step ? withFallback(step.map) : []
-}
-
-function withFallback(call: CallRules & { readonly agentId: string }): readonly string[] {
-  return call.fallbackAgentId ? [call.agentId, call.fallbackAgentId] : [call.agentId]
-}
-
-/** Steps in ascending `order`; one without it stands where the list has it. */
-export function inOrder(steps: readonly Step[]): readonly Step[] {
-  return steps
-    .map((step, index) => ({ step, order: step.order ?? index + 1 }))
-    .sort((a, b) => a.order - b.order)
-    .map(({ step }) => step)
 }

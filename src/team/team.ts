@@ -12,17 +12,10 @@ import { AgentManager } from './manager.ts'
 import { Suspension, waitingReplies } from './memory.ts'
 import { createRun, type Run, type RunOptions } from './run.ts'
 import { Refusal } from './schedulers/approval.ts'
-import { createRouter } from './schedulers/router.ts'
-import type { Scheduler } from './schedulers/scheduler.ts'
-import { createSupervisor } from './schedulers/supervisor.ts'
-import { createWorkflow } from './schedulers/workflow.ts'
+import type { Schedule } from './schedulers/kind.ts'
+import { kindOf } from './schedulers/kinds.ts'
 import { linkSignal } from './signal.ts'
-import {
-  type SchedulerConfig,
-  type TeamConfig,
-  type TeamSpelling,
-  toTeamConfig,
-} from './team-config.ts'
+import { type TeamConfig, type TeamSpelling, toTeamConfig } from './team-config.ts'
 import { validateTeam } from './validate.ts'
 
 /** What a team needs from outside; the machine's own by default. */
@@ -41,14 +34,14 @@ const nobodyReads = new A2AError('taskCanceled', 'Nobody reads the answer any mo
 const maxWaitingEvents = 256
 
 /**
- * A group of agents that is itself an agent (000's Team). It is checked when it is made, never changes afterwards, and
+ * A group of agents that is itself an agent. It is checked when it is made, never changes afterwards, and
  * keeps nothing between turns: any number of runs go on at once, each with its own state.
  */
 export class Team implements Agent {
   readonly resumable = true
   readonly config: TeamConfig
   readonly manager: AgentManager
-  readonly #scheduler: Scheduler
+  readonly #schedule: Schedule
   readonly #options: Required<TeamOptions>
   /** Opaque, so that remote members learn nothing of us; of this object, so that equal ids elsewhere are no cycle. */
   readonly #hop = newId()
@@ -59,7 +52,7 @@ export class Team implements Agent {
     validateTeam(config, manager)
     this.config = config
     this.manager = manager
-    this.#scheduler = createScheduler(config.scheduler)
+    this.#schedule = kindOf(config.scheduler).create(config.scheduler)
     const { clock = systemClock, random = Math.random, exposeMembers = false } = options
     this.#options = { clock, random, exposeMembers }
   }
@@ -98,12 +91,12 @@ export class Team implements Agent {
     if (failed?.status === 'rejected') throw failed.reason
   }
 
-  /** The manager by 000's name. */
+  /** The manager by another name. */
   get agentManager(): AgentManager {
     return this.manager
   }
 
-  /** The health by 000's name. */
+  /** The health by another name. */
   healthCheck(): Promise<Health> {
     return this.health()
   }
@@ -155,7 +148,7 @@ export class Team implements Agent {
     const { config, manager } = this
     const run = createRun(turn, { config, manager, ...this.#options, ...io, hop: this.#hop })
     try {
-      const reply = await this.#scheduler.schedule(run)
+      const reply = await this.#schedule(run)
       await run.output.deliver(reply)
       await run.memory.end()
       await run.output.complete(run.budget.used)
@@ -200,9 +193,4 @@ async function endEarly(run: Run, thrown: unknown): Promise<void> {
     await run.memory.end()
     await run.output.refuse(thrown.message)
   } else throw thrown
-}
-
-function createScheduler(config: SchedulerConfig): Scheduler {
-  if (config.type === 'workflow') return createWorkflow(config)
-  return config.type === 'supervisor' ? createSupervisor(config) : createRouter(config)
 }

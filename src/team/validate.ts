@@ -1,31 +1,9 @@
 import type { Agent } from '../agents/agent.ts'
 import { isSemanticVersion, validateAgentId } from '../protocol/card.ts'
-import { hardCap } from './budget.ts'
+import { checkLimit, type Refuse, type TeamFault } from './faults.ts'
 import type { AgentManager } from './manager.ts'
-import {
-  type CallRules,
-  type Step,
-  stepAgents,
-  type TeamConfig,
-  type TeamMode,
-} from './team-config.ts'
-
-/** What is wrong with a team, found when it is made (000's validation rules). */
-export type TeamFault =
-  | 'missingName'
-  | 'invalidId'
-  | 'invalidVersion'
-  | 'unnamedCapability'
-  | 'unknownScheduler'
-  | 'empty'
-  | 'duplicateMember'
-  | 'unregisteredMember'
-  | 'notAMember'
-  | 'missingSupervisor'
-  | 'missingDefaultAgent'
-  | 'emptyWorkflow'
-  | 'invalidLimit'
-  | 'cycle'
+import { builtInTypes, isKind, kindOf } from './schedulers/kinds.ts'
+import type { TeamConfig } from './team-config.ts'
 
 /** A team that cannot be: which one, and why, for the person who wrote it. */
 export class InvalidTeamError extends Error {
@@ -67,19 +45,11 @@ export function validateTeam(config: TeamConfig, manager: AgentManager): void {
     members.add(agentId)
   }
   checkScheduler(config, members, refuse)
-  checkLimits(config, refuse)
+  checkBudget(config, refuse)
   const path = findCycle(config, manager)
   if (path) refuse('cycle', `a team cannot contain itself (${path.join(' > ')})`)
   for (const id of members)
     if (!manager.get(id)) refuse('unregisteredMember', `agent "${id}" is not registered`)
-}
-
-type Refuse = (fault: TeamFault, reason: string) => never
-
-const schedulers: Readonly<Record<TeamMode, true>> = {
-  supervisor: true,
-  workflow: true,
-  router: true,
 }
 
 /** What cards show of a team: semantic versions, and capabilities with a name. */
@@ -96,59 +66,24 @@ function checkScheduler(
   members: ReadonlySet<string>,
   refuse: Refuse,
 ): void {
-  if (!Object.hasOwn(schedulers, scheduler.type))
+  if (!isKind(scheduler.type))
     refuse(
       'unknownScheduler',
-      `there is no scheduler "${scheduler.type}"; supervisor, workflow and router are known`,
+      `there is no scheduler "${scheduler.type}"; ${builtInTypes} are known`,
     )
-  if (scheduler.type === 'supervisor' && !members.has(scheduler.supervisorAgentId))
-    refuse('missingSupervisor', `supervisor "${scheduler.supervisorAgentId}" is not a member`)
-  if (scheduler.type === 'router' && !members.has(scheduler.defaultAgentId))
-    refuse('missingDefaultAgent', `default agent "${scheduler.defaultAgentId}" is not a member`)
-  if (scheduler.type !== 'workflow') return
-  if (scheduler.steps.length === 0) refuse('emptyWorkflow', 'a workflow needs at least one step')
-  for (const id of scheduler.steps.flatMap(stepAgents))
-    if (!members.has(id)) refuse('notAMember', `a step names "${id}", which is not a member`)
+  const kind = kindOf(scheduler)
+  const mode = kind.mode(scheduler)
+  if (mode !== scheduler.type && isKind(mode))
+    refuse('invalidScheduler', `a scheduler of one's own cannot be called "${mode}"`)
+  kind.check(scheduler, members, refuse)
 }
 
-function checkLimits({ scheduler, budget = {} }: TeamConfig, refuse: Refuse): void {
-  const check = (name: string, value: number | undefined, max: number): void => {
-    if (value !== undefined && !(value > 0 && value <= max))
-      refuse('invalidLimit', `${name} must be more than 0 and at most ${max}, not ${value}`)
-  }
-  check('maxHops', budget.maxHops, hardCap)
-  check('maxDepth', budget.maxDepth, hardCap)
-  check('maxSeconds', budget.maxSeconds, Number.MAX_SAFE_INTEGER)
-  check('maxTokens', budget.maxTokens, Number.MAX_SAFE_INTEGER)
-  if (scheduler.type === 'router') check('maxRoutingHops', scheduler.maxRoutingHops, hardCap)
-  if (scheduler.type === 'supervisor') check('maxRounds', scheduler.maxRounds, hardCap)
-  if (scheduler.type === 'workflow') for (const step of scheduler.steps) checkStep(step, refuse)
-}
-
-function checkStep(step: Step, refuse: Refuse): void {
-  if ('agentId' in step) checkCall(step, refuse)
-  else if ('map' in step) checkCall(step.map, refuse)
-  else if ('parallel' in step) {
-    if (step.parallel.length === 0) refuse('emptyWorkflow', 'a parallel step needs branches')
-    for (const branch of step.parallel) checkStep(branch, refuse)
-  } else if ('loop' in step) {
-    const { steps, maxIterations } = step.loop
-    if (steps.length === 0) refuse('emptyWorkflow', 'a loop needs steps')
-    if (!(Number.isInteger(maxIterations) && maxIterations >= 1 && maxIterations <= hardCap))
-      refuse('invalidLimit', `maxIterations must be from 1 to ${hardCap}, not ${maxIterations}`)
-    for (const inner of steps) checkStep(inner, refuse)
-  }
-}
-
-/** The same ranges as an agent's own (conflict C-23). */
-function checkCall({ timeoutSeconds, maxRetries }: CallRules, refuse: Refuse): void {
-  if (timeoutSeconds !== undefined && !(timeoutSeconds > 0 && timeoutSeconds < 300))
-    refuse('invalidLimit', `timeoutSeconds must be > 0 and < 300 seconds, not ${timeoutSeconds}`)
-  if (
-    maxRetries !== undefined &&
-    !(Number.isInteger(maxRetries) && maxRetries >= 0 && maxRetries <= 10)
-  )
-    refuse('invalidLimit', `maxRetries must be a whole number from 0 to 10, not ${maxRetries}`)
+function checkBudget({ budget = {} }: TeamConfig, refuse: Refuse): void {
+  const max = Number.MAX_SAFE_INTEGER
+  checkLimit({ name: 'maxHops', value: budget.maxHops }, refuse)
+  checkLimit({ name: 'maxDepth', value: budget.maxDepth }, refuse)
+  checkLimit({ name: 'maxSeconds', value: budget.maxSeconds, max }, refuse)
+  checkLimit({ name: 'maxTokens', value: budget.maxTokens, max }, refuse)
 }
 
 /** The way from a team back to itself through the teams it contains. */

@@ -3,8 +3,8 @@ import type { Guard } from '../network/guard.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { StreamResponse, Task } from '../protocol/types.ts'
 import type { Clock } from '../shared/clock.ts'
+import { retryAfterMs } from '../shared/retry.ts'
 import type { PushConfigRecord } from '../store/store.ts'
-import { parseRetryAfter } from './retry.ts'
 import { signatureHeader, signBody } from './signature.ts'
 import type { TokenSigner } from './token.ts'
 
@@ -43,13 +43,13 @@ export type EncodeWebhook = (
 ) => WebhookPayload
 
 /** What became of an attempt. The reason is for the operator; it holds no secret and nothing that the receiver wrote. */
-export type Outcome =
+export type DeliveryOutcome =
   | { readonly kind: 'delivered' }
   | { readonly kind: 'retry'; readonly reason: string; readonly afterMs?: number }
   | { readonly kind: 'refused'; readonly reason: string }
 
 /** Attempts a delivery once. Rejects only with the signal's reason, when the signal fires. */
-export type Deliver = (delivery: Delivery, signal: AbortSignal) => Promise<Outcome>
+export type Deliver = (delivery: Delivery, signal: AbortSignal) => Promise<DeliveryOutcome>
 
 /** How deliveries are made and signed. */
 export interface DeliverOptions {
@@ -133,7 +133,7 @@ function isBearer(scheme: string | undefined): boolean {
   return scheme === undefined || scheme.toLowerCase() === 'bearer'
 }
 
-function outcomeOf(response: Dispatcher.ResponseData, now: number): Outcome {
+function outcomeOf(response: Dispatcher.ResponseData, now: number): DeliveryOutcome {
   const { statusCode: status, headers } = response
   if (status >= 200 && status < 300) return { kind: 'delivered' }
   if (status >= 300 && status < 400)
@@ -141,11 +141,11 @@ function outcomeOf(response: Dispatcher.ResponseData, now: number): Outcome {
   const reason = `HTTP ${status}`
   if (status < 500 && !passing.has(status)) return { kind: 'refused', reason }
   const header = headers['retry-after']
-  const afterMs = parseRetryAfter(Array.isArray(header) ? header[0] : header, now)
+  const afterMs = retryAfterMs(Array.isArray(header) ? header[0] : header, now)
   return { kind: 'retry', reason, ...(afterMs !== undefined && { afterMs }) }
 }
 
-function faultOf(error: unknown): Outcome {
+function faultOf(error: unknown): DeliveryOutcome {
   if (error instanceof A2AError) return { kind: 'refused', reason: error.message }
   if (error instanceof errors.InvalidArgumentError)
     return { kind: 'refused', reason: 'The config makes no valid request' }

@@ -1,3 +1,7 @@
+import type { Clock } from '../shared/clock.ts'
+import type { Logger } from '../shared/log.ts'
+import { backoffMs, type RetryRules, retry } from '../shared/retry.ts'
+
 /** How often and how long a delivery is tried. */
 export interface RetryPolicy {
   /** The wait after the first failure, doubled after each further one. */
@@ -17,10 +21,33 @@ export const standardRetry: RetryPolicy = {
   maxAttempts: 1_000,
 }
 
-/** Reads `Retry-After`, seconds or a date (RFC 9110 §10.2.3), as milliseconds from now. */
-export function parseRetryAfter(value: string | undefined, now: number): number | undefined {
-  if (value === undefined) return undefined
-  if (/^\d{1,10}$/.test(value.trim())) return Number(value) * 1000
-  const at = Date.parse(value)
-  return Number.isNaN(at) ? undefined : Math.max(0, at - now)
+/** What persistence needs. */
+interface PersistContext {
+  readonly clock: Clock
+  readonly log: Logger
+  readonly random: () => number
+  readonly retry: RetryPolicy
+}
+
+/**
+ * Does work that only a failing store can stop: again and again, later and later, until it is done.
+ * A stop ends the waiting, not the work: what was begun before it is still tried once.
+ */
+export async function persist(
+  { clock, log, random, retry: policy }: PersistContext,
+  stop: AbortSignal,
+  work: () => Promise<void>,
+): Promise<void> {
+  const { firstDelayMs: baseMs, maxDelayMs: maxMs } = policy
+  const rules: RetryRules = {
+    clock,
+    signal: stop,
+    delay(error, faults) {
+      if (stop.aborted) return undefined
+      log.error({ error, faults }, 'webhooks could not use the store')
+      return backoffMs(faults, { baseMs, maxMs, random })
+    },
+  }
+  // Tries do not run out, so only a stop gets here.
+  await retry(work, rules).catch((error) => log.debug({ error }, 'webhook work broken off'))
 }

@@ -24,7 +24,7 @@ import {
   TaskStatus,
   TextPart,
 } from '../../src/compat/index.ts'
-import { openSqliteStore } from '../../src/store/sqlite.ts'
+import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import { toTaskStore } from '../../src/store/task-store.ts'
 
 const inputSchema = {

@@ -4,7 +4,7 @@ import { defineAgent } from '../../src/agents/function.ts'
 import type { Sequenced } from '../../src/protocol/call.ts'
 import { createFold } from '../../src/protocol/fold.ts'
 import type { Task } from '../../src/protocol/types.ts'
-import { createMemoryStore } from '../../src/store/memory.ts'
+import { createMemoryStore } from '../../src/store/memory/store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { createEngineFor, message, textOf } from './scene.ts'
 
@@ -91,7 +91,7 @@ describe('watchers, whatever the order in which things happen', () => {
   test('resumed beyond the log, begin anew with a snapshot', async () => {
     const { engine, scope } = createEngineFor(defineAgent({ name: 'a' }, () => 'hi'))
     const sent = await engine.send(message('go'), {})
-    await sent.outcome.wait()
+    await sent.answer.wait()
     const { id } = await sent.task()
     const stream = await engine.subscribe(id, scope, { lastEventId: 9999 })
     expect((await read(stream)).task.status.state).toBe('TASK_STATE_COMPLETED')

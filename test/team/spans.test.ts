@@ -1,84 +1,56 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
+import { context, propagation, SpanStatusCode, trace } from '@opentelemetry/api'
 import {
-  type Context,
-  context,
-  ROOT_CONTEXT,
-  type Span,
-  SpanStatusCode,
-  type Tracer,
-  trace,
-} from '@opentelemetry/api'
+  InMemorySpanExporter,
+  NodeTracerProvider,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-node'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { userMessage } from '../../src/protocol/build.ts'
 import { member } from '../fixtures/members.ts'
 import { answerText, connect, remote, serve, teamOf } from './scene.ts'
 import { serveSdkMember } from './sdk-member.ts'
 
-/** A span as the process's SDK would keep it. */
-interface Recorded {
-  readonly name: string
-  readonly traceId: string
-  readonly spanId: string
-  readonly parentId: string | undefined
-  readonly attributes: Readonly<Record<string, unknown>>
-  failed: boolean
-  ended: boolean
-}
-
-let spans: Recorded[] = []
+/** The SDK that users bring, with an exporter that keeps what it gets: only spans that ended are exported. */
+let exporter: InMemorySpanExporter
+let provider: NodeTracerProvider
 
 beforeEach(() => {
-  spans = []
-  const store = new AsyncLocalStorage<Context>()
-  context.setGlobalContextManager({
-    active: () => store.getStore() ?? ROOT_CONTEXT,
-    with: (active, work, self, ...args) => store.run(active, () => work.call(self, ...args)),
-    bind: (_active, target) => target,
-    enable: () => context as never, // nobody chains on it
-    disable: () => context as never, // nor on this
-  })
-  trace.setGlobalTracerProvider({ getTracer: () => recorder })
+  exporter = new InMemorySpanExporter()
+  provider = new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
+  provider.register()
 })
 
-afterEach(() => {
+afterEach(async () => {
+  await provider.shutdown()
   trace.disable()
   context.disable()
+  propagation.disable()
 })
-
-const recorder: Tracer = {
-  startSpan(name, options, parentContext = context.active()) {
-    const parent = trace.getSpanContext(parentContext)
-    const spanId = String(spans.length + 1).padStart(16, '0')
-    const traceId = parent?.traceId ?? 'c'.repeat(32)
-    const record: Recorded = {
-      name,
-      traceId,
-      spanId,
-      parentId: parent?.spanId,
-      attributes: { ...options?.attributes },
-      failed: false,
-      ended: false,
-    }
-    spans.push(record)
-    const base = trace.wrapSpanContext({ traceId, spanId, traceFlags: 1 })
-    const span: Span = Object.assign(Object.create(base), {
-      setStatus({ code }: { code: SpanStatusCode }) {
-        record.failed = code === SpanStatusCode.ERROR
-        return span
-      },
-      end() {
-        record.ended = true
-      },
-    })
-    return span
-  },
-  startActiveSpan: () => undefined as never, // only startSpan is used
-}
 
 const traceId = 'a'.repeat(32)
 const caller = `00-${traceId}-${'b'.repeat(16)}-01`
 
-function named(name: string): Recorded | undefined {
-  return spans.find((span) => span.name === name)
+/** What the tests look at in an exported span. */
+interface Exported {
+  readonly traceId: string
+  readonly spanId: string
+  readonly parentId: string | undefined
+  readonly attributes: ReadableSpan['attributes']
+  readonly failed: boolean
+}
+
+function named(name: string): Exported | undefined {
+  const span = exporter.getFinishedSpans().find((item) => item.name === name)
+  return (
+    span && {
+      traceId: span.spanContext().traceId,
+      spanId: span.spanContext().spanId,
+      parentId: span.parentSpanContext?.spanId,
+      attributes: span.attributes,
+      failed: span.status.code === SpanStatusCode.ERROR,
+    }
+  )
 }
 
 describe('spans', () => {
@@ -99,7 +71,7 @@ describe('spans', () => {
     expect(last).toMatchObject({ traceId, parentId: gate?.spanId })
     expect(gate?.attributes).toMatchObject({ 'corral.team': 'inner', 'corral.member': 'gate' })
     expect(leaf.turns[0]?.traceparent).toBe(`00-${traceId}-${last?.spanId}-01`)
-    expect(spans.every(({ ended }) => ended)).toBe(true)
+    expect(exporter.getFinishedSpans()).toHaveLength(3)
   })
 
   test('put their context into the header that a remote member gets', async () => {
@@ -112,12 +84,21 @@ describe('spans', () => {
     )
   })
 
+  test('of a run without a traced caller hang below what is active in the process', async () => {
+    const team = teamOf({ leaf: member('leaf') })
+    await trace.getTracer('app').startActiveSpan('request', async (span) => {
+      await team.process(userMessage('x'))
+      span.end()
+    })
+    expect(named('delegate leaf')?.parentId).toBe(named('request')?.spanId)
+  })
+
   test('of a member that fails say so', async () => {
     const broken = member('broken', () => {
       throw new Error('no')
     })
     const client = connect(await serve(teamOf({ broken })))
     await client.sendMessage('x')
-    expect(named('delegate broken')).toMatchObject({ failed: true, ended: true })
+    expect(named('delegate broken')).toMatchObject({ failed: true })
   })
 })

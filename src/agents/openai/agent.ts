@@ -5,8 +5,8 @@ import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Logger, silent } from '../../shared/log.ts'
 import type { AgentEvent, Health, Turn } from '../agent.ts'
 import { type OpenAIAgentConfig, validateOpenAIAgentConfig } from '../config.ts'
-import { elsewhere } from '../elsewhere.ts'
 import { type Tool, type ToolSource, type ToolUser, toToolName } from '../tools.ts'
+import { elsewhere } from '../wrap.ts'
 import { runChat } from './chat.ts'
 import { type ChatClient, createChatClient } from './client.ts'
 import { toChatMessages } from './messages.ts'
@@ -38,8 +38,8 @@ export interface OpenAIAgentOptions extends OpenAIAgentConfig {
 }
 
 /**
- * A model as an agent (000's OpenAIAgent). It sees the system prompt, the context's earlier messages and the user's
- * message; its answer is streamed as chunks of the artifact `response`, whose metadata holds the tokens used.
+ * A model as an agent. It sees the system prompt, the context's earlier messages and the user's message; its answer is
+ * streamed as chunks of the artifact `response`, whose metadata holds the tokens used.
  */
 export class OpenAIAgent implements ToolUser {
   readonly resumable = true

@@ -1,10 +1,12 @@
 import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
+import { retryAfterMs } from '../../shared/retry.ts'
 
-/** What a refusal of the model service means to whoever asked our agent. Its own words stay in the log. */
+/** What a refusal of the model service means to whoever asked our agent. Its own words stay in the log, its status in the cause. */
 export function refusal(agent: string, status: number, retryAfterSeconds?: number): A2AError {
   const [code, what] = meaning(status)
   const later = retryAfterSeconds === undefined ? {} : { retryAfterSeconds }
-  return new A2AError(code, `The model of ${agent} ${what}`, later)
+  const cause = new Error(`HTTP ${status}`)
+  return new A2AError(code, `The model of ${agent} ${what}`, { ...later, cause })
 }
 
 /** What a failure on the way to the model service means. The cause stays in the process. */
@@ -26,10 +28,8 @@ export function retryAfterOf(
 ): number | undefined {
   const ms = Number(headers['retry-after-ms'] ?? Number.NaN)
   if (ms >= 0) return ms / 1000
-  const value = String(headers['retry-after'] ?? '')
-  if (/^\d+(\.\d+)?$/.test(value)) return Number(value)
-  const date = Date.parse(value)
-  return Number.isNaN(date) ? undefined : Math.max(0, (date - now) / 1000)
+  const asked = retryAfterMs(headers['retry-after']?.toString(), now)
+  return asked === undefined ? undefined : asked / 1_000
 }
 
 const timeouts: ReadonlySet<string> = new Set([

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import type { CallRules, Step } from '../../team/team-config.ts'
+import type { CallRules } from '../../team/schedulers/scheduler.ts'
+import type { Step } from '../../team/team-config.ts'
 import { numeric, optional, text } from './values.ts'
 
 /** What a step can be; exactly one of these keys stands in it. */
@@ -11,7 +12,7 @@ const callFields = {
   fallback_agent_id: text.optional(),
 }
 
-/** `[[teams.scheduler_config.steps]]`: the seeds' three keys, and what a workflow needs beyond them. */
+/** `[[teams.scheduler_config.steps]]`. */
 export const stepSchema: z.ZodType<Step> = z
   .strictObject({
     order: numeric.optional(),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { AgentProvider } from '../../protocol/types.ts'
-import type { BudgetConfig, SchedulerConfig, TeamConfig } from '../../team/team-config.ts'
+import type { BudgetConfig, SchedulerConfig, TeamConfig, TeamMode } from '../../team/team-config.ts'
 import { stepSchema } from './steps.ts'
 import { numeric, optional, text, word } from './values.ts'
 
@@ -28,6 +28,54 @@ const routerSchema = z.strictObject({
   max_routing_hops: numeric.optional(),
 })
 
+/** The tables of a team that say how it works. */
+interface ModeTables {
+  readonly scheduler_config?: z.output<typeof schedulerSchema> | undefined
+  readonly router_config?: z.output<typeof routerSchema> | undefined
+}
+
+type AddIssue = (path: readonly string[], message: string) => void
+
+/** Reads the tables of a mode. One that contradicts them is refused, and so is one whose table is missing. */
+type ReadScheduler = (tables: ModeTables, refuse: AddIssue) => SchedulerConfig | undefined
+
+/** How each mode stands in a file. A mode without its row does not compile. */
+const readers: Readonly<Record<TeamMode, ReadScheduler>> = {
+  supervisor({ scheduler_config: config }, refuse) {
+    if (!config) return noTable('supervisor', 'scheduler_config', refuse)
+    if (config.steps) refuse(['scheduler_config', 'steps'], 'do not belong to a supervisor')
+    if (config.supervisor_agent_id === undefined)
+      refuse(['scheduler_config'], 'needs a supervisor_agent_id')
+    if (config.steps || config.supervisor_agent_id === undefined) return undefined
+    return {
+      type: 'supervisor',
+      supervisorAgentId: config.supervisor_agent_id,
+      ...optional('maxRounds', config.max_rounds),
+    }
+  },
+  workflow({ scheduler_config: config }, refuse) {
+    if (!config) return noTable('workflow', 'scheduler_config', refuse)
+    if (config.supervisor_agent_id === undefined)
+      return { type: 'workflow', steps: config.steps ?? [] }
+    refuse(['scheduler_config', 'supervisor_agent_id'], 'does not belong in a workflow')
+    return undefined
+  },
+  router({ router_config: config }, refuse) {
+    if (!config) return noTable('router', 'router_config', refuse)
+    return {
+      type: 'router',
+      defaultAgentId: config.default_agent_id,
+      ...optional('maxRoutingHops', config.max_routing_hops),
+    }
+  },
+}
+
+function noTable(mode: TeamMode, table: string, refuse: AddIssue): undefined {
+  refuse(['mode'], `${mode} needs a [teams.${table}] table`)
+}
+
+const modes = Object.keys(readers) as TeamMode[] // the keys of the table above
+
 const providerSchema: z.ZodType<AgentProvider> = z
   .strictObject({ name: text.optional(), organization: text.optional(), url: text })
   .refine(({ name, organization }) => name ?? organization, 'a provider needs a name')
@@ -53,13 +101,13 @@ const capabilitySchema = z.strictObject({
   version: text.optional(),
 })
 
-/** `[[teams]]` (000's TeamConfig; conflict C-46 for what only cards show). */
+/** `[[teams]]`. */
 export const teamSchema: z.ZodType<TeamConfig> = z
   .strictObject({
     id: text,
     name: text,
     description: z.string(),
-    mode: word(['supervisor', 'workflow', 'router'], ['Supervisor', 'Workflow']).optional(),
+    mode: word(modes, ['Supervisor', 'Workflow']).optional(),
     agents: z.array(memberSchema).optional(),
     scheduler_config: schedulerSchema.optional(),
     router_config: routerSchema.optional(),
@@ -88,66 +136,20 @@ export const teamSchema: z.ZodType<TeamConfig> = z
     }
   })
 
-interface ModeFields {
-  readonly mode?: 'supervisor' | 'workflow' | 'router' | undefined
-  readonly scheduler_config?: z.output<typeof schedulerSchema> | undefined
-  readonly router_config?: z.output<typeof routerSchema> | undefined
-}
-
-type AddIssue = (path: readonly string[], message: string) => void
-
 /** The mode, `scheduler_config.type` and the table that is there must say the same thing. */
-function toScheduler(team: ModeFields, refuse: AddIssue): SchedulerConfig | undefined {
+function toScheduler(
+  team: ModeTables & { readonly mode?: TeamMode | undefined },
+  refuse: AddIssue,
+): SchedulerConfig | undefined {
   const { scheduler_config: config, router_config: router } = team
-  const said = new Set([team.mode, config?.type, router && 'router'].filter((mode) => mode))
-  const [type] = said
+  const said = new Set([team.mode, config?.type, router && ('router' as const)])
+  said.delete(undefined)
+  const [mode] = said
   if (said.size > 1) refuse(['mode'], `contradicts the tables below it (${[...said].join(', ')})`)
-  else if (type === 'router') return toRouter(router, refuse)
-  else if (type === undefined) refuse([], 'needs a mode: supervisor, workflow or router')
-  else if (!config) refuse(['mode'], `${type} needs a [teams.scheduler_config] table`)
-  else return type === 'workflow' ? toWorkflow(config, refuse) : toSupervisor(config, refuse)
+  else if (mode === undefined)
+    refuse([], `needs a mode: ${modes.slice(0, -1).join(', ')} or ${modes.at(-1)}`)
+  else return readers[mode](team, refuse)
   return undefined
-}
-
-function toRouter(
-  router: z.output<typeof routerSchema> | undefined,
-  refuse: AddIssue,
-): SchedulerConfig | undefined {
-  if (!router) {
-    refuse(['mode'], 'router needs a [teams.router_config] table')
-    return undefined
-  }
-  return {
-    type: 'router',
-    defaultAgentId: router.default_agent_id,
-    ...optional('maxRoutingHops', router.max_routing_hops),
-  }
-}
-
-function toWorkflow(
-  config: z.output<typeof schedulerSchema>,
-  refuse: AddIssue,
-): SchedulerConfig | undefined {
-  if (config.supervisor_agent_id !== undefined) {
-    refuse(['scheduler_config', 'supervisor_agent_id'], 'does not belong in a workflow')
-    return undefined
-  }
-  return { type: 'workflow', steps: config.steps ?? [] }
-}
-
-function toSupervisor(
-  config: z.output<typeof schedulerSchema>,
-  refuse: AddIssue,
-): SchedulerConfig | undefined {
-  if (config.steps) refuse(['scheduler_config', 'steps'], 'do not belong to a supervisor')
-  if (config.supervisor_agent_id === undefined)
-    refuse(['scheduler_config'], 'needs a supervisor_agent_id')
-  if (config.steps || config.supervisor_agent_id === undefined) return undefined
-  return {
-    type: 'supervisor',
-    supervisorAgentId: config.supervisor_agent_id,
-    ...optional('maxRounds', config.max_rounds),
-  }
 }
 
 function toCapability(detail: z.output<typeof capabilitySchema>): {

@@ -1,20 +1,20 @@
-import { bearer } from '../../client/auth.ts'
+import { bearerAuth } from '../../client/auth.ts'
 import { A2AClient } from '../../client/client.ts'
+import type { HttpClient } from '../../client/http.ts'
 import { createHttp } from '../../client/node.ts'
-import type { HttpClient } from '../../client/reply.ts'
 import type { A2AError } from '../../protocol/errors.ts'
 import type { AgentCard } from '../../protocol/types.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import type { Logger } from '../../shared/log.ts'
-import type { A2AConfig } from '../config.ts'
-import { A2AAuthError, A2ADiscoveryError, toEvalError } from '../errors.ts'
+import { A2AAuthError, A2ADiscoveryError, toEvalError } from '../base/errors.ts'
 import { createCollector, type MetricsCollector } from '../metrics/collector.ts'
 import type { ProtocolMetrics } from '../metrics/metrics.ts'
+import type { A2AConfig } from './config.ts'
 
-/** The agent under test as a place: its card, and connections that all simulations of a run share (T-W8). */
+/** The agent under test as a place: its card, and connections that all simulations of a run share. */
 export interface Endpoint {
   readonly config: A2AConfig
-  /** The card, fetched once per evaluation (C-29). */
+  /** The card, fetched once per evaluation. */
   discover(signal?: AbortSignal): Promise<AgentCard>
   /** A client whose requests the collector measures; it speaks the wire that the card offers. */
   client(collector: MetricsCollector): Promise<A2AClient>
@@ -46,7 +46,7 @@ export function openEndpoint(config: A2AConfig, options: EndpointOptions): Endpo
       clock,
       log,
       ...(card && { card }),
-      ...(config.authToken !== undefined && { auth: bearer(config.authToken) }),
+      ...(config.authToken !== undefined && { auth: bearerAuth(config.authToken) }),
     })
 
   async function fetchCard(signal?: AbortSignal): Promise<AgentCard> {

@@ -1,11 +1,10 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { backUp } from './backup.ts'
-import { checkFile } from './check.ts'
-import { createContexts, isFilling } from './contexts.ts'
+import { createContexts, createRemove, isFilling } from './contexts.ts'
 import { openConnection, type Statement } from './driver.ts'
 import { toFault } from './faults.ts'
+import { checkFile } from './look.ts'
 import { type OpenOptions, openWritable } from './open.ts'
-import { createRemove } from './remove.ts'
 import type { Answer, FileRequest, Request, ThreadTask, WriterState } from './thread.ts'
 import { createTrim } from './trim.ts'
 import { createWriter } from './writer.ts'
@@ -15,6 +14,8 @@ import { createWriter } from './writer.ts'
  * requests one by one, in order; its first answer says whether the file is open, or the one thing done that it is for.
  */
 const port: MessagePort | null = parentPort
+// Node 22 warns that its SQLite is experimental; once, by the reading connection, is enough.
+if (port) process.removeAllListeners('warning')
 if (port) await main(port, workerData as ThreadTask) // what thread.ts passes
 
 async function main(port: MessagePort, task: ThreadTask): Promise<void> {

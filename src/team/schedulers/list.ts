@@ -1,10 +1,10 @@
 import { A2AError } from '../../protocol/errors.ts'
 import { textOf } from '../../protocol/task.ts'
 import type { Json, Part } from '../../protocol/types.ts'
+import { jsonIn } from '../../shared/embedded-json.ts'
 import { hardCap } from '../budget.ts'
 import { delegateAll, type Work } from '../delegate.ts'
 import type { Run } from '../run.ts'
-import { jsonIn } from './json-text.ts'
 
 /**
  * The items of an answer that is a list: a data part that holds an array, else a text that is a JSON array, else the

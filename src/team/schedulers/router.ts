@@ -3,14 +3,27 @@ import { A2AError } from '../../protocol/errors.ts'
 import { textOf } from '../../protocol/task.ts'
 import type { Message } from '../../protocol/types.ts'
 import { delegate } from '../delegate.ts'
+import { checkLimit } from '../faults.ts'
 import { type MemberReply, replyParts } from '../reply.ts'
 import { peersOf, type Run, toMember, traceRun } from '../run.ts'
 import type { RouterConfig } from '../team-config.ts'
+import type { Schedule, SchedulerKind } from './kind.ts'
 import { type Decision, readDecision, type Sender, supportsRouting, withPeers } from './routing.ts'
-import type { Scheduler } from './scheduler.ts'
 
 /** RANCH's default. */
 const defaultHops = 10
+
+/** The row of the table: members pass the message on. */
+export const router: SchedulerKind<RouterConfig> = {
+  mode: ({ type }) => type,
+  check({ defaultAgentId, maxRoutingHops }, members, refuse) {
+    if (!members.has(defaultAgentId))
+      refuse('missingDefaultAgent', `default agent "${defaultAgentId}" is not a member`)
+    checkLimit({ name: 'maxRoutingHops', value: maxRoutingHops }, refuse)
+  },
+  first: ({ defaultAgentId }) => defaultAgentId,
+  create: createRouter,
+}
 
 /** A message on its way to a member. */
 interface Hop {
@@ -26,22 +39,20 @@ interface Hop {
  * that does not decide answers the user if it is the default agent or does not know the routing extension; else its
  * answer goes to the default agent. Nobody may pass a message to itself, nor the same words twice to the same member.
  */
-export function createRouter(config: RouterConfig): Scheduler {
+function createRouter(config: RouterConfig): Schedule {
   const maxHops = config.maxRoutingHops ?? defaultHops
-  return {
-    async schedule(run) {
-      const seen = new Set<string>()
-      let hop: Hop = { agentId: config.defaultAgentId, message: run.memory.message, sender: 'user' }
-      for (let number = 1; number <= maxHops; number++) {
-        refuseRepeats(hop, seen)
-        const info = await run.manager.info(hop.agentId)
-        const reply = await takeHop(run, { hop, info, number })
-        const next = nextHop(run, { hop, info, reply, config })
-        if (!next) return reply
-        hop = next
-      }
-      throw new A2AError('processingError', `Maximum routing hops exceeded (${maxHops})`)
-    },
+  return async (run) => {
+    const seen = new Set<string>()
+    let hop: Hop = { agentId: config.defaultAgentId, message: run.memory.message, sender: 'user' }
+    for (let number = 1; number <= maxHops; number++) {
+      refuseRepeats(hop, seen)
+      const info = await run.manager.info(hop.agentId)
+      const reply = await takeHop(run, { hop, info, number })
+      const next = nextHop(run, { hop, info, reply, config })
+      if (!next) return reply
+      hop = next
+    }
+    throw new A2AError('processingError', `Maximum routing hops exceeded (${maxHops})`)
   }
 }
 

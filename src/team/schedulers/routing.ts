@@ -2,8 +2,8 @@ import type { AgentInfo } from '../../agents/agent.ts'
 import { clientRoutingExtension } from '../../protocol/extensions.ts'
 import { textOf } from '../../protocol/task.ts'
 import type { Json, JsonObject, Message, Part } from '../../protocol/types.ts'
+import { jsonIn } from '../../shared/embedded-json.ts'
 import { type MemberReply, replyParts } from '../reply.ts'
-import { jsonIn } from './json-text.ts'
 
 /**
  * How a member learns of its peers and says who goes on.

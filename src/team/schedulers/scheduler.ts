@@ -1,15 +1,112 @@
+import type { AgentInfo } from '../../agents/agent.ts'
+import type { Json, Message, Part } from '../../protocol/types.ts'
 import type { MemberReply } from '../reply.ts'
-import type { Run } from '../run.ts'
 
 /**
- * How a team works: which member gets which message next, until there is an answer (000's Scheduler, whose
- * `determine_next_recipient` is the body of the loops here). A scheduler is a value without state: what a run needs
- * to know stands in the run, so any number of runs share one scheduler.
+ * How a team works: which member gets which message next, until there is an answer. A scheduler is a value without
+ * state: what a run needs to know stands in the run, so any number of runs share one scheduler.
  */
 export interface Scheduler {
   /**
-   * Works from the run's first message to the reply that is the team's answer. It may be called again for the same run,
-   * after a crash or when the user has answered: names of delegations must then be the same.
+   * Works from the run's first message to the reply that is the team's answer. It is called again for the same run after
+   * a crash and when the user has answered a question. What was asked and decided by then is remembered in the order of
+   * the calls, so apart from `decide` a scheduler must do the same things in the same order.
+   *
+   * @throws A2AError to fail the task.
    */
-  schedule(run: Run): Promise<MemberReply>
+  schedule(run: SchedulerRun): Promise<MemberReply>
+}
+
+/** One run, as a scheduler of one's own sees it. */
+export interface SchedulerRun {
+  /** The message that began the run. */
+  readonly message: Message
+  /** The members in the team's order. */
+  readonly members: readonly TeamAgentConfig[]
+  /** Fires on cancel, at the end of the run's time, and when nobody reads the answer any more. */
+  readonly signal: AbortSignal
+  /** What a member says of itself; one that cannot say has the metadata `unavailable`. */
+  info(agentId: string): Promise<AgentInfo>
+  /**
+   * Asks a member. A durable step: the reply is in the task's log before anyone acts on it, and the member is not asked
+   * again after a crash. Where the member asks the user, the run stops here and comes back with the member's answer.
+   *
+   * @throws A2AError when the member, its retries and its fallback have failed, or the budget is spent.
+   */
+  ask(
+    agentId: string,
+    message: Message | string | readonly Part[],
+    options?: AskOptions,
+  ): Promise<MemberReply>
+  /**
+   * Does several things at once, each with a run of its own, and gives their results in order. The first failure stops
+   * the others; a question to the user waits until all have ended.
+   */
+  all<T>(works: readonly ((run: SchedulerRun) => Promise<T>)[]): Promise<readonly T[]>
+  /** A decision that may come out differently each time, such as a model's or by chance: it is made once and remembered. */
+  decide<T extends Json>(make: () => Promise<T> | T): Promise<T>
+  /** Asks the user. The run stops here, and comes back with the answer. */
+  askUser(question: string | readonly Part[]): Message
+  /** Tells the caller what is going on, as a status text. */
+  progress(text: string): Promise<void>
+  /** An answer in the scheduler's own words. */
+  reply(content: string | readonly Part[]): MemberReply
+}
+
+/** How a member is asked. */
+export interface AskOptions extends CallRules {
+  /** The member's words are the team's answer and go to the caller as they come: return this reply. */
+  readonly live?: boolean
+  /** The member speaks with the team's caller and so sees their conversation. */
+  readonly facesCaller?: boolean
+  /** Give a failure back as a reply in the state FAILED instead of failing the run. */
+  readonly tolerant?: boolean
+}
+
+/** How a member is called. */
+export interface CallRules {
+  /** How long the member may take. */
+  readonly timeoutSeconds?: number
+  /** Further tries after a failure, 0 to 10; 0 by default, since agents retry their own connections. */
+  readonly maxRetries?: number
+  /** Who answers instead when all tries have failed. */
+  readonly fallbackAgentId?: string
+}
+
+/** A member of a team. */
+export interface TeamAgentConfig {
+  readonly agentId: string
+  readonly role?: string
+  readonly capabilities?: readonly string[]
+}
+
+/** A kind of scheduler that a user brings. */
+export interface SchedulerDefinition<Config> {
+  /** The team's mode, as cards and traces show it; not one of the built-in kinds. */
+  readonly type: string
+  /** What is wrong with a config, for the person who wrote it; undefined where it is sound. */
+  validate?(config: Config): string | undefined
+  /** The members that a config names: the team must have them. */
+  members?(config: Config): readonly string[]
+  /** The member that gets the caller's message first, where there is one. */
+  first?(config: Config): string | undefined
+  /** Makes the scheduler of one team. */
+  create(config: Config): Scheduler
+}
+
+/** A scheduler of one's own in a team's configuration, as what `defineScheduler` gives makes it. */
+export interface OwnScheduler {
+  readonly type: 'own'
+  readonly config: unknown
+  readonly definition: SchedulerDefinition<unknown>
+}
+
+/**
+ * Declares a kind of scheduler. What it gives back makes the `scheduler` of a team from a config of this kind; the team
+ * is checked when it is made.
+ */
+export function defineScheduler<Config>(
+  definition: SchedulerDefinition<Config>,
+): (config: Config) => OwnScheduler {
+  return (config) => ({ type: 'own', config, definition })
 }

@@ -3,9 +3,11 @@ import { acceptsTools } from '../../agents/tools.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Message, Part } from '../../protocol/types.ts'
 import { delegate, delegateAll } from '../delegate.ts'
+import { checkLimit } from '../faults.ts'
 import { type MemberReply, replyParts } from '../reply.ts'
 import { peersOf, type Run, toMember, traceRun } from '../run.ts'
 import type { SupervisorConfig } from '../team-config.ts'
+import type { Schedule, SchedulerKind } from './kind.ts'
 import {
   type Decision,
   type Delegated,
@@ -15,40 +17,49 @@ import {
   withPeers,
   withPeerText,
 } from './routing.ts'
-import type { Scheduler } from './scheduler.ts'
 import { toTools } from './tools.ts'
 
-/** Rounds of delegation, like the router's hops (conflict C-26). */
+/** As many rounds of delegation as the router has hops. */
 const defaultRounds = 10
+
+/** The row of the table: one member leads. */
+export const supervisor: SchedulerKind<SupervisorConfig> = {
+  mode: ({ type }) => type,
+  check({ supervisorAgentId, maxRounds }, members, refuse) {
+    if (!members.has(supervisorAgentId))
+      refuse('missingSupervisor', `supervisor "${supervisorAgentId}" is not a member`)
+    checkLimit({ name: 'maxRounds', value: maxRounds }, refuse)
+  },
+  first: ({ supervisorAgentId }) => supervisorAgentId,
+  create: createSupervisor,
+}
 
 /**
  * One member leads: it gets the message and its peers' cards, delegates to one or several of them, gets their answers
  * back, and so on until it answers without delegating. A specialist that fails is reported to the supervisor, which may
  * ask another; a supervisor that fails fails the run.
  */
-export function createSupervisor(config: SupervisorConfig): Scheduler {
+function createSupervisor(config: SupervisorConfig): Schedule {
   const maxRounds = config.maxRounds ?? defaultRounds
-  return {
-    async schedule(run) {
-      const leader = await meetLeader(run, config.supervisorAgentId)
-      let message = leader.brief(run.memory.message, 'user')
-      for (let round = 1; round <= maxRounds; round++) {
-        const reply = await delegate(run, {
-          name: `round-${round}`,
-          agentId: config.supervisorAgentId,
-          message,
-          facesCaller: true,
-          live: leader.routes ? 'end' : 'prose',
-          ...(leader.uses && { tools: toTools(run, `round-${round}`, leader.peers) }),
-        })
-        const wanted = readDecision(reply)
-        if (!wanted || isFinal(wanted.delegations)) return reply
-        traceDecision(run, config.supervisorAgentId, wanted)
-        const { parts, sender } = await consult({ run, leader, reply, round }, wanted.delegations)
-        message = leader.brief(toMember(run, parts), sender)
-      }
-      throw new A2AError('processingError', `The team has no answer after ${maxRounds} rounds`)
-    },
+  return async (run) => {
+    const leader = await meetLeader(run, config.supervisorAgentId)
+    let message = leader.brief(run.memory.message, 'user')
+    for (let round = 1; round <= maxRounds; round++) {
+      const reply = await delegate(run, {
+        name: `round-${round}`,
+        agentId: config.supervisorAgentId,
+        message,
+        facesCaller: true,
+        live: leader.routes ? 'end' : 'prose',
+        ...(leader.uses && { tools: toTools(run, `round-${round}`, leader.peers) }),
+      })
+      const wanted = readDecision(reply)
+      if (!wanted || isFinal(wanted.delegations)) return reply
+      traceDecision(run, config.supervisorAgentId, wanted)
+      const { parts, sender } = await consult({ run, leader, reply, round }, wanted.delegations)
+      message = leader.brief(toMember(run, parts), sender)
+    }
+    throw new A2AError('processingError', `The team has no answer after ${maxRounds} rounds`)
   }
 }
 

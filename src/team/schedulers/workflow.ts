@@ -4,21 +4,32 @@ import type { Message, Part } from '../../protocol/types.ts'
 import { delegate, delegateAll } from '../delegate.ts'
 import { type MemberReply, replyParts } from '../reply.ts'
 import { askUser, type Run, toMember, traceRun } from '../run.ts'
-import {
-  type AgentStep,
-  type ApprovalStep,
-  type CallRules,
-  inOrder,
-  type LoopStep,
-  type MapStep,
-  type ParallelStep,
-  type Step,
-  type WorkflowConfig,
+import type {
+  AgentStep,
+  ApprovalStep,
+  LoopStep,
+  MapStep,
+  ParallelStep,
+  Step,
+  WorkflowConfig,
 } from '../team-config.ts'
 import { clip } from '../trace.ts'
 import { Refusal, readVerdict } from './approval.ts'
+import type { Schedule, SchedulerKind } from './kind.ts'
 import { inBatches, toItems } from './list.ts'
-import type { Scheduler } from './scheduler.ts'
+import type { CallRules } from './scheduler.ts'
+import { checkSteps, inOrder } from './steps.ts'
+
+/** The row of the table: members answer in a fixed order. */
+export const workflow: SchedulerKind<WorkflowConfig> = {
+  mode: ({ type }) => type,
+  check: ({ steps }, members, refuse) => checkSteps(steps, members, refuse),
+  first({ steps }) {
+    const [step] = inOrder(steps)
+    return step && 'agentId' in step ? step.agentId : undefined
+  },
+  create: createWorkflow,
+}
 
 /** Where in the workflow a step stands. */
 interface Place {
@@ -39,17 +50,15 @@ type StepResult = Promise<MemberReply | undefined>
  * Members answer in a fixed order: a step's answer is the next one's question. The last step's words go to the caller
  * as they come, those of earlier ones as status texts.
  */
-export function createWorkflow(config: WorkflowConfig): Scheduler {
+function createWorkflow(config: WorkflowConfig): Schedule {
   const steps = inOrder(config.steps)
-  return {
-    async schedule(run) {
-      const input = run.memory.message
-      const start = { run, name: '', input, previous: undefined, last: true }
-      const answer = await runSteps(steps, start)
-      if (!answer)
-        throw new A2AError('processingError', 'No step of the workflow applies to this message')
-      return answer
-    },
+  return async (run) => {
+    const input = run.memory.message
+    const start = { run, name: '', input, previous: undefined, last: true }
+    const answer = await runSteps(steps, start)
+    if (!answer)
+      throw new A2AError('processingError', 'No step of the workflow applies to this message')
+    return answer
   }
 }
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Json, Part } from '../../../src/protocol/types.ts'
-import { readVerdict } from '../../../src/team/schedulers/approval.ts'
-import { approvalWords } from '../../../src/team/schedulers/approval-words.ts'
+import { approvalWords, readVerdict } from '../../../src/team/schedulers/approval.ts'
 
 const said = (text: string): readonly Part[] => [{ text }]
 const data = (value: Json): Part => ({ data: value })

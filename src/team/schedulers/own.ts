@@ -1,0 +1,122 @@
+import type { AgentInfo } from '../../agents/agent.ts'
+import { A2AError } from '../../protocol/errors.ts'
+import type { Json, Message, Part } from '../../protocol/types.ts'
+import { delegate, delegateAll } from '../delegate.ts'
+import type { MemberReply } from '../reply.ts'
+import { askUser, type Run, toMember } from '../run.ts'
+import type { SchedulerKind } from './kind.ts'
+import type { AskOptions, OwnScheduler, SchedulerRun, TeamAgentConfig } from './scheduler.ts'
+
+/** Schedulers that users bring: what they define, asked in the words of the table. */
+export const own: SchedulerKind<OwnScheduler> = {
+  mode: ({ definition }) => definition.type,
+  check({ definition, config }, members, refuse) {
+    const { type } = definition
+    if (!/^[a-z][a-z0-9_-]{0,63}$/.test(type))
+      refuse('invalidScheduler', `"${type}" cannot be the type of a scheduler of one's own`)
+    const wrong = definition.validate?.(config)
+    if (wrong !== undefined) refuse('invalidScheduler', `${type}: ${wrong}`)
+    for (const id of definition.members?.(config) ?? [])
+      if (!members.has(id)) refuse('notAMember', `${type} names "${id}", which is not a member`)
+  },
+  first: ({ definition, config }) => definition.first?.(config),
+  create({ definition, config }) {
+    const scheduler = definition.create(config)
+    return (run) => scheduler.schedule(new OwnRun(run))
+  },
+}
+
+/**
+ * A run as a user's scheduler sees it. Delegations and decisions are named by their number, and those of works that go
+ * on at once by their place among them too, so that a run which is repeated finds them again.
+ */
+class OwnRun implements SchedulerRun {
+  readonly #run: Run
+  readonly #prefix: string
+  #calls = 0
+
+  constructor(run: Run, prefix = '') {
+    this.#run = run
+    this.#prefix = prefix
+  }
+
+  get message(): Message {
+    return this.#run.memory.message
+  }
+
+  get members(): readonly TeamAgentConfig[] {
+    return this.#run.config.agents
+  }
+
+  get signal(): AbortSignal {
+    return this.#run.link.signal
+  }
+
+  info(agentId: string): Promise<AgentInfo> {
+    return this.#run.manager.info(agentId)
+  }
+
+  async ask(
+    agentId: string,
+    message: Message | string | readonly Part[],
+    { live, ...options }: AskOptions = {},
+  ): Promise<MemberReply> {
+    for (const id of [agentId, options.fallbackAgentId ?? agentId]) this.#mustBeMember(id)
+    return delegate(this.#run, {
+      ...options,
+      name: this.#next(),
+      agentId,
+      message: isMessage(message) ? message : toMember(this.#run, toParts(message)),
+      ...(live && { live: 'now' }),
+    })
+  }
+
+  all<T>(works: readonly ((run: SchedulerRun) => Promise<T>)[]): Promise<readonly T[]> {
+    const name = this.#next()
+    return delegateAll(
+      this.#run,
+      works.map((work, index) => (group) => work(new OwnRun(group, `${name}.${index + 1}.`))),
+    )
+  }
+
+  async decide<T extends Json>(make: () => Promise<T> | T): Promise<T> {
+    const { memory, turn } = this.#run
+    const key = `${this.#next()}:decision`
+    const known = memory.recall(key).at(-1)?.metadata?.decision
+    if (known !== undefined) return known as T // what the same decision was in an earlier turn
+    const decision = await turn.step(key, make)
+    memory.remember(key, { state: 'TASK_STATE_COMPLETED', metadata: { decision } })
+    return decision
+  }
+
+  askUser(question: string | readonly Part[]): Message {
+    return askUser(this.#run, this.#next(), toParts(question))
+  }
+
+  progress(text: string): Promise<void> {
+    return this.#run.output.progress(text)
+  }
+
+  reply(content: string | readonly Part[]): MemberReply {
+    return { state: 'TASK_STATE_COMPLETED', message: this.#run.turn.reply(toParts(content)) }
+  }
+
+  /** The registry may hold agents that this team must not reach. */
+  #mustBeMember(id: string): void {
+    if (!this.members.some(({ agentId }) => agentId === id))
+      throw new A2AError('processingError', 'The scheduler has named an agent outside the team')
+  }
+
+  #next(): string {
+    this.#calls++
+    return `${this.#prefix}${this.#calls}`
+  }
+}
+
+function isMessage(value: Message | string | readonly Part[]): value is Message {
+  return typeof value === 'object' && 'parts' in value
+}
+
+function toParts(content: string | readonly Part[]): readonly Part[] {
+  return typeof content === 'string' ? [{ text: content }] : content
+}
