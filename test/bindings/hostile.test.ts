@@ -2,13 +2,13 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ranch } from '../../src/bindings/dialects/ranch/dialect.ts'
-import { toCard03 } from '../../src/bindings/dialects/v03/card.ts'
 import { v03 } from '../../src/bindings/dialects/v03/dialect.ts'
 import { rest03 } from '../../src/bindings/dialects/v03/rest.ts'
 import { A2AClient, JsonRpcTransport, RestTransport } from '../../src/client/index.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
 import { type OperationName, operations, type RequestOf } from '../../src/protocol/operations.ts'
 import type { AgentCard, StreamResponse } from '../../src/protocol/types.ts'
+import { card03 } from './card03.ts'
 import {
   fullCard,
   fullEvents,
@@ -47,7 +47,7 @@ interface PeerWire {
   readonly isCanonical?: boolean
 }
 
-const card03 = (result: unknown): unknown => toCard03(result as AgentCard)
+const cardOf03 = (result: unknown): unknown => card03(result as AgentCard)
 const inRpc = (result: unknown): object => ({ jsonrpc: '2.0', id: 1, result })
 const bare = (body: unknown): unknown => body
 
@@ -65,7 +65,7 @@ const wires: readonly PeerWire[] = [
     client: () => new A2AClient(new JsonRpcTransport(url, { dialect: '0.3' })),
     result: (name, result) =>
       operations[name].gives === 'card'
-        ? card03(result)
+        ? cardOf03(result)
         : v03.methods.get(operations[name].slashNames[0])?.encode(result, { request: {} }),
     event: (event) => v03.encodeEvent(event, 'SubscribeToTask'),
     envelope: inRpc,
@@ -82,7 +82,7 @@ const wires: readonly PeerWire[] = [
     name: 'HTTP+JSON 0.3',
     client: () => new A2AClient(new RestTransport(url, { dialect: '0.3' })),
     result: (name, result) =>
-      operations[name].gives === 'card' ? card03(result) : rest03.encodeResult(name, result),
+      operations[name].gives === 'card' ? cardOf03(result) : rest03.encodeResult(name, result),
     event: (event) => rest03.encodeEvent(event, 'SubscribeToTask'),
     envelope: bare,
   },
@@ -272,7 +272,7 @@ describe.each(wires)('$name refuses a wrong type, and names its path', (wire) =>
 
 test.each([
   ['1.0', fullCard],
-  ['0.3', toCard03(fullCard)],
+  ['0.3', card03(fullCard)],
 ])('a card of %s with a wrong type in any member is refused, its path named', async (_, card) => {
   const ask = async (body: unknown): Promise<unknown> => {
     reply = { type: 'application/json', body: JSON.stringify(body) }

@@ -63,7 +63,7 @@ function isMessage({ parts, content, role }: Raw): boolean {
 }
 
 /** A task in any dialect. */
-export function decodeTask(value: unknown): unknown {
+function decodeTask(value: unknown): unknown {
   const outer = asRaw(value)
   const raw = asRaw(outer?.task) ?? outer
   if (!raw) return value
