@@ -6,7 +6,7 @@ import { newId } from '../shared/ids.ts'
 import { wait } from '../shared/retry.ts'
 import { type BreakOptions, type Breaks, createBreaks } from './breaks.ts'
 import type { CallOptions } from './config.ts'
-import { pollIntervalMs } from './poll.ts'
+import { pollIntervalMs } from './result.ts'
 import { isPassing } from './retry.ts'
 import { createView, type View } from './view.ts'
 

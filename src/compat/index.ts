@@ -92,6 +92,12 @@ export {
   TextPart,
 } from './messages.ts'
 export {
+  fromNextRecipient,
+  type NextRecipientOptions,
+  type NextRecipientScheduler,
+  type RecipientHop,
+} from './next-recipient.ts'
+export {
   type FullRequestHandler,
   type HandlerEvents,
   RequestHandler,

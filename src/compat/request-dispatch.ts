@@ -1,5 +1,5 @@
 import { follow } from '../client/follow.ts'
-import { pollIntervalMs } from '../client/poll.ts'
+import { pollIntervalMs } from '../client/result.ts'
 import { createView } from '../client/view.ts'
 import { anonymous, type Call, type Dispatch, type EventStream } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'

@@ -219,9 +219,11 @@ export class ActiveTurn implements Turn {
   async save(key: string, value: Json): Promise<void> {
     mustBeJson(value)
     this.#mustBeOpen()
-    this.#host.birth()
     const own = copyOf(value)
+    // What we keep for ourselves makes no task; it is stored with the one that may still come to be.
+    if (!key.startsWith(ownKeys)) this.#host.birth()
     this.#host.save(key, own)
+    if (!this.#host.log.exists) return
     this.#host.log.append({ kind: 'state', key, value: own })
     await this.#host.log.committed()
   }

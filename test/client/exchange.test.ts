@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { maxReplyBytes } from '../../src/client/http.ts'
 import { createHttp } from '../../src/client/node.ts'
-import { maxReplyBytes } from '../../src/client/reply.ts'
 import { createDeferred } from '../../src/shared/async.ts'
 import { createFakeClock } from '../support/clock.ts'
 import { serve } from './serve.ts'

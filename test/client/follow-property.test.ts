@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { connectionLost } from '../../src/client/faults.ts'
 import { follow } from '../../src/client/follow.ts'
-import { connectionLost } from '../../src/client/network.ts'
 import type { Call, Dispatch, Sequenced } from '../../src/protocol/call.ts'
 import { createFold, type Fold } from '../../src/protocol/fold.ts'
 import type { OperationName } from '../../src/protocol/operations.ts'

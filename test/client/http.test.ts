@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { ClientReply, HttpSend } from '../../src/bindings/http.ts'
 import { fetchSend } from '../../src/client/fetch.ts'
+import { type HttpOptions, withTimeouts } from '../../src/client/http.ts'
 import { createHttp } from '../../src/client/node.ts'
-import { type TimeoutOptions, withTimeouts } from '../../src/client/timeouts.ts'
 import { createDeferred } from '../../src/shared/async.ts'
 import { createFakeClock } from '../support/clock.ts'
 import { selfSigned } from './self-signed.ts'
@@ -221,7 +221,7 @@ test('what is under way when the client closes fails', async () => {
   await reply
 })
 
-const timed: readonly (readonly [string, (limits: TimeoutOptions) => HttpSend])[] = [
+const timed: readonly (readonly [string, (limits: HttpOptions) => HttpSend])[] = [
   ['by the exchange', (limits) => createHttp(limits).send],
   ['by a signal, over undici', (limits) => withTimeouts(createHttp().send, limits)],
   ['by a signal, over fetch', (limits) => withTimeouts(fetchSend(), limits)],

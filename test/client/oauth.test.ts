@@ -7,10 +7,9 @@ import {
   pkceChallenge,
   startAuthorization,
 } from '../../src/client/oauth/authorization-code.ts'
-import { clientCredentials } from '../../src/client/oauth/client-credentials.ts'
 import type { Interaction, Redirect } from '../../src/client/oauth/config.ts'
 import { deviceCode } from '../../src/client/oauth/device-code.ts'
-import { oauth } from '../../src/client/oauth/oauth.ts'
+import { clientCredentials, oauth } from '../../src/client/oauth/oauth.ts'
 import { refresh } from '../../src/client/oauth/tokens.ts'
 import { createDeferred } from '../../src/shared/async.ts'
 import { createFakeClock } from '../support/clock.ts'
@@ -28,7 +27,7 @@ const person: Interaction = {
 }
 
 async function tokenOf(auth: ClientAuth): Promise<string> {
-  const sent = await auth.apply({ method: 'GET', url: 'http://h/', headers: {} })
+  const sent = await auth.apply({ url: 'http://h/', headers: {} })
   return sent.headers.authorization ?? ''
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { connectFailure, connectionLost, tooSlow } from '../../src/client/network.ts'
+import { connectFailure, connectionLost, tooSlow } from '../../src/client/faults.ts'
 import { type RetryOptions, withRetry } from '../../src/client/retry.ts'
 import type { Call, Dispatch } from '../../src/protocol/call.ts'
 import { A2AError } from '../../src/protocol/errors.ts'

@@ -1,4 +1,4 @@
-import type { HttpClient } from '../../client/reply.ts'
+import type { HttpClient } from '../../client/http.ts'
 import { type Clock, systemClock, toTimestamp } from '../../shared/clock.ts'
 import { newId } from '../../shared/ids.ts'
 import type { Mutable } from '../../shared/json.ts'

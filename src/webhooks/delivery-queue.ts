@@ -1,16 +1,16 @@
 import { parseUrl } from '../network/url.ts'
+import { A2AError } from '../protocol/errors.ts'
 import { type Clock, toTimestamp } from '../shared/clock.ts'
 import type { Logger } from '../shared/log.ts'
 import { backoffMs, wait } from '../shared/retry.ts'
 import type { DeadLetter, PushConfigRecord, Store } from '../store/store.ts'
-import type { Deliver, EncodeWebhook, Outcome, WebhookPayload } from './deliver.ts'
-import { findConfig, findNext, type LaneKey, type Pending, taskWith } from './pending.ts'
-import { persist } from './persist.ts'
-import type { RetryPolicy } from './retry.ts'
+import type { Deliver, DeliveryOutcome, EncodeWebhook, WebhookPayload } from './deliver.ts'
+import { findConfig, findNext, type Pending, taskWith, type WebhookKey } from './pending.ts'
+import { persist, type RetryPolicy } from './retry.ts'
 import type { Slots } from './slots.ts'
 
-/** What a lane works with. */
-export interface LaneContext {
+/** What the delivery queue of a webhook works with. */
+export interface DeliveryContext {
   readonly store: Store
   readonly deliver: Deliver
   readonly encode: EncodeWebhook
@@ -22,8 +22,8 @@ export interface LaneContext {
   readonly random: () => number
 }
 
-/** How a lane is ended. */
-export interface LaneSignals {
+/** How a delivery queue is ended. */
+export interface DeliverySignals {
   /** Begin nothing more. */
   readonly stop: AbortSignal
   /** Break off the attempt under way, too. */
@@ -45,10 +45,10 @@ interface Trial {
  * Rejects when a signal fires or the store fails. The config is read again before every attempt, so a change or a
  * deletion counts at once; nothing but the count of attempts is kept in memory.
  */
-export async function drain(
-  context: LaneContext,
-  key: LaneKey,
-  signals: LaneSignals,
+export async function finishDeliveries(
+  context: DeliveryContext,
+  key: WebhookKey,
+  signals: DeliverySignals,
 ): Promise<void> {
   let last: Trial | undefined
   for (;;) {
@@ -64,15 +64,32 @@ export async function drain(
   }
 }
 
+/** Attempts a given-up delivery once more; what is delivered leaves the list of dead letters. */
+export async function redriveLetter(
+  context: DeliveryContext,
+  id: string,
+  { stop, kill }: DeliverySignals,
+): Promise<DeliveryOutcome> {
+  const pending = await findLetter(context.store, id)
+  const free = await context.slots.take(hostOf(pending.record), stop)
+  try {
+    const outcome = await attempt(context, pending, kill)
+    if (outcome.kind === 'delivered') await context.store.commit([{ type: 'deleteDeadLetter', id }])
+    return outcome
+  } finally {
+    free()
+  }
+}
+
 /** From which event to which a delivery tells. */
 type Told = Pick<Trial, 'first' | 'seq'>
 
 /** Reads the next event only when there is a place for its host: who waits for a place holds no event in memory. */
 async function tryNext(
-  context: LaneContext,
-  key: LaneKey,
-  { stop, kill }: LaneSignals,
-): Promise<(Told & { readonly outcome: Outcome }) | undefined> {
+  context: DeliveryContext,
+  key: WebhookKey,
+  { stop, kill }: DeliverySignals,
+): Promise<(Told & { readonly outcome: DeliveryOutcome }) | undefined> {
   const config = await findConfig(context.store, key)
   if (!config) return undefined
   const free = await context.slots.take(hostOf(config), stop)
@@ -87,11 +104,11 @@ async function tryNext(
 }
 
 /** Attempts one delivery. The caller holds a place for its host. */
-export async function attempt(
-  { store, deliver, encode, log }: LaneContext,
+async function attempt(
+  { store, deliver, encode, log }: DeliveryContext,
   pending: Pending,
   kill: AbortSignal,
-): Promise<Outcome> {
+): Promise<DeliveryOutcome> {
   const { record, entry } = pending
   const task = await taskWith(store, pending)
   let payload: WebhookPayload
@@ -111,7 +128,11 @@ function nextTrial(trial: Trial | undefined, told: Told, now: number): Trial {
 }
 
 /** How long to wait for the next attempt; undefined where there is none. */
-function nextDelay(context: LaneContext, trial: Trial, outcome: Outcome): number | undefined {
+function nextDelay(
+  context: DeliveryContext,
+  trial: Trial,
+  outcome: DeliveryOutcome,
+): number | undefined {
   const { retry, clock, random } = context
   if (outcome.kind !== 'retry' || trial.attempts >= retry.maxAttempts) return undefined
   const { firstDelayMs: baseMs, maxDelayMs: maxMs } = retry
@@ -122,9 +143,9 @@ function nextDelay(context: LaneContext, trial: Trial, outcome: Outcome): number
 
 /** Moves the cursor behind an event that was delivered or given up; what was given up is kept as a dead letter. */
 async function settle(
-  { store, clock }: LaneContext,
+  { store, clock }: DeliveryContext,
   { seq, attempts }: Trial,
-  { key: { taskId, id }, outcome }: { readonly key: LaneKey; readonly outcome: Outcome },
+  { key: { taskId, id }, outcome }: { readonly key: WebhookKey; readonly outcome: DeliveryOutcome },
 ): Promise<void> {
   const cursor = { type: 'cursor', taskId, id, cursor: seq } as const
   if (outcome.kind === 'delivered') {
@@ -147,9 +168,9 @@ async function settle(
 function report(
   log: Logger,
   failure: {
-    readonly key: LaneKey
+    readonly key: WebhookKey
     readonly trial: Trial
-    readonly outcome: Exclude<Outcome, { kind: 'delivered' }>
+    readonly outcome: Exclude<DeliveryOutcome, { kind: 'delivered' }>
     readonly delayMs: number | undefined
   },
 ): void {
@@ -161,6 +182,19 @@ function report(
 }
 
 /** The host and port that a webhook's places are counted by. */
-export function hostOf({ config }: PushConfigRecord): string {
+function hostOf({ config }: PushConfigRecord): string {
   return parseUrl(config.url)?.host ?? ''
+}
+
+async function findLetter(store: Store, id: string): Promise<Pending> {
+  const letter = (await store.deadLetters()).find((item) => item.id === id)
+  if (!letter) throw new A2AError('invalidParams', `No dead letter ${id}`)
+  const { taskId, configId, seq } = letter
+  const record = await findConfig(store, { taskId, id: configId })
+  const stored = await store.get(taskId)
+  if (!record || !stored) throw new A2AError('invalidParams', `The webhook of ${id} is gone`)
+  const [entry] = await store.records(taskId, seq - 1, 1)
+  if (entry?.kind !== 'event' || entry.seq !== seq)
+    throw new A2AError('invalidParams', `The event of ${id} is no longer kept`)
+  return { record, entry, since: seq, stored }
 }

@@ -1,10 +1,41 @@
 import type { ClientReply, HttpSend } from '../bindings/http.ts'
+import type { Reach } from '../network/member-guard.ts'
+import { A2AError } from '../protocol/errors.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
-import { tooSlow } from './network.ts'
-import type { HttpOptions } from './reply.ts'
+import { tooSlow } from './faults.ts'
+
+/** Sends HTTP requests over connections that somebody has to close. */
+export interface HttpClient {
+  readonly send: HttpSend
+  /** Closes all connections; what is under way fails. Idempotent. */
+  close(): Promise<void>
+}
+
+/** How connections are made, and how long a peer may take, in milliseconds. */
+export interface HttpOptions {
+  /** For a connection; 10 000 if absent. Node only. */
+  readonly connectMs?: number
+  /** For a whole answer, or for a stream to begin; no limit if absent. */
+  readonly requestMs?: number
+  /** For each further piece of a stream; no limit if absent. A reader may take its time. */
+  readonly idleMs?: number
+  readonly clock?: Clock
+  /** Whether TLS certificates are checked; true if absent. Node only. */
+  readonly verifySsl?: boolean
+  /** Everything may be reached if absent. Node only. */
+  readonly reach?: Reach
+}
+
+/** The longest whole answer that a client takes; streams have their own limit per event. */
+export const maxReplyBytes: number = 64 * 1024 * 1024
+
+/** What becomes of an answer beyond that. */
+export function tooLarge(): A2AError {
+  return new A2AError('invalidAgentResponse', `Answer larger than ${maxReplyBytes} bytes`)
+}
 
 /** How long a peer may take; without limits it may take as long as it likes. */
-export type TimeoutOptions = Pick<HttpOptions, 'requestMs' | 'idleMs' | 'clock'>
+type TimeoutOptions = Pick<HttpOptions, 'requestMs' | 'idleMs' | 'clock'>
 
 /**
  * Gives up on a peer that is too slow, by the request's signal: the whole answer, or a stream's beginning, within
