@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { followedAgent } from '../../src/client/client.ts'
 import { connectionLost } from '../../src/client/faults.ts'
 import { follow } from '../../src/client/follow.ts'
 import type { Call, Dispatch, Sequenced } from '../../src/protocol/call.ts'
@@ -82,7 +83,7 @@ const peer = {
 async function followed(setup: Peer): Promise<StreamResponse[]> {
   const seen: StreamResponse[] = []
   const context = {
-    dispatch: createPeer(setup),
+    agent: followedAgent(createPeer(setup)),
     canStream: async () => true,
     // Backoff is not what is tested here.
     clock: createInstantClock(),

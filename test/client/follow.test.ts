@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { followedAgent } from '../../src/client/client.ts'
 import { connectionLost } from '../../src/client/faults.ts'
 import { type Following, type FollowStart, follow } from '../../src/client/follow.ts'
 import { answerOf } from '../../src/client/result.ts'
@@ -72,7 +73,7 @@ async function run(setup: Run): Promise<{ seen: StreamResponse[]; calls: { call:
   const clock: FakeClock = createFakeClock()
   const { dispatch, calls } = scripted(steps)
   const context: Following = {
-    dispatch,
+    agent: followedAgent(dispatch),
     canStream: async () => streams,
     clock,
     random: () => 1,

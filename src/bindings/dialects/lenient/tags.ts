@@ -1,5 +1,5 @@
-import { A2AError } from '../../protocol/errors.ts'
-import { asRaw, pick, type Raw } from './lenient.ts'
+import { A2AError } from '../../../protocol/errors.ts'
+import { asRaw, pick, type Raw } from './raw.ts'
 
 /** What a part holds, by the tag that names it; files may be nested or flat. */
 const contents: Readonly<Record<string, readonly string[]>> = {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { createJsonRpcBinding } from '../../../src/bindings/jsonrpc/server.ts'
-import { A2AError } from '../../../src/protocol/errors.ts'
-import type { OperationName } from '../../../src/protocol/operations.ts'
-import type { StreamResponse, TaskState } from '../../../src/protocol/types.ts'
-import { ask, card, post, script, streamOf, task } from '../scripted.ts'
+import { createJsonRpcBinding } from '../../../../src/bindings/jsonrpc/server.ts'
+import { A2AError } from '../../../../src/protocol/errors.ts'
+import type { OperationName } from '../../../../src/protocol/operations.ts'
+import type { StreamResponse, TaskState } from '../../../../src/protocol/types.ts'
+import { ask, card, post, script, streamOf, task } from '../../scripted.ts'
 
 const message = { messageId: 'msg-123', role: 'user', parts: [{ kind: 'text', text: 'hi' }] }
 const config = { taskId: 't', id: 'c', url: 'https://a.example', token: 'k' }

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { toRanchCard } from '../../../src/bindings/dialects/ranch-card.ts'
-import { createJsonRpcBinding } from '../../../src/bindings/jsonrpc/server.ts'
-import { validateAgentId } from '../../../src/protocol/card.ts'
-import { A2AError } from '../../../src/protocol/errors.ts'
-import { errorExtension } from '../../../src/protocol/extensions.ts'
-import type { OperationName } from '../../../src/protocol/operations.ts'
-import type { Message, Task, TaskState } from '../../../src/protocol/types.ts'
-import { ask, post, script, streamOf, task } from '../scripted.ts'
+import { toRanchCard } from '../../../../src/bindings/dialects/ranch/card.ts'
+import { createJsonRpcBinding } from '../../../../src/bindings/jsonrpc/server.ts'
+import { validateAgentId } from '../../../../src/protocol/card.ts'
+import { A2AError } from '../../../../src/protocol/errors.ts'
+import { errorExtension } from '../../../../src/protocol/extensions.ts'
+import type { OperationName } from '../../../../src/protocol/operations.ts'
+import type { Message, Task, TaskState } from '../../../../src/protocol/types.ts'
+import { ask, post, script, streamOf, task } from '../../scripted.ts'
 
 const story = {
   message: {

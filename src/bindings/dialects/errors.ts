@@ -7,7 +7,7 @@ import {
   errorRow,
 } from '../../protocol/errors.ts'
 import type { RpcError } from './dialect.ts'
-import { asRaw, type Raw } from './lenient.ts'
+import { asRaw, type Raw } from './lenient/raw.ts'
 
 const errorInfoType = 'type.googleapis.com/google.rpc.ErrorInfo'
 const badRequestType = 'type.googleapis.com/google.rpc.BadRequest'

@@ -1,6 +1,6 @@
-import type { AgentInfo } from '../../protocol/profile.ts'
+import type { AgentInfo } from '../../../protocol/profile.ts'
 
-/** The card of RANCH's `agent/card` (000, 004). */
+/** The card of RANCH's `agent/card`. */
 export interface RanchCard {
   readonly agent_id: string
   readonly name: string
@@ -19,7 +19,7 @@ const framework = { name: 'Corral', url: 'urn:corral' }
 
 /**
  * What an agent says of itself, as a RANCH card. Abilities keep their order and occur once; without details a
- * description is the name, a version "1.0.0" and the provider the framework (C-46).
+ * description is the name, a version "1.0.0" and the provider the framework.
  */
 export function toRanchCard(info: AgentInfo): RanchCard {
   const { details } = info

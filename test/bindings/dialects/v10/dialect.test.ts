@@ -1,8 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import type { RpcDialectName } from '../../../src/bindings/dialects/select.ts'
-import { createJsonRpcBinding } from '../../../src/bindings/jsonrpc/server.ts'
-import { type OperationName, operationNames, operations } from '../../../src/protocol/operations.ts'
-import { ask, card, post, script, streamOf, task } from '../scripted.ts'
+import type { RpcDialectName } from '../../../../src/bindings/dialects/select.ts'
+import { createJsonRpcBinding } from '../../../../src/bindings/jsonrpc/server.ts'
+import {
+  type OperationName,
+  operationNames,
+  operations,
+} from '../../../../src/protocol/operations.ts'
+import { ask, card, post, script, streamOf, task } from '../../scripted.ts'
 
 const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hi' }] }
 const config = { taskId: 't', id: 'c', url: 'https://a.example' }

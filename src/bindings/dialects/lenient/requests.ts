@@ -1,27 +1,18 @@
-import type { OperationName } from '../../protocol/operations.ts'
-import {
-  asRaw,
-  camelCased,
-  decodeMessage,
-  decodeState,
-  pick,
-  present,
-  type Raw,
-} from './lenient.ts'
+import type { RequestKind } from '../../../protocol/operations.ts'
+import { decodeMessage, decodeState } from './message.ts'
+import { asRaw, camelCased, pick, present, type Raw } from './raw.ts'
 
-/** Params of any slash or PascalCase method, in 0.3's or 1.0's spelling, as the canonical request. */
-export const decodeRequest: Readonly<Record<OperationName, (params: unknown) => unknown>> = {
-  SendMessage: decodeSend,
-  SendStreamingMessage: decodeSend,
-  GetTask: plain,
-  ListTasks: decodeList,
-  CancelTask: plain,
-  SubscribeToTask: plain,
-  CreateTaskPushNotificationConfig: decodePushConfig,
-  GetTaskPushNotificationConfig: decodePushReference,
-  ListTaskPushNotificationConfigs: decodePushReference,
-  DeleteTaskPushNotificationConfig: decodePushReference,
-  GetExtendedAgentCard: plain,
+/** Requests whose spelling differs between 0.3 and 1.0 by more than snake_case. */
+const decoders: Readonly<Partial<Record<RequestKind, (params: unknown) => unknown>>> = {
+  message: decodeSend,
+  filter: decodeFilter,
+  webhook: decodePushConfig,
+  webhookId: decodePushReference,
+}
+
+/** Reads the params of any slash or PascalCase method, in 0.3's or 1.0's spelling, as the canonical request. */
+export function requestDecoder(kind: RequestKind): (params: unknown) => unknown {
+  return decoders[kind] ?? plain
 }
 
 function plain(params: unknown): unknown {
@@ -45,7 +36,7 @@ function decodeSend(params: unknown): unknown {
   })
 }
 
-// The workshop's first contract puts the context beside the message (W-5).
+// The workshop's first contract puts the context beside the message.
 function withContext(message: unknown, params: Raw): unknown {
   const contextId = params.contextId ?? params.context_id
   const raw = asRaw(message)
@@ -75,7 +66,7 @@ export function decodeConfiguration(value: unknown): unknown {
   })
 }
 
-function decodeList(params: unknown): unknown {
+function decodeFilter(params: unknown): unknown {
   const request = plain(params)
   const raw = asRaw(request)
   if (!raw || raw.status === undefined) return request
@@ -103,7 +94,7 @@ export function decodePushConfig(value: unknown): unknown {
   )
 }
 
-// 0.3 lists schemes, of which the first counts; RANCH writes `{ type: "bearer", token }` (R-14).
+// 0.3 lists schemes, of which the first counts; RANCH writes `{ type: "bearer", token }`.
 function withScheme(raw: Raw): Raw {
   const authentication = asRaw(raw.authentication)
   if (!authentication || authentication.scheme !== undefined) return raw

@@ -1,5 +1,5 @@
-import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
-import { errorExtension } from '../../protocol/extensions.ts'
+import { A2AError, type ErrorCode } from '../../../protocol/errors.ts'
+import { errorExtension } from '../../../protocol/extensions.ts'
 import type {
   Message,
   Part,
@@ -7,10 +7,10 @@ import type {
   Task,
   TaskState,
   TaskStatus,
-} from '../../protocol/types.ts'
-import { isFinal } from './v03-encode.ts'
+} from '../../../protocol/types.ts'
+import { isFinal } from '../v03/encode.ts'
 
-/** RANCH's states (seed-checklist §3.3); what it has no word for stands in the reason. */
+/** RANCH's states; what it has no word for stands in the reason. */
 const states: Readonly<Record<TaskState, string>> = {
   TASK_STATE_UNSPECIFIED: 'queued',
   TASK_STATE_SUBMITTED: 'queued',
@@ -140,7 +140,7 @@ export function toRanchEvent(event: StreamResponse): object {
       status: toRanchStatus(status),
       // RANCH's status has no message; one that ends the task is its result, as in `task/get`.
       ...(said && { result: toRanchMessage(said) }),
-      final: isFinal(status.state, 'SendStreamingMessage'),
+      final: isFinal(status.state, true),
     }
   }
   const { taskId, artifact, append, lastChunk } = event.artifactUpdate

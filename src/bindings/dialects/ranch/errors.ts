@@ -1,7 +1,7 @@
-import { A2AError, type ErrorDetails } from '../../protocol/errors.ts'
-import type { RpcError } from './dialect.ts'
-import { fromRpcError, toPlainRpcError } from './error-codec.ts'
-import { ranchState, toRanchId } from './ranch-encode.ts'
+import { A2AError, type ErrorDetails } from '../../../protocol/errors.ts'
+import type { RpcError } from '../dialect.ts'
+import { fromRpcError, toPlainRpcError } from '../errors.ts'
+import { ranchState, toRanchId } from './encode.ts'
 
 /**
  * An error in RANCH's words: its number and reason, `task_id` and `context_id`, its states, and tasks by the ids that

@@ -1,14 +1,16 @@
-import type { OperationName } from '../../protocol/operations.ts'
+import { type OperationName, operations } from '../../../protocol/operations.ts'
+import { isTerminal } from '../../../protocol/task.ts'
 import type {
   Artifact,
   Message,
   Part,
+  SendMessageConfiguration,
   StreamResponse,
   Task,
   TaskPushNotificationConfig,
   TaskState,
   TaskStatus,
-} from '../../protocol/types.ts'
+} from '../../../protocol/types.ts'
 
 /** The states of 0.3 JSON-RPC. */
 const states: Readonly<Record<TaskState, string>> = {
@@ -23,20 +25,14 @@ const states: Readonly<Record<TaskState, string>> = {
   TASK_STATE_AUTH_REQUIRED: 'auth-required',
 }
 
-/** States after which a stream closes: the terminal ones, and for a send also the question to the user. */
-const closing: ReadonlySet<TaskState> = new Set<TaskState>([
-  'TASK_STATE_COMPLETED',
-  'TASK_STATE_FAILED',
-  'TASK_STATE_CANCELED',
-  'TASK_STATE_REJECTED',
-])
+/** Whether the server closes a stream after this state, 0.3's `final`: at the end, and a send's at a question too. */
+export function isFinal(state: TaskState, isSend: boolean): boolean {
+  return isTerminal(state) || (isSend && state === 'TASK_STATE_INPUT_REQUIRED')
+}
 
-/** Whether the server closes the stream after this state: 0.3's `final`. */
-export function isFinal(state: TaskState, opening: OperationName): boolean {
-  return (
-    closing.has(state) ||
-    (state === 'TASK_STATE_INPUT_REQUIRED' && opening === 'SendStreamingMessage')
-  )
+/** Whether a stream was opened by sending a message. */
+export function isSend(opening: OperationName): boolean {
+  return operations[opening].takes === 'message'
 }
 
 /** A task of 0.3 JSON-RPC. */
@@ -118,7 +114,7 @@ export function toEvent03(event: StreamResponse, opening: OperationName): object
       kind: 'status-update',
       ...statusUpdate,
       status: toStatus03(statusUpdate.status),
-      final: isFinal(statusUpdate.status.state, opening),
+      final: isFinal(statusUpdate.status.state, isSend(opening)),
     }
   }
   const { artifactUpdate } = event
@@ -151,5 +147,18 @@ export function toInnerPushConfig03(config: TaskPushNotificationConfig): object 
           },
         }
       : {}),
+  }
+}
+
+/** The configuration of a send in 0.3 JSON-RPC. */
+export function toConfiguration03(configuration: SendMessageConfiguration): object {
+  const { acceptedOutputModes, taskPushNotificationConfig, historyLength } = configuration
+  return {
+    ...(acceptedOutputModes ? { acceptedOutputModes } : {}),
+    ...(taskPushNotificationConfig
+      ? { pushNotificationConfig: toInnerPushConfig03(taskPushNotificationConfig) }
+      : {}),
+    ...(historyLength === undefined ? {} : { historyLength }),
+    blocking: configuration.returnImmediately !== true,
   }
 }
