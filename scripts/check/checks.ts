@@ -36,7 +36,6 @@ export const checks: Readonly<Record<string, (tree: Tree, facts: Facts) => strin
 export const pending: readonly string[] = [
   'cycles',
   'contracts',
-  'operations',
   'unique names',
   'unused exports',
   'provenance',
