@@ -43,7 +43,7 @@ export class Run implements TurnHost, QueuedTurn {
   #ticket: Ticket | undefined
   /** Whether the turn waits for leave to start, as one that may kill the process does. */
   #held = false
-  /** Resolves when the agent has heard of the cancel, while it has not. */
+  /** Resolves when the agent has heard that the task was ended, while it has not. */
   #telling: Promise<void> | undefined
 
   constructor(log: TaskLog, deps: RunDeps, memory: RunMemory) {
@@ -62,11 +62,11 @@ export class Run implements TurnHost, QueuedTurn {
   get logger(): Logger {
     return this.#deps.logger
   }
-  /** Whether a turn runs or waits for a slot, or the agent is yet to hear of a cancel. */
+  /** Whether a turn runs or waits for a slot, or the agent is yet to hear that the task was ended. */
   get busy(): boolean {
     return this.#letter !== undefined || this.#telling !== undefined
   }
-  /** Resolves when the agent has heard of the cancel; undefined where there is nothing to hear. */
+  /** Resolves when the agent has heard that the task was ended; undefined where there is nothing to hear. */
   get telling(): Promise<void> | undefined {
     return this.#telling
   }
@@ -251,8 +251,8 @@ export class Run implements TurnHost, QueuedTurn {
     return (await this.log.snapshot()).task
   }
 
-  /** Tells the agent of a cancel that an earlier process stored and may not have passed on. */
-  tellCancel(): void {
+  /** Tells the agent of an end that an earlier process stored and may not have passed on. */
+  tellEnd(): void {
     this.#tell()
   }
 
@@ -290,12 +290,14 @@ export class Run implements TurnHost, QueuedTurn {
     return unanswered
   }
 
-  /** Ends the task as FAILED, for a reason of ours. */
+  /** Ends the task as FAILED, for a reason of ours. Work elsewhere is called off as by a cancel. */
   async fail(reason: A2AError): Promise<void> {
-    this.log.busy = false
+    const mustTell = this.#deps.agent.cancel !== undefined
+    this.log.busy = mustTell
     this.#emitFailure(reason)
     this.#dropMailbox(`The task is ${this.log.state}`)
     this.log.endTurn()
+    if (mustTell) this.#tell()
     await this.log.committed()
     this.#deps.idle(this)
   }
@@ -492,7 +494,7 @@ export class Run implements TurnHost, QueuedTurn {
   }
 
   /**
-   * Until the agent has heard of the cancel there is work left; then that is noted. The turn that ran has heard by its
+   * Until the agent has heard of the end there is work left; then that is noted. The turn that ran has heard by its
    * signal; what it left behind elsewhere, and those of a team that only wait, hear afterwards.
    */
   #tell(work?: Promise<void>): void {
