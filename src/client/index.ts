@@ -1,6 +1,6 @@
 /** `corral/client`: call any A2A agent. */
 
-export type { Reach } from '../network/member-guard.ts'
+export type { AddressGuard as Reach } from '../network/lookup.ts'
 export {
   allOf,
   apiKeyAuth as apiKey,

@@ -31,7 +31,7 @@ export type TeamMode = SchedulerConfig['type']
 export type TeamScheduler = SchedulerConfig | OwnScheduler
 
 /** A scheduler as it may be written: the type of a built-in one may begin with a capital. */
-export type SchedulerSpelling = TeamScheduler | Capitalized<SchedulerConfig>
+type SchedulerSpelling = TeamScheduler | Capitalized<SchedulerConfig>
 
 type Capitalized<T extends SchedulerConfig> = T extends unknown
   ? Omit<T, 'type'> & { readonly type: Capitalize<T['type']> }
