@@ -6,9 +6,9 @@
  * It needs the data of a tau2 checkout (`CORRAL_TAU2_DATA`, else `../shared/tau2/data`) and the vectors beside it.
  */
 import { readFileSync } from 'node:fs'
-import { spoken } from '../src/eval/conversation.ts'
+import { spoken } from '../src/eval/domain/conversation.ts'
+import type { EvalTask } from '../src/eval/domain/task.ts'
 import { scoreConversation } from '../src/eval/scorers/reward.ts'
-import type { EvalTask } from '../src/eval/task.ts'
 import type { Tau2Domain } from '../src/eval/tau2/domain.ts'
 import { compareTask } from '../test/eval/tau2/compare.ts'
 import { compareRecording, recordings } from '../test/eval/tau2/recorded.ts'

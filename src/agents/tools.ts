@@ -40,7 +40,7 @@ export interface ToolSource {
 }
 
 /** A model's wish to call a tool, its arguments still text. */
-export interface ToolCall {
+export interface ModelToolCall {
   readonly id: string
   readonly name: string
   readonly arguments: string
@@ -73,7 +73,7 @@ export function toToolName(name: string): string {
  */
 export async function runTool(
   tools: readonly Tool[],
-  call: ToolCall,
+  call: ModelToolCall,
   context: ToolContext,
 ): Promise<ToolResult> {
   const tool = tools.find((candidate) => candidate.name === call.name)

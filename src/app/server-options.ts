@@ -1,7 +1,7 @@
 import type { Authenticator, AuthOptions } from '../server/auth.ts'
 import { apiKey, bearer, jwt } from '../server/authenticators.ts'
 import type { ServerOptions } from '../server/options.ts'
-import type { SqliteStoreOptions } from '../store/sqlite.ts'
+import type { SqliteStoreOptions } from '../store/sqlite/store.ts'
 import type {
   LimitsConfig,
   RetentionConfig,

@@ -14,6 +14,8 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string | undefined>>
   /** The whole body as text; empty if there is none. */
   readonly body: string
+  /** The whole body as it came, where its content type does not say JSON: protocol buffers, files. */
+  readonly bytes?: Uint8Array
   /** Why the body could not be read (too large, not UTF-8); the binding answers it in the caller's dialect. */
   readonly fault?: A2AError
   /** Fires when the client goes away. */
@@ -22,11 +24,19 @@ export interface HttpRequest {
   readonly client?: string
 }
 
+/** Text, which JSON and events are, or bytes. */
+export type HttpChunk = string | Uint8Array
+
 /** A reply. A streamed body's chunks are written as they come; leaving calls the iterator's `return`. */
 export interface HttpReply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  readonly body?: string | AsyncIterable<string>
+  readonly body?: HttpChunk | AsyncIterable<HttpChunk>
+}
+
+/** Whether a body comes in chunks. */
+export function isStreamed(body: HttpReply['body']): body is AsyncIterable<HttpChunk> {
+  return typeof body === 'object' && Symbol.asyncIterator in body
 }
 
 /** Answers a request. Never rejects: a fault is a reply. */

@@ -20,7 +20,7 @@ import type {
 import { systemClock } from '../shared/clock.ts'
 import type { CallOptions, ClientConfig, SendOptions, SubscribeOptions } from './config.ts'
 import { type AgentConnection, createConnection } from './connection.ts'
-import { type Following, type FollowOptions, follow } from './follow.ts'
+import { type FollowedAgent, type Following, type FollowOptions, follow } from './follow.ts'
 import { oauth } from './oauth/oauth.ts'
 import { answerOf, type PollOptions, pollUntilComplete } from './result.ts'
 import { type ClientTool, toTool } from './tool.ts'
@@ -188,14 +188,23 @@ export class A2AClient {
   #following(options: FollowOptions): Following {
     const { clock = systemClock, pollIntervalMs, random = Math.random } = this.#config
     return {
-      dispatch: this.dispatch,
-      once: this.#connection.once,
+      agent: followedAgent(this.dispatch, this.#connection.once),
       canStream: () => this.#connection.canStream(options.signal),
       sendsAreIdempotent: this.#connection.sendsAreIdempotent,
       clock,
       random,
       options: { ...(pollIntervalMs !== undefined && { intervalMs: pollIntervalMs }), ...options },
     }
+  }
+}
+
+/** What following asks, over a Dispatch; `once` is the same without retries. */
+export function followedAgent(dispatch: Dispatch, once: Dispatch = dispatch): FollowedAgent {
+  return {
+    send: (request, call) => dispatch('SendMessage', request, call),
+    stream: (request, call) => dispatch('SendStreamingMessage', request, call),
+    subscribe: (id, call) => once('SubscribeToTask', { id }, call),
+    get: (id, call) => dispatch('GetTask', { id }, call),
   }
 }
 

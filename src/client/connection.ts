@@ -1,8 +1,8 @@
 import type { HttpSend } from '../bindings/http.ts'
 import type { Dispatch, Middleware } from '../protocol/call.ts'
-import { A2AError, type ErrorCode } from '../protocol/errors.ts'
+import { A2AError } from '../protocol/errors.ts'
 import { declaresIdempotency } from '../protocol/extensions.ts'
-import { type OperationRow, operations } from '../protocol/operations.ts'
+import { operations } from '../protocol/operations.ts'
 import type { AgentCard } from '../protocol/types.ts'
 import { isPromiseLike } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
@@ -115,23 +115,17 @@ function withDefaults({ headers, extensions = [] }: ClientConfig): Middleware {
   }
 }
 
-const refusals: Readonly<Record<NonNullable<OperationRow['needs']>, ErrorCode>> = {
-  streaming: 'unsupportedOperation',
-  pushNotifications: 'pushNotificationNotSupported',
-  extendedAgentCard: 'unsupportedOperation',
-}
-
 /**
  * Refuses here what the card says the agent would refuse (specification §3.3.4). It asks for the card at every call:
  * a failed discovery has had its retries and must not get those of the call on top.
  */
 function withCapabilities(card: SessionCard): Middleware {
   return (next) => async (name, request, call) => {
-    const { needs } = operations[name]
+    const { needs, refusal = 'unsupportedOperation' } = operations[name]
     const asked = card.known(call.signal)
     const known = isPromiseLike(asked) ? await asked : asked
     if (needs && known && !known.capabilities[needs])
-      throw new A2AError(refusals[needs], `${known.name} does not offer ${needs}`)
+      throw new A2AError(refusal, `${known.name} does not offer ${needs}`)
     return next(name, request, call)
   }
 }

@@ -1,6 +1,6 @@
 import { createFold } from '../protocol/fold.ts'
 import type { Artifact, Part, StreamResponse, Task } from '../protocol/types.ts'
-import { isSame } from '../shared/same.ts'
+import { isSame } from '../shared/json.ts'
 
 /**
  * The events that lead from what a client has seen of a task to a later snapshot of it. With them a poll, or a

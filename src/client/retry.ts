@@ -105,7 +105,7 @@ export function isPassing(error: unknown): boolean {
 }
 
 function isSend(name: OperationName): boolean {
-  return name === 'SendMessage' || name === 'SendStreamingMessage'
+  return operations[name].takes === 'message'
 }
 
 function withIdempotencyKey(name: OperationName, call: Call): Call {

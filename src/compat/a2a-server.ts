@@ -1,4 +1,5 @@
 import type { HttpRequest } from '../bindings/http.ts'
+import { agentRoutes } from '../bindings/routes.ts'
 import { extractor } from '../server/authenticators.ts'
 import { type Listening, listen } from '../server/node.ts'
 import type { ServerOptions } from '../server/options.ts'
@@ -30,10 +31,10 @@ export interface RunningServer extends Listening {
 }
 
 /** Options of the server beneath that the builder has no method for. */
-export type FurtherOptions = Omit<ServerOptions, 'agents' | 'store' | 'routes' | 'publicUrl'>
+type FurtherOptions = Omit<ServerOptions, 'agents' | 'store' | 'routes' | 'publicUrl'>
 
 /**
- * A server in one chain of calls, as 002 has it:
+ * A server in one chain of calls, as a2a-rs has it:
  * `new A2AServer(handler).bind('0.0.0.0:8080').run()`. Everything but the address has a sensible value.
  */
 export class A2AServer {
@@ -65,7 +66,7 @@ export class A2AServer {
     return this
   }
 
-  /** Where tasks are kept: a store of ours, or any object with 003's five methods. It is not closed with the server. */
+  /** Where tasks are kept: a store of ours, or any object with the five methods of a TaskStore. It is not closed with the server. */
   taskStore(store: Store | TaskStore): this {
     this.#store = store
     return this
@@ -175,8 +176,9 @@ export class A2AServer {
 
   /** The server's own path behind one that this builder added; its JSON-RPC stays where the card says it is. */
   #ownPath(path: string): string | undefined {
-    if (path === this.#rpcPath) return '/v1/rpc'
-    if (path === '/v1/rpc' || path === '/v1/rpc/') return undefined
+    const { paths } = agentRoutes.rc
+    if (path === this.#rpcPath) return paths[0]
+    if (paths.some((own) => own === path)) return undefined
     const prefix = this.#restPrefix
     return prefix && path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined
   }

@@ -1,3 +1,4 @@
+import { followedAgent } from '../client/client.ts'
 import { follow } from '../client/follow.ts'
 import { pollIntervalMs } from '../client/result.ts'
 import { createView } from '../client/view.ts'
@@ -90,7 +91,7 @@ async function* followSend(
   { request, context, clock }: Following,
 ): AsyncGenerator<Batch> {
   const following = {
-    dispatch,
+    agent: followedAgent(dispatch),
     canStream: async (): Promise<boolean> => false,
     clock,
     random: Math.random,

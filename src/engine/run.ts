@@ -531,6 +531,8 @@ export class Run implements TurnHost, QueuedTurn {
   #open(letter: Letter, task: Task): void {
     this.log.build = this.#deps.build
     writeOpening(this.log, letter, { task, running: this.#turn !== undefined })
+    for (const [key, value] of this.#memory.saved ?? [])
+      this.log.append({ kind: 'state', key, value })
   }
 
   #emit(event: StreamResponse): void {

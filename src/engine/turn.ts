@@ -22,10 +22,9 @@ import type {
   TaskArtifactUpdateEvent,
   TaskState,
 } from '../protocol/types.ts'
-import { copyOf } from '../shared/copy.ts'
 import { newId } from '../shared/ids.ts'
+import { copyOf, type Mutable } from '../shared/json.ts'
 import type { Logger } from '../shared/log.ts'
-import type { Mutable } from '../shared/mutable.ts'
 import type { TurnRequest } from '../store/store.ts'
 import { ownMessage } from './entries.ts'
 import type { TaskLog } from './log.ts'
@@ -220,9 +219,11 @@ export class ActiveTurn implements Turn {
   async save(key: string, value: Json): Promise<void> {
     mustBeJson(value)
     this.#mustBeOpen()
-    this.#host.birth()
     const own = copyOf(value)
+    // What we keep for ourselves makes no task; it is stored with the one that may still come to be.
+    if (!key.startsWith(ownKeys)) this.#host.birth()
     this.#host.save(key, own)
+    if (!this.#host.log.exists) return
     this.#host.log.append({ kind: 'state', key, value: own })
     await this.#host.log.committed()
   }

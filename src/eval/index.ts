@@ -1,41 +1,28 @@
 /** `corral/eval`: measure any A2A agent. */
-export { type A2AAgent, type A2AAgentOptions, createA2AAgent } from './agent/a2a-agent.ts'
+
+export { type A2AConfig, type A2AConfigInput, createA2AConfig } from './agent/config.ts'
+export type { ToolCallRequest } from './agent/dialects.ts'
 export { type Endpoint, type EndpointOptions, openEndpoint } from './agent/endpoint.ts'
-export { airline } from './airline/domain.ts'
-export { doNothingBaseline } from './baseline.ts'
-export type { ChatModel } from './chat.ts'
+export { fromA2A } from './agent/incoming.ts'
 export {
-  type Comparison,
-  checkGate,
-  compareResults,
-  type Gate,
-  type GateResult,
-  passRate,
-  type TaskComparison,
-} from './compare.ts'
-export { type A2AConfig, type A2AConfigInput, createA2AConfig } from './config.ts'
-export type {
-  AgentInput,
-  ConversationMessage,
-  Requestor,
-  SpokenMessage,
-  ToolCall,
-  ToolMessage,
-} from './conversation.ts'
-export { type CallReport, type PlannedCall, parseCalls, runCalls } from './domain/call.ts'
-export { type CheckReport, checkDomain, type Finding, type FindingKind } from './domain/check.ts'
-export { findDomain } from './domain/find.ts'
+  type A2AMessage,
+  checkOutgoing,
+  formatToolAsText,
+  formatTools,
+  type Introduction,
+  toA2A,
+} from './agent/outgoing.ts'
+export { createGoldenAgent, createIdleAgent } from './agent/reference-agents.ts'
+export { type ParsedReply, parseReply, parseToolCall, type ReplyOptions } from './agent/reply.ts'
+export { type A2AAgentState, initialState } from './agent/state.ts'
 export {
-  type DomainFunction,
-  defineDomain,
-  type FunctionDomain,
-  type ToolFunction,
-  type ToolModule,
-  type World,
-} from './domain/functions.ts'
-export { builtInDomains, loadDomain, resolveDomain } from './domain/load.ts'
-export { defineMcpDomain, type McpDomain, type McpWorld } from './domain/mcp.ts'
-export type { Domain, Environment, StateHash, ToolKind, ToolOutcome } from './environment.ts'
+  type AgentUnderTest,
+  type AgentUnderTest as A2AAgent,
+  type AgentUnderTestOptions,
+  type AgentUnderTestOptions as A2AAgentOptions,
+  createAgentUnderTest,
+  createAgentUnderTest as createA2AAgent,
+} from './agent/under-test.ts'
 export {
   A2AAuthError,
   A2ADiscoveryError,
@@ -44,58 +31,38 @@ export {
   statusCodeOf,
   toEvalError,
   ValidationError,
-} from './errors.ts'
-export { type A2AMessage, checkOutgoing } from './message.ts'
-export { createCollector, type MetricsCollector } from './metrics/collector.ts'
+} from './base/errors.ts'
+export type { ChatModel, ModelOptions } from './base/model.ts'
+export { airline } from './domain/airline/domain.ts'
+export { type CallReport, type PlannedCall, parseCalls, runCalls } from './domain/call.ts'
+export { type CallCheck, createCallCheck } from './domain/call-check.ts'
+export { type CheckReport, checkDomain, type Finding, type FindingKind } from './domain/check.ts'
+export type {
+  AgentInput,
+  ConversationMessage,
+  Requestor,
+  SpokenMessage,
+  ToolCall,
+  ToolMessage,
+} from './domain/conversation.ts'
+export type {
+  Domain,
+  Environment,
+  StateHash,
+  ToolDescriptor,
+  ToolKind,
+  ToolOutcome,
+} from './domain/environment.ts'
 export {
-  type MetricsDocument,
-  toMetricsArray,
-  toMetricsDocument,
-  toMetricsLine,
-} from './metrics/export.ts'
-export { checkMetrics, type ProtocolMetrics, type TokenSource, toDict } from './metrics/metrics.ts'
-export {
-  type LatencySpread,
-  latencySpread,
-  type MetricsSummary,
-  summarise,
-} from './metrics/summary.ts'
-export { type Conversation, type ConversationOptions, converse, greeting } from './orchestrator.ts'
-export { choose, type PassEstimate, passHatK, type Trials, wilson } from './pass-k.ts'
-export { type PriceTable, parsePriceTable, type TokenPrice } from './prices.ts'
-export {
-  parseResults,
-  type RecordedResults,
-  type RecordedSimulation,
-  requireOwn,
-} from './recorded.ts'
-export { createGoldenAgent, createIdleAgent } from './reference-agents.ts'
-export { type Spread, spreadOf } from './repeat.ts'
-export { toHtml } from './report/html.ts'
-export { toJUnit } from './report/junit.ts'
-export { toMarkdown } from './report/markdown.ts'
-export { headline, type Outcome, outcomeOf, percent } from './report/words.ts'
-export { type Rescored, type RescoreOptions, type RescoreReport, rescore } from './rescore.ts'
-export type { EvalInfo, EvalResults, EvalSummary, TaskBaseline } from './results.ts'
-export { runEvaluation } from './run/evaluate.ts'
-export { loadResults, saveResults } from './run/files.ts'
-export type { EvaluationOptions, Job, Progress } from './run/options.ts'
-export { createJudge, type Judge } from './scorers/judge.ts'
-export { type Scorable, scoreConversation } from './scorers/reward.ts'
-export {
-  type ArchiveEntry,
-  evaluationPath,
-  listEvaluations,
-  readEvaluation,
-} from './serve/archive.ts'
-export { createEvaluator, type EvaluatorOptions } from './serve/evaluator.ts'
-export {
-  type RewardInfo,
-  type Simulation,
-  SimulationFault,
-  type TerminationReason,
-} from './simulation.ts'
-export { type A2AAgentState, initialState } from './state.ts'
+  type DomainFunction,
+  defineDomain,
+  type FunctionDomain,
+  type ToolFunction,
+  type ToolModule,
+  type World,
+} from './domain/functions.ts'
+export { builtInDomains, findDomain, loadDomain, resolveDomain } from './domain/load.ts'
+export { defineMcpDomain, type McpDomain, type McpWorld } from './domain/mcp.ts'
 export {
   type EnvAssertion,
   type EvalTask,
@@ -105,13 +72,75 @@ export {
   type RewardType,
   type ScriptedReply,
   type UserScript,
-} from './task.ts'
-export { createTokenCounter, estimateTokens, estimator, type TokenCounter } from './tokens.ts'
-export { type CallCheck, createCallCheck } from './tools/check.ts'
-export { formatToolAsText, formatTools, type ToolDescriptor } from './tools/descriptor.ts'
-export type { ToolCallRequest } from './tools/dialects.ts'
-export { type ParsedReply, parseReply, parseToolCall, type ReplyOptions } from './tools/reply.ts'
-export { fromA2A, type Introduction, toA2A } from './translate.ts'
+} from './domain/task.ts'
+export { createCollector, type MetricsCollector } from './metrics/collector.ts'
+export { checkMetrics, type ProtocolMetrics, type TokenSource, toDict } from './metrics/metrics.ts'
+export { type PriceTable, parsePriceTable, type TokenPrice } from './metrics/prices.ts'
+export {
+  type LatencySpread,
+  latencySpread,
+  type MetricsDocument,
+  type MetricsSummary,
+  summarise,
+  toMetricsArray,
+  toMetricsDocument,
+  toMetricsLine,
+} from './metrics/summary.ts'
+export {
+  createTokenCounter,
+  estimateTokens,
+  estimator,
+  type TokenCounter,
+} from './metrics/tokens.ts'
+export { toHtml } from './report/html.ts'
+export { toJUnit } from './report/junit.ts'
+export { toMarkdown } from './report/markdown.ts'
+export { headline, type Outcome, outcomeOf, percent } from './report/words.ts'
+export {
+  type Comparison,
+  checkGate,
+  compareResults,
+  type Gate,
+  type GateResult,
+  passRate,
+  type Spread,
+  spreadOf,
+  type TaskComparison,
+} from './results/compare.ts'
+export { loadResults, saveResults } from './results/files.ts'
+export { choose, type PassEstimate, passHatK, type Trials, wilson } from './results/pass-k.ts'
+export {
+  parseResults,
+  type RecordedResults,
+  type RecordedSimulation,
+  requireOwn,
+} from './results/recorded.ts'
+export {
+  type Rescored,
+  type RescoreOptions,
+  type RescoreReport,
+  rescore,
+} from './results/rescore.ts'
+export type { EvalInfo, EvalResults, EvalSummary, TaskBaseline } from './results/results.ts'
+export {
+  type RewardInfo,
+  type Simulation,
+  SimulationFault,
+  type TerminationReason,
+} from './results/simulation.ts'
+export { type Conversation, type ConversationOptions, converse, greeting } from './run/converse.ts'
+export { runEvaluation } from './run/evaluate.ts'
+export type { EvaluationOptions, Job, Progress } from './run/options.ts'
+export { doNothingBaseline } from './run/to-results.ts'
+export { createJudge, type Judge } from './scorers/judge.ts'
+export { type Scorable, scoreConversation } from './scorers/reward.ts'
+export {
+  type ArchiveEntry,
+  evaluationPath,
+  listEvaluations,
+  readEvaluation,
+} from './serve/archive.ts'
+export { createEvaluator, type EvaluatorOptions } from './serve/evaluator.ts'
 export { createA2AUser } from './users/a2a.ts'
 export { createHumanUser, type Terminal } from './users/human.ts'
 export { createLlmUser } from './users/llm.ts'

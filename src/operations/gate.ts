@@ -1,5 +1,5 @@
 import { type AuthContext, type Call, type Dispatch, noExtensions } from '../protocol/call.ts'
-import { A2AError, type ErrorCode, toA2AError } from '../protocol/errors.ts'
+import { A2AError, toA2AError } from '../protocol/errors.ts'
 import { type OperationName, operations } from '../protocol/operations.ts'
 import { parseRequest } from '../protocol/schema.ts'
 import type { AgentCard } from '../protocol/types.ts'
@@ -71,14 +71,8 @@ function negotiate(card: AgentCard, call: Call): readonly string[] {
   return active
 }
 
-const refusals: Readonly<Record<string, ErrorCode>> = {
-  streaming: 'unsupportedOperation',
-  pushNotifications: 'pushNotificationNotSupported',
-  extendedAgentCard: 'unsupportedOperation',
-}
-
 function mustOffer(name: OperationName, card: AgentCard): void {
-  const { needs } = operations[name]
+  const { needs, refusal = 'unsupportedOperation' } = operations[name]
   if (needs && card.capabilities[needs] !== true)
-    throw new A2AError(refusals[needs] ?? 'unsupportedOperation', `This agent has no ${needs}`)
+    throw new A2AError(refusal, `This agent has no ${needs}`)
 }

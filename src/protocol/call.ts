@@ -1,7 +1,9 @@
 import type { OperationName, RequestOf, ResultOf } from './operations.ts'
-import type { StreamResponse } from './types.ts'
+import type { EventStream, Sequenced } from './types.ts'
 
-/** Who is calling, as far as the server could establish it (002's AuthContext). */
+export type { EventStream, Sequenced }
+
+/** Who is calling, as far as the server could establish it. */
 export interface AuthContext {
   /** The principal; the empty string is the anonymous caller. */
   readonly userId: string
@@ -56,15 +58,6 @@ export interface Reply {
 
 /** The wires a request can come in on. */
 export type DialectName = '1.0' | '0.3' | '0.3-rest' | '1.0-rc' | 'ranch'
-
-/** An event with its place in the task's log; a Message that answers without a task has none. */
-export interface Sequenced {
-  readonly seq?: number
-  readonly event: StreamResponse
-}
-
-/** Events in order. One item holds all that were ready at once, so that a burst costs one write. */
-export type EventStream = AsyncIterable<readonly Sequenced[]>
 
 /**
  * The waist of the system: an operation's name and request in, its result or stream out.

@@ -1,14 +1,23 @@
-import type { EventStream } from './call.ts'
+import type { ErrorCode } from './errors.ts'
+import { agentCard } from './schema/cards.ts'
+import type { Check } from './schema/check.ts'
+import * as requests from './schema/requests.ts'
+import * as tasks from './schema/tasks.ts'
 import type * as A2A from './types.ts'
+
+/**
+ * The protocol's operations. To add one: its types in `types.ts`, its checks in `schema/`, its entry and its row here,
+ * its handler in `operations/handlers.ts`, its method in `client/client.ts`. All else reads the row.
+ */
 
 /** Request and result of every operation (specification §3.1), in its order. */
 export interface Operations {
   SendMessage: { request: A2A.SendMessageRequest; result: A2A.SendMessageResponse }
-  SendStreamingMessage: { request: A2A.SendMessageRequest; result: EventStream }
+  SendStreamingMessage: { request: A2A.SendMessageRequest; result: A2A.EventStream }
   GetTask: { request: A2A.GetTaskRequest; result: A2A.Task }
   ListTasks: { request: A2A.ListTasksRequest; result: A2A.ListTasksResponse }
   CancelTask: { request: A2A.CancelTaskRequest; result: A2A.Task }
-  SubscribeToTask: { request: A2A.SubscribeToTaskRequest; result: EventStream }
+  SubscribeToTask: { request: A2A.SubscribeToTaskRequest; result: A2A.EventStream }
   CreateTaskPushNotificationConfig: {
     request: A2A.TaskPushNotificationConfig
     result: A2A.TaskPushNotificationConfig
@@ -37,75 +46,193 @@ export type RequestOf<N extends OperationName> = Operations[N]['request']
 /** The result type of an operation; an EventStream for the streaming ones. */
 export type ResultOf<N extends OperationName> = Operations[N]['result']
 
-/** A row of the operations table: all that bindings, gate and clients need to know of an operation. */
+/** What a request says; a dialect that spells it differently has one codec per kind. */
+export type RequestKind = 'message' | 'task' | 'filter' | 'webhook' | 'webhookId' | 'nothing'
+
+/** What an answer says; a dialect that spells it differently has one codec per kind. */
+export type ResultKind =
+  | 'answer'
+  | 'events'
+  | 'task'
+  | 'tasks'
+  | 'webhook'
+  | 'webhooks'
+  | 'nothing'
+  | 'card'
+
+/** How a parameter of a query is read. */
+export type QueryKind = 'string' | 'integer' | 'boolean' | 'state'
+
+/** A row of the operations table: all that bindings, dialects, gate and clients need to know of an operation. */
 export interface OperationRow {
   /** Answers with a stream of events. */
   readonly stream: boolean
   /** Repeating it changes nothing, so a client may retry it freely (§3.3.1). */
   readonly idempotent: boolean
+  /** Clients ask it again and again: once a second per task costs nothing of a rate limit. */
+  readonly polls?: boolean
   /** The card capability without which it is refused (§3.3.4). */
   readonly needs?: 'streaming' | 'pushNotifications' | 'extendedAgentCard'
-  /** HTTP verbs in order of preference and path template (§11.3). */
-  readonly rest: { readonly verbs: readonly ('GET' | 'POST' | 'DELETE')[]; readonly path: string }
+  /** The error of that refusal. */
+  readonly refusal?: ErrorCode
+  readonly takes: RequestKind
+  readonly gives: ResultKind
+  readonly request: Check
+  /** The check of its result, or of each event of its stream. */
+  readonly response: Check
+  /** HTTP verbs in order of preference, path template (§11.3), and what may stand in the query (§11.5). */
+  readonly rest: {
+    readonly verbs: readonly ('GET' | 'POST' | 'DELETE')[]
+    readonly path: string
+    readonly query?: Readonly<Record<string, QueryKind>>
+  }
+  /** Its method names in 0.3 and in 1.0's release candidate; clients write the first. */
+  readonly slashNames: readonly [string, ...string[]]
 }
 
-const push = 'pushNotifications'
+const streaming = { needs: 'streaming', refusal: 'unsupportedOperation' } as const
+const push = { needs: 'pushNotifications', refusal: 'pushNotificationNotSupported' } as const
+const tenant = { tenant: 'string' } as const
+const oneWebhook = { path: '/tasks/{taskId}/pushNotificationConfigs/{id}', query: tenant }
 
-/** Every operation of the protocol; bindings, gate and clients are driven by this table. */
+/** Every operation of the protocol. */
 export const operations: Readonly<Record<OperationName, OperationRow>> = {
   SendMessage: {
     stream: false,
     idempotent: false,
+    takes: 'message',
+    gives: 'answer',
+    request: requests.sendMessageRequest,
+    response: tasks.sendMessageResponse,
     rest: { verbs: ['POST'], path: '/message:send' },
+    slashNames: ['message/send'],
   },
   SendStreamingMessage: {
     stream: true,
     idempotent: false,
-    needs: 'streaming',
+    ...streaming,
+    takes: 'message',
+    gives: 'events',
+    request: requests.sendMessageRequest,
+    response: tasks.streamResponse,
     rest: { verbs: ['POST'], path: '/message:stream' },
+    slashNames: ['message/stream', 'message/sendStreaming'],
   },
-  GetTask: { stream: false, idempotent: true, rest: { verbs: ['GET'], path: '/tasks/{id}' } },
-  ListTasks: { stream: false, idempotent: true, rest: { verbs: ['GET'], path: '/tasks' } },
+  GetTask: {
+    stream: false,
+    idempotent: true,
+    polls: true,
+    takes: 'task',
+    gives: 'task',
+    request: requests.getTaskRequest,
+    response: tasks.task,
+    rest: { verbs: ['GET'], path: '/tasks/{id}', query: { ...tenant, historyLength: 'integer' } },
+    slashNames: ['tasks/get'],
+  },
+  ListTasks: {
+    stream: false,
+    idempotent: true,
+    takes: 'filter',
+    gives: 'tasks',
+    request: requests.listTasksRequest,
+    response: tasks.listTasksResponse,
+    rest: {
+      verbs: ['GET'],
+      path: '/tasks',
+      query: {
+        ...tenant,
+        contextId: 'string',
+        status: 'state',
+        pageSize: 'integer',
+        pageToken: 'string',
+        historyLength: 'integer',
+        statusTimestampAfter: 'string',
+        includeArtifacts: 'boolean',
+      },
+    },
+    slashNames: ['tasks/list'],
+  },
   CancelTask: {
     stream: false,
     idempotent: true,
-    rest: { verbs: ['POST'], path: '/tasks/{id}:cancel' },
+    takes: 'task',
+    gives: 'task',
+    request: requests.cancelTaskRequest,
+    response: tasks.task,
+    rest: { verbs: ['POST'], path: '/tasks/{id}:cancel', query: tenant },
+    slashNames: ['tasks/cancel'],
   },
   SubscribeToTask: {
     stream: true,
     idempotent: true,
-    needs: 'streaming',
-    rest: { verbs: ['POST', 'GET'], path: '/tasks/{id}:subscribe' },
+    ...streaming,
+    takes: 'task',
+    gives: 'events',
+    request: requests.subscribeToTaskRequest,
+    response: tasks.streamResponse,
+    rest: { verbs: ['POST', 'GET'], path: '/tasks/{id}:subscribe', query: tenant },
+    slashNames: ['tasks/resubscribe', 'tasks/subscribe'],
   },
   CreateTaskPushNotificationConfig: {
     stream: false,
     idempotent: false,
-    needs: push,
+    ...push,
+    takes: 'webhook',
+    gives: 'webhook',
+    request: tasks.pushConfigOfTask,
+    response: tasks.pushConfig,
     rest: { verbs: ['POST'], path: '/tasks/{taskId}/pushNotificationConfigs' },
+    slashNames: ['tasks/pushNotificationConfig/set', 'tasks/pushNotificationConfig/create'],
   },
   GetTaskPushNotificationConfig: {
     stream: false,
     idempotent: true,
-    needs: push,
-    rest: { verbs: ['GET'], path: '/tasks/{taskId}/pushNotificationConfigs/{id}' },
+    ...push,
+    takes: 'webhookId',
+    gives: 'webhook',
+    request: requests.pushConfigReference,
+    response: tasks.pushConfig,
+    rest: { verbs: ['GET'], ...oneWebhook },
+    slashNames: ['tasks/pushNotificationConfig/get'],
   },
   ListTaskPushNotificationConfigs: {
     stream: false,
     idempotent: true,
-    needs: push,
-    rest: { verbs: ['GET'], path: '/tasks/{taskId}/pushNotificationConfigs' },
+    ...push,
+    takes: 'webhookId',
+    gives: 'webhooks',
+    request: requests.listPushConfigsRequest,
+    response: tasks.listPushConfigsResponse,
+    rest: {
+      verbs: ['GET'],
+      path: '/tasks/{taskId}/pushNotificationConfigs',
+      query: { ...tenant, pageSize: 'integer', pageToken: 'string' },
+    },
+    slashNames: ['tasks/pushNotificationConfig/list'],
   },
   DeleteTaskPushNotificationConfig: {
     stream: false,
     idempotent: true,
-    needs: push,
-    rest: { verbs: ['DELETE'], path: '/tasks/{taskId}/pushNotificationConfigs/{id}' },
+    ...push,
+    takes: 'webhookId',
+    gives: 'nothing',
+    request: requests.pushConfigReference,
+    // Peers answer null, {} or nothing at all.
+    response: () => null,
+    rest: { verbs: ['DELETE'], ...oneWebhook },
+    slashNames: ['tasks/pushNotificationConfig/delete'],
   },
   GetExtendedAgentCard: {
     stream: false,
     idempotent: true,
     needs: 'extendedAgentCard',
-    rest: { verbs: ['GET'], path: '/extendedAgentCard' },
+    refusal: 'unsupportedOperation',
+    takes: 'nothing',
+    gives: 'card',
+    request: requests.extendedCardRequest,
+    response: agentCard,
+    rest: { verbs: ['GET'], path: '/extendedAgentCard', query: tenant },
+    slashNames: ['agent/getAuthenticatedExtendedCard', 'agentCard/getExtended'],
   },
 }
 

@@ -1,9 +1,7 @@
-import type { EventStream } from './call.ts'
 import { A2AError, type ErrorCode, type FieldViolation } from './errors.ts'
-import type { OperationName, Operations, RequestOf, ResultOf } from './operations.ts'
+import { type OperationName, operations, type RequestOf, type ResultOf } from './operations.ts'
 import { agentCard } from './schema/cards.ts'
-import { type Check, missing } from './schema/check.ts'
-import { requests } from './schema/requests.ts'
+import { type Check, missing, tolerant } from './schema/check.ts'
 import * as tasks from './schema/tasks.ts'
 import { maxDepth } from './schema/values.ts'
 import type { AgentCard, Message, StreamResponse, Task } from './types.ts'
@@ -29,43 +27,25 @@ export const limits: Readonly<{ maxDepth: number; maxParts: number }> = {
  */
 export function parseRequest<N extends OperationName>(name: N, input: unknown): RequestOf<N> {
   // The check of an operation's request gives back that request's type.
-  return parse(requests[name], input ?? {}, requestFault) as RequestOf<N>
-}
-
-/** The operations that answer once, not with a stream. */
-export type UnaryName = {
-  [N in OperationName]: Operations[N]['result'] extends EventStream ? never : N
-}[OperationName]
-
-const results: Readonly<Record<UnaryName, Check>> = {
-  SendMessage: tasks.sendMessageResponse,
-  GetTask: tasks.task,
-  ListTasks: tasks.listTasksResponse,
-  CancelTask: tasks.task,
-  CreateTaskPushNotificationConfig: tasks.pushConfig,
-  GetTaskPushNotificationConfig: tasks.pushConfig,
-  ListTaskPushNotificationConfigs: tasks.listPushConfigsResponse,
-  // Peers answer null, {} or nothing at all.
-  DeleteTaskPushNotificationConfig: () => null,
-  GetExtendedAgentCard: agentCard,
+  return parse(operations[name].request, input ?? {}, requestFault) as RequestOf<N>
 }
 
 /**
- * The result of an operation that answers once.
+ * The result of an operation that answers once, as our own code must give it.
  *
- * @throws A2AError `invalidAgentResponse`, as all parsers of what a client receives do.
+ * @throws A2AError `invalidAgentResponse`, as all parsers of answers do.
  */
-export function parseResult<N extends UnaryName>(name: N, input: unknown): ResultOf<N> {
+export function parseResult<N extends OperationName>(name: N, input: unknown): ResultOf<N> {
   // The check of an operation's result gives back that result's type.
-  return parse(results[name], input, responseFault) as ResultOf<N>
+  return parse(operations[name].response, input, responseFault) as ResultOf<N>
 }
 
-/** A task that a client received. */
+/** A task. */
 export function parseTask(input: unknown): Task {
   return parse(tasks.task, input, responseFault) as Task // the check of a Task
 }
 
-/** A message that a client received. */
+/** A message of an agent. */
 export function parseMessage(input: unknown): Message {
   return parse(tasks.message, input, responseFault) as Message // the check of a Message
 }
@@ -77,7 +57,46 @@ export function parseStreamResponse(input: unknown): StreamResponse {
 
 /** An agent card of 1.0. Empty required fields are borne (`checkCard` tells them), unusable security schemes left out. */
 export function parseAgentCard(input: unknown): AgentCard {
-  return parseResult('GetExtendedAgentCard', input)
+  return parse(agentCard, input, responseFault) as AgentCard // the check of an AgentCard
+}
+
+/** A peer's result if it is canonical as it stands, uncopied; undefined where it has to be respelled. */
+export function canonicalResult<N extends OperationName>(
+  name: N,
+  input: unknown,
+): ResultOf<N> | undefined {
+  // The check of an operation's result gives back that result's type.
+  return canonical(operations[name].response, input) as ResultOf<N> | undefined
+}
+
+/** A peer's event if it is canonical as it stands, uncopied; undefined where it has to be respelled. */
+export function canonicalEvent(input: unknown): StreamResponse | undefined {
+  return canonical(tasks.streamResponse, input) as StreamResponse | undefined // the check of a StreamResponse
+}
+
+/**
+ * What a peer answered once, respelled. The tolerant mode of the checks: what ProtoJSON leaves out is read as empty,
+ * unknown members are ignored, wrong types are refused.
+ */
+export function readResult<N extends OperationName>(name: N, input: unknown): ResultOf<N> {
+  // The check of an operation's result gives back that result's type.
+  return parse(tolerant(operations[name].response), input, responseFault) as ResultOf<N>
+}
+
+/** An event that a peer sent, respelled; read as `readResult` reads an answer. */
+export function readEvent(input: unknown): StreamResponse {
+  return parse(tolerant(tasks.streamResponse), input, responseFault) as StreamResponse // the check of a StreamResponse
+}
+
+/** A peer's card, respelled; read as `readResult` reads an answer. */
+export function readCard(input: unknown): AgentCard {
+  return parse(tolerant(agentCard), input, responseFault) as AgentCard // the check of an AgentCard
+}
+
+function canonical(check: Check, input: unknown): unknown {
+  const faults: FieldViolation[] = []
+  const value = check(input, faults)
+  return faults.length === 0 ? value : undefined
 }
 
 function parse(

@@ -121,8 +121,17 @@ export type StreamResponse =
   | { readonly statusUpdate: TaskStatusUpdateEvent }
   | { readonly artifactUpdate: TaskArtifactUpdateEvent }
 
-/** The answer to SendMessage: exactly one member (§3.1.1). */
+/** The answer to a message that was sent: exactly one member (§3.1.1). */
 export type SendMessageResponse = { readonly task: Task } | { readonly message: Message }
+
+/** An event with its place in the task's log; a Message that answers without a task has none. */
+export interface Sequenced {
+  readonly seq?: number
+  readonly event: StreamResponse
+}
+
+/** Events in order. One item holds all that were ready at once, so that a burst costs one write. */
+export type EventStream = AsyncIterable<readonly Sequenced[]>
 
 /** How the server authenticates itself to a webhook (§4.3.2). */
 export interface AuthenticationInfo {
@@ -150,7 +159,7 @@ export interface SendMessageConfiguration {
   readonly returnImmediately?: boolean
 }
 
-/** Request of SendMessage and SendStreamingMessage (§3.2.1). */
+/** The request to send a message, at once or as a stream (§3.2.1). */
 export interface SendMessageRequest {
   readonly tenant?: string
   readonly message: Message
@@ -158,14 +167,14 @@ export interface SendMessageRequest {
   readonly metadata?: JsonObject
 }
 
-/** Request of GetTask (§3.1.3). */
+/** The request for one task (§3.1.3). */
 export interface GetTaskRequest {
   readonly tenant?: string
   readonly id: string
   readonly historyLength?: number
 }
 
-/** Request of ListTasks (§3.1.4). */
+/** The request for a page of tasks (§3.1.4). */
 export interface ListTasksRequest {
   readonly tenant?: string
   readonly contextId?: string
@@ -177,7 +186,7 @@ export interface ListTasksRequest {
   readonly includeArtifacts?: boolean
 }
 
-/** Answer of ListTasks (§3.1.4). */
+/** A page of tasks (§3.1.4). */
 export interface ListTasksResponse {
   readonly tasks: readonly Task[]
   readonly nextPageToken: string
@@ -185,27 +194,27 @@ export interface ListTasksResponse {
   readonly totalSize: number
 }
 
-/** Request of CancelTask (§3.1.5). */
+/** The request to cancel a task (§3.1.5). */
 export interface CancelTaskRequest {
   readonly tenant?: string
   readonly id: string
   readonly metadata?: JsonObject
 }
 
-/** Request of SubscribeToTask (§3.1.6). */
+/** The request for a task's events (§3.1.6). */
 export interface SubscribeToTaskRequest {
   readonly tenant?: string
   readonly id: string
 }
 
-/** Request of GetTaskPushNotificationConfig (§3.1.8). */
+/** The request for one webhook (§3.1.8). */
 export interface GetTaskPushNotificationConfigRequest {
   readonly tenant?: string
   readonly taskId: string
   readonly id: string
 }
 
-/** Request of ListTaskPushNotificationConfigs (§3.1.9). */
+/** The request for a task's webhooks (§3.1.9). */
 export interface ListTaskPushNotificationConfigsRequest {
   readonly tenant?: string
   readonly taskId: string
@@ -213,20 +222,20 @@ export interface ListTaskPushNotificationConfigsRequest {
   readonly pageToken?: string
 }
 
-/** Answer of ListTaskPushNotificationConfigs (§3.1.9). */
+/** A task's webhooks (§3.1.9). */
 export interface ListTaskPushNotificationConfigsResponse {
   readonly configs: readonly TaskPushNotificationConfig[]
   readonly nextPageToken?: string
 }
 
-/** Request of DeleteTaskPushNotificationConfig (§3.1.10). */
+/** The request to delete a webhook (§3.1.10). */
 export interface DeleteTaskPushNotificationConfigRequest {
   readonly tenant?: string
   readonly taskId: string
   readonly id: string
 }
 
-/** Request of GetExtendedAgentCard (§3.1.11). */
+/** The request for the card of the authenticated (§3.1.11). */
 export interface GetExtendedAgentCardRequest {
   readonly tenant?: string
 }

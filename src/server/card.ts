@@ -1,7 +1,9 @@
-import { toSupersetCard } from '../bindings/dialects/superset.ts'
-import type { HttpReply, HttpRequest } from '../bindings/http.ts'
-import type { AgentInfo } from '../protocol/profile.ts'
+import { toSupersetCard } from '../bindings/dialects/v03/card.ts'
+import type { HttpHandler } from '../bindings/http.ts'
+import { agentRoutes } from '../bindings/routes.ts'
 import type { AgentCard, AgentInterface } from '../protocol/types.ts'
+import type { Clock } from '../shared/clock.ts'
+import type { Identity } from './identity.ts'
 
 /** The URI of RANCH's JSON-RPC as a custom binding; standard clients skip it (specification §5.8). */
 export const ranchBinding = 'urn:corral:bindings:ranch'
@@ -14,19 +16,22 @@ export const rcBinding = 'urn:corral:bindings:jsonrpc-1.0-rc'
  * release candidate that follows the card names none.
  */
 export function interfacesAt(base: string): readonly AgentInterface[] {
+  const at = (route: keyof typeof agentRoutes): string => base + agentRoutes[route].paths[0]
   return [
-    { url: `${base}/v1/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+    { url: at('rc'), protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
     { url: base, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
-    { url: `${base}/`, protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
+    { url: at('rpc'), protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
     { url: base, protocolBinding: 'HTTP+JSON', protocolVersion: '0.3' },
-    { url: `${base}/rpc`, protocolBinding: ranchBinding, protocolVersion: '0.3' },
-    { url: `${base}/v1/rpc`, protocolBinding: rcBinding, protocolVersion: '1.0' },
+    { url: at('ranch'), protocolBinding: ranchBinding, protocolVersion: '0.3' },
+    { url: at('rc'), protocolBinding: rcBinding, protocolVersion: '1.0' },
   ]
 }
 
-/** Serves the public card with an ETag, so that clients need not fetch what they have (specification §8.6). */
-export interface CardPage {
-  reply(request: HttpRequest): Promise<HttpReply>
+/** Whose card is shown, and how. */
+export interface CardPageOptions {
+  readonly shape: 'superset' | 'strict'
+  readonly identity: Pick<Identity, 'card' | 'known'>
+  readonly clock: Clock
 }
 
 interface Rendered {
@@ -37,44 +42,41 @@ interface Rendered {
 
 const maxAgeSeconds = 300
 
-/** Makes the well-known page of a card; each shape is serialised once per card. */
-export function createCardPage(options: {
-  readonly shape: 'superset' | 'strict'
-  card(): AgentCard | Promise<AgentCard>
-  info(): AgentInfo
-}): CardPage {
+/**
+ * Makes the well-known page of a card, with an ETag, so that clients need not fetch what they have (specification §8.6).
+ * Each shape is serialised once per card.
+ */
+export function createCardPage({ shape, identity, clock }: CardPageOptions): HttpHandler {
   const rendered = new Map<string, Rendered>()
-  const since = new Date().toUTCString()
+  const since = new Date(clock.now()).toUTCString()
 
-  async function render(shape: string): Promise<Rendered> {
-    const card = await options.card()
-    const known = rendered.get(shape)
+  async function render(wanted: CardPageOptions['shape']): Promise<Rendered> {
+    const card = await identity.card()
+    const known = rendered.get(wanted)
     if (known?.card === card) return known
-    const stateManagement = options.info().details?.stateManagement
+    const stateManagement = identity.known().details?.stateManagement
     const shown =
-      shape === 'strict'
+      wanted === 'strict'
         ? card
         : toSupersetCard(card, stateManagement === undefined ? {} : { stateManagement })
     const body = JSON.stringify(shown)
     const fresh = { card, body, headers: headersOf(await tagOf(body), since) }
-    rendered.set(shape, fresh)
+    rendered.set(wanted, fresh)
     return fresh
   }
 
-  return {
-    async reply(request) {
-      const version = request.headers['a2a-version']?.trim()
-      const strict = options.shape === 'strict' || version?.startsWith('1.')
-      const { body, headers } = await render(strict ? 'strict' : 'superset')
-      const known = request.headers['if-none-match']
-      if (known?.split(',').some((tag) => tag.trim().replace(/^W\//, '') === headers.etag))
-        return { status: 304, headers }
-      return { status: 200, headers, body }
-    },
+  return async (request) => {
+    const version = request.headers['a2a-version']?.trim()
+    const strict = shape === 'strict' || version?.startsWith('1.')
+    const { body, headers } = await render(strict ? 'strict' : 'superset')
+    const known = request.headers['if-none-match']
+    if (known?.split(',').some((tag) => tag.trim().replace(/^W\//, '') === headers.etag))
+      return { status: 304, headers }
+    return { status: 200, headers, body }
   }
 }
 
-function headersOf(etag: string, since: string): Readonly<Record<string, string>> {
+function headersOf(etag: string, since: string): Rendered['headers'] {
   return {
     'content-type': 'application/json',
     'cache-control': `public, max-age=${maxAgeSeconds}`,

@@ -1,4 +1,5 @@
-import type { HttpReply, HttpRequest } from '../bindings/http.ts'
+import { isJsonContent } from '../bindings/content-type.ts'
+import { type HttpChunk, type HttpReply, type HttpRequest, isStreamed } from '../bindings/http.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Server } from './server.ts'
 
@@ -41,51 +42,63 @@ async function toRequest(
   url: URL,
   { path, maxBodyBytes }: { readonly path: string; readonly maxBodyBytes: number },
 ): Promise<HttpRequest> {
-  const body = await readBody(request, maxBodyBytes)
+  const bytes = await readBody(request, maxBodyBytes)
+  const headers = Object.fromEntries(request.headers)
   return {
     method: request.method,
     path,
     query: url.search.slice(1),
-    headers: Object.fromEntries(request.headers),
-    body: body ?? '',
+    headers,
+    body: bytes ? new TextDecoder().decode(bytes) : '',
     signal: request.signal,
-    ...(body === undefined && {
+    ...(bytes && !isJsonContent({ headers }) && { bytes }),
+    ...(bytes === undefined && {
       fault: new A2AError('payloadTooLarge', `The body exceeds ${maxBodyBytes} bytes`),
     }),
   }
 }
 
-/** The body as text; undefined if it is too large, of which no more is read than it takes to know. */
-async function readBody(request: Request, maxBytes: number): Promise<string | undefined> {
+/** The body; undefined if it is too large, of which no more is read than it takes to know. */
+async function readBody(request: Request, maxBytes: number): Promise<Uint8Array | undefined> {
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) return undefined
-  if (!request.body) return ''
-  const decoder = new TextDecoder()
-  let text = ''
+  const chunks: Uint8Array[] = []
   let size = 0
-  for await (const chunk of request.body) {
+  for await (const chunk of request.body ?? []) {
     size += chunk.length
     if (size > maxBytes) return undefined
-    text += decoder.decode(chunk, { stream: true })
+    chunks.push(chunk)
   }
-  return text + decoder.decode()
+  return joined(chunks, size)
+}
+
+function joined(chunks: readonly Uint8Array[], size: number): Uint8Array {
+  const all = new Uint8Array(size)
+  let at = 0
+  for (const chunk of chunks) {
+    all.set(chunk, at)
+    at += chunk.length
+  }
+  return all
 }
 
 function toResponse({ status, headers, body }: HttpReply, head: boolean): Response {
-  if (body === undefined || typeof body === 'string') {
-    const none = head || status === 204 || status === 304
-    return new Response(none ? null : (body ?? ''), { status, headers })
-  }
+  if (isStreamed(body)) return new Response(toStream(body), { status, headers })
+  const none = head || status === 204 || status === 304
+  // A view of a shared buffer is no body to the types; replies are never made of one.
+  return new Response(none ? null : ((body ?? '') as BodyInit), { status, headers })
+}
+
+function toStream(body: AsyncIterable<HttpChunk>): ReadableStream<Uint8Array> {
   const source = body[Symbol.asyncIterator]()
   const encoder = new TextEncoder()
-  const stream = new ReadableStream<Uint8Array>({
+  return new ReadableStream<Uint8Array>({
     async pull(controller) {
       const { done, value } = await source.next()
       if (done) controller.close()
-      else controller.enqueue(encoder.encode(value))
+      else controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value)
     },
     async cancel() {
       await source.return?.()
     },
   })
-  return new Response(stream, { status, headers })
 }

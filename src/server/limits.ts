@@ -1,7 +1,7 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import type { Call } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
-import type { OperationName } from '../protocol/operations.ts'
+import { type OperationName, operations } from '../protocol/operations.ts'
 
 /** How much one client may ask for. */
 export interface RateLimitOptions {
@@ -37,7 +37,7 @@ export function createRateLimit(options: RateLimitOptions): RateLimit {
   const polls = new RateLimiterMemory({ points: freePolls, duration: 1 })
 
   async function isFree(client: string, name: OperationName, request: unknown): Promise<boolean> {
-    if (name !== 'GetTask') return false
+    if (!operations[name].polls) return false
     const missed = await misses.get(client)
     if (missed && missed.consumedPoints >= points) return false
     const id = typeof request === 'object' && request !== null && 'id' in request ? request.id : ''

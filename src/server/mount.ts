@@ -1,8 +1,9 @@
 import type { Agent, AgentInfo } from '../agents/agent.ts'
-import { toRanchCard } from '../bindings/dialects/ranch-card.ts'
-import type { HttpHandler, HttpReply, HttpRequest } from '../bindings/http.ts'
+import { toRanchCard } from '../bindings/dialects/ranch/card.ts'
+import type { HttpHandler } from '../bindings/http.ts'
 import { createJsonRpcBinding } from '../bindings/jsonrpc/server.ts'
 import { createRestBinding } from '../bindings/rest/server.ts'
+import { agentRoutes, createRouteTable } from '../bindings/routes.ts'
 import type { Committer } from '../engine/commit.ts'
 import { createEngine, type Engine } from '../engine/engine.ts'
 import type { TurnQueue } from '../engine/queue.ts'
@@ -13,7 +14,6 @@ import { createKeeper } from '../operations/keeper.ts'
 import { createPassOn } from '../operations/pass-on.ts'
 import type { Service } from '../operations/service.ts'
 import type { Dispatch } from '../protocol/call.ts'
-import type { AgentCard } from '../protocol/types.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Logger } from '../shared/log.ts'
 import type { Store } from '../store/store.ts'
@@ -165,41 +165,20 @@ function enforcedModes(
   return named ?? ['text/plain', 'application/json']
 }
 
-/** The paths of one agent (ARCHITECTURE §5). */
+/** What answers below the path that an agent is mounted at. */
 function createRoutes(shared: Shared, dispatch: Dispatch, identity: Identity): HttpHandler {
   const { options, clock, retryMs } = shared
   const heartbeatMs = options.timeouts?.heartbeatMs ?? 15_000
   const agentCard = async (): Promise<unknown> => toRanchCard(await identity.info())
-  const rpc = { dispatch, agentCard, heartbeatMs, clock, retryMs }
-  const card = createCardPage({
-    shape: options.card ?? 'superset',
-    card: (): AgentCard | Promise<AgentCard> => identity.card(),
-    info: identity.known,
+  const wire = { dispatch, heartbeatMs, clock, retryMs }
+  const rpc = { ...wire, agentCard }
+  const find = createRouteTable(agentRoutes, {
+    rpc: createJsonRpcBinding({ ...rpc, defaultDialect: '0.3' }),
+    ranch: createJsonRpcBinding({ ...rpc, defaultDialect: 'ranch' }),
+    rc: createJsonRpcBinding({ ...rpc, defaultDialect: '1.0-rc' }),
+    ranchStream: createJsonRpcBinding({ ...rpc, defaultDialect: 'ranch', namedEvents: true }),
+    card: createCardPage({ shape: options.card ?? 'superset', identity, clock }),
   })
-  const cardPage = (request: HttpRequest): Promise<HttpReply> | HttpReply =>
-    request.method === 'GET' || request.method === 'HEAD' ? card.reply(request) : notGet
-  const root = createJsonRpcBinding({ ...rpc, defaultDialect: '0.3' })
-  const ranch = createJsonRpcBinding({ ...rpc, defaultDialect: 'ranch' })
-  const rc = createJsonRpcBinding({ ...rpc, defaultDialect: '1.0-rc' })
-  const routes: Readonly<Record<string, HttpHandler>> = {
-    '': root,
-    '/': root,
-    '/rpc': ranch,
-    '/rpc/': ranch,
-    '/v1/rpc': rc,
-    '/v1/rpc/': rc,
-    '/stream': createJsonRpcBinding({ ...rpc, defaultDialect: 'ranch', namedEvents: true }),
-    '/.well-known/agent-card.json': cardPage,
-    '/.well-known/agent.json': cardPage,
-  }
-  const rest = createRestBinding({
-    dispatch,
-    heartbeatMs,
-    clock,
-    retryMs,
-    errorTable: options.errorTable ?? '1.0.1',
-  })
-  return (request) => (routes[request.path] ?? rest)(request)
+  const rest = createRestBinding({ ...wire, errorTable: options.errorTable ?? '1.0.1' })
+  return (request) => (find(request.path) ?? rest)(request)
 }
-
-const notGet: HttpReply = { status: 405, headers: { allow: 'GET, HEAD' } }

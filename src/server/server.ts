@@ -12,12 +12,12 @@ import type { FullTaskStore } from '../protocol/task-store.ts'
 import { systemClock } from '../shared/clock.ts'
 import { type Logger, toLogger } from '../shared/log.ts'
 import { trimEnd } from '../shared/text.ts'
-import { createMemoryStore } from '../store/memory.ts'
+import { createMemoryStore } from '../store/memory/store.ts'
 import type { Store } from '../store/store.ts'
 import { createHub } from '../streams/hub.ts'
 import { createWebhooks, type Webhooks } from '../webhooks/webhooks.ts'
 import { createAuth, openAuth } from './auth.ts'
-import { createDoors } from './doors.ts'
+import { createEndpoints } from './endpoints.ts'
 import { createHandler } from './http.ts'
 import { createRateLimit } from './limits.ts'
 import { createMetrics } from './metrics.ts'
@@ -60,7 +60,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const mounts = new Map<string, Mount>()
   /** Agents that are no longer served; their tasks still run, and one that comes back finds them. */
   const retired = new Map<string, Mount>()
-  const doors = createDoors(shared, mounts)
+  const endpoints = createEndpoints(shared, mounts)
   let closing: Promise<void> | undefined
 
   async function setAgents(agents: readonly Agent[]): Promise<void> {
@@ -98,7 +98,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     const deadline = options.timeouts?.shutdownMs ?? 10_000
     const all = [...mounts.values(), ...retired.values()]
     await Promise.all(all.map((mount) => mount.close(deadline)))
-    await doors.close()
+    await endpoints.close()
     hub.close()
     await push?.webhooks.close()
     await push?.guard.close()
@@ -108,7 +108,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 
   await setAgents(options.agents)
   return {
-    handle: createHandler(shared, mounts, doors),
+    handle: createHandler(shared, mounts, endpoints),
     dispatch: (id) => mountOf(id).dispatch,
     store,
     taskStore(auth) {

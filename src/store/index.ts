@@ -1,8 +1,8 @@
 /** `corral/store`: where tasks are kept. */
 export { type CustomStoreOptions, fromTaskStore } from './custom.ts'
-export { createMemoryStore, type MemoryStoreOptions } from './memory.ts'
-export { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from './sqlite.ts'
-export { backupSqliteStore, readDeadLetters } from './sqlite-file.ts'
+export { createMemoryStore, type MemoryStoreOptions } from './memory/store.ts'
+export { backupSqliteStore, readDeadLetters } from './sqlite/file.ts'
+export { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from './sqlite/store.ts'
 export type {
   DeadLetter,
   LogRecord,

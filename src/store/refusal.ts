@@ -1,6 +1,6 @@
-import type { Write } from './store.ts'
-import { weigh } from './weigh.ts'
-import { weighRecord } from './weigh-record.ts'
+import { A2AError } from '../protocol/errors.ts'
+import type { LogRecord, TaskWrite, Write } from './store.ts'
+import { weigh, weighRecord } from './weigh.ts'
 
 /** The largest write of one task that a store takes by default, in bytes. */
 export const defaultMaxTaskBytes: number = 32 * 1024 * 1024
@@ -22,14 +22,17 @@ export function refusalOf(
 export function refusalFor(write: Write, maxBytes: number): string | undefined {
   if (write.type !== 'task' && write.type !== 'contextValue') return undefined
   try {
-    const weight =
-      write.type === 'task'
-        ? write.records.reduce((sum, record) => sum + weighRecord(record), 0)
-        : weigh(write.value)
-    return weight > maxBytes ? refusalOf(write, { maxBytes }) : undefined
+    return weightOf(write) > maxBytes ? refusalOf(write, { maxBytes }) : undefined
   } catch (thrown) {
     return refusalOf(write, { thrown })
   }
+}
+
+function weightOf(write: Extract<Write, { type: 'task' | 'contextValue' }>): number {
+  if (write.type === 'contextValue') return weigh(write.value)
+  let sum = 0
+  for (const record of write.records) sum += weighRecord(record)
+  return sum
 }
 
 function nameOf(write: Write): string {
@@ -43,4 +46,27 @@ function culpritOf(thrown: unknown): string {
   if (/BigInt/i.test(message)) return 'a BigInt'
   if (/circular|cycl/i.test(message)) return 'a reference to itself'
   return 'a value'
+}
+
+/**
+ * Refuses a commit that no store could keep: a log with gaps, or a new task without its snapshot.
+ * It looks at all writes before any of them is made.
+ *
+ * @throws A2AError `internal`: this is a mistake of the writer, not of a peer.
+ */
+export function checkWrites(writes: readonly Write[]): void {
+  for (const write of writes) if (write.type === 'task') checkTaskWrite(write)
+}
+
+function checkTaskWrite({ head, expectedVersion, records, task }: TaskWrite): void {
+  if (expectedVersion === 0 && task === undefined)
+    throw new A2AError('internal', `The first write of task ${head.id} has no snapshot`)
+  if (expectedVersion === 0 && records.length === 0)
+    throw new A2AError('internal', `The first write of task ${head.id} has no records`)
+  if (records.some((record, i) => record.seq !== expectedVersion + 1 + i))
+    throw new A2AError('internal', `The log of task ${head.id} would have a gap: ${seqs(records)}`)
+}
+
+function seqs(records: readonly LogRecord[]): string {
+  return records.map((record) => record.seq).join(', ')
 }

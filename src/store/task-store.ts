@@ -4,7 +4,7 @@ import { type FullTaskStore, type TaskFilter, TaskStore } from '../protocol/task
 import type { Task, TaskState } from '../protocol/types.ts'
 import { type Clock, systemClock, toTimestamp } from '../shared/clock.ts'
 import { currentTask } from './current.ts'
-import { createMemoryStore, type MemoryStoreOptions } from './memory.ts'
+import { createMemoryStore, type MemoryStoreOptions } from './memory/store.ts'
 import type { Scope, Store, StoredTask, TaskHead, TaskListFilter, WriteResult } from './store.ts'
 
 export { type FullTaskStore, type TaskFilter, TaskStore } from '../protocol/task-store.ts'

@@ -12,7 +12,7 @@ import type {
   TaskState,
 } from '../protocol/types.ts'
 import { withSignal } from '../shared/async.ts'
-import { copyOf } from '../shared/copy.ts'
+import { copyOf } from '../shared/json.ts'
 import type { Logger } from '../shared/log.ts'
 import { type MemberReply, replyParts } from './reply.ts'
 import type { LinkedSignal } from './signal.ts'

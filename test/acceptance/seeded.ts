@@ -1,5 +1,5 @@
 import type { Task, TaskState } from '../../src/protocol/types.ts'
-import { createMemoryStore } from '../../src/store/memory.ts'
+import { createMemoryStore } from '../../src/store/memory/store.ts'
 import { toTaskStore } from '../../src/store/task-store.ts'
 import { scripted, serve } from './serve.ts'
 

@@ -2,7 +2,7 @@ import { createHook } from 'node:async_hooks'
 import type { Agent } from '../../src/agents/agent.ts'
 import { createServer, type Server } from '../../src/server/index.ts'
 import { systemClock } from '../../src/shared/clock.ts'
-import { createMemoryStore } from '../../src/store/memory.ts'
+import { createMemoryStore } from '../../src/store/memory/store.ts'
 import type { Store } from '../../src/store/store.ts'
 
 /** What a request has cost. */

@@ -1,4 +1,11 @@
-import type { ClientReply, HttpHandler, HttpReply, HttpSend } from '../../src/bindings/http.ts'
+import {
+  type ClientReply,
+  type HttpChunk,
+  type HttpHandler,
+  type HttpReply,
+  type HttpSend,
+  isStreamed,
+} from '../../src/bindings/http.ts'
 
 /** Sends requests straight to a handler: client and server halves with nothing but their bytes between. */
 export function loop(handler: HttpHandler): HttpSend {
@@ -23,17 +30,21 @@ export function toClientReply({ status, headers, body = '' }: HttpReply): Client
     headers,
     text: async () => {
       let text = ''
-      for await (const chunk of pieces(body)) text += chunk
+      const decoder = new TextDecoder()
+      for await (const chunk of pieces(body)) text += decoder.decode(chunk, { stream: true })
       return text
     },
     async *chunks() {
-      const encoder = new TextEncoder()
-      for await (const chunk of pieces(body)) yield encoder.encode(chunk)
+      yield* pieces(body)
     },
   }
 }
 
-async function* pieces(body: string | AsyncIterable<string>): AsyncGenerator<string> {
-  if (typeof body === 'string') yield body
-  else yield* body
+async function* pieces(body: NonNullable<HttpReply['body']>): AsyncGenerator<Uint8Array> {
+  if (isStreamed(body)) for await (const chunk of body) yield toBytes(chunk)
+  else yield toBytes(body)
+}
+
+function toBytes(chunk: HttpChunk): Uint8Array {
+  return typeof chunk === 'string' ? new TextEncoder().encode(chunk) : chunk
 }

@@ -5,8 +5,8 @@ import type { HttpSend } from '../../src/bindings/http.ts'
 import { connectFailure } from '../../src/client/faults.ts'
 import { A2AClient, allOf, apiKey, bearer } from '../../src/client/index.ts'
 import { idempotencyExtension } from '../../src/protocol/extensions.ts'
+import { createFakeClock } from '../support/clock.ts'
 import { doneTask, Raw, serveAgent } from './agent.ts'
-import { createFakeClock } from './fake-clock.ts'
 import { serve } from './serve.ts'
 
 /** Promises more than it sends. */

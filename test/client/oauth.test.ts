@@ -12,9 +12,9 @@ import { deviceCode } from '../../src/client/oauth/device-code.ts'
 import { clientCredentials, oauth } from '../../src/client/oauth/oauth.ts'
 import { tokenAuth } from '../../src/client/oauth/tokens.ts'
 import { createDeferred } from '../../src/shared/async.ts'
+import { createFakeClock } from '../support/clock.ts'
 import { clients, startAuthorizationServer } from './authorization-server.ts'
 import { signIn } from './browser.ts'
-import { createFakeClock } from './fake-clock.ts'
 
 const user = { login: 'ada', password: 'secret' }
 
@@ -220,7 +220,7 @@ describe('device code', () => {
     const auth = deviceCode(config, () => controller.abort(new Error('enough')))
     const request = { method: 'GET', url: 'http://h/', headers: {}, signal: controller.signal }
     await expect(auth.apply(request)).rejects.toThrow('enough')
-    expect(clock.pending).toBe(0)
+    expect(clock.pending()).toEqual([])
   })
 })
 

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { A2AServer, type RunningServer } from '../../src/compat/a2a-server.ts'
 import { EchoHandler } from '../../src/compat/echo-handler.ts'
 import { silent } from '../../src/shared/log.ts'
-import { createMemoryStore } from '../../src/store/memory.ts'
+import { createMemoryStore } from '../../src/store/memory/store.ts'
 import { InMemoryTaskStore } from '../../src/store/task-store.ts'
 import { get, jsonReply, rpc } from '../acceptance/serve.ts'
 

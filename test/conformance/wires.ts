@@ -1,4 +1,9 @@
-import type { HttpHandler, HttpReply } from '../../src/bindings/http.ts'
+import {
+  type HttpChunk,
+  type HttpHandler,
+  type HttpReply,
+  isStreamed,
+} from '../../src/bindings/http.ts'
 import { type OperationName, operations } from '../../src/protocol/operations.ts'
 import { from03, toRest03, toRpc03 } from './v03.ts'
 
@@ -68,7 +73,7 @@ function toWire(binding: Wire['binding'], version: Wire['version'], send: Send):
       const text = typeof body === 'string' ? body : ''
       const answer =
         text === '' ? { body: undefined, result: undefined, error: undefined } : read(text)
-      const frames = typeof body === 'object' ? body[Symbol.asyncIterator]() : undefined
+      const frames = isStreamed(body) ? body[Symbol.asyncIterator]() : undefined
       return {
         status,
         headers: received,
@@ -81,13 +86,13 @@ function toWire(binding: Wire['binding'], version: Wire['version'], send: Send):
 }
 
 async function* eventsOf(
-  frames: AsyncIterator<string> | undefined,
+  frames: AsyncIterator<HttpChunk> | undefined,
   read: Sent['read'],
 ): AsyncGenerator<Wild> {
   while (frames) {
     const { done, value } = await frames.next()
     if (done) return
-    for (const data of value.matchAll(/^data: (.*)$/gm)) yield read(data[1] ?? '').result
+    for (const data of String(value).matchAll(/^data: (.*)$/gm)) yield read(data[1] ?? '').result
   }
 }
 

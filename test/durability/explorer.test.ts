@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createMemoryStore } from '../../src/store/memory.ts'
+import { createMemoryStore } from '../../src/store/memory/store.ts'
 import { explore } from './explorer/explorer.ts'
 import { scenarios } from './explorer/scenarios.ts'
 

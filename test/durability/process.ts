@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { createDeferred, type Deferred } from '../../src/shared/async.ts'
-import type { SqliteStoreOptions } from '../../src/store/sqlite.ts'
+import type { SqliteStoreOptions } from '../../src/store/sqlite/store.ts'
 import type { RetryPolicy } from '../../src/webhooks/retry.ts'
 
 /** What server.mjs is told. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Task } from '../../src/protocol/types.ts'
-import { openSqliteStore } from '../../src/store/sqlite.ts'
+import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import { corral } from '../cli/corral.ts'
 import { createReceiver } from '../webhooks/receiver.ts'
 import { immediately, open, type Scene } from './scene.ts'

@@ -5,7 +5,7 @@ import { defineAgent } from '../../src/agents/function.ts'
 import { createTurnQueue } from '../../src/engine/queue.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import { createDeferred } from '../../src/shared/async.ts'
-import { createMemoryStore } from '../../src/store/memory.ts'
+import { createMemoryStore } from '../../src/store/memory/store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { ask, begin, createEngineFor, message, taskOf } from './scene.ts'
 

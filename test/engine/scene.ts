@@ -10,7 +10,7 @@ import type {
   StreamResponse,
   Task,
 } from '../../src/protocol/types.ts'
-import { createMemoryStore } from '../../src/store/memory.ts'
+import { createMemoryStore } from '../../src/store/memory/store.ts'
 import type { Scope, Store } from '../../src/store/store.ts'
 import { createHub, type Hub } from '../../src/streams/hub.ts'
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
 import { createDeferred } from '../../src/shared/async.ts'
-import { createMemoryStore } from '../../src/store/memory.ts'
+import { createMemoryStore } from '../../src/store/memory/store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { createScriptedAgent } from '../conformance/agent.ts'
 import { ask, begin, createEngineFor, eventsOf, message, taskOf } from './scene.ts'

@@ -4,7 +4,7 @@ import { defineAgent } from '../../src/agents/function.ts'
 import type { Sequenced } from '../../src/protocol/call.ts'
 import { createFold } from '../../src/protocol/fold.ts'
 import type { Task } from '../../src/protocol/types.ts'
-import { createMemoryStore } from '../../src/store/memory.ts'
+import { createMemoryStore } from '../../src/store/memory/store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { createEngineFor, message, textOf } from './scene.ts'
 

@@ -2,8 +2,11 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** An answer of the model: words, or calls of tools. */
+/** An answer of the model: words, or calls of tools; or a refusal of its service; or a body of its own. */
 export interface ModelAnswer {
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
   readonly text?: string
   readonly calls?: readonly {
     readonly id: string
@@ -40,8 +43,12 @@ export async function serveModel(answers: readonly ModelAnswer[]) {
       ...(tool_calls && { tool_calls }),
     }
     const usage = { prompt_tokens: 10, completion_tokens: 3, total_tokens: 13 }
-    outgoing.writeHead(answer ? 200 : 429, { 'content-type': 'application/json' })
-    outgoing.end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }], usage }))
+    const choices = [{ index: 0, message, finish_reason: 'stop' }]
+    outgoing.writeHead(answer ? (answer.status ?? 200) : 429, {
+      'content-type': 'application/json',
+      ...answer?.headers,
+    })
+    outgoing.end(answer?.body ?? JSON.stringify({ choices, usage }))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {

@@ -1,6 +1,6 @@
+import type { Domain } from '../../src/eval/domain/environment.ts'
 import { defineDomain } from '../../src/eval/domain/functions.ts'
-import type { Domain } from '../../src/eval/environment.ts'
-import type { EvalTask } from '../../src/eval/task.ts'
+import type { EvalTask } from '../../src/eval/domain/task.ts'
 
 interface Shelf {
   books: string[]

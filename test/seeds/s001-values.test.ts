@@ -2,15 +2,15 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createA2AAgent } from '../../src/eval/agent/a2a-agent.ts'
+import { createA2AConfig } from '../../src/eval/agent/config.ts'
 import { openEndpoint } from '../../src/eval/agent/endpoint.ts'
-import { createA2AConfig } from '../../src/eval/config.ts'
-import { spoken } from '../../src/eval/conversation.ts'
-import { ValidationError } from '../../src/eval/errors.ts'
+import { createAgentUnderTest } from '../../src/eval/agent/under-test.ts'
+import { ValidationError } from '../../src/eval/base/errors.ts'
+import { spoken } from '../../src/eval/domain/conversation.ts'
 import { createCollector } from '../../src/eval/metrics/collector.ts'
 import { checkMetrics, type ProtocolMetrics } from '../../src/eval/metrics/metrics.ts'
+import { type Simulation, SimulationFault } from '../../src/eval/results/simulation.ts'
 import { runEvaluation } from '../../src/eval/run/evaluate.ts'
-import { type Simulation, SimulationFault } from '../../src/eval/simulation.ts'
 import { silent } from '../../src/shared/log.ts'
 import { agentSays, servePeer } from '../eval/serving.ts'
 import { smallDomain } from '../eval/small-domain.ts'
@@ -69,7 +69,7 @@ describe('what is counted', () => {
     onTestFinished(() => place.close())
     const metrics = createCollector({ endpoint: peer.url })
     const introduction = { policy: '', tools: [] }
-    const agent = createA2AAgent({ endpoint: place, introduction, metrics, log: silent })
+    const agent = createAgentUnderTest({ endpoint: place, introduction, metrics, log: silent })
     const { signal } = new AbortController()
     const first = await agent.getInitState()
     const [, second] = await agent.generateNextMessage(spoken('user', 'Hi'), first, signal)

@@ -12,7 +12,7 @@ import {
   TextPart,
 } from '../../src/compat/index.ts'
 import { newStatus } from '../../src/index.ts'
-import { createMemoryStore } from '../../src/store/memory.ts'
+import { createMemoryStore } from '../../src/store/memory/store.ts'
 import { toTaskStore } from '../../src/store/task-store.ts'
 
 describe('the values of 003', () => {

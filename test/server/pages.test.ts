@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { HttpReply } from '../../src/bindings/http.ts'
 import { createServer, type Server, type ServerOptions } from '../../src/server/index.ts'
-import { createMemoryStore } from '../../src/store/memory.ts'
+import { createMemoryStore } from '../../src/store/memory/store.ts'
 import { createScriptedAgent } from '../conformance/agent.ts'
 import { request, wireNames10 } from '../conformance/scene.ts'
 import { wiresOf } from '../conformance/wires.ts'

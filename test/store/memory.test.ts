@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createMemoryStore } from '../../src/store/memory.ts'
+import { createMemoryStore } from '../../src/store/memory/store.ts'
 import { at, pushConfig, scope, write } from '../contracts/store/samples.ts'
 import { describeStore } from '../contracts/store.ts'
 

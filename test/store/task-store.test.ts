@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { A2AError } from '../../src/protocol/errors.ts'
 import type { Task } from '../../src/protocol/types.ts'
 import { fromTaskStore } from '../../src/store/custom.ts'
-import { createMemoryStore } from '../../src/store/memory.ts'
-import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite.ts'
+import { createMemoryStore } from '../../src/store/memory/store.ts'
+import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite/store.ts'
 import {
   InMemoryTaskStore,
   type TaskFilter,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
 import { createServer } from '../../src/server/index.ts'
-import { createMemoryStore } from '../../src/store/memory.ts'
+import { createMemoryStore } from '../../src/store/memory/store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { counted, type StoreCosts } from '../bench/counted.ts'
 import { request } from '../conformance/scene.ts'

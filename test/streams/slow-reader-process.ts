@@ -1,10 +1,11 @@
+import { defineAgent } from '../../src/agents/function.ts'
+import { createServer, listen } from '../../src/server/index.ts'
+import { openSqliteStore } from '../../src/store/sqlite/store.ts'
+
 /**
  * Serves an agent that produces forty megabytes, and tells its parent how much memory that took.
  * The tasks are in a file: what grows here is what the server holds for its readers.
  */
-import { defineAgent } from '../../src/agents/function.ts'
-import { createServer, listen } from '../../src/server/index.ts'
-import { openSqliteStore } from '../../src/store/sqlite.ts'
 
 const events = 600
 const line = 'x'.repeat(64 * 1024)

@@ -3,7 +3,7 @@ import { traceExtension } from '../../src/protocol/extensions.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import type { Task } from '../../src/protocol/types.ts'
 import { createServer } from '../../src/server/index.ts'
-import { createMemoryStore } from '../../src/store/memory.ts'
+import { createMemoryStore } from '../../src/store/memory/store.ts'
 import { defineTeam } from '../../src/team/team.ts'
 import { member, untilCancelled } from '../fixtures/members.ts'
 

@@ -38,8 +38,8 @@ export interface OpenAIAgentOptions extends OpenAIAgentConfig {
 }
 
 /**
- * A model as an agent (000's OpenAIAgent). It sees the system prompt, the context's earlier messages and the user's
- * message; its answer is streamed as chunks of the artifact `response`, whose metadata holds the tokens used.
+ * A model as an agent. It sees the system prompt, the context's earlier messages and the user's message; its answer is
+ * streamed as chunks of the artifact `response`, whose metadata holds the tokens used.
  */
 export class OpenAIAgent implements ToolUser {
   readonly resumable = true

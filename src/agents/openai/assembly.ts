@@ -1,15 +1,19 @@
 import type { Usage } from '../../protocol/usage.ts'
-import type { ToolCall } from '../tools.ts'
+import type { ModelToolCall } from '../tools.ts'
 import type { ChatDelta, ToolCallPiece } from './wire.ts'
 
-/** Gathers the chunks of one answer. */
-export interface Assembly {
-  add(delta: ChatDelta): void
+/** What a model answered. */
+export interface ChatAnswer {
   readonly text: string
   readonly finish: string | undefined
   readonly usage: Usage | undefined
   /** The calls in the order of their indexes, their arguments whole. */
-  toolCalls(): readonly ToolCall[]
+  toolCalls(): readonly ModelToolCall[]
+}
+
+/** Gathers the chunks of one answer. */
+interface Assembly extends ChatAnswer {
+  add(delta: ChatDelta): void
 }
 
 /** An empty assembly. A call without an id gets one, because its result must name it. */

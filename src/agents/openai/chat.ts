@@ -3,12 +3,12 @@ import { addUsage, type Usage } from '../../protocol/usage.ts'
 import { newId } from '../../shared/ids.ts'
 import type { AgentEvent, Turn } from '../agent.ts'
 import { digestOf } from '../digest.ts'
-import { runTool, type Tool, type ToolCall } from '../tools.ts'
+import { type ModelToolCall, runTool, type Tool } from '../tools.ts'
 import { createAssembly } from './assembly.ts'
 import type { ChatClient } from './client.ts'
 import { malformed } from './errors.ts'
 import type { ChatMessage, ChatRequest, ChatTool } from './wire.ts'
-import { createWriter } from './writer.ts'
+import { createAnswerWriter } from './writer.ts'
 
 /** One answer of a model, with the tools that it may use on the way. */
 export interface Chat {
@@ -44,7 +44,7 @@ const progressKey = 'openai'
  */
 export async function* runChat(chat: Chat): AsyncGenerator<AgentEvent> {
   const { turn } = chat
-  const writer = createWriter(turn)
+  const writer = createAnswerWriter(turn)
   const progress = await loadProgress(turn)
   yield* writer.write(progress.text)
   let calls = openCalls(progress)
@@ -94,7 +94,7 @@ async function loadProgress(turn: Turn): Promise<Progress> {
 }
 
 /** Calls that were wished for and whose results are not there: the crash came in between. */
-function openCalls(progress: Progress): readonly ToolCall[] {
+function openCalls(progress: Progress): readonly ModelToolCall[] {
   const last = progress.added.at(-1)
   if (last?.role !== 'assistant') return []
   return (last.tool_calls ?? []).map((call) => ({ id: call.id, ...call.function }))
@@ -118,7 +118,7 @@ function toRequest(chat: Chat, progress: Progress): ChatRequest {
  */
 function runCalls(
   chat: Chat,
-  calls: readonly ToolCall[],
+  calls: readonly ModelToolCall[],
   { id, round }: Progress,
 ): Promise<readonly ChatMessage[]> {
   return Promise.all(
@@ -131,7 +131,7 @@ function runCalls(
 
 async function runOnce(
   { turn, tools, agent }: Chat,
-  call: ToolCall,
+  call: ModelToolCall,
   { key, round }: { readonly key: string; readonly round: number },
 ): Promise<string> {
   const known = turn.load(key)
@@ -163,7 +163,7 @@ function traceRound(
   })
 }
 
-function toAssistant(text: string, calls: readonly ToolCall[]): ChatMessage {
+function toAssistant(text: string, calls: readonly ModelToolCall[]): ChatMessage {
   return {
     role: 'assistant',
     content: text === '' ? null : text,

@@ -3,27 +3,28 @@ import { isPassing, type RetryContext, retryRules } from '../../client/retry.ts'
 import type { A2AError } from '../../protocol/errors.ts'
 import { retry } from '../../shared/retry.ts'
 import { trimEnd } from '../../shared/text.ts'
-import { networkFault, refusal, retryAfterOf } from './errors.ts'
-import { type Reply, readDeltas, readText, withinSilence } from './read.ts'
+import { type ChatAnswer, createAssembly } from './assembly.ts'
+import { malformed, networkFault, refusal, retryAfterOf } from './errors.ts'
+import { readDeltas, readText, type ServiceReply, withinSilence } from './read.ts'
 import type { ChatDelta, ChatRequest } from './wire.ts'
 
 /** What a chat client needs to know. */
 export interface ChatClientOptions extends RetryContext {
-  /** Names the agent in errors. */
+  /** Names the model's user in errors. */
   readonly agent: string
   readonly endpoint: string
-  readonly apiKey: string
+  /** Sent as a bearer token; a service may need none. */
+  readonly apiKey?: string
   /** How long the service may be silent: until it connects, until it answers, between two chunks of the answer. */
   readonly timeoutMs: number
 }
 
-/** A model service. */
+/** A model service. Leaving a stream, or a signal that fires, closes the connection. */
 export interface ChatClient {
-  /**
-   * The chunks of one answer as they come. Tried again until the answer begins, never after: what is said is said.
-   * Leaving the loop closes the connection.
-   */
+  /** The chunks of one answer as they come. Tried again until the answer begins, never after: what is said is said. */
   stream(chat: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatDelta>
+  /** One answer as a whole; tried again until it is there. */
+  complete(chat: ChatRequest, signal: AbortSignal): Promise<ChatAnswer>
   /** Resolves where the service lists its models within 5 seconds. */
   probe(): Promise<void>
   close(): Promise<void>
@@ -33,21 +34,22 @@ const probeMs = 5_000
 
 /** A client of an OpenAI-compatible service. It holds kept-alive connections until it is closed. */
 export function createChatClient(options: ChatClientOptions): ChatClient {
-  const { agent, timeoutMs, apiKey } = options
+  const { agent, timeoutMs, apiKey, clock } = options
   const { completions, models } = toUrls(options.endpoint)
   const connections = new Connections({ connect: { timeout: timeoutMs } })
-  const authorization = `Bearer ${apiKey}`
+  const credentials = apiKey ? { authorization: `Bearer ${apiKey}` } : {}
+  const headers = {
+    ...credentials,
+    'content-type': 'application/json',
+    accept: 'text/event-stream, application/json',
+  }
   let closing: Promise<void> | undefined
 
-  async function open(body: string, signal: AbortSignal): Promise<Reply> {
+  async function open(body: string, signal: AbortSignal): Promise<ServiceReply> {
     const reply = await request(completions, {
       dispatcher: connections,
       method: 'POST',
-      headers: {
-        authorization,
-        'content-type': 'application/json',
-        accept: 'text/event-stream, application/json',
-      },
+      headers,
       body,
       signal,
       headersTimeout: timeoutMs,
@@ -60,46 +62,63 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
     throw await refuse(reply)
   }
 
-  async function refuse(reply: Reply): Promise<A2AError> {
-    const said = await readText(reply).catch(() => '')
-    const text = said.slice(0, 500).replaceAll(apiKey, '[redacted]')
+  async function refuse(reply: ServiceReply): Promise<A2AError> {
+    const said = (await readText(reply).catch(() => '')).slice(0, 500)
+    const text = apiKey ? said.replaceAll(apiKey, '[redacted]') : said
     options.log.warn({ agent, status: reply.statusCode, text }, 'the model service refused')
-    const later = retryAfterOf(reply.headers, options.clock.now())
+    const later = retryAfterOf(reply.headers, clock.now())
     return refusal(agent, reply.statusCode, later)
   }
 
+  async function* read(
+    opening: () => Promise<ServiceReply>,
+    signal: AbortSignal,
+  ): AsyncGenerator<ChatDelta> {
+    const reply = await opening()
+    const giveUp = (): void => void reply.body.destroy(new errors.BodyTimeoutError())
+    try {
+      yield* withinSilence(readDeltas(reply, agent), { ms: timeoutMs, clock, giveUp })
+    } catch (error) {
+      signal.throwIfAborted()
+      throw isNetworkError(error) ? networkFault(agent, error) : error
+    } finally {
+      reply.body.destroy()
+    }
+  }
+
   return {
-    async *stream(chat, signal) {
-      const body = JSON.stringify({
-        ...chat,
-        stream: true,
-        stream_options: { include_usage: true },
-      })
-      const attempt = (): Promise<Reply> => open(body, signal)
-      const reply = await retry(attempt, retryRules(options, isPassing, signal))
-      try {
-        yield* withinSilence(readDeltas(reply, agent), timeoutMs, () =>
-          reply.body.destroy(new errors.BodyTimeoutError()),
+    stream(chat, signal) {
+      const streamed = { ...chat, stream: true, stream_options: { include_usage: true } }
+      const body = JSON.stringify(streamed)
+      const attempt = (): Promise<ServiceReply> => open(body, signal)
+      return read(() => retry(attempt, retryRules(options, isPassing, signal)), signal)
+    },
+    complete(chat, signal) {
+      const body = JSON.stringify(chat)
+      const attempt = (): Promise<ChatAnswer> =>
+        assemble(
+          read(() => open(body, signal), signal),
+          agent,
         )
-      } catch (error) {
-        signal.throwIfAborted()
-        throw error instanceof Error && 'code' in error && isNetworkCode(error.code)
-          ? networkFault(agent, error)
-          : error
-      } finally {
-        reply.body.destroy()
-      }
+      return retry(attempt, retryRules(options, isPassing, signal))
     },
     async probe() {
-      const signal = AbortSignal.timeout(probeMs)
-      const headers = { authorization }
-      const reply = await request(models, { dispatcher: connections, headers, signal }).catch(
-        (cause: unknown) => {
+      const late = new AbortController()
+      const callOff = clock.after(probeMs, () => late.abort(new errors.HeadersTimeoutError()))
+      try {
+        const { signal } = late
+        const reply = await request(models, {
+          dispatcher: connections,
+          headers: credentials,
+          signal,
+        }).catch((cause: unknown) => {
           throw networkFault(agent, cause)
-        },
-      )
-      await reply.body.dump()
-      if (reply.statusCode >= 300) throw refusal(agent, reply.statusCode)
+        })
+        await reply.body.dump()
+        if (reply.statusCode >= 300) throw refusal(agent, reply.statusCode)
+      } finally {
+        callOff()
+      }
     },
     close: () => (closing ??= connections.destroy()),
   }
@@ -116,7 +135,16 @@ export function toUrls(endpoint: string): { completions: string; models: string 
   return { completions: at('/chat/completions'), models: at('/models') }
 }
 
-/** Codes of undici and of the system; our own errors have words in lower case. */
-function isNetworkCode(code: unknown): boolean {
-  return typeof code === 'string' && /^[A-Z_]+$/.test(code)
+async function assemble(deltas: AsyncIterable<ChatDelta>, agent: string): Promise<ChatAnswer> {
+  const answer = createAssembly()
+  for await (const delta of deltas) answer.add(delta)
+  const isEmpty = answer.text === '' && answer.toolCalls().length === 0
+  if (isEmpty && answer.finish === undefined) throw malformed(agent, 'sent no chat completion')
+  return answer
+}
+
+/** The errors of undici and of the system have codes in upper case; our own have words in lower case. */
+function isNetworkError(error: unknown): boolean {
+  if (!(error instanceof Error) || !('code' in error)) return false
+  return typeof error.code === 'string' && /^[A-Z_]+$/.test(error.code)
 }

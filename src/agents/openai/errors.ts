@@ -1,11 +1,12 @@
 import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
 import { retryAfterMs } from '../../shared/retry.ts'
 
-/** What a refusal of the model service means to whoever asked our agent. Its own words stay in the log. */
+/** What a refusal of the model service means to whoever asked our agent. Its own words stay in the log, its status in the cause. */
 export function refusal(agent: string, status: number, retryAfterSeconds?: number): A2AError {
   const [code, what] = meaning(status)
   const later = retryAfterSeconds === undefined ? {} : { retryAfterSeconds }
-  return new A2AError(code, `The model of ${agent} ${what}`, later)
+  const cause = new Error(`HTTP ${status}`)
+  return new A2AError(code, `The model of ${agent} ${what}`, { ...later, cause })
 }
 
 /** What a failure on the way to the model service means. The cause stays in the process. */

@@ -1,9 +1,9 @@
 import { historyExtension } from '../../protocol/extensions.ts'
 import type { Message, Part, RawPart, UrlPart } from '../../protocol/types.ts'
-import { type ChatContent, type ChatMessage, isFields } from './wire.ts'
+import { type ChatContent, type ChatMessage, isRecord } from './wire.ts'
 
 /** What goes to the model before the user's message. */
-export interface Conversation {
+interface Conversation {
   readonly systemPrompt?: string
   /** Earlier messages of the context, oldest first. */
   readonly earlier: readonly Message[]
@@ -33,9 +33,9 @@ export function toChatMessage(message: Message): ChatMessage {
 /** The earlier turns that the history extension carries; undefined where there are none. */
 function sentAlong(message: Message): ChatMessage[] | undefined {
   const value: unknown = message.metadata?.[historyExtension]
-  if (!isFields(value) || !Array.isArray(value.messages)) return undefined
+  if (!isRecord(value) || !Array.isArray(value.messages)) return undefined
   return value.messages.flatMap((entry: unknown): ChatMessage[] => {
-    if (!isFields(entry) || typeof entry.content !== 'string') return []
+    if (!isRecord(entry) || typeof entry.content !== 'string') return []
     const { role, content } = entry
     return role === 'system' || role === 'user' || role === 'assistant' ? [{ role, content }] : []
   })

@@ -1,42 +1,55 @@
 import { createParser } from 'eventsource-parser'
 import type { Dispatcher } from 'undici'
+import type { Clock } from '../../shared/clock.ts'
 import { malformed } from './errors.ts'
-import { type ChatDelta, isFields, parseDelta } from './wire.ts'
+import { type ChatDelta, isRecord, parseDelta } from './wire.ts'
 
 /** What a model service answers. */
-export type Reply = Dispatcher.ResponseData
+export type ServiceReply = Dispatcher.ResponseData
 
 /** The largest event, whole completion or refusal that is read. */
 const maxLength = 4 * 1024 * 1024
 
 /** The chunks of an answer: those of a stream as they come, a whole completion as one. */
-export function readDeltas(reply: Reply, agent: string): AsyncGenerator<ChatDelta> {
+export function readDeltas(reply: ServiceReply, agent: string): AsyncGenerator<ChatDelta> {
   return isEventStream(reply) ? readEvents(reply, agent) : readWhole(reply, agent)
+}
+
+/** How long a service may be silent, and what happens then. */
+interface Silence {
+  readonly ms: number
+  readonly clock: Clock
+  readonly giveUp: () => void
 }
 
 /**
  * The items of a service that must not fall silent. Bytes alone, such as the comments that keep a connection alive,
- * are silence: only a delta counts.
+ * are silence: only a delta counts. One timer is set at a time, however many deltas come.
  */
 export async function* withinSilence<T>(
   deltas: AsyncIterable<T>,
-  ms: number,
-  giveUp: () => void,
+  { ms, clock, giveUp }: Silence,
 ): AsyncGenerator<T> {
-  let silence = setTimeout(giveUp, ms)
+  let waitingSince: number | undefined = clock.elapsed()
+  const look = (): void => {
+    const left = waitingSince === undefined ? ms : waitingSince + ms - clock.elapsed()
+    if (left > 0) callOff = clock.after(left, look)
+    else giveUp()
+  }
+  let callOff = clock.after(ms, look)
   try {
     for await (const delta of deltas) {
-      clearTimeout(silence) // a reader that takes its time is not the service's silence
+      waitingSince = undefined // a reader that takes its time is not the service's silence
       yield delta
-      silence = setTimeout(giveUp, ms)
+      waitingSince = clock.elapsed()
     }
   } finally {
-    clearTimeout(silence)
+    callOff()
   }
 }
 
 /** The text of an answer, as far as it is read. */
-export async function readText(reply: Reply): Promise<string> {
+export async function readText(reply: ServiceReply): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
   for await (const chunk of reply.body) {
@@ -46,7 +59,7 @@ export async function readText(reply: Reply): Promise<string> {
   return text
 }
 
-async function* readEvents(reply: Reply, agent: string): AsyncGenerator<ChatDelta> {
+async function* readEvents(reply: ServiceReply, agent: string): AsyncGenerator<ChatDelta> {
   const decoder = new TextDecoder()
   let ready: string[] = []
   let overflow = false
@@ -73,7 +86,7 @@ async function* readEvents(reply: Reply, agent: string): AsyncGenerator<ChatDelt
   if (!finished) throw malformed(agent, 'broke off in the middle of its answer')
 }
 
-async function* readWhole(reply: Reply, agent: string): AsyncGenerator<ChatDelta> {
+async function* readWhole(reply: ServiceReply, agent: string): AsyncGenerator<ChatDelta> {
   yield toDelta(await readText(reply), agent)
 }
 
@@ -81,10 +94,10 @@ function toDelta(data: string, agent: string): ChatDelta {
   const value = parseJson(data)
   const delta = parseDelta(value)
   if (delta) return delta
-  throw malformed(agent, isFields(value) && value.error ? 'failed' : 'sent no chat completion')
+  throw malformed(agent, isRecord(value) && value.error ? 'failed' : 'sent no chat completion')
 }
 
-function isEventStream(reply: Reply): boolean {
+function isEventStream(reply: ServiceReply): boolean {
   return String(reply.headers['content-type'] ?? '').startsWith('text/event-stream')
 }
 

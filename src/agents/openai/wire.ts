@@ -2,10 +2,10 @@ import type { JsonObject } from '../../protocol/types.ts'
 import type { Usage } from '../../protocol/usage.ts'
 
 /**
- * The chat completions wire, as far as we speak it. A request has `stream: true`; the answer is server-sent events
- * whose data is a `chat.completion.chunk` each, then `[DONE]`. A tool call arrives in pieces: the first has its id
- * and name, all have a piece of the arguments and the index of the call. With `stream_options.include_usage` the
- * last chunk has no choice and the usage. Services that ignore `stream` answer with one `chat.completion`.
+ * The chat completions wire, as far as we speak it. With `stream: true` the answer is server-sent events whose data is
+ * a `chat.completion.chunk` each, then `[DONE]`. A tool call arrives in pieces: the first has its id and name, all have
+ * a piece of the arguments and the index of the call. With `stream_options.include_usage` the last chunk has no choice
+ * and the usage. Without `stream`, and from services that ignore it, the answer is one `chat.completion`.
  */
 export interface ChatRequest {
   readonly model: string
@@ -14,6 +14,9 @@ export interface ChatRequest {
   readonly max_tokens?: number
   readonly tools?: readonly ChatTool[]
   readonly tool_choice?: 'auto' | 'none'
+  readonly seed?: number
+  /** Asks for an answer that is a JSON object. */
+  readonly response_format?: { readonly type: 'json_object' }
 }
 
 /** A message as the model sees it. Text alone is a plain string, which every service understands. */
@@ -77,13 +80,13 @@ type Fields = Readonly<Record<string, unknown>>
 
 /** What a chunk, or a whole completion, says. Undefined where it is neither. */
 export function parseDelta(value: unknown): ChatDelta | undefined {
-  if (!isFields(value) || !Array.isArray(value.choices)) return undefined
+  if (!isRecord(value) || !Array.isArray(value.choices)) return undefined
   const usage = parseUsage(value)
   const choice: unknown = value.choices[0]
-  if (!isFields(choice)) return usage ? { usage } : {}
-  const delta = isFields(choice.delta) ? choice.delta : choice.message
-  const text = isFields(delta) && typeof delta.content === 'string' ? delta.content : ''
-  const pieces = isFields(delta) && Array.isArray(delta.tool_calls) ? delta.tool_calls : []
+  if (!isRecord(choice)) return usage ? { usage } : {}
+  const delta = isRecord(choice.delta) ? choice.delta : choice.message
+  const text = isRecord(delta) && typeof delta.content === 'string' ? delta.content : ''
+  const pieces = isRecord(delta) && Array.isArray(delta.tool_calls) ? delta.tool_calls : []
   return {
     ...(text !== '' && { text }),
     ...(pieces.length > 0 && { toolCalls: pieces.map(parsePiece) }),
@@ -93,14 +96,14 @@ export function parseDelta(value: unknown): ChatDelta | undefined {
 }
 
 /** Whether a value is an object with named fields. */
-export function isFields(value: unknown): value is Fields {
+export function isRecord(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 // A whole completion lists its calls without indexes: their place in the list is it.
 function parsePiece(value: unknown, place: number): ToolCallPiece {
-  const piece = isFields(value) ? value : {}
-  const called = isFields(piece.function) ? piece.function : {}
+  const piece = isRecord(value) ? value : {}
+  const called = isRecord(piece.function) ? piece.function : {}
   return {
     index: typeof piece.index === 'number' ? piece.index : place,
     ...(typeof piece.id === 'string' && piece.id !== '' && { id: piece.id }),
@@ -111,7 +114,7 @@ function parsePiece(value: unknown, place: number): ToolCallPiece {
 
 function parseUsage(completion: Fields): Usage | undefined {
   const { usage, model } = completion
-  if (!isFields(usage)) return undefined
+  if (!isRecord(usage)) return undefined
   return {
     inputTokens: toCount(usage.prompt_tokens),
     outputTokens: toCount(usage.completion_tokens),

@@ -2,7 +2,7 @@ import { toUsageMetadata, type Usage } from '../../protocol/usage.ts'
 import type { Draft, Turn } from '../agent.ts'
 
 /** Writes an answer piece by piece as chunks of one artifact. */
-export interface Writer {
+interface Writer {
   /** The event for one more piece of text; none for an empty piece. */
   write(text: string): Iterable<Draft>
   /** The last chunk: no text, but the usage in the artifact's metadata. */
@@ -13,7 +13,7 @@ export interface Writer {
  * A writer for a turn's answer. Every piece goes out at once; the usage, which is known only after the text, stands on a
  * last chunk of its own. The first chunk begins the artifact anew: a turn that runs again replaces what was half said.
  */
-export function createWriter(turn: Turn): Writer {
+export function createAnswerWriter(turn: Turn): Writer {
   const artifactId = answerId(turn)
   let begun = false
 

@@ -4,6 +4,7 @@ import type { ClientOptions, SendOptions } from '../../client/config.ts'
 import { clientCredentials } from '../../client/oauth/oauth.ts'
 import { JsonRpcTransport, type Transport } from '../../client/transport.ts'
 import { A2AError } from '../../protocol/errors.ts'
+import { declaresIdempotency } from '../../protocol/extensions.ts'
 import type {
   SendMessageRequest,
   SendMessageResponse,
@@ -24,6 +25,8 @@ export interface FirstWordOptions extends SendOptions {
 export interface RemoteConnection {
   /** A client that can be used; a peer without a card is spoken to at its endpoint. */
   client(signal?: AbortSignal): Promise<A2AClient>
+  /** Whether a send can be repeated with its key, which gives the task that it began; a peer without a card knows none. */
+  knowsKeys(signal?: AbortSignal): Promise<boolean>
   /** Who the remote is: local names, then its card's, else its answer to RANCH's `agent/card`. */
   describe(local: LocalInfo, signal?: AbortSignal): Promise<AgentInfo>
   /**
@@ -52,6 +55,10 @@ export function connectRemote(endpoint: string, options: ClientOptions): RemoteC
   }
   return {
     client,
+    async knowsKeys(signal) {
+      if ((await client(signal)) !== base) return false
+      return declaresIdempotency(await base.fetchAgentCard({ ...(signal && { signal }) }))
+    },
     async describe(local, signal) {
       const known = await client(signal)
       if (known !== base) return direct?.describe(local, signal) ?? fromCard(local)

@@ -131,18 +131,16 @@ async function toReply(response: Response): Promise<HttpReply> {
   const { status, body } = response
   const streams = headers['content-type']?.startsWith('text/event-stream') ?? false
   if (!body || !streams) return { status, headers, body: await response.text() }
-  return { status, headers, body: readText(body) }
+  return { status, headers, body: chunksOf(body) }
 }
 
 // Written by hand: a generator that waits for its next chunk would not hear that its reader has left.
-function readText(body: ReadableStream<Uint8Array>): AsyncIterable<string> {
+function chunksOf(body: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> {
   const reader = body.getReader()
-  const decoder = new TextDecoder()
-  const iterator: AsyncIterator<string> = {
+  const iterator: AsyncIterator<Uint8Array> = {
     async next() {
       const { done, value } = await reader.read()
-      if (done) return { done, value: undefined }
-      return { done: false, value: decoder.decode(value, { stream: true }) }
+      return done ? { done, value: undefined } : { done: false, value }
     },
     async return() {
       await reader.cancel()

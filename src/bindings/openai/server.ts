@@ -8,6 +8,7 @@ import { parseBody } from '../body.ts'
 import { toCall } from '../call.ts'
 import { createEventBody } from '../event-body.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
+import type { openAIRoutes, RouteHandlers } from '../routes.ts'
 import { streamHeaders } from '../sse.ts'
 import { type CompletionHead, placeOf, toCompletion, toOpenAIUsage } from './completion.ts'
 import { errorReply } from './errors.ts'
@@ -48,10 +49,12 @@ interface Asked {
 const json: Readonly<Record<string, string>> = { 'content-type': 'application/json' }
 
 /**
- * Answers as OpenAI's API does: `POST /v1/chat/completions`, streamed or not, `GET /v1/models` and one of them; and
- * `POST /v1/chat` as the origin had it. Each agent or team is a model. Other paths are not found.
+ * Answers as OpenAI's API does, one handler for each of its routes: `completions`, streamed or not, the `models` and one
+ * `model` of them; and `chat`, a plainer way to say the same. Each agent or team is a model.
  */
-export function createOpenAIBinding(options: OpenAIBindingOptions): HttpHandler {
+export function createOpenAIBinding(
+  options: OpenAIBindingOptions,
+): RouteHandlers<typeof openAIRoutes> {
   const { dispatchOf, models, heartbeatMs = 15_000, clock = systemClock } = options
 
   async function complete(request: HttpRequest): Promise<HttpReply> {
@@ -104,17 +107,16 @@ export function createOpenAIBinding(options: OpenAIBindingOptions): HttpHandler 
     return { id: `chatcmpl-${newId()}`, created, model }
   }
 
-  async function answer(request: HttpRequest): Promise<HttpReply> {
-    const { path, method } = request
-    const wanted = path === '/v1/chat/completions' || path === '/v1/chat' ? 'POST' : 'GET'
-    if (wanted === 'GET' && !path.startsWith('/v1/models')) throw noPath(path)
-    if (method !== wanted) return { status: 405, headers: { allow: wanted } }
-    if (path === '/v1/chat/completions') return complete(request)
-    if (path === '/v1/chat') return chat(request)
-    if (path === '/v1/models') return ok({ object: 'list', data: models().map(toModel) })
-    return ok(toModel(modelOf(nameIn(path))))
+  return {
+    completions: guarded(complete),
+    chat: guarded(chat),
+    models: guarded(() => ok({ object: 'list', data: models().map(toModel) })),
+    model: guarded(({ path }) => ok(toModel(modelOf(nameIn(path))))),
   }
+}
 
+/** A fault is an answer too, as OpenAI's clients expect it. */
+function guarded(answer: HttpHandler): HttpHandler {
   return async (request) => {
     try {
       return await answer(request)
@@ -143,8 +145,9 @@ function usageOf(asked: Asked, reader: TextReader): Usage {
   return reader.usage ?? estimateUsage(asked.prompt, reader.text)
 }
 
+/** The model that `/v1/models/{name}` names. */
 function nameIn(path: string): string {
-  const name = path.slice('/v1/models/'.length)
+  const name = path.split('/').slice(3).join('/')
   try {
     return decodeURIComponent(name)
   } catch {
@@ -161,10 +164,6 @@ function noModel(model: string): A2AError {
     violations: [{ field: 'model', description: 'does not exist' }],
     metadata: { openai: 'model_not_found' },
   })
-}
-
-function noPath(path: string): A2AError {
-  return new A2AError('methodNotFound', `There is nothing at ${path}`)
 }
 
 function ok(body: object): HttpReply {

@@ -1,23 +1,11 @@
 import { type OperationName, operationNames, operations } from '../../protocol/operations.ts'
+import { reservedSegments } from '../routes.ts'
 
 /** What a path and verb mean. */
 export type RouteMatch =
   | { readonly operation: OperationName; readonly params: Readonly<Record<string, string>> }
   /** The path exists, the verb does not. */
   | { readonly allow: readonly string[] }
-
-/** Segments that are never a tenant (ARCHITECTURE §5). */
-const reserved: ReadonlySet<string> = new Set([
-  'v1',
-  'rpc',
-  'stream',
-  'agents',
-  'health',
-  'metrics',
-  'console',
-  '.well-known',
-  'tasks',
-])
 
 interface Pattern {
   readonly operation: OperationName
@@ -51,7 +39,7 @@ function findForTenant(
   const [first, ...rest] = segments
   if (first === undefined || rest.length === 0) return undefined
   const tenant = decode(first)
-  if (tenant === undefined || tenant === '' || reserved.has(tenant)) return undefined
+  if (tenant === undefined || tenant === '' || reservedSegments.has(tenant)) return undefined
   const match = find(patterns, verb, rest)
   if (!match || 'allow' in match) return match
   return { operation: match.operation, params: { ...match.params, tenant } }

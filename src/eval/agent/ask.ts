@@ -1,19 +1,20 @@
 import type { A2AClient } from '../../client/client.ts'
+import type { A2AError } from '../../protocol/errors.ts'
 import { textOf } from '../../protocol/task.ts'
 import type { Message, Part, Task } from '../../protocol/types.ts'
 import type { Clock } from '../../shared/clock.ts'
 import type { Logger } from '../../shared/log.ts'
-import { A2ATimeoutError, messageOf } from '../errors.ts'
+import { A2ATimeoutError, messageOf, toEvalError } from '../base/errors.ts'
 import type { ExchangeTokens, MetricsCollector } from '../metrics/collector.ts'
-import type { A2AAgentState } from '../state.ts'
-import { reportedUsage, type TokenCounter } from '../tokens.ts'
-import { answerParts } from '../translate.ts'
+import { reportedUsage, type TokenCounter } from '../metrics/tokens.ts'
+import { SimulationFault, type TerminationReason } from '../results/simulation.ts'
 import type { Endpoint } from './endpoint.ts'
 import { exchange } from './exchange.ts'
-import { toFault } from './faults.ts'
+import { newParts } from './incoming.ts'
+import type { A2AAgentState } from './state.ts'
 
-/** The way from one simulation to the agent, and what is measured on it. */
-export interface Line {
+/** What asking needs: the way from one simulation to the agent, and what is measured on it. */
+export interface AskContext {
   readonly endpoint: Endpoint
   /** The simulation's client: one for all its messages, so that a wire once chosen is kept. */
   readonly client: () => Promise<A2AClient>
@@ -23,9 +24,9 @@ export interface Line {
   readonly log: Logger
 }
 
-/** A message to be answered, and the state before it. */
-export interface Question {
+interface Question {
   readonly message: Message
+  /** The state before the message. */
   readonly state: A2AAgentState
   readonly signal: AbortSignal
 }
@@ -36,12 +37,13 @@ export interface Question {
  *
  * @throws SimulationFault that says whose fault it is.
  */
-export async function ask(line: Line, question: Question): Promise<Task | Message> {
-  const { endpoint, metrics, clock, counter } = line
+export async function askAgent(context: AskContext, question: Question): Promise<Task | Message> {
+  const { endpoint, metrics, clock, counter } = context
   const { message, state } = question
-  const client = await line.client()
+  const client = await context.client()
   const card = await endpoint.discover()
-  const { signal, clear } = withLimit(question.signal, endpoint.config.timeout, clock)
+  const limit = timeLimit(endpoint.config.timeout, clock)
+  const signal = AbortSignal.any([question.signal, limit.signal])
   const measured = metrics.begin()
   let taskId: string | undefined
   const onTask = (id: string): void => {
@@ -53,35 +55,64 @@ export async function ask(line: Line, question: Question): Promise<Task | Messag
     return answer
   } catch (error) {
     measured.fail(error, state.contextId)
-    const fault = toFault(error, measured.lastStatus())
-    if (signal.aborted && taskId !== undefined) await giveUp(line, client, taskId)
+    const fault = toSimulationFault(error, measured.lastStatus())
+    if (signal.aborted && taskId !== undefined) await giveUp(context, client, taskId)
     throw fault
   } finally {
-    clear()
+    limit.clear()
   }
 }
 
-function withLimit(
-  outer: AbortSignal,
-  seconds: number,
-  clock: Clock,
-): { readonly signal: AbortSignal; clear(): void } {
+/** Statuses that speak of the way to the agent, its credentials or its load, not of its work. */
+const infrastructure: ReadonlySet<number> = new Set([401, 403, 407, 429, 502, 503, 504])
+
+/**
+ * Whose fault a failed exchange is. No answer at all, refused credentials or too much load is infrastructure; an agent
+ * that answers with an error, with something unreadable, or not in time, has failed the task.
+ */
+export function toSimulationFault(
+  thrown: unknown,
+  lastStatus: number | undefined,
+): SimulationFault {
+  if (thrown instanceof SimulationFault) return thrown
+  const error = toEvalError(thrown)
+  return new SimulationFault(terminationOf(error, lastStatus), `${error.name}: ${error.message}`, {
+    cause: error,
+  })
+}
+
+function terminationOf(error: A2AError, lastStatus: number | undefined): TerminationReason {
+  if (error instanceof A2ATimeoutError) return 'timeout'
+  if (lastStatus === undefined || infrastructure.has(lastStatus)) return 'infrastructure_error'
+  return error.code === 'unavailable' || error.code === 'rateLimited'
+    ? 'infrastructure_error'
+    : 'agent_error'
+}
+
+function timeLimit(seconds: number, clock: Clock): { readonly signal: AbortSignal; clear(): void } {
   const controller = new AbortController()
   const clear = clock.after(seconds * 1000, () =>
     controller.abort(new A2ATimeoutError(`No answer within ${seconds} s`)),
   )
-  return { signal: AbortSignal.any([outer, controller.signal]), clear }
+  return { signal: controller.signal, clear }
 }
 
 /** Tells the agent that nobody waits any more; what comes of it does not matter to the score. */
-async function giveUp({ metrics, log }: Line, client: A2AClient, taskId: string): Promise<void> {
+async function giveUp(
+  { metrics, clock, log }: AskContext,
+  client: A2AClient,
+  taskId: string,
+): Promise<void> {
   const measured = metrics.begin()
+  const limit = timeLimit(2, clock)
   try {
-    const task = await client.cancelTask(taskId, { signal: AbortSignal.timeout(2000) })
+    const task = await client.cancelTask(taskId, { signal: limit.signal })
     measured.end({ source: 'estimate' }, task.contextId)
   } catch (error) {
     measured.fail(error, undefined)
     log.debug({ taskId, reason: messageOf(error) }, 'could not cancel an abandoned task')
+  } finally {
+    limit.clear()
   }
 }
 
@@ -94,7 +125,7 @@ function tokensOf(
   if (usage) return { ...usage, source: 'reported' }
   return {
     input: counter.count(plain(message.parts)),
-    output: counter.count(plain(answerParts(answer, state))),
+    output: counter.count(plain(newParts(answer, state))),
     source: counter.source,
   }
 }

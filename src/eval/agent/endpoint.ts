@@ -6,15 +6,15 @@ import type { A2AError } from '../../protocol/errors.ts'
 import type { AgentCard } from '../../protocol/types.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import type { Logger } from '../../shared/log.ts'
-import type { A2AConfig } from '../config.ts'
-import { A2AAuthError, A2ADiscoveryError, toEvalError } from '../errors.ts'
+import { A2AAuthError, A2ADiscoveryError, toEvalError } from '../base/errors.ts'
 import { createCollector, type MetricsCollector } from '../metrics/collector.ts'
 import type { ProtocolMetrics } from '../metrics/metrics.ts'
+import type { A2AConfig } from './config.ts'
 
-/** The agent under test as a place: its card, and connections that all simulations of a run share (T-W8). */
+/** The agent under test as a place: its card, and connections that all simulations of a run share. */
 export interface Endpoint {
   readonly config: A2AConfig
-  /** The card, fetched once per evaluation (C-29). */
+  /** The card, fetched once per evaluation. */
   discover(signal?: AbortSignal): Promise<AgentCard>
   /** A client whose requests the collector measures; it speaks the wire that the card offers. */
   client(collector: MetricsCollector): Promise<A2AClient>

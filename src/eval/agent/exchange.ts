@@ -2,8 +2,8 @@ import type { A2AClient } from '../../client/client.ts'
 import { createFold, type Fold } from '../../protocol/fold.ts'
 import { isInterrupted, isTerminal, textOf } from '../../protocol/task.ts'
 import type { AgentCard, Message, StreamResponse, Task } from '../../protocol/types.ts'
-import { A2AMessageError } from '../errors.ts'
-import { SimulationFault } from '../simulation.ts'
+import { A2AMessageError } from '../base/errors.ts'
+import { SimulationFault } from '../results/simulation.ts'
 
 /** A message on its way, and who is told of the task that works on it. */
 export interface Sending {

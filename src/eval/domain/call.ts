@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import type { JsonObject } from '../../protocol/types.ts'
-import type { Requestor } from '../conversation.ts'
-import type { Domain, ToolOutcome } from '../environment.ts'
-import { messageOf, ValidationError } from '../errors.ts'
-import { parseWith } from '../parse.ts'
-import type { EvalTask } from '../task.ts'
+import { messageOf, ValidationError } from '../base/errors.ts'
+import { parseWith } from '../base/json.ts'
 import { toJson } from '../tau2/bridge.ts'
 import { parseJson } from '../tau2/python/json.ts'
+import type { Requestor } from './conversation.ts'
+import type { Domain, ToolOutcome } from './environment.ts'
+import type { EvalTask } from './task.ts'
 
 /** A call to be executed in a domain's world. */
 export interface PlannedCall {

@@ -1,18 +1,18 @@
+import { messageOf } from '../base/errors.ts'
+import { isSuccess, type RewardInfo } from '../results/simulation.ts'
+import { greeting } from '../run/converse.ts'
+import type { Judge } from '../scorers/judge.ts'
+import { scoreConversation } from '../scorers/reward.ts'
+import { type CallCheck, createCallCheck } from './call-check.ts'
 import {
   type ConversationMessage,
   type Requestor,
   type SpokenMessage,
   spoken,
   type ToolCall,
-} from '../conversation.ts'
-import type { Domain, Environment, ToolOutcome } from '../environment.ts'
-import { messageOf } from '../errors.ts'
-import { greeting } from '../orchestrator.ts'
-import type { Judge } from '../scorers/judge.ts'
-import { scoreConversation } from '../scorers/reward.ts'
-import { isSuccess, type RewardInfo } from '../simulation.ts'
-import type { EvalTask } from '../task.ts'
-import { type CallCheck, createCallCheck } from '../tools/check.ts'
+} from './conversation.ts'
+import type { Domain, Environment, ToolOutcome } from './environment.ts'
+import type { EvalTask } from './task.ts'
 
 /** What can be wrong with a domain. */
 export type FindingKind =

@@ -1,7 +1,15 @@
 import type { Json, JsonObject } from '../../protocol/types.ts'
-import type { Domain, ToolKind } from '../environment.ts'
-import type { EvalTask } from '../task.ts'
-import { openWorld } from './world.ts'
+import { messageOf } from '../base/errors.ts'
+import { hashOf, isObject } from '../base/json.ts'
+import type {
+  Domain,
+  Environment,
+  Snapshot,
+  ToolDescriptor,
+  ToolKind,
+  ToolOutcome,
+} from './environment.ts'
+import type { EvalTask, GoldAction } from './task.ts'
 
 /** Both halves of a world while functions work on them: plain JSON that they change in place. */
 export interface World<S = unknown, U = unknown> {
@@ -51,4 +59,108 @@ export interface FunctionDomain<S = unknown, U = unknown> {
 export function defineDomain<S, U>(domain: FunctionDomain<S, U>): Domain {
   const { name, policy, tasks, splits = {} } = domain
   return { name, policy, tasks, splits, open: (task) => openWorld(domain, task) }
+}
+
+/** A fresh world of a function domain, in the task's initial state. */
+async function openWorld<S, U>(domain: FunctionDomain<S, U>, task: EvalTask): Promise<Environment> {
+  const data = task.initial_state?.initialization_data
+  const world = {
+    agent: merge(structuredClone(domain.state), data?.agent_data),
+    user: merge(structuredClone(domain.userState), data?.user_data),
+  }
+  const environment = createEnvironment(domain.module, world)
+  for (const action of task.initial_state?.initialization_actions ?? [])
+    await environment.initialise(action)
+  await environment.sync()
+  return environment
+}
+
+function createEnvironment<S, U>(module: ToolModule<S, U>, world: World<S, U>): Environment {
+  const sync = async (): Promise<void> => module.sync?.(world)
+  return {
+    tools: describe(module.tools),
+    userTools: describe(module.userTools ?? {}),
+    kindOf: (name, side) => {
+      const tool = toolOf(module, { name, requestor: side })
+      return tool && (tool.kind ?? 'write')
+    },
+    async call(call) {
+      const outcome = await execute(module, call, world)
+      await sync()
+      return outcome
+    },
+    apply: (action) => execute(module, action, world),
+    sync,
+    async initialise(action) {
+      await functionOf(module, action.func_name)(action.arguments, world)
+    },
+    async assert({ func_name, arguments: args, assert_value = true }) {
+      return Boolean(await functionOf(module, func_name)(args, world)) === assert_value
+    },
+    // A world is plain JSON by contract of `FunctionDomain`.
+    snapshot: async () => structuredClone<unknown>(world) as Snapshot,
+    hash: async () => ({
+      agent: hashOf(world.agent),
+      user: world.user === null ? null : hashOf(world.user),
+    }),
+    close: async () => {},
+  }
+}
+
+async function execute<S, U>(
+  module: ToolModule<S, U>,
+  action: GoldAction,
+  world: World<S, U>,
+): Promise<ToolOutcome> {
+  const tool = toolOf(module, action)
+  if (!tool) return { content: `Error: Tool '${action.name}' not found`, error: true }
+  try {
+    const value = await tool.run(structuredClone(action.arguments), world)
+    return { content: toContent(value), error: false }
+  } catch (error) {
+    return { content: `Error: ${messageOf(error)}`, error: true }
+  }
+}
+
+function toolOf<S, U>(
+  module: ToolModule<S, U>,
+  { name, requestor }: Pick<GoldAction, 'name' | 'requestor'>,
+): ToolFunction<S, U> | undefined {
+  const tools = requestor === 'user' ? (module.userTools ?? {}) : module.tools
+  return Object.hasOwn(tools, name) ? tools[name] : undefined
+}
+
+function functionOf<S, U>(module: ToolModule<S, U>, name: string): DomainFunction<S, U> {
+  const found = Object.hasOwn(module.functions ?? {}, name) ? module.functions?.[name] : undefined
+  if (!found) throw new Error(`The domain has no function '${name}'`)
+  return found
+}
+
+function describe<S, U>(
+  tools: Readonly<Record<string, ToolFunction<S, U>>>,
+): readonly ToolDescriptor[] {
+  return Object.entries(tools).map(([name, { description, parameters }]) => ({
+    name,
+    description,
+    parameters,
+  }))
+}
+
+/** What a caller reads: text as it is, everything else as JSON. */
+function toContent(value: Json | undefined): string {
+  return typeof value === 'string' ? value : JSON.stringify(value ?? null)
+}
+
+/** Deep merge of a task's data over the domain's; lists and plain values are replaced. */
+function merge<T>(base: T, over: JsonObject | null | undefined): T {
+  if (over === null || over === undefined) return base
+  // The task's author speaks of the same shape as the domain's; JSON gives no way to check it.
+  return mergeJson(base, structuredClone(over)) as T
+}
+
+function mergeJson(base: unknown, over: JsonObject): JsonObject {
+  const merged: Record<string, Json | undefined> = isObject(base) ? { ...base } : {}
+  for (const [key, value] of Object.entries(over))
+    merged[key] = isObject(value) && isObject(merged[key]) ? mergeJson(merged[key], value) : value
+  return merged
 }

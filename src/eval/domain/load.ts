@@ -12,18 +12,20 @@
  * Instead of a module, `"tools": {"mcp": {"command": "node", "args": ["server.mjs"], "state": "state://all"}}` takes
  * the tools of an MCP server; its `cwd` is the domain's directory unless it says otherwise.
  */
+
 import { readFile } from 'node:fs/promises'
 import { extname, isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parse as parseToml } from 'smol-toml'
 import { z } from 'zod'
-import { airline } from '../airline/domain.ts'
-import type { Domain } from '../environment.ts'
-import { messageOf, ValidationError } from '../errors.ts'
-import { parseWith } from '../parse.ts'
-import { parseTasks } from '../task.ts'
+import { messageOf, ValidationError } from '../base/errors.ts'
+import { parseWith } from '../base/json.ts'
+import type { DataOptions } from '../tau2/data.ts'
+import { airline } from './airline/domain.ts'
+import type { Domain } from './environment.ts'
 import { defineDomain, type ToolModule } from './functions.ts'
 import { defineMcpDomain } from './mcp.ts'
+import { parseTasks } from './task.ts'
 
 /** The domains that need no files. */
 export const builtInDomains: Readonly<Record<string, Domain>> = { airline }
@@ -67,6 +69,16 @@ const toolModule = z.looseObject({
     .optional(),
   sync: z.custom((value) => typeof value === 'function').optional(),
 })
+
+/**
+ * A domain by what names it: `tau2:retail` and the others of tau2, a built-in one by its name, one in files by its
+ * directory. tau2's code is loaded only where it is asked for.
+ */
+export async function findDomain(name: string, tau2?: DataOptions): Promise<Domain> {
+  if (!name.startsWith('tau2:')) return resolveDomain(name)
+  const { loadTau2Domain } = await import('../tau2/domain.ts')
+  return loadTau2Domain(name, tau2)
+}
 
 /** A built-in domain by its name, or one in files by its directory. */
 export async function resolveDomain(nameOrPath: string): Promise<Domain> {
@@ -116,11 +128,11 @@ async function importTools(path: string): Promise<ToolModule> {
     throw new ValidationError(`Cannot load ${path}: ${messageOf(error)}`, { cause: error })
   })
   // The schema checks each tool's words and that what must be callable is.
-  return parseWith(
+  return parseWith<unknown>(
     toolModule,
-    { ...(loaded as object) },
+    { ...(loaded as object) }, // a module's namespace is one
     `tools module ${path}`,
-  ) as unknown as ToolModule
+  ) as ToolModule
 }
 
 async function readSplits(path: string): Promise<Record<string, string[]>> {

@@ -1,10 +1,9 @@
 import type { Client } from '@modelcontextprotocol/client'
 import type { JsonObject } from '../../protocol/types.ts'
-import type { Domain, Environment, ToolKind, ToolOutcome } from '../environment.ts'
-import { ValidationError } from '../errors.ts'
-import { hashOf, isObject, tryParse } from '../json.ts'
-import type { EvalTask } from '../task.ts'
-import type { ToolDescriptor } from '../tools/descriptor.ts'
+import { ValidationError } from '../base/errors.ts'
+import { hashOf, isObject, tryParse } from '../base/json.ts'
+import type { Domain, Environment, ToolDescriptor, ToolKind, ToolOutcome } from './environment.ts'
+import type { EvalTask } from './task.ts'
 
 /** An MCP server that is the world of a domain: a program, started afresh for every simulation, or a URL. */
 export interface McpWorld {

@@ -1,8 +1,8 @@
 import type { HttpClient } from '../../client/http.ts'
 import { type Clock, systemClock, toTimestamp } from '../../shared/clock.ts'
 import { newId } from '../../shared/ids.ts'
-import type { Mutable } from '../../shared/mutable.ts'
-import { messageOf } from '../errors.ts'
+import type { Mutable } from '../../shared/json.ts'
+import { messageOf } from '../base/errors.ts'
 import { checkMetrics, type ProtocolMetrics, type TokenSource } from './metrics.ts'
 
 type HttpSend = HttpClient['send']
@@ -16,7 +16,7 @@ export interface ExchangeTokens {
   readonly source: TokenSource
 }
 
-/** Measures the requests of one task's evaluation; every task has its own (C-44). */
+/** Measures the requests of one task's evaluation; every task has its own. */
 export interface MetricsCollector {
   /** A sender whose every request, answered or not, leaves a record. */
   wrap(send: HttpSend): HttpSend

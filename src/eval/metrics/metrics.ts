@@ -1,10 +1,10 @@
-import { ValidationError } from '../errors.ts'
-import { round } from '../json.ts'
+import { ValidationError } from '../base/errors.ts'
+import { round } from '../base/json.ts'
 
 /** Where a token count comes from: the agent's own report, a tokenizer, or length divided by four. */
 export type TokenSource = 'reported' | 'tokenizer' | 'estimate'
 
-/** The measurements of one request to the agent (seed 001's ProtocolMetrics), with the seed's field names. */
+/** The measurements of one request to the agent, with the field names of the exports. */
 export interface ProtocolMetrics {
   readonly request_id: string
   readonly endpoint: string
@@ -34,7 +34,7 @@ export interface ProtocolMetrics {
 }
 
 /**
- * Checks a record against the seed's rules (S001-72…75).
+ * Checks a record: numbers in their ranges, an error only where the request failed.
  *
  * @throws ValidationError naming the rule broken.
  */
@@ -61,7 +61,7 @@ function checkFailure({ status_code: status, error, failed_at }: ProtocolMetrics
     throw new ValidationError('error must only be present if the request failed')
 }
 
-/** A record as it is exported: the seed's key order, latency with two decimals, nothing undefined (the seed's `to_dict`). */
+/** A record as it is exported: in a fixed order of keys, latency with two decimals, nothing undefined. */
 export function toDict(metrics: ProtocolMetrics): ProtocolMetrics {
   const { request_id, endpoint, method, latency_ms, timestamp, token_source } = metrics
   const { status_code, input_tokens, output_tokens, context_id, error, failed_at } = metrics

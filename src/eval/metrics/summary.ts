@@ -1,8 +1,8 @@
-import { round } from '../json.ts'
-import { costOf, type TokenPrice } from '../prices.ts'
-import type { ProtocolMetrics } from './metrics.ts'
+import { round } from '../base/json.ts'
+import { type ProtocolMetrics, toDict } from './metrics.ts'
+import { costOf, type TokenPrice } from './prices.ts'
 
-/** The seed's aggregates of a task's or run's requests. Cost appears only where a price is known. */
+/** The aggregates of a task's or run's requests. Cost appears only where a price is known. */
 export interface MetricsSummary {
   readonly total_requests: number
   readonly total_tokens: number
@@ -12,7 +12,7 @@ export interface MetricsSummary {
   readonly estimated_cost_usd?: number
 }
 
-/** What a run's report shows beside the seed's aggregates. */
+/** What a run's report shows beside the aggregates. */
 export interface LatencySpread {
   readonly p50_latency_ms: number
   readonly p95_latency_ms: number
@@ -44,4 +44,40 @@ export function latencySpread(records: readonly ProtocolMetrics[]): LatencySprea
 
 function sum<T>(items: readonly T[], value: (item: T) => number): number {
   return items.reduce((total, item) => total + value(item), 0)
+}
+
+/** The exported metrics of one task's evaluation. */
+export interface MetricsDocument {
+  /** Null for the requests that belong to no task: the discovery. */
+  readonly task_id: string | null
+  readonly agent_type: 'a2a_agent'
+  readonly protocol_metrics: readonly ProtocolMetrics[]
+  readonly summary: MetricsSummary
+}
+
+/** The export document of a task: its records and their sums. */
+export function toMetricsDocument(
+  taskId: string | null,
+  records: readonly ProtocolMetrics[],
+  price?: TokenPrice,
+): MetricsDocument {
+  return {
+    task_id: taskId,
+    agent_type: 'a2a_agent',
+    protocol_metrics: records.map(toDict),
+    summary: summarise(records, price),
+  }
+}
+
+/** One record as a line of a JSON Lines stream, newline included; no task is null. */
+export function toMetricsLine(
+  record: ProtocolMetrics & { readonly task_id?: string | null },
+): string {
+  const { task_id } = record
+  return `${JSON.stringify({ ...(task_id !== undefined && { task_id }), ...toDict(record) })}\n`
+}
+
+/** All records as a JSON array, for batch use. */
+export function toMetricsArray(records: readonly ProtocolMetrics[]): string {
+  return JSON.stringify(records.map(toDict), null, 2)
 }

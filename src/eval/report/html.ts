@@ -1,8 +1,7 @@
-import type { EvalResults } from '../results.ts'
-import type { Simulation } from '../simulation.ts'
+import type { EvalResults } from '../results/results.ts'
+import type { Simulation } from '../results/simulation.ts'
 import { barChart, latencyBars } from './chart.ts'
-import { escapeHtml, table } from './markup.ts'
-import { style } from './style.ts'
+import { escapeHtml, style, table } from './markup.ts'
 import { anchor, transcript } from './transcript.ts'
 import { headline, outcomeOf, percent } from './words.ts'
 

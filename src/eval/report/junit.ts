@@ -1,5 +1,5 @@
-import type { EvalResults } from '../results.ts'
-import type { Simulation } from '../simulation.ts'
+import type { EvalResults } from '../results/results.ts'
+import type { Simulation } from '../results/simulation.ts'
 import { type Outcome, outcomeOf } from './words.ts'
 
 /** The run as JUnit XML: a case per simulation; a failed task is a failure, infrastructure an error, unscored skipped. */

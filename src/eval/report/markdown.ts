@@ -1,5 +1,5 @@
-import type { EvalResults } from '../results.ts'
-import type { Simulation } from '../simulation.ts'
+import type { EvalResults } from '../results/results.ts'
+import type { Simulation } from '../results/simulation.ts'
 import { headline, outcomeOf, percent } from './words.ts'
 
 /** The run as Markdown, for a pull request or a step summary. */

@@ -1,5 +1,5 @@
-import { type ConversationMessage, isToolCall } from '../conversation.ts'
-import type { RewardInfo, Simulation } from '../simulation.ts'
+import { type ConversationMessage, isToolCall } from '../domain/conversation.ts'
+import type { RewardInfo, Simulation } from '../results/simulation.ts'
 import { escapeHtml } from './markup.ts'
 import { outcomeOf } from './words.ts'
 

@@ -1,5 +1,5 @@
-import type { EvalResults } from '../results.ts'
-import { isMeasured, isSuccess, type Simulation } from '../simulation.ts'
+import type { EvalResults } from '../results/results.ts'
+import { isMeasured, isSuccess, type Simulation } from '../results/simulation.ts'
 
 /** How a report names the outcome of a simulation. */
 export type Outcome = 'passed' | 'failed' | 'unscored' | 'infrastructure'

@@ -3,16 +3,20 @@ import { join } from 'node:path'
 import { toTimestamp } from '../../shared/clock.ts'
 import { newId } from '../../shared/ids.ts'
 import { type Endpoint, openEndpoint } from '../agent/endpoint.ts'
-import { ValidationError } from '../errors.ts'
-import type { EvalResults } from '../results.ts'
-import { isMeasured, isSuccess, type Simulation } from '../simulation.ts'
-import { createTokenCounter } from '../tokens.ts'
-import { saveResults } from './files.ts'
-import { createJournal, type Journal, reopenJournal } from './journal.ts'
-import { createMetricsLog, type MetricsLog } from './metrics-log.ts'
+import { ValidationError } from '../base/errors.ts'
+import { createTokenCounter } from '../metrics/tokens.ts'
+import { saveResults } from '../results/files.ts'
+import type { EvalResults } from '../results/results.ts'
+import { isMeasured, isSuccess, type Simulation } from '../results/simulation.ts'
+import {
+  createJournal,
+  createMetricsLog,
+  type Journal,
+  type MetricsLog,
+  reopenJournal,
+} from './journal.ts'
 import type { EvaluationOptions } from './options.ts'
-import { createPlan, type Plan } from './plan.ts'
-import { runPool } from './pool.ts'
+import { createPlan, type EvaluationPlan } from './plan.ts'
 import { type Stage, simulate } from './simulate.ts'
 import { toResults } from './to-results.ts'
 
@@ -48,7 +52,7 @@ export async function runEvaluation(options: EvaluationOptions): Promise<EvalRes
 /** The journal on disk, or, where nothing is to be written, one that remembers nothing. */
 async function openJournal(
   { saveTo, resume, id = newId() }: EvaluationOptions,
-  plan: Plan,
+  plan: EvaluationPlan,
 ): Promise<Journal> {
   const head = {
     id,
@@ -72,7 +76,7 @@ interface Running {
 
 async function runJobs(
   options: EvaluationOptions,
-  plan: Plan,
+  plan: EvaluationPlan,
   { endpoint, journal, metricsLog }: Running,
 ): Promise<readonly Simulation[]> {
   const stage = await createStage(options, plan, { endpoint, metricsLog })
@@ -99,7 +103,7 @@ async function runJobs(
 
 async function createStage(
   options: EvaluationOptions,
-  { domain, user, clock, log, maxSteps, maxErrors, strict }: Plan,
+  { domain, user, clock, log, maxSteps, maxErrors, strict }: EvaluationPlan,
   { endpoint, metricsLog }: Pick<Running, 'endpoint' | 'metricsLog'>,
 ): Promise<Stage> {
   const { judge, prices, signal = new AbortController().signal } = options
@@ -139,4 +143,26 @@ function score(done: readonly Simulation[]): {
     scored: rewards.length,
     cost: costs.length > 0 ? costs.reduce((sum, one) => sum + one, 0) : null,
   }
+}
+
+/** Runs work over items, at most so many at a time, in their order. The first failure stops the taking of new items. */
+async function runPool<T>(
+  items: readonly T[],
+  limit: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const queue = items[Symbol.iterator]()
+  let failed = false
+  const worker = async (): Promise<void> => {
+    for (const item of queue) {
+      if (failed) return
+      await work(item).catch((error) => {
+        failed = true
+        throw error
+      })
+    }
+  }
+  const workers = Array.from({ length: Math.max(1, Math.min(limit, items.length)) }, worker)
+  const outcomes = await Promise.allSettled(workers)
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
 }

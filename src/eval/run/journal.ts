@@ -1,12 +1,19 @@
 /**
- * The journal of a run, `journal.jsonl`: its first line is `{"kind":"run", "id", "timestamp", "config_hash"}`, every
- * further one `{"kind":"simulation", "simulation": {…}}`, appended and synced as simulations end. A kill can only cost
- * the last line; a line that is cut off is dropped at the next opening.
+ * What a run writes while it goes on. The first line of its journal, `journal.jsonl`, is `{"kind":"run", "id",
+ * "timestamp", "config_hash"}`, every further one `{"kind":"simulation", "simulation": {…}}`, appended and synced as
+ * simulations end. A kill can only cost the last line; a line that is cut off is dropped at the next opening. Beside it
+ * `metrics.jsonl` has a line per request.
  */
+import { createWriteStream } from 'node:fs'
 import { type FileHandle, open, readFile, rename, writeFile } from 'node:fs/promises'
-import { ValidationError } from '../errors.ts'
-import { isObject, tryParse } from '../json.ts'
-import type { Simulation } from '../simulation.ts'
+import { join } from 'node:path'
+import { finished as streamFinished } from 'node:stream/promises'
+import { ValidationError } from '../base/errors.ts'
+import { isObject, tryParse } from '../base/json.ts'
+import type { ProtocolMetrics } from '../metrics/metrics.ts'
+import { toMetricsLine } from '../metrics/summary.ts'
+import type { Simulation } from '../results/simulation.ts'
+import type { AttemptedJob } from './options.ts'
 
 /** What a journal says of its run. */
 export interface JournalHead {
@@ -54,6 +61,30 @@ export async function reopenJournal(path: string, config_hash: string): Promise<
   return appendTo(await open(path, 'a'), head, finished)
 }
 
+/** The run's requests as JSON Lines, written as they happen. */
+export interface MetricsLog {
+  /** Without a job the record is one of the discovery. */
+  write(record: ProtocolMetrics, job?: AttemptedJob): void
+  close(): Promise<void>
+}
+
+/** Appends to `metrics.jsonl` in the run's directory; writes nothing where there is none. */
+export function createMetricsLog(directory: string | undefined): MetricsLog {
+  if (directory === undefined) return { write: () => {}, close: async () => {} }
+  const stream = createWriteStream(join(directory, 'metrics.jsonl'), { flags: 'a' })
+  return {
+    write: (record, job) => {
+      const place = job && { trial: job.trial, attempt: job.attempt }
+      const task_id = job ? job.task.id : null
+      stream.write(toMetricsLine({ ...record, ...place, task_id }))
+    },
+    async close() {
+      stream.end()
+      await streamFinished(stream)
+    },
+  }
+}
+
 /** Writes a file so that readers see the old one or the new one, never half of it. */
 export async function writeWhole(path: string, text: string): Promise<void> {
   const temporary = `${path}.${process.pid}.tmp`
@@ -85,11 +116,11 @@ function readJournal(text: string): { head: JournalHead; finished: readonly Simu
   const [first, ...rest] = text.split('\n').map(tryParse)
   if (!isObject(first) || first.kind !== 'run')
     throw new ValidationError('The journal to resume has no beginning')
-  const finished = rest.flatMap((line) =>
+  const finished: readonly unknown[] = rest.flatMap((line) =>
     isObject(line) && isObject(line.simulation) ? [line.simulation] : [],
   )
   const { id, timestamp, config_hash } = first
   const head = { id: String(id), timestamp: String(timestamp), config_hash: String(config_hash) }
   // Only we write these lines, and a line that parses is a whole one.
-  return { head, finished: finished as unknown as readonly Simulation[] }
+  return { head, finished: finished as readonly Simulation[] }
 }

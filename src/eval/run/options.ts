@@ -1,14 +1,12 @@
 import type { Clock } from '../../shared/clock.ts'
 import type { Logger } from '../../shared/log.ts'
-import type { A2AConfig, A2AConfigInput } from '../config.ts'
-import type { Domain } from '../environment.ts'
-import { ValidationError } from '../errors.ts'
-import { hashOf } from '../json.ts'
-import type { PriceTable } from '../prices.ts'
+import type { A2AConfigInput } from '../agent/config.ts'
+import type { Domain } from '../domain/environment.ts'
+import type { EvalTask } from '../domain/task.ts'
+import type { PriceTable } from '../metrics/prices.ts'
+import type { TokenCounter } from '../metrics/tokens.ts'
+import type { Simulation } from '../results/simulation.ts'
 import type { Judge } from '../scorers/judge.ts'
-import type { Simulation } from '../simulation.ts'
-import type { EvalTask } from '../task.ts'
-import type { TokenCounter } from '../tokens.ts'
 import type { UserSimulator } from '../users/user.ts'
 
 /** What to evaluate, and how. Only the agent is required. */
@@ -38,7 +36,7 @@ export interface EvaluationOptions {
   readonly taskTimeout?: number
   /** Further attempts at a simulation that died of infrastructure; 1 if absent. */
   readonly maxRetries?: number
-  /** Accept only the seed's own form of tool calls. */
+  /** Accept tool calls only as `{"tool_call": …}`. */
   readonly strict?: boolean
   /** The run's id; a UUID if absent. */
   readonly id?: string
@@ -78,46 +76,4 @@ export interface Job {
 export interface AttemptedJob extends Job {
   /** From 1. */
   readonly attempt: number
-}
-
-/**
- * The tasks of a run, in the domain's order.
- *
- * @throws ValidationError for an id that the domain does not have, or a task that the user cannot play.
- */
-export function selectTasks(
-  domain: Domain,
-  user: UserSimulator,
-  { taskIds, numTasks }: Pick<EvaluationOptions, 'taskIds' | 'numTasks'>,
-): readonly EvalTask[] {
-  for (const id of taskIds ?? [])
-    if (!domain.tasks.some((task) => task.id === id))
-      throw new ValidationError(`The domain ${domain.name} has no task ${id}`)
-  const selected = domain.tasks
-    .filter((task) => taskIds?.includes(task.id) ?? true)
-    .slice(0, numTasks)
-  if (selected.length === 0) throw new ValidationError('No task is selected')
-  for (const task of selected) {
-    const problem = user.refuses(task)
-    if (problem) throw new ValidationError(problem)
-  }
-  return selected
-}
-
-/** What decides whether two runs measure the same thing. Concurrency and places to write do not. */
-export function configHash(
-  options: EvaluationOptions,
-  { domain, user, config }: { domain: Domain; user: UserSimulator; config: A2AConfig },
-): string {
-  const { numTrials, maxSteps, maxErrors, seed, strict, taskIds, numTasks, taskTimeout } = options
-  return hashOf({
-    domain: domain.name,
-    policy: domain.policy,
-    tasks: domain.tasks,
-    user: [user.kind, user.model ?? null],
-    endpoint: config.endpoint,
-    timeout: config.timeout,
-    judge: options.judge !== undefined,
-    run: { numTrials, maxSteps, maxErrors, seed, strict, taskIds, numTasks, taskTimeout },
-  })
 }

@@ -1,17 +1,17 @@
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Logger, silent } from '../../shared/log.ts'
-import { airline } from '../airline/domain.ts'
-import { type A2AConfig, createA2AConfig } from '../config.ts'
-import type { Domain } from '../environment.ts'
-import { ValidationError } from '../errors.ts'
-import type { EvalTask } from '../task.ts'
+import { type A2AConfig, createA2AConfig } from '../agent/config.ts'
+import { ValidationError } from '../base/errors.ts'
+import { hashOf } from '../base/json.ts'
+import { airline } from '../domain/airline/domain.ts'
+import type { Domain } from '../domain/environment.ts'
+import type { EvalTask } from '../domain/task.ts'
 import { scriptedUser } from '../users/scripted.ts'
 import type { UserSimulator } from '../users/user.ts'
-import { configHash, type EvaluationOptions, type Job, selectTasks } from './options.ts'
-import { trialSeeds } from './seeds.ts'
+import type { EvaluationOptions, Job } from './options.ts'
 
 /** A run with everything decided: what to try, how often, with whom. */
-export interface Plan {
+export interface EvaluationPlan {
   readonly config: A2AConfig
   readonly domain: Domain
   readonly user: UserSimulator
@@ -33,7 +33,7 @@ export interface Plan {
  *
  * @throws ValidationError for options that cannot be run.
  */
-export function createPlan(options: EvaluationOptions): Plan {
+export function createPlan(options: EvaluationOptions): EvaluationPlan {
   const config = createA2AConfig(options.agent)
   const { domain = airline, user = scriptedUser, numTrials = 1, seed = 300 } = options
   const { maxSteps = 200, maxErrors = 10, strict = false } = options
@@ -54,4 +54,63 @@ function checkNumbers(options: EvaluationOptions): void {
   for (const [name, value] of Object.entries(numbers))
     if (value !== undefined && !(Number.isInteger(value) && value > 0))
       throw new ValidationError(`${name} must be a positive integer, got ${value}`)
+}
+
+/**
+ * The tasks of a run, in the domain's order.
+ *
+ * @throws ValidationError for an id that the domain does not have, or a task that the user cannot play.
+ */
+function selectTasks(
+  domain: Domain,
+  user: UserSimulator,
+  { taskIds, numTasks }: Pick<EvaluationOptions, 'taskIds' | 'numTasks'>,
+): readonly EvalTask[] {
+  for (const id of taskIds ?? [])
+    if (!domain.tasks.some((task) => task.id === id))
+      throw new ValidationError(`The domain ${domain.name} has no task ${id}`)
+  const selected = domain.tasks
+    .filter((task) => taskIds?.includes(task.id) ?? true)
+    .slice(0, numTasks)
+  if (selected.length === 0) throw new ValidationError('No task is selected')
+  for (const task of selected) {
+    const problem = user.refuses(task)
+    if (problem) throw new ValidationError(problem)
+  }
+  return selected
+}
+
+/** What decides whether two runs measure the same thing. Concurrency and places to write do not. */
+function configHash(
+  options: EvaluationOptions,
+  { domain, user, config }: { domain: Domain; user: UserSimulator; config: A2AConfig },
+): string {
+  const { numTrials, maxSteps, maxErrors, seed, strict, taskIds, numTasks, taskTimeout } = options
+  return hashOf({
+    domain: domain.name,
+    policy: domain.policy,
+    tasks: domain.tasks,
+    user: [user.kind, user.model ?? null],
+    endpoint: config.endpoint,
+    timeout: config.timeout,
+    judge: options.judge !== undefined,
+    run: { numTrials, maxSteps, maxErrors, seed, strict, taskIds, numTasks, taskTimeout },
+  })
+}
+
+/** One seed per trial, from the seed of the run: the same run has the same seeds. */
+export function trialSeeds(seed: number, trials: number): readonly number[] {
+  const next = mulberry32(seed)
+  return Array.from({ length: trials }, () => Math.floor(next() * 2 ** 31))
+}
+
+/** A small generator of numbers in [0, 1) with 32 bits of state. */
+function mulberry32(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
 }

@@ -1,22 +1,22 @@
 import { type Clock, toTimestamp } from '../../shared/clock.ts'
 import { newId } from '../../shared/ids.ts'
 import type { Logger } from '../../shared/log.ts'
-import { type A2AAgent, createA2AAgent } from '../agent/a2a-agent.ts'
 import type { Endpoint } from '../agent/endpoint.ts'
-import type { Domain } from '../environment.ts'
-import { messageOf } from '../errors.ts'
-import { round } from '../json.ts'
+import { type AgentUnderTest, createAgentUnderTest } from '../agent/under-test.ts'
+import { messageOf } from '../base/errors.ts'
+import { round } from '../base/json.ts'
+import type { Domain, Environment } from '../domain/environment.ts'
+import { replay } from '../domain/replay.ts'
 import { createCollector } from '../metrics/collector.ts'
 import { type ProtocolMetrics, toDict } from '../metrics/metrics.ts'
+import { costOf, type PriceTable } from '../metrics/prices.ts'
 import { summarise } from '../metrics/summary.ts'
-import { type Conversation, converse } from '../orchestrator.ts'
-import { costOf, type PriceTable } from '../prices.ts'
-import { replay } from '../replay.ts'
+import type { TokenCounter } from '../metrics/tokens.ts'
+import { isMeasured, type Simulation, SimulationFault } from '../results/simulation.ts'
 import type { Judge } from '../scorers/judge.ts'
 import { scoreConversation } from '../scorers/reward.ts'
-import { isMeasured, type Simulation, SimulationFault } from '../simulation.ts'
-import type { TokenCounter } from '../tokens.ts'
 import type { User, UserSimulator } from '../users/user.ts'
+import { type Conversation, converse } from './converse.ts'
 import type { AttemptedJob, Job } from './options.ts'
 
 /** What all simulations of a run share. */
@@ -91,7 +91,7 @@ async function play(stage: Stage, job: AttemptedJob, started: Start): Promise<Si
   }
 }
 
-function createAgent(stage: Stage, job: AttemptedJob, tools: A2AAgentTools): A2AAgent {
+function createAgent(stage: Stage, job: AttemptedJob, tools: Environment['tools']): AgentUnderTest {
   const { domain, endpoint, clock, log, counter, strict, onRecord } = stage
   const metrics = createCollector({
     endpoint: endpoint.config.endpoint,
@@ -99,10 +99,8 @@ function createAgent(stage: Stage, job: AttemptedJob, tools: A2AAgentTools): A2A
     ...(onRecord && { onRecord: (record) => onRecord(record, job) }),
   })
   const introduction = { policy: domain.policy, tools }
-  return createA2AAgent({ endpoint, introduction, metrics, log, clock, counter, strict })
+  return createAgentUnderTest({ endpoint, introduction, metrics, log, clock, counter, strict })
 }
-
-type A2AAgentTools = Awaited<ReturnType<Domain['open']>>['tools']
 
 /** When it began, by the time of day and by the clock that nobody sets. */
 interface Start {
@@ -110,14 +108,14 @@ interface Start {
   readonly elapsed: number
 }
 
-interface Outcome {
+interface Ended {
   readonly said: Conversation
-  readonly agent?: A2AAgent
+  readonly agent?: AgentUnderTest
   readonly user?: User
   readonly started: Start
 }
 
-async function finish(stage: Stage, job: Job, outcome: Outcome): Promise<Simulation> {
+async function finish(stage: Stage, job: Job, outcome: Ended): Promise<Simulation> {
   const { said, agent, user, started } = outcome
   const { domain, judge, prices, signal, clock } = stage
   const { messages, termination } = said

@@ -1,14 +1,17 @@
 import type { AgentCard } from '../../protocol/types.ts'
 import type { Endpoint } from '../agent/endpoint.ts'
-import { doNothingBaseline } from '../baseline.ts'
+import { spoken } from '../domain/conversation.ts'
+import type { Domain } from '../domain/environment.ts'
+import type { EvalTask } from '../domain/task.ts'
 import { toDict } from '../metrics/metrics.ts'
-import type { PriceTable } from '../prices.ts'
-import type { EvalInfo, EvalResults } from '../results.ts'
-import type { Simulation } from '../simulation.ts'
-import { summariseRun } from '../summary.ts'
-import type { EvalTask } from '../task.ts'
+import type { PriceTable } from '../metrics/prices.ts'
+import type { EvalInfo, EvalResults, TaskBaseline } from '../results/results.ts'
+import type { Simulation } from '../results/simulation.ts'
+import { summariseRun } from '../results/summary.ts'
+import { scoreConversation } from '../scorers/reward.ts'
+import { greeting } from './converse.ts'
 import type { JournalHead } from './journal.ts'
-import type { Plan } from './plan.ts'
+import type { EvaluationPlan } from './plan.ts'
 
 /** A run that is over. */
 export interface Finished {
@@ -19,7 +22,7 @@ export interface Finished {
 }
 
 /** The document of a finished run. */
-export async function toResults(plan: Plan, finished: Finished): Promise<EvalResults> {
+export async function toResults(plan: EvaluationPlan, finished: Finished): Promise<EvalResults> {
   const { endpoint, head, simulations, prices } = finished
   const baseline = await doNothingBaseline(plan.domain, plan.tasks)
   const discovery_metrics = endpoint.discoveryMetrics().map(toDict)
@@ -36,7 +39,21 @@ export async function toResults(plan: Plan, finished: Finished): Promise<EvalRes
   }
 }
 
-function toInfo(plan: Plan, card: AgentCard): EvalInfo {
+/**
+ * What an agent gets that does nothing while the user ends the call in good order: the floor beside every score.
+ * Computed from the tasks alone; nobody is called, and no judge is asked. Null where a task's world does not open.
+ */
+export async function doNothingBaseline(
+  domain: Domain,
+  tasks: readonly EvalTask[],
+): Promise<readonly TaskBaseline[]> {
+  const rewards: TaskBaseline[] = []
+  for (const task of tasks)
+    rewards.push({ task_id: task.id, reward: await idleReward(domain, task).catch(() => null) })
+  return rewards
+}
+
+function toInfo(plan: EvaluationPlan, card: AgentCard): EvalInfo {
   const { domain, user, config } = plan
   return {
     num_trials: plan.numTrials,
@@ -59,4 +76,12 @@ function toInfo(plan: Plan, card: AgentCard): EvalInfo {
 /** A script is how the user was played, not what the task is; it stays in the domain. */
 function withoutScript({ user_script: _, ...task }: EvalTask): EvalTask {
   return task
+}
+
+async function idleReward(domain: Domain, task: EvalTask): Promise<number | null> {
+  const history = task.initial_state?.message_history ?? []
+  const messages = [...history, spoken('assistant', greeting), spoken('user', '###STOP###')]
+  const signal = new AbortController().signal
+  const termination = 'user_stop'
+  return (await scoreConversation({ domain, task, messages, termination, signal })).reward
 }

@@ -1,7 +1,7 @@
-import { type ConversationMessage, isToolCall, type ToolCall } from '../conversation.ts'
-import { sameJson } from '../json.ts'
-import type { ActionCheck } from '../simulation.ts'
-import type { GoldAction } from '../task.ts'
+import { sameJson } from '../base/json.ts'
+import { type ConversationMessage, isToolCall, type ToolCall } from '../domain/conversation.ts'
+import type { GoldAction } from '../domain/task.ts'
+import type { ActionCheck } from '../results/simulation.ts'
 
 /** Whether each golden action was done by some call of the conversation, in any order. */
 export function checkActions(

@@ -1,7 +1,7 @@
-import type { Environment } from '../environment.ts'
-import { messageOf } from '../errors.ts'
-import type { RewardInfo } from '../simulation.ts'
-import type { EnvAssertion } from '../task.ts'
+import { messageOf } from '../base/errors.ts'
+import type { Environment } from '../domain/environment.ts'
+import type { EnvAssertion } from '../domain/task.ts'
+import type { RewardInfo } from '../results/simulation.ts'
 
 /** Whether each assertion holds in the world that the conversation left. One that throws is not met, and says so. */
 export async function checkAssertions(

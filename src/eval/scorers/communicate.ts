@@ -1,4 +1,4 @@
-import type { ConversationMessage } from '../conversation.ts'
+import type { ConversationMessage } from '../domain/conversation.ts'
 
 /** Whether each fact was told to the user, in any of the agent's words; case and thousands separators do not matter. */
 export function checkCommunicated(

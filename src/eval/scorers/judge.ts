@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { type ChatModel, complete } from '../chat.ts'
-import { type ConversationMessage, isToolCall } from '../conversation.ts'
-import { parseWith } from '../parse.ts'
-import type { RewardInfo } from '../simulation.ts'
+import { parseWith } from '../base/json.ts'
+import { type ChatModel, type ModelOptions, openModel } from '../base/model.ts'
+import { type ConversationMessage, isToolCall } from '../domain/conversation.ts'
+import type { RewardInfo } from '../results/simulation.ts'
 
 /** Says whether statements about a conversation are true. */
 export type Judge = (
@@ -20,22 +20,22 @@ decide whether the conversation makes it true. Answer with JSON:
 {"results": [{"met": true or false, "justification": "one sentence"}, …]}, one entry per statement, in order.`
 
 /** A judge that asks a model behind an OpenAI-compatible API. */
-export function createJudge(model: ChatModel): Judge {
+export function createJudge(chat: ChatModel, options?: ModelOptions): Judge {
+  const model = openModel(chat, options)
   return async (statements, messages, signal) => {
     const list = statements.map((text, index) => `${index + 1}. ${text}`).join('\n')
     const content = `<conversation>\n${transcript(messages)}\n</conversation>\n\n${list}`
-    const answer = await complete(
-      model,
+    const answer = await model.ask(
       {
         messages: [
           { role: 'system', content: instructions },
           { role: 'user', content },
         ],
-        json: true,
+        response_format: { type: 'json_object' },
       },
       signal,
     )
-    const { results } = parseWith(verdicts, JSON.parse(answer.content ?? 'null'), "judge's answer")
+    const { results } = parseWith(verdicts, JSON.parse(answer.text || 'null'), "judge's answer")
     return statements.map((nl_assertion, index) => ({
       nl_assertion,
       met: results[index]?.met ?? false,

@@ -1,5 +1,5 @@
-import type { Domain, Environment, StateHash } from '../environment.ts'
-import type { EvalTask } from '../task.ts'
+import type { Domain, Environment, StateHash } from '../domain/environment.ts'
+import type { EvalTask } from '../domain/task.ts'
 
 /** Whether the world that the conversation left equals the one that the golden actions make, in both halves. */
 export async function checkState(

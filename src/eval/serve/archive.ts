@@ -1,10 +1,10 @@
 import { readdir } from 'node:fs/promises'
 import { join, resolve, sep } from 'node:path'
-import { passRate } from '../compare.ts'
-import { ValidationError } from '../errors.ts'
-import { requireOwn } from '../recorded.ts'
-import type { EvalResults } from '../results.ts'
-import { loadResults } from '../run/files.ts'
+import { ValidationError } from '../base/errors.ts'
+import { passRate } from '../results/compare.ts'
+import { loadResults } from '../results/files.ts'
+import { requireOwn } from '../results/recorded.ts'
+import type { EvalResults } from '../results/results.ts'
 
 /** A finished evaluation in a list. */
 export interface ArchiveEntry {

@@ -2,10 +2,9 @@ import { z } from 'zod'
 import { textOf } from '../../protocol/task.ts'
 import type { Message } from '../../protocol/types.ts'
 import { findJson } from '../../shared/embedded-json.ts'
-import { ValidationError } from '../errors.ts'
-import { isObject, tryParseSaid } from '../json.ts'
-import { parseWith } from '../parse.ts'
-import { readUtterances, type ToolCallRequest } from '../tools/dialects.ts'
+import { readUtterances, type ToolCallRequest } from '../agent/dialects.ts'
+import { ValidationError } from '../base/errors.ts'
+import { isObject, parseWith, tryParseSaid } from '../base/json.ts'
 
 /** What can be asked of the evaluator. */
 export type EvaluatorRequest =

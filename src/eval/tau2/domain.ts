@@ -1,6 +1,6 @@
-import type { Domain } from '../environment.ts'
-import { ValidationError } from '../errors.ts'
-import { type EvalTask, parseTasks } from '../task.ts'
+import { ValidationError } from '../base/errors.ts'
+import type { Domain } from '../domain/environment.ts'
+import { type EvalTask, parseTasks } from '../domain/task.ts'
 import { airline } from './airline/domain.ts'
 import { toJson } from './bridge.ts'
 import { type DataFiles, type DataOptions, openData } from './data.ts'
@@ -59,9 +59,9 @@ async function readWorld(kind: DomainKind, files: DataFiles): Promise<WorldParts
 
 /** The tasks as the file has them; the check rebuilds what it reads, and would lose which numbers are floats. */
 async function readTasks(files: DataFiles): Promise<readonly EvalTask[]> {
-  const tasks = toJson(await files.value('tasks.json'))
+  const tasks: unknown = toJson(await files.value('tasks.json'))
   parseTasks(tasks)
-  return tasks as unknown as readonly EvalTask[] // just checked
+  return tasks as readonly EvalTask[] // just checked
 }
 
 async function readSplits(files: DataFiles): Promise<Record<string, readonly string[]>> {

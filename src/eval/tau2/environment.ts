@@ -1,12 +1,12 @@
+import { sameJson, tryParse } from '../base/json.ts'
 import {
   type ConversationMessage,
   isToolCall,
   type Requestor,
   type ToolMessage,
-} from '../conversation.ts'
-import type { Environment, ToolKind, ToolOutcome } from '../environment.ts'
-import { sameJson, tryParse } from '../json.ts'
-import type { EnvFunctionCall, EvalTask, GoldAction } from '../task.ts'
+} from '../domain/conversation.ts'
+import type { Environment, ToolKind, ToolOutcome } from '../domain/environment.ts'
+import type { EnvFunctionCall, EvalTask, GoldAction } from '../domain/task.ts'
 import { toAnswer } from './answer.ts'
 import { dictFromJson, fromJson, toJson } from './bridge.ts'
 import { attributeError, PythonError, valueError } from './python/error.ts'

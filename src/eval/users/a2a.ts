@@ -2,12 +2,12 @@ import { bearerAuth } from '../../client/auth.ts'
 import { A2AClient } from '../../client/client.ts'
 import { userMessage } from '../../protocol/build.ts'
 import type { Message, Task } from '../../protocol/types.ts'
+import type { A2AConfig } from '../agent/config.ts'
 import { exchange } from '../agent/exchange.ts'
-import type { A2AConfig } from '../config.ts'
-import { type SpokenMessage, spoken, type ToolMessage } from '../conversation.ts'
-import { messageOf } from '../errors.ts'
-import { SimulationFault } from '../simulation.ts'
-import { fromA2A, nextIds } from '../translate.ts'
+import { fromA2A, type NextIds, nextIds } from '../agent/incoming.ts'
+import { messageOf } from '../base/errors.ts'
+import { type SpokenMessage, spoken, type ToolMessage } from '../domain/conversation.ts'
+import { SimulationFault } from '../results/simulation.ts'
 import { scenarioText, type User, type UserBriefing, type UserSimulator } from './user.ts'
 
 /** Another A2A agent plays the user: it gets the scenario first, then whatever the agent under test says. */
@@ -28,7 +28,7 @@ export function createA2AUser(config: A2AConfig): UserSimulator {
 }
 
 function createPlayer(client: A2AClient, { task }: UserBriefing): User {
-  let ids: ReturnType<typeof nextIds> = {
+  let ids: NextIds = {
     contextId: undefined,
     taskId: undefined,
     artifactsRead: {},
@@ -67,7 +67,7 @@ async function ask(
   }
 }
 
-function toMessage(text: string, { contextId, taskId }: ReturnType<typeof nextIds>): Message {
+function toMessage(text: string, { contextId, taskId }: NextIds): Message {
   return userMessage(text, {
     ...(contextId !== undefined && { contextId }),
     ...(taskId !== undefined && { taskId }),

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises'
-import { spoken } from '../conversation.ts'
+import { spoken } from '../domain/conversation.ts'
 import { scenarioText, type UserSimulator } from './user.ts'
 
 /** Where a person reads and writes. */

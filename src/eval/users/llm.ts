@@ -1,6 +1,8 @@
-import { type ChatMessage, type ChatModel, complete } from '../chat.ts'
-import { type SpokenMessage, spoken, type ToolCall, type ToolMessage } from '../conversation.ts'
-import { isObject, tryParseSaid } from '../json.ts'
+import type { ChatMessage, ChatToolCall } from '../../agents/openai/wire.ts'
+import type { ModelToolCall } from '../../agents/tools.ts'
+import { isObject, tryParseSaid } from '../base/json.ts'
+import { type ChatModel, type Model, type ModelOptions, openModel } from '../base/model.ts'
+import { type AgentInput, isResults, spoken, type ToolCall } from '../domain/conversation.ts'
 import { scenarioText, type User, type UserBriefing, type UserSimulator } from './user.ts'
 
 const guidelines = `You play a customer who contacts a service desk. Follow the scenario below.
@@ -11,48 +13,55 @@ const guidelines = `You play a customer who contacts a service desk. Follow the 
 - When the scenario does not tell you enough to go on, write ###OUT-OF-SCOPE###.`
 
 /** A model plays the user, from the task's scenario and the user's own tools. */
-export function createLlmUser(model: ChatModel): UserSimulator {
+export function createLlmUser(chat: ChatModel, options?: ModelOptions): UserSimulator {
+  const model = openModel(chat, options)
   return {
     kind: 'llm',
-    model: model.model,
+    model: chat.model,
     refuses: (task) => (task.user_scenario ? undefined : `Task ${task.id} has no user_scenario`),
     start: (briefing) => createPlayer(model, briefing),
+    close: () => model.close(),
   }
 }
 
-function createPlayer(model: ChatModel, { task, seed, tools }: UserBriefing): User {
+function createPlayer(model: Model, { task, seed, tools }: UserBriefing): User {
   const scenario = `<scenario>\n${scenarioText(task)}\n</scenario>`
   const messages: ChatMessage[] = [{ role: 'system', content: `${guidelines}\n\n${scenario}` }]
+  const offered = tools.map((tool) => ({ type: 'function' as const, function: tool }))
   const used = { input: 0, output: 0 }
   return {
     async next(input, signal) {
       messages.push(...toChat(input))
-      const answer = await complete(model, { messages, tools, seed }, signal)
-      used.input += answer.usage.input
-      used.output += answer.usage.output
-      const calls = answer.toolCalls.map(toCall)
-      messages.push(fromAnswer(answer.content, answer.toolCalls))
-      return spoken('user', calls.length > 0 ? null : answer.content, calls)
+      const request = { messages, seed, ...(offered.length > 0 && { tools: offered }) }
+      const answer = await model.ask(request, signal)
+      used.input += answer.usage?.inputTokens ?? 0
+      used.output += answer.usage?.outputTokens ?? 0
+      const calls = answer.toolCalls()
+      messages.push(toAssistant(answer.text, calls))
+      return spoken('user', calls.length > 0 ? null : answer.text || null, calls.map(toCall))
     },
     usage: () => ({ ...used }),
   }
 }
 
 /** The user's model sees the roles the other way round: the agent's words are its `user` messages. */
-function toChat(input: SpokenMessage | readonly ToolMessage[]): ChatMessage[] {
-  if ('role' in input) return [{ role: 'user', content: input.content ?? '' }]
+function toChat(input: AgentInput): ChatMessage[] {
+  if (!isResults(input)) return [{ role: 'user', content: input.content ?? '' }]
   return input.map(({ id, content }) => ({ role: 'tool', tool_call_id: id, content }))
 }
 
-function fromAnswer(
-  content: string | null,
-  calls: readonly { id: string; name: string; arguments: string }[],
-): ChatMessage {
-  const written = calls.map(({ id, ...call }) => ({ id, type: 'function', function: call }))
-  return { role: 'assistant', content, ...(written.length > 0 && { tool_calls: written }) }
+function toAssistant(text: string, calls: readonly ModelToolCall[]): ChatMessage {
+  const written = calls.map(
+    ({ id, ...call }): ChatToolCall => ({ id, type: 'function', function: call }),
+  )
+  return {
+    role: 'assistant',
+    content: text || null,
+    ...(written.length > 0 && { tool_calls: written }),
+  }
 }
 
-function toCall(call: { id: string; name: string; arguments: string }): ToolCall {
-  const args = tryParseSaid(call.arguments)
-  return { id: call.id, name: call.name, arguments: isObject(args) ? args : {}, requestor: 'user' }
+function toCall({ id, name, arguments: written }: ModelToolCall): ToolCall {
+  const args = tryParseSaid(written)
+  return { id, name, arguments: isObject(args) ? args : {}, requestor: 'user' }
 }

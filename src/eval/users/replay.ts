@@ -1,12 +1,12 @@
+import { sortedJson } from '../base/json.ts'
 import {
   type ConversationMessage,
   isToolCall,
   type SpokenMessage,
   spoken,
   type ToolCall,
-} from '../conversation.ts'
-import { sortedJson } from '../json.ts'
-import type { EvalTask } from '../task.ts'
+} from '../domain/conversation.ts'
+import type { EvalTask } from '../domain/task.ts'
 import type { User, UserSimulator } from './user.ts'
 
 /** A conversation to replay the user's side of. */

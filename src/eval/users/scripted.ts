@@ -1,6 +1,6 @@
 import { newId } from '../../shared/ids.ts'
-import { type SpokenMessage, spoken, type ToolMessage } from '../conversation.ts'
-import type { ScriptedReply, UserScript } from '../task.ts'
+import { isResults, type SpokenMessage, spoken, type ToolMessage } from '../domain/conversation.ts'
+import type { ScriptedReply, UserScript } from '../domain/task.ts'
 import type { User, UserSimulator } from './user.ts'
 
 /** Plays the lines of a task's `user_script`; needs no model and does the same every time. */
@@ -45,10 +45,6 @@ function createScripted(script: UserScript): User {
       return answer(input.content ?? '')
     },
   }
-}
-
-function isResults(input: SpokenMessage | readonly ToolMessage[]): input is readonly ToolMessage[] {
-  return Array.isArray(input)
 }
 
 function textOf(results: readonly ToolMessage[]): string {

@@ -1,7 +1,7 @@
-import type { ConversationMessage, SpokenMessage, ToolMessage } from '../conversation.ts'
-import type { EvalTask } from '../task.ts'
-import type { Usage } from '../tokens.ts'
-import type { ToolDescriptor } from '../tools/descriptor.ts'
+import type { ConversationMessage, SpokenMessage, ToolMessage } from '../domain/conversation.ts'
+import type { ToolDescriptor } from '../domain/environment.ts'
+import type { EvalTask } from '../domain/task.ts'
+import type { Usage } from '../metrics/tokens.ts'
 
 /** The kinds of simulated user. */
 export type UserKind = 'scripted' | 'llm' | 'a2a' | 'replay' | 'human'

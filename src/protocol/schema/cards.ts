@@ -1,4 +1,14 @@
-import { type Check, expected, explicit, implicit, list, map, object, required } from './check.ts'
+import {
+  type Check,
+  expected,
+  explicit,
+  implicit,
+  list,
+  map,
+  required,
+  requiredOfUs,
+} from './check.ts'
+import { object } from './object.ts'
 import * as v from './values.ts'
 
 /**
@@ -80,15 +90,18 @@ const scopeList = object({ list: implicit(list(v.anyText)) })
 const securityRequirements = implicit(list(object({ schemes: expected(map(scopeList), {}) })))
 
 const agentInterface = object({
-  url: required(v.text),
-  protocolBinding: required(v.text),
+  url: requiredOfUs(v.text, v.anyText, ''),
+  protocolBinding: requiredOfUs(v.text, v.anyText, ''),
   tenant: implicit(v.optionalText),
   // Only cards of 1.0 list their interfaces here, so one without a version speaks 1.0.
-  protocolVersion: expected(v.text, '1.0'),
+  protocolVersion: {
+    ...expected(v.text, '1.0'),
+    peers: { check: v.anyText, fallback: '1.0' },
+  },
 })
 
 const extension = object({
-  uri: required(v.text),
+  uri: requiredOfUs(v.text, v.anyText, ''),
   description,
   required: implicit(v.flag),
   params: implicit(v.struct),
@@ -102,8 +115,8 @@ const capabilities = object({
 })
 
 const skill = object({
-  id: required(v.text),
-  name: required(v.text),
+  id: requiredOfUs(v.text, v.anyText, ''),
+  name: requiredOfUs(v.text, v.anyText, ''),
   description: expected(v.anyText, ''),
   tags: expected(list(v.anyText), []),
   examples: implicit(list(v.anyText)),
@@ -122,7 +135,7 @@ const signature = object({
 export const agentCard: Check = object({
   name: required(v.text),
   description: expected(v.anyText, ''),
-  supportedInterfaces: required(list(agentInterface, 1)),
+  supportedInterfaces: requiredOfUs(list(agentInterface, 1), list(agentInterface), []),
   provider: implicit(
     object({ url: expected(v.anyText, ''), organization: expected(v.anyText, '') }),
   ),

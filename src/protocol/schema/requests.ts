@@ -1,45 +1,60 @@
-import type { OperationName } from '../operations.ts'
-import { type Check, explicit, implicit, object, required } from './check.ts'
-import { pushConfigOfTask, requestMessage, sendMessageConfiguration, stateFilter } from './tasks.ts'
+import { type Check, explicit, implicit, required } from './check.ts'
+import { object } from './object.ts'
+import { requestMessage, sendMessageConfiguration, stateFilter } from './tasks.ts'
 import * as v from './values.ts'
+
+/** The requests of the operations (specification §3.1). The request for a webhook is the webhook itself. */
 
 const tenant = implicit(v.optionalText)
 const historyLength = explicit(v.integer(0))
 
-const send = object({
+/** A message to send, at once or as a stream. */
+export const sendMessageRequest: Check = object({
   tenant,
   message: required(requestMessage),
   configuration: implicit(sendMessageConfiguration),
   metadata: implicit(v.struct),
 })
 
-const oneConfig = object({ tenant, taskId: required(v.text), id: required(v.text) })
+/** A task to get. */
+export const getTaskRequest: Check = object({ tenant, id: required(v.text), historyLength })
 
-/** The request of every operation (specification §3.1). */
-export const requests: Readonly<Record<OperationName, Check>> = {
-  SendMessage: send,
-  SendStreamingMessage: send,
-  GetTask: object({ tenant, id: required(v.text), historyLength }),
-  ListTasks: object({
-    tenant,
-    contextId: implicit(v.optionalText),
-    status: implicit(stateFilter),
-    pageSize: explicit(v.integer(1, 100)),
-    pageToken: implicit(v.optionalText),
-    historyLength,
-    statusTimestampAfter: implicit(v.timestampOrEpoch),
-    includeArtifacts: explicit(v.flag),
-  }),
-  CancelTask: object({ tenant, id: required(v.text), metadata: implicit(v.struct) }),
-  SubscribeToTask: object({ tenant, id: required(v.text) }),
-  CreateTaskPushNotificationConfig: pushConfigOfTask,
-  GetTaskPushNotificationConfig: oneConfig,
-  ListTaskPushNotificationConfigs: object({
-    tenant,
-    taskId: required(v.text),
-    pageSize: implicit(v.optionalCount),
-    pageToken: implicit(v.optionalText),
-  }),
-  DeleteTaskPushNotificationConfig: oneConfig,
-  GetExtendedAgentCard: object({ tenant }),
-}
+/** Which tasks to list. */
+export const listTasksRequest: Check = object({
+  tenant,
+  contextId: implicit(v.optionalText),
+  status: implicit(stateFilter),
+  pageSize: explicit(v.integer(1, 100)),
+  pageToken: implicit(v.optionalText),
+  historyLength,
+  statusTimestampAfter: implicit(v.timestampOrEpoch),
+  includeArtifacts: explicit(v.flag),
+})
+
+/** A task to cancel. */
+export const cancelTaskRequest: Check = object({
+  tenant,
+  id: required(v.text),
+  metadata: implicit(v.struct),
+})
+
+/** A task to watch. */
+export const subscribeToTaskRequest: Check = object({ tenant, id: required(v.text) })
+
+/** A webhook to get or to delete. */
+export const pushConfigReference: Check = object({
+  tenant,
+  taskId: required(v.text),
+  id: required(v.text),
+})
+
+/** The task whose webhooks to list. */
+export const listPushConfigsRequest: Check = object({
+  tenant,
+  taskId: required(v.text),
+  pageSize: implicit(v.optionalCount),
+  pageToken: implicit(v.optionalText),
+})
+
+/** Nothing but whose card to get. */
+export const extendedCardRequest: Check = object({ tenant })

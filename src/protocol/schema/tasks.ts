@@ -7,10 +7,11 @@ import {
   implicit,
   isObject,
   list,
-  object,
   report,
   required,
+  requiredOfUs,
 } from './check.ts'
+import { object } from './object.ts'
 import * as v from './values.ts'
 
 /** The objects of tasks and messages (specification §4.1 to §4.3), field for field as in `a2a.proto`. */
@@ -51,11 +52,11 @@ function toMessage(
 ): Check {
   return object(
     {
-      messageId: required(v.text),
+      messageId: requiredOfUs(v.text, v.anyText, ''),
       contextId: implicit(v.optionalText),
       taskId: implicit(v.optionalText),
-      role: required(role),
-      parts: required(list(part, 1, max)),
+      role: requiredOfUs(role, role, 'ROLE_AGENT'),
+      parts: requiredOfUs(list(part, 1, max), list(part), []),
       metadata: implicit(v.struct),
       extensions: implicit(list(v.text)),
       referenceTaskIds: implicit(list(v.text)),
@@ -73,7 +74,7 @@ function hasContent(value: Readonly<Record<string, unknown>>, faults: FieldViola
 }
 
 const artifact = object({
-  artifactId: required(v.text),
+  artifactId: requiredOfUs(v.text, v.anyText, ''),
   name: implicit(v.optionalText),
   description: implicit(v.optionalText),
   // ProtoJSON leaves out the empty list of a last chunk that only says it is the last.
@@ -83,7 +84,7 @@ const artifact = object({
 })
 
 const status = object({
-  state: required(state),
+  state: requiredOfUs(state, state, 'TASK_STATE_UNSPECIFIED'),
   message: implicit(message),
   timestamp: implicit(v.timestamp),
 })
@@ -99,22 +100,22 @@ export const task: Check = object({
 })
 
 const statusUpdate = object({
-  taskId: required(v.text),
-  contextId: required(v.text),
+  taskId: requiredOfUs(v.text, v.anyText, ''),
+  contextId: requiredOfUs(v.text, v.anyText, ''),
   status: required(status),
   metadata: implicit(v.struct),
 })
 
 const artifactUpdate = object({
-  taskId: required(v.text),
-  contextId: required(v.text),
+  taskId: requiredOfUs(v.text, v.anyText, ''),
+  contextId: requiredOfUs(v.text, v.anyText, ''),
   artifact: required(artifact),
   append: implicit(v.flag),
   lastChunk: implicit(v.flag),
   metadata: implicit(v.struct),
 })
 
-/** The answer to SendMessage. */
+/** What a send is answered with: a task or a message. */
 export const sendMessageResponse: Check = object(
   { task: explicit(task), message: explicit(message) },
   { oneOf: ['task', 'message'] },
@@ -131,7 +132,7 @@ export const streamResponse: Check = object(
   { oneOf: ['task', 'message', 'statusUpdate', 'artifactUpdate'] },
 )
 
-/** The answer to ListTasks; ProtoJSON leaves out an empty list, an empty token and zeros. */
+/** A page of tasks; ProtoJSON leaves out an empty list, an empty token and zeros. */
 export const listTasksResponse: Check = object({
   tasks: expected(list(task), []),
   nextPageToken: expected(v.anyText, ''),
@@ -160,7 +161,7 @@ export const pushConfig: Check = object(webhook)
 /** A webhook that names its task: the request of its creation. */
 export const pushConfigOfTask: Check = object({ ...webhook, taskId: required(v.text) })
 
-/** The answer to ListTaskPushNotificationConfigs. */
+/** The webhooks of a task. */
 export const listPushConfigsResponse: Check = object({
   configs: expected(list(pushConfig), []),
   nextPageToken: implicit(v.optionalText),

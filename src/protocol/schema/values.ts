@@ -1,5 +1,5 @@
 import type { FieldViolation } from '../errors.ts'
-import { type Check, isObject, refuse } from './check.ts'
+import { type Check, foundNone, isObject, missing, refuse, saysNothing, tolerant } from './check.ts'
 
 /**
  * Checks of single values, with ProtoJSON's freedoms: enums by name or number, integers as numbers or decimal strings,
@@ -12,7 +12,7 @@ export const maxDepth = 64
 /** A string that says something: a required one. */
 export const text: Check = (value, faults) => {
   if (typeof value !== 'string') return refuse(value, faults, 'must be a string')
-  return value === '' ? refuse(value, faults, 'must not be empty') : value
+  return value === '' ? refuse(value, faults, saysNothing) : value
 }
 
 /** A string where the empty one means "absent". */
@@ -166,12 +166,27 @@ function tidyObject(
   return copy ?? value
 }
 
-/** A check whose faults are forgiven: what does not pass is left out. */
+/**
+ * A check of what one can do without: what does not pass is left out. In what peers say a wrong type is a fault
+ * all the same; there only what lacks something, or is of an unknown kind, is left out.
+ */
 export function forgiving(check: Check): Check {
-  const pardon: Check = (value) => {
-    const faults: FieldViolation[] = []
-    const item = check(value, faults)
-    return faults.length === 0 ? item : undefined
+  const pardon = pardoning(check, () => true)
+  const toTolerant = (): Check => pardoning(tolerant(check), isOfAbsence)
+  return Object.assign(pardon, { toTolerant }, check.fields && { fields: check.fields })
+}
+
+function pardoning(check: Check, isForgiven: (fault: FieldViolation) => boolean): Check {
+  return (value, faults) => {
+    const found: FieldViolation[] = []
+    const item = check(value, found)
+    if (found.length === 0) return item
+    if (found.every(isForgiven)) return undefined
+    faults.push(...found)
+    return value
   }
-  return Object.assign(pardon, check.fields && { fields: check.fields })
+}
+
+function isOfAbsence({ description }: FieldViolation): boolean {
+  return description === missing || description === saysNothing || description.endsWith(foundNone)
 }

@@ -1,4 +1,4 @@
-import { isBefore } from '../order.ts'
+import { isBefore } from '../list.ts'
 import type { TaskCursor, TaskHead } from '../store.ts'
 
 /** Task heads in ascending order of timestamp, then id. */

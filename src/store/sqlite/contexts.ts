@@ -1,5 +1,4 @@
-import type { Connection, Statement } from './driver.ts'
-import { createTransaction } from './transaction.ts'
+import { type Connection, createTransaction, type Statement } from './driver.ts'
 
 /**
  * Tasks by context. To keep them costs a random page with every new task, so it begins when somebody first asks: triggers
@@ -100,5 +99,22 @@ function createFilling(db: Connection): () => boolean {
     if (next > last) end.run()
     else move.run(next)
     return next <= last
+  }
+}
+
+/** Removes a task by its number, and with it all that hangs on it. */
+export type Remove = (number: number) => void
+
+/** Removes tasks within a transaction. Triggers take away what is the task's own; here go the values of its context. */
+export function createRemove(db: Connection, contexts: Pick<Contexts, 'has'>): Remove {
+  const remove = db.prepare('DELETE FROM task WHERE number = ? RETURNING scope, context_id')
+  const hasValues = db.prepare('SELECT 1 FROM context_value WHERE scope = ? AND context_id = ?')
+  const removeValues = db.prepare('DELETE FROM context_value WHERE scope = ? AND context_id = ?')
+  return (number) => {
+    const row = remove.get(number)
+    if (row === undefined) return
+    const [scope, contextId] = [Number(row.scope), String(row.context_id)]
+    if (hasValues.get(scope, contextId) === undefined || contexts.has(scope, contextId)) return
+    removeValues.run(scope, contextId)
   }
 }

@@ -76,3 +76,33 @@ function nodeSqlite(): { readonly DatabaseSync: Constructor } | undefined {
   // Our Node types are those of the oldest version we run on, which has no such module.
   return process.getBuiltinModule('node:sqlite') as { DatabaseSync: Constructor } | undefined
 }
+
+/** Runs work in a transaction that takes the write lock at once. */
+export function createTransaction(db: Connection): <T>(work: () => T) => T {
+  const [begin, commit] = [db.prepare('BEGIN IMMEDIATE'), db.prepare('COMMIT')]
+  return (work) => {
+    begin.run()
+    try {
+      const result = work()
+      commit.run()
+      return result
+    } catch (error) {
+      rollback(db)
+      throw error
+    }
+  }
+}
+
+/** SQLite rolls back by itself after some errors (a full disk); a second time is then itself an error. */
+function rollback(db: Connection): void {
+  try {
+    db.exec('ROLLBACK')
+  } catch {
+    // The transaction is gone, which is what was wanted; the first error is the one to report.
+  }
+}
+
+/** Whether a statement changed a row. */
+export function changed({ changes }: { readonly changes: number | bigint }): boolean {
+  return Number(changes) > 0
+}

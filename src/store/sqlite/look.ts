@@ -8,7 +8,10 @@ import {
   statSync,
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { type Connection, openConnection } from './driver.ts'
+import { fileFault } from './faults.ts'
 import { applicationId, foreign, mustKnow } from './schema.ts'
+import type { FileRequest } from './thread.ts'
 
 /** What stands at a path, as far as the file's first page tells. */
 export interface Look {
@@ -101,5 +104,32 @@ function readHeader(path: string): Buffer {
     return header
   } finally {
     closeSync(file)
+  }
+}
+
+/**
+ * Reads a whole file and looks whether it is sound, table by table, while others write it.
+ * @throws Error that says what is damaged.
+ */
+export async function checkFile({ path, driver }: FileRequest): Promise<void> {
+  const db = await openConnection(path, driver)
+  try {
+    db.exec('PRAGMA query_only = ON')
+    checkAll(db)
+  } finally {
+    db.close()
+  }
+}
+
+/**
+ * Checks every table and its indexes.
+ * @throws Error that says what is damaged.
+ */
+export function checkAll(db: Connection): void {
+  const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
+  for (const { name } of tables) {
+    const [row] = db.prepare(`PRAGMA quick_check("${String(name)}")`).all()
+    const found = String(row?.quick_check)
+    if (found !== 'ok') throw fileFault(`the file is damaged (${found}); restore a backup`)
   }
 }

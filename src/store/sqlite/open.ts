@@ -1,10 +1,8 @@
 import { chmodSync } from 'node:fs'
-import { checkAll } from './check.ts'
 import { type Connection, type DriverName, openConnection } from './driver.ts'
-import { createIdentity } from './identity.ts'
-import { type FileLock, lockFile } from './lock.ts'
-import { isSameFile, type Look, lookAt } from './look.ts'
+import { checkAll, isSameFile, type Look, lookAt } from './look.ts'
 import { migrations } from './migrations.ts'
+import { createIdentity, type FileLock, lockFile } from './ownership.ts'
 import { migrate } from './schema.ts'
 
 /** How a store's file is opened. */

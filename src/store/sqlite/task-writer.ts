@@ -1,13 +1,11 @@
 import { isTerminal } from '../../protocol/task.ts'
 import type { TaskState } from '../../protocol/types.ts'
 import type { WriteResult } from '../store.ts'
-import { changed } from './changed.ts'
 import { artifactsOf, toRecords } from './documents.ts'
-import type { Connection } from './driver.ts'
-import { createLogReader } from './log.ts'
+import { type Connection, changed } from './driver.ts'
+import { createLogReader } from './queries.ts'
 import { recordsPerRow, type ScopeText, type TaskRow, textsOf } from './rows.ts'
-import { createScopes, type Scopes } from './scopes.ts'
-import { createTotals, type Totals } from './totals.ts'
+import { createScopes, createTotals, type Scopes, type Totals } from './scopes.ts'
 
 /** Artifacts of this many characters are not stored again where the log holds them. */
 const largeArtifacts = 64 * 1024

@@ -1,8 +1,7 @@
 import type { TaskCursor } from '../store.ts'
-import type { Connection, Statement } from './driver.ts'
-import type { Remove } from './remove.ts'
+import type { Remove } from './contexts.ts'
+import { type Connection, createTransaction, type Statement } from './driver.ts'
 import { pragma } from './schema.ts'
-import { createTransaction } from './transaction.ts'
 
 /** What may stay of the tasks that nobody works on. */
 export interface TrimRequest {

@@ -1,10 +1,8 @@
 import type { WriteResult } from '../store.ts'
-import { changed } from './changed.ts'
-import type { Connection } from './driver.ts'
-import type { Remove } from './remove.ts'
+import type { Remove } from './contexts.ts'
+import { type Connection, changed, createTransaction } from './driver.ts'
 import type { WriteRow } from './rows.ts'
 import { createTaskWriter, type TaskWriter } from './task-writer.ts'
-import { createTransaction } from './transaction.ts'
 
 /** The writing half of the store: synchronous, on one connection, in its own thread. */
 export interface Writer {

@@ -4,7 +4,7 @@ import { defineTool } from '../../../src/agents/tools.ts'
 import { userMessage } from '../../../src/protocol/build.ts'
 import { answerParts, isTerminal, textOf } from '../../../src/protocol/task.ts'
 import { createServer, type Server } from '../../../src/server/index.ts'
-import { createMemoryStore } from '../../../src/store/memory.ts'
+import { createMemoryStore } from '../../../src/store/memory/store.ts'
 import { type ScriptedAnswer, startOpenAIServer } from '../../fixtures/openai-server.ts'
 
 const closing: (() => Promise<void>)[] = []

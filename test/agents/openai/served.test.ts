@@ -2,6 +2,7 @@ import OpenAI from 'openai'
 import { afterEach, expect, test } from 'vitest'
 import { OpenAIAgent } from '../../../src/agents/openai/agent.ts'
 import { createOpenAIBinding } from '../../../src/bindings/openai/server.ts'
+import { createRouteTable, openAIRoutes } from '../../../src/bindings/routes.ts'
 import { userMessage } from '../../../src/protocol/build.ts'
 import { answerParts, textOf } from '../../../src/protocol/task.ts'
 import { usageOf } from '../../../src/protocol/usage.ts'
@@ -27,13 +28,14 @@ async function serve(script: Script, options: Partial<ServerOptions> = {}) {
   })
   const server = await createServer({
     agents: [agent],
-    routes: (request) => (request.path.startsWith('/v1/') ? handle(request) : undefined),
+    routes: (request) => find(request.path)?.(request),
     ...options,
   })
-  const handle = createOpenAIBinding({
+  const handlers = createOpenAIBinding({
     dispatchOf: () => server.dispatch(),
     models: () => [{ id: 'writer', readsHistory: true }],
   })
+  const find = createRouteTable(openAIRoutes, handlers)
   const listening = await listen(server, { port: 0, host: '127.0.0.1' })
   closing.push(service.close, () => agent.close(), listening.close)
   const connect = (apiKey: string): OpenAI =>

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/index.ts'
 import { A2AAgent } from '../../../src/agents/remote/agent.ts'
 import { createServer, listen } from '../../../src/server/index.ts'
-import { createMemoryStore } from '../../../src/store/memory.ts'
+import { createMemoryStore } from '../../../src/store/memory/store.ts'
 import { defineTeam } from '../../../src/team/index.ts'
 
 test('a conversation keeps its context at the remote agent across a restart', async () => {

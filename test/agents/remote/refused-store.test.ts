@@ -3,7 +3,7 @@ import { defineAgent } from '../../../src/agents/index.ts'
 import { A2AAgent } from '../../../src/agents/remote/agent.ts'
 import { createServer, listen } from '../../../src/server/index.ts'
 import { createDeferred } from '../../../src/shared/async.ts'
-import { createMemoryStore } from '../../../src/store/memory.ts'
+import { createMemoryStore } from '../../../src/store/memory/store.ts'
 import type { Store } from '../../../src/store/store.ts'
 
 test('a store that refuses for a moment does not begin a second remote task', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { isStreamed } from '../../../src/bindings/http.ts'
 import { createJsonRpcBinding } from '../../../src/bindings/jsonrpc/server.ts'
 import { A2AError } from '../../../src/protocol/errors.ts'
 import { ask, post, script, streamOf, task } from '../scripted.ts'
@@ -220,7 +221,7 @@ describe('JSON-RPC streams', () => {
     const { handler } = serve({ SendStreamingMessage: events })
     const reply = await handler(post(rpc('SendStreamingMessage', { message }), { headers: v10 }))
     const chunks: string[] = []
-    if (typeof reply.body === 'object') for await (const chunk of reply.body) chunks.push(chunk)
+    if (isStreamed(reply.body)) for await (const chunk of reply.body) chunks.push(String(chunk))
     expect(chunks.map((chunk) => chunk.match(/^data:/gm)?.length)).toEqual([2, 1])
   })
 

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { Agent, Turn } from '../../../src/agents/agent.ts'
 import { defineAgent } from '../../../src/agents/function.ts'
 import { createOpenAIBinding, type OpenAIModel } from '../../../src/bindings/openai/server.ts'
+import { createRouteTable, type FindRoute, openAIRoutes } from '../../../src/bindings/routes.ts'
 import { agentMessage } from '../../../src/protocol/build.ts'
 import { A2AError } from '../../../src/protocol/errors.ts'
 import { historyExtension } from '../../../src/protocol/extensions.ts'
@@ -24,16 +25,17 @@ interface Front {
 
 /** A real server whose agents are models, and the official client of OpenAI. */
 async function serve(agents: readonly Agent[], model: Partial<OpenAIModel> = {}): Promise<Front> {
-  let handle: ReturnType<typeof createOpenAIBinding> | undefined
+  let find: FindRoute | undefined
   const server = await createServer({
     agents,
-    routes: (request) => (request.path.startsWith('/v1/') ? handle?.(request) : undefined),
+    routes: (request) => find?.(request.path)?.(request),
   })
   const ids = await Promise.all(agents.map(async (agent) => (await agent.info()).id))
-  handle = createOpenAIBinding({
+  const handlers = createOpenAIBinding({
     dispatchOf: (id) => (ids.includes(id) ? server.dispatch(id) : undefined),
     models: () => ids.map((id) => ({ id, ...model })),
   })
+  find = createRouteTable(openAIRoutes, handlers)
   const listening = await listen(server, { port: 0, host: '127.0.0.1' })
   closing.push(listening.close)
   const baseURL = `${listening.url}/v1`

@@ -3,10 +3,10 @@ import type { Store } from '../../../src/store/store.ts'
 import { write } from './samples.ts'
 
 /** What can become of the place where a store keeps its tasks. */
-export type DiskFault = 'full' | 'deleted' | 'moved away' | 'replaced' | 'emptied'
+export type DiskFault = 'full' | 'read-only' | 'deleted' | 'moved away' | 'replaced' | 'emptied'
 
 /** Those after which the store finds what it had. */
-const mendable: readonly DiskFault[] = ['full', 'moved away']
+const mendable: readonly DiskFault[] = ['full', 'read-only', 'moved away']
 
 /** A store whose disk the test breaks. */
 export interface BrokenDisk {

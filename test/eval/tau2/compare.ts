@@ -1,5 +1,5 @@
-import type { StateHash, ToolOutcome } from '../../../src/eval/environment.ts'
-import type { EnvAssertion, EvalTask, GoldAction } from '../../../src/eval/task.ts'
+import type { StateHash, ToolOutcome } from '../../../src/eval/domain/environment.ts'
+import type { EnvAssertion, EvalTask, GoldAction } from '../../../src/eval/domain/task.ts'
 import type { Tau2Domain } from '../../../src/eval/tau2/domain.ts'
 import type { GoldenTask } from './vectors.ts'
 

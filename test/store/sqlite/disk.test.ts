@@ -1,8 +1,11 @@
-import { copyFileSync, renameSync, rmSync, truncateSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { execFileSync } from 'node:child_process'
+import { copyFileSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
 import { type BrokenDisk, type DiskFault, describeDisk } from '../../contracts/store/disk.ts'
 import { idOf, scope, write } from '../../contracts/store/samples.ts'
-import { createHandClock } from '../../fixtures/clock.ts'
+import { createFakeClock } from '../../support/clock.ts'
 import { drivers } from './drivers.ts'
 import { useFolder } from './folder.ts'
 
@@ -10,12 +13,19 @@ const { path, open } = useFolder()
 
 describe.each(drivers)('SQLite by %s', (driver) => {
   describeDisk(['full', 'deleted', 'moved away', 'replaced', 'emptied'], openBroken)
+  describe.runIf(canFreeze())('where files can be frozen', () => {
+    // Before the folder goes, which a frozen file would keep.
+    afterEach(() => thaw())
+    describeDisk(['read-only'], openBroken)
+  })
 
   async function openBroken(fault: DiskFault): Promise<BrokenDisk> {
     const file = path('t.db')
     if (fault === 'full') return fillable()
     const store = await open('t.db', { driver })
     switch (fault) {
+      case 'read-only':
+        return { store, break: () => freeze(), mend: () => thaw() }
       case 'deleted':
         return { store, break: () => rmSync(file) }
       case 'moved away':
@@ -66,7 +76,7 @@ test('a deleted log beside the file is noticed like a deleted file', async () =>
 })
 
 test('a file that was put back is written again by itself', async () => {
-  const clock = createHandClock(0)
+  const clock = createFakeClock(0)
   const store = await open('t.db', { clock })
   renameSync(path('t.db'), path('away'))
   await expect(store.commit([write('a')])).rejects.toThrow(/deleted or moved/)
@@ -76,7 +86,7 @@ test('a file that was put back is written again by itself', async () => {
 })
 
 test('a file near its bound drops the oldest finished tasks and goes on', async () => {
-  const clock = createHandClock(Date.now())
+  const clock = createFakeClock(Date.now())
   const store = await open('t.db', { maxBytes: 2_000_000, clock, synchronous: 'NORMAL' })
   const text = 'x'.repeat(20_000)
   await store.commit([write('working', { state: 'TASK_STATE_WORKING' })])
@@ -106,3 +116,28 @@ test('a copy that is opened beside its original is a store of its own', async ()
   }
   expect(await store.commit([write('b')])).toEqual([{ version: 1 }])
 })
+
+/** Immutable: what is open takes no more writes either, as where a file system turns read-only after an error. */
+function freeze(files = [path('t.db'), path('t.db-wal')]): void {
+  execFileSync('chattr', ['+i', ...files], { stdio: 'ignore' })
+}
+
+function thaw(files = [path('t.db'), path('t.db-wal')]): void {
+  execFileSync('chattr', ['-i', ...files], { stdio: 'ignore' })
+}
+
+/** Only root may, and not on every file system; permissions keep nobody from a file that is open. */
+function canFreeze(): boolean {
+  const folder = mkdtempSync(join(tmpdir(), 'corral-freeze-'))
+  const file = join(folder, 'file')
+  writeFileSync(file, '')
+  try {
+    freeze([file])
+    thaw([file])
+    return true
+  } catch {
+    return false
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}

@@ -6,7 +6,7 @@ import {
   openSqliteStore,
   type SqliteStore,
   type SqliteStoreOptions,
-} from '../../../src/store/sqlite.ts'
+} from '../../../src/store/sqlite/store.ts'
 
 /** A folder of the running test, and stores in it that are closed with it. */
 export interface TestFolder {

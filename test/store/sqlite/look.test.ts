@@ -9,7 +9,7 @@ import {
 } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { openConnection } from '../../../src/store/sqlite/driver.ts'
-import { backupSqliteStore, readDeadLetters } from '../../../src/store/sqlite-file.ts'
+import { backupSqliteStore, readDeadLetters } from '../../../src/store/sqlite/file.ts'
 import { write } from '../../contracts/store/samples.ts'
 import { damage } from './damage.ts'
 import { useFolder } from './folder.ts'

@@ -1,9 +1,10 @@
+import { openSqliteStore } from '../../../src/store/sqlite/store.ts'
+import { write } from '../../contracts/store/samples.ts'
+
 /**
  * A process that opens a store, for tests of what happens between processes. `open`: says whether it could. `hold`: keeps
  * it open until it is killed. `write`: commits without end and prints the number of each commit once it is acknowledged.
  */
-import { openSqliteStore } from '../../../src/store/sqlite.ts'
-import { write } from '../../contracts/store/samples.ts'
 
 const [, , job, path = ''] = process.argv
 // Root may write read-only files; nobody may not.

@@ -50,8 +50,9 @@ export function fieldsOf(instance: Instance): [string, Value][] {
 
 /** The same in the order of their names. */
 export function sortedFieldsOf(instance: Instance): [string, Value][] {
+  const plain: object = instance
   // An instance's own properties are its fields, and all fields are values.
-  const values = instance as unknown as Readonly<Record<string, Value>>
+  const values = plain as Readonly<Record<string, Value>>
   return instance[sortedFields].map((name) => [name, values[name] ?? null])
 }
 

@@ -31,10 +31,10 @@ export function openDatabase(base: Base): Database {
   return {
     name: base.type.name,
     table<T extends Instance>(name: string) {
-      const found = tables.get(name)
+      const found: object | undefined = tables.get(name)
       if (!found) throw attributeError({ type: base.type.name }, name)
       // The base was checked against the models of its rows; a domain asks for its own tables.
-      return found as unknown as Table<T>
+      return found as Table<T>
     },
     hash: () =>
       base.image().hash(new Map([...tables].map(([name, table]) => [name, table.changes]))),

@@ -1,0 +1,78 @@
+import { isEntrance } from './layers.ts'
+import type { Source, Tree } from './tree.ts'
+
+/** The manifest's `browser` map: a file that stands in for another in a browser, and that other. */
+export type Replaced = Readonly<Record<string, string>>
+
+/** One exported name, one meaning. What is only passed on, and `compat/` with its foreign names, does not count. */
+export function checkUniqueNames(tree: Tree, replaced: Replaced = {}): string[] {
+  const places = new Map<string, string[]>()
+  for (const { path, exports } of tree.values()) {
+    if (path.startsWith('compat/') || replaced[path]) continue
+    for (const { name, line, from } of exports)
+      if (!from) places.set(name, [...(places.get(name) ?? []), `${path}:${line}`])
+  }
+  return [...places]
+    .filter(([, where]) => where.length > 1)
+    .map(
+      ([name, where]) => `${name} is exported with ${where.length} meanings: ${where.join(', ')}`,
+    )
+}
+
+/**
+ * Exports that no other file of `src` uses. An entrance uses what it passes on; tests use nothing. A file that stands in
+ * for another is used as that one is.
+ */
+export function checkUnusedExports(tree: Tree, replaced: Replaced = {}): string[] {
+  const used = usedNames(tree)
+  return [...tree.values()]
+    .filter(({ path }) => !isEntrance(path))
+    .flatMap(({ path, exports }) =>
+      exports
+        .filter(({ name }) => !used.has(`${path}#${name}`))
+        .filter(({ name }) => !used.has(`${replaced[path]}#${name}`))
+        .map(({ name, line }) => `${path}:${line}: ${name} is exported and used in no other file`),
+    )
+}
+
+/** `file#name` of every export that is used, through files that pass it on as well. */
+function usedNames(tree: Tree): Set<string> {
+  const used = new Set<string>()
+  const use = (target: string, name: string): void => {
+    if (used.has(`${target}#${name}`)) return
+    used.add(`${target}#${name}`)
+    const passedOn = tree.get(target)?.exports.find((one) => one.name === name)?.from
+    if (passedOn) use(passedOn.target, passedOn.name)
+  }
+  for (const source of tree.values()) {
+    if (isEntrance(source.path)) for (const { name } of source.exports) use(source.path, name)
+    for (const [target, name] of importedBy(source, tree)) use(target, name)
+  }
+  return used
+}
+
+/** What a file itself asks for. A name that it only passes on counts once somebody asks this file for it. */
+function* importedBy(source: Source, tree: Tree): Generator<[target: string, name: string]> {
+  for (const { target, names } of source.imports) {
+    if (target === undefined) continue
+    const passedOn = new Set(
+      source.exports.flatMap(({ from }) => (from?.target === target ? [from.name] : [])),
+    )
+    const asked = names ?? namesWithin(source.text, tree.get(target))
+    for (const name of asked)
+      if (!passedOn.has(name) || isUsedWithin(source.text, name)) yield [target, name]
+  }
+}
+
+/** Of a module that is taken whole, the names that stand in the text. */
+function namesWithin(text: string, module: Source | undefined): string[] {
+  return (module?.exports ?? [])
+    .map(({ name }) => name)
+    .filter((name) => new RegExp(`\\b${name}\\b`).test(text))
+}
+
+/** Beyond the statements that bring a name in and pass it on. */
+function isUsedWithin(text: string, name: string): boolean {
+  const rest = text.replace(/^(?:import|export)\s+(?:type\s+)?\{[^}]*\}.*$/gm, '')
+  return new RegExp(`\\b${name}\\b`).test(rest)
+}

@@ -1,0 +1,118 @@
+import type { HttpHandler, HttpReply } from './http.ts'
+
+/**
+ * Where a server answers: the one list of its paths and the methods that each takes. Routing, 405s, CORS preflights and
+ * the words that are never a tenant follow from it. A path that ends in `*` stands for all that begin with it.
+ */
+export interface RouteRow {
+  readonly paths: readonly [string, ...string[]]
+  readonly methods: readonly string[]
+}
+
+const post = ['POST'] as const
+const page = ['GET', 'HEAD'] as const
+
+/** The paths of one agent, at the root and below `/agents/{id}` alike. All others below it are HTTP+JSON's. */
+export const agentRoutes = {
+  /** JSON-RPC; 0.3 where a request names no version. */
+  rpc: { paths: ['/', ''], methods: post },
+  /** JSON-RPC; RANCH where a request names no version. */
+  ranch: { paths: ['/rpc', '/rpc/'], methods: post },
+  /** JSON-RPC; 1.0-rc where a request names no version. Cards lead 1.0 here. */
+  rc: { paths: ['/v1/rpc', '/v1/rpc/'], methods: post },
+  /** RANCH's stream of named events. */
+  ranchStream: { paths: ['/stream'], methods: post },
+  card: { paths: ['/.well-known/agent-card.json', '/.well-known/agent.json'], methods: page },
+} as const satisfies Readonly<Record<string, RouteRow>>
+
+/** The paths of OpenAI's API. */
+export const openAIRoutes = {
+  completions: { paths: ['/v1/chat/completions'], methods: post },
+  chat: { paths: ['/v1/chat'], methods: post },
+  models: { paths: ['/v1/models'], methods: ['GET'] },
+  model: { paths: ['/v1/models/*'], methods: ['GET'] },
+} as const satisfies Readonly<Record<string, RouteRow>>
+
+/** The server's own paths, whichever agents it has. They come before those of the first agent. */
+export const serverRoutes = {
+  health: { paths: ['/health'], methods: page },
+  metrics: { paths: ['/metrics'], methods: page },
+  catalogue: { paths: ['/agents'], methods: page },
+  /** The public keys of webhook tokens. */
+  keys: { paths: ['/.well-known/jwks.json'], methods: page },
+  mcp: { paths: ['/mcp'], methods: ['GET', 'POST', 'DELETE'] },
+  ...openAIRoutes,
+} as const satisfies Readonly<Record<string, RouteRow>>
+
+/** Agents have their paths below this one and their id. */
+const agentsPath = '/agents/'
+
+/** What HTTP+JSON takes at one path or another. */
+const restMethods = ['GET', 'POST', 'DELETE'] as const
+
+/** A handler for each row of a list; undefined where there is nothing to be had. */
+export type RouteHandlers<R> = { readonly [N in keyof R]: HttpHandler | undefined }
+
+/** What answers at a path, behind the methods of its row; undefined where no row has it. */
+export type FindRoute = (path: string) => HttpHandler | undefined
+
+/** Prepares the rows of a list: to find one costs a look into a Map, however many there are. */
+export function createRouteTable<R extends Readonly<Record<string, RouteRow>>>(
+  rows: R,
+  handlers: RouteHandlers<R>,
+): FindRoute {
+  const exact = new Map<string, HttpHandler>()
+  const prefixes: { readonly prefix: string; readonly handle: HttpHandler }[] = []
+  for (const [name, { paths, methods }] of Object.entries(rows)) {
+    const handler = handlers[name]
+    if (!handler) continue
+    const handle = withMethods(methods, handler)
+    for (const path of paths)
+      if (path.endsWith('*')) prefixes.push({ prefix: path.slice(0, -1), handle })
+      else exact.set(path, handle)
+  }
+  return (path) => {
+    const found = exact.get(path)
+    if (found) return found
+    for (const { prefix, handle } of prefixes) if (path.startsWith(prefix)) return handle
+    return undefined
+  }
+}
+
+function withMethods(methods: readonly string[], handle: HttpHandler): HttpHandler {
+  const refusal: HttpReply = { status: 405, headers: { allow: methods.join(', ') } }
+  return (request) => (methods.includes(request.method) ? handle(request) : refusal)
+}
+
+/** An agent's id, as the path spells it, and the path below its own; undefined for a path that names no agent. */
+export function splitAgentPath(
+  path: string,
+): { readonly id: string; readonly below: string } | undefined {
+  if (!path.startsWith(agentsPath)) return undefined
+  const cut = path.indexOf('/', agentsPath.length)
+  if (cut < 0) return { id: path.slice(agentsPath.length), below: '/' }
+  return { id: path.slice(agentsPath.length, cut), below: path.slice(cut) }
+}
+
+/** The methods that a page may use at a path. HEAD needs no leave (Fetch §2.2.1). */
+export function methodsAt(path: string): readonly string[] {
+  const agent = splitAgentPath(path)
+  const rows = agent ? agentRows : allRows
+  const at = agent?.below ?? path
+  const row = rows.find(({ paths }) => paths.some((one) => covers(one, at)))
+  return (row?.methods ?? restMethods).filter((method) => method !== 'HEAD')
+}
+
+function covers(pattern: string, path: string): boolean {
+  return pattern.endsWith('*') ? path.startsWith(pattern.slice(0, -1)) : path === pattern
+}
+
+const agentRows: readonly RouteRow[] = Object.values(agentRoutes)
+const allRows: readonly RouteRow[] = [...Object.values(serverRoutes), ...agentRows]
+
+/** First segments that are never a tenant: those of our paths, of HTTP+JSON's tasks, and of the console. */
+export const reservedSegments: ReadonlySet<string> = new Set([
+  ...allRows.flatMap(({ paths }) => paths.flatMap((path) => path.split('/')[1] || [])),
+  'tasks',
+  'console',
+])

@@ -1,0 +1,75 @@
+import { trimEnd } from '../../shared/text.ts'
+import { ValidationError } from '../base/errors.ts'
+
+/** How to reach the agent under test; lives as long as the agent it configures. */
+export interface A2AConfig {
+  /** Base URL without a trailing slash. */
+  readonly endpoint: string
+  /** Bearer token. Not enumerable: copies, logs and JSON of a config never hold it. */
+  readonly authToken?: string
+  /** Read timeout of one request, in seconds. */
+  readonly timeout: number
+  readonly verifySsl: boolean
+}
+
+/** What a config is made from; only the endpoint is required. */
+export interface A2AConfigInput {
+  readonly endpoint: string
+  readonly authToken?: string | null | undefined
+  readonly timeout?: number | undefined
+  readonly verifySsl?: boolean | undefined
+}
+
+/**
+ * Checks and normalises a config. What comes from JSON is checked like the rest.
+ *
+ * @throws ValidationError for a missing endpoint, one that is no HTTP URL or holds credentials, a timeout that is no
+ * positive integer, a token that is empty or that no header can carry, and for values of another type.
+ */
+export function createA2AConfig(input: A2AConfigInput): A2AConfig {
+  const { timeout = 300, verifySsl = true } = input ?? {}
+  const endpoint = checkEndpoint(input?.endpoint)
+  const authToken = checkToken(input.authToken)
+  checkTimeout(timeout)
+  if (typeof verifySsl !== 'boolean')
+    throw new ValidationError(`verify_ssl must be a boolean, got ${shown(verifySsl)}`)
+  const config: A2AConfig = { endpoint, timeout, verifySsl }
+  if (authToken !== undefined) Object.defineProperty(config, 'authToken', { value: authToken })
+  return Object.freeze(config)
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? String(value))
+}
+
+function checkTimeout(timeout: unknown): void {
+  if (typeof timeout === 'number' && !(timeout > 0))
+    throw new ValidationError(`timeout must be positive, got ${timeout}`)
+  if (!Number.isInteger(timeout))
+    throw new ValidationError(`timeout must be an integer, got ${shown(timeout)}`)
+}
+
+/** Null is no token. Whatever is wrong with one, it is not shown. */
+function checkToken(token: unknown): string | undefined {
+  if (token === undefined || token === null) return undefined
+  if (typeof token !== 'string' || token.trim() === '')
+    throw new ValidationError('auth_token must be a non-empty string')
+  if (!/^[\x21-\x7e]+$/.test(token))
+    throw new ValidationError('auth_token must be printable ASCII without spaces or line breaks')
+  return token
+}
+
+function checkEndpoint(given: unknown): string {
+  if (given === undefined || given === null) throw new ValidationError('endpoint is required')
+  if (typeof given !== 'string')
+    throw new ValidationError(`endpoint must be a string, got ${shown(given)}`)
+  const endpoint = trimEnd(given, '/')
+  if (!/^https?:\/\//i.test(endpoint))
+    throw new ValidationError(`endpoint must start with http:// or https://, got ${endpoint}`)
+  if (!URL.canParse(endpoint)) throw new ValidationError('endpoint must be a valid URL')
+  // Results, reports and logs name the endpoint; a password in it would be in all of them.
+  const { username, password } = new URL(endpoint)
+  if (username || password)
+    throw new ValidationError('endpoint must not hold a user or password; use the auth token')
+  return endpoint
+}

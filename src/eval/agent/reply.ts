@@ -1,0 +1,96 @@
+import type { DataPart, Part } from '../../protocol/types.ts'
+import { type EmbeddedJson, findJson } from '../../shared/embedded-json.ts'
+import { newId } from '../../shared/ids.ts'
+import { tryParseSaid } from '../base/json.ts'
+import type { ToolCall } from '../domain/conversation.ts'
+import { readPlainUtterances, readUtterances, type Utterance } from './dialects.ts'
+
+/** What an agent's answer means: words, tool calls, or, against the rule of one of both, the two together. */
+export interface ParsedReply {
+  readonly content: string | null
+  readonly calls: readonly ToolCall[]
+}
+
+/** How lenient to read an answer. */
+export interface ReplyOptions {
+  /** Only `{"tool_call": …}`, in a data part or as a text that is nothing but its JSON. */
+  readonly strict?: boolean
+}
+
+/**
+ * Reads an answer down a ladder: data parts, then text that is JSON, then JSON in fences, tags or prose, then plain
+ * text. An answer that says nothing comes back with neither words nor calls; nobody invents words for it.
+ */
+export function parseReply(parts: readonly Part[], options: ReplyOptions = {}): ParsedReply {
+  const read = options.strict ? readPlainUtterances : readUtterances
+  const data = parts.filter((part): part is DataPart => 'data' in part)
+  const spoken = data.flatMap((part) => read(part.data) ?? [])
+  for (const part of parts)
+    if ('text' in part) spoken.push(...readText(part.text, read, options.strict ?? false))
+  if (spoken.length === 0) spoken.push(...data.map((part) => ({ text: JSON.stringify(part.data) })))
+  return gather(dedupe(spoken))
+}
+
+/**
+ * The call that a data part asks for, with an id of our own if it brings none. Undefined where the part asks for no
+ * tool.
+ */
+export function parseToolCall(part: DataPart): ToolCall | undefined {
+  return gather(readUtterances(part.data) ?? []).calls[0]
+}
+
+function readText(
+  text: string,
+  read: (value: unknown) => readonly Utterance[] | undefined,
+  strict: boolean,
+): readonly Utterance[] {
+  const whole = read(tryParseSaid(text))
+  if (whole) return whole
+  const pieces = strict ? [] : findJson(text).filter((piece) => read(piece.value))
+  const prose = withoutJson(text, pieces)
+  return [
+    ...(prose ? [{ text: prose }] : []),
+    ...pieces.flatMap((piece) => read(piece.value) ?? []),
+  ]
+}
+
+/** The text without the given pieces and the fences or tags that held them. */
+function withoutJson(text: string, pieces: readonly EmbeddedJson[]): string {
+  let rest = ''
+  let from = 0
+  for (const { start, end } of pieces) {
+    rest += text.slice(from, start)
+    from = end
+  }
+  rest += text.slice(from)
+  return rest
+    .replace(/```[a-z]*\s*```/gi, '')
+    .replace(/<(json|tool_call)>\s*<\/\1>/gi, '')
+    .trim()
+}
+
+/** Agents that say the same call in a data part and again as text mean it once. */
+function dedupe(spoken: readonly Utterance[]): Utterance[] {
+  const seen = new Set<string>()
+  return spoken.filter((item) => {
+    const key = 'call' in item ? JSON.stringify([item.call.name, item.call.arguments]) : undefined
+    if (key === undefined || !seen.has(key)) {
+      if (key !== undefined) seen.add(key)
+      return true
+    }
+    return false
+  })
+}
+
+function gather(spoken: readonly Utterance[]): ParsedReply {
+  const texts = spoken.flatMap((item) => ('text' in item && item.text.trim() ? [item.text] : []))
+  const calls = spoken.flatMap((item) => ('call' in item ? [item.call] : []))
+  return {
+    content: texts.length > 0 ? texts.join('\n') : null,
+    calls: calls.map(({ id, ...call }) => ({
+      id: id ?? newId(),
+      ...call,
+      requestor: 'assistant',
+    })),
+  }
+}

@@ -1,0 +1,67 @@
+import type { ChatAnswer } from '../../agents/openai/assembly.ts'
+import { createChatClient } from '../../agents/openai/client.ts'
+import type { ChatRequest } from '../../agents/openai/wire.ts'
+import { type Clock, systemClock } from '../../shared/clock.ts'
+import { type Logger, silent } from '../../shared/log.ts'
+import { SimulationFault } from '../results/simulation.ts'
+import { messageOf } from './errors.ts'
+
+/** A model behind an OpenAI-compatible chat completions API. */
+export interface ChatModel {
+  /** Up to and without `/chat/completions`. */
+  readonly baseUrl: string
+  readonly model: string
+  /** Sent as a bearer token; never written anywhere. */
+  readonly apiKey?: string
+}
+
+/** What a model's client works with; the machine's time and no log if absent. */
+export interface ModelOptions {
+  readonly clock?: Clock
+  readonly log?: Logger
+}
+
+/** A model that plays a user or judges. */
+export interface Model {
+  /**
+   * One answer, at temperature 0. A service that is busy or out of order is asked again, after the time it names.
+   *
+   * @throws SimulationFault `infrastructure_error` where no usable answer comes back.
+   */
+  ask(request: Omit<ChatRequest, 'model' | 'temperature'>, signal: AbortSignal): Promise<ChatAnswer>
+  /** Closes the connections. Those that are idle close by themselves after some seconds and hold up no process. */
+  close(): Promise<void>
+}
+
+const timeoutMs = 300_000
+const maxRetries = 2
+
+/** Opens the way to a model. Nothing is sent before it is asked. */
+export function openModel(
+  { baseUrl, model, apiKey }: ChatModel,
+  { clock = systemClock, log = silent }: ModelOptions = {},
+): Model {
+  const client = createChatClient({
+    agent: model,
+    endpoint: baseUrl,
+    ...(apiKey !== undefined && { apiKey }),
+    timeoutMs,
+    maxRetries,
+    clock,
+    random: Math.random,
+    log,
+  })
+  return {
+    async ask(request, signal) {
+      try {
+        return await client.complete({ model, temperature: 0, ...request }, signal)
+      } catch (cause) {
+        signal.throwIfAborted()
+        const reason = cause instanceof Error && cause.cause ? cause.cause : cause
+        const message = `Model ${model}: ${messageOf(reason)}`
+        throw new SimulationFault('infrastructure_error', message, { cause })
+      }
+    },
+    close: () => client.close(),
+  }
+}

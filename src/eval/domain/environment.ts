@@ -1,0 +1,68 @@
+import type { Json, JsonObject } from '../../protocol/types.ts'
+import type { Requestor, ToolCall } from './conversation.ts'
+import type { EnvAssertion, EnvFunctionCall, EvalTask, GoldAction } from './task.ts'
+
+/** A tool as its caller is told of it: name, words, and JSON Schema of its parameters. */
+export interface ToolDescriptor {
+  readonly name: string
+  readonly description: string
+  readonly parameters: JsonObject
+}
+
+/** Whether a tool changes the world: `read`, `think` and `generic` ones do not, so a replay leaves them out. */
+export type ToolKind = 'read' | 'write' | 'think' | 'generic'
+
+/** What a tool gave back; an error is an outcome too, told to whoever called. */
+export interface ToolOutcome {
+  readonly content: string
+  readonly error: boolean
+}
+
+/** The hashes of the two halves of the world; `user` is null where the user has no state of their own. */
+export interface StateHash {
+  readonly agent: string
+  readonly user: string | null
+}
+
+/** The two halves of the world as JSON. */
+export interface Snapshot {
+  readonly agent: Json
+  readonly user: Json
+}
+
+/**
+ * The world of one simulation: made fresh, in the task's initial state, and closed at its end. tau2's domains, the
+ * built-in ones, plain files and MCP servers all stand behind this.
+ */
+export interface Environment {
+  /** The agent's tools. */
+  readonly tools: readonly ToolDescriptor[]
+  /** The user's own tools. */
+  readonly userTools: readonly ToolDescriptor[]
+  kindOf(name: string, requestor: Requestor): ToolKind | undefined
+  /** Executes a call, then brings the two halves in line. Never rejects for a tool's own error. */
+  call(call: ToolCall): Promise<ToolOutcome>
+  /** Executes a golden action as tau2's evaluator does: without the sync after it, and a throw has no effect. */
+  apply(action: GoldAction): Promise<ToolOutcome>
+  /** Brings the two halves of the world in line with each other; called after every step. */
+  sync(): Promise<void>
+  /** Runs a function of the domain that is no tool, to set a task up. */
+  initialise(action: EnvFunctionCall): Promise<void>
+  /** The value of one of the domain's assertions; rejects where it cannot be evaluated. */
+  assert(assertion: EnvAssertion): Promise<boolean>
+  snapshot(): Promise<Snapshot>
+  hash(): Promise<StateHash>
+  close(): Promise<void>
+}
+
+/** A field of work: rules, tasks, and worlds to try them in. */
+export interface Domain {
+  readonly name: string
+  /** The rules that the agent is judged by; sent to it in its first message. */
+  readonly policy: string
+  readonly tasks: readonly EvalTask[]
+  /** Named selections of task ids. */
+  readonly splits: Readonly<Record<string, readonly string[]>>
+  /** A fresh world in the task's initial state. */
+  open(task: EvalTask): Promise<Environment>
+}

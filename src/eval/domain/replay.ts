@@ -1,0 +1,30 @@
+import { sameJson, tryParse } from '../base/json.ts'
+import { type ConversationMessage, isToolCall, type ToolMessage } from './conversation.ts'
+import type { Environment } from './environment.ts'
+
+/**
+ * Does again what a conversation did to its world: every call that changes something, in order. Reads, unknown tools
+ * and calls that were refused are left out. Gives back the calls whose outcome differs from the recorded one.
+ */
+export async function replay(
+  environment: Environment,
+  messages: readonly ConversationMessage[],
+): Promise<readonly string[]> {
+  const results = new Map<string, ToolMessage>()
+  for (const message of messages) if (message.role === 'tool') results.set(message.id, message)
+  const different: string[] = []
+  for (const message of messages) {
+    if (message.role === 'tool' || !isToolCall(message)) continue
+    for (const call of message.tool_calls ?? []) {
+      const recorded = results.get(call.id)
+      if (recorded?.refused || environment.kindOf(call.name, call.requestor) !== 'write') continue
+      const outcome = await environment.call(call)
+      if (recorded && !sameContent(outcome.content, recorded.content)) different.push(call.name)
+    }
+  }
+  return different
+}
+
+function sameContent(a: string, b: string): boolean {
+  return a === b || sameJson(tryParse(a) ?? a, tryParse(b) ?? b)
+}

@@ -1,0 +1,171 @@
+/**
+ * A task of an evaluation, in the format of tau2's `tasks.json` (an array of these; unknown keys are kept and ignored),
+ * with one addition: `user_script`, the lines of a scripted user.
+ */
+import { z } from 'zod'
+import type { JsonObject } from '../../protocol/types.ts'
+import { parseWith } from '../base/json.ts'
+import type { ConversationMessage, Requestor } from './conversation.ts'
+
+/** What a task's score is made of; the reward is the product. */
+export type RewardType = 'DB' | 'ENV_ASSERTION' | 'ACTION' | 'COMMUNICATE' | 'NL_ASSERTION'
+
+/** A task: who the user is, what they want, and how the outcome is judged. */
+export interface EvalTask {
+  readonly id: string
+  readonly description?: unknown
+  readonly user_scenario?: UserScenario | null
+  readonly ticket?: string | null
+  readonly initial_state?: InitialState | null
+  readonly evaluation_criteria?: EvaluationCriteria | null
+  readonly user_script?: UserScript | null
+}
+
+/** Who the user is and what they were told. */
+export interface UserScenario {
+  readonly persona?: unknown
+  readonly instructions: string | JsonObject
+}
+
+/** What is different from the domain's own state when the task begins. */
+export interface InitialState {
+  readonly initialization_data?: {
+    readonly agent_data?: JsonObject | null
+    readonly user_data?: JsonObject | null
+  } | null
+  readonly initialization_actions?: readonly EnvFunctionCall[] | null
+  readonly message_history?: readonly ConversationMessage[] | null
+}
+
+/** A call of a domain's function that is no tool. */
+export interface EnvFunctionCall {
+  readonly env_type: Requestor
+  readonly func_name: string
+  readonly arguments: JsonObject
+}
+
+/** How the outcome is judged. */
+export interface EvaluationCriteria {
+  readonly actions?: readonly GoldAction[] | null
+  readonly env_assertions?: readonly EnvAssertion[] | null
+  readonly communicate_info?: readonly string[] | null
+  readonly nl_assertions?: readonly string[] | null
+  readonly reward_basis?: readonly RewardType[] | null
+}
+
+/** A tool call that a right solution makes. */
+export interface GoldAction {
+  readonly action_id?: string
+  readonly requestor?: Requestor
+  readonly name: string
+  readonly arguments: JsonObject
+  readonly info?: string | null
+  /** Which arguments must match: all of the call's if absent or null, none if empty. */
+  readonly compare_args?: readonly string[] | null
+}
+
+/** A function of the domain that must give this value at the end. */
+export interface EnvAssertion extends EnvFunctionCall {
+  readonly assert_value?: boolean
+  readonly message?: string | null
+}
+
+/**
+ * The lines of a scripted user. They open with `opening`; then, for each thing the agent says, the first reply whose
+ * pattern is found in it (and that is not used up) is given. Where none fits, `fallback` is said, `patience` times in
+ * a row at most; then the user gives up and stops.
+ */
+export interface UserScript {
+  readonly opening: string
+  readonly replies: readonly ScriptedReply[]
+  readonly fallback?: string
+  /** 2 if absent. */
+  readonly patience?: number
+}
+
+/** A reply of a scripted user. With `stop` it ends the conversation. */
+export interface ScriptedReply {
+  /** A regular expression, case-insensitive. */
+  readonly when: string
+  readonly say?: string
+  readonly call?: { readonly name: string; readonly arguments: JsonObject }
+  readonly stop?: boolean
+  /** How often it may be given; 1 if absent. */
+  readonly times?: number
+}
+
+const json = z.record(z.string(), z.json())
+const requestor = z.enum(['assistant', 'user'])
+const envCall = z.looseObject({ env_type: requestor, func_name: z.string(), arguments: json })
+
+const criteria = z.looseObject({
+  actions: z
+    .array(
+      z.looseObject({
+        name: z.string(),
+        arguments: json,
+        requestor: requestor.optional(),
+        compare_args: z.array(z.string()).nullish(),
+      }),
+    )
+    .nullish(),
+  env_assertions: z.array(envCall.extend({ assert_value: z.boolean().optional() })).nullish(),
+  communicate_info: z.array(z.string()).nullish(),
+  nl_assertions: z.array(z.string()).nullish(),
+  reward_basis: z
+    .array(z.enum(['DB', 'ENV_ASSERTION', 'ACTION', 'COMMUNICATE', 'NL_ASSERTION']))
+    .nullish(),
+})
+
+const pattern = z.string().refine(isPattern, 'is no regular expression')
+
+const script = z.strictObject({
+  opening: z.string().min(1),
+  replies: z.array(
+    z.strictObject({
+      when: pattern,
+      say: z.string().optional(),
+      call: z.strictObject({ name: z.string(), arguments: json }).optional(),
+      stop: z.boolean().optional(),
+      times: z.int().positive().optional(),
+    }),
+  ),
+  fallback: z.string().optional(),
+  patience: z.int().nonnegative().optional(),
+})
+
+const task = z.looseObject({
+  id: z.union([z.string(), z.number()]).transform(String),
+  user_scenario: z.looseObject({ instructions: z.union([z.string(), json]) }).nullish(),
+  initial_state: z
+    .looseObject({
+      initialization_data: z.looseObject({}).nullish(),
+      initialization_actions: z.array(envCall).nullish(),
+      message_history: z.array(z.looseObject({})).nullish(),
+    })
+    .nullish(),
+  evaluation_criteria: criteria.nullish(),
+  user_script: script.nullish(),
+})
+
+/**
+ * Checks a list of tasks.
+ *
+ * @throws ValidationError with the path of every fault, or for an id that occurs twice.
+ */
+export function parseTasks(value: unknown): readonly EvalTask[] {
+  const unique = z
+    .array(task)
+    .refine((list) => new Set(list.map(({ id }) => id)).size === list.length, 'ids must be unique')
+  // The schema checks what EvalTask promises; loose objects keep what it does not know.
+  return parseWith<unknown>(unique, value, 'tasks') as readonly EvalTask[]
+}
+
+function isPattern(text: string): boolean {
+  try {
+    new RegExp(text, 'i')
+    return true
+  } catch {
+    return false
+  }
+}

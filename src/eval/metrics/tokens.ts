@@ -1,0 +1,82 @@
+import { usageExtension } from '../../protocol/extensions.ts'
+import type { Message, Task } from '../../protocol/types.ts'
+import { isObject } from '../base/json.ts'
+import type { TokenSource } from './metrics.ts'
+
+/** Counts the tokens of text, and says how. */
+export interface TokenCounter {
+  readonly source: TokenSource
+  count(text: string): number
+}
+
+/** Tokens as the agent itself reports them. */
+export interface Usage {
+  readonly input: number
+  readonly output: number
+}
+
+/** The estimate that needs no tokenizer: a token is four characters. */
+export function estimateTokens(text: string): number {
+  return Math.floor(text.length / 4)
+}
+
+/** The counter that needs nothing installed. */
+export const estimator: TokenCounter = { source: 'estimate', count: estimateTokens }
+
+/** The best counter there is: `gpt-tokenizer` where it is installed, else the estimate. */
+export async function createTokenCounter(): Promise<TokenCounter> {
+  try {
+    const { countTokens } = await import('gpt-tokenizer')
+    const count = (text: string): number =>
+      pieces(text).reduce((sum, piece) => sum + countTokens(piece), 0)
+    return { source: 'tokenizer', count }
+  } catch {
+    return estimator
+  }
+}
+
+/** The tokenizer takes the square of a word's length: a word longer than any is cut. */
+const longestWord = 200
+
+function pieces(text: string): readonly string[] {
+  const cut: string[] = []
+  let from = 0
+  for (let i = 0, length = 0, blank = false; i < text.length; i++) {
+    const isBlank = text.charCodeAt(i) <= 32
+    length = isBlank === blank ? length + 1 : 1
+    blank = isBlank
+    if (length < longestWord) continue
+    cut.push(text.slice(from, i + 1))
+    from = i + 1
+    length = 0
+  }
+  return [...cut, text.slice(from)]
+}
+
+/** The usage an agent reports in the metadata of its answer: our extension, or `usage` as models' APIs write it. */
+export function reportedUsage(answer: Task | Message): Usage | undefined {
+  const places =
+    'status' in answer
+      ? [
+          answer.metadata,
+          answer.status.message?.metadata,
+          ...(answer.artifacts ?? []).map((a) => a.metadata),
+        ]
+      : [answer.metadata]
+  for (const metadata of places) {
+    const usage = readUsage(metadata?.[usageExtension]) ?? readUsage(metadata?.usage)
+    if (usage) return usage
+  }
+  return undefined
+}
+
+function readUsage(value: unknown): Usage | undefined {
+  if (!isObject(value) || value.estimated === true) return undefined
+  const input = value.inputTokens ?? value.input_tokens ?? value.prompt_tokens
+  const output = value.outputTokens ?? value.output_tokens ?? value.completion_tokens
+  return isCount(input) && isCount(output) ? { input, output } : undefined
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0
+}

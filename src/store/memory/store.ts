@@ -1,0 +1,129 @@
+import { A2AError } from '../../protocol/errors.ts'
+import { type Clock, systemClock } from '../../shared/clock.ts'
+import { busyAfter, shownIn } from '../list.ts'
+import { checkWrites, defaultMaxTaskBytes } from '../refusal.ts'
+import { contextKey, isSameScope, scopeKey } from '../scope.ts'
+import type {
+  LogRecord,
+  PushConfigRecord,
+  Store,
+  StoredTask,
+  TaskHead,
+  TaskListFilter,
+  TaskPage,
+} from '../store.ts'
+import { createRetention, logOf } from './retention.ts'
+import { createTaskIndex } from './task-index.ts'
+import { applyWrite, type Entry, forget, type Tables } from './writes.ts'
+
+/** How much a memory store keeps. Only finished tasks whose webhooks have seen everything are dropped. */
+export interface MemoryStoreOptions {
+  readonly clock?: Clock
+  /** Finished tasks to keep, the newest; 10,000 by default. */
+  readonly maxTasks?: number
+  /** How long a finished task is kept, by its status timestamp; for ever by default. */
+  readonly maxAgeMs?: number
+  /**
+   * Records of finished tasks to keep, 2,000 by default: time enough for a reader who lost the connection to come back.
+   * Beyond it the logs of the oldest become one record that holds the task, under the sequence number of the last.
+   * More of them outlive the collector's young generation, and each stream pays for that.
+   */
+  readonly maxRecords?: number
+  /** Deliveries given up to keep, the newest; 1,000 by default. */
+  readonly maxDeadLetters?: number
+  /** How long a task may wait for input before it is dropped like a finished one; for ever by default. */
+  readonly maxWaitingMs?: number
+  /** The largest write of one task, in bytes; 32 MiB by default. A larger one is refused alone. */
+  readonly maxTaskBytes?: number
+}
+
+/** Keeps tasks in this process, by reference; they are gone when it ends. */
+export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
+  const tables = createTables(options)
+  const { entries, deadLetters, keys, retention } = tables
+  let closed = false
+  return {
+    async commit(writes) {
+      if (closed) throw new A2AError('unavailable', 'The store is closed')
+      checkWrites(writes)
+      const results = writes.map((write) => applyWrite(tables, write))
+      retention.trim()
+      return results
+    },
+    async get(id, scope) {
+      const stored = entries.get(id)?.stored
+      return stored && (!scope || isSameScope(stored.head.scope, scope)) ? stored : undefined
+    },
+    async records(id, after, limit) {
+      const entry = entries.get(id)
+      return entry ? recordsAfter(logOf(entry), after, limit) : []
+    },
+    async list(filter) {
+      retention.trim()
+      return page(tables, filter)
+    },
+    unfinished: async (limit, after) => busyAfter(heads(entries.values()), after).slice(0, limit),
+    contextValues: async (scope, contextId) =>
+      new Map(tables.contextValues.get(contextKey(scope, contextId))),
+    findByKey: async (scope, key) => keys.get(scopeKey(scope) + key),
+    pushConfigs: async (taskId) => [...(entries.get(taskId)?.configs?.values() ?? [])],
+    pendingDeliveries: async () => [...pending(entries.values())],
+    deadLetters: async (limit) => [...deadLetters.values()].reverse().slice(0, limit),
+    health: () =>
+      closed ? { writable: false, reason: 'The store is closed' } : { writable: true },
+    async close() {
+      closed = true
+    },
+  }
+}
+
+function createTables(options: MemoryStoreOptions): Tables {
+  const { clock = systemClock, maxTasks = 10_000, maxAgeMs = Number.POSITIVE_INFINITY } = options
+  const { maxRecords = 2_000, maxDeadLetters = 1_000 } = options
+  const { maxWaitingMs = Number.POSITIVE_INFINITY, maxTaskBytes = defaultMaxTaskBytes } = options
+  const entries = new Map<string, Entry>()
+  const tables: Tables = {
+    entries,
+    keys: new Map(),
+    deadLetters: new Map(),
+    contextValues: new Map(),
+    maxDeadLetters,
+    maxTaskBytes,
+    index: createTaskIndex(() => heads(entries.values())),
+    retention: createRetention({ clock, maxTasks, maxAgeMs, maxWaitingMs, maxRecords }, (task) =>
+      forget(tables, task.stored.head.id),
+    ),
+  }
+  return tables
+}
+
+/** Sequence numbers have no gaps, so the place of a record follows from that of the first. */
+function recordsAfter(
+  records: readonly LogRecord[],
+  after: number,
+  limit = records.length,
+): readonly LogRecord[] {
+  const from = Math.max(0, after + 1 - (records[0]?.seq ?? 1))
+  return records.slice(from, from + limit)
+}
+
+function page({ index, entries }: Tables, filter: TaskListFilter): TaskPage {
+  const { heads, more, total } = index.page(filter)
+  const tasks: StoredTask[] = []
+  for (const { id } of heads) {
+    const entry = entries.get(id)
+    if (entry) tasks.push(shownIn(filter, entry.stored))
+  }
+  const last = heads.at(-1)
+  if (!more || last === undefined) return { tasks, total }
+  return { tasks, total, next: { timestamp: last.timestamp, id: last.id } }
+}
+
+function* heads(entries: Iterable<Entry>): Iterable<TaskHead> {
+  for (const { stored } of entries) yield stored.head
+}
+
+function* pending(entries: Iterable<Entry>): Iterable<PushConfigRecord> {
+  for (const { configs, stored } of entries)
+    for (const config of configs?.values() ?? []) if (config.cursor < stored.version) yield config
+}

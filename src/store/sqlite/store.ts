@@ -1,0 +1,181 @@
+import { A2AError } from '../../protocol/errors.ts'
+import { type Clock, systemClock, toTimestamp } from '../../shared/clock.ts'
+import { checkWrites, defaultMaxTaskBytes } from '../refusal.ts'
+import type { Store } from '../store.ts'
+import type { DriverName } from './driver.ts'
+import { isDamage, isFinding, reasonOf, toFault, toOpenError, toStoreError } from './faults.ts'
+import { createGroup } from './group.ts'
+import { openReader, type Reader } from './reader.ts'
+import {
+  type FileRequest,
+  type StartedThread,
+  startThread,
+  type Thread,
+  type WriterState,
+} from './thread.ts'
+import type { TrimRequest } from './trim.ts'
+import { createUpkeep, type Upkeep } from './upkeep.ts'
+
+/** How long a list of a context waits for tasks to be found by it; in a large file that is new, it goes without. */
+const fillWaitMs = 1_000
+
+/** How a SQLite store keeps its promises, and how much it keeps. */
+export interface SqliteStoreOptions {
+  /**
+   * `FULL`, the default: a commit is answered once it is on the disk, so not even a power cut loses it. `NORMAL`: once
+   * the operating system has it; a crash of the process loses nothing, a power cut may lose the last moments.
+   */
+  readonly synchronous?: 'FULL' | 'NORMAL'
+  /** Finished tasks to keep, the newest; all by default. */
+  readonly maxTasks?: number
+  /** How long a finished task is kept, by its status timestamp; for ever by default. */
+  readonly maxAgeMs?: number
+  /** How long a task may wait for input before it is dropped like a finished one; for ever by default. */
+  readonly maxWaitingMs?: number
+  /**
+   * A bound on the file's size, in bytes. At nine tenths of it the oldest finished tasks go; where that is not enough,
+   * writes fail as on a full disk.
+   */
+  readonly maxBytes?: number
+  /** The largest write of one task, in bytes; 32 MiB by default. A larger one is refused alone. */
+  readonly maxTaskBytes?: number
+  /** `node:sqlite` where the runtime has it, else `libsql`. */
+  readonly driver?: DriverName
+  readonly clock?: Clock
+}
+
+/** A store in one SQLite file. */
+export interface SqliteStore extends Store {
+  /** Copies the file as it is at this moment, while it is in use; a copy already there is replaced. */
+  backup(path: string): Promise<void>
+}
+
+/**
+ * Opens a SQLite file as a store, and makes it where there is none. One process at a time has it open, by whatever name.
+ *
+ * Commits run in a thread of their own, so that waiting for the disk never holds up the event loop. After a failed write
+ * (disk full, file read-only) reads go on, `health()` says why, and writing resumes by itself once it is possible. Whether
+ * the file is sound is checked once it is open; a damaged one is not written any more.
+ *
+ * @throws A2AError `unavailable` that names the file and the reason: in use, newer, read-only, no database of ours.
+ */
+export async function openSqliteStore(
+  path: string,
+  options: SqliteStoreOptions = {},
+): Promise<SqliteStore> {
+  const { thread, filling, checked } = await startWriter(path, options)
+  let opened: Opened | undefined
+  try {
+    const reader = await openReader(path, {
+      driver: options.driver,
+      failed: (fault) => isDamage(fault) && opened?.damaged(reasonOf(fault)),
+    })
+    opened = createStore(path, { options, thread, reader, checked })
+    if (filling) void opened.upkeep.fillContexts()
+    return opened.store
+  } catch (error) {
+    await stop(thread)
+    throw toOpenError(path, toFault(error))
+  }
+}
+
+async function startWriter(
+  path: string,
+  options: SqliteStoreOptions,
+): Promise<{ readonly thread: Thread } & WriterState> {
+  const { driver, synchronous = 'FULL', maxBytes } = options
+  const maxPages = maxBytes === undefined ? undefined : toPages(maxBytes)
+  const openOptions = { path, driver, synchronous, maxPages }
+  const thread = startThread({ type: 'write', options: openOptions })
+  const first = await thread.first
+  if ('fault' in first) throw toOpenError(path, first.fault)
+  return { thread, ...(first.ok as WriterState) } // what a writing thread answers first
+}
+
+interface Parts {
+  readonly options: SqliteStoreOptions
+  readonly thread: Thread
+  readonly reader: Reader
+  readonly checked: boolean
+}
+
+interface Opened {
+  readonly store: SqliteStore
+  readonly upkeep: Upkeep
+  damaged(reason: string): void
+}
+
+function createStore(path: string, { options, thread, reader, checked }: Parts): Opened {
+  const { clock = systemClock, driver, maxTaskBytes = defaultMaxTaskBytes } = options
+  const limits = (): TrimRequest => limitsAt(clock.now(), options)
+  const upkeep = createUpkeep(thread, { clock, limits, recovered: () => group.recovered() })
+  const group = createGroup(thread, upkeep, maxTaskBytes)
+  const checking = checked ? undefined : checkBehind({ path, driver }, group.damaged)
+  let closing: Promise<void> | undefined
+
+  async function close(): Promise<void> {
+    upkeep.stop()
+    await group.idle()
+    await checking?.stop()
+    await stop(thread)
+    await reader.close()
+  }
+
+  const store: SqliteStore = {
+    ...reader,
+    async commit(writes) {
+      if (closing) throw new A2AError('unavailable', 'The store is closed')
+      checkWrites(writes)
+      return group.commit(writes)
+    },
+    async list(filter) {
+      if (filter.contextId !== undefined && !closing)
+        await atMost(fillWaitMs, upkeep.fillContexts(), clock)
+      return reader.list(filter)
+    },
+    health: () => (closing ? { writable: false, reason: 'The store is closed' } : group.health()),
+    async backup(target) {
+      const first = await startThread({ type: 'backup', path, target, driver }).first
+      if ('fault' in first) throw toStoreError('be backed up', first.fault)
+    },
+    close: () => (closing ??= close()),
+  }
+  return { store, upkeep, damaged: group.damaged }
+}
+
+/** The limits of retention at a moment. */
+function limitsAt(now: number, options: SqliteStoreOptions): TrimRequest {
+  const { maxTasks, maxAgeMs, maxWaitingMs, maxBytes } = options
+  const before = (ms: number | undefined) => (ms === undefined ? undefined : toTimestamp(now - ms))
+  const maxPages = maxBytes === undefined ? undefined : toPages(maxBytes * 0.9)
+  return { maxTasks, floor: before(maxAgeMs), waitingFloor: before(maxWaitingMs), maxPages }
+}
+
+function toPages(bytes: number): number {
+  return Math.max(1, Math.floor(bytes / 4096))
+}
+
+/** Reads the whole file beside everything else: a large one takes a while, and nobody has to wait for it. */
+function checkBehind(file: FileRequest, damaged: (reason: string) => void): StartedThread {
+  const thread = startThread({ type: 'check', ...file }, true)
+  void thread.first.then((answer) => {
+    if ('fault' in answer && isFinding(answer.fault)) damaged(reasonOf(answer.fault))
+  })
+  return thread
+}
+
+/** Waits for work to be done, but not for ever. */
+async function atMost(ms: number, work: Promise<void>, clock: Clock): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const callOff = clock.after(ms, resolve)
+    void work.then(() => {
+      callOff()
+      resolve()
+    })
+  })
+}
+
+async function stop(thread: Thread): Promise<void> {
+  await thread.ask({ type: 'close' })
+  await thread.ended()
+}

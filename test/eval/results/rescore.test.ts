@@ -1,0 +1,165 @@
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { describe, expect, test } from 'vitest'
+import { checkGate, compareResults, passRate, spreadOf } from '../../../src/eval/results/compare.ts'
+import { parseResults, requireOwn } from '../../../src/eval/results/recorded.ts'
+import { rescore } from '../../../src/eval/results/rescore.ts'
+import type { EvalResults } from '../../../src/eval/results/results.ts'
+import { runEvaluation } from '../../../src/eval/run/evaluate.ts'
+import { agentMessage, agentSays, servePeer } from '../serving.ts'
+import { addTask, smallDomain } from '../small-domain.ts'
+
+const call = { tool_call: { name: 'add_book', arguments: { title: 'Ulysses' } } }
+
+/** A run of so many tasks, of which the first ones are solved. */
+async function runOf(solved: number, of: number): Promise<EvalResults> {
+  const tasks = Array.from({ length: of }, (_, i) =>
+    addTask({
+      id: `task-${i}`,
+      user_script: {
+        opening: i < solved ? 'Please add Ulysses.' : 'Hm.',
+        replies: [{ when: 'added|sorry', stop: true }],
+      },
+    }),
+  )
+  const peer = await servePeer(({ params: { message } }) => {
+    const contextId = message.contextId ?? crypto.randomUUID()
+    if (message.contextId) return agentSays('Added, 2.', contextId)
+    if (!JSON.stringify(message.parts.at(-1)).includes('Ulysses'))
+      return agentSays('Sorry', contextId)
+    return { result: { message: agentMessage([{ data: call }], contextId) } }
+  })
+  return runEvaluation({ agent: { endpoint: peer.url }, domain: smallDomain(tasks) })
+}
+
+describe('scoring again', () => {
+  test('gives the same rewards without calling the agent', async () => {
+    const results = await runOf(2, 3)
+    const recorded = parseResults(JSON.parse(JSON.stringify(results)))
+    const report = await rescore(recorded, { domain: smallDomain(results.tasks) })
+    expect(report.changed).toBe(0)
+    expect(JSON.stringify(report.results)).toBe(JSON.stringify(results))
+  })
+
+  test('scores by the tasks of today', async () => {
+    const results = await runOf(1, 1)
+    const stricter = results.tasks.map((task) => ({
+      ...task,
+      evaluation_criteria: { ...task.evaluation_criteria, communicate_info: ['three'] },
+    }))
+    const recorded = parseResults(JSON.parse(JSON.stringify(results)))
+    const report = await rescore(recorded, { domain: smallDomain(stricter) })
+    expect(report.changed).toBe(1)
+    expect(report.results?.summary.successes).toBe(0)
+  })
+
+  test("reads tau2's results, with the golden actions that the record names", async () => {
+    const action = {
+      action_id: '1_0',
+      name: 'add_book',
+      arguments: { title: 'Ulysses' },
+      info: null,
+    }
+    const tau2 = {
+      timestamp: '2025-11-23T10:30:45',
+      info: { environment_info: { domain_name: 'shelf' } },
+      tasks: [],
+      simulations: [
+        {
+          id: 's1',
+          task_id: 27,
+          termination_reason: 'user_stop',
+          messages: [
+            { role: 'assistant', content: 'Hi!', tool_calls: null, turn_idx: 0 },
+            {
+              role: 'assistant',
+              content: null,
+              tool_calls: [{ id: 'c', name: 'add_book', arguments: { title: 'Ulysses' } }],
+            },
+            { role: 'tool', id: 'c', content: '{"count": 2}', requestor: 'assistant' },
+          ],
+          reward_info: {
+            reward: 0,
+            action_checks: [{ action, action_match: true, action_reward: 1 }],
+            reward_basis: ['DB', 'COMMUNICATE'],
+          },
+        },
+      ],
+    }
+    const report = await rescore(parseResults(tau2), { domain: smallDomain() })
+    expect(report).toMatchObject({ changed: 1, results: undefined })
+    expect(report.simulations[0]).toMatchObject({
+      task_id: '27',
+      recorded_reward: 0,
+      reward_info: { reward: 1, info: {} },
+    })
+    expect(() => requireOwn(parseResults(tau2))).toThrow('not results of corral eval')
+  })
+
+  for (const name of ['airline', 'retail'])
+    test(`reads the recorded ${name} conversations of tau2`, async () => {
+      const file = new URL(`../../../../shared/tau2/recorded/to_${name}.json`, import.meta.url)
+      if (!existsSync(file))
+        return console.warn(`NOT TESTED: ${name} recordings of tau2 are not here`)
+      const { simulations, domain } = parseResults(JSON.parse(await readFile(file, 'utf8')))
+      expect(simulations).toHaveLength(name === 'airline' ? 50 : 114)
+      expect(domain).toBe(name)
+      const calls = simulations.flatMap(({ messages }) =>
+        messages.flatMap((message) => (message.role === 'tool' ? [message.id] : [])),
+      )
+      expect(calls).toHaveLength(name === 'airline' ? 581 : 873)
+      for (const { gold } of simulations) expect(gold).toBeDefined()
+    })
+
+  test('refuses what are no results, with the place of the fault', () => {
+    expect(() => parseResults({ info: {}, tasks: [], simulations: [{ id: 's' }] })).toThrow(
+      /simulations\.0\.task_id/,
+    )
+  })
+})
+
+describe('comparing runs', () => {
+  test('tells which tasks became better or worse', async () => {
+    const [before, after] = [await runOf(2, 3), await runOf(1, 4)]
+    const comparison = compareResults(before, after)
+    expect(comparison).toMatchObject({ before: 0.666667, after: 0.25, within_noise: true })
+    expect(comparison.tasks.map(({ task_id, change }) => [task_id, change])).toEqual([
+      ['task-0', 'same'],
+      ['task-1', 'worse'],
+      ['task-2', 'same'],
+      ['task-3', 'new'],
+    ])
+    expect(comparison.same_config).toBe(false)
+  })
+
+  test('fails the gate that a run does not reach, and only that', async () => {
+    const [good, bad] = [await runOf(3, 4), await runOf(1, 4)]
+    expect(checkGate(bad, {}).passed).toBe(true)
+    expect(checkGate(bad, { failUnder: 0.25 }).passed).toBe(true)
+    expect(checkGate(bad, { failUnder: 0.26 }).reasons).toEqual([
+      'The pass rate 0.25 is under 0.26',
+    ])
+    expect(checkGate(bad, {}, good).reasons[0]).toContain('fell from 0.75 to 0.25')
+    expect(checkGate(bad, { maxDrop: 0.5 }, good).passed).toBe(true)
+    expect(checkGate(good, {}, bad).passed).toBe(true)
+    const nothing = { ...bad, simulations: [] }
+    expect(checkGate(nothing, { failUnder: 0 })).toEqual({
+      passed: false,
+      reasons: ['Nothing was scored'],
+    })
+    expect(passRate(nothing)).toBeNull()
+  })
+
+  test('shows how much repeated runs differ', async () => {
+    const [a, b] = [await runOf(1, 4), await runOf(3, 4)]
+    expect(spreadOf([a, b])).toEqual({
+      runs: 2,
+      mean: 0.5,
+      deviation: 0.353553,
+      lowest: 0.25,
+      highest: 0.75,
+    })
+    expect(spreadOf([a]).deviation).toBeNull()
+    expect(spreadOf([])).toMatchObject({ runs: 0, mean: null })
+  })
+})

@@ -1,0 +1,134 @@
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { A2AClient } from '../../../src/client/client.ts'
+import { createGoldenAgent, createIdleAgent } from '../../../src/eval/agent/reference-agents.ts'
+import { airline } from '../../../src/eval/domain/airline/domain.ts'
+import { evaluationPath } from '../../../src/eval/serve/archive.ts'
+import { createEvaluator, type EvaluatorOptions } from '../../../src/eval/serve/evaluator.ts'
+import { userMessage } from '../../../src/protocol/build.ts'
+import { answerParts } from '../../../src/protocol/task.ts'
+import type { Json, SendMessageResponse, StreamResponse } from '../../../src/protocol/types.ts'
+import { serveAgent } from '../serving.ts'
+
+async function serveEvaluator(over: Partial<EvaluatorOptions> = {}) {
+  const archive = await mkdtemp(join(tmpdir(), 'eval-archive-'))
+  onTestFinished(() => rm(archive, { recursive: true, force: true }))
+  const client = new A2AClient(await serveAgent(createEvaluator({ archive, ...over })))
+  onTestFinished(() => client.close())
+  return { archive, client }
+}
+
+function dataOf(response: SendMessageResponse): Json | undefined {
+  const parts = 'message' in response ? response.message.parts : answerParts(response.task)
+  return parts.flatMap((part) => ('data' in part ? [part.data] : []))[0]
+}
+
+async function ask(client: A2AClient, name: string, args: object = {}): Promise<Json | undefined> {
+  const data = { tool_call: { name, arguments: { ...args } } }
+  return dataOf(await client.sendMessage(userMessage([{ data }])))
+}
+
+describe('the evaluator as an agent', () => {
+  test("runs AgentBeats' request, streams its progress, and ends with AgentBeats' result", async () => {
+    const { client, archive } = await serveEvaluator()
+    const agent = await serveAgent(createGoldenAgent(airline))
+    const request = { participants: { agent }, config: { domain: 'airline', num_tasks: 4 } }
+    const events: StreamResponse[] = []
+    for await (const event of client.sendMessageStream(JSON.stringify(request))) events.push(event)
+    const working = events.filter(
+      (event) =>
+        'statusUpdate' in event && event.statusUpdate.status.state === 'TASK_STATE_WORKING',
+    )
+    expect(JSON.stringify(working)).toContain('4/4 ')
+    const [artifact] = events.flatMap((event) =>
+      'artifactUpdate' in event ? [event.artifactUpdate.artifact] : [],
+    )
+    expect(artifact?.name).toBe('Result')
+    expect(artifact?.parts[0]).toMatchObject({
+      text: expect.stringContaining('airline: 4 of 4, 100 % passed'),
+    })
+    expect(artifact?.parts[1]).toMatchObject({
+      data: {
+        domain: 'airline',
+        score: 4,
+        max_score: 4,
+        pass_rate: 100,
+        task_rewards: { 'cancel-within-a-day': 1, 'cancel-too-late': 1 },
+        time_used: expect.any(Number),
+        user: 'scripted',
+        do_nothing_rate: 0.5,
+      },
+    })
+    expect(events.at(-1)).toMatchObject({
+      statusUpdate: { status: { state: 'TASK_STATE_COMPLETED' } },
+    })
+    const [kept] = await readdir(archive)
+    expect(JSON.stringify(artifact)).toContain(kept)
+  })
+
+  test('lists domains, and results by their id (T-1)', async () => {
+    const { client } = await serveEvaluator()
+    expect(await ask(client, 'list_domains')).toMatchObject({
+      domains: [{ name: 'airline', num_tasks: 20 }],
+    })
+    expect(dataOf(await client.sendMessage('list domains'))).toMatchObject({ domains: [{}] })
+    expect(await ask(client, 'get_evaluation_results')).toEqual({ evaluations: [] })
+    const agent_endpoint = await serveAgent(createIdleAgent())
+    const run = { domain: 'airline', agent_endpoint, task_ids: ['departed'], num_trials: 2 }
+    const data = { name: 'run_tau2_evaluation', arguments: run }
+    const sent = await client.sendMessage(userMessage([{ data }]))
+    const id = /evaluation ([0-9a-f-]{36})/.exec(JSON.stringify(sent))?.[1]
+    expect(await ask(client, 'get_evaluation_results')).toMatchObject({
+      evaluations: [{ evaluation_id: id, domain: 'airline', agent: 'Idle agent', pass_rate: 1 }],
+    })
+    expect(await ask(client, 'get_evaluation_results', { evaluation_id: id })).toMatchObject({
+      format: 'corral-eval/1',
+      id,
+      summary: { total_simulations: 2 },
+    })
+  })
+
+  test('keeps ids from leading out of its archive (T-11)', async () => {
+    const { client, archive } = await serveEvaluator()
+    await mkdir(`${archive}-secret`)
+    onTestFinished(() => rm(`${archive}-secret`, { recursive: true }))
+    await writeFile(join(`${archive}-secret`, 'results.json'), '{"secret": true}')
+    const wrong = [
+      '../x',
+      '..',
+      '.',
+      '',
+      '/etc',
+      'a/../../b',
+      'a\\b',
+      '%2e%2e',
+      'a\0b',
+      `../${archive.split('/').at(-1)}-secret`,
+      'x'.repeat(200),
+    ]
+    for (const id of wrong) {
+      expect(() => evaluationPath(archive, id)).toThrow('not valid')
+      const reply = await ask(client, 'get_evaluation_results', { evaluation_id: id }).catch(
+        (error) => error.message,
+      )
+      expect(JSON.stringify(reply ?? '')).not.toMatch(/secret"|ENOENT|tmp/)
+    }
+    expect(evaluationPath(archive, 'abc-1')).toBe(join(archive, 'abc-1'))
+  })
+
+  test('says what can be asked, and refuses agents that it may not call', async () => {
+    const { client } = await serveEvaluator({
+      allowEndpoint: (url) => url.startsWith('https://good.example/'),
+    })
+    const said = async (text: string) =>
+      JSON.stringify(await client.sendMessage(text).catch((error) => error.message))
+    expect(await said('Hello')).toContain('Ask for run_evaluation')
+    const request = { participants: { agent: 'http://127.0.0.1:9' }, config: { domain: 'airline' } }
+    expect(await said(JSON.stringify(request))).toContain('may not call')
+    const unknown = { ...request, config: { domain: '__proto__' } }
+    expect(await said(JSON.stringify(unknown))).toContain('no such domain')
+    expect(await said('{"participants": {"agent": 7}}')).toContain('participants.agent')
+  })
+})
