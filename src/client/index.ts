@@ -61,8 +61,8 @@ export type { ClientTool } from './tool.ts'
 export {
   type JsonRpcDialect,
   JsonRpcTransport,
-  type RestDialect,
   RestTransport,
+  type RestVersion as RestDialect,
   type Transport,
   type TransportOptions,
 } from './transport.ts'

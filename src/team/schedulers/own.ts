@@ -8,7 +8,7 @@ import type { SchedulerKind } from './kind.ts'
 import type { AskOptions, OwnScheduler, SchedulerRun, TeamAgentConfig } from './scheduler.ts'
 
 /** Schedulers that users bring: what they define, asked in the words of the table. */
-export const own: SchedulerKind<OwnScheduler> = {
+export const ownScheduler: SchedulerKind<OwnScheduler> = {
   mode: ({ definition }) => definition.type,
   check({ definition, config }, members, refuse) {
     const { type } = definition
