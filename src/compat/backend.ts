@@ -1,6 +1,5 @@
 import type { Agent } from '../agents/agent.ts'
-import { type AgentFunction, defineAgent } from '../agents/function.ts'
-import { fromRunnable, type Runnable } from '../agents/runnable.ts'
+import { type AgentFunction, defineAgent, fromRunnable, type Runnable } from '../agents/function.ts'
 import { fromMessageHandler, type MessageHandler } from './message-handler.ts'
 import type { RequestHandler } from './request-handler.ts'
 import { fromRequestHandler } from './request-relay.ts'

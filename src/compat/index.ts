@@ -4,7 +4,7 @@
  * short. docs/migration.md has the table of old and new names.
  */
 
-export { fromRunnable, type Runnable } from '../agents/runnable.ts'
+export { fromRunnable, type Runnable } from '../agents/function.ts'
 export {
   A2AClient,
   A2AClient as A2aClient,

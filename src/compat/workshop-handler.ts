@@ -1,5 +1,5 @@
 import type { Agent } from '../agents/agent.ts'
-import { fromRunnable, type Runnable } from '../agents/runnable.ts'
+import { fromRunnable, type Runnable } from '../agents/function.ts'
 import type {
   CancelTaskRequest,
   GetTaskRequest,

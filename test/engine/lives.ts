@@ -130,8 +130,8 @@ function createProcess({ clock, suspects, tasks, failed, ended }: ProcessOptions
     take: (task: SimulatedTask) => begin(task, 1),
     /** As `goOn` does. */
     takeUp(task: SimulatedTask) {
-      const { deaths, died, letters, began } = readLeftover(task.log)
-      const attempt = letters[0]?.attempt ?? 1
+      const { deaths, died, messages, began } = readLeftover(task.log)
+      const attempt = messages[0]?.attempt ?? 1
       if (!began || !mustWait(deaths)) {
         clock.after(0, () => alive && begin(task, attempt, deaths))
         return

@@ -261,9 +261,9 @@ describe('closing', () => {
     const nowhere = await engine.send(message('hold'), {})
     await engine.close(0)
     const working = { id: taskId, status: { state: 'TASK_STATE_WORKING' } }
-    expect(taskOf(await stored.outcome.wait())).toMatchObject(working)
-    expect(taskOf(await waiting.outcome.wait())).toMatchObject(working)
-    await expect(nowhere.outcome.wait()).rejects.toMatchObject({ code: 'unavailable' })
+    expect(taskOf(await stored.answer.wait())).toMatchObject(working)
+    expect(taskOf(await waiting.answer.wait())).toMatchObject(working)
+    await expect(nowhere.answer.wait()).rejects.toMatchObject({ code: 'unavailable' })
     await expect((async () => engine.send(message('hi'), {}))()).rejects.toMatchObject({
       code: 'unavailable',
     })
@@ -277,7 +277,7 @@ describe('closing', () => {
     const closing = engine.close(60_000)
     agent.release()
     await closing
-    expect(taskOf(await sent.outcome.wait()).status.state).toBe('TASK_STATE_COMPLETED')
+    expect(taskOf(await sent.answer.wait()).status.state).toBe('TASK_STATE_COMPLETED')
   })
 })
 

@@ -153,6 +153,6 @@ test('a completed task is not busy, though messages wait and its agent takes its
     { message: { messageId: 'm', taskId, role: 'ROLE_USER', parts: [{ text: 'more' }] } },
     {},
   )
-  await expect(waiting.outcome.wait()).rejects.toMatchObject({ code: 'unsupportedOperation' })
+  await expect(waiting.answer.wait()).rejects.toMatchObject({ code: 'unsupportedOperation' })
   await expect.poll(async () => (await store.get(taskId))?.head.busy).toBe(false)
 })

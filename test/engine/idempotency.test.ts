@@ -35,7 +35,7 @@ describe('an idempotency key', () => {
     await begin(engine, 'hold', { call })
     const again = await engine.send(message('hold'), call)
     agent.release()
-    expect(taskOf(await again.outcome.wait()).status.state).toBe('TASK_STATE_COMPLETED')
+    expect(taskOf(await again.answer.wait()).status.state).toBe('TASK_STATE_COMPLETED')
   })
 
   test('holds for a message that continues a task', async () => {

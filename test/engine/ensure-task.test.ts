@@ -42,7 +42,7 @@ describe('a task comes into being', () => {
     })
     const sent = await engine.send(message('say hi'), {})
     expect((await sent.task()).status.state).toBe('TASK_STATE_WORKING')
-    const { status } = taskOf(await sent.outcome.wait())
+    const { status } = taskOf(await sent.answer.wait())
     expect(status).toMatchObject({ state: 'TASK_STATE_COMPLETED' })
     expect(status.message?.parts).toEqual([{ text: 'hi' }])
   })
@@ -178,7 +178,7 @@ describe('an agent that breaks the rules', () => {
     )
     const sent = await engine.send(message('go'), {})
     const events = await eventsOf(sent.events())
-    expect(taskOf(await sent.outcome.wait()).status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+    expect(taskOf(await sent.answer.wait()).status.state).toBe('TASK_STATE_INPUT_REQUIRED')
     expect(events.at(-1)).toMatchObject({
       statusUpdate: { status: { state: 'TASK_STATE_INPUT_REQUIRED' } },
     })

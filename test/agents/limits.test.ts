@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { withPatience } from '../../src/agents/patience.ts'
+import { withLimits } from '../../src/agents/limits.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
 import { member, untilCancelled } from '../fixtures/members.ts'
 import { createTurn, runTurn } from '../fixtures/turn.ts'
@@ -10,7 +10,7 @@ const never = new Promise<never>(() => {})
 describe('an agent of a file', () => {
   test('without limits is left as it is', () => {
     const agent = member('a')
-    expect(withPatience(agent, { name: 'A' })).toBe(agent)
+    expect(withLimits(agent, { name: 'A' })).toBe(agent)
   })
 
   test('is given up when it is silent for too long, and cleans up where it can', async () => {
@@ -22,8 +22,8 @@ describe('an agent of a file', () => {
         await never
       }),
     ]) {
-      const patient = withPatience(agent, { name: 'Slow', timeoutSeconds: 2, clock })
-      const running = runTurn(patient, createTurn('x'))
+      const limited = withLimits(agent, { name: 'Slow', timeoutSeconds: 2, clock })
+      const running = runTurn(limited, createTurn('x'))
       const failed = expect(running).rejects.toMatchObject({
         code: 'timeout',
         message: 'Slow did not answer in time',
@@ -40,9 +40,9 @@ describe('an agent of a file', () => {
   test('hears by its signal that it was given up', async () => {
     const clock = createFakeClock()
     const agent = member('a', (_text, turn) => untilCancelled(turn))
-    const patient = withPatience(agent, { name: 'Slow', timeoutSeconds: 2, clock })
+    const limited = withLimits(agent, { name: 'Slow', timeoutSeconds: 2, clock })
     const turn = createTurn('x')
-    const failed = expect(runTurn(patient, turn)).rejects.toMatchObject({ code: 'timeout' })
+    const failed = expect(runTurn(limited, turn)).rejects.toMatchObject({ code: 'timeout' })
     await expect.poll(() => agent.turns.length).toBe(1)
     clock.advance(2_000)
     await failed
@@ -59,8 +59,8 @@ describe('an agent of a file', () => {
         yield word
       }
     })
-    const patient = withPatience(agent, { name: 'A', timeoutSeconds: 2, clock })
-    expect(await runTurn(patient, createTurn('x'))).toEqual(['a', 'b', 'c'])
+    const limited = withLimits(agent, { name: 'A', timeoutSeconds: 2, clock })
+    expect(await runTurn(limited, createTurn('x'))).toEqual(['a', 'b', 'c'])
   })
 
   test('is asked again when it failed before it said anything', async () => {
@@ -70,8 +70,8 @@ describe('an agent of a file', () => {
       if (failures-- > 0) throw new Error('not yet')
       return `a(${text})`
     })
-    const patient = withPatience(agent, { name: 'A', maxRetries: 2, clock, random: () => 0 })
-    expect(await runTurn(patient, createTurn('x'))).toEqual(['a(x)'])
+    const limited = withLimits(agent, { name: 'A', maxRetries: 2, clock, random: () => 0 })
+    expect(await runTurn(limited, createTurn('x'))).toEqual(['a(x)'])
     expect(clock.waits).toEqual([250, 500])
   })
 
@@ -86,19 +86,19 @@ describe('an agent of a file', () => {
     ['refuses', () => Promise.reject(new A2AError('unsupportedOperation', 'late'))],
   ])('is not asked again when it %s', async (_name, answer) => {
     const agent = member('a', answer)
-    const patient = withPatience(agent, { name: 'A', maxRetries: 3, clock: createInstantClock() })
-    await expect(runTurn(patient, createTurn('x'))).rejects.toThrow('late')
+    const limited = withLimits(agent, { name: 'A', maxRetries: 3, clock: createInstantClock() })
+    await expect(runTurn(limited, createTurn('x'))).rejects.toThrow('late')
     expect(agent.turns).toHaveLength(1)
   })
 
   test('is asked no more often than it may be, and not after a cancel', async () => {
     const agent = member('a', () => Promise.reject(new Error('never')))
-    const patient = withPatience(agent, { name: 'A', maxRetries: 1, clock: createInstantClock() })
-    await expect(runTurn(patient, createTurn('x'))).rejects.toThrow('never')
+    const limited = withLimits(agent, { name: 'A', maxRetries: 1, clock: createInstantClock() })
+    await expect(runTurn(limited, createTurn('x'))).rejects.toThrow('never')
     expect(agent.turns).toHaveLength(2)
     const turn = createTurn('x')
     turn.cancel(new Error('enough'))
-    await expect(runTurn(patient, turn)).rejects.toThrow()
+    await expect(runTurn(limited, turn)).rejects.toThrow()
     expect(agent.turns).toHaveLength(3)
   })
 })

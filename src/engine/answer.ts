@@ -4,7 +4,7 @@ import { soon } from '../shared/async.ts'
 import type { Clock } from '../shared/clock.ts'
 
 /** What ends a wait before the answer does. */
-export interface Patience {
+export interface WaitLimit {
   readonly ms: number
   readonly clock: Clock
   readonly signal: AbortSignal | undefined
@@ -14,19 +14,19 @@ export interface Patience {
  * The answer to one message: a Message, or the task once it is ended, interrupted or cancelled. It is settled once.
  * Promises are made only for those who wait, so an answer that nobody waits for costs nothing and fails silently.
  */
-export class Outcome {
-  #answer: SendMessageResponse | undefined
+export class Answer {
+  #response: SendMessageResponse | undefined
   #error: A2AError | undefined
   #waiting: (() => void)[] | undefined
 
   /** Whether the answer is there. */
   get settled(): boolean {
-    return this.#answer !== undefined || this.#error !== undefined
+    return this.#response !== undefined || this.#error !== undefined
   }
 
   settle(answer: SendMessageResponse): void {
     if (this.settled) return
-    this.#answer = answer
+    this.#response = answer
     this.#wake()
   }
 
@@ -39,24 +39,24 @@ export class Outcome {
   /** The answer, however long it takes. */
   async wait(): Promise<SendMessageResponse> {
     if (!this.settled) await new Promise<void>((resolve) => this.#whenSettled(resolve))
-    if (this.#answer) return this.#answer
+    if (this.#response) return this.#response
     throw this.#error
   }
 
   /** The answer if it comes in time; undefined if it does not. Rejects with the signal's reason. */
-  within(patience: Patience): Promise<SendMessageResponse | undefined> {
+  within(limit: WaitLimit): Promise<SendMessageResponse | undefined> {
     return new Promise((resolve, reject) => {
       const tell = (): void => {
         if (this.#error) reject(this.#error)
-        else if (!this.#answer && patience.signal?.aborted) reject(patience.signal.reason)
-        else resolve(this.#answer)
+        else if (!this.#response && limit.signal?.aborted) reject(limit.signal.reason)
+        else resolve(this.#response)
       }
       if (this.settled) tell()
-      else this.#waitPatiently(patience, tell)
+      else this.#waitWithin(limit, tell)
     })
   }
 
-  #waitPatiently(patience: Patience, tell: () => void): void {
+  #waitWithin(limit: WaitLimit, tell: () => void): void {
     let callOff: (() => void) | undefined
     this.#whenSettled(() => {
       callOff?.()
@@ -64,7 +64,7 @@ export class Outcome {
     })
     // Most answers come within the tick; only the others are worth a timer and a listener.
     soon(() => {
-      if (!this.settled) callOff = giveUp(patience, tell)
+      if (!this.settled) callOff = giveUp(limit, tell)
     })
   }
 
@@ -80,8 +80,8 @@ export class Outcome {
   }
 }
 
-/** Tells when patience ends; the returned function calls that off. */
-function giveUp({ ms, clock, signal }: Patience, tell: () => void): () => void {
+/** Tells when the wait is over; the returned function calls that off. */
+function giveUp({ ms, clock, signal }: WaitLimit, tell: () => void): () => void {
   const end = (): void => {
     callOff()
     tell()
