@@ -1,6 +1,6 @@
 import type { Agent } from '../agents/agent.ts'
 import { type AgentDeps, createAgentFromConfig } from '../agents/create.ts'
-import { createMemberGuard } from '../network/member-guard.ts'
+import { createMemberGuard } from '../network/address-guard.ts'
 import { AgentManager } from '../team/manager.ts'
 import { Team, type TeamOptions } from '../team/team.ts'
 import type { Config } from './config/file.ts'

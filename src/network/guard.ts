@@ -2,7 +2,7 @@ import { type BlockList, isIP, type LookupFunction } from 'node:net'
 import { Agent, buildConnector, type Dispatcher } from 'undici'
 import { A2AError } from '../protocol/errors.ts'
 import { blockList, isPublicAddress } from './address.ts'
-import { guardedLookup } from './lookup.ts'
+import { guardedLookup } from './address-guard.ts'
 import { maxUrlLength, parseUrl, toHost } from './url.ts'
 
 /** Keeps requests to URLs that peers name away from this machine and its network (specification §13.2, §14.1.1). */
