@@ -46,10 +46,9 @@ export interface TeamSpelling extends Omit<TeamConfig, 'scheduler'> {
 export function toTeamConfig(team: TeamSpelling): TeamConfig {
   const { scheduler } = team
   const type = String(scheduler.type).toLowerCase()
-  // true: only the case of the type may differ, and no longer does; an unknown type is refused by validation
-  return type === scheduler.type
-    ? (team as TeamConfig)
-    : { ...team, scheduler: { ...scheduler, type } as SchedulerConfig }
+  if (type === scheduler.type) return team as TeamConfig // only the case of the type may differ
+  const spelled = { ...scheduler, type } as TeamScheduler // and here no longer does
+  return { ...team, scheduler: spelled }
 }
 
 /** One member leads: it sees the others' cards and delegates until it answers. */
