@@ -1,6 +1,6 @@
 import type { Agent } from '../agents/agent.ts'
 import { type AgentDeps, createAgentFromConfig } from '../agents/create.ts'
-import { createReach } from '../network/member-guard.ts'
+import { createMemberGuard } from '../network/address-guard.ts'
 import { AgentManager } from '../team/manager.ts'
 import { Team, type TeamOptions } from '../team/team.ts'
 import type { Config } from './config/file.ts'
@@ -80,7 +80,7 @@ function reachable({ teams }: Config, teamId: string): ReadonlySet<string> {
 
 async function createNamed(agent: Config['agents'][number], deps: BuildDeps): Promise<Agent> {
   try {
-    return await createAgentFromConfig(agent, { reachOf: createReach, ...deps })
+    return await createAgentFromConfig(agent, { reachOf: createMemberGuard, ...deps })
   } catch (cause) {
     const words = cause instanceof Error ? cause.message : 'it cannot be made'
     throw new Error(`Agent "${agent.id}": ${words}`, { cause })
