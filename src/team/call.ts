@@ -8,14 +8,15 @@ import { createChildTurn, toMessageId } from './child-turn.ts'
 import { replyError, toTeamError } from './failure.ts'
 import { Suspension } from './memory.ts'
 import type { Live } from './output.ts'
-import { collectReply, type MemberReply } from './reply.ts'
+import { collectReply } from './reply.ts'
 import { type Delegation, type Run, traceRun } from './run.ts'
+import type { MemberReply } from './schedulers/scheduler.ts'
 import { type LinkedSignal, linkSignal } from './signal.ts'
 import { withSpan } from './spans.ts'
 import { type CallFacts, clip, replyEntry } from './trace.ts'
 
 /** One delegation on its way to a member. */
-export interface Call {
+export interface MemberCall {
   readonly run: Run
   readonly delegation: Delegation
   readonly key: string
@@ -29,7 +30,7 @@ export interface Call {
  * Calls the member, again where its rules say so, and its fallback at last.
  * @throws A2AError short outside, with the whole story as `cause`; Suspension when a tool of the member asks the user.
  */
-export async function callWithRules(call: Call): Promise<MemberReply> {
+export async function callWithRules(call: MemberCall): Promise<MemberReply> {
   const { run, delegation } = call
   const { tolerant, maxRetries, fallbackAgentId } = delegation
   if (!tolerant && !maxRetries && !fallbackAgentId && !call.asked)
@@ -43,7 +44,7 @@ export async function callWithRules(call: Call): Promise<MemberReply> {
   }
 }
 
-async function withFallback(call: Call): Promise<MemberReply> {
+async function withFallback(call: MemberCall): Promise<MemberReply> {
   const { run, delegation } = call
   const { fallbackAgentId } = delegation
   const { agentId = delegation.agentId } = call.asked?.from ?? {}
@@ -57,7 +58,7 @@ async function withFallback(call: Call): Promise<MemberReply> {
   }
 }
 
-async function withRetries(call: Call, agentId: string): Promise<MemberReply> {
+async function withRetries(call: MemberCall, agentId: string): Promise<MemberReply> {
   const { run, delegation } = call
   const tries = 1 + (delegation.maxRetries ?? 0)
   for (let number = 1; ; number++) {
@@ -90,11 +91,11 @@ function retryAfter(error: A2AError): number | undefined {
   return origin.details.retryAfterSeconds
 }
 
-function factsOf({ run, delegation, key }: Call, member: string): CallFacts {
+function factsOf({ run, delegation, key }: MemberCall, member: string): CallFacts {
   return { call: key, team: run.config.id, member, step: delegation.name }
 }
 
-async function callMember(call: Call, agentId: string, number: number): Promise<MemberReply> {
+async function callMember(call: MemberCall, agentId: string, number: number): Promise<MemberReply> {
   const { run, message } = call
   const facts = factsOf(call, agentId)
   run.link.throwIfAborted()
@@ -120,7 +121,7 @@ async function callMember(call: Call, agentId: string, number: number): Promise<
   }
 }
 
-function inSpan(call: Call, facts: CallFacts, number: number): Promise<MemberReply> {
+function inSpan(call: MemberCall, facts: CallFacts, number: number): Promise<MemberReply> {
   const { member: agentId } = facts
   const attributes = {
     'corral.team': facts.team,
@@ -144,7 +145,10 @@ interface Try {
   readonly traceparent: string | undefined
 }
 
-async function speak(call: Call, { agentId, number, traceparent }: Try): Promise<MemberReply> {
+async function speak(
+  call: MemberCall,
+  { agentId, number, traceparent }: Try,
+): Promise<MemberReply> {
   const { run, delegation, live } = call
   const space = `${delegation.name}:${agentId}`
   // Its own, whatever it does to it: siblings and further tries get the same question.

@@ -5,11 +5,12 @@ import { newStatus } from '../protocol/build.ts'
 import type { JsonObject, Message, Task } from '../protocol/types.ts'
 import { withSignal } from '../shared/async.ts'
 import { copyOf } from '../shared/copy.ts'
-import { type MemberReply, replyParts } from './reply.ts'
+import { replyParts } from './reply.ts'
+import type { MemberReply } from './schedulers/scheduler.ts'
 import type { LinkedSignal } from './signal.ts'
 
 /** What a member's turn has of its own. */
-export interface ChildTurnOptions extends InnerTurnOptions {
+interface ChildTurnOptions extends InnerTurnOptions {
   /** Fires when the member is to stop; its signal is made only for a member that looks at it. */
   readonly link: LinkedSignal
   readonly hops: readonly string[]
@@ -23,7 +24,7 @@ export interface ChildTurnOptions extends InnerTurnOptions {
 }
 
 /** A member's turn, as its team has it. */
-export interface MemberTurn extends Turn {
+interface MemberTurn extends Turn {
   /**
    * Ends what the member waited for elsewhere, also for one that is left behind: when this resolves the team has its slot
    * again. Undefined where the member never was away.

@@ -64,7 +64,7 @@ export function loadUnnamed(task: Pick<WaitingTask, 'load'>, key: string): Unnam
 }
 
 /** Which remote context goes with which of ours. */
-export interface Contexts {
+export interface RemoteContexts {
   get(turn: Turn): Promise<string | undefined>
   set(turn: Turn, remote: string): void
 }
@@ -75,7 +75,7 @@ export interface Contexts {
  *
  * @param key Names the remote agent among the values of a context.
  */
-export function createContexts(key: string, limit = 1_000): Contexts {
+export function createRemoteContexts(key: string, limit = 1_000): RemoteContexts {
   const known = createRecent<string>(limit)
   /** What the context holds, as far as a turn has seen. */
   const kept = new WeakMap<object, Json>()
