@@ -14,7 +14,7 @@ import type { Message, SendMessageResponse } from '../protocol/types.ts'
 import { isAsyncIterable } from '../shared/async.ts'
 import { type CardDraft, infoFromCard } from './card-info.ts'
 
-/** A backend that answers messages, as 002 has it. Failures are thrown as HandlerError. */
+/** A backend that answers messages, as a2a-rs has it. Failures are thrown as HandlerError. */
 export interface MessageHandler {
   /**
    * Answers a message with a task or a message. `auth` is absent where nobody knows the caller; `turn` has the task's

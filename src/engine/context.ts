@@ -1,7 +1,7 @@
 import type { ContextValues } from '../agents/agent.ts'
 import { answerParts } from '../protocol/task.ts'
 import type { Json, Message, Task } from '../protocol/types.ts'
-import { copyOf } from '../shared/copy.ts'
+import { copyOf } from '../shared/json.ts'
 import type { Scope, Store } from '../store/store.ts'
 import { mustBeJson } from './json.ts'
 import type { RunHost } from './run-host.ts'
@@ -49,7 +49,7 @@ interface OpenTurn {
 }
 
 /** How the keys of values begin that we keep ourselves. */
-const ownKeys = 'corral:'
+export const ownKeys: string = 'corral:'
 
 /** The values of a context as one turn sees them: what it has set itself, and what the store had when it first asked. */
 export class TurnValues implements ContextValues {

@@ -1,6 +1,5 @@
 import type { Message, Task } from '../protocol/types.ts'
-import { copyOf } from '../shared/copy.ts'
-import type { Mutable } from '../shared/mutable.ts'
+import { copyOf, type Mutable } from '../shared/json.ts'
 import type { TaskLog } from './log.ts'
 import type { QueuedMessage } from './queued-message.ts'
 

@@ -25,7 +25,6 @@ export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
   readonly host: RunHost
   /** How many messages the task has taken in. */
   #turns: number
-  #saved: Map<string, Json> | undefined
   #turn: ActiveTurn | undefined
   /** Resolves when the agent has nothing more to say in the turn, whoever listens. */
   #work: Promise<void> | undefined
@@ -37,7 +36,7 @@ export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
     this.writer = new RunWriter(log, host)
     this.mailbox = new Mailbox(this)
     this.#turns = memory?.turns ?? 0
-    this.#saved = memory?.saved
+    this.writer.saved = memory?.saved
   }
 
   /** Whether a turn runs or waits for a slot, or the agent is yet to hear of a cancel. */
@@ -56,14 +55,14 @@ export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
     return this.#turn === turn
   }
   load(key: string): Json | undefined {
-    return this.#saved?.get(key)
+    return this.writer.saved?.get(key)
   }
   keys(): Iterable<string> {
-    return this.#saved?.keys() ?? []
+    return this.writer.saved?.keys() ?? []
   }
   save(key: string, value: Json): void {
-    this.#saved ??= new Map()
-    this.#saved.set(key, value)
+    this.writer.saved ??= new Map()
+    this.writer.saved.set(key, value)
   }
 
   /** Takes in a message: it begins a turn, or waits in the mailbox for the running one. */

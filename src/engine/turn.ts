@@ -13,10 +13,10 @@ import type {
   Task,
   TaskState,
 } from '../protocol/types.ts'
-import { copyOf } from '../shared/copy.ts'
 import { newId } from '../shared/ids.ts'
+import { copyOf } from '../shared/json.ts'
 import type { Logger } from '../shared/log.ts'
-import { TurnValues } from './context.ts'
+import { ownKeys, TurnValues } from './context.ts'
 import { mustBeJson } from './json.ts'
 import type { Mailbox } from './mailbox.ts'
 import { ownMessage } from './messages.ts'
@@ -193,11 +193,14 @@ export class ActiveTurn implements Turn, ReplyPlace {
   async save(key: string, value: Json): Promise<void> {
     mustBeJson(value)
     this.mustBeOpen()
-    this.#source.writer.ensureTask()
+    const { writer } = this.#source
     const own = copyOf(value)
+    // What we keep for ourselves makes no task; it is stored with the one that may still come to be.
+    if (!key.startsWith(ownKeys)) writer.ensureTask()
     this.#source.save(key, own)
-    this.#source.writer.log.append({ kind: 'state', key, value: own })
-    await this.#source.writer.log.committed()
+    if (!writer.log.exists) return
+    writer.log.append({ kind: 'state', key, value: own })
+    await writer.log.committed()
   }
 
   trace(entry: JsonObject): void {

@@ -1,6 +1,13 @@
 import { A2AError } from '../protocol/errors.ts'
 import { canTransition, isInterrupted, isTerminal } from '../protocol/task.ts'
-import type { Message, StreamResponse, Task, TaskState, TaskStatus } from '../protocol/types.ts'
+import type {
+  Json,
+  Message,
+  StreamResponse,
+  Task,
+  TaskState,
+  TaskStatus,
+} from '../protocol/types.ts'
 import { failureMessage } from './faults.ts'
 import type { TaskLog } from './log.ts'
 import type { QueuedMessage } from './queued-message.ts'
@@ -17,6 +24,8 @@ export class RunWriter {
   message: QueuedMessage | undefined
   /** Whether that turn has begun. */
   running = false
+  /** What the agent keeps with the task, or with the one that may still come to be. */
+  saved: Map<string, Json> | undefined
 
   constructor(log: TaskLog, host: RunHost) {
     this.log = log
@@ -123,6 +132,7 @@ export class RunWriter {
     queued.seq = log.seq
     if (this.running) log.append({ kind: 'start', turn, attempt })
     log.emit({ task })
+    for (const [key, value] of this.saved ?? []) log.append({ kind: 'state', key, value })
   }
 
   #statusOf(state: TaskState, message?: Message): TaskStatus {

@@ -1,5 +1,5 @@
 import type { Agent, AgentInfo } from '../agents/agent.ts'
-import { toRanchCard } from '../bindings/dialects/ranch-card.ts'
+import { toRanchCard } from '../bindings/dialects/ranch/card.ts'
 import type { HttpHandler } from '../bindings/http.ts'
 import { createJsonRpcBinding } from '../bindings/jsonrpc/server.ts'
 import { createRestBinding } from '../bindings/rest/server.ts'

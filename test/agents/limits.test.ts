@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { withLimits } from '../../src/agents/limits.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
-import { createHandClock, createHastyClock } from '../fixtures/clock.ts'
 import { member, untilCancelled } from '../fixtures/members.ts'
 import { createTurn, runTurn } from '../fixtures/turn.ts'
+import { createFakeClock, createInstantClock } from '../support/clock.ts'
 
 const never = new Promise<never>(() => {})
 
@@ -14,7 +14,7 @@ describe('an agent of a file', () => {
   })
 
   test('is given up when it is silent for too long, and cleans up where it can', async () => {
-    const clock = createHandClock()
+    const clock = createFakeClock()
     for (const agent of [
       member('promise', () => never),
       member('generator', async function* () {
@@ -33,12 +33,12 @@ describe('an agent of a file', () => {
       await new Promise((resolve) => setImmediate(resolve))
       clock.advance(2_000)
       await failed
-      expect(clock.waiting()).toBe(0)
+      expect(clock.pending()).toEqual([])
     }
   })
 
   test('hears by its signal that it was given up', async () => {
-    const clock = createHandClock()
+    const clock = createFakeClock()
     const agent = member('a', (_text, turn) => untilCancelled(turn))
     const limited = withLimits(agent, { name: 'Slow', timeoutSeconds: 2, clock })
     const turn = createTurn('x')
@@ -52,7 +52,7 @@ describe('an agent of a file', () => {
   })
 
   test('may take any time as long as it speaks', async () => {
-    const clock = createHandClock()
+    const clock = createFakeClock()
     const agent = member('a', async function* () {
       for (const word of ['a', 'b', 'c']) {
         clock.advance(1_500)
@@ -64,7 +64,7 @@ describe('an agent of a file', () => {
   })
 
   test('is asked again when it failed before it said anything', async () => {
-    const clock = createHastyClock()
+    const clock = createInstantClock()
     let failures = 2
     const agent = member('a', (text) => {
       if (failures-- > 0) throw new Error('not yet')
@@ -86,14 +86,14 @@ describe('an agent of a file', () => {
     ['refuses', () => Promise.reject(new A2AError('unsupportedOperation', 'late'))],
   ])('is not asked again when it %s', async (_name, answer) => {
     const agent = member('a', answer)
-    const limited = withLimits(agent, { name: 'A', maxRetries: 3, clock: createHastyClock() })
+    const limited = withLimits(agent, { name: 'A', maxRetries: 3, clock: createInstantClock() })
     await expect(runTurn(limited, createTurn('x'))).rejects.toThrow('late')
     expect(agent.turns).toHaveLength(1)
   })
 
   test('is asked no more often than it may be, and not after a cancel', async () => {
     const agent = member('a', () => Promise.reject(new Error('never')))
-    const limited = withLimits(agent, { name: 'A', maxRetries: 1, clock: createHastyClock() })
+    const limited = withLimits(agent, { name: 'A', maxRetries: 1, clock: createInstantClock() })
     await expect(runTurn(limited, createTurn('x'))).rejects.toThrow('never')
     expect(agent.turns).toHaveLength(2)
     const turn = createTurn('x')

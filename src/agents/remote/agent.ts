@@ -14,13 +14,16 @@ import { type LocalInfo, toRemoteInfo } from './info.ts'
 import {
   createRemoteContexts,
   createSends,
+  forgetSend,
+  idsOf,
   loadRemote,
   loadUnnamed,
+  type RemoteIds,
   type RemoteTask,
   saveRemote,
-  saveUnnamed,
+  saveSend,
 } from './memory.ts'
-import { type Departure, type Outgoing, prepare } from './outgoing.ts'
+import { beginsTask, type Departure, type Outgoing, prepare } from './outgoing.ts'
 import { createRelay } from './relay.ts'
 import { createWatch, type Watch } from './watch.ts'
 
@@ -134,13 +137,6 @@ export class A2AAgent implements Agent {
     const { messageId } = outgoing.request.message
     let remote = loadRemote(turn, this.#departure.key)
     let isKnown = false
-    const callOff = (): void => {
-      if (isKnown || outgoing.begun || outgoing.request.message.taskId !== undefined) return
-      const { idempotencyKey } = outgoing.options
-      if (isCancel(turn.signal))
-        saveUnnamed(turn, this.#departure.key, { request: outgoing.request, idempotencyKey })
-    }
-    turn.signal.addEventListener('abort', callOff, { once: true })
     const remember = async (ids: RemoteIds | undefined): Promise<void> => {
       if (!ids || (isKnown && remote?.phase === relay.phase)) return
       isKnown = true
@@ -149,6 +145,8 @@ export class A2AAgent implements Agent {
       await this.#save(turn, remote)
     }
     try {
+      if (beginsTask(outgoing) && (await this.#connection.knowsKeys(watch.signal)))
+        await this.#noteSend(turn, outgoing)
       for await (const event of await this.#open(outgoing, watch.signal)) {
         watch.alive()
         const events = relay.take(event)
@@ -158,18 +156,33 @@ export class A2AAgent implements Agent {
       }
       const question = relay.end()
       await remember(remote)
+      if (!isKnown && loadUnnamed(turn, this.#departure.key)) this.#forgetSend(turn)
       yield* question
     } catch (error) {
       if (relay.phase !== 'waiting' || turn.signal.aborted) throw error
     } finally {
       watch.close()
-      turn.signal.removeEventListener('abort', callOff)
       if (isShutdown(turn.signal)) outgoing.interrupted()
       else if (remote && isKnown && relay.phase === 'running') {
         await this.#cancel.task(remote.taskId)
         await this.#save(turn, { ...remote, phase: 'done' })
       }
     }
+  }
+
+  /** In the log before it leaves, unless nobody wants it any more. */
+  async #noteSend(turn: Turn, { request, options }: Outgoing): Promise<void> {
+    const { idempotencyKey } = options
+    await saveSend(turn, this.#departure.key, { request, idempotencyKey })
+    turn.signal.throwIfAborted()
+  }
+
+  /** Whoever cancels later has no task to look for. The log keeps the order, so nobody has to wait. */
+  #forgetSend(turn: Turn): void {
+    void forgetSend(turn, this.#departure.key).catch((error) => {
+      if (!turn.signal.aborted)
+        this.#log.warn({ agent: this.#name, error }, 'a send was not forgotten')
+    })
   }
 
   #noteContext(turn: Turn, event: StreamResponse): void {
@@ -224,22 +237,9 @@ export class A2AAgent implements Agent {
   }
 }
 
-type RemoteIds = Pick<RemoteTask, 'taskId' | 'contextId'>
-
-function idsOf(event: StreamResponse): RemoteIds | undefined {
-  if ('task' in event) return { taskId: event.task.id, contextId: event.task.contextId }
-  if ('message' in event) return undefined
-  const { taskId, contextId } = 'statusUpdate' in event ? event.statusUpdate : event.artifactUpdate
-  return { taskId, contextId }
-}
-
 /** A server that shuts down takes its turns up again later: their remote tasks go on. */
 function isShutdown(signal: AbortSignal): boolean {
   return signal.reason instanceof A2AError && signal.reason.code === 'unavailable'
-}
-
-function isCancel(signal: AbortSignal): boolean {
-  return signal.reason instanceof A2AError && signal.reason.code === 'taskCanceled'
 }
 
 function shortName(state: string): string {

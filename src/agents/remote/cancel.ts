@@ -1,4 +1,3 @@
-import { declaresIdempotency } from '../../protocol/extensions.ts'
 import { withDeadline } from '../../shared/async.ts'
 import type { Clock } from '../../shared/clock.ts'
 import type { Logger } from '../../shared/log.ts'
@@ -11,7 +10,7 @@ const cancelMs = 5_000
 /** Cancels tasks of a remote agent. Best effort: a remote that cannot be told is left to itself. */
 export interface RemoteCancel {
   task(taskId: string): Promise<void>
-  /** Learns the name of a task by repeating its send with its key, where the remote knows keys, and cancels it. */
+  /** Learns the name of a task by repeating its send with its key, and cancels it. */
   unnamed(send: UnnamedSend): Promise<void>
 }
 
@@ -43,7 +42,6 @@ export function createRemoteCancel(
     unnamed: ({ request, idempotencyKey }) =>
       attempt({}, async (signal) => {
         const client = await connection.client(signal)
-        if (!declaresIdempotency(await client.fetchAgentCard({ signal }))) return
         const configuration = { returnImmediately: true }
         const options = { idempotencyKey, signal }
         const response = await client.sendMessage({ ...request, configuration }, options)

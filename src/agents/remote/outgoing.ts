@@ -78,6 +78,11 @@ export async function prepare(
   }
 }
 
+/** Whether a message makes a task at the remote, as far as we know. */
+export function beginsTask({ begun, request }: Outgoing): boolean {
+  return !begun && request.message.taskId === undefined
+}
+
 /** By URL, because ids need not be unique in the world; hashed, because our URLs are nobody else's matter. */
 async function nextHops(turn: Turn, endpoint: string): Promise<readonly string[]> {
   const hop = `a2a:${await digestOf(new URL(endpoint).href)}`
