@@ -3,7 +3,7 @@ import { acceptsTools, type Tool } from '../agents/tools.ts'
 import { A2AError, toA2AError } from '../protocol/errors.ts'
 import type { Message } from '../protocol/types.ts'
 import { copyOf } from '../shared/json.ts'
-import { backoffMs, wait } from '../shared/retry.ts'
+import { backoffMs, retry } from '../shared/retry.ts'
 import { createChildTurn, toMessageId } from './child-turn.ts'
 import { replyError, toTeamError } from './failure.ts'
 import { Suspension } from './memory.ts'
@@ -58,20 +58,28 @@ async function withFallback(call: MemberCall): Promise<MemberReply> {
   }
 }
 
-async function withRetries(call: MemberCall, agentId: string): Promise<MemberReply> {
-  const { run, delegation } = call
-  const tries = 1 + (delegation.maxRetries ?? 0)
-  for (let number = 1; ; number++) {
-    try {
-      return await callMember(call, agentId, number)
-    } catch (thrown) {
-      if (isFinal(run, thrown) || number >= tries) throw thrown
-      const delayMs = retryDelay(thrown, number, run)
-      traceRun(run, { type: 'retry', ...factsOf(call, agentId), try: number + 1, delayMs })
-      await wait(run.clock, delayMs, run.link.signal)
-      call.live?.restart()
-    }
-  }
+function withRetries(call: MemberCall, agentId: string): Promise<MemberReply> {
+  const { run, delegation, live } = call
+  return retry(
+    (number) => {
+      if (number > 1) live?.restart()
+      return callMember(call, agentId, number)
+    },
+    {
+      tries: 1 + (delegation.maxRetries ?? 0),
+      clock: run.clock,
+      // Read when a wait begins: most members never fail, and a signal is made for those who look.
+      get signal() {
+        return run.link.signal
+      },
+      delay(thrown, failures) {
+        if (isFinal(run, thrown)) return undefined
+        const delayMs = retryDelay(thrown, failures, run)
+        traceRun(run, { type: 'retry', ...factsOf(call, agentId), try: failures + 1, delayMs })
+        return delayMs
+      },
+    },
+  )
 }
 
 /** Neither a cancelled run nor one that waits for the user is tried again. */
@@ -166,6 +174,7 @@ async function speak(
     space,
     message,
     link,
+    clock: run.clock,
     hops: run.hops,
     traceparent,
     exchange: delegation.alone ? [] : (run.exchanges.get(agentId) ?? []),
