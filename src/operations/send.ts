@@ -67,19 +67,23 @@ export function mustBeSendable(
   service: Service,
   request: SendMessageRequest,
 ): Promise<void> | undefined {
-  const modes = service.inputModes()
+  const { agent } = service
+  const modes = agent.inputModes()
   if (modes) mustAccept(modes, request.message.parts)
-  const input = service.checkInput?.(request.message.parts)
+  const input = agent.checkInput(request.message.parts)
   const webhook = request.configuration?.taskPushNotificationConfig
   if (!webhook) return input
   return input ? input.then(() => mustDeliver(service, webhook)) : mustDeliver(service, webhook)
 }
 
-async function mustDeliver(service: Service, webhook: TaskPushNotificationConfig): Promise<void> {
-  const card = await service.card()
-  if (card.capabilities.pushNotifications !== true)
+async function mustDeliver(
+  { agent, webhooks }: Service,
+  webhook: TaskPushNotificationConfig,
+): Promise<void> {
+  const card = await agent.card()
+  if (card.capabilities.pushNotifications !== true || !webhooks)
     throw new A2AError('pushNotificationNotSupported', 'This agent has no pushNotifications')
-  service.webhooks.check(webhook, 'configuration.taskPushNotificationConfig')
+  webhooks.check(webhook, 'configuration.taskPushNotificationConfig')
 }
 
 /** The answer; undefined if it is not there when the wait is over. */
