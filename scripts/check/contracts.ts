@@ -7,6 +7,7 @@ export const contracts: readonly string[] = [
   'protocol/task-store.ts',
   'bindings/dialects/dialect.ts',
   'team/schedulers/scheduler.ts',
+  'server/authenticator.ts',
 ]
 
 /**

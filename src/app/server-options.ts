@@ -1,7 +1,8 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import type { Authenticator, AuthOptions } from '../server/auth.ts'
-import { apiKey, bearer, jwt } from '../server/authenticators.ts'
+import type { AuthOptions } from '../server/auth.ts'
+import type { Authenticator } from '../server/authenticator.ts'
+import { authenticators, type SchemeOptions } from '../server/authenticators.ts'
 import type { ListenOptions } from '../server/node.ts'
 import type { ServerOptions } from '../server/options.ts'
 import { createMemoryStore } from '../store/memory/store.ts'
@@ -30,7 +31,7 @@ export function toServerOptions(config: ServerConfig): Omit<ServerOptions, 'agen
 }
 
 /** What the command says comes before what the file says. */
-export interface Place {
+interface Place {
   readonly host?: string
   readonly port?: number
   readonly store?: string
@@ -83,21 +84,28 @@ function toRetention({
   }
 }
 
-function toAuth({
-  required,
-  apiKeyHeader,
-  apiKeys,
-  bearerTokens,
-  jwt: token,
-}: ServerAuthConfig): AuthOptions {
-  const authenticators: Authenticator[] = []
-  if (apiKeys) authenticators.push(apiKey({ keys: apiKeys, ...optional('name', apiKeyHeader) }))
-  if (bearerTokens) authenticators.push(bearer({ tokens: bearerTokens }))
-  if (token) {
-    const { jwksUrl, ...claims } = token
-    authenticators.push(jwt({ ...claims, jwks: jwksUrl }))
+/** How `[server.auth]` names each scheme; they are tried in this order. Code cannot stand in a file. */
+const schemes: Readonly<
+  Record<
+    Exclude<keyof SchemeOptions, 'extractor'>,
+    (config: ServerAuthConfig) => Authenticator | undefined
+  >
+> = {
+  apiKey: ({ apiKeys, apiKeyHeader }) =>
+    apiKeys && authenticators.apiKey({ keys: apiKeys, ...optional('name', apiKeyHeader) }),
+  bearer: ({ bearerTokens }) => bearerTokens && authenticators.bearer({ tokens: bearerTokens }),
+  jwt({ jwt }) {
+    if (!jwt) return undefined
+    const { jwksUrl, ...claims } = jwt
+    return authenticators.jwt({ ...claims, jwks: jwksUrl })
+  },
+}
+
+function toAuth(config: ServerAuthConfig): AuthOptions {
+  return {
+    authenticators: Object.values(schemes).flatMap((scheme) => scheme(config) ?? []),
+    ...optional('required', config.required),
   }
-  return { authenticators, ...optional('required', required) }
 }
 
 function toLimits({
