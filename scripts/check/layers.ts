@@ -20,7 +20,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   team: ['shared', 'protocol', 'bindings', 'agents', 'client'],
   app: ['shared', 'protocol', 'network', 'bindings', 'store', 'agents', 'client', 'server', 'team'],
   eval: ['shared', 'protocol', 'network', 'agents', 'client', 'server', 'team', 'store'],
-  compat: ['shared', 'protocol', 'bindings', 'store', 'agents', 'client', 'server'],
+  compat: ['shared', 'protocol', 'bindings', 'store', 'agents', 'client', 'server', 'team'],
   console: ['shared', 'protocol', 'server', 'client'],
   cli: ['shared', 'protocol', 'index.ts'],
   'index.ts': ['shared', 'protocol'],

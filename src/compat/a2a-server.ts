@@ -27,10 +27,10 @@ export interface RunningServer extends StartedServer {
 }
 
 /** Options of the server beneath that the builder has no method for. */
-export type FurtherOptions = Omit<ServerOptions, 'agents' | 'store' | 'routes' | 'publicUrl'>
+type FurtherOptions = Omit<ServerOptions, 'agents' | 'store' | 'routes' | 'publicUrl'>
 
 /**
- * A server in one chain of calls, as 002 has it:
+ * A server in one chain of calls, as a2a-rs has it:
  * `new A2AServer(handler).bind('0.0.0.0:8080').run()`. Everything but the address has a sensible value.
  */
 export class A2AServer {
@@ -62,7 +62,7 @@ export class A2AServer {
     return this
   }
 
-  /** Where tasks are kept: a store of ours, or any object with 003's five methods. It is not closed with the server. */
+  /** Where tasks are kept: a store of ours, or any object with the five methods of a TaskStore. It is not closed with the server. */
   taskStore(store: Store | TaskStore): this {
     this.#store = store
     return this

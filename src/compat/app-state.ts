@@ -14,7 +14,7 @@ export type Route = (
   state: AppState,
 ) => HttpReply | undefined | Promise<HttpReply | undefined>
 
-/** What routes of one's own share with the server. */
+/** What routes of one's own share with the server (a2a-rs' AppState). */
 export interface AppState {
   readonly server: Server
   /** What is served, as it was given. */

@@ -1,5 +1,5 @@
 import type { Agent, AgentEvent, Turn } from '../agents/agent.ts'
-import type { Runnable } from '../agents/runnable.ts'
+import type { Runnable } from '../agents/function.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { textOf } from '../protocol/task.ts'
 import type { Message } from '../protocol/types.ts'
@@ -14,7 +14,7 @@ import { type CardDraft, infoFromCard, type SkillDraft } from './card-info.ts'
 import { AgentCard } from './cards.ts'
 import { type AuthConfig, toAuthenticator } from './security.ts'
 
-/** What 003's server is made of; every field of a card can stand here. */
+/** What the workshop's server is made of; every field of a card can stand here. */
 export interface WorkshopOptions extends Partial<CardDraft> {
   /** Answers with text; without one the server echoes. */
   readonly agent?: Runnable
@@ -22,7 +22,7 @@ export interface WorkshopOptions extends Partial<CardDraft> {
   readonly authentication?: AuthConfig
 }
 
-/** 003's server: made in one call, changed while it runs. */
+/** The workshop's server: made in one call, changed while it runs. */
 export interface WorkshopServer {
   /** The card as it is now. */
   readonly agentCard: AgentCard
@@ -48,7 +48,7 @@ const echoSkill: SkillDraft = {
   description: 'Echoes the message back',
 }
 
-/** Makes 003's server: `createA2AServer({ agent, name, skills }).createApp()`. Every field has 003's value by default. */
+/** Makes the workshop's server: `createA2AServer({ agent, name, skills }).createApp()`. No field is required. */
 export function createA2AServer(options: WorkshopOptions = {}): WorkshopServer {
   const { agent: first, taskStore, authentication, ...card } = options
   let runnable = first
@@ -143,7 +143,7 @@ async function* answer(
   yield turn.artifact({ artifactId: newId(), name, parts: [{ text: answered }] })
 }
 
-/** 003 writes `Error: …` into the failed status. Only words that are meant for the caller stand there. */
+/** A failed status says `Error: …`. Only words that are meant for the caller stand there. */
 async function runOrFail(runnable: Runnable, text: string): Promise<string> {
   try {
     return await runnable.run(text)

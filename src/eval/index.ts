@@ -124,6 +124,8 @@ export {
 export type { EvalInfo, EvalResults, EvalSummary, TaskBaseline } from './results/results.ts'
 export {
   type RewardInfo,
+  type Score,
+  type ScoreCheck,
   type Simulation,
   SimulationFault,
   type TerminationReason,
@@ -132,8 +134,9 @@ export { type Conversation, type ConversationOptions, converse, greeting } from 
 export { runEvaluation } from './run/evaluate.ts'
 export type { EvaluationOptions, Job, Progress } from './run/options.ts'
 export { doNothingBaseline } from './run/to-results.ts'
-export { createJudge, type Judge } from './scorers/judge.ts'
+export { createJudge } from './scorers/judge.ts'
 export { type Scorable, scoreConversation } from './scorers/reward.ts'
+export type { Judge, Scorer, ScorerInput, ScorerNeed } from './scorers/scorer.ts'
 export {
   type ArchiveEntry,
   evaluationPath,

@@ -1,4 +1,4 @@
-import type { Sent } from '../engine/engine.ts'
+import type { SendResult } from '../engine/send-result.ts'
 import type { EventStream } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { traceExtension } from '../protocol/extensions.ts'
@@ -27,9 +27,9 @@ export async function sendMessage(
   const sending = engine.send(meant, call)
   const sent = sending instanceof Promise ? await sending : sending
   const { returnImmediately, historyLength } = request.configuration ?? noConfiguration
-  const outcome = returnImmediately ? undefined : await answerInTime(sent, call, service)
+  const inTime = returnImmediately ? undefined : await answerInTime(sent, call, service)
   // When the wait is over the task is told as it is; the work goes on.
-  const answer = outcome ?? { task: await sent.task() }
+  const answer = inTime ?? { task: await sent.task() }
   if (historyLength === undefined || 'message' in answer) return answer
   return { task: trimHistory(answer.task, historyLength) }
 }
@@ -88,11 +88,11 @@ async function mustDeliver(
 
 /** The answer; undefined if it is not there when the wait is over. */
 function answerInTime(
-  { outcome }: Sent,
+  { answer }: SendResult,
   { waitMs, signal }: CheckedCall,
   { clock, blockingTimeoutMs }: Service,
 ): Promise<SendMessageResponse | undefined> {
-  return outcome.within({ ms: waitMs ?? blockingTimeoutMs, clock, signal })
+  return answer.within({ ms: waitMs ?? blockingTimeoutMs, clock, signal })
 }
 
 /** Refuses parts of media types that the agent does not take (specification §3.1.1). */

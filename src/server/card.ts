@@ -1,4 +1,4 @@
-import { toSupersetCard } from '../bindings/dialects/superset.ts'
+import { toSupersetCard } from '../bindings/dialects/v03/card.ts'
 import type { HttpHandler } from '../bindings/http.ts'
 import { type AgentRoute, agentRoutes } from '../bindings/routes.ts'
 import type { AgentInfo } from '../protocol/profile.ts'

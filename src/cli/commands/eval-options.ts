@@ -93,7 +93,7 @@ export function addRunOptions(command: Command): Command {
     .option('--max-retries <n>', 'further attempts after an infrastructure fault', whole, 1)
     .option('--task-timeout <seconds>', 'longest simulation', toCount, 600)
     .option('--seed <n>', 'seed of the run', whole, 300)
-    .option('--strict', "accept only the seed's own form of tool calls")
+    .option('--strict', 'accept tool calls only as {"tool_call": …}, and no words beside them')
     .option('--save-to <directory>', 'where journal, results and reports go')
     .option('--resume', 'go on with the run in --save-to')
     .option('--repeat <n>', 'run everything this often and show the spread', toCount, 1)

@@ -2,6 +2,7 @@ import type { Client } from '@modelcontextprotocol/client'
 import type { JsonObject } from '../../protocol/types.ts'
 import { ValidationError } from '../base/errors.ts'
 import { hashOf, isObject, tryParse } from '../base/json.ts'
+import { needsState } from '../scorers/built-in.ts'
 import type { Domain, Environment, ToolDescriptor, ToolKind, ToolOutcome } from './environment.ts'
 import type { EvalTask } from './task.ts'
 
@@ -41,12 +42,10 @@ export function defineMcpDomain(domain: McpDomain): Domain {
     throw new ValidationError(
       `The domain ${name} names neither a command nor a URL of its MCP server`,
     )
-  const needsState = tasks.find(
-    (task) => task.evaluation_criteria?.reward_basis?.includes('DB') ?? task.evaluation_criteria,
-  )
-  if (needsState && world.state === undefined)
+  const scoredByState = tasks.find(needsState)
+  if (scoredByState && world.state === undefined)
     throw new ValidationError(
-      `Task ${needsState.id} is scored by the final state, but the domain ${name} names no state resource`,
+      `Task ${scoredByState.id} is scored by the final state, but the domain ${name} names no state resource`,
     )
   return { name, policy, tasks, splits, open: (task) => openWorld(world, task) }
 }

@@ -148,6 +148,11 @@ const task = z.looseObject({
   user_script: script.nullish(),
 })
 
+/** The parts that a task's score is made of: those it names, else the final state and the facts told. */
+export function basisOf(task: EvalTask): readonly RewardType[] {
+  return task.evaluation_criteria?.reward_basis ?? ['DB', 'COMMUNICATE']
+}
+
 /**
  * Checks a list of tasks.
  *

@@ -1,5 +1,6 @@
 import { type ConversationMessage, isToolCall } from '../domain/conversation.ts'
-import type { RewardInfo, Simulation } from '../results/simulation.ts'
+import type { RewardInfo, ScoreCheck, Simulation } from '../results/simulation.ts'
+import { reasonsOf } from '../scorers/built-in.ts'
 import { escapeHtml } from './markup.ts'
 import { outcomeOf } from './words.ts'
 
@@ -50,20 +51,11 @@ function pretty(content: string): string {
 }
 
 function parts(info: RewardInfo): string {
-  const checks = [
-    ...(info.action_checks ?? []).map(({ action, action_match }) =>
-      check(action_match, `did ${action.name}(${JSON.stringify(action.arguments)})`),
-    ),
-    ...(info.communicate_checks ?? []).map(({ info: fact, met }) => check(met, `said "${fact}"`)),
-    ...(info.env_assertions ?? []).map(({ env_assertion, met }) =>
-      check(met, env_assertion.func_name),
-    ),
-    ...(info.nl_assertions ?? []).map(({ nl_assertion, met }) => check(met, nl_assertion)),
-    ...(info.db_check ? [check(info.db_check.db_match, 'final state is the golden one')] : []),
-  ]
+  const checks = reasonsOf(info).map(check)
   return checks.length > 0 ? `<ul class="checks">${checks.join('')}</ul>` : ''
 }
 
-function check(met: boolean, words: string): string {
+function check({ what, met, why }: ScoreCheck): string {
+  const words = why === undefined ? what : `${what}: ${why}`
   return `<li class="${met ? 'met' : 'unmet'}">${met ? '✓' : '✗'} ${escapeHtml(words)}</li>`
 }

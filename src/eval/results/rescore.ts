@@ -2,8 +2,9 @@ import { ValidationError } from '../base/errors.ts'
 import type { Domain } from '../domain/environment.ts'
 import type { EvalTask } from '../domain/task.ts'
 import type { PriceTable } from '../metrics/prices.ts'
-import type { Judge } from '../scorers/judge.ts'
+import { checkScorers } from '../scorers/built-in.ts'
 import { scoreConversation } from '../scorers/reward.ts'
+import type { Judge, Scorer } from '../scorers/scorer.ts'
 import type { RecordedResults, RecordedSimulation } from './recorded.ts'
 import type { EvalResults } from './results.ts'
 import type { RewardInfo, TerminationReason } from './simulation.ts'
@@ -31,6 +32,7 @@ export interface RescoreReport {
 export interface RescoreOptions {
   readonly domain: Domain
   readonly judge?: Judge
+  readonly scorers?: readonly Scorer[]
   readonly prices?: PriceTable
   readonly signal?: AbortSignal
 }
@@ -43,7 +45,8 @@ export async function rescore(
   recorded: RecordedResults,
   options: RescoreOptions,
 ): Promise<RescoreReport> {
-  const { domain, judge, signal = new AbortController().signal } = options
+  const { domain, judge, scorers = [], signal = new AbortController().signal } = options
+  checkScorers(scorers)
   const simulations: Rescored[] = []
   for (const one of recorded.simulations) {
     const task = taskOf(recorded, one, domain)
@@ -53,6 +56,7 @@ export async function rescore(
       task,
       messages: one.messages,
       termination,
+      scorers,
       signal,
       ...(judge && { judge }),
     })

@@ -35,17 +35,8 @@ export class SimulationFault extends Error {
   }
 }
 
-/** One criterion of a kind and whether it was met. */
-export interface ActionCheck {
-  readonly action: GoldAction
-  readonly action_match: boolean
-  readonly action_reward: number
-}
-
-/** What the score of a simulation is made of (tau2's RewardInfo). */
-export interface RewardInfo {
-  /** The product of the parts; null where a part could not be judged, or nothing was measured. */
-  readonly reward: number | null
+/** What the built-in scorers found, in tau2's fields; null where it was not looked at or not judged. */
+export interface RewardChecks {
   readonly db_check: { readonly db_match: boolean; readonly db_reward: number } | null
   readonly env_assertions:
     | readonly {
@@ -54,7 +45,13 @@ export interface RewardInfo {
         readonly note?: string
       }[]
     | null
-  readonly action_checks: readonly ActionCheck[] | null
+  readonly action_checks:
+    | readonly {
+        readonly action: GoldAction
+        readonly action_match: boolean
+        readonly action_reward: number
+      }[]
+    | null
   readonly communicate_checks: readonly { readonly info: string; readonly met: boolean }[] | null
   readonly nl_assertions:
     | readonly {
@@ -63,9 +60,37 @@ export interface RewardInfo {
         readonly justification: string
       }[]
     | null
+}
+
+/** One thing that a scorer looked at. */
+export interface ScoreCheck {
+  /** In words that a report shows. */
+  readonly what: string
+  readonly met: boolean
+  readonly why?: string
+}
+
+/** What a scorer says of a conversation. */
+export interface Score {
+  /** From 0 to 1; null where it could not be judged. */
+  readonly reward: number | null
+  /** The reasons. */
+  readonly checks: readonly ScoreCheck[]
+  /** Why it could not be judged. */
+  readonly note?: string
+}
+
+/** What the score of a simulation is made of (tau2's RewardInfo). */
+export interface RewardInfo extends RewardChecks {
+  /** The product of the parts; null where a part could not be judged, or nothing was measured. */
+  readonly reward: number | null
   readonly reward_basis: readonly RewardType[]
-  /** Null for a part that was not evaluated. */
-  readonly reward_breakdown: Readonly<Partial<Record<RewardType, number | null>>>
+  /** Null for a part that was not evaluated. Scorers of the run's own stand here by their names. */
+  readonly reward_breakdown: Readonly<
+    Partial<Record<RewardType, number | null>> & Record<string, number | null | undefined>
+  >
+  /** What scorers of the run's own said. */
+  readonly own_scores?: Readonly<Record<string, Score>>
   readonly info: { readonly note?: string; readonly unscored?: readonly string[] }
 }
 

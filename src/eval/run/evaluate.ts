@@ -37,8 +37,9 @@ export async function runEvaluation(options: EvaluationOptions): Promise<EvalRes
     for (const record of endpoint.discoveryMetrics()) metricsLog.write(record)
     try {
       const simulations = await runJobs(options, plan, { endpoint, journal, metricsLog })
-      const { prices } = options
-      const results = await toResults(plan, { endpoint, head: journal.head, simulations, prices })
+      const { prices, scorers } = options
+      const finished = { endpoint, head: journal.head, simulations, prices, scorers }
+      const results = await toResults(plan, finished)
       if (options.saveTo !== undefined) await saveResults(options.saveTo, results)
       return results
     } finally {
@@ -106,12 +107,13 @@ async function createStage(
   { domain, user, clock, log, maxSteps, maxErrors, strict }: EvaluationPlan,
   { endpoint, metricsLog }: Pick<Running, 'endpoint' | 'metricsLog'>,
 ): Promise<Stage> {
-  const { judge, prices, signal = new AbortController().signal } = options
+  const { judge, scorers = [], prices, signal = new AbortController().signal } = options
   return {
     domain,
     endpoint,
     user,
     ...(judge && { judge }),
+    scorers,
     ...(prices && { prices }),
     counter: options.counter ?? (await createTokenCounter()),
     maxSteps,

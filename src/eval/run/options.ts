@@ -6,7 +6,7 @@ import type { EvalTask } from '../domain/task.ts'
 import type { PriceTable } from '../metrics/prices.ts'
 import type { TokenCounter } from '../metrics/tokens.ts'
 import type { Simulation } from '../results/simulation.ts'
-import type { Judge } from '../scorers/judge.ts'
+import type { Judge, Scorer } from '../scorers/scorer.ts'
 import type { UserSimulator } from '../users/user.ts'
 
 /** What to evaluate, and how. Only the agent is required. */
@@ -18,6 +18,8 @@ export interface EvaluationOptions {
   readonly user?: UserSimulator
   /** Without one, statements in words stay unscored. */
   readonly judge?: Judge
+  /** Scorers of your own beside the built-in ones; their parts count in every task. */
+  readonly scorers?: readonly Scorer[]
   readonly prices?: PriceTable
   /** 1 if absent. */
   readonly numTrials?: number

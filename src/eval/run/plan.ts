@@ -6,6 +6,7 @@ import { hashOf } from '../base/json.ts'
 import { airline } from '../domain/airline/domain.ts'
 import type { Domain } from '../domain/environment.ts'
 import type { EvalTask } from '../domain/task.ts'
+import { checkScorers } from '../scorers/built-in.ts'
 import { scriptedUser } from '../users/scripted.ts'
 import type { UserSimulator } from '../users/user.ts'
 import type { EvaluationOptions, Job } from './options.ts'
@@ -39,6 +40,7 @@ export function createPlan(options: EvaluationOptions): EvaluationPlan {
   const { maxSteps = 200, maxErrors = 10, strict = false } = options
   const { log = silent, clock = systemClock } = options
   checkNumbers(options)
+  checkScorers(options.scorers ?? [])
   const tasks = selectTasks(domain, user, options)
   const jobs = trialSeeds(seed, numTrials).flatMap((trialSeed, trial) =>
     tasks.map((task): Job => ({ task, trial, seed: trialSeed })),
@@ -94,6 +96,7 @@ function configHash(
     endpoint: config.endpoint,
     timeout: config.timeout,
     judge: options.judge !== undefined,
+    ...(options.scorers?.length && { scorers: options.scorers.map(({ name }) => name) }),
     run: { numTrials, maxSteps, maxErrors, seed, strict, taskIds, numTasks, taskTimeout },
   })
 }

@@ -13,8 +13,8 @@ import { costOf, type PriceTable } from '../metrics/prices.ts'
 import { summarise } from '../metrics/summary.ts'
 import type { TokenCounter } from '../metrics/tokens.ts'
 import { isMeasured, type Simulation, SimulationFault } from '../results/simulation.ts'
-import type { Judge } from '../scorers/judge.ts'
 import { scoreConversation } from '../scorers/reward.ts'
+import type { Judge, Scorer } from '../scorers/scorer.ts'
 import type { User, UserSimulator } from '../users/user.ts'
 import { type Conversation, converse } from './converse.ts'
 import type { AttemptedJob, Job } from './options.ts'
@@ -25,6 +25,7 @@ export interface Stage {
   readonly endpoint: Endpoint
   readonly user: UserSimulator
   readonly judge?: Judge
+  readonly scorers: readonly Scorer[]
   readonly prices?: PriceTable
   readonly counter: TokenCounter
   readonly maxSteps: number
@@ -117,7 +118,7 @@ interface Ended {
 
 async function finish(stage: Stage, job: Job, outcome: Ended): Promise<Simulation> {
   const { said, agent, user, started } = outcome
-  const { domain, judge, prices, signal, clock } = stage
+  const { domain, judge, scorers, prices, signal, clock } = stage
   const { messages, termination } = said
   const ended = { at: clock.now(), elapsed: clock.elapsed() }
   const reward_info = await scoreConversation({
@@ -125,6 +126,7 @@ async function finish(stage: Stage, job: Job, outcome: Ended): Promise<Simulatio
     task: job.task,
     messages,
     termination,
+    scorers,
     signal,
     ...(judge && { judge }),
   })

@@ -9,6 +9,7 @@ import type { EvalInfo, EvalResults, TaskBaseline } from '../results/results.ts'
 import type { Simulation } from '../results/simulation.ts'
 import { summariseRun } from '../results/summary.ts'
 import { scoreConversation } from '../scorers/reward.ts'
+import type { Scorer } from '../scorers/scorer.ts'
 import { greeting } from './converse.ts'
 import type { JournalHead } from './journal.ts'
 import type { EvaluationPlan } from './plan.ts'
@@ -19,12 +20,13 @@ export interface Finished {
   readonly head: JournalHead
   readonly simulations: readonly Simulation[]
   readonly prices: PriceTable | undefined
+  readonly scorers: readonly Scorer[] | undefined
 }
 
 /** The document of a finished run. */
 export async function toResults(plan: EvaluationPlan, finished: Finished): Promise<EvalResults> {
-  const { endpoint, head, simulations, prices } = finished
-  const baseline = await doNothingBaseline(plan.domain, plan.tasks)
+  const { endpoint, head, simulations, prices, scorers } = finished
+  const baseline = await doNothingBaseline(plan.domain, plan.tasks, scorers)
   const discovery_metrics = endpoint.discoveryMetrics().map(toDict)
   return {
     format: 'corral-eval/1',
@@ -41,15 +43,19 @@ export async function toResults(plan: EvaluationPlan, finished: Finished): Promi
 
 /**
  * What an agent gets that does nothing while the user ends the call in good order: the floor beside every score.
- * Computed from the tasks alone; nobody is called, and no judge is asked. Null where a task's world does not open.
+ * Computed from the tasks alone: no agent is called and no judge is asked, only scorers of the run's own. Null where a
+ * task's world does not open.
  */
 export async function doNothingBaseline(
   domain: Domain,
   tasks: readonly EvalTask[],
+  scorers: readonly Scorer[] = [],
 ): Promise<readonly TaskBaseline[]> {
   const rewards: TaskBaseline[] = []
-  for (const task of tasks)
-    rewards.push({ task_id: task.id, reward: await idleReward(domain, task).catch(() => null) })
+  for (const task of tasks) {
+    const reward = await idleReward(domain, task, scorers).catch(() => null)
+    rewards.push({ task_id: task.id, reward })
+  }
   return rewards
 }
 
@@ -78,10 +84,14 @@ function withoutScript({ user_script: _, ...task }: EvalTask): EvalTask {
   return task
 }
 
-async function idleReward(domain: Domain, task: EvalTask): Promise<number | null> {
+async function idleReward(
+  domain: Domain,
+  task: EvalTask,
+  scorers: readonly Scorer[],
+): Promise<number | null> {
   const history = task.initial_state?.message_history ?? []
   const messages = [...history, spoken('assistant', greeting), spoken('user', '###STOP###')]
   const signal = new AbortController().signal
-  const termination = 'user_stop'
-  return (await scoreConversation({ domain, task, messages, termination, signal })).reward
+  const ended = { messages, termination: 'user_stop', signal } as const
+  return (await scoreConversation({ domain, task, scorers, ...ended })).reward
 }

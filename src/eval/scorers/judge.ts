@@ -2,14 +2,26 @@ import { z } from 'zod'
 import { parseWith } from '../base/json.ts'
 import { type ChatModel, type ModelOptions, openModel } from '../base/model.ts'
 import { type ConversationMessage, isToolCall } from '../domain/conversation.ts'
-import type { RewardInfo } from '../results/simulation.ts'
+import type { EvalTask } from '../domain/task.ts'
+import { defineBuiltIn } from './define.ts'
+import type { BuiltInScorer, Judge } from './scorer.ts'
 
-/** Says whether statements about a conversation are true. */
-export type Judge = (
-  statements: readonly string[],
-  messages: readonly ConversationMessage[],
-  signal: AbortSignal,
-) => Promise<NonNullable<RewardInfo['nl_assertions']>>
+/** Whether a judge finds the task's statements about the conversation true. */
+export const statementsScorer: BuiltInScorer = defineBuiltIn({
+  name: 'NL_ASSERTION',
+  needs: (task) => (statementsOf(task).length > 0 ? ['judge'] : []),
+  async find({ task, messages, judge, signal }) {
+    const statements = statementsOf(task)
+    if (statements.length === 0) return { nl_assertions: [] }
+    return { nl_assertions: (await judge?.(statements, messages, signal)) ?? null }
+  },
+  reasons: ({ nl_assertions }) =>
+    nl_assertions?.map(({ nl_assertion, met, justification }) => ({
+      what: nl_assertion,
+      met,
+      ...(justification && { why: justification }),
+    })),
+})
 
 const verdicts = z.object({
   results: z.array(z.object({ met: z.boolean(), justification: z.string().default('') })),
@@ -24,18 +36,16 @@ export function createJudge(chat: ChatModel, options?: ModelOptions): Judge {
   const model = openModel(chat, options)
   return async (statements, messages, signal) => {
     const list = statements.map((text, index) => `${index + 1}. ${text}`).join('\n')
-    const content = `<conversation>\n${transcript(messages)}\n</conversation>\n\n${list}`
-    const answer = await model.ask(
-      {
-        messages: [
-          { role: 'system', content: instructions },
-          { role: 'user', content },
-        ],
-        response_format: { type: 'json_object' },
-      },
-      signal,
-    )
-    const { results } = parseWith(verdicts, JSON.parse(answer.text || 'null'), "judge's answer")
+    const content = `<conversation>\n${transcriptOf(messages)}\n</conversation>\n\n${list}`
+    const request = {
+      messages: [
+        { role: 'system', content: instructions },
+        { role: 'user', content },
+      ],
+      response_format: { type: 'json_object' },
+    } as const
+    const { text } = await model.ask(request, signal)
+    const { results } = parseWith(verdicts, JSON.parse(text || 'null'), "judge's answer")
     return statements.map((nl_assertion, index) => ({
       nl_assertion,
       met: results[index]?.met ?? false,
@@ -44,7 +54,11 @@ export function createJudge(chat: ChatModel, options?: ModelOptions): Judge {
   }
 }
 
-function transcript(messages: readonly ConversationMessage[]): string {
+function statementsOf(task: EvalTask): readonly string[] {
+  return task.evaluation_criteria?.nl_assertions ?? []
+}
+
+function transcriptOf(messages: readonly ConversationMessage[]): string {
   return messages
     .map((message) => {
       if (message.role === 'tool') return `tool: ${message.content}`

@@ -1,14 +1,18 @@
 import { messageOf } from '../base/errors.ts'
 import type { ConversationMessage } from '../domain/conversation.ts'
-import type { Domain, Environment } from '../domain/environment.ts'
+import type { Domain } from '../domain/environment.ts'
 import { replay } from '../domain/replay.ts'
-import type { EvalTask, RewardType } from '../domain/task.ts'
-import { isMeasured, type RewardInfo, type TerminationReason } from '../results/simulation.ts'
-import { checkActions } from './actions.ts'
-import { checkAssertions } from './assertions.ts'
-import { checkCommunicated } from './communicate.ts'
-import type { Judge } from './judge.ts'
-import { checkState } from './state.ts'
+import { basisOf, type EvalTask, type RewardType } from '../domain/task.ts'
+import {
+  isMeasured,
+  type RewardChecks,
+  type RewardInfo,
+  type Score,
+  type TerminationReason,
+} from '../results/simulation.ts'
+import { builtInScorers } from './built-in.ts'
+import { noChecks } from './define.ts'
+import type { BuiltInScore, Judge, Scorer, ScorerInput } from './scorer.ts'
 
 /** A conversation to be scored. */
 export interface Scorable {
@@ -17,110 +21,116 @@ export interface Scorable {
   readonly messages: readonly ConversationMessage[]
   readonly termination: TerminationReason
   readonly judge?: Judge
+  /** Further scorers; their parts count in every task. */
+  readonly scorers?: readonly Scorer[]
   readonly signal: AbortSignal
 }
 
 const empty: RewardInfo = {
   reward: 0,
-  db_check: null,
-  env_assertions: null,
-  action_checks: null,
-  communicate_checks: null,
-  nl_assertions: null,
+  ...noChecks,
   reward_basis: [],
   reward_breakdown: {},
   info: {},
 }
 
 /**
- * The reward of a conversation: the product of the parts that the task's basis names. A conversation that nobody
- * brought to its end is worth nothing, one that died of infrastructure has no reward at all. The world is rebuilt
- * from the conversation, so a recorded one scores the same as a live one, and no agent is called.
+ * The reward of a conversation: the product of the parts that the task's basis names, and of those that the run's own
+ * scorers give. A conversation that nobody brought to its end is worth nothing, one that died of infrastructure has no
+ * reward at all. The world is rebuilt from the conversation, so a recorded one scores the same as a live one, and no
+ * agent is called.
  */
 export async function scoreConversation(scorable: Scorable): Promise<RewardInfo> {
-  const { domain, task, messages, termination } = scorable
-  const criteria = task.evaluation_criteria
-  const basis = criteria?.reward_basis ?? ['DB', 'COMMUNICATE']
+  const { domain, task, messages, termination, scorers = [], judge, signal } = scorable
+  const basis = basisOf(task)
   if (!isMeasured({ termination_reason: termination }))
     return { ...empty, reward: null, reward_basis: basis, info: { note: 'Not measured' } }
   if (termination !== 'user_stop' && termination !== 'agent_stop')
     return { ...empty, reward_basis: basis, info: { note: `Ended by ${termination}` } }
-  if (!criteria) return { ...empty, reward: 1, info: { note: 'The task has no criteria' } }
-  const predicted = await domain.open(task)
+  if (!task.evaluation_criteria && scorers.length === 0)
+    return { ...empty, reward: 1, info: { note: 'The task has no criteria' } }
+  const world = await domain.open(task)
   try {
-    const different = await replay(predicted, messages)
-    const checks = await check(scorable, predicted)
-    return combine(checks, basis, different)
+    const different = await replay(world, messages)
+    const input = { task, messages, world, domain, judge, signal }
+    const scores = await runScorers(scorers, input)
+    return combine(scores, task.evaluation_criteria ? basis : [], different)
   } finally {
-    await predicted.close()
+    await world.close()
   }
 }
 
-type Checks = Pick<
-  RewardInfo,
-  'db_check' | 'env_assertions' | 'action_checks' | 'communicate_checks' | 'nl_assertions'
-> & { readonly judgeNote?: string }
-
-async function check(scorable: Scorable, predicted: Environment): Promise<Checks> {
-  const { domain, task, messages } = scorable
-  const criteria = task.evaluation_criteria ?? {}
-  return {
-    db_check: await checkState(domain, task, predicted),
-    env_assertions: await checkAssertions(criteria.env_assertions ?? [], predicted),
-    action_checks: checkActions(criteria.actions ?? [], messages),
-    communicate_checks: checkCommunicated(criteria.communicate_info ?? [], messages),
-    ...(await askJudge(scorable)),
-  }
+interface Scores {
+  readonly builtIn: Readonly<Record<string, Score>>
+  readonly own: Readonly<Record<string, Score>>
+  readonly checks: RewardChecks
 }
 
-async function askJudge({
-  task,
-  messages,
-  judge,
-  signal,
-}: Scorable): Promise<Pick<Checks, 'nl_assertions' | 'judgeNote'>> {
-  const statements = task.evaluation_criteria?.nl_assertions ?? []
-  if (statements.length === 0) return { nl_assertions: [] }
-  if (!judge) return { nl_assertions: null, judgeNote: 'no judge is configured' }
+/** A fault of the world ends the simulation; what a judge or a scorer of the run throws leaves its part unscored. */
+async function runScorers(scorers: readonly Scorer[], input: ScorerInput): Promise<Scores> {
+  const builtIn: Record<string, Score> = {}
+  let checks = noChecks
+  for (const scorer of Object.values(builtInScorers)) {
+    const score = await (needsJudge(scorer, input) ? attempt(scorer, input) : scorer.score(input))
+    builtIn[scorer.name] = score
+    if ('fields' in score) checks = { ...checks, ...score.fields }
+  }
+  const own: Record<string, Score> = {}
+  for (const scorer of scorers) own[scorer.name] = await attempt(scorer, input)
+  return { builtIn, own, checks }
+}
+
+async function attempt(scorer: Scorer, input: ScorerInput): Promise<Score | BuiltInScore> {
+  if (needsJudge(scorer, input) && !input.judge) return unscored('no judge is configured')
   try {
-    return { nl_assertions: await judge(statements, messages, signal) }
+    return checkScore(await scorer.score(input))
   } catch (error) {
-    signal.throwIfAborted()
-    return { nl_assertions: null, judgeNote: messageOf(error) }
+    input.signal.throwIfAborted()
+    return unscored(messageOf(error))
   }
+}
+
+function needsJudge(scorer: Scorer, { task }: ScorerInput): boolean {
+  return scorer.needs?.(task).includes('judge') ?? false
+}
+
+function checkScore(score: Score): Score {
+  if (score.reward !== null && !(score.reward >= 0 && score.reward <= 1))
+    throw new Error(`a reward must be from 0 to 1, got ${score.reward}`)
+  return score
+}
+
+function unscored(note: string): Score {
+  return { reward: null, checks: [], note }
 }
 
 function combine(
-  { judgeNote, ...checks }: Checks,
+  { builtIn, own, checks }: Scores,
   basis: readonly RewardType[],
   different: readonly string[],
 ): RewardInfo {
-  const parts: Record<RewardType, number | null> = {
-    DB: checks.db_check?.db_reward ?? null,
-    ENV_ASSERTION: all(checks.env_assertions),
-    ACTION: all(checks.action_checks?.map((c) => ({ met: c.action_match })) ?? null),
-    COMMUNICATE: all(checks.communicate_checks),
-    NL_ASSERTION: all(checks.nl_assertions),
-  }
-  const counted = basis.map((type) => parts[type])
-  const unscored = basis.filter((type) => parts[type] === null)
+  const parts = [
+    ...basis.map(
+      (name) => [name, builtIn[name] ?? unscored(`there is no scorer ${name}`)] as const,
+    ),
+    ...Object.entries(own),
+  ]
+  const missing = parts.filter(([, { reward }]) => reward === null)
+  const reasons = missing.flatMap(([, { note }]) => note ?? [])
   const notes = [
     ...(different.length > 0 ? [`Replayed calls that differ: ${different.join(', ')}`] : []),
-    ...(unscored.length > 0 && judgeNote ? [`Unscored: ${judgeNote}`] : []),
+    ...(reasons.length > 0 ? [`Unscored: ${reasons.join('; ')}`] : []),
   ]
   return {
-    reward: counted.reduce<number | null>((a, b) => (a === null || b === null ? null : a * b), 1),
+    reward:
+      missing.length > 0 ? null : parts.reduce((all, [, part]) => all * (part.reward ?? 1), 1),
     ...checks,
     reward_basis: basis,
-    reward_breakdown: Object.fromEntries(basis.map((type) => [type, parts[type]])),
+    reward_breakdown: Object.fromEntries(parts.map(([name, { reward }]) => [name, reward])),
+    ...(Object.keys(own).length > 0 && { own_scores: own }),
     info: {
       ...(notes.length > 0 && { note: notes.join('. ') }),
-      ...(unscored.length > 0 && { unscored }),
+      ...(missing.length > 0 && { unscored: missing.map(([name]) => name) }),
     },
   }
-}
-
-/** 1 if all are met (also where there are none), 0 if one is not, null if they could not be judged. */
-function all(checks: readonly { readonly met: boolean }[] | null): number | null {
-  return checks === null ? null : Number(checks.every(({ met }) => met))
 }

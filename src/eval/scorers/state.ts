@@ -1,15 +1,19 @@
-import type { Domain, Environment, StateHash } from '../domain/environment.ts'
+import type { Domain, StateHash } from '../domain/environment.ts'
 import type { EvalTask } from '../domain/task.ts'
+import { defineBuiltIn } from './define.ts'
+import type { BuiltInScorer } from './scorer.ts'
 
 /** Whether the world that the conversation left equals the one that the golden actions make, in both halves. */
-export async function checkState(
-  domain: Domain,
-  task: EvalTask,
-  predicted: Environment,
-): Promise<{ readonly db_match: boolean; readonly db_reward: number }> {
-  const met = sameHash(await predicted.hash(), await goldHash(domain, task))
-  return { db_match: met, db_reward: met ? 1 : 0 }
-}
+export const stateScorer: BuiltInScorer = defineBuiltIn({
+  name: 'DB',
+  needs: () => ['state'],
+  async find({ domain, task, world }) {
+    const met = sameHash(await world.hash(), await goldHash(domain, task))
+    return { db_check: { db_match: met, db_reward: met ? 1 : 0 } }
+  },
+  reasons: ({ db_check }) =>
+    db_check ? [{ what: 'final state is the golden one', met: db_check.db_match }] : undefined,
+})
 
 /** The world after the golden actions; one that fails has no effect, as in tau2's evaluator. */
 async function goldHash(domain: Domain, task: EvalTask): Promise<StateHash> {

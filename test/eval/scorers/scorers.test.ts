@@ -5,11 +5,15 @@ import {
   type ToolCall,
 } from '../../../src/eval/domain/conversation.ts'
 import type { EvalTask, GoldAction } from '../../../src/eval/domain/task.ts'
+import { toHtml } from '../../../src/eval/report/html.ts'
+import { parseResults } from '../../../src/eval/results/recorded.ts'
+import { rescore } from '../../../src/eval/results/rescore.ts'
 import type { TerminationReason } from '../../../src/eval/results/simulation.ts'
+import { runEvaluation } from '../../../src/eval/run/evaluate.ts'
 import { doNothingBaseline } from '../../../src/eval/run/to-results.ts'
-import { checkActions } from '../../../src/eval/scorers/actions.ts'
-import { checkCommunicated } from '../../../src/eval/scorers/communicate.ts'
 import { scoreConversation } from '../../../src/eval/scorers/reward.ts'
+import type { Scorer } from '../../../src/eval/scorers/scorer.ts'
+import { agentSays, servePeer } from '../serving.ts'
 import { addTask, smallDomain } from '../small-domain.ts'
 
 const signal = new AbortController().signal
@@ -144,30 +148,108 @@ describe('actions', () => {
     arguments: { title: 'Ulysses', copies: 1 },
     ...over,
   })
-  const met = (action: GoldAction, call: ToolCall) =>
-    checkActions([action], [calls(call)])[0]?.action_match
+  const met = async (action: GoldAction, call: ToolCall) => {
+    const task = addTask({ evaluation_criteria: { actions: [action] } })
+    return (await score([calls(call)], task)).action_checks?.[0]?.action_match
+  }
 
-  test('compare the arguments that the call brings, so one left out is no fault', () => {
-    expect(met(gold(), add('Ulysses'))).toBe(true)
-    expect(met(gold(), add('Emma'))).toBe(false)
-    expect(met(gold(), { ...add('Ulysses'), arguments: { title: 'Ulysses', extra: 1 } })).toBe(
-      false,
-    )
+  test('compare the arguments that the call brings, so one left out is no fault', async () => {
+    expect(await met(gold(), add('Ulysses'))).toBe(true)
+    expect(await met(gold(), add('Emma'))).toBe(false)
+    const extra = { ...add('Ulysses'), arguments: { title: 'Ulysses', extra: 1 } }
+    expect(await met(gold(), extra)).toBe(false)
   })
 
-  test('compare only the named arguments, or none', () => {
-    expect(met(gold({ compare_args: ['copies'] }), add('Ulysses'))).toBe(false)
-    expect(met(gold({ compare_args: ['title'] }), add('Ulysses'))).toBe(true)
-    expect(met(gold({ compare_args: [] }), add('Emma'))).toBe(true)
-    expect(met(gold({ compare_args: [], requestor: 'user' }), add('Emma'))).toBe(false)
+  test('compare only the named arguments, or none', async () => {
+    expect(await met(gold({ compare_args: ['copies'] }), add('Ulysses'))).toBe(false)
+    expect(await met(gold({ compare_args: ['title'] }), add('Ulysses'))).toBe(true)
+    expect(await met(gold({ compare_args: [] }), add('Emma'))).toBe(true)
+    expect(await met(gold({ compare_args: [], requestor: 'user' }), add('Emma'))).toBe(false)
   })
 })
 
 describe('facts', () => {
-  test('are found whatever their case and thousands separators', () => {
+  test('are found whatever their case and thousands separators', async () => {
     const said = [spoken('assistant', 'It costs 1,430 EURO.'), spoken('user', 'secret')]
-    const found = checkCommunicated(['1430', 'euro', 'secret'], said).map(({ met }) => met)
+    const task = addTask({ evaluation_criteria: { communicate_info: ['1430', 'euro', 'secret'] } })
+    const found = (await score(said, task)).communicate_checks?.map(({ met }) => met)
     expect(found).toEqual([true, true, false])
+  })
+})
+
+describe('scorers of the run', () => {
+  const brief = (limit: number): Scorer => ({
+    name: 'BRIEF',
+    score: ({ messages }) => ({
+      reward: messages.length <= limit ? 1 : 0.5,
+      checks: [{ what: `at most ${limit} messages`, met: messages.length <= limit }],
+    }),
+  })
+  const scoreBy = (scorers: readonly Scorer[], task: EvalTask = addTask()) => {
+    const ended = { messages: solved, termination: 'user_stop', signal } as const
+    return scoreConversation({ domain: smallDomain([task]), task, scorers, ...ended })
+  }
+
+  test('count in every task, beside what its basis names', async () => {
+    const info = await scoreBy([brief(1)])
+    expect(info.reward).toBe(0.5)
+    expect(info.reward_basis).toEqual(['DB', 'COMMUNICATE'])
+    expect(info.reward_breakdown).toEqual({ DB: 1, COMMUNICATE: 1, BRIEF: 0.5 })
+    expect(info.own_scores?.BRIEF?.checks).toEqual([{ what: 'at most 1 messages', met: false }])
+  })
+
+  test('count alone where a task has no criteria', async () => {
+    const info = await scoreBy([brief(1)], addTask({ evaluation_criteria: null }))
+    expect(info).toMatchObject({ reward: 0.5, reward_breakdown: { BRIEF: 0.5 }, reward_basis: [] })
+  })
+
+  test('that throw, or say what is no share, leave the reward open and say why', async () => {
+    const broken: Scorer = {
+      name: 'BROKEN',
+      score: () => {
+        throw new Error('out of ideas')
+      },
+    }
+    const wild: Scorer = { name: 'WILD', score: () => ({ reward: 7, checks: [] }) }
+    expect(await scoreBy([broken, wild])).toMatchObject({
+      reward: null,
+      reward_breakdown: { DB: 1, BROKEN: null, WILD: null },
+      info: {
+        unscored: ['BROKEN', 'WILD'],
+        note: 'Unscored: out of ideas; a reward must be from 0 to 1, got 7',
+      },
+    })
+  })
+
+  test('that need a judge are not asked without one', async () => {
+    const asks: Scorer = { ...brief(9), needs: () => ['judge'] }
+    const info = await scoreBy([asks])
+    expect(info).toMatchObject({ reward: null, info: { note: 'Unscored: no judge is configured' } })
+  })
+
+  test('are part of a run, its baseline, its report and its configuration', async () => {
+    const peer = await servePeer(() => agentSays('Sorry'))
+    const run = { agent: { endpoint: peer.url }, domain: smallDomain() }
+    const plain = await runEvaluation(run)
+    const results = await runEvaluation({ ...run, scorers: [brief(1)] })
+    expect(results.simulations[0]?.reward_info.reward_breakdown).toMatchObject({ BRIEF: 0.5 })
+    expect(results.info.config_hash).not.toBe(plain.info.config_hash)
+    expect(toHtml(results)).toContain('✗ at most 1 messages')
+    const recorded = parseResults(JSON.parse(JSON.stringify(results)))
+    const again = await rescore(recorded, { domain: run.domain, scorers: [brief(1)] })
+    expect(again.changed).toBe(0)
+    const free = addTask({ evaluation_criteria: { reward_basis: ['DB'] } })
+    expect(await doNothingBaseline(smallDomain([free]), [free], [brief(1)])).toEqual([
+      { task_id: 'add-ulysses', reward: 0.5 },
+    ])
+  })
+
+  test('have names of their own', async () => {
+    const run = { agent: { endpoint: 'http://127.0.0.1:9' }, domain: smallDomain() }
+    const named = (name: string): Scorer => ({ ...brief(1), name })
+    for (const scorers of [[named('DB')], [named('A'), named('A')]])
+      await expect(runEvaluation({ ...run, scorers })).rejects.toThrow('another scorer of the name')
+    await expect(runEvaluation({ ...run, scorers: [named('')] })).rejects.toThrow('needs a name')
   })
 })
 
