@@ -46,10 +46,14 @@ export class Team implements Agent {
   /** Opaque, so that remote members learn nothing of us; of this object, so that equal ids elsewhere are no cycle. */
   readonly #hop = newId()
 
-  /** @throws InvalidTeamError for a team that cannot be. */
-  constructor(team: TeamSpelling, manager: AgentManager, options: TeamOptions = {}) {
+  /** @throws InvalidTeamError for a team that cannot be, unless it `isChecked`, as the teams of a file are. */
+  constructor(
+    team: TeamSpelling,
+    manager: AgentManager,
+    options: TeamOptions & { readonly isChecked?: boolean } = {},
+  ) {
     const config = toTeamConfig(team)
-    validateTeam(config, manager)
+    if (!options.isChecked) validateTeam(config, manager)
     this.config = config
     this.manager = manager
     this.#schedule = kindOf(config.scheduler).create(config.scheduler)

@@ -50,8 +50,8 @@ export function parseConfig(text: string, options: ParseOptions = {}): Config {
   const issues = parsed.success ? [] : toProblems(parsed.error.issues, knownKeys)
   const problems = [...filled.problems, ...issues]
   if (!parsed.success || problems.length > 0) return refuse(problems)
-  const faults = checkConfig(parsed.data, env)
-  return faults.length > 0 ? refuse(faults) : parsed.data
+  const { problems: faults, plans } = checkConfig(parsed.data, env)
+  return faults.length > 0 ? refuse(faults) : { ...parsed.data, plans }
 }
 
 function parseToml(text: string, file: string): unknown {
