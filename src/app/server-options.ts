@@ -15,15 +15,15 @@ import type {
   ServerConfig,
   WebhooksConfig,
 } from './config/server.ts'
-import { optional } from './config/values.ts'
+import { whenGiven } from './config/values.ts'
 
 /** What a server needs besides its agents and its store, from the `[server]` table of a file. */
 export function toServerOptions(config: ServerConfig): Omit<ServerOptions, 'agents' | 'store'> {
   const { publicUrl, auth, cors, limits, webhooks, trace } = config
   return {
-    ...optional('publicUrl', publicUrl),
-    ...optional('cors', cors),
-    ...optional('trace', trace),
+    ...whenGiven('publicUrl', publicUrl),
+    ...whenGiven('cors', cors),
+    ...whenGiven('trace', trace),
     ...(auth && { auth: toAuth(auth) }),
     ...(limits && toLimits(limits)),
     ...(webhooks && { pushNotifications: toPush(webhooks) }),
@@ -42,7 +42,7 @@ export function toListenOptions(config: ServerConfig, { host, port }: Place): Li
   return {
     host: host ?? config.host ?? '127.0.0.1',
     port: port ?? config.port ?? 3000,
-    ...optional('maxBodyBytes', config.limits?.maxBodyBytes),
+    ...whenGiven('maxBodyBytes', config.limits?.maxBodyBytes),
   }
 }
 
@@ -62,7 +62,7 @@ export async function openStore(place: string, { retention = {} }: ServerConfig)
   if (place === 'memory') return createMemoryStore(limits)
   // What prevents the directory prevents the file too, and is told with the file's name.
   await mkdir(dirname(place), { recursive: true }).catch(() => {})
-  return openSqliteStore(place, { ...limits, ...optional('maxBytes', maxBytes) })
+  return openSqliteStore(place, { ...limits, ...whenGiven('maxBytes', maxBytes) })
 }
 
 const dayMs = 86_400_000
@@ -78,8 +78,8 @@ function toRetention({
 > {
   return {
     ...(maxAgeDays !== undefined && { maxAgeMs: maxAgeDays * dayMs }),
-    ...optional('maxTasks', maxTasks),
-    ...optional('maxBytes', maxBytes),
+    ...whenGiven('maxTasks', maxTasks),
+    ...whenGiven('maxBytes', maxBytes),
     ...(waitingDays !== undefined && { maxWaitingMs: waitingDays * dayMs }),
   }
 }
@@ -92,7 +92,7 @@ const schemes: Readonly<
   >
 > = {
   apiKey: ({ apiKeys, apiKeyHeader }) =>
-    apiKeys && authenticators.apiKey({ keys: apiKeys, ...optional('name', apiKeyHeader) }),
+    apiKeys && authenticators.apiKey({ keys: apiKeys, ...whenGiven('name', apiKeyHeader) }),
   bearer: ({ bearerTokens }) => bearerTokens && authenticators.bearer({ tokens: bearerTokens }),
   jwt({ jwt }) {
     if (!jwt) return undefined
@@ -104,7 +104,7 @@ const schemes: Readonly<
 function toAuth(config: ServerAuthConfig): AuthOptions {
   return {
     authenticators: Object.values(schemes).flatMap((scheme) => scheme(config) ?? []),
-    ...optional('required', config.required),
+    ...whenGiven('required', config.required),
   }
 }
 
@@ -115,9 +115,9 @@ function toLimits({
 }: LimitsConfig): Pick<ServerOptions, 'rateLimit' | 'concurrency'> {
   return {
     ...(requests !== undefined && {
-      rateLimit: { requests, ...optional('windowSeconds', windowSeconds) },
+      rateLimit: { requests, ...whenGiven('windowSeconds', windowSeconds) },
     }),
-    ...optional('concurrency', maxConcurrentTurns),
+    ...whenGiven('concurrency', maxConcurrentTurns),
   }
 }
 
@@ -127,5 +127,5 @@ function toPush({
   allow,
 }: WebhooksConfig): NonNullable<ServerOptions['pushNotifications']> {
   if (!enabled) return false
-  return { guard: { ...optional('allowHttp', allowHttp), ...optional('allow', allow) } }
+  return { guard: { ...whenGiven('allowHttp', allowHttp), ...whenGiven('allow', allow) } }
 }

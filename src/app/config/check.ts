@@ -4,18 +4,18 @@ import { type AgentPlan, planAgent } from '../../agents/create.ts'
 import { AgentManager } from '../../team/manager.ts'
 import type { TeamConfig } from '../../team/team-config.ts'
 import { InvalidTeamError, validateTeam } from '../../team/validate.ts'
-import type { Environment } from './environment.ts'
+import type { ConfigVariables } from './environment.ts'
 import type { Config } from './file.ts'
 import { nearest, type Unplaced } from './problems.ts'
 
 /** What is wrong with a file, and how its agents are made if nothing is. */
-export interface Checked {
+interface Checked {
   readonly problems: readonly Unplaced[]
   readonly plans: NonNullable<Config['plans']>
 }
 
 /** What only the whole file shows: ids used twice, values out of range, members that are nowhere, teams in circles. */
-export function checkConfig(config: Config, environment: Environment): Checked {
+export function checkConfig(config: Config, environment: ConfigVariables): Checked {
   const plans = new Map<AgentConfig, AgentPlan>()
   if (config.agents.length === 0 && config.teams.length === 0)
     return { plans, problems: [{ path: [], message: 'the file has neither agents nor teams' }] }

@@ -5,7 +5,7 @@ import { type Connection, createTransaction, type Statement } from './driver.ts'
  * then keep `context_task` current, and the tasks that are there already are brought in by small steps, so that no commit
  * waits long. `context_fill` says which are still to come; without a row, all are in.
  */
-export interface Contexts {
+interface Contexts {
   /** Begins, or goes on with, bringing tasks in; whether there are more to come. */
   fill(): boolean
   /** Whether a context has a task. */
@@ -33,7 +33,7 @@ END;
 `
 
 /** Tasks by context, on the writing connection. */
-export function createContexts(db: Connection): Contexts {
+export function createContextIndex(db: Connection): Contexts {
   const transaction = createTransaction(db)
   const isReady = createReadiness(db)
   const byContext = 'SELECT 1 FROM context_task WHERE scope = ? AND context_id = ? LIMIT 1'

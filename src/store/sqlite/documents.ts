@@ -37,7 +37,7 @@ export function toHead(row: Row): TaskHead {
 type FlatHead = Omit<TaskHead, 'scope' | 'busy'> & Scope & { readonly busy: number }
 
 /** Finds the records of a task up to a version: artifacts may stand in the log alone. */
-export type ReadLog = (number: number, upTo: number) => readonly LogRecord[]
+type ReadLog = (number: number, upTo: number) => readonly LogRecord[]
 
 /** A row of `taskColumns`, or of `bareColumns`: a task without its artifacts. */
 export function toStoredTask(row: Row, readLog: ReadLog): StoredTask {

@@ -21,6 +21,12 @@ export interface Connection {
 /** `node` is `node:sqlite`, built into Node 22.13 and newer; `libsql` is a package with the engine in it. */
 export type DriverName = 'node' | 'libsql'
 
+/** A file, and what opens it. */
+export interface FileRequest {
+  readonly path: string
+  readonly driver: DriverName | undefined
+}
+
 type Constructor = new (path: string) => Connection
 
 /** Opens a connection, with `node:sqlite` where the runtime has it. */
@@ -54,11 +60,6 @@ function createReleasing(db: Connection): Connection {
       db.close()
     },
   }
-}
-
-/** Whether this runtime brings its own SQLite. */
-export function hasNodeSqlite(): boolean {
-  return nodeSqlite() !== undefined
 }
 
 async function constructorOf(driver: DriverName): Promise<Constructor> {
