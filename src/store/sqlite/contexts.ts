@@ -1,3 +1,4 @@
+import { systemClock } from '../../shared/clock.ts'
 import { type Connection, createTransaction, type Statement } from './driver.ts'
 
 /**
@@ -90,9 +91,9 @@ function createFilling(db: Connection): () => boolean {
     const row = find.get()
     if (row === undefined) return false
     const last = Number(row.last)
-    const until = performance.now() + budgetMs
+    const until = systemClock.elapsed() + budgetMs
     let next = Number(row.next)
-    while (next <= last && performance.now() < until) {
+    while (next <= last && systemClock.elapsed() < until) {
       bring.run(next, next + batch - 1)
       next += batch
     }

@@ -68,9 +68,8 @@ async function constructorOf(driver: DriverName): Promise<Constructor> {
     if (!builtin) throw new Error('This version of Node.js has no node:sqlite')
     return builtin.DatabaseSync
   }
-  const { default: Database } = await import('libsql')
-  // Its types are those of better-sqlite3; the members we use are as in Connection.
-  return Database as unknown as Constructor
+  const { default: Database }: { readonly default: unknown } = await import('libsql')
+  return Database as Constructor // its members that we use are as in Connection, whatever its types say
 }
 
 function nodeSqlite(): { readonly DatabaseSync: Constructor } | undefined {
