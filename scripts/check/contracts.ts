@@ -7,6 +7,10 @@ export const contracts: readonly string[] = [
   'protocol/task-store.ts',
   'bindings/dialects/dialect.ts',
   'team/schedulers/scheduler.ts',
+  'eval/domain/conversation.ts',
+  'eval/domain/environment.ts',
+  'eval/domain/task.ts',
+  'eval/scorers/scorer.ts',
 ]
 
 /**

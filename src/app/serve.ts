@@ -8,7 +8,7 @@ import { type Logger, silent } from '../shared/log.ts'
 import { createMemoryStore } from '../store/memory/store.ts'
 import { openSqliteStore } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
-import type { Config, Environment } from './config/load.ts'
+import type { Config, EnvironmentVariables } from './config/load.ts'
 import type { ServerConfig } from './config/server.ts'
 import { createGeneration, type Generation } from './generation.ts'
 import { type BuildDeps, createRoster } from './roster.ts'
@@ -19,7 +19,7 @@ import { watchConfig } from './watch.ts'
 export interface ServeOptions {
   /** The file that the configuration was read from; its modules are looked for beside it. */
   readonly path: string
-  readonly env: Environment
+  readonly env: EnvironmentVariables
   /** `127.0.0.1` if neither this nor the file says. */
   readonly host?: string
   /** 3000 if neither this nor the file says; 0 takes any free port. */

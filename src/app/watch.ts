@@ -1,14 +1,14 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { type Clock, systemClock } from '../shared/clock.ts'
-import type { Environment } from './config/environment.ts'
+import type { EnvironmentVariables } from './config/environment.ts'
 import type { Config } from './config/file.ts'
 import { loadConfig } from './config/load.ts'
 import { type BuildDeps, createRoster, type Roster } from './roster.ts'
 
 /** What happens when a configuration changes. */
 export interface WatchOptions {
-  readonly env: Environment
+  readonly env: EnvironmentVariables
   readonly deps: BuildDeps
   /**
    * Takes the agents of the changed file. Whoever takes them closes those before, once the tasks that run with them have

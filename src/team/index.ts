@@ -2,7 +2,7 @@ export { toConfigJsonSchema } from '../app/config/file.ts'
 export {
   type Config,
   ConfigError,
-  type Environment,
+  type EnvironmentVariables as Environment,
   loadConfig,
   type ParseOptions,
   type Problem,

@@ -10,12 +10,15 @@ import {
 import { AgentManager } from '../../team/manager.ts'
 import type { TeamConfig } from '../../team/team-config.ts'
 import { InvalidTeamError, validateTeam } from '../../team/validate.ts'
-import type { Environment } from './environment.ts'
+import type { EnvironmentVariables } from './environment.ts'
 import type { Config } from './file.ts'
 import { nearest, type Unplaced } from './problems.ts'
 
 /** What only the whole file shows: ids used twice, values out of range, members that are nowhere, teams in circles. */
-export function checkConfig(config: Config, environment: Environment): readonly Unplaced[] {
+export function checkConfig(
+  config: Config,
+  environment: EnvironmentVariables,
+): readonly Unplaced[] {
   if (config.agents.length === 0 && config.teams.length === 0)
     return [{ path: [], message: 'the file has neither agents nor teams' }]
   const problems = [
@@ -46,7 +49,7 @@ function checkIds({ agents, teams }: Config): readonly Unplaced[] {
 function checkAgent(
   agent: AgentConfig,
   index: number,
-  environment: Environment,
+  environment: EnvironmentVariables,
 ): readonly Unplaced[] {
   try {
     const protocol = protocolOf(agent)

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { parse, TomlError } from 'smol-toml'
 import { checkConfig } from './check.ts'
-import { type Environment, fillEnvironment } from './environment.ts'
+import { type EnvironmentVariables, fillEnvironment } from './environment.ts'
 import { type Config, fileSchema, knownKeys } from './file.ts'
 import { createLocate } from './locate.ts'
 import { ConfigError, toProblems, type Unplaced } from './problems.ts'
 
-export type { Environment } from './environment.ts'
+export type { EnvironmentVariables } from './environment.ts'
 export type { Config } from './file.ts'
 export { ConfigError, type Problem } from './problems.ts'
 export type { ServerConfig } from './server.ts'
@@ -14,7 +14,7 @@ export type { ServerConfig } from './server.ts'
 /** What surrounds a configuration's text. */
 export interface ParseOptions {
   /** Fills `${NAME}`; nothing is read from the process. */
-  readonly env?: Environment
+  readonly env?: EnvironmentVariables
   /** How errors name the file. */
   readonly path?: string
 }
@@ -23,7 +23,7 @@ export interface ParseOptions {
  * Reads and checks a configuration file (docs/teams.md describes it; schema/corral.schema.json is for editors).
  * @throws ConfigError with every problem, each with line and column.
  */
-export async function loadConfig(path: string, env: Environment): Promise<Config> {
+export async function loadConfig(path: string, env: EnvironmentVariables): Promise<Config> {
   let text: string
   try {
     text = await readFile(path, 'utf8')

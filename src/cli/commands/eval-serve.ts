@@ -3,7 +3,7 @@ import { createServer, listen } from '../../server/index.ts'
 import { createEvalLog } from './eval-output.ts'
 
 /** The flags of `corral eval serve`. */
-export interface ServeFlags {
+interface ServeFlags {
   readonly port: number
   readonly host: string
   readonly dir: string

@@ -5,14 +5,14 @@ import { isShallow } from '../../shared/embedded-json.ts'
 import { ValidationError } from './errors.ts'
 
 /** Whether a value is a JSON object rather than a list, null or a plain value. */
-export function isObject(value: unknown): value is JsonObject {
+export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** JSON text with sorted keys, so that equal values have equal text. */
 export function sortedJson(value: unknown): string {
   return JSON.stringify(value, (_, inner) =>
-    isObject(inner)
+    isJsonObject(inner)
       ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
       : inner,
   )

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../protocol/types.ts'
 import { messageOf } from '../base/errors.ts'
-import { hashOf, isObject } from '../base/json.ts'
+import { hashOf, isJsonObject } from '../base/json.ts'
 import type {
   Domain,
   Environment,
@@ -159,8 +159,9 @@ function merge<T>(base: T, over: JsonObject | null | undefined): T {
 }
 
 function mergeJson(base: unknown, over: JsonObject): JsonObject {
-  const merged: Record<string, Json | undefined> = isObject(base) ? { ...base } : {}
+  const merged: Record<string, Json | undefined> = isJsonObject(base) ? { ...base } : {}
   for (const [key, value] of Object.entries(over))
-    merged[key] = isObject(value) && isObject(merged[key]) ? mergeJson(merged[key], value) : value
+    merged[key] =
+      isJsonObject(value) && isJsonObject(merged[key]) ? mergeJson(merged[key], value) : value
   return merged
 }

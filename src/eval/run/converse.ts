@@ -21,7 +21,7 @@ import {
   type ToolMessage,
 } from '../domain/conversation.ts'
 import type { Environment } from '../domain/environment.ts'
-import { SimulationFault, type TerminationReason } from '../results/simulation.ts'
+import { SimulationFault, type TerminationReason } from '../results/fault.ts'
 import { isStop, type User } from '../users/user.ts'
 
 /** The agent's first words, which it did not say itself. */
