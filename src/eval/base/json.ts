@@ -30,13 +30,13 @@ export function sameJson(a: unknown, b: unknown): boolean {
   return sortedJson(a) === sortedJson(b)
 }
 
-/** The JSON value of what somebody else said, or undefined if it is none, or nests deeper than data may. */
+/** The JSON value of a text that a peer wrote; undefined where it is not JSON, or nests deeper than data may. */
 export function tryParseSaid(text: string): Json | undefined {
   const value = tryParse(text)
   return isShallow(value) ? value : undefined
 }
 
-/** The JSON value of a text, or undefined if it is none. */
+/** The JSON value of a text; undefined where it is not JSON. */
 export function tryParse(text: string): Json | undefined {
   try {
     return JSON.parse(text)

@@ -27,7 +27,7 @@ export interface ToolFunction<S = unknown, U = unknown> {
   run(args: JsonObject, world: World<S, U>): Json | Promise<Json>
 }
 
-/** A function of a domain that is no tool: it sets a task up, or says whether something is so. */
+/** A function of a domain beside its tools: it sets a task up, or says whether something is so. */
 export type DomainFunction<S = unknown, U = unknown> = (
   args: JsonObject,
   world: World<S, U>,

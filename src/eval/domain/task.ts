@@ -35,7 +35,7 @@ interface InitialState {
   readonly message_history?: readonly ConversationMessage[] | null
 }
 
-/** A call of a domain's function that is no tool. */
+/** A call of one of the domain's functions, which are not tools: set-up and assertions. */
 export interface EnvFunctionCall {
   readonly env_type: Requestor
   readonly func_name: string
