@@ -1,4 +1,4 @@
-/** An order that survives a crash, and the webhook that tells of it. Run: npx tsx examples/durable/serve.ts */
+/** An order that survives a crash, and the webhook that tells of it. Run: npx tsx --import ./scripts/threads.mjs examples/durable/serve.ts */
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer as createHttpServer } from 'node:http'

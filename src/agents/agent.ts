@@ -16,8 +16,8 @@ import type { Logger } from '../shared/log.ts'
 export type { AgentDetails, AgentInfo } from '../protocol/profile.ts'
 
 /**
- * Anything that answers messages: a function, a model, a remote A2A agent, a team. 000's Agent, 002's
- * MessageHandler, 003's RequestHandler and `run(text)` objects all become this.
+ * Anything that answers messages: a function, a model, a remote A2A agent, a team. `MessageHandler`, `RequestHandler`
+ * and objects with `run(text)` become this.
  */
 export interface Agent {
   /** Who the agent is. Called rarely; may fetch a remote card. */
@@ -183,7 +183,7 @@ export interface Turn {
    * team's. An update is an event like those of a turn: stored, then told to streams and webhooks. What the given task
    * does not mention (history, artifacts, metadata) stays. An ended task stays as it is.
    */
-  readonly taskStore?: FullTaskStore
+  readonly taskStore?: FullTaskStore | undefined
   /** Records something for the task's trace; seen only by callers that activate the trace extension. */
   trace(entry: JsonObject): void
   /** Earlier messages of this context, oldest first, across its tasks; answers appear as agent messages. */

@@ -6,7 +6,7 @@ import type { Json, Message, Task } from '../protocol/types.ts'
 import { newId } from '../shared/ids.ts'
 import { silent } from '../shared/log.ts'
 import type { Agent, Turn } from './agent.ts'
-import { collect } from './collect.ts'
+import { collectTask } from './reply.ts'
 
 /**
  * Asks an agent in this program, without a server: its answer as one message, or its question to the user.
@@ -16,7 +16,7 @@ import { collect } from './collect.ts'
  */
 export async function askAlone(agent: Agent, message: Message): Promise<Message> {
   const turn = createLoneTurn(message)
-  return answerOf(await collect(agent.process(turn.message, turn), turn))
+  return answerOf(await collectTask(agent.process(turn.message, turn), turn))
 }
 
 function answerOf(task: Task): Message {

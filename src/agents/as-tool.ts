@@ -2,9 +2,10 @@ import { userMessage } from '../protocol/build.ts'
 import { answerParts, isTerminal, textOf } from '../protocol/task.ts'
 import type { Message, Part, Task } from '../protocol/types.ts'
 import type { Agent, Turn } from './agent.ts'
-import { collect } from './collect.ts'
 import { digestOf } from './digest.ts'
+import { collectTask } from './reply.ts'
 import { type Tool, toToolName } from './tools.ts'
+import { InnerTurn, type InnerTurnOptions } from './wrap.ts'
 
 /** How an agent shows itself as a tool; its own name and words if absent. */
 export interface AsToolOptions {
@@ -33,46 +34,41 @@ export async function asTool(agent: Agent, options: AsToolOptions = {}): Promise
       // The same when the turn runs again after a crash, so that a remote agent is not sent it twice.
       const messageId = await digestOf([turn.taskId, turn.number, space])
       const message = { ...userMessage(text, { contextId: turn.contextId }), messageId }
-      const inner = innerTurn(turn, { space, message, signal })
-      return toText(await collect(agent.process(message, inner), inner))
+      const inner = new ToolTurn(turn, { space, message, signal })
+      return toText(await collectTask(agent.process(message, inner), inner))
     },
   }
 }
 
 /** The caller's task seen from the tool: it knows its own question only, and keeps its state apart. */
-function innerTurn(
-  outer: Turn,
-  own: { readonly space: string; readonly message: Message; readonly signal: AbortSignal },
-): Turn {
-  const { space, message, signal } = own
-  return {
-    taskId: outer.taskId,
-    contextId: outer.contextId,
-    message,
-    task: undefined,
-    history: [],
-    caller: outer.caller,
-    tenant: outer.tenant,
-    signal,
-    log: outer.log,
-    extensions: [],
-    acceptedOutputModes: [],
-    metadata: undefined,
-    number: outer.number,
-    attempt: outer.attempt,
-    traceparent: outer.traceparent,
-    hops: outer.hops,
-    status: (state, text) => outer.status(state, text),
-    artifact: (artifact, chunk) => outer.artifact(artifact, chunk),
-    ask: (text) => outer.ask(text),
-    reply: (content) => outer.reply(content),
-    step: (name, work) => outer.step(`${space}/${name}`, work),
-    load: (key) => outer.load(`${space}/${key}`),
-    save: (key, value) => outer.save(`${space}/${key}`, value),
-    context: outer.context,
-    away: () => outer.away(),
-    trace: (entry) => outer.trace(entry),
-    conversation: async () => [],
+class ToolTurn extends InnerTurn {
+  readonly #signal: AbortSignal
+
+  constructor(outer: Turn, options: InnerTurnOptions & { readonly signal: AbortSignal }) {
+    super(outer, options)
+    this.#signal = options.signal
+  }
+
+  override get signal(): AbortSignal {
+    return this.#signal
+  }
+  override get task(): undefined {
+    return undefined
+  }
+  override get history(): readonly Message[] {
+    return []
+  }
+  override get extensions(): readonly string[] {
+    return []
+  }
+  override get acceptedOutputModes(): readonly string[] {
+    return []
+  }
+  override get metadata(): undefined {
+    return undefined
+  }
+  override async conversation(): Promise<readonly Message[]> {
+    return []
   }
 }
 

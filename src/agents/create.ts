@@ -12,10 +12,10 @@ import {
   validateModuleAgentConfig,
 } from './config.ts'
 import { invalidValue } from './config-error.ts'
+import { withLimits } from './limits.ts'
 import { createMcpToolSource } from './mcp/tools.ts'
 import { loadModuleAgent } from './module.ts'
 import { OpenAIAgent } from './openai/agent.ts'
-import { withPatience } from './patience.ts'
 import { A2AAgent } from './remote/agent.ts'
 import type { Tool } from './tools.ts'
 
@@ -44,7 +44,7 @@ export async function createAgentFromConfig(config: AgentConfig, deps: AgentDeps
   if (protocol === 'module') {
     const { name, timeoutSeconds, maxRetries } = validateModuleAgentConfig(config)
     const agent = await loadModuleAgent(config, deps.directory)
-    return withPatience(agent, { name, timeoutSeconds, maxRetries, ...around(deps) })
+    return withLimits(agent, { name, timeoutSeconds, maxRetries, ...around(deps) })
   }
   if (protocol === 'a2a')
     return new A2AAgent({

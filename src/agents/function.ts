@@ -1,4 +1,5 @@
 import { isSemanticVersion, validateAgentId } from '../protocol/card.ts'
+import { textOf } from '../protocol/task.ts'
 import type { Message } from '../protocol/types.ts'
 import type { Agent, AgentDetails, AgentInfo, AgentReply, Health, Turn } from './agent.ts'
 
@@ -61,6 +62,19 @@ function toInfo(description: AgentDescription): AgentInfo {
     metadata: metadata ?? {},
     details,
   }
+}
+
+/** Anything with `run(text)`, as agent frameworks have it. */
+export interface Runnable {
+  run(text: string): string | Promise<string>
+}
+
+/** Makes an agent of an object with `run(text)`. */
+export function fromRunnable(
+  runnable: Runnable,
+  description: AgentDescription = { name: 'A2A Agent', description: 'A2A Protocol Agent' },
+): Agent {
+  return defineAgent(description, async (message) => runnable.run(textOf(message.parts)))
 }
 
 /** A name as an id: lower case, dashes for what is neither letter nor digit. */

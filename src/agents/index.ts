@@ -45,11 +45,18 @@ export {
 } from './config.ts'
 export { type AgentDeps, createAgentFromConfig } from './create.ts'
 export { createEchoAgent } from './echo.ts'
-export { type AgentDescription, type AgentFunction, defineAgent, toId } from './function.ts'
+export {
+  type AgentDescription,
+  type AgentFunction,
+  defineAgent,
+  fromRunnable,
+  type Runnable,
+  toId,
+} from './function.ts'
 export type { McpEndpoint, McpProgram, McpServerConfig } from './mcp/config.ts'
 export { createMcpToolSource } from './mcp/tools.ts'
 export { loadModuleAgent } from './module.ts'
 export { OpenAIAgent, type OpenAIAgentOptions } from './openai/agent.ts'
 export { A2AAgent, type A2AAgentOptions } from './remote/agent.ts'
-export { fromRunnable, type Runnable } from './runnable.ts'
+
 export { defineTool, type Tool, type ToolContext, type ToolSource, type ToolUser } from './tools.ts'

@@ -5,8 +5,8 @@ import type { Agent, AgentInfo } from './agent.ts'
 import { type AgentConfig, ConfigConversionError, toConfiguredInfo } from './config.ts'
 import { checkText } from './config-checks.ts'
 import { invalidValue } from './config-error.ts'
-import { type AgentFunction, defineAgent } from './function.ts'
-import { fromRunnable, type Runnable } from './runnable.ts'
+import { type AgentFunction, defineAgent, fromRunnable, type Runnable } from './function.ts'
+import { wrapAgent } from './wrap.ts'
 
 /**
  * Loads an agent from a file (`protocol = "module"`). The endpoint is the file, relative to `directory`; its default
@@ -59,7 +59,7 @@ async function load(
   }
 }
 
-/** The agent under the configuration's names. Explicit, because an agent may be an instance of a class. */
+/** The agent under the configuration's names. */
 function withLocalInfo(agent: Agent, config: AgentConfig): Agent {
   const { capabilities, ...local } = toConfiguredInfo(config)
   const overlay = async (): Promise<AgentInfo> => {
@@ -71,14 +71,7 @@ function withLocalInfo(agent: Agent, config: AgentConfig): Agent {
       metadata: { ...info.metadata, ...local.metadata },
     }
   }
-  return {
-    info: overlay,
-    process: (message, turn) => agent.process(message, turn),
-    resumable: agent.resumable ?? false,
-    ...(agent.health && { health: () => agent.health?.() ?? Promise.resolve({ healthy: true }) }),
-    cancel: async (task) => agent.cancel?.(task),
-    close: async () => agent.close?.(),
-  }
+  return wrapAgent(agent, { info: overlay })
 }
 
 function isAgent(value: unknown): value is Agent {

@@ -1,6 +1,7 @@
-import type { Agent, AgentEvent, AgentReply } from '../agents/agent.ts'
+import type { Agent } from '../agents/agent.ts'
+import { whenOver } from '../agents/reply.ts'
+import { wrapAgent } from '../agents/wrap.ts'
 import { A2AError } from '../protocol/errors.ts'
-import { isAsyncIterable } from '../shared/async.ts'
 import type { Logger } from '../shared/log.ts'
 import type { Roster } from './roster.ts'
 
@@ -40,24 +41,22 @@ export function createGeneration(roster: Roster, log: Logger): Generation {
 
   function hold(agent: Agent): Agent {
     const id = served.get(agent) ?? ''
-    return {
-      info: () => agent.info(),
-      resumable: agent.resumable ?? false,
-      ...(agent.definition !== undefined && { definition: agent.definition }),
-      health: async () => (await agent.health?.()) ?? { healthy: true },
-      ...(agent.cancel && { cancel: async (task) => agent.cancel?.(task) }),
-      process(message, turn) {
+    return wrapAgent(agent, {
+      process(ask, message, turn) {
         if (closing) return heirOf(id).process(message, turn)
         running++
-        return afterwards(
-          () => agent.process(message, turn),
+        return whenOver(
+          () => ask(turn),
           () => {
             running--
             closeIfOver()
           },
         )
       },
-    }
+      // The roster closes its agents, and what went past `process` would not be counted among what runs.
+      close: undefined,
+      dispatch: undefined,
+    })
   }
 
   function heirOf(id: string): Agent {
@@ -75,31 +74,5 @@ export function createGeneration(roster: Roster, log: Logger): Generation {
       closeIfOver()
     },
     close,
-  }
-}
-
-/** A turn's reply, and a call when nothing more comes of it. */
-function afterwards(work: () => AgentReply, done: () => void): AgentReply {
-  let reply: AgentReply
-  try {
-    reply = work()
-  } catch (error) {
-    done()
-    throw error
-  }
-  if (isAsyncIterable(reply)) return eventsThen(reply, done)
-  if (reply instanceof Promise) return reply.finally(done)
-  done()
-  return reply
-}
-
-async function* eventsThen(
-  events: AsyncIterable<AgentEvent>,
-  done: () => void,
-): AsyncGenerator<AgentEvent> {
-  try {
-    yield* events
-  } finally {
-    done()
   }
 }

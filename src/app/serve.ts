@@ -1,18 +1,14 @@
-import { mkdir } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { Agent, AgentInfo } from '../agents/agent.ts'
-import type { Recovery } from '../engine/recover.ts'
-import { type Listening, type ListenOptions, listen } from '../server/node.ts'
+import type { Listening } from '../server/node.ts'
+import { runServer, type StartedServer } from '../server/run.ts'
 import { createServer, type Server } from '../server/server.ts'
 import { type Logger, silent } from '../shared/log.ts'
-import { createMemoryStore } from '../store/memory/store.ts'
-import { openSqliteStore } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
 import type { Config, EnvironmentVariables } from './config/load.ts'
-import type { ServerConfig } from './config/server.ts'
 import { createGeneration, type Generation } from './generation.ts'
 import { type BuildDeps, createRoster } from './roster.ts'
-import { toRetention, toServerOptions } from './server-options.ts'
+import { openStore, storePlace, toListenOptions, toServerOptions } from './server-options.ts'
 import { watchConfig } from './watch.ts'
 
 /** How a configuration is served. What is said here comes before what the file's `[server]` table says. */
@@ -30,6 +26,8 @@ export interface ServeOptions {
   readonly team?: string
   /** Take over changes of the file and of its modules. */
   readonly watch?: boolean
+  /** Whether SIGINT and SIGTERM stop it; they do not if absent. */
+  readonly signals?: boolean
   readonly logger?: Logger
 }
 
@@ -42,7 +40,9 @@ export interface Serving {
   /** `memory`, or the store's file. */
   readonly store: string
   /** What an earlier process had left. */
-  readonly recovery: Recovery
+  readonly recovery: StartedServer['recovery']
+  /** Resolves when everything has been closed, by whomever. */
+  readonly stopped: Promise<void>
   /** Stops gracefully: no more messages, running turns end, streams close, everything is flushed. Idempotent. */
   close(): Promise<void>
 }
@@ -53,7 +53,7 @@ export interface Serving {
  * @throws Error that says what is wrong: a module that cannot be loaded, a store or port that is in use.
  */
 export async function serveConfig(config: Config, options: ServeOptions): Promise<Serving> {
-  const place = storePlace(config, options)
+  const place = storePlace(config.server, options)
   const store = await openStore(place, config.server)
   let generation: Generation | undefined
   try {
@@ -74,9 +74,9 @@ interface Parts {
 }
 
 async function start(config: Config, parts: Parts): Promise<Serving> {
-  const { options, store, place } = parts
-  const { logger = silent } = options
-  const agents = inOrder(parts.generation, options.team)
+  const { options, store, place, generation } = parts
+  const { logger = silent, signals = false } = options
+  const agents = inOrder(generation, options.team)
   const root = await rootOf(agents)
   const server = await createServer({
     pushNotifications: true,
@@ -85,49 +85,29 @@ async function start(config: Config, parts: Parts): Promise<Serving> {
     store,
     logger,
   })
-  const { listening, recovery } = await open(server, { ...listenPlace(config, options), logger })
   const reloads = options.watch ? follow(config, server, parts) : undefined
-  let closing: Promise<void> | undefined
-  async function close(): Promise<void> {
-    reloads?.end()
-    await listening.close()
-    await (reloads?.current() ?? parts.generation).close()
-    await store.close()
-  }
-  return {
-    server,
-    listening,
-    root,
-    store: place,
-    recovery,
-    close() {
-      closing ??= close()
-      return closing
+  const listening = await runServer(server, {
+    ...toListenOptions(config.server, options),
+    logger,
+    signals,
+    openWarning: 'Anyone who can reach this machine may call: set [server.auth]',
+    beforeClose: () => reloads?.end(),
+    async afterClose() {
+      await (reloads?.current() ?? generation).close()
+      await store.close()
     },
-  }
+  })
+  const { recovery, stopped, close } = listening
+  return { server, listening, root, store: place, recovery, stopped, close }
 }
 
-/** Listens, and takes up what an earlier process left. Where one of them fails, nothing stays open. */
-async function open(
-  server: Server,
-  place: ListenOptions,
-): Promise<Pick<Serving, 'listening' | 'recovery'>> {
-  let listening: Listening | undefined
-  try {
-    listening = await listen(server, place)
-    return { listening, recovery: await server.recover() }
-  } catch (error) {
-    await (listening ?? server).close()
-    throw error
-  }
+interface Reloads {
+  current(): Generation
+  end(): void
 }
 
 /** Takes over changes of the file. One that cannot be used leaves everything as it is, and says why. */
-function follow(
-  config: Config,
-  server: Server,
-  { options, generation }: Parts,
-): { current(): Generation; end(): void } {
+function follow(config: Config, server: Server, { options, generation }: Parts): Reloads {
   const { path, env, team, logger = silent } = options
   let now = generation
   let settings = JSON.stringify(config.server)
@@ -178,27 +158,4 @@ function inOrder(generation: Generation, first: string | undefined): readonly Ag
 async function rootOf([first]: readonly Agent[]): Promise<AgentInfo> {
   if (!first) throw new Error('The file has neither agents nor teams')
   return first.info()
-}
-
-function listenPlace({ server }: Config, { host, port }: ServeOptions): ListenOptions {
-  const { maxBodyBytes } = server.limits ?? {}
-  return {
-    host: host ?? server.host ?? '127.0.0.1',
-    port: port ?? server.port ?? 3000,
-    ...(maxBodyBytes !== undefined && { maxBodyBytes }),
-  }
-}
-
-function storePlace({ server }: Config, { path, store }: ServeOptions): string {
-  if (store !== undefined) return store
-  if (server.store === undefined) return '.corral/tasks.db'
-  return server.store === 'memory' ? 'memory' : resolve(dirname(path), server.store)
-}
-
-async function openStore(place: string, { retention = {} }: ServerConfig): Promise<Store> {
-  const { maxBytes, ...limits } = toRetention(retention)
-  if (place === 'memory') return createMemoryStore(limits)
-  // What prevents the directory prevents the file too, and is told with the file's name.
-  await mkdir(dirname(place), { recursive: true }).catch(() => {})
-  return openSqliteStore(place, { ...limits, ...(maxBytes !== undefined && { maxBytes }) })
 }

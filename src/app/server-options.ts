@@ -1,7 +1,12 @@
+import { mkdir } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import type { Authenticator, AuthOptions } from '../server/auth.ts'
 import { apiKey, bearer, jwt } from '../server/authenticators.ts'
+import type { ListenOptions } from '../server/node.ts'
 import type { ServerOptions } from '../server/options.ts'
-import type { SqliteStoreOptions } from '../store/sqlite/store.ts'
+import { createMemoryStore } from '../store/memory/store.ts'
+import { openSqliteStore, type SqliteStoreOptions } from '../store/sqlite/store.ts'
+import type { Store } from '../store/store.ts'
 import type {
   LimitsConfig,
   RetentionConfig,
@@ -24,10 +29,44 @@ export function toServerOptions(config: ServerConfig): Omit<ServerOptions, 'agen
   }
 }
 
+/** What the command says comes before what the file says. */
+export interface Place {
+  readonly host?: string
+  readonly port?: number
+  readonly store?: string
+}
+
+/** Where a server listens: only on this machine, at port 3000, where nobody says otherwise. */
+export function toListenOptions(config: ServerConfig, { host, port }: Place): ListenOptions {
+  return {
+    host: host ?? config.host ?? '127.0.0.1',
+    port: port ?? config.port ?? 3000,
+    ...optional('maxBodyBytes', config.limits?.maxBodyBytes),
+  }
+}
+
+/** `memory`, or the store's file. What a configuration file says of it is relative to that file. */
+export function storePlace(
+  config: ServerConfig,
+  { path, store }: Place & { readonly path: string },
+): string {
+  if (store !== undefined) return store
+  if (config.store === undefined) return '.corral/tasks.db'
+  return config.store === 'memory' ? 'memory' : resolve(dirname(path), config.store)
+}
+
+/** Opens the store at a place, with the limits of the `[server.retention]` table. */
+export async function openStore(place: string, { retention = {} }: ServerConfig): Promise<Store> {
+  const { maxBytes, ...limits } = toRetention(retention)
+  if (place === 'memory') return createMemoryStore(limits)
+  // What prevents the directory prevents the file too, and is told with the file's name.
+  await mkdir(dirname(place), { recursive: true }).catch(() => {})
+  return openSqliteStore(place, { ...limits, ...optional('maxBytes', maxBytes) })
+}
+
 const dayMs = 86_400_000
 
-/** What a store keeps, from the `[server.retention]` table of a file. */
-export function toRetention({
+function toRetention({
   maxAgeDays,
   maxTasks,
   maxBytes,

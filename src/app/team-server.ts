@@ -1,24 +1,24 @@
-import { type Listening, listen } from '../server/node.ts'
 import type { ServerOptions } from '../server/options.ts'
+import { runServer, type StartedServer } from '../server/run.ts'
 import { createServer } from '../server/server.ts'
 import { createDeferred } from '../shared/async.ts'
 import { toLogger } from '../shared/log.ts'
 import type { Team } from '../team/team.ts'
 import { validateTeam } from '../team/validate.ts'
 
-/** Where a TeamServer is in its life (000's state machine). */
+/** Where a TeamServer is in its life. */
 export type TeamServerState = 'Initialized' | 'Binding' | 'Running' | 'Shutdown'
 
 /** How a team is served; everything has a sensible value. */
 export interface TeamServerOptions extends Omit<ServerOptions, 'agents'> {
-  /** All interfaces if absent, as the seed says; a warning is logged where anyone may call. */
+  /** All interfaces if absent; a warning is logged where anyone may call. */
   readonly host?: string
   readonly maxBodyBytes?: number
 }
 
 /**
- * Serves one team over HTTP, on every wire that Corral speaks (000's and 004's TeamServer). `start` resolves when it
- * listens; the process then lives until `shutdown`, which `stopped` waits for.
+ * Serves one team over HTTP, on every wire that Corral speaks. `start` resolves when it listens; the process then lives
+ * until `shutdown`, which `stopped` waits for.
  */
 export class TeamServer {
   readonly team: Team
@@ -26,9 +26,9 @@ export class TeamServer {
   readonly #options: TeamServerOptions
   readonly #stopped = createDeferred<void>()
   #state: TeamServerState = 'Initialized'
-  #listening: Listening | undefined
+  #running: StartedServer | undefined
 
-  /** @throws InvalidTeamError for a team whose members are not all registered; RangeError for a port that is none. */
+  /** @throws InvalidTeamError for a team whose members are not all registered; RangeError for what is not a port. */
   constructor(team: Team, port: number, options: TeamServerOptions = {}) {
     validateTeam(team.config, team.manager)
     if (!Number.isInteger(port) || port < 0 || port > 65_535)
@@ -44,12 +44,12 @@ export class TeamServer {
 
   /** The port it listens on; the one asked for as long as it does not. */
   get port(): number {
-    return this.#listening?.port ?? this.#port
+    return this.#running?.port ?? this.#port
   }
 
   /** The base URL that cards point to, once it listens. */
   get url(): string | undefined {
-    return this.#listening?.url
+    return this.#running?.url
   }
 
   /**
@@ -60,32 +60,30 @@ export class TeamServer {
     if (this.#state !== 'Initialized') throw new Error(`The server is ${this.#state} already`)
     this.#state = 'Binding'
     const { host = '0.0.0.0', maxBodyBytes, ...options } = this.#options
+    const { clock } = options
     const logger = toLogger(options.logger)
     logger.info({}, `Starting TeamServer on ${host}:${this.#port}`)
-    const server = await createServer({ ...options, agents: [this.team] })
     try {
-      this.#listening = await listen(server, {
+      const server = await createServer({ ...options, agents: [this.team] })
+      this.#running = await runServer(server, {
         port: this.#port,
         host,
         logger,
+        openWarning: 'Anyone who can reach this machine may use the team: no auth is set',
+        ...(clock && { clock }),
         ...(maxBodyBytes !== undefined && { maxBodyBytes }),
       })
-      await server.recover()
+      this.#state = 'Running'
     } catch (error) {
       this.#state = 'Initialized'
-      await (this.#listening ?? server).close()
-      this.#listening = undefined
       throw error
     }
-    if (server.open && !isLoopback(host))
-      logger.warn({ host }, 'Anyone who can reach this machine may use the team: no auth is set')
-    this.#state = 'Running'
   }
 
   /** Stops gracefully: no more messages, running turns end, streams close. Idempotent. */
   async shutdown(): Promise<void> {
     this.#state = 'Shutdown'
-    await this.#listening?.close()
+    await this.#running?.close()
     this.#stopped.resolve()
   }
 
@@ -93,8 +91,4 @@ export class TeamServer {
   stopped(): Promise<void> {
     return this.#stopped.promise
   }
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host.startsWith('127.')
 }

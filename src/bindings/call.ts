@@ -5,7 +5,7 @@ import {
   noExtensions,
   type Reply,
 } from '../protocol/call.ts'
-import type { Mutable } from '../shared/mutable.ts'
+import type { Mutable } from '../shared/json.ts'
 import type { HttpRequest } from './http.ts'
 
 /** What the headers of a request say of its call. The names of 0.3 and 1.0 are both read, whatever the dialect. */

@@ -9,40 +9,47 @@ export interface RouteRow {
   readonly methods: readonly string[]
 }
 
-const post = ['POST'] as const
-const page = ['GET', 'HEAD'] as const
+/** A list of routes, by what they are for. */
+export type RouteRows<N extends string> = Readonly<Record<N, RouteRow>>
+
+/** What an agent is asked by: JSON-RPC in the dialect of a request that names no version, RANCH's stream, its card. */
+export type AgentRoute = 'rpc' | 'ranch' | 'rc' | 'ranchStream' | 'card'
+
+/** OpenAI's API. */
+export type OpenAIRoute = 'completions' | 'chat' | 'models' | 'model'
+
+/** The server's own: pages, the public keys of webhook tokens, and endpoints for clients that do not speak A2A. */
+export type ServerRoute = 'health' | 'metrics' | 'catalogue' | 'keys' | 'mcp' | OpenAIRoute
+
+const post = ['POST']
+const page = ['GET', 'HEAD']
 
 /** The paths of one agent, at the root and below `/agents/{id}` alike. All others below it are HTTP+JSON's. */
-export const agentRoutes = {
-  /** JSON-RPC; 0.3 where a request names no version. */
+export const agentRoutes: RouteRows<AgentRoute> = {
   rpc: { paths: ['/', ''], methods: post },
-  /** JSON-RPC; RANCH where a request names no version. */
   ranch: { paths: ['/rpc', '/rpc/'], methods: post },
-  /** JSON-RPC; 1.0-rc where a request names no version. Cards lead 1.0 here. */
   rc: { paths: ['/v1/rpc', '/v1/rpc/'], methods: post },
-  /** RANCH's stream of named events. */
   ranchStream: { paths: ['/stream'], methods: post },
   card: { paths: ['/.well-known/agent-card.json', '/.well-known/agent.json'], methods: page },
-} as const satisfies Readonly<Record<string, RouteRow>>
+}
 
 /** The paths of OpenAI's API. */
-export const openAIRoutes = {
+export const openAIRoutes: RouteRows<OpenAIRoute> = {
   completions: { paths: ['/v1/chat/completions'], methods: post },
   chat: { paths: ['/v1/chat'], methods: post },
   models: { paths: ['/v1/models'], methods: ['GET'] },
   model: { paths: ['/v1/models/*'], methods: ['GET'] },
-} as const satisfies Readonly<Record<string, RouteRow>>
+}
 
 /** The server's own paths, whichever agents it has. They come before those of the first agent. */
-export const serverRoutes = {
+export const serverRoutes: RouteRows<ServerRoute> = {
   health: { paths: ['/health'], methods: page },
   metrics: { paths: ['/metrics'], methods: page },
   catalogue: { paths: ['/agents'], methods: page },
-  /** The public keys of webhook tokens. */
   keys: { paths: ['/.well-known/jwks.json'], methods: page },
   mcp: { paths: ['/mcp'], methods: ['GET', 'POST', 'DELETE'] },
   ...openAIRoutes,
-} as const satisfies Readonly<Record<string, RouteRow>>
+}
 
 /** Agents have their paths below this one and their id. */
 const agentsPath = '/agents/'
@@ -51,19 +58,21 @@ const agentsPath = '/agents/'
 const restMethods = ['GET', 'POST', 'DELETE'] as const
 
 /** A handler for each row of a list; undefined where there is nothing to be had. */
-export type RouteHandlers<R> = { readonly [N in keyof R]: HttpHandler | undefined }
+export type RouteHandlers<N extends string> = Readonly<Record<N, HttpHandler | undefined>>
 
 /** What answers at a path, behind the methods of its row; undefined where no row has it. */
 export type FindRoute = (path: string) => HttpHandler | undefined
 
 /** Prepares the rows of a list: to find one costs a look into a Map, however many there are. */
-export function createRouteTable<R extends Readonly<Record<string, RouteRow>>>(
-  rows: R,
-  handlers: RouteHandlers<R>,
+export function createRouteTable<N extends string>(
+  rows: RouteRows<N>,
+  handlers: RouteHandlers<N>,
 ): FindRoute {
   const exact = new Map<string, HttpHandler>()
   const prefixes: { readonly prefix: string; readonly handle: HttpHandler }[] = []
-  for (const [name, { paths, methods }] of Object.entries(rows)) {
+  // Its keys are the names of the rows: that is its type.
+  for (const name of Object.keys(rows) as N[]) {
+    const { paths, methods } = rows[name]
     const handler = handlers[name]
     if (!handler) continue
     const handle = withMethods(methods, handler)

@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import { A2AError } from '../index.ts'
-import { type Logger, toPrintable } from '../shared/log.ts'
+import type { Logger } from '../shared/log.ts'
+import { toPrintable } from '../shared/text.ts'
 import { dim, type Output } from './text.ts'
 
 /** The levels of `--log-level`. */

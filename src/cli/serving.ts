@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander'
-import type { Logger } from '../shared/log.ts'
 import { loadConfig, type Serving, serveConfig } from '../team/index.ts'
 import { toPort } from './command.ts'
 import { createLogger, type LoggerOptions, logLevels } from './logger.ts'
@@ -26,25 +25,15 @@ export function addServeOptions(command: Command): Command {
     )
 }
 
-/** Npm passes each Ctrl-C on a second time; what comes this soon after the first signal is the same one. */
-const patienceMs = 500
-
-/** Serves a file until a signal ends it. A first signal lets running turns end, a second ends at once. */
+/** Serves a file until a signal ends it. */
 export async function serveUntilStopped(path: string, flags: ServeFlags): Promise<number> {
   const logger = createLogger({ level: flags.logLevel, debug: flags.debug ?? false })
-  const config = await loadConfig(path, process.env)
-  const serving = await serveConfig(config, { path, env: process.env, logger, ...placeOf(flags) })
-  const signals = listenForSignals()
+  const { env } = process
+  const config = await loadConfig(path, env)
+  const options = { path, env, logger, signals: true, ...placeOf(flags) }
+  const serving = await serveConfig(config, options)
   process.stdout.write(flags.json ? toJson(serving) : toBanner(serving))
-  warn(serving, logger)
-  const signal = await signals.first
-  logger.info({ signal }, 'Stopping; tasks that run may end')
-  const patience = setTimeout(() => {
-    signals.arm()
-    logger.info({}, 'Tasks still run; another signal ends at once')
-  }, patienceMs)
-  await serving.close()
-  clearTimeout(patience)
+  await serving.stopped
   logger.info({}, 'Stopped')
   // An agent's own timers must not keep the process.
   process.exit(0)
@@ -58,31 +47,6 @@ function placeOf({ port, host, store, team, watch }: ServeFlags): Partial<ServeF
     ...(team !== undefined && { team }),
     ...(watch !== undefined && { watch }),
   }
-}
-
-/** The first signal to stop. Later ones end the process, once `arm` is called. */
-function listenForSignals(): { readonly first: Promise<NodeJS.Signals>; arm(): void } {
-  let armed = false
-  const first = new Promise<NodeJS.Signals>((resolve) => {
-    const hear = (signal: NodeJS.Signals): void => {
-      if (armed) process.exit(signal === 'SIGINT' ? 130 : 143)
-      resolve(signal)
-    }
-    process.on('SIGINT', hear)
-    process.on('SIGTERM', hear)
-  })
-  return {
-    first,
-    arm() {
-      armed = true
-    },
-  }
-}
-
-function warn({ server, listening: { host } }: Serving, logger: Logger): void {
-  const isLocal = host === 'localhost' || host === '::1' || host.startsWith('127.')
-  if (server.open && !isLocal)
-    logger.warn({ host }, 'Anyone who can reach this machine may call: set [server.auth]')
 }
 
 /** Where things answer, by what speaks there. */

@@ -1,10 +1,21 @@
 import type { ClientRequest, HttpSend } from '../bindings/http.ts'
+import { A2AError } from '../protocol/errors.ts'
 import type { APIKeySecurityScheme } from '../protocol/types.ts'
 
-/** Puts credentials on requests. Credentials are in headers, query or cookies, never in a message. */
+/** What credentials are put on, whatever the wire: an HTTP request is one, and so is a call with metadata. */
+export interface OutgoingCall {
+  /** Names in lower case; the metadata of a wire that has no headers. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Where the wire has one that may carry a key. */
+  readonly url?: string | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Puts credentials on calls. Credentials are in headers, query or cookies, never in a message. */
 export interface ClientAuth {
-  apply(request: ClientRequest): Promise<ClientRequest> | ClientRequest
-  /** Told of a 401; true says that fresh credentials are there and the request is worth one more try. */
+  /** The call with credentials; only its headers and its URL may differ. */
+  apply(call: OutgoingCall): Promise<OutgoingCall> | OutgoingCall
+  /** Told of a call that was refused (401); true says that fresh credentials are there and one more try is worth it. */
   renew?(signal?: AbortSignal): Promise<boolean>
 }
 
@@ -12,28 +23,28 @@ export interface ClientAuth {
 export type Secret = string | (() => string | Promise<string>)
 
 /** A key in a header, query parameter or cookie. */
-export function apiKey(
+export function apiKeyAuth(
   key: Secret,
   place: Pick<APIKeySecurityScheme, 'location' | 'name'>,
 ): ClientAuth {
   const { location, name } = place
   return {
-    async apply(request) {
+    async apply(call) {
       const value = await reveal(key)
-      if (location === 'header') return withHeader(request, name.toLowerCase(), value)
-      if (location === 'query') return withQuery(request, name, value)
-      return withCookie(request, name, value)
+      if (location === 'header') return withHeader(call, name.toLowerCase(), value)
+      if (location === 'query') return withQuery(call, name, value)
+      return withCookie(call, name, value)
     },
   }
 }
 
 /** A bearer token. */
-export function bearer(token: Secret): ClientAuth {
+export function bearerAuth(token: Secret): ClientAuth {
   return httpAuth('Bearer', token)
 }
 
 /** User and password (RFC 7617). */
-export function basic(user: string, password: string): ClientAuth {
+export function basicAuth(user: string, password: string): ClientAuth {
   const bytes = new TextEncoder().encode(`${user}:${password}`)
   return httpAuth('Basic', btoa(String.fromCharCode(...bytes)))
 }
@@ -41,16 +52,16 @@ export function basic(user: string, password: string): ClientAuth {
 /** Credentials of any HTTP authentication scheme, as they stand after its name. */
 export function httpAuth(scheme: string, credentials: Secret): ClientAuth {
   return {
-    apply: async (request) =>
-      withHeader(request, 'authorization', `${scheme} ${await reveal(credentials)}`),
+    apply: async (call) =>
+      withHeader(call, 'authorization', `${scheme} ${await reveal(credentials)}`),
   }
 }
 
-/** Several credentials on the same request. */
+/** Several credentials on the same call. */
 export function allOf(auths: readonly ClientAuth[]): ClientAuth {
   return {
-    async apply(request) {
-      let result = request
+    async apply(call) {
+      let result = call
       for (const auth of auths) result = await auth.apply(result)
       return result
     },
@@ -64,29 +75,37 @@ export function allOf(auths: readonly ClientAuth[]): ClientAuth {
 /** Sends with credentials; after a 401 once more, where fresh ones can be had. A refused request has done nothing. */
 export function withAuth(send: HttpSend, auth: ClientAuth): HttpSend {
   return async (request) => {
-    const reply = await send(await auth.apply(request))
+    const reply = await send(await authorised(request, auth))
     if (reply.status !== 401 || !(await auth.renew?.(request.signal))) return reply
     await reply.text() // frees the connection
-    return send(await auth.apply(request))
+    return send(await authorised(request, auth))
   }
+}
+
+async function authorised(request: ClientRequest, auth: ClientAuth): Promise<ClientRequest> {
+  const { headers, url = request.url } = await auth.apply(request)
+  return { ...request, headers, url }
 }
 
 async function reveal(secret: Secret): Promise<string> {
   return typeof secret === 'string' ? secret : await secret()
 }
 
-function withHeader(request: ClientRequest, name: string, value: string): ClientRequest {
-  return { ...request, headers: { ...request.headers, [name]: value } }
+function withHeader(call: OutgoingCall, name: string, value: string): OutgoingCall {
+  const { headers, url, signal } = call
+  return { headers: { ...headers, [name]: value }, url, signal }
 }
 
-function withQuery(request: ClientRequest, name: string, value: string): ClientRequest {
-  const url = new URL(request.url)
+function withQuery(call: OutgoingCall, name: string, value: string): OutgoingCall {
+  if (call.url === undefined)
+    throw new A2AError('unsupportedOperation', 'This wire has no query that could carry a key')
+  const url = new URL(call.url)
   url.searchParams.set(name, value)
-  return { ...request, url: url.href }
+  return { headers: call.headers, url: url.href, signal: call.signal }
 }
 
-function withCookie(request: ClientRequest, name: string, value: string): ClientRequest {
+function withCookie(call: OutgoingCall, name: string, value: string): OutgoingCall {
   const cookie = `${name}=${encodeURIComponent(value)}`
-  const { cookie: others } = request.headers
-  return withHeader(request, 'cookie', others ? `${others}; ${cookie}` : cookie)
+  const { cookie: others } = call.headers
+  return withHeader(call, 'cookie', others ? `${others}; ${cookie}` : cookie)
 }

@@ -5,10 +5,17 @@ import type {
   SecurityRequirement,
   SecurityScheme,
 } from '../protocol/types.ts'
-import { allOf, apiKey, basic, bearer, type ClientAuth, httpAuth, type Secret } from './auth.ts'
-import { clientCredentials } from './oauth/client-credentials.ts'
+import {
+  allOf,
+  apiKeyAuth,
+  basicAuth,
+  bearerAuth,
+  type ClientAuth,
+  httpAuth,
+  type Secret,
+} from './auth.ts'
 import type { OAuthConfig } from './oauth/config.ts'
-import { oauth } from './oauth/oauth.ts'
+import { clientCredentials, oauth } from './oauth/oauth.ts'
 
 /** Credentials by the name of the security scheme in the card. */
 export type Credentials = Readonly<Record<string, Credential>>
@@ -51,7 +58,7 @@ function authFor(
   scopes: readonly string[],
 ): ClientAuth {
   if (isSecret(credential)) return fromSecret(scheme, credential)
-  if ('password' in credential) return basic(credential.user, credential.password)
+  if ('password' in credential) return basicAuth(credential.user, credential.password)
   if ('oauth2SecurityScheme' in scheme)
     return fromFlow(scheme.oauth2SecurityScheme, { scopes, ...credential })
   if ('openIdConnectSecurityScheme' in scheme) {
@@ -63,12 +70,12 @@ function authFor(
 
 /** A secret is a key where the scheme is a key, and otherwise stands in the Authorization header. */
 function fromSecret(scheme: SecurityScheme, secret: Secret): ClientAuth {
-  if ('apiKeySecurityScheme' in scheme) return apiKey(secret, scheme.apiKeySecurityScheme)
+  if ('apiKeySecurityScheme' in scheme) return apiKeyAuth(secret, scheme.apiKeySecurityScheme)
   if ('httpAuthSecurityScheme' in scheme) {
     const name = scheme.httpAuthSecurityScheme.scheme
-    return name.toLowerCase() === 'bearer' ? bearer(secret) : httpAuth(name, secret)
+    return name.toLowerCase() === 'bearer' ? bearerAuth(secret) : httpAuth(name, secret)
   }
-  return bearer(secret)
+  return bearerAuth(secret)
 }
 
 /** The card names the flow and its endpoints; what the credential says itself comes first. */

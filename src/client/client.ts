@@ -18,12 +18,11 @@ import type {
   TaskPushNotificationConfig,
 } from '../protocol/types.ts'
 import { systemClock } from '../shared/clock.ts'
-import { answerOf } from './answer.ts'
 import type { CallOptions, ClientConfig, SendOptions, SubscribeOptions } from './config.ts'
-import { type Connection, createConnection } from './connection.ts'
-import { type Following, type FollowOptions, follow } from './follow.ts'
+import { type AgentConnection, createConnection } from './connection.ts'
+import { type FollowedAgent, type Following, type FollowOptions, follow } from './follow.ts'
 import { oauth } from './oauth/oauth.ts'
-import { type PollOptions, pollUntilComplete } from './poll.ts'
+import { answerOf, type PollOptions, pollUntilComplete } from './result.ts'
 import { type ClientTool, toTool } from './tool.ts'
 import type { Transport } from './transport.ts'
 
@@ -38,7 +37,7 @@ export type Sendable = string | Message | SendMessageRequest
  */
 export class A2AClient {
   readonly #config: ClientConfig
-  readonly #connection: Connection
+  readonly #connection: AgentConnection
 
   constructor(target: string | Transport | ClientConfig) {
     this.#config = toConfig(target)
@@ -86,7 +85,7 @@ export class A2AClient {
     return this.dispatch('GetTask', typeof task === 'string' ? { id: task } : task, options)
   }
 
-  /** The task as it is now (002's name for `getTask`). */
+  /** The task as it is now: another name for `getTask`. */
   pollTask(id: string, options: CallOptions = {}): Promise<Task> {
     return this.getTask(id, options)
   }
@@ -189,14 +188,23 @@ export class A2AClient {
   #following(options: FollowOptions): Following {
     const { clock = systemClock, pollIntervalMs, random = Math.random } = this.#config
     return {
-      dispatch: this.dispatch,
-      once: this.#connection.once,
+      agent: followedAgent(this.dispatch, this.#connection.once),
       canStream: () => this.#connection.canStream(options.signal),
       sendsAreIdempotent: this.#connection.sendsAreIdempotent,
       clock,
       random,
       options: { ...(pollIntervalMs !== undefined && { intervalMs: pollIntervalMs }), ...options },
     }
+  }
+}
+
+/** What following asks, over a Dispatch; `once` is the same without retries. */
+export function followedAgent(dispatch: Dispatch, once: Dispatch = dispatch): FollowedAgent {
+  return {
+    send: (request, call) => dispatch('SendMessage', request, call),
+    stream: (request, call) => dispatch('SendStreamingMessage', request, call),
+    subscribe: (id, call) => once('SubscribeToTask', { id }, call),
+    get: (id, call) => dispatch('GetTask', { id }, call),
   }
 }
 

@@ -12,7 +12,7 @@ import type { OAuthConfig } from './oauth/config.ts'
 import type { RetryOptions } from './retry.ts'
 import type { Transport } from './transport.ts'
 
-/** What a client talks to, and how (002's ClientConfig). */
+/** What a client talks to, and how. */
 export type ClientConfig = ClientTarget & ClientOptions
 
 /** One of three ways to an agent: by its URL and card, over a given wire, or in the same process. */
@@ -29,7 +29,7 @@ export interface ClientOptions {
   readonly auth?: ClientAuth
   /** Credentials by name of the card's security scheme; the card then says how each is used. */
   readonly credentials?: Credentials
-  /** Tokens of an authorization server for every request, where no card tells of it (002's name). */
+  /** Tokens of an authorization server for every request, where no card tells of it. */
   readonly oauth?: OAuthConfig
   /** Headers for every request, names in lower case. */
   readonly headers?: Readonly<Record<string, string>>

@@ -10,16 +10,15 @@ import { silent } from '../shared/log.ts'
 import { type ClientAuth, withAuth } from './auth.ts'
 import { authFromCard, type Credentials } from './card-auth.ts'
 import type { ClientConfig } from './config.ts'
-import { withGateways } from './network.ts'
+import { withGateways } from './faults.ts'
+import { type HttpClient, withTimeouts } from './http.ts'
 import { createHttp } from './node.ts'
-import type { HttpClient } from './reply.ts'
 import { withRetry } from './retry.ts'
 import { createSessionCard, type SessionCard } from './session-card.ts'
-import { withTimeouts } from './timeouts.ts'
 import { openWires } from './wires.ts'
 
 /** What stands between a client's methods and the agent. */
-export interface Connection {
+export interface AgentConnection {
   /** Every operation, through defaults, capability check, retries, choice of wire and credentials. */
   readonly dispatch: Dispatch
   /** The same without retries, for what tries again by itself. */
@@ -35,7 +34,7 @@ export interface Connection {
 }
 
 /** Builds the way to the agent that a config names. Nothing is sent before the first call. */
-export function createConnection(config: ClientConfig): Connection {
+export function createConnection(config: ClientConfig): AgentConnection {
   const { clock = systemClock, random = Math.random, log = silent } = config
   const http = openHttp(config, clock)
   const send = withGateways(http.send)
@@ -78,7 +77,7 @@ function createWire(config: ClientConfig, card: SessionCard, send: HttpSend): Di
   const { auth, credentials } = config
   const own = auth ?? (credentials && cardAuth(card, credentials))
   const authorised = own ? withAuth(send, own) : send
-  if ('transport' in config) return config.transport.connect(authorised)
+  if ('transport' in config) return config.transport.connect(authorised, own)
   const options = { ...config, onlyTls: config.serverUrl.startsWith('https:') }
   let opened: { readonly card: AgentCard; readonly dispatch: Dispatch } | undefined
   return async (name, request, call) => {
@@ -98,7 +97,7 @@ function cardAuth(card: SessionCard, credentials: Credentials): ClientAuth {
     return made.auth
   }
   return {
-    apply: async (request) => (await current(request.signal))?.apply(request) ?? request,
+    apply: async (call) => (await current(call.signal))?.apply(call) ?? call,
     renew: async (signal) => (await (await current(signal))?.renew?.(signal)) ?? false,
   }
 }

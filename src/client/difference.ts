@@ -1,5 +1,6 @@
 import { createFold } from '../protocol/fold.ts'
 import type { Artifact, Part, StreamResponse, Task } from '../protocol/types.ts'
+import { isSame } from '../shared/json.ts'
 
 /**
  * The events that lead from what a client has seen of a task to a later snapshot of it. With them a poll, or a
@@ -16,7 +17,7 @@ export function difference(seen: Task, now: Task): readonly StreamResponse[] {
     const update = artifactChange(known, artifact)
     if (update) events.push({ artifactUpdate: { ...ids, ...update } })
   }
-  if (!same(before.status, after.status))
+  if (!isSame(before.status, after.status))
     events.push({ statusUpdate: { ...ids, status: now.status } })
   return events
 }
@@ -39,24 +40,12 @@ function artifactChange(
 
 /** What follows the known parts; undefined where they are no beginning of the present ones. */
 function addedParts(known: readonly Part[], parts: readonly Part[]): readonly Part[] | undefined {
-  const split = known.findIndex((part, index) => !same(part, parts[index]))
+  const split = known.findIndex((part, index) => !isSame(part, parts[index]))
   if (split === -1) return parts.slice(known.length)
   const last = known[split]
   const grown = parts[split]
   if (split !== known.length - 1 || !last || !grown) return undefined
   if (!('text' in last && 'text' in grown) || !grown.text.startsWith(last.text)) return undefined
-  if (!same({ ...last, text: '' }, { ...grown, text: '' })) return undefined
+  if (!isSame({ ...last, text: '' }, { ...grown, text: '' })) return undefined
   return [{ ...grown, text: grown.text.slice(last.text.length) }, ...parts.slice(split + 1)]
-}
-
-/** Equal as JSON, whatever the order of keys. */
-function same(a: unknown, b: unknown): boolean {
-  if (a === b) return true
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
-  const [x, y] = [Object.entries(a), Object.entries(b)].map((entries) =>
-    entries.filter(([, value]) => value !== undefined),
-  )
-  if (x?.length !== y?.length || Array.isArray(a) !== Array.isArray(b)) return false
-  const other = new Map(y)
-  return x?.every(([key, value]) => other.has(key) && same(value, other.get(key))) ?? false
 }

@@ -1,4 +1,4 @@
-import { fromCard } from '../bindings/dialects/card03.ts'
+import { receiveCard } from '../bindings/border.ts'
 import type { ClientReply, HttpSend } from '../bindings/http.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import type { AgentCard } from '../protocol/types.ts'
@@ -99,7 +99,7 @@ async function read(
   await verify?.(served)
   const { etag, 'last-modified': lastModified, 'cache-control': control = '' } = reply.headers
   return {
-    card: withSoundInterfaces(fromCard(served)),
+    card: withUsableInterfaces(receiveCard(served)),
     source,
     ...(etag && { etag }),
     ...(lastModified && { lastModified }),
@@ -110,10 +110,9 @@ async function read(
 }
 
 /** Leaves out interfaces that lack what one needs to call them; the rest of the card may still be of use. */
-function withSoundInterfaces(card: AgentCard): AgentCard {
-  const isText = (value: unknown): boolean => typeof value === 'string'
+function withUsableInterfaces(card: AgentCard): AgentCard {
   const supportedInterfaces = card.supportedInterfaces.filter(
-    (offer) => isText(offer?.url) && isText(offer.protocolBinding) && isText(offer.protocolVersion),
+    ({ url, protocolBinding }) => url !== '' && protocolBinding !== '',
   )
   return { ...card, supportedInterfaces }
 }

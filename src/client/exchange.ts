@@ -2,11 +2,11 @@ import type { Dispatcher } from 'undici'
 import type { ClientReply, ClientRequest } from '../bindings/http.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Clock } from '../shared/clock.ts'
-import { connectFailure, connectionLost, tooSlow } from './network.ts'
-import { maxReplyBytes, tooLarge } from './reply.ts'
+import { connectFailure, connectionLost, tooSlow } from './faults.ts'
+import { maxReplyBytes, tooLarge } from './http.ts'
 
 /** How long a peer may take, in milliseconds; as long as it likes where a limit is absent. */
-export interface ExchangeLimits {
+interface ExchangeLimits {
   readonly clock: Clock
   /** For a whole answer, or for a stream to begin. */
   readonly requestMs?: number
@@ -15,7 +15,7 @@ export interface ExchangeLimits {
 }
 
 /** Who waits for the reply. */
-export interface ReplyListener {
+interface ReplyListener {
   resolve(reply: ClientReply): void
   reject(reason: unknown): void
 }
@@ -40,7 +40,7 @@ const utf8 = new TextDecoder()
  * much as the request. The body is kept in pieces until it is read, whole or piece by piece. Only the peer is timed,
  * never the reader.
  */
-export class Exchange implements Dispatcher.DispatchHandler {
+export class HttpExchange implements Dispatcher.DispatchHandler {
   readonly #request: ClientRequest
   readonly #listener: ReplyListener
   readonly #limits: ExchangeLimits

@@ -1,12 +1,13 @@
-import type { ClientRequest, HttpSend } from '../bindings/http.ts'
-import { connectionLost } from './network.ts'
-import { createReply, type HttpClient, type HttpOptions } from './reply.ts'
-import { withTimeouts } from './timeouts.ts'
+import type { ClientReply, ClientRequest, HttpSend } from '../bindings/http.ts'
+import { connectionLost } from './faults.ts'
+import { type HttpClient, type HttpOptions, maxReplyBytes, tooLarge, withTimeouts } from './http.ts'
 
-/** HTTP over the runtime's `fetch`; stands in for `node.ts` in a browser, which makes its connections itself. */
-export function createHttp(options: HttpOptions = {}): HttpClient {
+/** HTTP over the runtime's `fetch`. In a browser this file takes the place of `node.ts`, so it exports the same name. */
+function createFetchHttp(options: HttpOptions = {}): HttpClient {
   return { send: withTimeouts(fetchSend(), options), close: () => Promise.resolve() }
 }
+
+export { createFetchHttp as createHttp }
 
 /** HTTP over a given `fetch`. Redirects are refused, so that credentials go nowhere unasked. */
 export function fetchSend(fetcher: typeof fetch = fetch): HttpSend {
@@ -45,4 +46,32 @@ async function* pieces(body: ReadableStream<Uint8Array> | null): AsyncGenerator<
 
 function fault(cause: unknown, { url, signal }: ClientRequest): unknown {
   return signal?.aborted ? signal.reason : connectionLost(url, cause)
+}
+
+/** A reply whose body comes in pieces; `lost` names a failure of the connection while it is read. */
+function createReply(
+  head: Pick<ClientReply, 'status' | 'headers'>,
+  body: () => AsyncIterable<Uint8Array>,
+  lost: (cause: unknown) => unknown,
+): ClientReply {
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    try {
+      yield* body()
+    } catch (cause) {
+      throw lost(cause)
+    }
+  }
+  return { ...head, chunks, text: () => readText(chunks()) }
+}
+
+async function readText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  let size = 0
+  for await (const chunk of chunks) {
+    size += chunk.byteLength
+    if (size > maxReplyBytes) throw tooLarge()
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text + decoder.decode()
 }

@@ -1,12 +1,17 @@
-import type { Call, Dispatch, EventStream } from '../protocol/call.ts'
+import type { Call, EventStream } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
-import type { SendMessageRequest, StreamResponse, Task } from '../protocol/types.ts'
+import type {
+  SendMessageRequest,
+  SendMessageResponse,
+  StreamResponse,
+  Task,
+} from '../protocol/types.ts'
 import type { Clock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
 import { wait } from '../shared/retry.ts'
 import { type BreakOptions, type Breaks, createBreaks } from './breaks.ts'
 import type { CallOptions } from './config.ts'
-import { pollIntervalMs } from './poll.ts'
+import { pollIntervalMs } from './result.ts'
 import { isPassing } from './retry.ts'
 import { createView, type View } from './view.ts'
 
@@ -16,11 +21,18 @@ export interface FollowOptions extends CallOptions, BreakOptions {
   readonly intervalMs?: number
 }
 
+/** What following asks of the agent. */
+export interface FollowedAgent {
+  send(request: SendMessageRequest, call: Call): Promise<SendMessageResponse>
+  stream(request: SendMessageRequest, call: Call): Promise<EventStream>
+  /** Without retries of its own, since following tries again itself. */
+  subscribe(id: string, call: Call): Promise<EventStream>
+  get(id: string, call: Call): Promise<Task>
+}
+
 /** What following needs from around it. */
 export interface Following {
-  readonly dispatch: Dispatch
-  /** For subscriptions, without retries of its own, since following tries again itself; `dispatch` if absent. */
-  readonly once?: Dispatch
+  readonly agent: FollowedAgent
   /** Whether the agent streams; true where nobody knows. */
   canStream(): Promise<boolean>
   /** Whether the peer knows a repeated send by its `Idempotency-Key`; false if absent. */
@@ -94,18 +106,18 @@ async function* open(
     await breaks.pause(lost)
   }
   const configuration = { returnImmediately: true, ...request.configuration }
-  const response = await context.dispatch('SendMessage', { ...request, configuration }, call)
+  const response = await context.agent.send({ ...request, configuration }, call)
   yield* view.take({ event: response })
 }
 
 async function openStream(
-  { dispatch, canStream }: Following,
+  { agent, canStream }: Following,
   request: SendMessageRequest,
   call: Call,
 ): Promise<EventStream | undefined> {
   if (!(await canStream())) return undefined
   try {
-    return await dispatch('SendStreamingMessage', request, call)
+    return await agent.stream(request, call)
   } catch (error) {
     if (hasNoStreams(error)) return undefined
     throw error
@@ -142,25 +154,25 @@ async function* subscription(
   { view, breaks }: Progress,
   id: string,
 ): AsyncGenerator<StreamResponse> {
-  const { dispatch, once = dispatch, options } = context
+  const { agent, options } = context
   const lastEventId = view.seq
   const onRetry = breaks.asked
   const call = { ...options, onRetry, ...(lastEventId !== undefined && { lastEventId }) }
-  const stream = await once('SubscribeToTask', { id }, call)
+  const stream = await agent.subscribe(id, call)
   let anchored = false
   for await (const batch of stream)
     for (const item of batch) {
       // Without a snapshot or numbers nobody knows what was missed: each event is a sign to look at the task.
       anchored ||= 'task' in item.event || (lastEventId !== undefined && item.seq !== undefined)
       if (anchored) yield* view.take(item)
-      else yield* view.catchUp(await dispatch('GetTask', { id }, options))
+      else yield* view.catchUp(await agent.get(id, options))
     }
 }
 
 async function* poll(context: Following, view: View, id: string): AsyncGenerator<StreamResponse> {
-  const { dispatch, clock, options } = context
+  const { agent, clock, options } = context
   for (;;) {
-    yield* view.catchUp(await dispatch('GetTask', { id }, options))
+    yield* view.catchUp(await agent.get(id, options))
     if (view.settled) return
     await wait(clock, options.intervalMs ?? pollIntervalMs, options.signal)
   }

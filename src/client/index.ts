@@ -3,11 +3,12 @@
 export type { Reach } from '../network/member-guard.ts'
 export {
   allOf,
-  apiKey,
-  basic,
-  bearer,
+  apiKeyAuth as apiKey,
+  basicAuth as basic,
+  bearerAuth as bearer,
   type ClientAuth,
   httpAuth,
+  type OutgoingCall,
   type Secret,
 } from './auth.ts'
 export {
@@ -35,6 +36,7 @@ export type {
 export type { CardVerifier } from './discovery.ts'
 export { fetchSend } from './fetch.ts'
 export type { FollowOptions } from './follow.ts'
+export type { HttpClient, HttpOptions } from './http.ts'
 export { type LoopbackOptions, listenForRedirect } from './loopback.ts'
 export { createHttp } from './node.ts'
 export {
@@ -44,7 +46,6 @@ export {
   pkceChallenge,
   startAuthorization,
 } from './oauth/authorization-code.ts'
-export { clientCredentials } from './oauth/client-credentials.ts'
 export type {
   DevicePrompt,
   Interaction,
@@ -53,9 +54,8 @@ export type {
   Tokens,
 } from './oauth/config.ts'
 export { authorizeDevice, deviceCode } from './oauth/device-code.ts'
-export { oauth } from './oauth/oauth.ts'
-export type { PollOptions } from './poll.ts'
-export type { HttpClient, HttpOptions } from './reply.ts'
+export { clientCredentials, oauth } from './oauth/oauth.ts'
+export type { PollOptions } from './result.ts'
 export type { RetryOptions } from './retry.ts'
 export type { ClientTool } from './tool.ts'
 export {

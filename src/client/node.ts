@@ -3,9 +3,9 @@ import { isIP, type LookupFunction } from 'node:net'
 import { Agent } from 'undici'
 import type { Reach } from '../network/member-guard.ts'
 import { systemClock } from '../shared/clock.ts'
-import { Exchange } from './exchange.ts'
-import { connectFailure } from './network.ts'
-import type { HttpClient, HttpOptions } from './reply.ts'
+import { HttpExchange } from './exchange.ts'
+import { connectFailure } from './faults.ts'
+import type { HttpClient, HttpOptions } from './http.ts'
 
 /**
  * HTTP over undici with kept-alive connections: a fifth of the cost of the built-in fetch. Redirects are not followed,
@@ -30,7 +30,7 @@ export function createHttp(options: HttpOptions = {}): HttpClient {
         request.signal?.throwIfAborted()
         if (reach && isForbidden(request.url, reach))
           throw connectFailure(request.url, unreachable())
-        new Exchange(request, { resolve, reject }, limits).start(dispatcher)
+        new HttpExchange(request, { resolve, reject }, limits).start(dispatcher)
       }),
     close: () => (closing ??= dispatcher.destroy()),
   }

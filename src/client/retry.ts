@@ -5,7 +5,7 @@ import type { Clock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
 import type { Logger } from '../shared/log.ts'
 import { backoffMs, type RetryRules, retry } from '../shared/retry.ts'
-import { hasBegunNothing } from './network.ts'
+import { hasBegunNothing } from './faults.ts'
 
 /** How often and how fast a client tries again. */
 export interface RetryOptions {

@@ -3,13 +3,17 @@ import { createJsonRpcDispatch } from '../bindings/jsonrpc/client.ts'
 import { createRestDispatch } from '../bindings/rest/client.ts'
 import type { Dispatch } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
+import type { ClientAuth } from './auth.ts'
 
 /** A way to an agent. Anything that makes a Dispatch, over HTTP or over something else, can be one. */
 export interface Transport {
   /** The endpoint; the card is looked for beside it. */
   readonly url: string
-  /** A Dispatch over this wire; `send` brings the client's credentials and timeouts. */
-  connect(send: HttpSend): Dispatch
+  /**
+   * A Dispatch over this wire. `send` brings the client's credentials and timeouts; a wire that is not HTTP puts the
+   * credentials on its calls itself.
+   */
+  connect(send: HttpSend, auth?: ClientAuth): Dispatch
 }
 
 /** The wires that JSON-RPC has on a client's side. */
@@ -68,7 +72,7 @@ function httpUrl(url: string): string {
   )
 }
 
-/** The paths of the seeds speak the seeds' dialects, on whoever's server they are. */
+/** At these paths RANCH and 1.0-rc are spoken, on whoever's server they are. */
 function dialectAt(url: string): JsonRpcDialect {
   const { pathname } = new URL(url)
   if (/\/v1\/rpc\/?$/.test(pathname)) return '1.0-rc'

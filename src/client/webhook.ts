@@ -1,4 +1,5 @@
-import { decodeEvent } from '../bindings/dialects/results.ts'
+import { receiveEvent } from '../bindings/border.ts'
+import { v10 } from '../bindings/dialects/v10/dialect.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../bindings/http.ts'
 import type { AuthenticationInfo, StreamResponse } from '../protocol/types.ts'
 
@@ -48,7 +49,7 @@ function answer(status: number, headers: Readonly<Record<string, string>> = {}):
 function read({ body, fault }: HttpRequest): StreamResponse | undefined {
   if (fault) return undefined
   try {
-    return decodeEvent(JSON.parse(body))
+    return receiveEvent(v10, JSON.parse(body))
   } catch {
     return undefined // whatever is wrong with it, it is no event
   }

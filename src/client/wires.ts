@@ -3,7 +3,7 @@ import type { Dispatch, Middleware } from '../protocol/call.ts'
 import { chooseInterface, toMajorMinor } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { AgentCard, AgentInterface } from '../protocol/types.ts'
-import { isConnectFailure } from './network.ts'
+import { isConnectFailure } from './faults.ts'
 import { JsonRpcTransport, RestTransport, type Transport } from './transport.ts'
 
 /** The wires that a client speaks, by binding and version. */

@@ -1,11 +1,10 @@
 import type { HttpRequest } from '../bindings/http.ts'
 import { agentRoutes } from '../bindings/routes.ts'
 import { extractor } from '../server/authenticators.ts'
-import { type Listening, listen } from '../server/node.ts'
 import type { ServerOptions } from '../server/options.ts'
+import { runServer, type StartedServer } from '../server/run.ts'
 import { createServer, type Server } from '../server/server.ts'
-import { createDeferred, isPromiseLike } from '../shared/async.ts'
-import { type Logger, toLogger } from '../shared/log.ts'
+import { isPromiseLike } from '../shared/async.ts'
 import { trimEnd } from '../shared/text.ts'
 import { fromTaskStore } from '../store/custom.ts'
 import type { Store } from '../store/store.ts'
@@ -21,20 +20,17 @@ export interface RunOptions {
   readonly signals?: boolean
 }
 
-/** A server that runs. */
-export interface RunningServer extends Listening {
-  readonly server: Server
+/** A server that runs, with a second name for `close`. */
+export interface RunningServer extends StartedServer {
   /** Takes no more messages, lets turns end, closes. Idempotent. */
   shutdown(): Promise<void>
-  /** Resolves when the server has been shut down, by whomever. */
-  readonly stopped: Promise<void>
 }
 
 /** Options of the server beneath that the builder has no method for. */
-export type FurtherOptions = Omit<ServerOptions, 'agents' | 'store' | 'routes' | 'publicUrl'>
+type FurtherOptions = Omit<ServerOptions, 'agents' | 'store' | 'routes' | 'publicUrl'>
 
 /**
- * A server in one chain of calls, as 002 has it:
+ * A server in one chain of calls, as a2a-rs has it:
  * `new A2AServer(handler).bind('0.0.0.0:8080').run()`. Everything but the address has a sensible value.
  */
 export class A2AServer {
@@ -66,7 +62,7 @@ export class A2AServer {
     return this
   }
 
-  /** Where tasks are kept: a store of ours, or any object with 003's five methods. It is not closed with the server. */
+  /** Where tasks are kept: a store of ours, or any object with the five methods of a TaskStore. It is not closed with the server. */
   taskStore(store: Store | TaskStore): this {
     this.#store = store
     return this
@@ -116,20 +112,14 @@ export class A2AServer {
   async run(options: RunOptions = {}): Promise<RunningServer> {
     const address = this.#address
     if (!address) throw new Error('Say where to listen, for example .bind("0.0.0.0:8080")')
-    const logger = toLogger(this.#options.logger)
-    const server = await this.#createServer()
-    let listening: Listening | undefined
-    try {
-      listening = await listen(server, { ...address, logger })
-      await server.recover()
-      warnIfOpen(server, listening, logger)
-      const running = toRunning(server, listening)
-      if (options.signals ?? true) shutDownOnSignals(running, logger)
-      return running
-    } catch (error) {
-      await (listening ?? server).close()
-      throw error
-    }
+    const { logger, clock } = this.#options
+    const running = await runServer(await this.#createServer(), {
+      ...address,
+      signals: options.signals ?? true,
+      ...(logger !== undefined && { logger }),
+      ...(clock && { clock }),
+    })
+    return { ...running, shutdown: running.close }
   }
 
   async #createServer(): Promise<Server> {
@@ -196,29 +186,4 @@ export class A2AServer {
 
 function isStore(store: Store | TaskStore): store is Store {
   return 'commit' in store
-}
-
-function warnIfOpen(server: Server, { host, url }: Listening, logger: Logger): void {
-  const local = host === '127.0.0.1' || host === 'localhost' || host === '::1'
-  if (server.open && !local) logger.warn({ url }, 'Anyone who reaches this server may use it')
-}
-
-function toRunning(server: Server, { close, ...where }: Listening): RunningServer {
-  const stopped = createDeferred<void>()
-  const shutdown = async (): Promise<void> => {
-    await close()
-    stopped.resolve()
-  }
-  return { ...where, server, close: shutdown, shutdown, stopped: stopped.promise }
-}
-
-/** A second signal ends the process at once: by then nobody listens for it any more. */
-function shutDownOnSignals({ shutdown, stopped }: RunningServer, logger: Logger): void {
-  const leave = (): void => void process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
-  const onSignal = (): void => {
-    leave()
-    shutdown().catch((err) => logger.error({ err }, 'The server could not shut down'))
-  }
-  process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
-  void stopped.then(leave)
 }

@@ -15,7 +15,7 @@ export type Route = (
   state: AppState,
 ) => HttpReply | undefined | Promise<HttpReply | undefined>
 
-/** What routes of one's own share with the server (002's AppState). */
+/** What routes of one's own share with the server (a2a-rs' AppState). */
 export interface AppState {
   readonly server: Server
   /** What is served, as it was given. */

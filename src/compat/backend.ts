@@ -1,11 +1,10 @@
 import type { Agent } from '../agents/agent.ts'
-import { type AgentFunction, defineAgent } from '../agents/function.ts'
-import { fromRunnable, type Runnable } from '../agents/runnable.ts'
+import { type AgentFunction, defineAgent, fromRunnable, type Runnable } from '../agents/function.ts'
 import { fromMessageHandler, type MessageHandler } from './message-handler.ts'
 import type { RequestHandler } from './request-handler.ts'
 import { fromRequestHandler } from './request-relay.ts'
 
-/** What an A2AServer can serve: a handler of 002 or 003, an agent, a function, or an object with `run(text)`. */
+/** What an A2AServer can serve: a MessageHandler, a RequestHandler, an agent, a function, or an object with `run(text)`. */
 export type Backend = MessageHandler | RequestHandler | Agent | AgentFunction | Runnable
 
 /**

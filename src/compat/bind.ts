@@ -5,7 +5,7 @@ export interface Address {
 }
 
 /**
- * An address as 002 writes it: `0.0.0.0:8080`, `[::1]:8080`, or `:8080` for all interfaces.
+ * An address in one string: `0.0.0.0:8080`, `[::1]:8080`, or `:8080` for all interfaces.
  * @throws Error for what is no address.
  */
 export function parseAddress(text: string): Address {

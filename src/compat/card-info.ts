@@ -9,8 +9,9 @@ import type {
 } from '../protocol/types.ts'
 
 /**
- * A card as its author writes it: a name, and of the rest what there is to say. Fields of 1.0, of 0.3 and of 003 are
- * taken alike. Where the agent is reached is the server's to say: `supportedInterfaces` and `url` are not looked at.
+ * A card as its author writes it: a name, and of the rest what there is to say. Fields of 1.0, of 0.3 and of the
+ * Python SDK are taken alike. Where the agent is reached is the server's to say: `supportedInterfaces` and `url` are
+ * not looked at.
  */
 export interface CardDraft {
   readonly name: string
@@ -29,14 +30,14 @@ export interface CardDraft {
   readonly securityRequirements?: readonly SecurityRequirement[]
 }
 
-/** Who runs an agent; 003 calls the organization its name. */
+/** Who runs an agent; the Python SDK calls the organization its name. */
 export interface ProviderDraft {
   readonly organization?: string
   readonly name?: string
   readonly url?: string
 }
 
-/** An agent's flags, 003's `stateManagement` among them. */
+/** An agent's flags, the Python SDK's `stateManagement` among them. */
 export interface CapabilitiesDraft {
   readonly streaming?: boolean
   readonly pushNotifications?: boolean

@@ -10,7 +10,7 @@ import {
   toSkill,
 } from './card-info.ts'
 
-/** A card with what 003 has beyond the specification. */
+/** A card with what the Python SDK has beyond the specification. */
 export interface AgentCard extends A2A.AgentCard {
   readonly url: string
   readonly capabilities: AgentCapabilities
@@ -18,20 +18,20 @@ export interface AgentCard extends A2A.AgentCard {
   readonly provider?: AgentProvider
 }
 
-/** An agent's flags, 003's `stateManagement` among them. */
+/** An agent's flags, the Python SDK's `stateManagement` among them. */
 export interface AgentCapabilities extends A2A.AgentCapabilities {
   readonly stateManagement?: boolean
 }
 
-/** A skill with 003's schemas. */
+/** A skill with the schemas of its input and output. */
 export type AgentSkill = SkillDetail
 
-/** Who runs an agent; the organization has 003's name too. */
+/** Who runs an agent; the organization has the Python SDK's name too. */
 export type AgentProvider = A2A.AgentProvider & { readonly name: string }
 
 const usualModes = ['text/plain', 'application/json']
 
-/** Makes a card of 003's fields: `AgentCard({ name, description, url, version, capabilities, skills, provider })`. */
+/** Makes a card: `AgentCard({ name, description, url, version, capabilities, skills, provider })`. */
 export function AgentCard(draft: CardDraft): AgentCard {
   const { name, description, version, provider, skills, supportedInterfaces: _, ...rest } = draft
   const url = draft.url ?? 'http://localhost:8000'

@@ -5,7 +5,7 @@ import {
   errorRow,
 } from '../protocol/errors.ts'
 
-/** The JSON-RPC numbers by the names of 003's ErrorCode; the specification's meaning of each. */
+/** The JSON-RPC numbers by the Python SDK's names, each with the specification's meaning. */
 export const ErrorCode: Readonly<Record<ErrorCodeName, number>> = {
   PARSE_ERROR: errorRow('parseError').jsonrpc,
   INVALID_REQUEST: errorRow('invalidRequest').jsonrpc,
@@ -21,7 +21,7 @@ export const ErrorCode: Readonly<Record<ErrorCodeName, number>> = {
 }
 
 /** The names of ErrorCode. */
-export type ErrorCodeName =
+type ErrorCodeName =
   | 'PARSE_ERROR'
   | 'INVALID_REQUEST'
   | 'METHOD_NOT_FOUND'

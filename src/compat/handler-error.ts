@@ -1,6 +1,6 @@
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 
-/** The five ways in which a handler fails (002). */
+/** The five ways in which a handler fails. */
 export type HandlerErrorVariant =
   | 'ProcessingFailed'
   | 'BackendUnavailable'
@@ -8,7 +8,7 @@ export type HandlerErrorVariant =
   | 'InvalidInput'
   | 'Internal'
 
-/** What each of them is to a peer (seed-checklist §3.2). */
+/** What each of them is to a peer. */
 const codes: Readonly<Record<HandlerErrorVariant, ErrorCode>> = {
   ProcessingFailed: 'processingError',
   BackendUnavailable: 'agentUnavailable',

@@ -1,9 +1,10 @@
 /**
- * `corral/compat`: the names of 002 and 003 in one place, so that programs written against them need little change.
- * docs/migration.md has the table of old and new names.
+ * `corral/compat`: the names of two other libraries in one place, so that programs written against them need little
+ * change: a2a-rs (Rust; 1.0-rc) and the Python SDK that a workshop's server was built on (0.3), "the Python SDK" for
+ * short. docs/migration.md has the table of old and new names.
  */
 
-export { fromRunnable, type Runnable } from '../agents/runnable.ts'
+export { fromRunnable, type Runnable } from '../agents/function.ts'
 export {
   A2AClient,
   A2AClient as A2aClient,
@@ -90,6 +91,12 @@ export {
   Role,
   TextPart,
 } from './messages.ts'
+export {
+  fromNextRecipient,
+  type NextRecipientOptions,
+  type NextRecipientScheduler,
+  type RecipientHop,
+} from './next-recipient.ts'
 export {
   type FullRequestHandler,
   type HandlerEvents,

@@ -6,6 +6,7 @@ import type {
   AgentReply,
   Turn,
 } from '../agents/agent.ts'
+import { whenOver } from '../agents/reply.ts'
 import type { AuthContext } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { isInterrupted, isTerminal } from '../protocol/task.ts'
@@ -13,7 +14,7 @@ import type { Message, SendMessageResponse } from '../protocol/types.ts'
 import { isAsyncIterable } from '../shared/async.ts'
 import { type CardDraft, infoFromCard } from './card-info.ts'
 
-/** A backend that answers messages, as 002 has it. Failures are thrown as HandlerError. */
+/** A backend that answers messages, as a2a-rs has it. Failures are thrown as HandlerError. */
 export interface MessageHandler {
   /**
    * Answers a message with a task or a message. `auth` is absent where nobody knows the caller; `turn` has the task's
@@ -56,25 +57,11 @@ function answer(handler: MessageHandler, message: Message, turn: Turn): AgentRep
   const cancelled = (): void => void tellCancelled(handler, turn)
   const forget = (): void => turn.signal.removeEventListener('abort', cancelled)
   turn.signal.addEventListener('abort', cancelled, { once: true })
-  try {
+  return whenOver(() => {
     const auth = turn.caller.userId === '' ? undefined : turn.caller
     const reply = handler.handleMessage(message, auth, turn)
-    return isAsyncIterable(reply) ? eventsOf(reply, forget) : wholeOf(reply, turn).finally(forget)
-  } catch (thrown) {
-    forget()
-    throw thrown
-  }
-}
-
-async function* eventsOf(
-  reply: AsyncIterable<AgentEvent>,
-  forget: () => void,
-): AsyncGenerator<AgentEvent> {
-  try {
-    yield* reply
-  } finally {
-    forget()
-  }
+    return isAsyncIterable(reply) ? reply : wholeOf(reply, turn)
+  }, forget)
 }
 
 /** A task that its handler returns unfinished is finished through the store that the turn gives; a member has none. */

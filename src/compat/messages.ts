@@ -7,11 +7,11 @@ import { withAlias } from './alias.ts'
 export type Message = A2A.Message
 /** Content of a message or artifact. */
 export type Part = A2A.Part
-/** 003's first name of Part. */
+/** The Python SDK's first name of Part. */
 export type MessagePart = Part
 /** A part that holds text. */
 export type TextPart = A2A.TextPart
-/** A part that holds JSON; its media type has 003's name too. */
+/** A part that holds JSON; its media type has the Python SDK's name too. */
 export type DataPart = A2A.DataPart & { readonly mimeType?: string }
 /** A part that holds a file, its bytes or where it is. */
 export type FilePart = A2A.RawPart | A2A.UrlPart
@@ -37,14 +37,14 @@ interface PartOptions {
   readonly metadata?: A2A.JsonObject
 }
 
-/** The two roles, by 003's names. */
+/** The two roles, by the Python SDK's names. */
 export const Role: { readonly user: 'ROLE_USER'; readonly agent: 'ROLE_AGENT' } = {
   user: 'ROLE_USER',
   agent: 'ROLE_AGENT',
 }
 
 /** A message as its author writes it; an id is made up where there is none. */
-export interface MessageDraft extends Omit<Message, 'messageId' | 'role'> {
+interface MessageDraft extends Omit<Message, 'messageId' | 'role'> {
   readonly role: Role | keyof typeof Role
   readonly messageId?: string
 }
@@ -55,7 +55,7 @@ export function Message(draft: MessageDraft): Message {
   return { ...draft, role, messageId: draft.messageId ?? newId() }
 }
 
-/** A message with one text part (002): `newMessage('ROLE_USER', text, contextId)`, or with ids by name. */
+/** A message with one text part: `newMessage('ROLE_USER', text, contextId)`, or with ids by name. */
 export function newMessage(
   role: Role,
   content: string | readonly Part[],

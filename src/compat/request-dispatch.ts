@@ -1,5 +1,6 @@
+import { followedAgent } from '../client/client.ts'
 import { follow } from '../client/follow.ts'
-import { pollIntervalMs } from '../client/poll.ts'
+import { pollIntervalMs } from '../client/result.ts'
 import { createView } from '../client/view.ts'
 import { anonymous, type Call, type Dispatch, type EventStream } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
@@ -90,7 +91,7 @@ async function* followSend(
   { request, context, clock }: Following,
 ): AsyncGenerator<Batch> {
   const following = {
-    dispatch,
+    agent: followedAgent(dispatch),
     canStream: async (): Promise<boolean> => false,
     clock,
     random: Math.random,

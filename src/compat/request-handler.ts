@@ -10,7 +10,7 @@ import type {
   SubscribeToTaskRequest,
   Task,
 } from '../protocol/types.ts'
-import { copyOf } from '../shared/copy.ts'
+import { copyOf } from '../shared/json.ts'
 
 /** What surrounds a request to a RequestHandler: who calls, its signal, headers and extensions. */
 export type ServerCallContext = Call & { readonly auth: AuthContext }
@@ -19,9 +19,9 @@ export type ServerCallContext = Call & { readonly auth: AuthContext }
 export type HandlerEvents = AsyncIterable<StreamResponse | Task | Message>
 
 /**
- * The operations as methods, as 003 has them; to be extended or implemented. A handler of one's own keeps its tasks
- * itself: a server passes requests on to it and stores nothing. Its ids are those that clients get, and whose tasks they
- * are is its own to say, by the `auth` of the context.
+ * The operations as methods, as the Python SDK has them; to be extended or implemented. A handler of one's own keeps
+ * its tasks itself: a server passes requests on to it and stores nothing. Clients get the handler's own ids, and the
+ * handler decides by the `auth` of the context whose tasks they are.
  */
 export abstract class RequestHandler {
   /** Handles a message and gives the task, ended or under way, or a message. */

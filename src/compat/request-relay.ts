@@ -1,6 +1,7 @@
 import type { Agent, AgentEvent, Turn, WaitingTask } from '../agents/agent.ts'
 import { type AgentDescription, defineAgent } from '../agents/function.ts'
 import { createRelay } from '../agents/remote/relay.ts'
+import { followedAgent } from '../client/client.ts'
 import { follow } from '../client/follow.ts'
 import type { Dispatch } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
@@ -86,7 +87,7 @@ function eventsOf(
   { message, turn, clock }: Relaying,
 ): AsyncIterable<StreamResponse> {
   const following = {
-    dispatch: within(contextOf(turn), toDispatch(handler, clock)),
+    agent: followedAgent(within(contextOf(turn), toDispatch(handler, clock))),
     canStream: async (): Promise<boolean> => handler.onMessageSendStream !== undefined,
     clock,
     random: Math.random,

@@ -11,11 +11,11 @@ export type {
   SendMessageRequest,
 } from '../protocol/types.ts'
 
-/** 003's name of what a send asks for. */
+/** The Python SDK's name of what a send asks for. */
 export type MessageSendParams = SendMessageRequest
-/** 003's name of what asks for one task, to read it or to cancel it. */
+/** The Python SDK's name of what asks for one task, to read it or to cancel it. */
 export type TaskIdParams = GetTaskRequest & Pick<CancelTaskRequest, 'metadata'>
-/** 003's name of what asks for several tasks. */
+/** The Python SDK's name of what asks for several tasks. */
 export type TaskQueryParams = ListTasksRequest
 /** The first version's name of TaskIdParams, to read a task. */
 export type TaskGetParams = TaskIdParams

@@ -2,7 +2,7 @@ import type { Authenticator } from '../server/auth.ts'
 import { apiKey, bearer } from '../server/authenticators.ts'
 import type { Secrets } from '../server/secrets.ts'
 
-/** How the first version of 003 said who may call; its secrets, each with its owner, are new. */
+/** Who may call, as the Python SDK's first version said it. The secrets, each with its owner, are ours. */
 export type AuthConfig =
   | { readonly type: 'none' }
   | { readonly type: 'bearer'; readonly tokens: Secrets }

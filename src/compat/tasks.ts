@@ -11,18 +11,18 @@ export type TaskState = A2A.TaskState
 export type Artifact = A2A.Artifact
 
 /**
- * The states by 003's names. Inside, a state is the specification's word for it; 0.3 and 003 see `completed` and so
- * on in their own wire. `cancelled` is the same state as `canceled`.
+ * The states by the Python SDK's names. Inside, a state is the specification's word for it; peers of 0.3 read
+ * `completed` and so on. `cancelled` is the same state as `canceled`.
  */
 export const TaskState: typeof taskStateNames = taskStateNames
 
 /** A status as its author writes it: the state by either name. */
-export interface StatusDraft extends Omit<TaskStatus, 'state'> {
+interface StatusDraft extends Omit<TaskStatus, 'state'> {
   readonly state: TaskStateSpelling
 }
 
 /** A task as its author writes it. */
-export interface TaskDraft extends Omit<Task, 'status'> {
+interface TaskDraft extends Omit<Task, 'status'> {
   readonly status: StatusDraft
 }
 

@@ -1,5 +1,5 @@
 import type { Agent } from '../agents/agent.ts'
-import { fromRunnable, type Runnable } from '../agents/runnable.ts'
+import { fromRunnable, type Runnable } from '../agents/function.ts'
 import type {
   CancelTaskRequest,
   GetTaskRequest,
@@ -29,7 +29,7 @@ const byContext: Authenticator = {
   authenticate: ({ auth }) => auth,
 }
 
-/** An agent behind 003's methods, its tasks in the given store or in memory. */
+/** An agent behind the methods of a RequestHandler, its tasks in the given store or in memory. */
 export function fromAgent(agent: Agent, taskStore?: TaskStore): FullRequestHandler {
   return toRequestHandler(open(agent, taskStore).then((server) => server.dispatch()))
 }
@@ -45,8 +45,8 @@ async function open(agent: Agent, taskStore?: TaskStore): ReturnType<typeof crea
 }
 
 /**
- * 003's handler: an agent with `run(text)` and the store that keeps its tasks, behind the methods of a RequestHandler. To
- * be extended: a method that is overridden is the one that a server calls. Each stands for itself, so what a subclass
+ * The workshop's handler: an agent with `run(text)` and the store that keeps its tasks, behind the methods of a
+ * RequestHandler. To be extended: a method that is overridden is the one that a server calls. Each stands for itself, so what a subclass
  * does in `onMessageSend` is not done for those who stream.
  */
 export class WorkshopRequestHandler extends RequestHandler implements FullRequestHandler {

@@ -1,10 +1,11 @@
 import type { Agent, AgentEvent, Turn } from '../agents/agent.ts'
-import type { Runnable } from '../agents/runnable.ts'
+import type { Runnable } from '../agents/function.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { textOf } from '../protocol/task.ts'
 import type { Message } from '../protocol/types.ts'
 import { toFetch } from '../server/fetch.ts'
-import { type Listening, listen } from '../server/node.ts'
+import type { Listening } from '../server/node.ts'
+import { runServer } from '../server/run.ts'
 import { createServer, type Server } from '../server/server.ts'
 import { newId } from '../shared/ids.ts'
 import { fromTaskStore } from '../store/custom.ts'
@@ -13,7 +14,7 @@ import { type CardDraft, infoFromCard, type SkillDraft } from './card-info.ts'
 import { AgentCard } from './cards.ts'
 import { type AuthConfig, toAuthenticator } from './security.ts'
 
-/** What 003's server is made of; every field of a card can stand here. */
+/** What the workshop's server is made of; every field of a card can stand here. */
 export interface WorkshopOptions extends Partial<CardDraft> {
   /** Answers with text; without one the server echoes. */
   readonly agent?: Runnable
@@ -21,7 +22,7 @@ export interface WorkshopOptions extends Partial<CardDraft> {
   readonly authentication?: AuthConfig
 }
 
-/** 003's server: made in one call, changed while it runs. */
+/** The workshop's server: made in one call, changed while it runs. */
 export interface WorkshopServer {
   /** The card as it is now. */
   readonly agentCard: AgentCard
@@ -47,12 +48,12 @@ const echoSkill: SkillDraft = {
   description: 'Echoes the message back',
 }
 
-/** Makes 003's server: `createA2AServer({ agent, name, skills }).createApp()`. Every field has 003's value by default. */
+/** Makes the workshop's server: `createA2AServer({ agent, name, skills }).createApp()`. No field is required. */
 export function createA2AServer(options: WorkshopOptions = {}): WorkshopServer {
   const { agent: first, taskStore, authentication, ...card } = options
   let runnable = first
   let skills = card.skills ?? (first ? [] : [echoSkill])
-  let server: Promise<Server> | undefined
+  let opened: Promise<Opened> | undefined
 
   const agentCard = (): AgentCard =>
     AgentCard({
@@ -67,9 +68,9 @@ export function createA2AServer(options: WorkshopOptions = {}): WorkshopServer {
   }
   const id = infoFromCard(agentCard()).id
 
-  function open(): Promise<Server> {
+  async function openServer(): Promise<Opened> {
     const authenticator = authentication && toAuthenticator(authentication)
-    server ??= createServer({
+    const server = await createServer({
       agents: [agent],
       enforceInputModes: false,
       publicUrl: agentCard().url,
@@ -79,12 +80,12 @@ export function createA2AServer(options: WorkshopOptions = {}): WorkshopServer {
       }),
       ...(authenticator && { auth: { authenticators: [authenticator] } }),
     })
-    return server
+    return { server, fetch: toFetch(server) }
   }
 
   /** The card is read again. */
   async function refresh(): Promise<void> {
-    await (await server)?.setAgents([agent])
+    await (await opened)?.server.setAgents([agent])
   }
 
   return {
@@ -98,19 +99,35 @@ export function createA2AServer(options: WorkshopOptions = {}): WorkshopServer {
     setAgent(next) {
       runnable = next
     },
-    createApp: () => createApp(open),
+    createApp: () =>
+      createApp({
+        open: () => (opened ??= openServer()),
+        forget() {
+          opened = undefined
+        },
+      }),
   }
 }
 
-function createApp(open: () => Promise<Server>): WorkshopApp {
-  let handler: Promise<(request: Request) => Promise<Response>> | undefined
+/** The server, and its face for frameworks. */
+interface Opened {
+  readonly server: Server
+  fetch(request: Request): Promise<Response>
+}
+
+function createApp({ open, forget }: { open(): Promise<Opened>; forget(): void }): WorkshopApp {
   return {
-    async fetch(request) {
-      handler ??= open().then((server) => toFetch(server))
-      return (await handler)(request)
+    fetch: async (request) => (await open()).fetch(request),
+    async listen(port, host) {
+      const { server } = await open()
+      try {
+        return await runServer(server, { port, ...(host && { host }) })
+      } catch (error) {
+        forget() // it is closed; another port gets another one
+        throw error
+      }
     },
-    listen: async (port, host) => listen(await open(), { port, ...(host && { host }) }),
-    close: async () => (await open()).close(),
+    close: async () => (await open()).server.close(),
   }
 }
 
@@ -126,7 +143,7 @@ async function* answer(
   yield turn.artifact({ artifactId: newId(), name, parts: [{ text: answered }] })
 }
 
-/** 003 writes `Error: …` into the failed status. Only words that are meant for the caller stand there. */
+/** A failed status says `Error: …`. Only words that are meant for the caller stand there. */
 async function runOrFail(runnable: Runnable, text: string): Promise<string> {
   try {
     return await runnable.run(text)

@@ -1,6 +1,6 @@
 import { A2AError, toA2AError } from '../protocol/errors.ts'
 import { soon } from '../shared/async.ts'
-import type { Store, Write, WriteResult } from '../store/store.ts'
+import type { LogRecord, Store, Write, WriteResult } from '../store/store.ts'
 
 /**
  * The only writer of tasks. Whatever becomes dirty while a commit runs goes into the next one, so that durability
@@ -15,7 +15,7 @@ export interface Committer {
   idle(): Promise<void>
 }
 
-/** Something whose changes are committed: a run. */
+/** Something whose changes are committed: the log of a task. */
 export interface CommitSource {
   /** Reduces what has come in since the last commit to writes; called when the commit begins. */
   reduce(): readonly Write[]
@@ -23,6 +23,18 @@ export interface CommitSource {
   stored(results: readonly WriteResult[]): void
   /** They are not; `never` tells that they cannot be, however often it is tried. */
   refused(error: A2AError, never?: boolean): void
+}
+
+/** What all logs of an engine share. */
+export interface LogHost {
+  readonly committer: Committer
+  /** Called with each batch once it is stored; `webhook` tells that one was registered with it. */
+  published(taskId: string, records: readonly LogRecord[], webhook: boolean): void
+  /**
+   * Called when the store refuses a batch: nothing more will come of this log. `never` tells that it is this task's own
+   * fault, so that trying again is of no use.
+   */
+  refused(taskId: string, error: A2AError, never: boolean): void
 }
 
 /** Makes the writer over a store. Written with callbacks: a commit costs one promise besides the store's own. */
@@ -126,4 +138,13 @@ function reduce(source: CommitSource): readonly Write[] {
 function toStoreError(thrown: unknown): A2AError {
   if (thrown instanceof A2AError) return thrown
   return new A2AError('unavailable', 'The task store cannot be written', { cause: thrown })
+}
+
+/** What a store's answer to a task's write has against it; undefined where it is stored. */
+export function faultOf(result: WriteResult, taskId: string): A2AError | undefined {
+  if ('existing' in result) return new A2AError('internal', 'The idempotency key is taken')
+  if ('conflict' in result) return new A2AError('internal', `Task ${taskId} was changed elsewhere`)
+  if ('refused' in result)
+    return new A2AError('invalidAgentResponse', `The task cannot be stored: ${result.refused}`)
+  return undefined
 }

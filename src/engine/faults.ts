@@ -41,3 +41,13 @@ export function failureMessage(
     metadata: { [errorExtension]: { code: fault.code } },
   }
 }
+
+/** There is no such task, or none that the caller may see. */
+export function taskNotFound(id: string): A2AError {
+  return new A2AError('taskNotFound', `Task not found: ${id}`, { metadata: { taskId: id } })
+}
+
+/** The process is about to stop: nothing more begins. */
+export function shuttingDown(): A2AError {
+  return new A2AError('unavailable', 'The server is shutting down', { retryAfterSeconds: 5 })
+}

@@ -6,7 +6,7 @@ import { isClearedByStep } from './suspects.ts'
 /** What a process left to do in a task, as the task's log tells it. */
 export interface Leftover {
   /** The turn that was under way, or else the first message that waits; then those that wait behind it. */
-  readonly letters: readonly LeftLetter[]
+  readonly messages: readonly LeftMessage[]
   /** Whether the first of them had begun. */
   readonly began: boolean
   /** The steps that it had finished. */
@@ -17,7 +17,7 @@ export interface Leftover {
 }
 
 /** A message whose turn is still to come, or to be gone on with. */
-export interface LeftLetter {
+export interface LeftMessage {
   readonly number: number
   readonly attempt: number
   readonly message: Message
@@ -38,10 +38,10 @@ export function readLeftover(records: readonly LogRecord[], dead = true): Leftov
   const opening = last.ended ? undefined : openingOf(records, last.number)
   const { deaths, died } = countDeaths(last)
   if (!opening)
-    return { letters: waiting, began: false, steps: new Map(), deaths: noDeaths, died: false }
+    return { messages: waiting, began: false, steps: new Map(), deaths: noDeaths, died: false }
   const first = { number: last.number, attempt: last.attempts + 1, ...opening }
   const steps = stepsOf(records, last.number)
-  return { letters: [first, ...waiting], began: true, steps, deaths, died }
+  return { messages: [first, ...waiting], began: true, steps, deaths, died }
 }
 
 /** The turn that started last, and what became of it. */
@@ -114,7 +114,7 @@ function countDeaths(turn: LastTurn): { readonly deaths: Deaths; readonly died: 
   return { deaths: died ? { ...deaths, apart } : deaths, died }
 }
 
-function waitingAfter(records: readonly LogRecord[], turn: number): readonly LeftLetter[] {
+function waitingAfter(records: readonly LogRecord[], turn: number): readonly LeftMessage[] {
   const dropped = new Set(records.flatMap((r) => (r.kind === 'dropped' ? [r.messageId] : [])))
   return records.flatMap((record) => {
     if (record.kind !== 'message' || record.turn <= turn) return []

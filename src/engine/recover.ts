@@ -3,10 +3,10 @@ import { isTerminal } from '../protocol/task.ts'
 import { soon } from '../shared/async.ts'
 import type { Logger } from '../shared/log.ts'
 import type { Deaths, LogRecord, Store, TaskHead } from '../store/store.ts'
+import { Answer } from './answer.ts'
 import { type Leftover, readLeftover } from './leftover.ts'
-import type { Letter } from './letter.ts'
-import { Outcome } from './outcome.ts'
-import type { Run } from './run.ts'
+import type { QueuedMessage } from './queued-message.ts'
+import type { TaskRun } from './run.ts'
 import { mustWait, type Suspects } from './suspects.ts'
 
 /** How many tasks a start took up, and how many it had to fail. */
@@ -78,7 +78,7 @@ export interface GoOnOptions {
  * again if its agent can resume, with the steps in the log replayed; else the task fails with a reason that says so.
  * A cancelled task's agent is told.
  */
-export function goOn(run: Run, records: readonly LogRecord[], options: GoOnOptions): TakenUp {
+export function goOn(run: TaskRun, records: readonly LogRecord[], options: GoOnOptions): TakenUp {
   if (isTerminal(run.log.state)) {
     if (run.log.state === 'TASK_STATE_CANCELED') run.tellCancel()
     else run.rest()
@@ -90,31 +90,38 @@ export function goOn(run: Run, records: readonly LogRecord[], options: GoOnOptio
     void run.fail(refusal).catch(() => {}) // a store that refuses has said so
     return 'failed'
   }
-  options.logger.info({ taskId: run.log.id, attempt: left.letters[0]?.attempt }, 'Taking up a task')
+  options.logger.info(
+    { taskId: run.log.id, attempt: left.messages[0]?.attempt },
+    'Taking up a task',
+  )
   const held = left.began && mustWait(left.deaths)
-  for (const letter of toLetters(left)) run.resume(letter, held)
+  for (const queued of toQueued(left)) run.mailbox.readd(queued, held)
   if (held) suspect(run, left, options)
   return 'resumed'
 }
 
-function toLetters({ letters, began, deaths, steps }: Leftover): readonly Letter[] {
-  return letters.map((letter, index) => ({
-    ...letter,
+function toQueued({ messages, began, deaths, steps }: Leftover): readonly QueuedMessage[] {
+  return messages.map((message, index) => ({
+    ...message,
     caller: undefined,
-    outcome: new Outcome(),
+    answer: new Answer(),
     seq: 0,
     recovered: true,
     ...(began && index === 0 && { deaths, steps }),
   }))
 }
 
-function suspect(run: Run, { deaths, died }: Leftover, { suspects, logger }: GoOnOptions): void {
+function suspect(
+  run: TaskRun,
+  { deaths, died }: Leftover,
+  { suspects, logger }: GoOnOptions,
+): void {
   const { id } = run.log
   suspects.add({
     id,
     deaths,
     died,
-    start: (known) => run.release(known),
+    start: (known) => run.mailbox.release(known),
     outlived: () => run.outlived(),
     giveUp(known) {
       logger.error({ taskId: id, deaths: known }, 'A task that kills the process is given up')
@@ -131,10 +138,10 @@ function convicted({ total }: Deaths): A2AError {
 }
 
 function refusalOf(
-  { letters, began }: Leftover,
+  { messages, began }: Leftover,
   { resumable, died }: GoOnOptions,
 ): A2AError | undefined {
-  if (letters.length === 0) return new A2AError('internal', 'The log of this task is incomplete')
+  if (messages.length === 0) return new A2AError('internal', 'The log of this task is incomplete')
   if (!began || resumable) return undefined
   const what = died ? 'The server restarted' : 'The task store failed'
   return new A2AError(

@@ -1,57 +1,63 @@
+import type { A2AError } from '../protocol/errors.ts'
 import { isTerminal } from '../protocol/task.ts'
+import type { Json, Task } from '../protocol/types.ts'
+import { within } from '../shared/async.ts'
+import type { Clock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
 import { Registry } from '../shared/registry.ts'
+import { wait } from '../shared/retry.ts'
+import { foldRecords } from '../store/current.ts'
 import { isSameScope } from '../store/scope.ts'
-import type { LogRecord, Scope, Store } from '../store/store.ts'
-import { noMemory } from './letter.ts'
-import { loadMemory } from './load.ts'
-import { type LogHost, TaskLog } from './log.ts'
+import type { LogRecord, Scope, Store, StoredTask } from '../store/store.ts'
+import type { LogHost } from './commit.ts'
+import { TaskLog } from './log.ts'
+import type { RunMemory } from './queued-message.ts'
 import type { Taken, TakenUp } from './recover.ts'
-import { Run } from './run.ts'
-import type { RunDeps } from './run-deps.ts'
+import { TaskRun } from './run.ts'
+import type { RunHost } from './run-host.ts'
 
 /** The live tasks of an engine: those whose turn runs or waits, and those just being looked at. */
 export interface Runs {
   /** The live run of a task in scope, if there is one. */
-  live(id: string, scope: Scope): Run | undefined
+  live(id: string, scope: Scope): TaskRun | undefined
   /**
    * The run of a task in scope, loaded from the store if need be; undefined if there is no such task. One with work left
    * goes on, unless it is found to be ended. It stays until the caller calls `release`, so that two callers never hold
    * two runs of one task.
    */
-  find(id: string, scope: Scope, purpose?: 'end'): Promise<Run | undefined>
+  find(id: string, scope: Scope, purpose?: 'end'): Promise<TaskRun | undefined>
   /** The run of a task that does not exist yet. It is found from when the task does. */
-  create(contextId: string, scope: Scope): Run
+  create(contextId: string, scope: Scope): TaskRun
   /** Takes up a task with work left, unless it is live; what became of it. */
   takeUp(id: string): Promise<Taken>
   /** Ends what `find` began. */
-  release(run: Run): void
-  /** Forgets a run that has nothing left to do and that nobody holds. */
-  settle(run: Run): void
+  release(run: TaskRun): void
+  /** Forgets the run of a log that has nothing left to do and that nobody holds. */
+  settle(log: TaskLog): void
   /** How many tasks are live; a run whose task does not exist yet is none. */
   count(): number
   /** By the id that the task has or will have. */
-  readonly all: Pick<Registry<Run>, 'get' | 'has' | 'values'>
+  readonly all: Pick<Registry<TaskRun>, 'get' | 'has' | 'values'>
 }
 
 /** What keeping live tasks needs of the engine. */
 export interface RunsOptions {
   readonly store: Store
-  readonly host: LogHost
-  deps(): RunDeps
+  readonly logs: LogHost
+  host(): RunHost
   /** Whether nothing more may begin. */
   isClosed(): boolean
   /** Called with a task that has work left and is not live: it goes on from its log. */
-  goOn(run: Run, records: readonly LogRecord[]): TakenUp
+  goOn(run: TaskRun, records: readonly LogRecord[]): TakenUp
 }
 
 /** Keeps the live tasks of an engine. */
-export function createRuns({ store, host, deps, isClosed, goOn }: RunsOptions): Runs {
-  const all = new Registry<Run>()
+export function createRuns({ store, logs, host, isClosed, goOn }: RunsOptions): Runs {
+  const all = new Registry<TaskRun>()
   const loading = new Map<string, Promise<Loaded | undefined>>()
-  const holders = new Map<Run, number>()
+  const holders = new Map<TaskRun, number>()
 
-  async function find(id: string, scope: Scope, purpose?: 'end'): Promise<Run | undefined> {
+  async function find(id: string, scope: Scope, purpose?: 'end'): Promise<TaskRun | undefined> {
     for (let underway = loading.get(id); underway; underway = loading.get(id)) await underway
     const mayGoOn = purpose !== 'end'
     const run = working(id) ?? (await loadOnce({ id, scope, mayGoOn }))?.run
@@ -61,7 +67,7 @@ export function createRuns({ store, host, deps, isClosed, goOn }: RunsOptions): 
   }
 
   /** The run of a task, unless its log is broken: what it says is not what is stored, and it can write nothing more. */
-  function working(id: string): Run | undefined {
+  function working(id: string): TaskRun | undefined {
     const run = all.get(id)
     return run?.log.broken ? undefined : run
   }
@@ -73,10 +79,11 @@ export function createRuns({ store, host, deps, isClosed, goOn }: RunsOptions): 
     return load
   }
 
-  function settle(run: Run): void {
+  function settle(log: TaskLog): void {
+    const run = all.get(log.id)
+    if (run?.log !== log) return
     // One that is still being written is settled again when that is done: a second run of it would write in between.
-    const isOver = !run.busy && !holders.has(run) && run.log.quiet
-    if (isOver && all.get(run.log.id) === run) all.delete(run.log.id)
+    if (!run.busy && !holders.has(run) && log.quiet) all.delete(log.id)
   }
 
   async function loadRun({ id, scope, mayGoOn }: Wanted): Promise<Loaded | undefined> {
@@ -84,7 +91,7 @@ export function createRuns({ store, host, deps, isClosed, goOn }: RunsOptions): 
     if (!stored) return undefined
     const { head, version } = stored
     const { task, memory, records } = await loadMemory(store, stored)
-    const run = new Run(new TaskLog(host, head, { task, version }), deps(), memory)
+    const run = new TaskRun(new TaskLog(logs, head, { task, version }), host(), memory)
     all.set(head.id, run)
     run.log.busy = head.busy
     const goesOn = head.busy && !isClosed() && (mayGoOn || isTerminal(head.state))
@@ -98,8 +105,8 @@ export function createRuns({ store, host, deps, isClosed, goOn }: RunsOptions): 
     },
     find,
     create(contextId, scope) {
-      const log = new TaskLog(host, { id: newId(), contextId, scope })
-      const run = new Run(log, deps(), noMemory)
+      const log = new TaskLog(logs, { id: newId(), contextId, scope })
+      const run = new TaskRun(log, host())
       all.set(log.id, run)
       return run
     },
@@ -107,14 +114,14 @@ export function createRuns({ store, host, deps, isClosed, goOn }: RunsOptions): 
       for (let underway = loading.get(id); underway; underway = loading.get(id)) await underway
       if (working(id)) return 'live'
       const loaded = await loadOnce({ id, mayGoOn: true })
-      if (loaded) settle(loaded.run)
+      if (loaded) settle(loaded.run.log)
       return loaded?.taken ?? 'nothing'
     },
     release(run) {
       const left = (holders.get(run) ?? 1) - 1
       if (left > 0) holders.set(run, left)
       else holders.delete(run)
-      settle(run)
+      settle(run.log)
     },
     settle,
     count() {
@@ -126,6 +133,54 @@ export function createRuns({ store, host, deps, isClosed, goOn }: RunsOptions): 
   }
 }
 
+/** How live tasks are ended with the process. */
+export interface CloseOptions {
+  /** How long turns may go on. */
+  readonly deadlineMs: number
+  readonly clock: Clock
+  /** What those hear whose turn is interrupted. */
+  readonly reason: A2AError
+}
+
+/** Lets turns end until the deadline, then stops those that are left: the next process takes them up. */
+export async function closeRuns(
+  runs: Pick<Runs, 'all'>,
+  { deadlineMs, clock, reason }: CloseOptions,
+): Promise<void> {
+  const active = (): readonly TaskRun[] => [...runs.all.values()]
+  if (deadlineMs > 0) {
+    const deadline = new AbortController()
+    const allOver = waitForTurns(active, clock, deadline.signal).catch(() => {}) // at the deadline
+    await within(clock, deadlineMs, [allOver])
+    deadline.abort()
+  }
+  // Those who wait for a slot first: one that a running turn gives back must not begin another.
+  const left = active().toSorted((a, b) => Number(b.mailbox.queued) - Number(a.mailbox.queued))
+  for (const run of left) run.stop(reason)
+}
+
+const lookAgainMs = 10
+
+/** Messages in mailboxes begin further turns, so one round of waiting is not enough. */
+async function waitForTurns(
+  active: () => readonly TaskRun[],
+  clock: Clock,
+  deadline: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    const runs = active()
+    // One that is held back is not started any more.
+    const answers = runs.flatMap(({ mailbox }) =>
+      mailbox.held ? [] : (mailbox.latest?.answer.wait() ?? []),
+    )
+    const cancels = runs.flatMap((run) => run.telling ?? [])
+    if (answers.length + cancels.length === 0) return
+    await Promise.allSettled([...answers, ...cancels])
+    // A run leaves after its answer; one that has asked for credentials stays, answered, for as long as it works.
+    await wait(clock, lookAgainMs, deadline)
+  }
+}
+
 interface Wanted {
   readonly id: string
   readonly scope?: Scope
@@ -133,10 +188,34 @@ interface Wanted {
 }
 
 interface Loaded {
-  readonly run: Run
+  readonly run: TaskRun
   readonly taken: Taken
 }
 
-function isVisible({ log }: Run, scope: Scope): boolean {
+function isVisible({ log }: TaskRun, scope: Scope): boolean {
   return log.exists && isSameScope(log.scope, scope)
+}
+
+interface LoadedTask {
+  readonly task: Task
+  readonly memory: RunMemory
+  readonly records: readonly LogRecord[]
+}
+
+/** What a run needs to go on with a stored task. */
+async function loadMemory(store: Store, stored: StoredTask): Promise<LoadedTask> {
+  const records = await store.records(stored.head.id, 0)
+  const task = foldRecords(
+    stored.task,
+    records.filter((record) => record.seq > stored.taskVersion),
+  )
+  const saved = new Map<string, Json>()
+  let turns = 0
+  for (const record of records) {
+    if (record.kind === 'state') saved.set(record.key, record.value)
+    else if (record.kind === 'message') turns = Math.max(turns, record.turn)
+  }
+  // A store that keeps no log still has the history: one turn per message of the user.
+  if (turns === 0) turns = task.history?.filter(({ role }) => role === 'ROLE_USER').length ?? 1
+  return { task, records, memory: { turns, saved } }
 }

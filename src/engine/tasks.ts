@@ -3,19 +3,21 @@ import { parseTask } from '../protocol/schema.ts'
 import { isTerminal } from '../protocol/task.ts'
 import type { FullTaskStore } from '../protocol/task-store.ts'
 import type { StreamResponse, Task, TaskStatus } from '../protocol/types.ts'
-import { copyOf } from '../shared/copy.ts'
-import { isSame } from '../shared/same.ts'
-import type { Scope } from '../store/store.ts'
+import type { Clock } from '../shared/clock.ts'
+import { copyOf, isSame } from '../shared/json.ts'
+import type { Scope, Store } from '../store/store.ts'
 import { toTaskStore } from '../store/task-store.ts'
-import type { EngineOptions } from './engine.ts'
+import { taskNotFound } from './faults.ts'
 import type { Runs } from './runs.ts'
 
 /** What the tasks of a caller are read and changed by. */
-export interface TasksOptions extends Pick<EngineOptions, 'store' | 'clock'> {
+export interface TasksOptions {
+  readonly store: Store
+  readonly clock: Clock
   readonly scope: Scope
   readonly runs: Runs
   timestamp(): string
-  get(id: string, scope: Scope): Promise<Task>
+  get(id: string): Promise<Task>
 }
 
 /**
@@ -47,7 +49,7 @@ export function createTasks(options: TasksOptions): FullTaskStore {
     ...stored,
     async get(id) {
       try {
-        return copyOf(await options.get(id, scope))
+        return copyOf(await options.get(id))
       } catch (error) {
         if (error instanceof A2AError && error.code === 'taskNotFound') return undefined
         throw error
@@ -55,10 +57,8 @@ export function createTasks(options: TasksOptions): FullTaskStore {
     },
     async update(task) {
       const updated = await replace(task)
-      if (updated) return copyOf(updated)
-      throw new A2AError('taskNotFound', `Task ${task.id} not found`, {
-        metadata: { taskId: task.id },
-      })
+      if (!updated) throw taskNotFound(task.id)
+      return copyOf(updated)
     },
     save: async (task) => copyOf(await replace(task)) ?? stored.create(task),
   }

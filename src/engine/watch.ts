@@ -2,28 +2,30 @@ import type { EventStream, Sequenced } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { traceExtension } from '../protocol/extensions.ts'
 import { isTerminal } from '../protocol/task.ts'
-import type { StreamResponse, Task, TaskState, TaskStatus } from '../protocol/types.ts'
+import type { StreamResponse, TaskState, TaskStatus } from '../protocol/types.ts'
 import { currentTask } from '../store/current.ts'
 import type { LogRecord, Scope, Store } from '../store/store.ts'
 import type { Hub } from '../streams/hub.ts'
-import type { Letter } from './letter.ts'
-import type { Run } from './run.ts'
+import { taskNotFound } from './faults.ts'
+import type { VersionedTask } from './log.ts'
+import type { QueuedMessage } from './queued-message.ts'
+import type { TaskRun } from './run.ts'
 
 /** Which message's turn is watched. */
 export interface WatchSendOptions {
-  readonly run: Run
-  readonly letter: Letter
+  readonly run: TaskRun
+  readonly queued: QueuedMessage
   /** The task as it was before the message, where the message continues one. */
-  readonly before?: { readonly task: Task; readonly version: number } | undefined
+  readonly before?: VersionedTask | undefined
   /** Whether the task's trace is shown too. */
   readonly trace?: boolean | undefined
 }
 
 /** The events of one message's turn: the Task first, then what follows, until the task ends or asks for input. */
 export function watchSend(hub: Hub, options: WatchSendOptions): EventStream {
-  const { run, letter, before, trace } = options
+  const { run, queued, before, trace } = options
   // Who watches a turn that already runs does not see it start.
-  let started = run.hasBegun(letter)
+  let started = run.hasBegun(queued)
   const after = before?.version ?? 0
   const ids = { taskId: run.log.id, contextId: run.log.contextId }
   const watcher = hub.watch(run.log.id, {
@@ -32,15 +34,15 @@ export function watchSend(hub: Hub, options: WatchSendOptions): EventStream {
     replay: run.log.version > after,
     show: trace ? createTraceView(ids, before?.task.status) : showEvent,
     isLast(record) {
-      if (record.kind === 'start' && record.turn >= letter.number) started = true
+      if (record.kind === 'start' && record.turn >= queued.number) started = true
       const state = stateOf(record)
       if (state === undefined) return false
       return isTerminal(state) || (started && state === 'TASK_STATE_INPUT_REQUIRED')
     },
     ...(before && { first: { seq: before.version, event: { task: before.task } } }),
   })
-  letter.outcome.wait().then(
-    (outcome) => 'message' in outcome && watcher.finish({ event: outcome }),
+  queued.answer.wait().then(
+    (answer) => 'message' in answer && watcher.finish({ event: answer }),
     (error) => watcher.end(error),
   )
   return watcher
@@ -53,7 +55,7 @@ export interface WatchTaskOptions {
   readonly id: string
   readonly scope: Scope
   /** The live run, if there is one and it is in scope. */
-  readonly run: Run | undefined
+  readonly run: TaskRun | undefined
   readonly lastEventId?: number
   /** Whether the task's trace is shown too. */
   readonly trace?: boolean
@@ -88,16 +90,10 @@ export async function watchTask(options: WatchTaskOptions): Promise<EventStream>
   return watcher
 }
 
-async function currentVersion({
-  run,
-  store,
-  id,
-  scope,
-}: WatchTaskOptions): Promise<{ readonly task: Task; readonly version: number }> {
+async function currentVersion({ run, store, id, scope }: WatchTaskOptions): Promise<VersionedTask> {
   if (run) return run.log.snapshot()
   const stored = await store.get(id, scope)
-  if (!stored)
-    throw new A2AError('taskNotFound', `Task not found: ${id}`, { metadata: { taskId: id } })
+  if (!stored) throw taskNotFound(id)
   return { task: await currentTask(store, stored), version: stored.version }
 }
 

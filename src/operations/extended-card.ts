@@ -5,14 +5,14 @@ import type { Service } from './service.ts'
 
 /** The card for callers who have shown who they are (specification §3.1.11, §13.3). */
 export async function getExtendedAgentCard(
-  service: Service,
+  { agent }: Service,
   call: CheckedCall,
 ): Promise<AgentCard> {
-  if (!service.extendedCard)
+  if (!agent.extendedCard)
     throw new A2AError('extendedAgentCardNotConfigured', 'This agent has no extended card')
-  if (call.auth.userId === '' && !service.openExtendedCard)
+  if (call.auth.userId === '' && !agent.openExtendedCard)
     throw new A2AError('unauthenticated', 'The extended card is for authenticated callers', {
       challenge: 'Bearer',
     })
-  return service.extendedCard(call.auth)
+  return agent.extendedCard(call.auth)
 }

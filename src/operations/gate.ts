@@ -1,9 +1,13 @@
 import { type AuthContext, type Call, type Dispatch, noExtensions } from '../protocol/call.ts'
 import { A2AError, toA2AError } from '../protocol/errors.ts'
-import { type OperationName, operations } from '../protocol/operations.ts'
+import {
+  type OperationName,
+  operations,
+  type RequestOf,
+  type ResultOf,
+} from '../protocol/operations.ts'
 import { parseRequest } from '../protocol/schema.ts'
 import type { AgentCard } from '../protocol/types.ts'
-import type { Handlers } from './handlers.ts'
 import type { Service } from './service.ts'
 
 /** A call that has passed the gate: the caller is known, the extensions are those that both sides have. */
@@ -12,34 +16,40 @@ export interface CheckedCall extends Call {
   readonly extensions: readonly string[]
 }
 
+/** What each operation means. */
+export type Handlers = {
+  readonly [N in OperationName]: (request: RequestOf<N>, call: CheckedCall) => Promise<ResultOf<N>>
+}
+
 /**
  * The one way into the operations: who calls, which extensions, what the card offers, whether the request is well
  * formed; then the handler. The order keeps strangers from learning anything.
  */
 export function createGate(service: Service, handlers: Handlers): Dispatch {
+  const { agent, auth: callers, limit, metrics, clock } = service
   return async (name, request, call) => {
-    const startedAt = performance.now()
+    const startedAt = clock.elapsed()
     let counted: Call | undefined
     try {
-      const caller = service.authenticate(call, name)
+      const caller = callers.authenticate(call, name)
       const auth = caller instanceof Promise ? await caller : caller
-      if (service.limit) {
+      if (limit) {
         counted = { ...call, auth }
-        await service.limit.count(name, request, counted)
+        await limit.count(name, request, counted)
       }
-      const shown = service.card()
+      const shown = agent.card()
       const card = shown instanceof Promise ? await shown : shown
       const extensions = negotiate(card, call)
       mustOffer(name, card)
       const passed = checked(call, auth, extensions)
       const result = await handlers[name](parseRequest(name, request), passed)
-      service.observe(name, 'ok', startedAt)
+      metrics.observe(name, 'ok', clock.elapsed() - startedAt)
       return result
     } catch (thrown) {
       const { code } = toA2AError(thrown)
-      service.observe(name, code, startedAt)
-      if (counted && code === 'taskNotFound') service.limit?.missed(counted)
-      if (!counted && code === 'unauthenticated') await service.limit?.refused(call)
+      metrics.observe(name, code, clock.elapsed() - startedAt)
+      if (counted && code === 'taskNotFound') limit?.missed(counted)
+      if (!counted && code === 'unauthenticated') await limit?.refused(call)
       throw thrown
     }
   }

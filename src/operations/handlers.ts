@@ -1,7 +1,6 @@
 import type { Dispatch } from '../protocol/call.ts'
-import type { OperationName, RequestOf, ResultOf } from '../protocol/operations.ts'
 import { getExtendedAgentCard } from './extended-card.ts'
-import { type CheckedCall, createGate } from './gate.ts'
+import { createGate } from './gate.ts'
 import {
   createPushConfig,
   deletePushConfig,
@@ -11,11 +10,6 @@ import {
 import { sendMessage, sendStreamingMessage } from './send.ts'
 import type { Service } from './service.ts'
 import { cancelTask, getTask, listTasks, subscribeToTask } from './tasks.ts'
-
-/** What each operation means. */
-export type Handlers = {
-  readonly [N in OperationName]: (request: RequestOf<N>, call: CheckedCall) => Promise<ResultOf<N>>
-}
 
 /** A server's operations: a Dispatch over the engine, behind the gate. */
 export function createOperations(service: Service): Dispatch {

@@ -1,6 +1,11 @@
 import type { Dispatch, EventStream } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
-import type { RequestOf, ResultOf, StreamingName, UnaryName } from '../protocol/operations.ts'
+import {
+  type OperationName,
+  operations,
+  type RequestOf,
+  type ResultOf,
+} from '../protocol/operations.ts'
 import { parseResult } from '../protocol/schema.ts'
 import { withSignal } from '../shared/async.ts'
 import type { Clock } from '../shared/clock.ts'
@@ -10,12 +15,11 @@ import { openStream } from './open-stream.ts'
 
 /** An agent that keeps its tasks itself, as its server asks it. What it answers is checked as a peer's answer is. */
 export interface Keeper {
-  ask<N extends UnaryName>(name: N, request: RequestOf<N>, call: CheckedCall): Promise<ResultOf<N>>
-  stream(
-    name: StreamingName,
-    request: RequestOf<StreamingName>,
+  ask<N extends OperationName>(
+    name: N,
+    request: RequestOf<N>,
     call: CheckedCall,
-  ): Promise<EventStream>
+  ): Promise<ResultOf<N>>
   /** Asks no more, ends streams, and lets what is under way be answered until the deadline. Idempotent. */
   close(deadlineMs: number): Promise<void>
 }
@@ -45,21 +49,26 @@ export function createKeeper({ dispatch, clock, logger }: KeeperOptions): Keeper
     }
   }
 
+  async function once(name: OperationName, answer: Promise<unknown>): Promise<unknown> {
+    pending.add(answer)
+    try {
+      return parseResult(name, await withSignal(answer, late.signal))
+    } finally {
+      pending.delete(answer)
+    }
+  }
+
   return {
     ask: (name, request, call) =>
       logged(async () => {
         const answer = dispatch()(name, request, call)
-        pending.add(answer)
-        try {
-          return parseResult(name, await withSignal(answer, late.signal))
-        } finally {
-          pending.delete(answer)
-        }
-      }),
-    stream: (name, request, call) =>
-      logged(async () => {
-        const events = await dispatch()(name, request, call)
-        return openStream(events, { closing: closing.signal, caller: call.signal })
+        // true for both: the row says whether the operation's result is a stream
+        if (!operations[name].stream) return (await once(name, answer)) as ResultOf<typeof name>
+        const events = openStream((await answer) as EventStream, {
+          closing: closing.signal,
+          caller: call.signal,
+        })
+        return (await events) as ResultOf<typeof name>
       }),
     async close(deadlineMs) {
       closing.abort(shuttingDown())

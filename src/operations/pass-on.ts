@@ -1,7 +1,9 @@
-import type { Dispatch } from '../protocol/call.ts'
+import type { Dispatch, EventStream } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
-import type { SendMessageRequest } from '../protocol/types.ts'
+import { operationNames, operations, type RequestKind } from '../protocol/operations.ts'
+import type { GetTaskRequest, SendMessageRequest, Task } from '../protocol/types.ts'
 import { getExtendedAgentCard } from './extended-card.ts'
+import type { Handlers } from './gate.ts'
 import { type CheckedCall, createGate } from './gate.ts'
 import { trimHistory, trimStream } from './history.ts'
 import type { Keeper } from './keeper.ts'
@@ -9,57 +11,66 @@ import { type FindTask, knownTaskId, withKnownTask } from './known-task.ts'
 import { mustBeSendable } from './send.ts'
 import type { Service } from './service.ts'
 
+/** Passes a request on; `ask` brings it to the agent. */
+type PassOn = (request: never, call: CheckedCall, ask: Ask) => Promise<unknown>
+type Ask = (request: object) => Promise<unknown>
+
 /**
  * The operations of an agent that keeps its tasks itself. They pass the same gate; then the agent answers, under ids of
- * its own, and says whose tasks they are. Webhooks need our log, so it has none.
+ * its own, and says whose tasks they are. Webhooks need our log, so it has none. What happens on the way depends on
+ * what a request says, not on the operation.
  */
-export function createPassOn(service: Service, { ask, stream }: Keeper): Dispatch {
+export function createPassOn(service: Service, keeper: Keeper): Dispatch {
   const findFor =
     (call: CheckedCall, { tenant }: { readonly tenant?: string }): FindTask =>
     (id) =>
-      ask('GetTask', { id, ...(tenant !== undefined && { tenant }) }, call)
+      keeper.ask('GetTask', { id, ...(tenant !== undefined && { tenant }) }, call)
 
-  /** A request for a task, by the id that the agent knows it by. */
-  async function known<R extends { readonly id: string; readonly tenant?: string }>(
-    request: R,
-    call: CheckedCall,
-  ): Promise<R> {
-    const id = await knownTaskId(findFor(call, request), request.id, call)
-    return id === request.id ? request : { ...request, id }
+  const byKind: Readonly<Record<RequestKind, PassOn>> = {
+    async message(request: SendMessageRequest, call, ask) {
+      await mustBeSendable(service, request)
+      const meant =
+        call.givenTaskId === undefined
+          ? request
+          : await withKnownTask(findFor(call, request), request, call)
+      return trimmed(await ask(meant), request.configuration?.historyLength)
+    },
+    async task(request: GetTaskRequest, call, ask) {
+      const id = await knownTaskId(findFor(call, request), request.id, call)
+      const answer = await ask(id === request.id ? request : { ...request, id })
+      return trimmed(answer, request.historyLength)
+    },
+    filter: (request, _, ask) => ask(request),
+    webhook: noWebhooks,
+    webhookId: noWebhooks,
+    nothing: (_, call) => getExtendedAgentCard(service, call),
   }
 
-  async function sendable(
-    request: SendMessageRequest,
-    call: CheckedCall,
-  ): Promise<SendMessageRequest> {
-    await mustBeSendable(service, request)
-    if (call.givenTaskId === undefined) return request
-    return withKnownTask(findFor(call, request), request, call)
-  }
-
-  return createGate(service, {
-    async SendMessage(request, call) {
-      const answer = await ask('SendMessage', await sendable(request, call), call)
-      if ('message' in answer) return answer
-      return { task: trimHistory(answer.task, request.configuration?.historyLength) }
-    },
-    async SendStreamingMessage(request, call) {
-      const events = await stream('SendStreamingMessage', await sendable(request, call), call)
-      const length = request.configuration?.historyLength
-      return length === undefined ? events : trimStream(events, length)
-    },
-    GetTask: async (request, call) =>
-      trimHistory(await ask('GetTask', await known(request, call), call), request.historyLength),
-    ListTasks: (request, call) => ask('ListTasks', request, call),
-    CancelTask: async (request, call) => ask('CancelTask', await known(request, call), call),
-    SubscribeToTask: async (request, call) =>
-      stream('SubscribeToTask', await known(request, call), call),
-    CreateTaskPushNotificationConfig: noWebhooks,
-    GetTaskPushNotificationConfig: noWebhooks,
-    ListTaskPushNotificationConfigs: noWebhooks,
-    DeleteTaskPushNotificationConfig: noWebhooks,
-    GetExtendedAgentCard: (_request, call) => getExtendedAgentCard(service, call),
+  const handlers = operationNames.map((name) => {
+    const passOn = byKind[operations[name].takes]
+    return [
+      name,
+      // true: what is meant is the request itself, but for the id of its task
+      (request: never, call: CheckedCall) =>
+        passOn(request, call, (meant) => keeper.ask(name, meant as never, call)),
+    ]
   })
+  // true: there is one for each name, and the gate hands each the request of its operation
+  return createGate(service, Object.fromEntries(handlers) as Handlers)
+}
+
+/** An answer or stream whose tasks have at most `length` of their latest messages. */
+function trimmed(answer: unknown, length: number | undefined): unknown {
+  if (length === undefined) return answer
+  // true: what has a history to trim answers with one of these
+  const result = answer as
+    | EventStream
+    | Task
+    | { readonly task: Task }
+    | { readonly message: object }
+  if (Symbol.asyncIterator in result) return trimStream(result, length)
+  if ('id' in result) return trimHistory(result, length)
+  return 'task' in result ? { task: trimHistory(result.task, length) } : result
 }
 
 async function noWebhooks(): Promise<never> {

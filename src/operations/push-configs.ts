@@ -7,8 +7,9 @@ import type {
   TaskPushNotificationConfig,
 } from '../protocol/types.ts'
 import { newId } from '../shared/ids.ts'
+import type { Scope } from '../store/store.ts'
 import type { CheckedCall } from './gate.ts'
-import type { Service } from './service.ts'
+import type { PushConfigs, Service } from './service.ts'
 
 /** Registers a webhook for what happens from now on; the same id again replaces it (specification §3.1.7). */
 export async function createPushConfig(
@@ -18,18 +19,14 @@ export async function createPushConfig(
 ): Promise<TaskPushNotificationConfig> {
   const { tenant, ...rest } = request
   const taskId = request.taskId ?? ''
-  const scope = await mustFind(service, { taskId, tenant }, call)
-  service.webhooks.check(request, '')
+  const { webhooks, scope } = await mustFind(service, { taskId, tenant }, call)
+  webhooks.check(request, '')
   const id = request.id || newId()
   const config = { ...rest, id, taskId }
-  const stored = await service.store.get(taskId)
-  const cursor = stored?.version ?? 0
   const dialect = call.dialect ?? '1.0'
   const { events } = request
   const { agent } = scope
-  const record = { taskId, id, config, dialect, cursor, agent, ...(events && { events }) }
-  await service.write([{ type: 'pushConfig', record }])
-  service.webhooks.watch(taskId)
+  await webhooks.add({ taskId, id, config, dialect, agent, ...(events && { events }) })
   return config
 }
 
@@ -39,8 +36,8 @@ export async function getPushConfig(
   request: GetTaskPushNotificationConfigRequest,
   call: CheckedCall,
 ): Promise<TaskPushNotificationConfig> {
-  await mustFind(service, request, call)
-  const records = await service.store.pushConfigs(request.taskId)
+  const { webhooks } = await mustFind(service, request, call)
+  const records = await webhooks.list(request.taskId)
   const found = request.id ? records.find(({ id }) => id === request.id) : records[0]
   if (!found)
     throw new A2AError('taskNotFound', `Push notification config not found: ${request.id}`, {
@@ -55,8 +52,8 @@ export async function listPushConfigs(
   request: ListTaskPushNotificationConfigsRequest,
   call: CheckedCall,
 ): Promise<ListTaskPushNotificationConfigsResponse> {
-  await mustFind(service, request, call)
-  const records = await service.store.pushConfigs(request.taskId)
+  const { webhooks } = await mustFind(service, request, call)
+  const records = await webhooks.list(request.taskId)
   return { configs: records.map(({ config }) => config), nextPageToken: '' }
 }
 
@@ -66,22 +63,20 @@ export async function deletePushConfig(
   request: DeleteTaskPushNotificationConfigRequest,
   call: CheckedCall,
 ): Promise<null> {
-  await mustFind(service, request, call)
-  const { taskId, id } = request
-  service.webhooks.forget(taskId, id)
-  await service.write([{ type: 'deletePushConfig', taskId, id }])
-  // An event that was stored in between may have woken it once more, while it was still there.
-  service.webhooks.forget(taskId, id)
+  const { webhooks } = await mustFind(service, request, call)
+  await webhooks.remove(request.taskId, request.id)
   return null
 }
 
-/** The scope of the task, if it is the caller's. */
+/** The webhooks, and the scope of the task if it is the caller's. */
 async function mustFind(
-  { engine }: Service,
+  { engine, webhooks }: Service,
   request: { readonly taskId: string; readonly tenant?: string | undefined },
   call: CheckedCall,
-): Promise<ReturnType<typeof engine.scopeOf>> {
+): Promise<{ readonly webhooks: PushConfigs; readonly scope: Scope }> {
+  if (!webhooks)
+    throw new A2AError('pushNotificationNotSupported', 'This agent has no pushNotifications')
   const scope = engine.scopeOf(request.tenant, call.auth)
   await engine.get(request.taskId, scope)
-  return scope
+  return { webhooks, scope }
 }

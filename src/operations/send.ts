@@ -1,4 +1,4 @@
-import type { Sent } from '../engine/engine.ts'
+import type { SendResult } from '../engine/send-result.ts'
 import type { EventStream } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { traceExtension } from '../protocol/extensions.ts'
@@ -27,9 +27,9 @@ export async function sendMessage(
   const sending = engine.send(meant, call)
   const sent = sending instanceof Promise ? await sending : sending
   const { returnImmediately, historyLength } = request.configuration ?? noConfiguration
-  const outcome = returnImmediately ? undefined : await answerInTime(sent, call, service)
+  const inTime = returnImmediately ? undefined : await answerInTime(sent, call, service)
   // When the wait is over the task is told as it is; the work goes on.
-  const answer = outcome ?? { task: await sent.task() }
+  const answer = inTime ?? { task: await sent.task() }
   if (historyLength === undefined || 'message' in answer) return answer
   return { task: trimHistory(answer.task, historyLength) }
 }
@@ -67,28 +67,32 @@ export function mustBeSendable(
   service: Service,
   request: SendMessageRequest,
 ): Promise<void> | undefined {
-  const modes = service.inputModes()
+  const { agent } = service
+  const modes = agent.inputModes()
   if (modes) mustAccept(modes, request.message.parts)
-  const input = service.checkInput?.(request.message.parts)
+  const input = agent.checkInput(request.message.parts)
   const webhook = request.configuration?.taskPushNotificationConfig
   if (!webhook) return input
   return input ? input.then(() => mustDeliver(service, webhook)) : mustDeliver(service, webhook)
 }
 
-async function mustDeliver(service: Service, webhook: TaskPushNotificationConfig): Promise<void> {
-  const card = await service.card()
-  if (card.capabilities.pushNotifications !== true)
+async function mustDeliver(
+  { agent, webhooks }: Service,
+  webhook: TaskPushNotificationConfig,
+): Promise<void> {
+  const card = await agent.card()
+  if (card.capabilities.pushNotifications !== true || !webhooks)
     throw new A2AError('pushNotificationNotSupported', 'This agent has no pushNotifications')
-  service.webhooks.check(webhook, 'configuration.taskPushNotificationConfig')
+  webhooks.check(webhook, 'configuration.taskPushNotificationConfig')
 }
 
 /** The answer; undefined if it is not there when the wait is over. */
 function answerInTime(
-  { outcome }: Sent,
+  { answer }: SendResult,
   { waitMs, signal }: CheckedCall,
   { clock, blockingTimeoutMs }: Service,
 ): Promise<SendMessageResponse | undefined> {
-  return outcome.within({ ms: waitMs ?? blockingTimeoutMs, clock, signal })
+  return answer.within({ ms: waitMs ?? blockingTimeoutMs, clock, signal })
 }
 
 /** Refuses parts of media types that the agent does not take (specification §3.1.1). */

@@ -3,37 +3,49 @@ import type { AuthContext, Call } from '../protocol/call.ts'
 import type { OperationName } from '../protocol/operations.ts'
 import type { AgentCard, Part, TaskPushNotificationConfig } from '../protocol/types.ts'
 import type { Clock } from '../shared/clock.ts'
-import type { Store, Write, WriteResult } from '../store/store.ts'
+import type { PushConfigRecord } from '../store/store.ts'
 
-/** What the operations of one served agent work on. */
+/** What the operations of one served agent need from around them, by role. */
 export interface Service {
+  /** Runs the agent and knows its tasks. */
   readonly engine: Engine
-  readonly store: Store
+  /** Says who the agent is and what it takes. */
+  readonly agent: ServedAgent
+  /** Says who calls. */
+  readonly auth: CallerAuth
+  /** Keeps callers within their share; absent where they may ask as often as they like. */
+  readonly limit?: CallerLimit | undefined
+  /** Is told how each operation ended. */
+  readonly metrics: OperationMetrics
+  /** Keeps the webhooks of tasks; absent where the server has none. */
+  readonly webhooks?: PushConfigs | undefined
   readonly clock: Clock
+  /** How long a blocking send waits before it answers with the task as it is. */
+  readonly blockingTimeoutMs: number
+}
+
+/** The agent as callers may know it. */
+export interface ServedAgent {
   /** The public card; its capabilities decide what is offered. */
   card(): AgentCard | Promise<AgentCard>
   /** The card for the authenticated; absent where none is configured. */
   extendedCard?(auth: AuthContext): AgentCard | Promise<AgentCard>
   /** Whether the extended card is for anyone; only the conformance kit's agent says so. */
-  readonly openExtendedCard?: boolean
-  /** Establishes who calls, and whether they may. @throws A2AError `unauthenticated` or `forbidden`. */
-  authenticate(call: Call, operation: OperationName): AuthContext | Promise<AuthContext>
-  readonly limit?: LimitService
-  /** Told how each operation ended: `ok` or an error's code. */
-  observe(operation: OperationName, outcome: string, startedAt: number): void
-  /** How long a blocking send waits before it answers with the task as it is. */
-  readonly blockingTimeoutMs: number
+  readonly openExtendedCard: boolean
   /** Media types that parts may have; undefined: any. */
   inputModes(): readonly string[] | undefined
   /** Refuses structured input that fits no skill, with A2AError `invalidParams`; undefined: nothing to check. */
-  checkInput?(parts: readonly Part[]): Promise<void> | undefined
-  /** Commits writes that are not a task's. */
-  write(writes: readonly Write[]): Promise<readonly WriteResult[]>
-  readonly webhooks: WebhookService
+  checkInput(parts: readonly Part[]): Promise<void> | undefined
 }
 
-/** What the operations need of the rate limits. */
-export interface LimitService {
+/** Establishes who calls, and whether they may. */
+export interface CallerAuth {
+  /** @throws A2AError `unauthenticated` or `forbidden`. */
+  authenticate(call: Call, operation: OperationName): AuthContext | Promise<AuthContext>
+}
+
+/** Counts what callers ask for. */
+export interface CallerLimit {
   /** Counts the request. @throws A2AError `rateLimited`. */
   count(operation: OperationName, request: unknown, call: Call): Promise<void>
   /** The request was about a task that is not there. */
@@ -42,12 +54,20 @@ export interface LimitService {
   refused(call: Call): Promise<void>
 }
 
-/** What the operations need of the webhooks. */
-export interface WebhookService {
+/** Counts operations by their outcome. */
+export interface OperationMetrics {
+  /** `outcome` is `ok` or an error's code. */
+  observe(operation: OperationName, outcome: string, ms: number): void
+}
+
+/** The webhooks of tasks. */
+export interface PushConfigs {
   /** @throws A2AError `invalidParams` for a webhook that must not or cannot be called; `path` is where it stands. */
   check(config: TaskPushNotificationConfig, path: string): void
-  /** A task has a webhook from now on. */
-  watch(taskId: string): void
-  /** A webhook is no more. */
-  forget(taskId: string, id: string): void
+  /** The webhooks of a task, oldest first. */
+  list(taskId: string): Promise<readonly PushConfigRecord[]>
+  /** Keeps a webhook, which hears of what happens from now on; one of the same id is replaced. */
+  add(record: Omit<PushConfigRecord, 'cursor'>): Promise<void>
+  /** Removes a webhook, which hears nothing more. */
+  remove(taskId: string, id: string): Promise<void>
 }

@@ -1,4 +1,4 @@
-import type { Mutable } from '../shared/mutable.ts'
+import type { Mutable } from '../shared/json.ts'
 import { A2AError } from './errors.ts'
 import { canTransition, isTerminal } from './task.ts'
 import type {

@@ -46,14 +46,6 @@ export type RequestOf<N extends OperationName> = Operations[N]['request']
 /** The result type of an operation; an EventStream for the streaming ones. */
 export type ResultOf<N extends OperationName> = Operations[N]['result']
 
-/** The operations that answer with a stream. */
-export type StreamingName = {
-  [N in OperationName]: Operations[N]['result'] extends A2A.EventStream ? N : never
-}[OperationName]
-
-/** The operations that answer once. */
-export type UnaryName = Exclude<OperationName, StreamingName>
-
 /** What a request says; a dialect that spells it differently has one codec per kind. */
 export type RequestKind = 'message' | 'task' | 'filter' | 'webhook' | 'webhookId' | 'nothing'
 

@@ -1,11 +1,5 @@
 import { A2AError, type ErrorCode, type FieldViolation } from './errors.ts'
-import {
-  type OperationName,
-  operations,
-  type RequestOf,
-  type ResultOf,
-  type UnaryName,
-} from './operations.ts'
+import { type OperationName, operations, type RequestOf, type ResultOf } from './operations.ts'
 import { agentCard } from './schema/cards.ts'
 import { type Check, missing, tolerant } from './schema/check.ts'
 import * as tasks from './schema/tasks.ts'
@@ -41,7 +35,7 @@ export function parseRequest<N extends OperationName>(name: N, input: unknown): 
  *
  * @throws A2AError `invalidAgentResponse`, as all parsers of answers do.
  */
-export function parseResult<N extends UnaryName>(name: N, input: unknown): ResultOf<N> {
+export function parseResult<N extends OperationName>(name: N, input: unknown): ResultOf<N> {
   // The check of an operation's result gives back that result's type.
   return parse(operations[name].response, input, responseFault) as ResultOf<N>
 }

@@ -1,14 +1,14 @@
-import { toSupersetCard } from '../bindings/dialects/superset.ts'
+import { toSupersetCard } from '../bindings/dialects/v03/card.ts'
 import type { HttpHandler } from '../bindings/http.ts'
-import { agentRoutes } from '../bindings/routes.ts'
+import { type AgentRoute, agentRoutes } from '../bindings/routes.ts'
+import type { AgentInfo } from '../protocol/profile.ts'
 import type { AgentCard, AgentInterface } from '../protocol/types.ts'
 import type { Clock } from '../shared/clock.ts'
-import type { Identity } from './identity.ts'
 
 /** The URI of RANCH's JSON-RPC as a custom binding; standard clients skip it (specification §5.8). */
-export const ranchBinding = 'urn:corral:bindings:ranch'
+const ranchBinding = 'urn:corral:bindings:ranch'
 /** The URI of 1.0-rc's slash-named JSON-RPC as a custom binding. */
-export const rcBinding = 'urn:corral:bindings:jsonrpc-1.0-rc'
+const rcBinding = 'urn:corral:bindings:jsonrpc-1.0-rc'
 
 /**
  * Every way to reach an agent mounted at a base URL, the preferred first, 1.0 before 0.3.
@@ -16,7 +16,7 @@ export const rcBinding = 'urn:corral:bindings:jsonrpc-1.0-rc'
  * release candidate that follows the card names none.
  */
 export function interfacesAt(base: string): readonly AgentInterface[] {
-  const at = (route: keyof typeof agentRoutes): string => base + agentRoutes[route].paths[0]
+  const at = (route: AgentRoute): string => base + agentRoutes[route].paths[0]
   return [
     { url: at('rc'), protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
     { url: base, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
@@ -28,9 +28,9 @@ export function interfacesAt(base: string): readonly AgentInterface[] {
 }
 
 /** Whose card is shown, and how. */
-export interface CardPageOptions {
+interface CardPageOptions {
   readonly shape: 'superset' | 'strict'
-  readonly identity: Pick<Identity, 'card' | 'known'>
+  readonly identity: { card(): AgentCard | Promise<AgentCard>; known(): AgentInfo }
   readonly clock: Clock
 }
 

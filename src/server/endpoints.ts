@@ -1,20 +1,21 @@
 import type { HttpHandler } from '../bindings/http.ts'
 import { createMcpBinding } from '../bindings/mcp/server.ts'
 import { createOpenAIBinding, type OpenAIModel } from '../bindings/openai/server.ts'
-import type { openAIRoutes, RouteHandlers } from '../bindings/routes.ts'
+import type { OpenAIRoute, RouteHandlers } from '../bindings/routes.ts'
 import { historyExtension } from '../protocol/extensions.ts'
-import type { Mount, Shared } from './mount.ts'
+import type { Mount } from './mount.ts'
+import type { ServerParts } from './parts.ts'
 
 /** What answers clients that do not speak A2A: the server's agents as models and as tools. */
 export interface Endpoints {
-  readonly openai: RouteHandlers<typeof openAIRoutes>
+  readonly openai: RouteHandlers<OpenAIRoute>
   readonly mcp: HttpHandler
   close(): Promise<void>
 }
 
 /** Makes the endpoints. Agents are looked up at each request, so a changed team is a changed model. */
 export function createEndpoints(
-  { options, clock }: Pick<Shared, 'options' | 'clock'>,
+  { options, clock }: Pick<ServerParts, 'options' | 'clock'>,
   mounts: ReadonlyMap<string, Mount>,
 ): Endpoints {
   const { heartbeatMs } = options.timeouts ?? {}

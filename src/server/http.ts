@@ -3,20 +3,21 @@ import { createRouteTable, methodsAt, serverRoutes, splitAgentPath } from '../bi
 import { isPromiseLike } from '../shared/async.ts'
 import { createCors } from './cors.ts'
 import type { Endpoints } from './endpoints.ts'
-import type { Mount, Shared } from './mount.ts'
+import type { Mount } from './mount.ts'
 import { createPages } from './pages.ts'
+import type { ServerParts } from './parts.ts'
 
 /**
  * Answers at every path of a server (`bindings/routes.ts` lists them): its own pages and endpoints first, then the agent
  * under `/agents/{id}`, else the first agent at the root. Never rejects.
  */
 export function createHandler(
-  shared: Shared,
+  parts: ServerParts,
   mounts: ReadonlyMap<string, Mount>,
   { openai, mcp }: Endpoints,
 ): HttpHandler {
-  const cors = createCors(shared.options.cors)
-  const find = createRouteTable(serverRoutes, { ...createPages(shared, mounts), ...openai, mcp })
+  const cors = createCors(parts.options.cors)
+  const find = createRouteTable(serverRoutes, { ...createPages(parts, mounts), ...openai, mcp })
 
   function route(request: HttpRequest): Promise<HttpReply> | HttpReply {
     const own = find(request.path)
@@ -31,7 +32,7 @@ export function createHandler(
   }
 
   function fail(request: HttpRequest, err: unknown): HttpReply {
-    shared.logger.error({ err }, 'A request failed')
+    parts.logger.error({ err }, 'A request failed')
     return cors.mark(request, failed)
   }
 
@@ -39,7 +40,7 @@ export function createHandler(
     if (request.method === 'OPTIONS')
       return cors.preflight(request, [...methodsAt(request.path), 'OPTIONS'].join(', '))
     try {
-      const own = shared.options.routes?.(request)
+      const own = parts.options.routes?.(request)
       const reply = isPromiseLike(own)
         ? Promise.resolve(own).then((given) => given ?? route(request))
         : (own ?? route(request))

@@ -1,19 +1,19 @@
 import type { Agent } from '../agents/agent.ts'
+import type { ServedAgent } from '../operations/service.ts'
 import { renderCard } from '../protocol/card.ts'
 import { idempotencyExtension, traceExtension } from '../protocol/extensions.ts'
 import type { AgentInfo } from '../protocol/profile.ts'
 import type { AgentCard, AgentExtension } from '../protocol/types.ts'
-import type { Clock } from '../shared/clock.ts'
-import type { Auth } from './auth.ts'
 import { interfacesAt } from './card.ts'
+import { createInputCheck } from './input-schemas.ts'
 import type { ServerOptions } from './options.ts'
+import type { ServerParts } from './parts.ts'
 
 /** Who a served agent is: its info and its card, each asked for rarely and remembered. */
-export interface Identity {
+export interface Identity extends ServedAgent {
   info(): Promise<AgentInfo>
   /** The info as it was last read. */
   known(): AgentInfo
-  card(): AgentCard | Promise<AgentCard>
   /** The URL below which it answers. */
   base(): string
   /** The agent or the base URL has changed. */
@@ -38,27 +38,30 @@ function offered({ trace = true }: ServerOptions, { dispatch }: Agent): readonly
   return trace ? ours : ours.filter(({ uri }) => uri !== traceExtension)
 }
 
-/** Keeps an agent's identity. */
-export function createIdentity(options: {
+/** Whose identity it is. */
+interface IdentitySource {
   agent(): Agent
   /** What the agent said of itself when it was asked for its id. */
   readonly info: AgentInfo
   base(): string
-  readonly auth: Auth
-  readonly clock: Clock
-  readonly server: ServerOptions
-}): Identity {
-  const { auth, clock, server } = options
-  let { info } = options
+}
+
+/** Keeps an agent's identity. */
+export function createAgentIdentity(
+  { auth, clock, options: server }: Pick<ServerParts, 'auth' | 'clock' | 'options'>,
+  source: IdentitySource,
+): Identity {
+  const { extendedCard, openExtendedCard = false } = server
+  let { info } = source
   let card: AgentCard | undefined
   let readAt = Number.NEGATIVE_INFINITY
   let reading: Promise<void> | undefined
-  /** Grows when agent or address change: what was read before is then of somebody else. */
+  /** Grows when agent or address change: what was read before is then another's. */
   let generation = 0
 
   async function read(): Promise<void> {
     const begun = generation
-    const next = await options.agent().info()
+    const next = await source.agent().info()
     if (card && begun === generation && JSON.stringify(next) === JSON.stringify(info)) {
       readAt = clock.elapsed()
       return
@@ -72,8 +75,8 @@ export function createIdentity(options: {
   }
 
   function render(next: AgentInfo): AgentCard {
-    const all = interfacesAt(options.base())
-    const agent = options.agent()
+    const all = interfacesAt(source.base())
+    const agent = source.agent()
     return renderCard(next, {
       interfaces: server.interfaces?.(all) ?? all,
       streaming: server.streaming ?? true,
@@ -98,25 +101,43 @@ export function createIdentity(options: {
     return undefined
   }
 
+  function currentCard(): AgentCard | Promise<AgentCard> {
+    const waiting = look()
+    if (card && !waiting) return card
+    return (waiting ?? read()).then(() => {
+      if (!card) throw new Error('The agent did not say who it is')
+      return card
+    })
+  }
+
   return {
     async info() {
       await look()
       return info
     },
     known: () => info,
-    base: options.base,
-    card() {
-      const waiting = look()
-      if (card && !waiting) return card
-      return (waiting ?? read()).then(() => {
-        if (!card) throw new Error('The agent did not say who it is')
-        return card
-      })
-    },
+    base: source.base,
+    card: currentCard,
+    ...(extendedCard && {
+      extendedCard: async (caller) => extendedCard(await currentCard(), caller),
+    }),
+    openExtendedCard,
+    inputModes: () => enforcedModes(info, server),
+    checkInput: createInputCheck(() => info.details?.skills),
     refresh() {
       generation++
       readAt = Number.NEGATIVE_INFINITY
       card = undefined
     },
   }
+}
+
+/** The media types that parts must have: the agent's own where it names them, unless the server says otherwise. */
+function enforcedModes(
+  { details }: AgentInfo,
+  { enforceInputModes }: ServerOptions,
+): readonly string[] | undefined {
+  const named = details?.inputModes
+  if (enforceInputModes === false || (enforceInputModes === undefined && !named)) return undefined
+  return named ?? ['text/plain', 'application/json']
 }

@@ -4,7 +4,7 @@ import type { OperationName } from '../protocol/operations.ts'
 /** Counts what a server does, for `/metrics` in Prometheus' text format. */
 export interface Metrics {
   /** Counts an operation by its outcome and adds up its time. */
-  observe(operation: OperationName, outcome: string, startedAt: number): void
+  observe(operation: OperationName, outcome: string, ms: number): void
   page(gauges: Readonly<Record<string, number>>): HttpReply
 }
 
@@ -28,10 +28,10 @@ export function createMetrics(): Metrics {
   }
 
   return {
-    observe(operation, outcome, startedAt) {
+    observe(operation, outcome, ms) {
       const counter = counters.get(operation)?.get(outcome) ?? counterOf(operation, outcome)
       counter.count++
-      counter.seconds += (performance.now() - startedAt) / 1000
+      counter.seconds += ms / 1000
     },
     page(gauges) {
       const all = [...counters.values()].flatMap((outcomes) => [...outcomes.values()])

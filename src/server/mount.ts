@@ -1,50 +1,19 @@
 import type { Agent, AgentInfo } from '../agents/agent.ts'
-import { toRanchCard } from '../bindings/dialects/ranch-card.ts'
+import { toRanchCard } from '../bindings/dialects/ranch/card.ts'
 import type { HttpHandler } from '../bindings/http.ts'
 import { createJsonRpcBinding } from '../bindings/jsonrpc/server.ts'
 import { createRestBinding } from '../bindings/rest/server.ts'
 import { agentRoutes, createRouteTable } from '../bindings/routes.ts'
-import type { Committer } from '../engine/commit.ts'
-import { createEngine, type Engine } from '../engine/engine.ts'
-import type { TurnQueue } from '../engine/queue.ts'
-import type { Suspects } from '../engine/suspects.ts'
-import type { Guard } from '../network/guard.ts'
+import { createEngine } from '../engine/create.ts'
+import type { Engine } from '../engine/engine.ts'
 import { createOperations } from '../operations/handlers.ts'
 import { createKeeper } from '../operations/keeper.ts'
 import { createPassOn } from '../operations/pass-on.ts'
 import type { Service } from '../operations/service.ts'
 import type { Dispatch } from '../protocol/call.ts'
-import type { Clock } from '../shared/clock.ts'
-import type { Logger } from '../shared/log.ts'
-import type { Store } from '../store/store.ts'
-import type { Hub } from '../streams/hub.ts'
-import { checkPushConfig } from '../webhooks/config.ts'
-import type { Webhooks } from '../webhooks/webhooks.ts'
-import type { Auth } from './auth.ts'
 import { createCardPage } from './card.ts'
-import { createIdentity, type Identity } from './identity.ts'
-import { createInputCheck } from './input-schemas.ts'
-import type { RateLimit } from './limits.ts'
-import type { Metrics } from './metrics.ts'
-import type { ServerOptions } from './options.ts'
-
-/** What all agents of a server share. */
-export interface Shared {
-  readonly store: Store
-  readonly committer: Committer
-  readonly hub: Hub
-  readonly queue: TurnQueue
-  readonly suspects: Suspects
-  readonly clock: Clock
-  readonly logger: Logger
-  readonly auth: Auth
-  readonly metrics: Metrics
-  readonly limit: RateLimit | undefined
-  readonly push: { readonly webhooks: Webhooks; readonly guard: Guard } | undefined
-  /** How soon the readers of streams should come back, once the server is closing. */
-  retryMs(): number | undefined
-  readonly options: ServerOptions
-}
+import { createAgentIdentity, type Identity } from './identity.ts'
+import type { ServerParts } from './parts.ts'
 
 /** One served agent: its operations, and the paths below where it is mounted. */
 export interface Mount {
@@ -71,15 +40,18 @@ export interface NamedAgent {
 
 /** Mounts an agent; `base` is the URL that its card points to. */
 export function createMount(
-  shared: Shared,
+  parts: ServerParts,
   { id, info, agent: first, build }: NamedAgent,
   base: () => string,
 ): Mount {
   let agent = first
-  const { auth, clock, logger, options } = shared
-  const identity = createIdentity({ agent: () => agent, info, base, auth, clock, server: options })
-  const engine = createMountedEngine(shared, { id, agent, build })
-  const service = createService(shared, engine, identity)
+  const { store, committer, hub, queue, suspects, clock, logger, push } = parts
+  const identity = createAgentIdentity(parts, { agent: () => agent, info, base })
+  const engine = createEngine({
+    ...{ agent, agentId: id, build, store, committer, hub, queue, suspects, clock, logger },
+    ...(push && { stored: push.stored }),
+  })
+  const service = createService(parts, engine, identity)
   const byEngine = createOperations(service)
   const keeper = createKeeper({ dispatch: () => agent.dispatch ?? byEngine, clock, logger })
   const passOn = createPassOn(service, keeper)
@@ -90,7 +62,7 @@ export function createMount(
     engine,
     identity,
     dispatch,
-    handle: createRoutes(shared, dispatch, identity),
+    handle: createRoutes(parts, dispatch, identity),
     agent: () => agent,
     setAgent(next) {
       agent = next.agent
@@ -103,71 +75,24 @@ export function createMount(
   }
 }
 
-function createMountedEngine(
-  { store, committer, hub, queue, suspects, clock, logger, push }: Shared,
-  { id, agent, build }: Omit<NamedAgent, 'info'>,
-): Engine {
-  return createEngine({
-    agent,
-    agentId: id,
-    build,
-    suspects,
-    store,
-    committer,
-    hub,
-    queue,
-    clock,
-    logger,
-    ...(push && {
-      stored(taskId, records, webhook) {
-        if (webhook) push.webhooks.watch(taskId)
-        else if (records[0]?.seq === 1) push.webhooks.ignore(taskId)
-        else push.webhooks.notify(taskId)
-      },
-    }),
-  })
-}
-
-function createService(shared: Shared, engine: Engine, identity: Identity): Service {
-  const { store, clock, auth, options, push, committer, limit } = shared
-  const { extendedCard, openExtendedCard = false } = options
+/** Who plays which role for the operations of this agent. */
+function createService(parts: ServerParts, engine: Engine, identity: Identity): Service {
+  const { clock, auth, limit, metrics, push, options } = parts
   return {
     engine,
-    store,
+    agent: identity,
+    auth,
+    limit,
+    metrics,
+    webhooks: push?.configs,
     clock,
-    card: identity.card,
-    authenticate: auth.authenticate,
-    observe: shared.metrics.observe,
     blockingTimeoutMs: options.timeouts?.blockingMs ?? 300_000,
-    inputModes: () => enforcedModes(identity, options),
-    checkInput: createInputCheck(() => identity.known().details?.skills),
-    write: committer.write,
-    openExtendedCard,
-    ...(limit && { limit }),
-    ...(extendedCard && {
-      extendedCard: async (caller) => extendedCard(await identity.card(), caller),
-    }),
-    webhooks: {
-      check: (config, path) => push && checkPushConfig(push.guard, { config, path }),
-      watch: (taskId) => push?.webhooks.watch(taskId),
-      forget: (taskId, configId) => push?.webhooks.forget(taskId, configId),
-    },
   }
 }
 
-/** The media types that parts must have: the agent's own where it names them, unless the server says otherwise. */
-function enforcedModes(
-  identity: Identity,
-  { enforceInputModes }: ServerOptions,
-): readonly string[] | undefined {
-  const named = identity.known().details?.inputModes
-  if (enforceInputModes === false || (enforceInputModes === undefined && !named)) return undefined
-  return named ?? ['text/plain', 'application/json']
-}
-
 /** What answers below the path that an agent is mounted at. */
-function createRoutes(shared: Shared, dispatch: Dispatch, identity: Identity): HttpHandler {
-  const { options, clock, retryMs } = shared
+function createRoutes(parts: ServerParts, dispatch: Dispatch, identity: Identity): HttpHandler {
+  const { options, clock, retryMs } = parts
   const heartbeatMs = options.timeouts?.heartbeatMs ?? 15_000
   const agentCard = async (): Promise<unknown> => toRanchCard(await identity.info())
   const wire = { dispatch, heartbeatMs, clock, retryMs }

@@ -5,8 +5,8 @@ import { isJsonContent } from '../bindings/content-type.ts'
 import { type HttpChunk, type HttpReply, type HttpRequest, isStreamed } from '../bindings/http.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { soon } from '../shared/async.ts'
+import type { Mutable } from '../shared/json.ts'
 import type { Logger } from '../shared/log.ts'
-import type { Mutable } from '../shared/mutable.ts'
 import type { Server } from './server.ts'
 
 /** Makes a `node:http` request listener of a handler, to mount in a server of your own. */

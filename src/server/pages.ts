@@ -1,21 +1,22 @@
 import type { Agent, Health } from '../agents/agent.ts'
 import type { HttpReply, HttpRequest } from '../bindings/http.ts'
-import type { RouteHandlers, serverRoutes } from '../bindings/routes.ts'
+import type { RouteHandlers, ServerRoute } from '../bindings/routes.ts'
 import type { Clock } from '../shared/clock.ts'
-import type { Mount, Shared } from './mount.ts'
+import type { Mount } from './mount.ts'
 import type { ServerOptions } from './options.ts'
+import type { ServerParts } from './parts.ts'
 
 type Mounts = ReadonlyMap<string, Mount>
 
 /** The server's own pages: how it is, what it counts, whom it serves, and the keys of its webhooks. */
 export function createPages(
-  shared: Shared,
+  parts: ServerParts,
   mounts: Mounts,
-): Pick<RouteHandlers<typeof serverRoutes>, 'health' | 'metrics' | 'catalogue' | 'keys'> {
-  const keys = keysReply(shared.options)
+): RouteHandlers<Extract<ServerRoute, 'health' | 'metrics' | 'catalogue' | 'keys'>> {
+  const keys = keysReply(parts.options)
   return {
-    health: (request) => health(request, shared, mounts),
-    metrics: () => shared.metrics.page(gauges(shared, mounts)),
+    health: (request) => health(request, parts, mounts),
+    metrics: () => parts.metrics.page(gauges(parts, mounts)),
     catalogue: () => catalogue(mounts),
     keys: keys && (() => keys),
   }
@@ -29,7 +30,7 @@ const maxHealthMs = 5_000
 /** 503 if an agent or the store cannot do its work. With `?live=1` only: the process runs. */
 async function health(
   { query }: HttpRequest,
-  { store, clock }: Shared,
+  { store, clock }: ServerParts,
   mounts: Mounts,
 ): Promise<HttpReply> {
   if (new URLSearchParams(query).has('live')) return alive
@@ -89,7 +90,7 @@ function keysReply({ pushNotifications }: ServerOptions): HttpReply | undefined 
   return { status: 200, headers, body: JSON.stringify(signer.jwks()) }
 }
 
-function gauges({ queue, hub }: Shared, mounts: Mounts): Readonly<Record<string, number>> {
+function gauges({ queue, hub }: ServerParts, mounts: Mounts): Readonly<Record<string, number>> {
   const { running, waiting, away } = queue.counts()
   let live = 0
   for (const mount of mounts.values()) live += mount.engine.live()

@@ -1,3 +1,5 @@
+import { isShallow } from './json.ts'
+
 /** A JSON object or list found in text, and where it stands (`end` is exclusive). */
 export interface EmbeddedJson {
   readonly value: object
@@ -5,7 +7,10 @@ export interface EmbeddedJson {
   readonly end: number
 }
 
-/** How many places a value may begin at, and how many characters are looked at for its end: "{{{{…" costs no square. */
+/**
+ * How many places a value may begin at, and how many characters are looked at for its end. Without these limits the
+ * time that "{{{{…" takes would grow with the square of its length.
+ */
 const maxAttempts = 200
 const maxScanned = 10_000_000
 
@@ -53,16 +58,7 @@ function closingBracket(text: string, start: number): number | undefined {
   return undefined
 }
 
-/** As deep as A2A lets data nest; whoever walks the value can trust it not to exhaust the stack. */
-const maxDepth = 64
-
-/** Whether a value nests no deeper than data may. */
-export function isShallow(value: unknown, levels: number = maxDepth): boolean {
-  if (typeof value !== 'object' || value === null) return true
-  return levels > 0 && Object.values(value).every((inner) => isShallow(inner, levels - 1))
-}
-
-/** What stands between brackets is an object or a list, or no JSON. */
+/** The value, if the text is JSON; between brackets it can only be an object or a list. */
 function tryParse(text: string): object | undefined {
   try {
     const value: object = JSON.parse(text)

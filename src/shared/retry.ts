@@ -37,10 +37,10 @@ export async function retry<T>(
 }
 
 /** How the wait between tries grows. */
-export interface Backoff {
+interface Backoff {
   /** The wait after the first failure; doubles with each further one. 250 if absent. */
   readonly baseMs?: number
-  /** The longest wait; 30 000 if absent. */
+  /** The longest wait; 30,000 if absent. */
   readonly maxMs?: number
   /** A number in [0, 1); spreads callers that failed together. */
   readonly random: () => number

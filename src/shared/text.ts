@@ -7,3 +7,15 @@ export function trimEnd(text: string, characters: string): string {
   while (end > 0 && characters.includes(text.charAt(end - 1))) end--
   return end === text.length ? text : text.slice(0, end)
 }
+
+/**
+ * Text that a stranger may have written, as a terminal may show it: control characters, and those that turn the
+ * direction of writing, are written out. Line feeds and tabs stay.
+ */
+export function toPrintable(text: string): string {
+  return text.replace(unprintable, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+const unprintable =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g

@@ -1,5 +1,5 @@
 import { A2AError } from '../protocol/errors.ts'
-import { isSame } from '../shared/same.ts'
+import { isSame } from '../shared/json.ts'
 import { createCustomTasks, isIn, pageOf } from './custom-tasks.ts'
 import { busyAfter } from './list.ts'
 import { createMemoryStore, type MemoryStoreOptions } from './memory/store.ts'

@@ -1,27 +1,15 @@
 import { hash } from 'node:crypto'
-import type { ChunkOptions, ContextValues, Draft, Turn } from '../agents/agent.ts'
+import type { Turn } from '../agents/agent.ts'
+import { InnerTurn, type InnerTurnOptions } from '../agents/wrap.ts'
 import { newStatus } from '../protocol/build.ts'
-import type { AuthContext } from '../protocol/call.ts'
-import type {
-  Artifact,
-  Json,
-  JsonObject,
-  Message,
-  Part,
-  Task,
-  TaskState,
-} from '../protocol/types.ts'
+import type { JsonObject, Message, Task } from '../protocol/types.ts'
 import { withSignal } from '../shared/async.ts'
-import { copyOf } from '../shared/copy.ts'
-import type { Logger } from '../shared/log.ts'
+import { copyOf } from '../shared/json.ts'
 import { type MemberReply, replyParts } from './reply.ts'
 import type { LinkedSignal } from './signal.ts'
 
 /** What a member's turn has of its own. */
-export interface ChildTurnOptions {
-  /** Keeps the member's steps and state apart from everybody else's. */
-  readonly space: string
-  readonly message: Message
+export interface ChildTurnOptions extends InnerTurnOptions {
   /** Fires when the member is to stop; its signal is made only for a member that looks at it. */
   readonly link: LinkedSignal
   readonly hops: readonly string[]
@@ -52,10 +40,7 @@ export function createChildTurn(parent: Turn, options: ChildTurnOptions): Member
 }
 
 /** A class, not closures: one is made per hop. */
-class ChildTurn implements MemberTurn {
-  readonly taskId: string
-  readonly contextId: string
-  readonly message: Message
+class ChildTurn extends InnerTurn implements MemberTurn {
   readonly #parent: Turn
   readonly #options: ChildTurnOptions
   /** The member's own copies, made when it looks. */
@@ -64,81 +49,34 @@ class ChildTurn implements MemberTurn {
   #outside: Set<() => Promise<void>> | undefined
 
   constructor(parent: Turn, options: ChildTurnOptions) {
-    this.taskId = parent.taskId
-    this.contextId = parent.contextId
-    this.message = options.message
+    super(parent, options)
     this.#parent = parent
     this.#options = options
   }
 
-  get task(): Task | undefined {
+  override get task(): Task | undefined {
     const { asked, exchange } = this.#options
     this.#task ??= asked && copyOf(waitingTask(this.#parent, asked, exchange))
     return this.#task
   }
-  get history(): readonly Message[] {
+  override get history(): readonly Message[] {
     this.#history ??= copyOf(this.#options.exchange)
     return this.#history
   }
-  get signal(): AbortSignal {
+  override get signal(): AbortSignal {
     return this.#options.link.signal
   }
-  get hops(): readonly string[] {
+  override get hops(): readonly string[] {
     return this.#options.hops
   }
-  get traceparent(): string | undefined {
+  override get traceparent(): string | undefined {
     return this.#options.traceparent
   }
-  get acceptedOutputModes(): readonly string[] {
+  override get acceptedOutputModes(): readonly string[] {
     return this.#options.facesCaller ? this.#parent.acceptedOutputModes : []
   }
-  get tenant(): string {
-    return this.#parent.tenant
-  }
-  get caller(): AuthContext {
-    return this.#parent.caller
-  }
-  get log(): Logger {
-    return this.#parent.log
-  }
-  get extensions(): readonly string[] {
-    return this.#parent.extensions
-  }
-  get metadata(): JsonObject | undefined {
-    return this.#parent.metadata
-  }
-  get number(): number {
-    return this.#parent.number
-  }
-  get context(): ContextValues {
-    return this.#parent.context
-  }
-  get attempt(): number {
-    return this.#parent.attempt
-  }
 
-  status(state: TaskState, text?: string): Draft {
-    return this.#parent.status(state, text)
-  }
-  artifact(artifact: Artifact, options?: ChunkOptions): Draft {
-    return this.#parent.artifact(artifact, options)
-  }
-  ask(text: string): Draft {
-    return this.#parent.ask(text)
-  }
-  reply(content: string | readonly Part[]): Message {
-    return this.#parent.reply(content)
-  }
-  step<T extends Json>(name: string, work: () => Promise<T> | T): Promise<T> {
-    return this.#parent.step(this.#place(name), work)
-  }
-  load(key: string): Json | undefined {
-    return this.#parent.load(this.#place(key))
-  }
-  save(key: string, value: Json): Promise<void> {
-    return this.#parent.save(this.#place(key), value)
-  }
-  away(): () => Promise<void> {
+  override away(): () => Promise<void> {
     const back = this.#parent.away()
     this.#outside ??= new Set()
     this.#outside.add(back)
@@ -150,11 +88,11 @@ class ChildTurn implements MemberTurn {
     return withSignal(Promise.all([...this.#outside].map((back) => back())), link.signal)
   }
 
-  trace(entry: JsonObject): void {
+  override trace(entry: JsonObject): void {
     this.#parent.trace(withPlace(entry, this.#options.space))
   }
 
-  async conversation(limit: number): Promise<readonly Message[]> {
+  override async conversation(limit: number): Promise<readonly Message[]> {
     if (limit <= 0) return []
     const { facesCaller, exchange } = this.#options
     const heard = facesCaller ? await this.#parent.conversation(limit + 1) : []
@@ -162,10 +100,6 @@ class ChildTurn implements MemberTurn {
     const { messageId: callers } = this.#parent.message
     const earlier = heard.filter(({ messageId }) => messageId !== callers)
     return [...earlier, ...copyOf(exchange)].slice(-limit)
-  }
-
-  #place(name: string): string {
-    return `${this.#options.space}/${name}`
   }
 }
 

@@ -1,8 +1,9 @@
 import type { AgentEvent, ChunkOptions, Turn } from '../agents/agent.ts'
+import { responseArtifact } from '../agents/reply.ts'
 import { textOf } from '../protocol/task.ts'
 import type { Artifact, StreamResponse, TaskArtifactUpdateEvent } from '../protocol/types.ts'
 import { toUsageMetadata, type Usage } from '../protocol/usage.ts'
-import { type MemberReply, replyParts, responseArtifact } from './reply.ts'
+import { type MemberReply, replyParts } from './reply.ts'
 
 /** Where a run's answer goes: to the caller, live where a member's words are the answer. */
 export interface Output {

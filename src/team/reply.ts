@@ -1,4 +1,5 @@
-import type { AgentEvent, AgentReply, Draft, Turn } from '../agents/agent.ts'
+import type { AgentReply, Turn } from '../agents/agent.ts'
+import { type ReplyPlace, readReply, responseArtifact, responseOf } from '../agents/reply.ts'
 import { createFold, type Fold } from '../protocol/fold.ts'
 import { isInterrupted, isTerminal } from '../protocol/task.ts'
 import type {
@@ -9,7 +10,6 @@ import type {
   StreamResponse,
   TaskState,
 } from '../protocol/types.ts'
-import { isAsyncIterable, isPromiseLike, withSignal } from '../shared/async.ts'
 
 /** What a member gave back, whole and as plain JSON, so that it can stand in the task's log. */
 export interface MemberReply {
@@ -33,28 +33,21 @@ export interface Collection {
   readonly onLeft?: (cleanUp: Promise<unknown>) => void
 }
 
-/** The artifact that holds a plain answer. */
-export const responseArtifact = 'response'
-
 /** Reads a member's reply to its end, or to the first state in which the member stops. */
 export async function collectReply(
   reply: AgentReply,
   { turn, onEvent, onLeft }: Collection,
 ): Promise<MemberReply> {
   const collector = createCollector(turn)
-  const take = async (event: AgentEvent): Promise<boolean> => {
-    const taken = collector.take(event)
-    if (taken && onEvent) await onEvent(taken)
-    return collector.stopped()
-  }
-  if (isAsyncIterable(reply))
-    await readEvents(reply as AsyncIterable<AgentEvent>, { turn, ...(onLeft && { onLeft }) }, take) // the contract's only iterable
-  else {
-    const answer = isPromiseLike(reply)
-      ? await withSignal(Promise.resolve(reply), turn.signal)
-      : reply
-    if (answer !== undefined) await take(answer)
-  }
+  await readReply(reply, {
+    place: collector,
+    turn,
+    onLeft,
+    take(event) {
+      const taken = collector.take(event)
+      return onEvent ? onEvent(taken).then(collector.stopped) : collector.stopped()
+    },
+  })
   return collector.reply()
 }
 
@@ -66,37 +59,14 @@ export function replyParts(reply: MemberReply): readonly Part[] {
   return reply.message?.parts ?? []
 }
 
-/** A member that ignores its signal is left alone: the race ends the wait, `return` asks it to clean up. */
-async function readEvents(
-  events: AsyncIterable<AgentEvent>,
-  { turn, onLeft }: Pick<Collection, 'turn' | 'onLeft'>,
-  take: (event: AgentEvent) => Promise<boolean>,
-): Promise<void> {
-  const iterator = events[Symbol.asyncIterator]()
-  let ended = false
-  try {
-    while (true) {
-      const next = await withSignal(iterator.next(), turn.signal)
-      ended = next.done === true
-      if (next.done || (await take(next.value))) return
-    }
-  } finally {
-    if (!ended) {
-      const cleanUp = Promise.resolve(iterator.return?.()).catch(() => {})
-      onLeft?.(cleanUp)
-    }
-  }
-}
-
-interface Collector {
-  take(event: AgentEvent): StreamResponse | undefined
+interface Collector extends ReplyPlace {
+  /** Takes in an event; gives it back as the team passes it on, a lone message as a chunk of the response. */
+  take(event: StreamResponse): StreamResponse
   stopped(): boolean
   reply(): MemberReply
 }
 
-function createCollector(turn: Turn): Collector {
-  const { taskId, contextId } = turn
-  const ids = { taskId, contextId }
+function createCollector({ taskId, contextId }: Turn): Collector {
   const fold = createFold({
     id: taskId,
     contextId,
@@ -104,34 +74,21 @@ function createCollector(turn: Turn): Collector {
   })
   let lone: Message | undefined
   let metadata: JsonObject | undefined
-  let begun = false
-
-  const learn = (more: JsonObject | undefined): void => {
-    if (more) metadata = { ...metadata, ...more }
-  }
-  const chunk = (parts: readonly Part[]): StreamResponse => {
-    const append = begun
-    begun = true
-    const artifact = { artifactId: responseArtifact, name: responseArtifact, parts }
-    return { artifactUpdate: { taskId, contextId, artifact, append } }
-  }
 
   return {
+    taskId,
+    contextId,
+    responseId: responseArtifact,
+    hasResponse: false,
     take(event) {
-      if (isMessage(event)) {
-        lone = event
-        learn(event.metadata)
-        return chunk(event.parts)
+      const more = metadataOf(event)
+      if (more) metadata = { ...metadata, ...more }
+      if ('message' in event) {
+        lone = event.message
+        return responseOf(event.message, this)
       }
-      const full = isChunk(event) ? chunk([toPart(event)]) : complete(event, ids)
-      if ('message' in full) {
-        lone = full.message
-        learn(full.message.metadata)
-        return chunk(full.message.parts)
-      }
-      fold.apply(full)
-      learn(metadataOf(full))
-      return full
+      fold.apply(event)
+      return event
     },
     stopped: () => isTerminal(fold.state) || isInterrupted(fold.state),
     reply: () => assemble(fold, lone, metadata),
@@ -153,33 +110,6 @@ function assemble(
     ...(task.artifacts && { artifacts: task.artifacts }),
     ...(metadata && { metadata }),
   }
-}
-
-function isChunk(event: AgentEvent): event is string | Part {
-  return (
-    typeof event === 'string' ||
-    'text' in event ||
-    'raw' in event ||
-    'url' in event ||
-    'data' in event
-  )
-}
-
-function isMessage(event: AgentEvent): event is Message {
-  return typeof event === 'object' && 'messageId' in event
-}
-
-function toPart(event: string | Part): Part {
-  return typeof event === 'string' ? { text: event } : event
-}
-
-function complete(
-  event: Draft,
-  ids: { readonly taskId: string; readonly contextId: string },
-): StreamResponse {
-  if ('statusUpdate' in event) return { statusUpdate: { ...event.statusUpdate, ...ids } }
-  if ('artifactUpdate' in event) return { artifactUpdate: { ...event.artifactUpdate, ...ids } }
-  return event
 }
 
 function metadataOf(event: StreamResponse): JsonObject | undefined {

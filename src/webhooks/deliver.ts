@@ -43,13 +43,13 @@ export type EncodeWebhook = (
 ) => WebhookPayload
 
 /** What became of an attempt. The reason is for the operator; it holds no secret and nothing that the receiver wrote. */
-export type Outcome =
+export type DeliveryOutcome =
   | { readonly kind: 'delivered' }
   | { readonly kind: 'retry'; readonly reason: string; readonly afterMs?: number }
   | { readonly kind: 'refused'; readonly reason: string }
 
 /** Attempts a delivery once. Rejects only with the signal's reason, when the signal fires. */
-export type Deliver = (delivery: Delivery, signal: AbortSignal) => Promise<Outcome>
+export type Deliver = (delivery: Delivery, signal: AbortSignal) => Promise<DeliveryOutcome>
 
 /** How deliveries are made and signed. */
 export interface DeliverOptions {
@@ -133,7 +133,7 @@ function isBearer(scheme: string | undefined): boolean {
   return scheme === undefined || scheme.toLowerCase() === 'bearer'
 }
 
-function outcomeOf(response: Dispatcher.ResponseData, now: number): Outcome {
+function outcomeOf(response: Dispatcher.ResponseData, now: number): DeliveryOutcome {
   const { statusCode: status, headers } = response
   if (status >= 200 && status < 300) return { kind: 'delivered' }
   if (status >= 300 && status < 400)
@@ -145,7 +145,7 @@ function outcomeOf(response: Dispatcher.ResponseData, now: number): Outcome {
   return { kind: 'retry', reason, ...(afterMs !== undefined && { afterMs }) }
 }
 
-function faultOf(error: unknown): Outcome {
+function faultOf(error: unknown): DeliveryOutcome {
   if (error instanceof A2AError) return { kind: 'refused', reason: error.message }
   if (error instanceof errors.InvalidArgumentError)
     return { kind: 'refused', reason: 'The config makes no valid request' }

@@ -4,8 +4,8 @@ import { foldRecords } from '../store/current.ts'
 import type { LogRecord, PushConfigRecord, Store, StoredTask } from '../store/store.ts'
 import { wants } from './filter.ts'
 
-/** Which webhook a lane serves. */
-export interface LaneKey {
+/** Which webhook: its delivery queue is found by this. */
+export interface WebhookKey {
   readonly taskId: string
   readonly id: string
 }
@@ -24,7 +24,7 @@ export interface Pending {
 /** A webhook as it is stored now. */
 export async function findConfig(
   store: Store,
-  { taskId, id }: LaneKey,
+  { taskId, id }: WebhookKey,
 ): Promise<PushConfigRecord | undefined> {
   return (await store.pushConfigs(taskId)).find((config) => config.id === id)
 }
@@ -38,7 +38,7 @@ const maxPage = 256
  * where there are many or the task is finished: then the cursor moves, so that they are not read again and retention
  * does not wait for them.
  */
-export async function findNext(store: Store, key: LaneKey): Promise<Pending | undefined> {
+export async function findNext(store: Store, key: WebhookKey): Promise<Pending | undefined> {
   const record = await findConfig(store, key)
   if (!record) return undefined
   const { taskId } = key

@@ -2,12 +2,15 @@ import { A2AError } from '../protocol/errors.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { type Logger, silent } from '../shared/log.ts'
 import type { DeadLetter, Store } from '../store/store.ts'
-import { createDeliver, type DeliverOptions, type EncodeWebhook, type Outcome } from './deliver.ts'
-import type { LaneContext, LaneSignals } from './lane.ts'
-import { createLanes } from './lanes.ts'
-import { persist } from './persist.ts'
-import { redriveLetter } from './redrive.ts'
-import { type RetryPolicy, standardRetry } from './retry.ts'
+import {
+  createDeliver,
+  type DeliverOptions,
+  type DeliveryOutcome,
+  type EncodeWebhook,
+} from './deliver.ts'
+import { type DeliveryContext, type DeliverySignals, redriveLetter } from './delivery-queue.ts'
+import { createDeliveryQueues } from './delivery-queues.ts'
+import { persist, type RetryPolicy, standardRetry } from './retry.ts'
 import { createSlots, type SlotLimits } from './slots.ts'
 
 /**
@@ -15,7 +18,7 @@ import { createSlots, type SlotLimits } from './slots.ts'
  *
  * A webhook's cursor in the store is the only truth. It moves after the receiver has answered, so a crash in between
  * delivers the event again, under the same id, and never loses it. Events are read from the log when their turn
- * comes; what waits in memory is one small lane per webhook that is behind.
+ * comes; what waits in memory is one small queue per webhook that is behind.
  */
 export interface Webhooks {
   /** Takes up what the last process left. */
@@ -34,7 +37,7 @@ export interface Webhooks {
    * Attempts a given-up delivery once more, out of order. What is delivered leaves the list.
    * @throws A2AError `invalidParams` if the letter, its webhook or its event is no longer there.
    */
-  redrive(id: string): Promise<Outcome>
+  redrive(id: string): Promise<DeliveryOutcome>
   /** Begins nothing more, lets attempts under way end within the grace, breaks off the rest. Idempotent. */
   close(): Promise<void>
 }
@@ -60,23 +63,23 @@ const maxIgnored = 10_000
 export function createWebhooks(options: WebhooksOptions): Webhooks {
   const { store, graceMs = 5_000 } = options
   const context = createContext(options)
-  const lanes = createLanes(context)
+  const queues = createDeliveryQueues(context)
   const asking = new Map<string, { again: boolean }>()
   const ignored = new Set<string>()
   let watched = 0
   let closing: Promise<void> | undefined
 
-  /** Asks the store for a task's webhooks and wakes their lanes. */
+  /** Asks the store for a task's webhooks and wakes their queues. */
   async function ask(taskId: string): Promise<void> {
     const before = watched
     const configs = await store.pushConfigs(taskId)
-    for (const { id } of configs) lanes.wake({ taskId, id })
+    for (const { id } of configs) queues.wake({ taskId, id })
     // A webhook that is stored while we read must not be ignored for good.
     if (configs.length === 0 && watched === before) ignore(taskId)
   }
 
   /** What is told while we ask is asked once more, not once each. */
-  async function askAll(taskId: string, { stop }: LaneSignals): Promise<void> {
+  async function askAll(taskId: string, { stop }: DeliverySignals): Promise<void> {
     const question = { again: false }
     asking.set(taskId, question)
     do {
@@ -90,7 +93,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     if (closing || ignored.has(taskId)) return
     const question = asking.get(taskId)
     if (question) question.again = true
-    else void lanes.run((signals) => askAll(taskId, signals))
+    else void queues.run((signals) => askAll(taskId, signals))
   }
 
   function ignore(taskId: string): void {
@@ -102,7 +105,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
 
   return {
     async start() {
-      for (const { taskId, id } of await store.pendingDeliveries()) lanes.wake({ taskId, id })
+      for (const { taskId, id } of await store.pendingDeliveries()) queues.wake({ taskId, id })
     },
     notify,
     ignore,
@@ -111,20 +114,20 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
       ignored.delete(taskId)
       notify(taskId)
     },
-    forget: (taskId, id) => lanes.end({ taskId, id }),
+    forget: (taskId, id) => queues.end({ taskId, id }),
     deadLetters: (limit) => store.deadLetters(limit),
     async redrive(id) {
       if (closing) throw new A2AError('unavailable', 'The webhooks are closed')
-      return lanes.run((signals) => redriveLetter(context, id, signals))
+      return queues.run((signals) => redriveLetter(context, id, signals))
     },
     close() {
-      closing ??= lanes.close(graceMs)
+      closing ??= queues.close(graceMs)
       return closing
     },
   }
 }
 
-function createContext(options: WebhooksOptions): LaneContext {
+function createContext(options: WebhooksOptions): DeliveryContext {
   const { store, encode, clock = systemClock, log = silent, random = Math.random } = options
   return {
     store,

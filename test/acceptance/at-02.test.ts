@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createFakeClock, type FakeClock } from '../client/fake-clock.ts'
+import { createFakeClock, type FakeClock } from '../support/clock.ts'
 import { rpc } from './serve.ts'
 import { serveTeam } from './team.ts'
 

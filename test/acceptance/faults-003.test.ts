@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { defineAgent } from '../../src/agents/function.ts'
-import { fromRunnable } from '../../src/agents/runnable.ts'
+import { defineAgent, fromRunnable } from '../../src/agents/function.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import { get, post, rpc, scripted, serve } from './serve.ts'
 import { act, eventsOf, told, v03 } from './wires.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createEventBody, type EventWriter } from '../../src/bindings/event-body.ts'
 import type { EventStream, Sequenced } from '../../src/protocol/call.ts'
-import type { Clock } from '../../src/shared/clock.ts'
+import { createFakeClock } from '../support/clock.ts'
 import { task } from './scripted.ts'
 
 const writer: EventWriter = {
@@ -32,23 +32,12 @@ function scene() {
       },
     }),
   }
-  let now = 0
-  let day = 1_000
-  const timers = new Set<{ at: number; run: () => void }>()
-  const clock: Clock = {
-    now: () => day + now,
-    elapsed: () => now,
-    after: (ms, run) => {
-      const timer = { at: now + ms, run }
-      timers.add(timer)
-      return () => timers.delete(timer)
-    },
-  }
+  const clock = createFakeClock()
   let retryMs: number | undefined
   const body = createEventBody(source, { writer, heartbeatMs: 100, clock, retryMs: () => retryMs })
   return {
     body,
-    timers,
+    timers: clock.pending,
     reader: body[Symbol.asyncIterator](),
     push: (...seqs: number[]) => give?.({ done: false, value: seqs.map(item) }),
     finish: () => give?.({ done: true, value: undefined }),
@@ -57,17 +46,8 @@ function scene() {
     goAway: (ms: number) => {
       retryMs = ms
     },
-    jump: (ms: number) => {
-      day += ms
-    },
-    pass: (ms: number) => {
-      now += ms
-      for (const timer of [...timers])
-        if (timer.at <= now) {
-          timers.delete(timer)
-          timer.run()
-        }
-    },
+    jump: clock.jump,
+    pass: clock.advance,
   }
 }
 
@@ -133,7 +113,7 @@ describe('an event body', () => {
       const next = reader.next()
       push(seq)
       await next
-      expect(timers.size).toBe(1)
+      expect(timers()).toHaveLength(1)
       pass(30)
     }
     const next = reader.next()
@@ -148,7 +128,7 @@ describe('an event body', () => {
     const next = reader.next()
     expect(await reader.return?.()).toEqual({ done: true, value: undefined })
     expect(await next).toEqual({ done: true, value: undefined })
-    expect([returned(), timers.size]).toEqual([1, 0])
+    expect([returned(), timers()]).toEqual([1, []])
   })
 
   test('passes over an empty batch', async () => {

@@ -4,6 +4,7 @@ import {
   agentRoutes,
   createRouteTable,
   methodsAt,
+  type RouteRows,
   reservedSegments,
   serverRoutes,
   splitAgentPath,
@@ -17,11 +18,11 @@ const request = (method: string, path: string): HttpRequest => ({
   body: '',
 })
 
-const rows = {
+const rows: RouteRows<'one' | 'many' | 'none'> = {
   one: { paths: ['/one', '/one/'], methods: ['GET', 'HEAD'] },
   many: { paths: ['/many/*'], methods: ['POST'] },
   none: { paths: ['/none'], methods: ['GET'] },
-} as const
+}
 
 const find = createRouteTable(rows, {
   one: () => ({ status: 200, headers: {}, body: 'one' }),

@@ -1,6 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import type { ClientReply, ClientRequest } from '../../src/bindings/http.ts'
-import { allOf, apiKey, basic, bearer, type ClientAuth, withAuth } from '../../src/client/auth.ts'
+import { withAuth } from '../../src/client/auth.ts'
+import {
+  A2AClient,
+  allOf,
+  apiKey,
+  basic,
+  bearer,
+  type ClientAuth,
+  type Transport,
+} from '../../src/client/index.ts'
+import { A2AError } from '../../src/protocol/errors.ts'
+import type { AgentCard } from '../../src/protocol/types.ts'
 
 const request: ClientRequest = { method: 'GET', url: 'http://h/p?x=1', headers: { cookie: 'a=b' } }
 
@@ -49,6 +60,39 @@ describe('credentials', () => {
       authorization: 'Bearer t',
       key: 'k',
     })
+  })
+})
+
+describe('credentials on a wire that is not HTTP', () => {
+  test('are metadata', async () => {
+    const both = allOf([bearer('t'), apiKey('k', { location: 'header', name: 'X-Key' })])
+    expect((await both.apply({ headers: { trace: '1' } })).headers).toEqual({
+      trace: '1',
+      authorization: 'Bearer t',
+      'x-key': 'k',
+    })
+  })
+
+  test('cannot be a key in a query that the wire does not have', async () => {
+    const auth = apiKey('k', { location: 'query', name: 'key' })
+    await expect(Promise.resolve(auth.apply({ headers: {} }))).rejects.toMatchObject({
+      code: 'unsupportedOperation',
+    })
+  })
+
+  test('are given to a transport of one’s own', async () => {
+    const seen: unknown[] = []
+    const transport: Transport = {
+      url: 'grpc://agent.example',
+      connect: (_send, auth) => async (_name, _request, call) => {
+        seen.push((await auth?.apply({ headers: {}, signal: call.signal }))?.headers)
+        throw new A2AError('taskNotFound', 'No such task')
+      },
+    }
+    const card = { capabilities: {} } as AgentCard // a card spares the search for one; nothing else is read
+    const client = new A2AClient({ transport, card, auth: bearer('t') })
+    await expect(client.getTask('1')).rejects.toMatchObject({ code: 'taskNotFound' })
+    expect(seen).toEqual([{ authorization: 'Bearer t' }])
   })
 })
 

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { A2AClient } from '../../src/client/index.ts'
 import { idempotencyExtension } from '../../src/protocol/extensions.ts'
 import type { StreamResponse } from '../../src/protocol/types.ts'
+import { createFakeClock } from '../support/clock.ts'
 import { Raw, type RpcCall, serveAgent, streamOf } from './agent.ts'
-import { createFakeClock } from './fake-clock.ts'
 
 const ids = { taskId: 't1', contextId: 'c1' }
 const working = { id: 't1', contextId: 'c1', status: { state: 'TASK_STATE_WORKING' } }

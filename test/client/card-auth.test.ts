@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { fromCard } from '../../src/bindings/dialects/card03.ts'
+import { receiveCard } from '../../src/bindings/border.ts'
 import { authFromCard, type Credentials } from '../../src/client/card-auth.ts'
 import { A2AClient } from '../../src/client/index.ts'
 import type { AgentCard } from '../../src/protocol/types.ts'
@@ -49,7 +49,7 @@ describe('credentials by card', () => {
   })
 
   test('A-W10 follow the schemes of a 0.3 card too', async () => {
-    const old = fromCard({
+    const old = receiveCard({
       name: 'Old',
       url: 'http://old.example/',
       securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'X-Key' } },

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { createCardCache } from '../../src/client/card-cache.ts'
 import { createHttp } from '../../src/client/node.ts'
 import { requireSignature, signCard } from '../../src/protocol/signature.ts'
+import { createFakeClock } from '../support/clock.ts'
 import { testCard } from './cards.ts'
-import { createFakeClock } from './fake-clock.ts'
 import { type Answer, type Received, serve } from './serve.ts'
 
 const { send } = createHttp()

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { A2AClient, JsonRpcTransport, RestTransport } from '../../src/client/index.ts'
 import type { Dispatch } from '../../src/protocol/call.ts'
 import type { StreamResponse } from '../../src/protocol/types.ts'
+import { createFakeClock } from '../support/clock.ts'
 import { doneTask, Raw, serveAgent, streamOf } from './agent.ts'
-import { createFakeClock } from './fake-clock.ts'
 import { serve } from './serve.ts'
 
 const working = { ...doneTask, status: { state: 'TASK_STATE_WORKING' }, artifacts: undefined }

@@ -2,11 +2,11 @@ import type { ServerResponse } from 'node:http'
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import type { HttpSend } from '../../src/bindings/http.ts'
+import { connectFailure } from '../../src/client/faults.ts'
 import { A2AClient, allOf, apiKey, bearer } from '../../src/client/index.ts'
-import { connectFailure } from '../../src/client/network.ts'
 import { idempotencyExtension } from '../../src/protocol/extensions.ts'
+import { createFakeClock } from '../support/clock.ts'
 import { doneTask, Raw, serveAgent } from './agent.ts'
-import { createFakeClock } from './fake-clock.ts'
 import { serve } from './serve.ts'
 
 /** Promises more than it sends. */

@@ -1,27 +1,18 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { followedAgent } from '../../src/client/client.ts'
+import { connectionLost } from '../../src/client/faults.ts'
 import { follow } from '../../src/client/follow.ts'
-import { connectionLost } from '../../src/client/network.ts'
 import type { Call, Dispatch, Sequenced } from '../../src/protocol/call.ts'
 import { createFold, type Fold } from '../../src/protocol/fold.ts'
 import type { OperationName } from '../../src/protocol/operations.ts'
 import type { StreamResponse, Task } from '../../src/protocol/types.ts'
-import type { Clock } from '../../src/shared/clock.ts'
+import { createInstantClock } from '../support/clock.ts'
 
 const ids = { taskId: 't', contextId: 'c' }
 const start: Task = { id: 't', contextId: 'c', status: { state: 'TASK_STATE_WORKING' } }
 const completed: StreamResponse = {
   statusUpdate: { ...ids, status: { state: 'TASK_STATE_COMPLETED' } },
-}
-
-/** Time that is over at once: backoff is not what is tested here. */
-const hasty: Clock = {
-  now: () => 0,
-  elapsed: () => 0,
-  after: (_, callback) => {
-    queueMicrotask(callback)
-    return () => {}
-  },
 }
 
 interface Peer {
@@ -92,9 +83,10 @@ const peer = {
 async function followed(setup: Peer): Promise<StreamResponse[]> {
   const seen: StreamResponse[] = []
   const context = {
-    dispatch: createPeer(setup),
+    agent: followedAgent(createPeer(setup)),
     canStream: async () => true,
-    clock: hasty,
+    // Backoff is not what is tested here.
+    clock: createInstantClock(),
     random: () => 0,
     options: { maxReconnects: 10 },
   }

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { answerOf } from '../../src/client/answer.ts'
+import { followedAgent } from '../../src/client/client.ts'
+import { connectionLost } from '../../src/client/faults.ts'
 import { type Following, type FollowStart, follow } from '../../src/client/follow.ts'
-import { connectionLost } from '../../src/client/network.ts'
+import { answerOf } from '../../src/client/result.ts'
 import type { Call, Dispatch, EventStream, Sequenced } from '../../src/protocol/call.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
 import type { OperationName } from '../../src/protocol/operations.ts'
 import type { Message, StreamResponse, Task, TaskState } from '../../src/protocol/types.ts'
-import { createFakeClock, type FakeClock } from './fake-clock.ts'
+import { createFakeClock, type FakeClock } from '../support/clock.ts'
 
 const ids = { taskId: 't', contextId: 'c' }
 const lost = connectionLost('http://agent.example/', undefined)
@@ -72,7 +73,7 @@ async function run(setup: Run): Promise<{ seen: StreamResponse[]; calls: { call:
   const clock: FakeClock = createFakeClock()
   const { dispatch, calls } = scripted(steps)
   const context: Following = {
-    dispatch,
+    agent: followedAgent(dispatch),
     canStream: async () => streams,
     clock,
     random: () => 1,

@@ -5,10 +5,10 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { ClientReply, HttpSend } from '../../src/bindings/http.ts'
 import { fetchSend } from '../../src/client/fetch.ts'
+import { type HttpOptions, withTimeouts } from '../../src/client/http.ts'
 import { createHttp } from '../../src/client/node.ts'
-import { type TimeoutOptions, withTimeouts } from '../../src/client/timeouts.ts'
 import { createDeferred } from '../../src/shared/async.ts'
-import { createFakeClock } from './fake-clock.ts'
+import { createFakeClock } from '../support/clock.ts'
 import { selfSigned } from './self-signed.ts'
 import { serve } from './serve.ts'
 
@@ -221,7 +221,7 @@ test('what is under way when the client closes fails', async () => {
   await reply
 })
 
-const timed: readonly (readonly [string, (limits: TimeoutOptions) => HttpSend])[] = [
+const timed: readonly (readonly [string, (limits: HttpOptions) => HttpSend])[] = [
   ['by the exchange', (limits) => createHttp(limits).send],
   ['by a signal, over undici', (limits) => withTimeouts(createHttp().send, limits)],
   ['by a signal, over fetch', (limits) => withTimeouts(fetchSend(), limits)],
@@ -238,7 +238,7 @@ describe.each(timed)('timeouts %s', (_, createSend) => {
     await arrived.promise
     await clock.elapse(50)
     await failed
-    expect(clock.pending).toBe(0)
+    expect(clock.pending()).toEqual([])
   })
 
   test('end an answer that does not come to its end', async () => {
@@ -268,7 +268,7 @@ describe.each(timed)('timeouts %s', (_, createSend) => {
     const failed = expect(chunks.next()).rejects.toMatchObject({ code: 'timeout' })
     await clock.elapse(70)
     await failed
-    expect(clock.pending).toBe(0)
+    expect(clock.pending()).toEqual([])
   })
 
   test('leave the reason of the caller as it is', async () => {
@@ -279,6 +279,6 @@ describe.each(timed)('timeouts %s', (_, createSend) => {
     controller.abort(new Error('enough'))
     const request = { ...get, url: server.url, signal: controller.signal }
     await expect(send(request)).rejects.toThrow('enough')
-    expect(clock.pending).toBe(0)
+    expect(clock.pending()).toEqual([])
   })
 })

@@ -7,15 +7,14 @@ import {
   pkceChallenge,
   startAuthorization,
 } from '../../src/client/oauth/authorization-code.ts'
-import { clientCredentials } from '../../src/client/oauth/client-credentials.ts'
 import type { Interaction, Redirect } from '../../src/client/oauth/config.ts'
 import { deviceCode } from '../../src/client/oauth/device-code.ts'
-import { oauth } from '../../src/client/oauth/oauth.ts'
+import { clientCredentials, oauth } from '../../src/client/oauth/oauth.ts'
 import { refresh } from '../../src/client/oauth/tokens.ts'
 import { createDeferred } from '../../src/shared/async.ts'
+import { createFakeClock } from '../support/clock.ts'
 import { clients, startAuthorizationServer } from './authorization-server.ts'
 import { signIn } from './browser.ts'
-import { createFakeClock } from './fake-clock.ts'
 
 const user = { login: 'ada', password: 'secret' }
 
@@ -28,7 +27,7 @@ const person: Interaction = {
 }
 
 async function tokenOf(auth: ClientAuth): Promise<string> {
-  const sent = await auth.apply({ method: 'GET', url: 'http://h/', headers: {} })
+  const sent = await auth.apply({ url: 'http://h/', headers: {} })
   return sent.headers.authorization ?? ''
 }
 
@@ -221,7 +220,7 @@ describe('device code', () => {
     const auth = deviceCode(config, () => controller.abort(new Error('enough')))
     const request = { method: 'GET', url: 'http://h/', headers: {}, signal: controller.signal }
     await expect(auth.apply(request)).rejects.toThrow('enough')
-    expect(clock.pending).toBe(0)
+    expect(clock.pending()).toEqual([])
   })
 })
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { connectFailure, connectionLost, tooSlow } from '../../src/client/network.ts'
+import { connectFailure, connectionLost, tooSlow } from '../../src/client/faults.ts'
 import { type RetryOptions, withRetry } from '../../src/client/retry.ts'
 import type { Call, Dispatch } from '../../src/protocol/call.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
 import type { OperationName } from '../../src/protocol/operations.ts'
 import { silent } from '../../src/shared/log.ts'
-import { createFakeClock, type FakeClock } from './fake-clock.ts'
+import { createFakeClock, type FakeClock } from '../support/clock.ts'
 
 const task = { id: 't', contextId: 'c', status: { state: 'TASK_STATE_WORKING' } }
 const url = 'http://agent.example/'

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { type CardCache, createCardCache } from '../../src/client/card-cache.ts'
 import { A2AClient, bearer } from '../../src/client/index.ts'
+import { createFakeClock } from '../support/clock.ts'
 import { doneTask, serveAgent } from './agent.ts'
 import { jsonRpc, testCard } from './cards.ts'
-import { createFakeClock } from './fake-clock.ts'
 import { serve } from './serve.ts'
 
 const echo = { SendMessage: () => ({ task: doneTask }) }

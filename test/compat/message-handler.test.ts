@@ -7,7 +7,7 @@ import { completedTaskWithText } from '../../src/protocol/build.ts'
 import type { AuthContext } from '../../src/protocol/call.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import { get, post, rpc } from '../acceptance/serve.ts'
-import { createHandClock } from '../fixtures/clock.ts'
+import { createFakeClock } from '../support/clock.ts'
 
 const rcMessage = (text: string, more: object = {}) => ({
   message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text }], ...more },
@@ -230,7 +230,7 @@ describe('the five handler errors', () => {
 })
 
 test('A-11: the echo handler has a prefix, a name and a delay', async () => {
-  const clock = createHandClock()
+  const clock = createFakeClock()
   const echo = new EchoHandler({ prefix: 'echo:', name: 'Parrot', completeAfterMs: 500, clock })
   const { url } = await run(new A2AServer(echo).bind('127.0.0.1:0'))
   expect((await get(`${url}/.well-known/agent-card.json`)).json.name).toBe('Parrot')
@@ -239,7 +239,7 @@ test('A-11: the echo handler has a prefix, a name and a delay', async () => {
     params: { ...rcMessage('hi'), configuration: { returnImmediately: true } },
   })
   expect(result.task.status.state).toBe('TASK_STATE_WORKING')
-  await expect.poll(() => clock.waiting()).toBe(1)
+  await expect.poll(() => clock.pending().length).toBe(1)
   clock.advance(500)
   const read = async () =>
     (await rpc(`${url}/v1/rpc`, { method: 'tasks/get', params: { id: result.task.id } })).result

@@ -19,7 +19,7 @@ import { textOf } from '../../src/protocol/task.ts'
 import { createServer } from '../../src/server/server.ts'
 import { rpc, serve } from '../acceptance/serve.ts'
 import { act, eventsOf, told, v03, v10 } from '../acceptance/wires.ts'
-import { createHandClock } from '../fixtures/clock.ts'
+import { createFakeClock } from '../support/clock.ts'
 import { teamOf } from '../team/scene.ts'
 
 const context: ServerCallContext = { auth: { userId: 'ann' } }
@@ -161,13 +161,13 @@ describe('a request handler that is served', () => {
 describe('a request handler in a team', () => {
   test('is polled until its task ends', async () => {
     const handler = new OwnHandler()
-    const clock = createHandClock()
+    const clock = createFakeClock()
     const own = fromRequestHandler(handler, { name: 'Own', clock })
     const { url } = await serve(teamOf({ own }))
     const sent = told(
       await (await act(url, v10.request('send', { text: 'go', atOnce: true }))).json(),
     )
-    await expect.poll(() => clock.waiting()).toBe(1)
+    await expect.poll(() => clock.pending().length).toBe(1)
     handler.complete('own-0', 'Findings')
     clock.advance(1_000)
     const read = async () =>
@@ -188,13 +188,13 @@ describe('a request handler in a team', () => {
   test('hears of a cancel while it works and while it waits', async () => {
     for (const text of ['go', 'ask']) {
       const handler = new OwnHandler()
-      const clock = createHandClock()
+      const clock = createFakeClock()
       const own = fromRequestHandler(handler, { name: 'Own', clock })
       const { url } = await serve(teamOf({ own }))
       const sent = await act(url, v10.request('send', { text, atOnce: text === 'go' }))
       const { id = '' } = told(await sent.json())
       await expect.poll(() => handler.tasks.size).toBe(1)
-      if (text === 'go') await expect.poll(() => clock.waiting()).toBe(1)
+      if (text === 'go') await expect.poll(() => clock.pending().length).toBe(1)
       await act(url, v10.request('cancel', { id }))
       await expect.poll(() => handler.tasks.get('own-0')?.status.state).toBe(TaskState.cancelled)
     }

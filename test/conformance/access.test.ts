@@ -185,27 +185,28 @@ describe.each(wireNames)('the extended card over %s', (name) => {
 })
 
 test('H002: declared but not configured is an error of its own', async () => {
-  const { engine, store } = createEngineFor(createScriptedAgent())
+  const { engine } = createEngineFor(createScriptedAgent())
   const dispatch = createOperations({
     engine,
-    store,
     clock: systemClock,
-    card: () => ({
-      name: 'x',
-      description: 'x',
-      version: '1',
-      supportedInterfaces: [],
-      capabilities: { extendedAgentCard: true },
-      defaultInputModes: [],
-      defaultOutputModes: [],
-      skills: [],
-    }),
-    authenticate: () => anonymous,
-    observe: () => {},
+    agent: {
+      card: () => ({
+        name: 'x',
+        description: 'x',
+        version: '1',
+        supportedInterfaces: [],
+        capabilities: { extendedAgentCard: true },
+        defaultInputModes: [],
+        defaultOutputModes: [],
+        skills: [],
+      }),
+      openExtendedCard: false,
+      inputModes: () => undefined,
+      checkInput: () => undefined,
+    },
+    auth: { authenticate: () => anonymous },
+    metrics: { observe: () => {} },
     blockingTimeoutMs: 1,
-    inputModes: () => undefined,
-    write: async () => [],
-    webhooks: { check: () => {}, watch: () => {}, forget: () => {} },
   })
   await expect(dispatch('GetExtendedAgentCard', {}, {})).rejects.toMatchObject({
     code: 'extendedAgentCardNotConfigured',

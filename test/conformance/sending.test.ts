@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createHandClock } from '../fixtures/clock.ts'
+import { createFakeClock } from '../support/clock.ts'
 import { all, open, request, wireNames, wireNames10 } from './scene.ts'
 import type { Answer } from './wires.ts'
 
@@ -97,7 +97,7 @@ describe.each(wireNames)('sending over %s', (name) => {
   })
 
   test('D012: answers with the task as it is when the server waits no longer', async () => {
-    const clock = createHandClock(Date.parse('2026-11-15T00:00:00Z'))
+    const clock = createFakeClock(Date.parse('2026-11-15T00:00:00Z'))
     const { send, agent, get } = await open(name, { clock, timeouts: { blockingMs: 1000 } })
     let answer: Answer | undefined
     void send('hold').then((one) => {

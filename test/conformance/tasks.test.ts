@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createHandClock } from '../fixtures/clock.ts'
+import { createFakeClock } from '../support/clock.ts'
 import { open, type Scene, wireNames, wireNames10 } from './scene.ts'
 import type { Wild } from './wires.ts'
 
@@ -80,7 +80,7 @@ async function openWithTasks(
   name: (typeof wireNames10)[number],
   texts: readonly string[],
 ): Promise<Scene & { readonly ids: readonly string[] }> {
-  const clock = createHandClock(Date.parse('2026-11-15T10:00:00Z'))
+  const clock = createFakeClock(Date.parse('2026-11-15T10:00:00Z'))
   const scene = await open(name, { clock })
   const ids: string[] = []
   for (const text of texts) {

@@ -8,6 +8,8 @@ const pages = [
   'README.md',
   'ARCHITECTURE.md',
   'CONTRIBUTING.md',
+  'STYLE.md',
+  'REVIEW.md',
   ...docs.filter((file) => file.endsWith('.md')).map((file) => join('docs', file)),
 ]
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { request } from 'undici'
-import { createCaller } from './caller.ts'
+import { type Caller, createCaller } from './caller.ts'
 import { createHooks } from './hooks.ts'
 import { createLedger } from './ledger.ts'
 import { createServerProcess, type ServerProcess } from './process.ts'
@@ -14,7 +14,7 @@ import { work } from './workload.ts'
 export interface SoakOptions {
   readonly minutes: number
   readonly store: 'sqlite' | 'memory'
-  /** Answers before the first look; 20,000 if absent. */
+  /** Answers before the first look; 30,000 if absent. */
   readonly warmUp?: number
   /** Told of each sample. */
   readonly progress?: ((sample: Sample) => void) | undefined
@@ -50,19 +50,26 @@ export interface SoakReport {
   readonly after: Rest
 }
 
-const sampleEveryMs = 10_000
+const spurtMs = 20_000
 const callers = 8
 /** A task that waits for its user goes after this long, as those that have ended do. */
 const maxWaitingMs = 10_000
 /** The store keeps this many, which the warm-up makes many times over. */
 const maxTasks = 1_000
-/** Enough to fill the store and what remote agents remember of their last thousand sends, and to compile what is hot. */
-const enough = 20_000
+/** Enough to fill what remote agents remember of their last thousand contexts, and to compile what is hot. */
+const enough = 30_000
+/** Enough to fill what webhooks remember of ten thousand tasks without any; at 16,384 its table grows a last time. */
+const fill = 17_000
+/**
+ * Each look collects garbage several times, and V8 throws away the code that was not used for a few collections: it would
+ * be compiled anew afterwards, which looks like growth.
+ */
+const nodeOptions = ['--expose-gc', '--no-flush-bytecode']
 
 /**
  * Keeps a server busy with everything it can do (teams, streams, cancels, conversations, webhooks, remote members) and
- * watches what it holds. Before the first look everything that has a
- * bound is full; each look comes while the server rests.
+ * watches what it holds. Before the first look everything that has a bound is full; each look comes while the server
+ * rests, with as many tasks in its store as at every other.
  */
 export async function soak(options: SoakOptions): Promise<SoakReport> {
   const { minutes, store, warmUp = enough, progress } = options
@@ -73,15 +80,16 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
   const remote = createServerProcess({ effects, store: limits })
   await remote.start()
   const setup = { ...file, effects, store: limits, remote: remote.url() }
-  const server = createServerProcess(setup, ['--expose-gc'])
+  const server = createServerProcess(setup, nodeOptions)
   const load = await createLoad(server, effects)
   try {
     await server.start()
+    await fillUp(server)
     await load.until((requests) => requests > warmUp)
     const before = await restOf(server)
     const [samples, began] = [[] as Sample[], Date.now()]
     while (Date.now() - began < minutes * 60_000) {
-      await load.until((_requests, ms) => ms > sampleEveryMs)
+      await load.until((_requests, ms) => ms > spurtMs)
       const { heapBytes } = await vitalsOf(server)
       samples.push({ minute: (Date.now() - began) / 60_000, heapMb: heapBytes / 1e6 })
       progress?.(samples.at(-1) as Sample) // just pushed
@@ -125,6 +133,9 @@ async function createLoad(server: ServerProcess, effects: string): Promise<Load>
       stop.abort()
       await Promise.all(working)
       await nothingLeft(server)
+      // How many still wait for their user depends on the pace: all of them go, as soon as something is stored.
+      await setTimeout(maxWaitingMs)
+      await sendSmall(caller)
       await caller.close()
       ledger.forget(200)
       // Members look for their traces in the file, so it must not grow without end.
@@ -132,6 +143,24 @@ async function createLoad(server: ServerProcess, effects: string): Promise<Load>
     },
     close: () => hooks.close(),
   }
+}
+
+/** Makes many small tasks without webhooks. */
+async function fillUp(server: ServerProcess): Promise<void> {
+  const caller = createCaller(server.url)
+  let left = fill
+  const send = async (): Promise<void> => {
+    while (left-- > 0) await sendSmall(caller)
+  }
+  await Promise.all(Array.from({ length: callers }, send))
+  await caller.close()
+}
+
+/** A task that has nothing to say. */
+async function sendSmall(caller: Caller): Promise<void> {
+  const messageId = crypto.randomUUID()
+  const message = { messageId, role: 'ROLE_USER', parts: [{ text: '0' }] }
+  await caller.call({ agent: 'stream', method: 'SendMessage', params: { message } })
 }
 
 async function nothingLeft(server: ServerProcess): Promise<void> {

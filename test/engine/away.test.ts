@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Agent, Turn } from '../../src/agents/agent.ts'
 import { defineAgent } from '../../src/agents/function.ts'
-import { withPatience } from '../../src/agents/patience.ts'
+import { withLimits } from '../../src/agents/limits.ts'
 import { textOf as textOfParts } from '../../src/protocol/task.ts'
 import { createDeferred, type Deferred } from '../../src/shared/async.ts'
 import { teamOf } from '../team/scene.ts'
@@ -111,7 +111,7 @@ describe('a turn that is away', () => {
     const { engine } = createEngineFor(agent, { slots: 2 })
     const all = Promise.all(Array.from({ length: 300 }, (_, i) => ask(engine, `away ${i}`)))
     const answered = engine.send(message('quick'), {})
-    await (await answered).outcome.wait()
+    await (await answered).answer.wait()
     far.resolve()
     expect(await all).toHaveLength(300)
   })
@@ -142,7 +142,7 @@ describe('a member that is away', () => {
       if (textOfParts(parts) === 'hold') await held.promise
       return turn.reply('near')
     })
-    const team = teamOf({ far: withPatience(far, { name: 'far', timeoutSeconds: 60 }), near })
+    const team = teamOf({ far: withLimits(far, { name: 'far', timeoutSeconds: 60 }), near })
     const both = defineAgent({ name: 'both' }, (sent, turn) =>
       textOfParts(sent.parts) === 'team' ? team.process(sent, turn) : near.process(sent, turn),
     )

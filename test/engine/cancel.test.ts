@@ -14,7 +14,7 @@ describe('cancel', () => {
     const sent = await engine.send(message('hold'), {})
     const { id } = await sent.task()
     expect(await engine.cancel(id, scope)).toMatchObject(canceled)
-    expect(await sent.outcome.wait()).toMatchObject({ task: canceled })
+    expect(await sent.answer.wait()).toMatchObject({ task: canceled })
   })
 
   test('hears nothing more of an agent that does not stop', async () => {
@@ -76,7 +76,7 @@ describe('cancel', () => {
     const { id: taskId } = await begin(engine, 'hold')
     const waiting = await engine.send(message('later', { taskId, messageId: 'm2' }), {})
     await engine.cancel(taskId, scope)
-    await expect(waiting.outcome.wait()).rejects.toMatchObject({
+    await expect(waiting.answer.wait()).rejects.toMatchObject({
       code: 'unsupportedOperation',
       message: expect.stringContaining('cancel'),
     })

@@ -137,7 +137,7 @@ describe('an agent with bad manners', () => {
     const sent = await engine.send(message('hi'), {})
     const events = await eventsOf(sent.events())
     expect(events.map((event) => Object.keys(event)[0])).toEqual(['task', 'statusUpdate'])
-    expect(taskOf(await sent.outcome.wait()).artifacts).toBeUndefined()
+    expect(taskOf(await sent.answer.wait()).artifacts).toBeUndefined()
   })
 
   test('that never ends after a cancel keeps nothing alive but itself', async () => {

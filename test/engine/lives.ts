@@ -1,7 +1,7 @@
 import { readLeftover } from '../../src/engine/leftover.ts'
 import { createSuspects, mustWait, type Suspects } from '../../src/engine/suspects.ts'
 import type { Deaths, LogRecord, RecordDraft } from '../../src/store/store.ts'
-import { createHandClock, type HandClock } from '../fixtures/clock.ts'
+import { createFakeClock, type FakeClock } from '../support/clock.ts'
 
 /** A task of a machine: its log, which outlives every process, and what its agent does each time it runs. */
 export interface SimulatedTask {
@@ -12,7 +12,7 @@ export interface SimulatedTask {
 
 /** One life of the machine's process, with a clock that a test moves. */
 export interface SimulatedProcess {
-  readonly clock: HandClock
+  readonly clock: FakeClock
   /** Who runs in it, in the order in which they started. */
   readonly started: readonly string[]
   /** Stores a finished step of a task. */
@@ -50,7 +50,7 @@ export function createMachine(): Machine {
     | undefined
 
   function start(): SimulatedProcess {
-    const clock = createHandClock()
+    const clock = createFakeClock()
     const suspects = createSuspects(clock)
     const process = createProcess({ clock, suspects, tasks, failed, ended })
     current = process
@@ -98,7 +98,7 @@ function append(task: SimulatedTask, draft: RecordDraft): void {
 }
 
 interface ProcessOptions {
-  readonly clock: HandClock
+  readonly clock: FakeClock
   readonly suspects: Suspects
   readonly tasks: readonly SimulatedTask[]
   readonly failed: string[]
@@ -130,8 +130,8 @@ function createProcess({ clock, suspects, tasks, failed, ended }: ProcessOptions
     take: (task: SimulatedTask) => begin(task, 1),
     /** As `goOn` does. */
     takeUp(task: SimulatedTask) {
-      const { deaths, died, letters, began } = readLeftover(task.log)
-      const attempt = letters[0]?.attempt ?? 1
+      const { deaths, died, messages, began } = readLeftover(task.log)
+      const attempt = messages[0]?.attempt ?? 1
       if (!began || !mustWait(deaths)) {
         clock.after(0, () => alive && begin(task, attempt, deaths))
         return

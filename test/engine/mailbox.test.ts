@@ -47,7 +47,7 @@ describe('a task that is busy', () => {
     const { id: taskId } = await begin(engine, 'hold')
     const waiting = await engine.send(message('too late', { taskId, messageId: 'm2' }), {})
     agent.release()
-    await expect(waiting.outcome.wait()).rejects.toMatchObject({ code: 'unsupportedOperation' })
+    await expect(waiting.answer.wait()).rejects.toMatchObject({ code: 'unsupportedOperation' })
     const dropped = (await store.records(taskId, 0)).filter((one) => one.kind === 'dropped')
     expect(dropped).toMatchObject([
       { messageId: 'm2', reason: expect.stringContaining('COMPLETED') },
@@ -63,7 +63,7 @@ describe('a task that is busy', () => {
     expect(taskOf(await held).status.state).toBe('TASK_STATE_AUTH_REQUIRED')
     const waiting = await engine.send(message('anyone?', { taskId }), {})
     agent.release()
-    await expect(waiting.outcome.wait()).rejects.toMatchObject({ code: 'unsupportedOperation' })
+    await expect(waiting.answer.wait()).rejects.toMatchObject({ code: 'unsupportedOperation' })
   })
 
   test('streams to each sender the events of that message’s own turn and of what comes before', async () => {

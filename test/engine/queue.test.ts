@@ -272,7 +272,7 @@ describe('turns in the queue', () => {
     const waiting = await engine.send(message('second'), {})
     expect((await waiting.task()).status.state).toBe('TASK_STATE_SUBMITTED')
     agent.release()
-    const { id, status } = taskOf(await waiting.outcome.wait())
+    const { id, status } = taskOf(await waiting.answer.wait())
     expect(status.state).toBe('TASK_STATE_COMPLETED')
     expect((await engine.get(id, scope)).status.state).toBe('TASK_STATE_COMPLETED')
   })
@@ -285,7 +285,7 @@ describe('turns in the queue', () => {
     const answer = await engine.send(message('red', { taskId }), {})
     expect((await answer.task()).status.state).toBe('TASK_STATE_SUBMITTED')
     agent.release()
-    expect(taskOf(await answer.outcome.wait()).status.state).toBe('TASK_STATE_COMPLETED')
+    expect(taskOf(await answer.answer.wait()).status.state).toBe('TASK_STATE_COMPLETED')
   })
 
   test('of a principal that holds its share leave the other half to others, who need not wait', async () => {
@@ -311,7 +311,7 @@ describe('turns in the queue', () => {
     const bob = await engine.send(message('bob'), by('bob').call)
     await bob.task()
     agent.release()
-    await bob.outcome.wait()
+    await bob.answer.wait()
     expect(agent.heard.indexOf('bob')).toBeLessThanOrEqual(2)
   })
 })

@@ -41,8 +41,8 @@ describe('a message that waited for a running turn', () => {
     const second = await engine.send(message('two', { taskId }), {})
     const third = await engine.send(message('three', { taskId }), {})
     go.resolve()
-    await second.outcome.wait()
-    await third.outcome.wait()
+    await second.answer.wait()
+    await third.answer.wait()
     expect(seen[0]).toEqual([])
     expect(seen[1]).toEqual(expect.arrayContaining(['one', 'answer 1']))
     expect(seen[1]).not.toContain('two')
@@ -83,8 +83,8 @@ describe('a task whose last events are not stored yet', () => {
     await expect(wrong).rejects.toMatchObject({ code: 'invalidParams' })
     const third = engine.send(message('three', { taskId, contextId }), {})
     release()
-    await second.outcome.wait()
-    await (await third).outcome.wait()
+    await second.answer.wait()
+    await (await third).answer.wait()
     const { history } = await engine.get(taskId, scope)
     const said = history
       ?.filter(({ role }) => role === 'ROLE_USER')
@@ -104,7 +104,7 @@ describe('cancelling at the end', () => {
       go.resolve('done')
       for (let i = 0; i < ticks; i++) await Promise.resolve()
       const canceled = await engine.cancel(id, scope).catch((error) => error)
-      const { status } = taskOf(await sent.outcome.wait())
+      const { status } = taskOf(await sent.answer.wait())
       if ('status' in canceled) expect(status.state).toBe('TASK_STATE_CANCELED')
       else
         expect([canceled.code, status.state]).toEqual(['taskNotCancelable', 'TASK_STATE_COMPLETED'])
@@ -137,8 +137,8 @@ describe('when too many wait', () => {
     await expect(async () => engine.send(message('too many'), {})).rejects.toMatchObject(full)
     release()
     others.resolve()
-    for (const { outcome } of [waiting, other, last])
-      expect(taskOf(await outcome.wait()).status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+    for (const { answer } of [waiting, other, last])
+      expect(taskOf(await answer.wait()).status.state).toBe('TASK_STATE_INPUT_REQUIRED')
   })
 
   test('a message that is refused is not in the history', async () => {

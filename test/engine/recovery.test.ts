@@ -5,8 +5,8 @@ import type { Message } from '../../src/protocol/types.ts'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { createScriptedAgent } from '../conformance/agent.ts'
-import { createHandClock } from '../fixtures/clock.ts'
 import { faulty } from '../fixtures/faulty-store.ts'
+import { createFakeClock } from '../support/clock.ts'
 import {
   ask,
   begin,
@@ -261,9 +261,9 @@ describe('closing', () => {
     const nowhere = await engine.send(message('hold'), {})
     await engine.close(0)
     const working = { id: taskId, status: { state: 'TASK_STATE_WORKING' } }
-    expect(taskOf(await stored.outcome.wait())).toMatchObject(working)
-    expect(taskOf(await waiting.outcome.wait())).toMatchObject(working)
-    await expect(nowhere.outcome.wait()).rejects.toMatchObject({ code: 'unavailable' })
+    expect(taskOf(await stored.answer.wait())).toMatchObject(working)
+    expect(taskOf(await waiting.answer.wait())).toMatchObject(working)
+    await expect(nowhere.answer.wait()).rejects.toMatchObject({ code: 'unavailable' })
     await expect((async () => engine.send(message('hi'), {}))()).rejects.toMatchObject({
       code: 'unavailable',
     })
@@ -277,7 +277,7 @@ describe('closing', () => {
     const closing = engine.close(60_000)
     agent.release()
     await closing
-    expect(taskOf(await sent.outcome.wait()).status.state).toBe('TASK_STATE_COMPLETED')
+    expect(taskOf(await sent.answer.wait()).status.state).toBe('TASK_STATE_COMPLETED')
   })
 })
 
@@ -287,12 +287,12 @@ test('a stop does not wait for a suspect that may not start any more', async () 
   // Dies after it has stored the attempt: twice beside others, once alone.
   for (let life = 1; life <= 3; life++) {
     const dying = faulty(store, { fault: () => 'dieAfter' })
-    const { engine } = createEngineFor(agent, { store: dying, clock: createHandClock() })
+    const { engine } = createEngineFor(agent, { store: dying, clock: createFakeClock() })
     if (life === 1) void begin(engine, 'go', { call: { idempotencyKey: 'k' } })
     else await engine.recover()
     await expect.poll(() => dying.dead).toBe(true)
   }
-  const { engine } = createEngineFor(agent, { store, clock: createHandClock() })
+  const { engine } = createEngineFor(agent, { store, clock: createFakeClock() })
   expect(await engine.recover()).toEqual({ resumed: 1, failed: 0 })
   await engine.close(10_000)
 })

@@ -1,6 +1,7 @@
 import type { Agent } from '../../src/agents/agent.ts'
 import { type Committer, createCommitter } from '../../src/engine/commit.ts'
-import { createEngine, type Engine, type EngineOptions } from '../../src/engine/engine.ts'
+import { createEngine } from '../../src/engine/create.ts'
+import type { Engine, EngineOptions } from '../../src/engine/engine.ts'
 import { createTurnQueue } from '../../src/engine/queue.ts'
 import type { Call } from '../../src/protocol/call.ts'
 import type {
@@ -50,7 +51,7 @@ export async function ask(
 ): Promise<SendMessageResponse> {
   const { call = {}, ...rest } = more
   const sent = await engine.send(message(text, rest), call)
-  return sent.outcome.wait()
+  return sent.answer.wait()
 }
 
 /** Sends a text and gives the task that it made, without waiting for more. */

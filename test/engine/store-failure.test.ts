@@ -77,7 +77,7 @@ describe('a store that refuses', () => {
     go.resolve()
     await expect(reading).rejects.toMatchObject(unavailable)
     // The message is stored and its task goes on: who heard an error would send it again.
-    expect(taskOf(await sent.outcome.wait())).toMatchObject({ id, status: working })
+    expect(taskOf(await sent.answer.wait())).toMatchObject({ id, status: working })
     expect(seen.join()).not.toContain('not stored')
     store.full = false
     expect((await engine.get(id, scope)).status).toMatchObject(working)

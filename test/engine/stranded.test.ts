@@ -3,7 +3,7 @@ import { defineAgent } from '../../src/agents/function.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
 import type { Store, WriteResult } from '../../src/store/store.ts'
-import { createHandClock } from '../fixtures/clock.ts'
+import { createFakeClock } from '../support/clock.ts'
 import { begin, createEngineFor, type EngineScene } from './scene.ts'
 
 /** A store that can be told to refuse, as on a full disk. */
@@ -30,7 +30,7 @@ async function stateOf({ engine, scope }: EngineScene, id: string): Promise<stri
 describe('a task whose commit was refused', () => {
   test('goes on by itself once the store can be written, without its finished steps again', async () => {
     const store = createFullStore()
-    const clock = createHandClock()
+    const clock = createFakeClock()
     const ran: string[] = []
     const agent = defineAgent(resumable, async (_message, turn) => {
       await turn.step('first', () => ran.push('first'))
@@ -43,7 +43,7 @@ describe('a task whose commit was refused', () => {
     const scene = createEngineFor(agent, { store, clock })
     const { id } = await begin(scene.engine, 'go', { call: { idempotencyKey: 'k' } })
     await expect.poll(() => ran).toEqual(['first', 'second'])
-    await expect.poll(() => clock.waiting()).toBeGreaterThan(0)
+    await expect.poll(() => clock.pending().length).toBeGreaterThan(0)
     clock.advance(10_000)
     expect(await stateOf(scene, id)).toBe('TASK_STATE_WORKING')
     store.full = false
@@ -57,7 +57,7 @@ describe('a task whose commit was refused', () => {
 
   test('fails with a reason where its agent cannot resume', async () => {
     const store = createFullStore()
-    const clock = createHandClock()
+    const clock = createFakeClock()
     const agent = defineAgent({ name: 'worker' }, async (_message, turn) => {
       await turn.step('first', () => 1)
       store.full = true
@@ -66,7 +66,7 @@ describe('a task whose commit was refused', () => {
     })
     const scene = createEngineFor(agent, { store, clock })
     const { id } = await begin(scene.engine, 'go', { call: { idempotencyKey: 'k' } })
-    await expect.poll(() => clock.waiting()).toBeGreaterThan(0)
+    await expect.poll(() => clock.pending().length).toBeGreaterThan(0)
     store.full = false
     clock.advance(10_000)
     await expect.poll(() => stateOf(scene, id)).toBe('TASK_STATE_FAILED')
@@ -84,7 +84,7 @@ describe('a task whose commit was refused', () => {
       store.full = ++runs === 1
       yield turn.number === 1 ? turn.ask('which?') : 'the end'
     })
-    const scene = createEngineFor(agent, { store, clock: createHandClock() })
+    const scene = createEngineFor(agent, { store, clock: createFakeClock() })
     const { id: taskId } = await begin(scene.engine, 'go', { call: { idempotencyKey: 'k' } })
     await expect.poll(() => store.full).toBe(true)
     await expect.poll(() => scene.engine.live()).toBe(0)
@@ -107,7 +107,7 @@ test('a task that cannot be stored fails alone, and those of the same commit sta
       )
     },
   }
-  const clock = createHandClock()
+  const clock = createFakeClock()
   const agent = defineAgent(resumable, async (message, turn) => {
     await turn.step('begin', () => 1)
     return textOf(message.parts) === 'bad' ? 'unstorable' : 'fine'
@@ -117,7 +117,7 @@ test('a task that cannot be stored fails alone, and those of the same commit sta
   const call = (index: number) => ({ call: { idempotencyKey: `k-${index}` } })
   const tasks = await Promise.all(texts.map((text, i) => begin(scene.engine, text, call(i))))
   const states = () => Promise.all(tasks.map(({ id }) => stateOf(scene, id)))
-  await expect.poll(() => clock.waiting()).toBeGreaterThan(0)
+  await expect.poll(() => clock.pending().length).toBeGreaterThan(0)
   clock.advance(10_000)
   await expect
     .poll(states)

@@ -4,7 +4,7 @@ import { defineAgent } from '../../src/agents/function.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
 import type { Store } from '../../src/store/store.ts'
-import { createHandClock } from '../fixtures/clock.ts'
+import { createFakeClock } from '../support/clock.ts'
 import { ask, begin, createEngineFor, taskOf } from './scene.ts'
 
 const never = new Promise<never>(() => {})
@@ -93,7 +93,7 @@ test('a cancel that is repeated while the server starts still reaches the agent'
 })
 
 test('a cancelled turn that does not listen keeps nothing: its agent is told all the same', async () => {
-  const clock = createHandClock()
+  const clock = createFakeClock()
   const told: string[] = []
   const agent: Agent = {
     ...defineAgent(resumable, () => never),
@@ -110,7 +110,7 @@ test('a cancelled turn that does not listen keeps nothing: its agent is told all
 })
 
 test('a task whose refused cancel hangs is taken up from what is stored, and shown so', async () => {
-  const clock = createHandClock()
+  const clock = createFakeClock()
   const inner = createMemoryStore()
   let isFull = false
   const store: Store = {
@@ -153,6 +153,6 @@ test('a completed task is not busy, though messages wait and its agent takes its
     { message: { messageId: 'm', taskId, role: 'ROLE_USER', parts: [{ text: 'more' }] } },
     {},
   )
-  await expect(waiting.outcome.wait()).rejects.toMatchObject({ code: 'unsupportedOperation' })
+  await expect(waiting.answer.wait()).rejects.toMatchObject({ code: 'unsupportedOperation' })
   await expect.poll(async () => (await store.get(taskId))?.head.busy).toBe(false)
 })

@@ -91,7 +91,7 @@ describe('watchers, whatever the order in which things happen', () => {
   test('resumed beyond the log, begin anew with a snapshot', async () => {
     const { engine, scope } = createEngineFor(defineAgent({ name: 'a' }, () => 'hi'))
     const sent = await engine.send(message('go'), {})
-    await sent.outcome.wait()
+    await sent.answer.wait()
     const { id } = await sent.task()
     const stream = await engine.subscribe(id, scope, { lastEventId: 9999 })
     expect((await read(stream)).task.status.state).toBe('TASK_STATE_COMPLETED')

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createGate } from '../../src/operations/gate.ts'
-import type { Handlers } from '../../src/operations/handlers.ts'
+import { createGate, type Handlers } from '../../src/operations/gate.ts'
 import type { Service } from '../../src/operations/service.ts'
 import { anonymous } from '../../src/protocol/call.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
@@ -25,7 +24,7 @@ const card: AgentCard = {
 function createNotedGate(service: Partial<Service> = {}) {
   const asked: string[] = []
   const outcomes: string[] = []
-  const { engine, store } = createEngineFor(createScriptedAgent())
+  const { engine } = createEngineFor(createScriptedAgent())
   const handlers = Object.fromEntries(
     operationNames.map((name) => [
       name,
@@ -38,21 +37,24 @@ function createNotedGate(service: Partial<Service> = {}) {
   const dispatch = createGate(
     {
       engine,
-      store,
       clock: systemClock,
-      card() {
-        asked.push('card')
-        return card
+      agent: {
+        card() {
+          asked.push('card')
+          return card
+        },
+        openExtendedCard: false,
+        inputModes: () => undefined,
+        checkInput: () => undefined,
       },
-      authenticate() {
-        asked.push('who')
-        return anonymous
+      auth: {
+        authenticate() {
+          asked.push('who')
+          return anonymous
+        },
       },
-      observe: (name, outcome) => void outcomes.push(`${name} ${outcome}`),
+      metrics: { observe: (name, outcome) => void outcomes.push(`${name} ${outcome}`) },
       blockingTimeoutMs: 1,
-      inputModes: () => undefined,
-      write: async () => [],
-      webhooks: { check: () => {}, watch: () => {}, forget: () => {} },
       ...service,
     },
     handlers,
@@ -67,7 +69,9 @@ describe('the gate', () => {
     'asks who calls before anything else of %s',
     async (name: OperationName) => {
       const { dispatch, asked } = createNotedGate({
-        authenticate: () => Promise.reject(new A2AError('unauthenticated', 'Who are you?')),
+        auth: {
+          authenticate: () => Promise.reject(new A2AError('unauthenticated', 'Who are you?')),
+        },
       })
       await expect(dispatch(name, {} as never, {})).rejects.toMatchObject({
         code: 'unauthenticated',

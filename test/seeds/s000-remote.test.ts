@@ -8,8 +8,8 @@ import type { ServerOptions } from '../../src/server/index.ts'
 import { AgentManager } from '../../src/team/manager.ts'
 import { defineTeam } from '../../src/team/team.ts'
 import { serve } from '../acceptance/serve.ts'
-import { createFakeClock } from '../client/fake-clock.ts'
 import { createTurn, runTurn } from '../fixtures/turn.ts'
+import { createFakeClock } from '../support/clock.ts'
 
 const writer = defineAgent(
   {

@@ -21,7 +21,7 @@ import type { ListTasksRequest, ListTasksResponse } from '../../src/protocol/typ
 import { createDeferred } from '../../src/shared/async.ts'
 import { get, rpc, type Served, serve } from '../acceptance/serve.ts'
 import { act, eventsOf, rest, told, v03, v10, wires } from '../acceptance/wires.ts'
-import { createHandClock, type HandClock } from '../fixtures/clock.ts'
+import { createFakeClock, type FakeClock } from '../support/clock.ts'
 import { connect, serve as serveTeam, teamOf } from '../team/scene.ts'
 
 /** A store of one's own, as a user extends it: what is not there is null. */
@@ -119,7 +119,7 @@ class StreamingHandler extends OwnHandler {
   }
 }
 
-const served = (handler: RequestHandler, clock?: HandClock): Promise<Served> =>
+const served = (handler: RequestHandler, clock?: FakeClock): Promise<Served> =>
   serve(fromRequestHandler(handler, { name: 'Own', ...(clock && { clock }) }))
 
 async function run(handler: RequestHandler) {
@@ -248,12 +248,12 @@ describe('S003-34: the streams of a request handler', () => {
 
   test.each(['stream', 'subscribe'] as const)('are made of its answers else (%s)', async (how) => {
     const handler = new OwnHandler()
-    const clock = createHandClock()
+    const clock = createFakeClock()
     const { url } = await served(handler, clock)
     if (how === 'subscribe') await handler.put('own-0', TaskState.working)
     const given = how === 'stream' ? { text: 'go' } : { id: 'own-0' }
     const response = await act(url, v10.request(how, given))
-    await expect.poll(() => clock.waiting()).toBe(1)
+    await expect.poll(() => clock.pending().length).toBe(1)
     await handler.put('own-0', TaskState.completed, { text: 'Findings' })
     clock.advance(1_000)
     const events = await eventsOf(response)
@@ -264,12 +264,12 @@ describe('S003-34: the streams of a request handler', () => {
 
   test('a subscription outlasts a question, a send does not', async () => {
     const handler = new OwnHandler()
-    const clock = createHandClock()
+    const clock = createFakeClock()
     const { url } = await served(handler, clock)
     const asked = await eventsOf(await act(url, v10.request('stream', { text: 'ask' })))
     expect(asked.at(-1)).toMatchObject({ id: 'own-0', state: 'input-required' })
     const watching = await act(url, v10.request('subscribe', { id: 'own-0' }))
-    await expect.poll(() => clock.waiting()).toBe(1)
+    await expect.poll(() => clock.pending().length).toBe(1)
     await act(url, v10.request('send', { id: 'own-0', text: 'bees' }))
     clock.advance(1_000)
     expect((await eventsOf(watching)).at(-1)?.state).toBe('completed')
@@ -279,14 +279,14 @@ describe('S003-34: the streams of a request handler', () => {
 
   test('end when the server closes, and when the caller leaves', async () => {
     const handler = new OwnHandler()
-    const clock = createHandClock()
+    const clock = createFakeClock()
     const first = await served(handler, clock)
     const response = await act(first.url, v10.request('stream', { text: 'go' }))
-    await expect.poll(() => clock.waiting()).toBe(1)
+    await expect.poll(() => clock.pending().length).toBe(1)
     await response.body?.cancel()
-    await expect.poll(() => clock.waiting()).toBe(0)
+    await expect.poll(() => clock.pending().length).toBe(0)
     const second = await act(first.url, v10.request('stream', { text: 'go' }))
-    await expect.poll(() => clock.waiting()).toBe(1)
+    await expect.poll(() => clock.pending().length).toBe(1)
     await first.close()
     expect((await eventsOf(second)).at(-1)?.state).toBe('working')
   })

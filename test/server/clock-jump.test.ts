@@ -6,10 +6,9 @@ import { AgentManager } from '../../src/team/manager.ts'
 import { serveAgent as serveByHand } from '../client/agent.ts'
 import { clients, startAuthorizationServer } from '../client/authorization-server.ts'
 import { testCard } from '../client/cards.ts'
-import { createFakeClock } from '../client/fake-clock.ts'
 import { serve } from '../client/serve.ts'
-import { createHandClock } from '../fixtures/clock.ts'
 import { member } from '../fixtures/members.ts'
+import { createFakeClock } from '../support/clock.ts'
 import { rpc, serveAgent, text } from './sockets.ts'
 
 const hour = 3_600_000
@@ -21,7 +20,7 @@ describe.each([
   ['forth', hour],
 ])('when the time of day is set %s by an hour', (_, jump) => {
   test('a quiet stream goes on beating at its pace', async () => {
-    const clock = createHandClock(Date.now())
+    const clock = createFakeClock(Date.now())
     const { url } = await serveAgent({ clock })
     const response = await fetch(`${url}/`, rpc('SendStreamingMessage', text('hold')))
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
@@ -68,7 +67,7 @@ describe.each([
   })
 
   test('the health of a member is asked for again after two seconds, and not before', async () => {
-    const clock = createHandClock(Date.now())
+    const clock = createFakeClock(Date.now())
     const manager = new AgentManager({ clock })
     let asked = 0
     const health = async () => ({ healthy: ++asked > 0 })

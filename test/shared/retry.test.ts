@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { backoffMs, retry, retryAfterMs, wait } from '../../src/shared/retry.ts'
-import { createFakeClock } from '../client/fake-clock.ts'
+import { createFakeClock } from '../support/clock.ts'
 
 describe('backoff', () => {
   test('doubles with each failure up to its limit', () => {
@@ -36,7 +36,7 @@ describe('wait', () => {
     const waiting = wait(clock, 50, controller.signal)
     controller.abort(new Error('enough'))
     await expect(waiting).rejects.toThrow('enough')
-    expect(clock.pending).toBe(0)
+    expect(clock.pending()).toEqual([])
   })
 })
 
@@ -94,7 +94,7 @@ describe('retry', () => {
     }
     const done = retry(failing(1), { delay, clock, signal: controller.signal })
     await expect(done).rejects.toThrow('enough')
-    expect(clock.pending).toBe(0)
+    expect(clock.pending()).toEqual([])
   })
 })
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { trimEnd } from '../../src/shared/text.ts'
+import { toPrintable, trimEnd } from '../../src/shared/text.ts'
 
 test('drops the characters at the end alone', () => {
   expect(trimEnd('https://a/b//', '/')).toBe('https://a/b')
@@ -16,5 +16,11 @@ test('does what the regular expression does', () => {
     fc.property(text, (one) => {
       expect(trimEnd(one, '.!')).toBe(one.replace(/[.!]+$/, ''))
     }),
+  )
+})
+
+test('what a stranger wrote cannot steer a terminal', () => {
+  expect(toPrintable('a\u001b]52;c;eA==\u0007b\u009b2J\u202ec\td\n')).toBe(
+    'a\\u001b]52;c;eA==\\u0007b\\u009b2J\\u202ec\td\n',
   )
 })

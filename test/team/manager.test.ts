@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Agent } from '../../src/agents/agent.ts'
 import { AgentManager } from '../../src/team/manager.ts'
-import { createHandClock } from '../fixtures/clock.ts'
 import { member } from '../fixtures/members.ts'
+import { createFakeClock } from '../support/clock.ts'
 
 const silentAgent: Agent = {
   info: () => Promise.reject(new Error('no connection')),
@@ -46,12 +46,12 @@ describe('the registry', () => {
   })
 
   test('an agent that does not say who it is in time appears with its id alone', async () => {
-    const clock = createHandClock()
+    const clock = createFakeClock()
     const manager = new AgentManager({ clock })
     const info = () => new Promise<never>(() => {})
     manager.registerWithId('slow', { info, process: () => 'x' })
     const listed = manager.list()
-    await expect.poll(() => clock.waiting()).toBe(1)
+    await expect.poll(() => clock.pending().length).toBe(1)
     clock.advance(5_000)
     expect(await listed).toMatchObject([{ id: 'slow', metadata: { unavailable: 'true' } }])
   })
@@ -100,7 +100,7 @@ describe('the registry', () => {
 
 describe('health', () => {
   test('is asked again only when the answer is two seconds old', async () => {
-    const clock = createHandClock()
+    const clock = createFakeClock()
     const manager = new AgentManager({ clock })
     let asked = 0
     const health = async () => ({ healthy: ++asked > 0 })
@@ -116,7 +116,7 @@ describe('health', () => {
   })
 
   test('of one that fails or hangs does not keep the others waiting for ever', async () => {
-    const clock = createHandClock()
+    const clock = createFakeClock()
     const manager = new AgentManager({ clock })
     const fails = () => Promise.reject(new Error('10.0.0.3 refused'))
     manager.registerWithId('fails', member('fails', undefined, { health: fails }))
@@ -124,7 +124,7 @@ describe('health', () => {
     manager.registerWithId('hangs', member('hangs', undefined, { health: hangs }))
     manager.registerWithId('well', member('well'))
     const all = manager.healthCheckAll()
-    await expect.poll(() => clock.waiting()).toBe(1)
+    await expect.poll(() => clock.pending().length).toBe(1)
     clock.advance(5_000)
     expect(await all).toEqual({
       fails: { healthy: false, reason: 'the health check failed' },

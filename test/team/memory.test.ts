@@ -5,9 +5,9 @@ import { textOf } from '../../src/protocol/task.ts'
 import type { Json, Message, Task } from '../../src/protocol/types.ts'
 import { defineTeam, type Team } from '../../src/team/team.ts'
 import type { Step } from '../../src/team/team-config.ts'
-import { createHastyClock } from '../fixtures/clock.ts'
 import { member } from '../fixtures/members.ts'
 import { createTurn, foldEvents, runTurn, type TurnSetup } from '../fixtures/turn.ts'
+import { createInstantClock } from '../support/clock.ts'
 
 function workflow(agents: Record<string, Agent>, steps: readonly Step[], id = 'flow'): Team {
   return defineTeam({ id, name: id, agents, scheduler: { type: 'workflow', steps } })
@@ -244,7 +244,7 @@ describe('after a crash', () => {
       name: 'flow',
       agents: { a },
       scheduler: { type: 'workflow', steps },
-      clock: createHastyClock(),
+      clock: createInstantClock(),
     })
     const message = userMessage('x')
     await expect(runTurn(team, createTurn(message))).rejects.toThrow()

@@ -1,9 +1,9 @@
 import { context, type Span, type SpanContext, type Tracer, trace } from '@opentelemetry/api'
 import { afterEach, expect, test } from 'vitest'
 import { defineTeam } from '../../src/team/team.ts'
-import { createHandClock } from '../fixtures/clock.ts'
 import { member } from '../fixtures/members.ts'
 import { createTurn, runTurn } from '../fixtures/turn.ts'
+import { createFakeClock } from '../support/clock.ts'
 
 const traceId = 'a'.repeat(32)
 const callerSpan = 'b'.repeat(16)
@@ -15,7 +15,7 @@ function teamOf(...members: ReturnType<typeof member>[]) {
     name: 'Team',
     agents: Object.fromEntries(members.map((one) => [one.id, one])),
     scheduler: { type: 'workflow', steps: members.map(({ id }) => ({ agentId: id })) },
-    clock: createHandClock(),
+    clock: createFakeClock(),
   })
 }
 
@@ -31,7 +31,7 @@ test('every delegation and reply is in the trace, with place, duration and text'
     name: 'Outer',
     agents: { inner },
     scheduler: { type: 'workflow', steps: [{ agentId: 'inner' }] },
-    clock: createHandClock(),
+    clock: createFakeClock(),
   })
   const turn = createTurn('x')
   await runTurn(outer, turn)

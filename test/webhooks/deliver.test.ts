@@ -6,7 +6,7 @@ import type { TaskPushNotificationConfig } from '../../src/protocol/types.ts'
 import { createDeliver, type Deliver, type Delivery } from '../../src/webhooks/deliver.ts'
 import { verifyBody } from '../../src/webhooks/signature.ts'
 import { createTokenSigner } from '../../src/webhooks/token.ts'
-import { createFakeClock, type FakeClock } from './fake-clock.ts'
+import { createFakeClock, type FakeClock } from '../support/clock.ts'
 import { createReceiver, type Receiver } from './receiver.ts'
 
 let receiver: Receiver

@@ -1,24 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Clock } from '../../src/shared/clock.ts'
+import { createInstantClock } from '../support/clock.ts'
 import { chunk, createScene, told } from './scene.ts'
-
-/** Time that jumps to the end of each wait between attempts; timeouts and graces never end. */
-function createHastyClock(): Clock {
-  let now = 0
-  return {
-    now: () => now,
-    elapsed: () => now,
-    after(ms, callback) {
-      if (ms === 15_000 || ms === 5_000) return () => {}
-      const due = setImmediate(() => {
-        now += ms
-        callback()
-      })
-      return () => clearImmediate(due)
-    },
-  }
-}
 
 type Answer = 'take' | 'fail' | 'break' | 'busy'
 const anAnswer = fc.constantFrom<Answer>('take', 'fail', 'break', 'busy')
@@ -53,7 +36,8 @@ test('whatever a receiver answers and however often the server restarts, each ev
       const names = Array.from({ length: events }, (_, i) => `${i + 1}`)
       await scene.append('t', ...names.map((name) => chunk(name)))
       await scene.hook({ config: { url: receiver.url } })
-      const clock = createHastyClock()
+      // Waits between attempts are over at once; timeouts and graces take their time.
+      const clock = createInstantClock({ real: (ms) => ms === 15_000 || ms === 5_000 })
       const total = requestsFor(events, answers)
       for (const count of restarts) {
         const webhooks = await scene.open({ clock })

@@ -3,8 +3,8 @@ import { A2AError } from '../../protocol/errors.ts'
 import type { JsonObject } from '../../protocol/types.ts'
 import { withSignal } from '../../shared/async.ts'
 import { type Logger, silent } from '../../shared/log.ts'
-import { elsewhere } from '../elsewhere.ts'
 import { type Tool, type ToolSource, toToolName } from '../tools.ts'
+import { elsewhere } from '../wrap.ts'
 import type { McpServerConfig } from './config.ts'
 
 /**

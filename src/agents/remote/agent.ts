@@ -1,6 +1,5 @@
 import type { Reach } from '../../network/member-guard.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import { declaresIdempotency } from '../../protocol/extensions.ts'
 import { isTerminal } from '../../protocol/task.ts'
 import type { Message, StreamResponse } from '../../protocol/types.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
@@ -13,11 +12,12 @@ import { fromCard, type LocalInfo } from './info.ts'
 import {
   createContexts,
   createSends,
+  forgetSend,
   loadRemote,
   loadUnnamed,
   type RemoteTask,
   saveRemote,
-  saveUnnamed,
+  saveSend,
   type UnnamedSend,
 } from './memory.ts'
 import { type Departure, type Outgoing, prepare } from './outgoing.ts'
@@ -134,13 +134,6 @@ export class A2AAgent implements Agent {
     const { messageId } = outgoing.request.message
     let remote = loadRemote(turn, this.#departure.key)
     let isKnown = false
-    const callOff = (): void => {
-      if (isKnown || outgoing.begun || outgoing.request.message.taskId !== undefined) return
-      const { idempotencyKey } = outgoing.options
-      if (isCancel(turn.signal))
-        saveUnnamed(turn, this.#departure.key, { request: outgoing.request, idempotencyKey })
-    }
-    turn.signal.addEventListener('abort', callOff, { once: true })
     const remember = async (ids: RemoteIds | undefined): Promise<void> => {
       if (!ids || (isKnown && remote?.phase === relay.phase)) return
       isKnown = true
@@ -149,6 +142,8 @@ export class A2AAgent implements Agent {
       await this.#save(turn, remote)
     }
     try {
+      if (beginsTask(outgoing) && (await this.#connection.knowsKeys(watch.signal)))
+        await this.#noteSend(turn, outgoing)
       for await (const event of await this.#open(outgoing, watch.signal)) {
         watch.alive()
         const events = relay.take(event)
@@ -158,18 +153,33 @@ export class A2AAgent implements Agent {
       }
       const question = relay.end()
       await remember(remote)
+      if (!isKnown && loadUnnamed(turn, this.#departure.key)) this.#forgetSend(turn)
       yield* question
     } catch (error) {
       if (relay.phase !== 'waiting' || turn.signal.aborted) throw error
     } finally {
       watch.close()
-      turn.signal.removeEventListener('abort', callOff)
       if (isShutdown(turn.signal)) outgoing.interrupted()
       else if (remote && isKnown && relay.phase === 'running') {
         await this.#cancelRemote(remote.taskId)
         await this.#save(turn, { ...remote, phase: 'done' })
       }
     }
+  }
+
+  /** In the log before it leaves, unless nobody wants it any more. */
+  async #noteSend(turn: Turn, { request, options }: Outgoing): Promise<void> {
+    const { idempotencyKey } = options
+    await saveSend(turn, this.#departure.key, { request, idempotencyKey })
+    turn.signal.throwIfAborted()
+  }
+
+  /** Whoever cancels later has no task to look for. The log keeps the order, so nobody has to wait. */
+  #forgetSend(turn: Turn): void {
+    void forgetSend(turn, this.#departure.key).catch((error) => {
+      if (!turn.signal.aborted)
+        this.#log.warn({ agent: this.#name, error }, 'a send was not forgotten')
+    })
   }
 
   #noteContext(turn: Turn, event: StreamResponse): void {
@@ -223,12 +233,11 @@ export class A2AAgent implements Agent {
     return createWatch({ name: this.#name, clock: this.#clock, timeoutMs, signal: turn.signal })
   }
 
-  /** Learns the name of a task by repeating its send with its key, where the remote knows keys, and cancels it. */
+  /** Learns the name of a task by repeating its send with its key, and cancels it. */
   async #cancelUnnamed({ request, idempotencyKey }: UnnamedSend): Promise<void> {
     try {
       const signal = AbortSignal.timeout(cancelMs)
       const client = await this.#connection.client(signal)
-      if (!declaresIdempotency(await client.fetchAgentCard({ signal }))) return
       const configuration = { returnImmediately: true }
       const options = { idempotencyKey, signal }
       const response = await client.sendMessage({ ...request, configuration }, options)
@@ -250,6 +259,11 @@ export class A2AAgent implements Agent {
   }
 }
 
+/** Whether a message makes a task at the remote, as far as we know. */
+function beginsTask({ begun, request }: Outgoing): boolean {
+  return !begun && request.message.taskId === undefined
+}
+
 type RemoteIds = Pick<RemoteTask, 'taskId' | 'contextId'>
 
 function idsOf(event: StreamResponse): RemoteIds | undefined {
@@ -262,10 +276,6 @@ function idsOf(event: StreamResponse): RemoteIds | undefined {
 /** A server that shuts down takes its turns up again later: their remote tasks go on. */
 function isShutdown(signal: AbortSignal): boolean {
   return signal.reason instanceof A2AError && signal.reason.code === 'unavailable'
-}
-
-function isCancel(signal: AbortSignal): boolean {
-  return signal.reason instanceof A2AError && signal.reason.code === 'taskCanceled'
 }
 
 function shortName(state: string): string {

@@ -1,9 +1,10 @@
-import { apiKey, bearer, type ClientAuth } from '../../client/auth.ts'
+import { apiKeyAuth, bearerAuth, type ClientAuth } from '../../client/auth.ts'
 import { A2AClient } from '../../client/client.ts'
 import type { ClientOptions, SendOptions } from '../../client/config.ts'
-import { clientCredentials } from '../../client/oauth/client-credentials.ts'
+import { clientCredentials } from '../../client/oauth/oauth.ts'
 import { JsonRpcTransport, type Transport } from '../../client/transport.ts'
 import { A2AError } from '../../protocol/errors.ts'
+import { declaresIdempotency } from '../../protocol/extensions.ts'
 import type {
   SendMessageRequest,
   SendMessageResponse,
@@ -24,6 +25,8 @@ export interface FirstWordOptions extends SendOptions {
 export interface RemoteConnection {
   /** A client that can be used; a peer without a card is spoken to at its endpoint. */
   client(signal?: AbortSignal): Promise<A2AClient>
+  /** Whether a send can be repeated with its key, which gives the task that it began; a peer without a card knows none. */
+  knowsKeys(signal?: AbortSignal): Promise<boolean>
   /** Who the remote is: local names, then its card's, else its answer to RANCH's `agent/card`. */
   describe(local: LocalInfo, signal?: AbortSignal): Promise<AgentInfo>
   /**
@@ -52,6 +55,10 @@ export function connectRemote(endpoint: string, options: ClientOptions): RemoteC
   }
   return {
     client,
+    async knowsKeys(signal) {
+      if ((await client(signal)) !== base) return false
+      return declaresIdempotency(await base.fetchAgentCard({ ...(signal && { signal }) }))
+    },
     async describe(local, signal) {
       const known = await client(signal)
       if (known !== base) return direct?.describe(local, signal) ?? fromCard(local)
@@ -126,9 +133,9 @@ async function firstEvent(events: AsyncIterable<StreamResponse>): Promise<SendMe
 
 /** How we prove ourselves, as the client's layer does it. */
 export function toClientAuth(auth: AgentAuth): ClientAuth {
-  if (auth.type === 'bearer') return bearer(auth.token)
+  if (auth.type === 'bearer') return bearerAuth(auth.token)
   if (auth.type === 'api_key')
-    return apiKey(auth.key, { location: 'header', name: auth.header ?? 'X-API-Key' })
+    return apiKeyAuth(auth.key, { location: 'header', name: auth.header ?? 'X-API-Key' })
   const { clientId, clientSecret, tokenUrl, scopes } = auth
   return clientCredentials({
     clientId,

@@ -39,28 +39,41 @@ export function saveRemote(turn: Turn, key: string, remote: RemoteTask): Promise
   return turn.save(key, { ...remote })
 }
 
-/** A send that was called off before the remote had named its task: who repeats it with its key learns the name. */
+/** A send whose task may not have a name yet: who repeats it with its key learns the name. */
 export interface UnnamedSend {
   readonly request: SendMessageRequest
   readonly idempotencyKey: string
+  /** The turn that sends it. */
+  readonly turn: number
 }
 
-/** Remembers a send whose task has no name, as the turn is cancelled: it is stored with the cancel. */
-export function saveUnnamed(
-  turn: Turn,
-  key: string,
-  { request, idempotencyKey }: UnnamedSend,
-): void {
-  // What came out of JSON is JSON; a turn that ends for another reason has nothing to save with.
-  const value = { request: JSON.parse(JSON.stringify(request)), idempotencyKey }
-  void turn.save(`${key}:unnamed`, value).catch(() => {})
+/**
+ * Remembers a send before it leaves, so that a task which it began is found even if the process dies before it learns
+ * the task's name. Where our own task does not exist yet, nobody can cancel it either, and none is made for this.
+ */
+export function saveSend(turn: Turn, key: string, send: Omit<UnnamedSend, 'turn'>): Promise<void> {
+  const { request, idempotencyKey } = send
+  // What came out of JSON is JSON.
+  const value = { request: JSON.parse(JSON.stringify(request)), idempotencyKey, turn: turn.number }
+  return turn.save(sendKey(key), value)
 }
 
-/** The send whose task has no name; undefined where there is none. */
+/** Forgets a send that was answered without a task. */
+export function forgetSend(turn: Turn, key: string): Promise<void> {
+  return turn.save(sendKey(key), null)
+}
+
+/** The last send, unless its task has a name by now. */
 export function loadUnnamed(task: Pick<WaitingTask, 'load'>, key: string): UnnamedSend | undefined {
-  const value = task.load(`${key}:unnamed`)
-  // Nobody else writes there.
-  return value === undefined ? undefined : (value as unknown as UnnamedSend)
+  const send = task.load(sendKey(key)) as unknown as UnnamedSend | null | undefined // nobody else writes there
+  if (!send) return undefined
+  const named = loadRemote(task, key)
+  const isNamed = named?.turn === send.turn && named.messageId === send.request.message.messageId
+  return isNamed ? undefined : send
+}
+
+function sendKey(key: string): string {
+  return `corral:${key}:send`
 }
 
 /** Which remote context goes with which of ours. */

@@ -1,13 +1,24 @@
 import type { Call, DialectName } from '../../protocol/call.ts'
 import type { A2AError } from '../../protocol/errors.ts'
-import type { OperationName, RequestOf, ResultOf } from '../../protocol/operations.ts'
+import type { OperationName, RequestOf } from '../../protocol/operations.ts'
 import type { StreamResponse } from '../../protocol/types.ts'
 
 /**
- * A JSON-RPC wire: a method table, an error table and pure functions between its JSON and the canonical model.
- * Lenient in, strict out. No dialect knows the engine, HTTP or time.
+ * A dialect is pure functions between a wire's JSON and the canonical model, and what differs from the operations'
+ * rows. Lenient in, strict out. No dialect knows the engine, HTTP or time, and none checks what it reads: a request is
+ * checked at the gate, an answer at the border (`bindings/border`).
  */
-export interface Dialect {
+export interface Reader {
+  /** The wire speaks the canonical model, so that most of what comes needs no respelling. */
+  readonly isCanonical: boolean
+  /** A peer's result in canonical spelling; what makes no sense is handed on. */
+  decodeResult<N extends OperationName>(name: N, result: unknown, request: RequestOf<N>): unknown
+  /** A peer's event in canonical spelling; what makes no sense is handed on. */
+  decodeEvent(event: unknown): unknown
+}
+
+/** A JSON-RPC wire: a method table, an error table and its two halves. */
+export interface Dialect extends Reader {
   readonly name: DialectName
   /** The server's half: what each method means. A Map, so that no method name meets a prototype. */
   readonly methods: ReadonlyMap<string, DialectMethod>
@@ -16,14 +27,6 @@ export interface Dialect {
   encodeError(error: A2AError): RpcError
   /** The client's half. Undefined where the wire has no such operation. */
   encodeRequest<N extends OperationName>(name: N, request: RequestOf<N>): RpcRequest | undefined
-  /** @throws A2AError `invalidAgentResponse` for a result that is none of the known shapes. */
-  decodeResult<N extends OperationName>(
-    name: N,
-    result: unknown,
-    request: RequestOf<N>,
-  ): ResultOf<N>
-  /** @throws A2AError `invalidAgentResponse` for an event that is none of the known shapes. */
-  decodeEvent(event: unknown): StreamResponse
   decodeError(error: RpcError): A2AError
 }
 
@@ -62,4 +65,39 @@ export interface RpcError {
   readonly code: number
   readonly message: string
   readonly data?: unknown
+}
+
+/** A version of HTTP+JSON: where its paths differ from the operations' rows, and its two halves. */
+export interface RestDialect extends Reader {
+  readonly name: DialectName
+  readonly paths: Readonly<Partial<Record<OperationName, string>>>
+  /** Headers of every JSON answer. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Body, path and query as the canonical request, not yet validated. */
+  decodeRequest(name: OperationName, input: RestInput): unknown
+  /** The body of an answer; undefined where it has none (204). */
+  encodeResult(name: OperationName, result: unknown): unknown
+  encodeEvent(event: StreamResponse, opening: OperationName): unknown
+  encodeError(error: A2AError): RestError
+  /** What the content of a client's request is called. */
+  readonly contentType: string
+  /** The URL that paths follow; the tenant is part of it where the wire has tenants. */
+  baseUrl(url: string, tenant: string | undefined): string
+  /** The body of a client's request by POST. */
+  encodeRequest<N extends OperationName>(name: N, request: RequestOf<N>): unknown
+}
+
+/** Where a REST request keeps its members. */
+export interface RestInput {
+  /** The parsed body; undefined if there is none. */
+  readonly body: unknown
+  readonly params: Readonly<Record<string, string>>
+  /** The known parameters of the query, typed. */
+  readonly query: Readonly<Record<string, unknown>>
+}
+
+/** An error's HTTP status and body. */
+export interface RestError {
+  readonly status: number
+  readonly body: unknown
 }

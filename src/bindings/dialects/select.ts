@@ -2,11 +2,10 @@ import type { DialectName } from '../../protocol/call.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { isOperationName } from '../../protocol/operations.ts'
 import type { Dialect } from './dialect.ts'
-import { asRaw } from './lenient.ts'
-import { ranch } from './ranch.ts'
-import { rc } from './rc.ts'
-import { v03 } from './v03.ts'
-import { v10 } from './v10.ts'
+import { asRaw } from './lenient/raw.ts'
+import { ranch } from './ranch/dialect.ts'
+import { v03 } from './v03/dialect.ts'
+import { rc, v10 } from './v10/dialect.ts'
 
 /** The dialects of JSON-RPC by name. */
 export const rpcDialects: Readonly<Record<RpcDialectName, Dialect>> = {
@@ -51,7 +50,7 @@ const ranchOnly: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Chooses the dialect of a JSON-RPC request (seed-checklist §3), by the first rule that applies:
+ * Chooses the dialect of a JSON-RPC request, by the first rule that applies:
  * 0. RANCH's own method names; 1. the version; 2. a PascalCase method is 1.0; 3. marks in the body;
  * 4. the path, or where its dialect has no such method, the one that has.
  */

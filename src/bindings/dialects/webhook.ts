@@ -1,8 +1,8 @@
 import type { DialectName } from '../../protocol/call.ts'
 import { isTerminal } from '../../protocol/task.ts'
 import type { StreamResponse, Task } from '../../protocol/types.ts'
-import { toRanchTask } from './ranch-encode.ts'
-import { toTask03 } from './v03-encode.ts'
+import { toRanchTask } from './ranch/encode.ts'
+import { toTask03 } from './v03/encode.ts'
 
 /** The webhook that an event is written for. */
 export interface WebhookAddress {
@@ -12,7 +12,7 @@ export interface WebhookAddress {
 }
 
 /**
- * An event as the webhook's own dialect writes it (C-36): 1.0 and its release candidate the StreamResponse, 0.3 the
+ * An event as the webhook's own dialect writes it: 1.0 and its release candidate the StreamResponse, 0.3 the
  * whole task, on either binding the one of JSON-RPC, RANCH `{ event, task, timestamp, agentId }`. `task` is the task
  * with this event in it.
  */

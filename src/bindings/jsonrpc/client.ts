@@ -6,6 +6,7 @@ import {
   type RequestOf,
   type ResultOf,
 } from '../../protocol/operations.ts'
+import { receiveEvent, receiveResult } from '../border.ts'
 import {
   commonHeaders,
   errorOfReply,
@@ -14,7 +15,7 @@ import {
   requestHeaders,
 } from '../client-wire.ts'
 import type { Dialect, RpcError } from '../dialects/dialect.ts'
-import { asRaw } from '../dialects/lenient.ts'
+import { asRaw } from '../dialects/lenient/raw.ts'
 import { type RpcDialectName, rpcDialects } from '../dialects/select.ts'
 import type { ClientReply, HttpSend } from '../http.ts'
 
@@ -54,7 +55,7 @@ export function createJsonRpcDispatch(options: JsonRpcDispatchOptions): Dispatch
     })
     if (stream) return (await readStream(reply, dialect, call)) as ResultOf<typeof name> // true: the table says so
     const result = resultOf(await reply.text(), { reply, dialect })
-    return dialect.decodeResult(name, result, request)
+    return receiveResult(dialect, result, { name, request })
   }
 
   function encode<N extends OperationName>(name: N, request: RequestOf<N>): string {
@@ -119,11 +120,11 @@ async function readStream(reply: ClientReply, dialect: Dialect, call: Call): Pro
     const raw = asRaw(body)
     const error = asRaw(raw?.error)
     if (error || frame.event === 'error') throw toError(error ?? raw ?? {}, { reply, dialect })
-    return dialect.decodeEvent(raw && 'result' in raw ? raw.result : body)
+    return receiveEvent(dialect, raw && 'result' in raw ? raw.result : body)
   })
 }
 
 // A peer that does not stream answers with its one result.
 async function* single(dialect: Dialect, result: unknown): EventStream & AsyncGenerator {
-  yield [{ event: dialect.decodeEvent(result) }]
+  yield [{ event: receiveEvent(dialect, result) }]
 }

@@ -1,5 +1,5 @@
 import { A2AError } from '../../protocol/errors.ts'
-import { asRaw } from '../dialects/lenient.ts'
+import { asRaw } from '../dialects/lenient/raw.ts'
 
 /**
  * The JSON-RPC 2.0 envelope: `{ jsonrpc: "2.0", id, method, params }` in, `{ jsonrpc, result | error, id }` out.

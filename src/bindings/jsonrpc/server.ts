@@ -1,7 +1,7 @@
 import { A2AError, toA2AError } from '../../protocol/errors.ts'
 import { parseBody } from '../body.ts'
 import { requestedVersion } from '../call.ts'
-import { asRaw } from '../dialects/lenient.ts'
+import { asRaw } from '../dialects/lenient/raw.ts'
 import { rpcDialects, supportedVersion } from '../dialects/select.ts'
 import type { HttpHandler, HttpReply } from '../http.ts'
 import { type AnswerOptions, createAnswer, type Exchange, failure, jsonHeaders } from './answer.ts'

@@ -8,7 +8,7 @@ import { parseBody } from '../body.ts'
 import { toCall } from '../call.ts'
 import { createEventBody } from '../event-body.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
-import type { openAIRoutes, RouteHandlers } from '../routes.ts'
+import type { OpenAIRoute, RouteHandlers } from '../routes.ts'
 import { streamHeaders } from '../sse.ts'
 import { type CompletionHead, placeOf, toCompletion, toOpenAIUsage } from './completion.ts'
 import { errorReply } from './errors.ts'
@@ -52,9 +52,7 @@ const json: Readonly<Record<string, string>> = { 'content-type': 'application/js
  * Answers as OpenAI's API does, one handler for each of its routes: `completions`, streamed or not, the `models` and one
  * `model` of them; and `chat`, a plainer way to say the same. Each agent or team is a model.
  */
-export function createOpenAIBinding(
-  options: OpenAIBindingOptions,
-): RouteHandlers<typeof openAIRoutes> {
+export function createOpenAIBinding(options: OpenAIBindingOptions): RouteHandlers<OpenAIRoute> {
   const { dispatchOf, models, heartbeatMs = 15_000, clock = systemClock } = options
 
   async function complete(request: HttpRequest): Promise<HttpReply> {

@@ -7,6 +7,7 @@ import {
   type ResultOf,
 } from '../../protocol/operations.ts'
 import type { StreamResponse } from '../../protocol/types.ts'
+import { receiveEvent, receiveResult } from '../border.ts'
 import {
   commonHeaders,
   errorOfReply,
@@ -14,12 +15,12 @@ import {
   readEvents,
   requestHeaders,
 } from '../client-wire.ts'
-import { asRaw } from '../dialects/lenient.ts'
-import { decodeEvent, decodeResult } from '../dialects/results.ts'
-import { v03Rest } from '../dialects/v03-rest.ts'
+import type { RestDialect } from '../dialects/dialect.ts'
+import { asRaw } from '../dialects/lenient/raw.ts'
+import { rest03 } from '../dialects/v03/rest.ts'
+import { rest10 } from '../dialects/v10/rest.ts'
 import type { ClientReply, HttpSend } from '../http.ts'
 import { encodeQuery } from './query.ts'
-import { toBody03 } from './v03-client.ts'
 
 /** Where and how an HTTP+JSON client calls. */
 export interface RestDispatchOptions {
@@ -38,10 +39,10 @@ export interface RestDispatchOptions {
  * A subscription is asked for by POST, and by GET where the peer refuses that (the specification says both).
  */
 export function createRestDispatch(options: RestDispatchOptions): Dispatch {
-  const { send, version } = options
-  const dialect = version === '1.0' ? '1.0' : '0.3-rest'
-  const base = baseUrl(options)
-  const codec = version === '1.0' ? { decodeResult, decodeEvent } : v03Rest
+  const { url, send, tenant } = options
+  const dialect = options.version === '1.0' ? rest10() : rest03
+  const base = dialect.baseUrl(url.endsWith('/') ? url.slice(0, -1) : url, tenant)
+  const bodied = { 'content-type': dialect.contentType, ...options.headers }
 
   return async (name, request, call) => {
     const row = operations[name]
@@ -51,9 +52,8 @@ export function createRestDispatch(options: RestDispatchOptions): Dispatch {
       if (reply.status !== 405) break
     }
     if (!reply) throw new A2AError('internal', `${name} has no verb`)
-    if (row.stream)
-      return (await readStream(reply, call, codec.decodeEvent)) as ResultOf<typeof name> // true: the table says so
-    return codec.decodeResult(name, await readResult(reply))
+    if (row.stream) return (await readStream(reply, call, dialect)) as ResultOf<typeof name> // true: the table says so
+    return receiveResult(dialect, await readBody(reply), { name, request })
   }
 
   function ask<N extends OperationName>(
@@ -63,42 +63,31 @@ export function createRestDispatch(options: RestDispatchOptions): Dispatch {
   ): Promise<ClientReply> {
     const body = verb === 'POST' ? JSON.stringify(bodyOf(name, request)) : undefined
     const { stream } = operations[name]
-    const headers = { ...(body === undefined ? {} : contentType()), ...options.headers }
+    const headers = body === undefined ? (options.headers ?? {}) : bodied
+    const common = commonHeaders({ dialect: dialect.name, stream, headers })
     return send({
       method: verb,
       url: base + pathOf(name, request) + (body === undefined ? encodeQuery(name, request) : ''),
-      headers: requestHeaders(call, commonHeaders({ dialect, stream, headers }), dialect),
+      headers: requestHeaders(call, common, dialect.name),
       ...(body === undefined ? {} : { body }),
       ...(call.signal ? { signal: call.signal } : {}),
     })
   }
 
-  function contentType(): Record<string, string> {
-    return { 'content-type': version === '1.0' ? 'application/a2a+json' : 'application/json' }
-  }
-
   function bodyOf<N extends OperationName>(name: N, request: RequestOf<N>): unknown {
-    if (version === '0.3') return toBody03(name, request)
-    if (name === 'SubscribeToTask') return {}
-    return options.tenant === undefined ? request : { ...request, tenant: options.tenant }
+    return dialect.encodeRequest(name, tenant === undefined ? request : { ...request, tenant })
   }
 
   function pathOf(name: OperationName, request: object): string {
-    if (version === '0.3' && name === 'GetExtendedAgentCard') return '/card'
     const values = asRaw(request) ?? {}
-    return operations[name].rest.path.replace(/\{(\w+)\}/g, (_, key: string) =>
+    const template = dialect.paths[name] ?? operations[name].rest.path
+    return template.replace(/\{(\w+)\}/g, (_, key: string) =>
       encodeURIComponent(String(values[key] ?? '')),
     )
   }
 }
 
-function baseUrl({ url, tenant, version }: RestDispatchOptions): string {
-  const base = url.endsWith('/') ? url.slice(0, -1) : url
-  if (version === '0.3') return base.endsWith('/v1') ? base : `${base}/v1`
-  return tenant === undefined || tenant === '' ? base : `${base}/${encodeURIComponent(tenant)}`
-}
-
-async function readResult(reply: ClientReply): Promise<unknown> {
+async function readBody(reply: ClientReply): Promise<unknown> {
   const body = await readJson(reply)
   if (reply.status < 200 || reply.status > 299) throw errorOfReply(reply, body)
   return body
@@ -114,20 +103,18 @@ async function readJson(reply: ClientReply): Promise<unknown> {
   }
 }
 
-type DecodeEvent = (event: unknown) => StreamResponse
-
 async function readStream(
   reply: ClientReply,
   call: Call,
-  decode: DecodeEvent,
+  dialect: RestDialect,
 ): Promise<EventStream> {
   if (reply.status < 200 || reply.status > 299 || !isEventStream(reply))
-    return single(decode(await readResult(reply)))
+    return single(receiveEvent(dialect, await readBody(reply)))
   return readEvents(reply, call, (frame) => {
     const body: unknown = JSON.parse(frame.data)
     if (frame.event === 'error' || asRaw(asRaw(body)?.error))
       throw errorOfReply({ ...reply, status: statusOf(body) }, body)
-    return decode(body)
+    return receiveEvent(dialect, body)
   })
 }
 

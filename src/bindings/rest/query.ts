@@ -1,36 +1,12 @@
-import type { OperationName } from '../../protocol/operations.ts'
-import { decodeState } from '../dialects/lenient.ts'
+import { type OperationName, operations, type QueryKind } from '../../protocol/operations.ts'
+import { decodeState } from '../dialects/lenient/message.ts'
 
-type Kind = 'string' | 'integer' | 'boolean' | 'state'
-
-/** Query parameters by their camelCase names (specification §11.5); snake_case is read too. */
-const parameters: Readonly<Partial<Record<OperationName, Readonly<Record<string, Kind>>>>> = {
-  GetTask: { tenant: 'string', historyLength: 'integer' },
-  ListTasks: {
-    tenant: 'string',
-    contextId: 'string',
-    status: 'state',
-    pageSize: 'integer',
-    pageToken: 'string',
-    historyLength: 'integer',
-    statusTimestampAfter: 'string',
-    includeArtifacts: 'boolean',
-  },
-  CancelTask: { tenant: 'string' },
-  SubscribeToTask: { tenant: 'string' },
-  GetTaskPushNotificationConfig: { tenant: 'string' },
-  ListTaskPushNotificationConfigs: {
-    tenant: 'string',
-    pageSize: 'integer',
-    pageToken: 'string',
-  },
-  DeleteTaskPushNotificationConfig: { tenant: 'string' },
-  GetExtendedAgentCard: { tenant: 'string' },
-}
-
-/** The known parameters of a query, typed. What cannot be read as its type stays text, and the schema refuses it. */
-export function decodeQuery(operation: OperationName, query: string): Record<string, unknown> {
-  const known = parameters[operation]
+/** The known parameters of a query, typed; snake_case names are read too. What cannot be read as its type stays text, and the schema refuses it. */
+export function decodeQuery(
+  operation: OperationName,
+  query: string,
+): Readonly<Record<string, unknown>> {
+  const known = operations[operation].rest.query
   const out: Record<string, unknown> = {}
   if (query === '' || !known) return out
   for (const [key, value] of new URLSearchParams(query)) {
@@ -43,7 +19,7 @@ export function decodeQuery(operation: OperationName, query: string): Record<str
 
 /** The query of a request, with its question mark; empty if there is nothing to say. */
 export function encodeQuery(operation: OperationName, request: object): string {
-  const known = parameters[operation] ?? {}
+  const known = operations[operation].rest.query ?? {}
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(request))
     if (value !== undefined && name !== 'tenant' && Object.hasOwn(known, name))
@@ -52,7 +28,7 @@ export function encodeQuery(operation: OperationName, request: object): string {
   return text === '' ? '' : `?${text}`
 }
 
-function read(value: string, kind: Kind): unknown {
+function read(value: string, kind: QueryKind): unknown {
   if (kind === 'integer') return /^-?\d{1,15}$/.test(value) ? Number(value) : value
   if (kind === 'boolean') return value === 'true' ? true : value === 'false' ? false : value
   return kind === 'state' ? decodeState(value) : value

@@ -4,15 +4,17 @@ import { type OperationName, operations, type RequestOf } from '../../protocol/o
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { parseBody } from '../body.ts'
 import { echoExtensions, requestedVersion, toCall } from '../call.ts'
+import type { RestDialect } from '../dialects/dialect.ts'
 import { supportedVersion, unsupportedVersion } from '../dialects/select.ts'
+import { rest03 } from '../dialects/v03/rest.ts'
+import { type ErrorTable, rest10 } from '../dialects/v10/rest.ts'
 import { createEventBody, type EventWriter, type RetryMs } from '../event-body.ts'
 import { createEventJson, type EventJson } from '../event-json.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
 import { refusalHeaders } from '../refusal.ts'
 import { encodeFrame, streamHeaders } from '../sse.ts'
-import type { RestDialect } from './dialect.ts'
-import { rest03 } from './v03.ts'
-import { type ErrorTable, rest10 } from './v10.ts'
+import { decodeQuery } from './query.ts'
+import { createRouter } from './route.ts'
 
 /** What the HTTP+JSON binding needs. */
 export interface RestBindingOptions {
@@ -38,7 +40,8 @@ interface Target {
  */
 export function createRestBinding(options: RestBindingOptions): HttpHandler {
   const { dispatch, heartbeatMs = 15_000, clock = systemClock, retryMs } = options
-  const v10 = rest10(options.errorTable ?? '1.0.1')
+  const v10 = rest10(options.errorTable)
+  const routes = { '1.0': createRouter(v10.paths), '0.3': createRouter(rest03.paths) }
   const eventJson = new Map<RestDialect, (opening: OperationName) => EventJson>(
     [v10, rest03].map((d) => [
       d,
@@ -51,12 +54,13 @@ export function createRestBinding(options: RestBindingOptions): HttpHandler {
     const path = stripPrefix(request.path)
     const byPath = path === request.path ? '1.0' : '0.3'
     const known = version === '' ? byPath : supportedVersion(version)
-    const dialect = (known ?? byPath) === '0.3' ? rest03 : v10
+    const spoken = known ?? byPath
+    const dialect = spoken === '0.3' ? rest03 : v10
     try {
       if (known === undefined) throw unsupportedVersion(version)
       if (request.fault) throw request.fault
       // With the header 1.0 the prefix may still be there: the base url of an interface can end in it.
-      const match = dialect.route(request.method, path)
+      const match = routes[spoken](request.method, path)
       if (!match) throw new A2AError('methodNotFound', 'No such path')
       if ('allow' in match) return notAllowed(match.allow, dialect)
       return await perform({ dialect, ...match }, request)
@@ -67,17 +71,17 @@ export function createRestBinding(options: RestBindingOptions): HttpHandler {
 
   async function perform(target: Target, request: HttpRequest): Promise<HttpReply> {
     const { dialect, operation, params } = target
-    const { query } = request
-    const decoded = dialect.decode(operation, { body: readBody(request), params, query })
+    const query = decodeQuery(operation, request.query)
+    const decoded = dialect.decodeRequest(operation, { body: readBody(request), params, query })
     const call = toCall(request, dialect.name)
     // true: the request is not checked yet; the gate behind the waist parses it before anyone trusts it
     const result = await dispatch(operation, decoded as RequestOf<OperationName>, call)
     // true: the operations table says that this one answers with a stream
     if (operations[operation].stream) return openStream(result as EventStream, { target, call })
+    const body = dialect.encodeResult(operation, result)
+    if (body === undefined) return { status: 204, headers: {} }
     const headers = echoExtensions(dialect.headers, call, dialect.name)
-    if (operation === 'DeleteTaskPushNotificationConfig' && dialect === rest03)
-      return { status: 204, headers: {} }
-    return { status: 200, headers, body: JSON.stringify(dialect.encode(operation, result)) }
+    return { status: 200, headers, body: JSON.stringify(body) }
   }
 
   async function openStream(

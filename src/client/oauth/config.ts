@@ -1,6 +1,6 @@
 import type { Clock } from '../../shared/clock.ts'
 
-/** A client of an authorization server (002's OAuthConfig). Endpoints are given, or found from issuer or metadata. */
+/** A client of an authorization server. Endpoints are given, or found from issuer or metadata. */
 export interface OAuthConfig {
   readonly clientId: string
   /** Absent for a public client, such as a command line. */

@@ -2,7 +2,7 @@ import * as oauth from 'oauth4webapi'
 import { A2AError } from '../../protocol/errors.ts'
 import { withSignal } from '../../shared/async.ts'
 import { systemClock } from '../../shared/clock.ts'
-import { bearer, type ClientAuth } from '../auth.ts'
+import { bearerAuth, type ClientAuth } from '../auth.ts'
 import type { OAuthConfig, Tokens } from './config.ts'
 import { oauthFault, openServer, toTokens } from './server.ts'
 
@@ -52,7 +52,7 @@ export function tokenAuth(
   }
 
   return {
-    apply: (request) => bearer(() => current(request.signal)).apply(request),
+    apply: (call) => bearerAuth(() => current(call.signal)).apply(call),
     async renew(signal) {
       await renewed(signal)
       return true

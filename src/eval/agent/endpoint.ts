@@ -1,7 +1,7 @@
-import { bearer } from '../../client/auth.ts'
+import { bearerAuth } from '../../client/auth.ts'
 import { A2AClient } from '../../client/client.ts'
+import type { HttpClient } from '../../client/http.ts'
 import { createHttp } from '../../client/node.ts'
-import type { HttpClient } from '../../client/reply.ts'
 import type { A2AError } from '../../protocol/errors.ts'
 import type { AgentCard } from '../../protocol/types.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
@@ -46,7 +46,7 @@ export function openEndpoint(config: A2AConfig, options: EndpointOptions): Endpo
       clock,
       log,
       ...(card && { card }),
-      ...(config.authToken !== undefined && { auth: bearer(config.authToken) }),
+      ...(config.authToken !== undefined && { auth: bearerAuth(config.authToken) }),
     })
 
   async function fetchCard(signal?: AbortSignal): Promise<AgentCard> {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { z } from 'zod'
 import type { Json, JsonObject } from '../../protocol/types.ts'
-import { isShallow } from '../../shared/embedded-json.ts'
+import { isShallow } from '../../shared/json.ts'
 import { ValidationError } from './errors.ts'
 
 /** Whether a value is a JSON object rather than a list, null or a plain value. */

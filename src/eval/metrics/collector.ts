@@ -1,7 +1,7 @@
-import type { HttpClient } from '../../client/reply.ts'
+import type { HttpClient } from '../../client/http.ts'
 import { type Clock, systemClock, toTimestamp } from '../../shared/clock.ts'
 import { newId } from '../../shared/ids.ts'
-import type { Mutable } from '../../shared/mutable.ts'
+import type { Mutable } from '../../shared/json.ts'
 import { messageOf } from '../base/errors.ts'
 import { checkMetrics, type ProtocolMetrics, type TokenSource } from './metrics.ts'
 

@@ -1,4 +1,4 @@
-import { bearer } from '../../client/auth.ts'
+import { bearerAuth } from '../../client/auth.ts'
 import { A2AClient } from '../../client/client.ts'
 import { userMessage } from '../../protocol/build.ts'
 import type { Message, Task } from '../../protocol/types.ts'
@@ -16,7 +16,7 @@ export function createA2AUser(config: A2AConfig): UserSimulator {
     serverUrl: config.endpoint,
     timeouts: { requestMs: config.timeout * 1000 },
     verifySsl: config.verifySsl,
-    ...(config.authToken !== undefined && { auth: bearer(config.authToken) }),
+    ...(config.authToken !== undefined && { auth: bearerAuth(config.authToken) }),
   })
   return {
     kind: 'a2a',

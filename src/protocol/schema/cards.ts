@@ -94,7 +94,10 @@ const agentInterface = object({
   protocolBinding: requiredOfUs(v.text, v.anyText, ''),
   tenant: implicit(v.optionalText),
   // Only cards of 1.0 list their interfaces here, so one without a version speaks 1.0.
-  protocolVersion: expected(v.text, '1.0'),
+  protocolVersion: {
+    ...expected(v.text, '1.0'),
+    peers: { check: v.anyText, fallback: '1.0' },
+  },
 })
 
 const extension = object({

@@ -1,6 +1,6 @@
 import { createFold } from '../../protocol/fold.ts'
 import type { Artifact, Json, Task } from '../../protocol/types.ts'
-import type { Mutable } from '../../shared/mutable.ts'
+import type { Mutable } from '../../shared/json.ts'
 import type {
   DeadLetter,
   LogRecord,

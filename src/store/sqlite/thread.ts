@@ -1,5 +1,4 @@
-import { createRequire } from 'node:module'
-import { Worker, type WorkerOptions } from 'node:worker_threads'
+import { Worker } from 'node:worker_threads'
 import type { BackupRequest } from './backup.ts'
 import type { DriverName } from './driver.ts'
 import type { SqliteFault } from './faults.ts'
@@ -102,19 +101,8 @@ export function startThread(task: ThreadTask, background = false): StartedThread
   }
 }
 
-/**
- * The worker beside this file. From `dist` it is JavaScript. From the sources it is TypeScript, which newer versions of
- * Node run as it is; on older ones tsx, which then is what runs or tests the sources, translates it.
- */
+/** The worker beside this file: JavaScript as published, TypeScript where the sources run. */
 function createWorker(task: ThreadTask): Worker {
-  // Node 22 warns that its SQLite is experimental; once, by the reading connection, is enough.
-  const options: WorkerOptions = { workerData: task, execArgv: ['--no-warnings'] }
-  const isSource = import.meta.url.endsWith('.ts')
-  const url = new URL(isSource ? './worker.ts' : './worker.js', import.meta.url)
-  if (!isSource || Reflect.get(process.features, 'typescript')) return new Worker(url, options)
-  const tsx = createRequire(import.meta.url)
-    .resolve('tsx/esm/api')
-    .replace(/cjs$/, 'mjs')
-  const load = `import(${JSON.stringify(tsx)}).then(({ register }) => (register(), import(${JSON.stringify(url.href)})))`
-  return new Worker(load, { ...options, eval: true })
+  const name = import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js'
+  return new Worker(new URL(name, import.meta.url), { workerData: task })
 }

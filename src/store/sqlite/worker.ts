@@ -14,6 +14,8 @@ import { createWriter } from './writer.ts'
  * requests one by one, in order; its first answer says whether the file is open, or the one thing done that it is for.
  */
 const port: MessagePort | null = parentPort
+// Node 22 warns that its SQLite is experimental; once, by the reading connection, is enough.
+if (port) process.removeAllListeners('warning')
 if (port) await main(port, workerData as ThreadTask) // what thread.ts passes
 
 async function main(port: MessagePort, task: ThreadTask): Promise<void> {

@@ -58,7 +58,7 @@ class OwnRun implements SchedulerRun {
 
   async ask(
     agentId: string,
-    message: Message | string,
+    message: Message | string | readonly Part[],
     { live, ...options }: AskOptions = {},
   ): Promise<MemberReply> {
     for (const id of [agentId, options.fallbackAgentId ?? agentId]) this.#mustBeMember(id)
@@ -66,7 +66,7 @@ class OwnRun implements SchedulerRun {
       ...options,
       name: this.#next(),
       agentId,
-      message: typeof message === 'string' ? toMember(this.#run, [{ text: message }]) : message,
+      message: isMessage(message) ? message : toMember(this.#run, toParts(message)),
       ...(live && { live: 'now' }),
     })
   }
@@ -111,6 +111,10 @@ class OwnRun implements SchedulerRun {
     this.#calls++
     return `${this.#prefix}${this.#calls}`
   }
+}
+
+function isMessage(value: Message | string | readonly Part[]): value is Message {
+  return typeof value === 'object' && 'parts' in value
 }
 
 function toParts(content: string | readonly Part[]): readonly Part[] {

@@ -33,7 +33,11 @@ export interface SchedulerRun {
    *
    * @throws A2AError when the member, its retries and its fallback have failed, or the budget is spent.
    */
-  ask(agentId: string, message: Message | string, options?: AskOptions): Promise<MemberReply>
+  ask(
+    agentId: string,
+    message: Message | string | readonly Part[],
+    options?: AskOptions,
+  ): Promise<MemberReply>
   /**
    * Does several things at once, each with a run of its own, and gives their results in order. The first failure stops
    * the others; a question to the user waits until all have ended.

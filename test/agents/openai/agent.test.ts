@@ -3,38 +3,24 @@ import { OpenAIAgent, type OpenAIAgentOptions } from '../../../src/agents/openai
 import { agentMessage, userMessage } from '../../../src/protocol/build.ts'
 import { historyExtension, usageExtension } from '../../../src/protocol/extensions.ts'
 import { textOf } from '../../../src/protocol/task.ts'
-import { type Clock, systemClock } from '../../../src/shared/clock.ts'
 import { type OpenAIServer, type Script, startOpenAIServer } from '../../fixtures/openai-server.ts'
 import { createTurn, foldEvents, runTurn } from '../../fixtures/turn.ts'
+import { createInstantClock, type InstantClock } from '../../support/clock.ts'
 
 const closing: (() => Promise<void>)[] = []
 afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
 
-/** Pauses that pass at once, and are remembered; limits on the service's answers take their time. */
-function hastyClock(limits: readonly number[]): Clock & { readonly waits: number[] } {
-  const waits: number[] = []
-  return {
-    waits,
-    now: () => 0,
-    elapsed: systemClock.elapsed,
-    after(ms, callback) {
-      if (limits.includes(ms)) return systemClock.after(ms, callback)
-      waits.push(ms)
-      const immediate = setImmediate(callback)
-      return () => clearImmediate(immediate)
-    },
-  }
-}
-
 async function start(
   script: Script,
   change: Partial<OpenAIAgentOptions> = {},
-): Promise<{ agent: OpenAIAgent; server: OpenAIServer; clock: ReturnType<typeof hastyClock> }> {
+): Promise<{ agent: OpenAIAgent; server: OpenAIServer; clock: InstantClock }> {
   const server = await startOpenAIServer(script)
   const { timeoutSeconds = 10 } = change
-  const clock = hastyClock([timeoutSeconds * 1000, 5_000])
+  // Pauses are over at once; limits on the service's answers take their time.
+  const limits = [timeoutSeconds * 1000, 5_000]
+  const clock = createInstantClock({ real: (ms) => limits.includes(ms) })
   const agent = new OpenAIAgent({
     id: 'writer',
     name: 'Writer',

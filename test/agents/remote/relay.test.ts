@@ -4,8 +4,8 @@ import { createRelay } from '../../../src/agents/remote/relay.ts'
 import { createWatch } from '../../../src/agents/remote/watch.ts'
 import { agentMessage } from '../../../src/protocol/build.ts'
 import type { Json, StreamResponse, Task, TaskState } from '../../../src/protocol/types.ts'
-import type { Clock } from '../../../src/shared/clock.ts'
 import { createTurn } from '../../fixtures/turn.ts'
+import { createFakeClock } from '../../support/clock.ts'
 
 const ids = { taskId: 'far-1', contextId: 'far-c' }
 
@@ -84,34 +84,20 @@ describe('a relay', () => {
   })
 })
 
-/** A clock whose timers a test fires by hand. */
-function handClock(): Clock & { readonly timers: Map<number, () => void> } {
-  const timers = new Map<number, () => void>()
-  return {
-    timers,
-    now: () => 0,
-    elapsed: () => 0,
-    after(ms, callback) {
-      timers.set(ms, callback)
-      return () => timers.delete(ms)
-    },
-  }
-}
-
 describe('a watch', () => {
   const options = { name: 'Near', timeoutMs: 30_000 }
 
   test('ends the conversation when nothing comes for too long', () => {
-    const clock = handClock()
+    const clock = createFakeClock()
     const watch = createWatch({ ...options, clock, signal: new AbortController().signal })
-    clock.timers.get(30_000)?.()
+    clock.advance(30_000)
     expect(watch.signal.reason).toMatchObject({ code: 'timeout' })
     watch.close()
-    expect(clock.timers.size).toBe(0)
+    expect(clock.pending()).toEqual([])
   })
 
   test('waits a moment for the id of the task that a cancelled turn has caused', () => {
-    const clock = handClock()
+    const clock = createFakeClock()
     const turn = new AbortController()
     const watch = createWatch({ ...options, clock, signal: turn.signal })
     turn.abort(new Error('enough'))
@@ -122,11 +108,11 @@ describe('a watch', () => {
   })
 
   test('does not wait for it for ever', () => {
-    const clock = handClock()
+    const clock = createFakeClock()
     const turn = new AbortController()
     const watch = createWatch({ ...options, clock, signal: turn.signal })
     turn.abort(new Error('enough'))
-    clock.timers.get(2_000)?.()
+    clock.advance(2_000)
     expect(watch.signal.aborted).toBe(true)
     watch.close()
   })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { fromCard, toCard03 } from '../../../src/bindings/dialects/card03.ts'
-import { toSupersetCard } from '../../../src/bindings/dialects/superset.ts'
+import { receiveCard } from '../../../src/bindings/border.ts'
+import { toCard03, toSupersetCard } from '../../../src/bindings/dialects/v03/card.ts'
 import { skillSchemasExtension } from '../../../src/protocol/extensions.ts'
 import type { AgentCard, SecurityScheme } from '../../../src/protocol/types.ts'
 import { card } from '../scripted.ts'
@@ -93,7 +93,7 @@ describe('the strict 0.3 card', () => {
 
   test('comes back as the card it was, with the interfaces of 0.3', () => {
     const sent = JSON.parse(JSON.stringify(toCard03(secured)))
-    expect(fromCard(sent)).toEqual({ ...secured, supportedInterfaces: only03 })
+    expect(receiveCard(sent)).toEqual({ ...secured, supportedInterfaces: only03 })
   })
 
   test('does not exist for an agent that speaks only 1.0', () => {
@@ -120,7 +120,7 @@ describe('the superset card', () => {
   })
 
   test('comes back as the canonical card', () => {
-    const { securitySchemes: read, ...rest } = fromCard(sent)
+    const { securitySchemes: read, ...rest } = receiveCard(sent)
     const { securitySchemes: _, ...expected } = secured
     expect(rest).toEqual(expected)
     expect(read).toMatchObject(securitySchemes)
@@ -154,7 +154,7 @@ describe('the superset card', () => {
 
 describe('a card from elsewhere', () => {
   test('L008 without a transport means JSONRPC, and the main url occurs once', () => {
-    const read = fromCard({
+    const read = receiveCard({
       name: 'A',
       url: 'https://a.example',
       protocolVersion: '0.3.0',
@@ -170,7 +170,7 @@ describe('a card from elsewhere', () => {
   })
 
   test('C-35 may name its security as a list of schemes (001)', () => {
-    const read = fromCard({ name: 'A', url: 'https://a.example', security: ['bearer', 'key'] })
+    const read = receiveCard({ name: 'A', url: 'https://a.example', security: ['bearer', 'key'] })
     expect(read.securityRequirements).toEqual([
       { schemes: { bearer: { list: [] } } },
       { schemes: { key: { list: [] } } },
@@ -182,7 +182,7 @@ describe('a card from elsewhere', () => {
       password: { scopes: {} },
       clientCredentials: { tokenUrl: 'https://t.example', scopes: {} },
     }
-    const read = fromCard({
+    const read = receiveCard({
       name: 'A',
       url: 'https://a.example',
       securitySchemes: { o: { type: 'oauth2', flows }, odd: { type: 'magic' }, $case: 7 },
@@ -193,7 +193,7 @@ describe('a card from elsewhere', () => {
   })
 
   test('C-10 may name its provider in 003’s words', () => {
-    const read = fromCard({
+    const read = receiveCard({
       name: 'A',
       url: 'https://a.example',
       provider: { name: 'Workshop Demo' },
@@ -202,6 +202,6 @@ describe('a card from elsewhere', () => {
   })
 
   test.each([null, 7, [], {}, { url: 'x' }])('that is %j is refused', (value) => {
-    expect(() => fromCard(value)).toThrow('no name')
+    expect(() => receiveCard(value)).toThrow('no name')
   })
 })

@@ -1,12 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { receiveResult } from '../../../src/bindings/border.ts'
 import type { Dialect } from '../../../src/bindings/dialects/dialect.ts'
-import { asRaw, decodeMessage } from '../../../src/bindings/dialects/lenient.ts'
-import { ranch } from '../../../src/bindings/dialects/ranch.ts'
-import { rc } from '../../../src/bindings/dialects/rc.ts'
-import { v03 } from '../../../src/bindings/dialects/v03.ts'
-import { v03Rest } from '../../../src/bindings/dialects/v03-rest.ts'
-import { v10 } from '../../../src/bindings/dialects/v10.ts'
+import { decodeMessage } from '../../../src/bindings/dialects/lenient/message.ts'
+import { asRaw } from '../../../src/bindings/dialects/lenient/raw.ts'
+import { ranch } from '../../../src/bindings/dialects/ranch/dialect.ts'
+import { v03 } from '../../../src/bindings/dialects/v03/dialect.ts'
+import { toProtoMessage } from '../../../src/bindings/dialects/v03/proto-json.ts'
+import { rest03 } from '../../../src/bindings/dialects/v03/rest.ts'
+import { rc, v10 } from '../../../src/bindings/dialects/v10/dialect.ts'
 import { operationNames } from '../../../src/protocol/operations.ts'
 import type { Message, Task } from '../../../src/protocol/types.ts'
 import { event, message, task } from './arbitrary.ts'
@@ -83,8 +85,8 @@ describe('0.3 REST', () => {
   test('loses only references to other tasks', () => {
     fc.assert(
       fc.property(event, (value) => {
-        const sent = wire(v03Rest.encodeEvent(value, 'SubscribeToTask'))
-        expect(v03Rest.decodeEvent(sent)).toEqual(withoutReferences(value))
+        const sent = wire(rest03.encodeEvent(value, 'SubscribeToTask'))
+        expect(rest03.decodeEvent(sent)).toEqual(withoutReferences(value))
       }),
     )
   })
@@ -92,8 +94,8 @@ describe('0.3 REST', () => {
   test('reads a message as it wrote it', () => {
     fc.assert(
       fc.property(message, (value) => {
-        const body = wire({ message: v03Rest.encodeMessage(value) })
-        expect(v03Rest.decodeRequest('SendMessage', body, {})).toEqual({
+        const body = wire({ message: toProtoMessage(value) })
+        expect(rest03.decodeRequest('SendMessage', { body, params: {}, query: {} })).toEqual({
           message: withoutReferences(value),
         })
       }),
@@ -117,7 +119,7 @@ describe('RANCH', () => {
     fc.assert(
       fc.property(task, (value) => {
         const sent = wire(ranch.methods.get('task/get')?.encode(value, { request: {} }))
-        const got = ranch.decodeResult('GetTask', sent, { id: value.id })
+        const got = receiveResult(ranch, sent, { name: 'GetTask', request: { id: value.id } })
         expect(got.id).toBe(`task-${value.id}`)
         expect(got.status.state).toBe(folded[value.status.state] ?? value.status.state)
         const parts = value.artifacts?.flatMap((a) => a.parts) ?? []

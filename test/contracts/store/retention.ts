@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Store } from '../../../src/store/store.ts'
-import { createHandClock, type HandClock } from '../../fixtures/clock.ts'
+import { createFakeClock, type FakeClock } from '../../support/clock.ts'
 import type { StoreUnderTest } from '../store.ts'
 import { at, listAll, pushConfig, scope, write } from './samples.ts'
 
@@ -11,7 +11,7 @@ const hour = 3_600_000
 export function describeRetention({ open }: StoreUnderTest): void {
   describe('retention', () => {
     test('keeps the newest finished tasks, and every unfinished one', async () => {
-      const clock = createHandClock(start)
+      const clock = createFakeClock(start)
       const store = await open({ maxTasks: 3, clock })
       await store.commit([
         write('waiting', { state: 'TASK_STATE_INPUT_REQUIRED' }),
@@ -29,7 +29,7 @@ export function describeRetention({ open }: StoreUnderTest): void {
     })
 
     test('drops what finished too long ago', async () => {
-      const clock = createHandClock(start)
+      const clock = createFakeClock(start)
       const store = await open({ maxAgeMs: 10 * hour, clock })
       await store.commit([write('old'), write('open', { state: 'TASK_STATE_WORKING' })])
       await store.commit([write('later', { second: 5 * 3600 })])
@@ -40,7 +40,7 @@ export function describeRetention({ open }: StoreUnderTest): void {
     })
 
     test('drops what has waited for its user too long, and nothing that is busy', async () => {
-      const clock = createHandClock(start)
+      const clock = createFakeClock(start)
       const store = await open({ maxWaitingMs: 10 * hour, clock })
       const state = 'TASK_STATE_INPUT_REQUIRED'
       await store.commit([
@@ -58,7 +58,7 @@ export function describeRetention({ open }: StoreUnderTest): void {
     })
 
     test('takes the values of a context with its last task', async () => {
-      const clock = createHandClock(start)
+      const clock = createFakeClock(start)
       const store = await open({ maxTasks: 1, clock })
       const value = { type: 'contextValue', scope, contextId: 'c', key: 'k', value: 1 } as const
       await store.commit([write('a', { contextId: 'c' }), value])
@@ -73,7 +73,7 @@ export function describeRetention({ open }: StoreUnderTest): void {
     })
 
     test('waits for webhooks that have not seen everything', async () => {
-      const clock = createHandClock(start)
+      const clock = createFakeClock(start)
       const store = await open({ maxTasks: 1, clock })
       await store.commit([
         write('hooked', { records: 3, state: 'TASK_STATE_WORKING' }),
@@ -98,7 +98,7 @@ async function all(store: Store): Promise<string[]> {
 }
 
 /** Time passes, and a minute in which the store may clear up. */
-async function pass(store: Store, clock: HandClock, ms = hour): Promise<void> {
+async function pass(store: Store, clock: FakeClock, ms = hour): Promise<void> {
   clock.advance(ms)
   await store.commit([])
   clock.advance(60_000)

@@ -59,6 +59,8 @@ export interface User {
   cancel(): Promise<Task>
   /** Waits until the task's status says this. */
   sees(words: string): Promise<void>
+  /** Waits until a member was asked something. */
+  knowsAsked(member: string): Promise<void>
 }
 
 /** What became of a run. */
@@ -320,6 +322,11 @@ function createUser(
         const said = async () =>
           textOf((await dispatch('GetTask', { id: taskId ?? '' }, {})).status.message?.parts ?? [])
         while (!(await said()).includes(words))
+          await new Promise((resolve) => setTimeout(resolve, 1))
+      }),
+    knowsAsked: (member) =>
+      machine.survive(async () => {
+        while (!machine.ledger.asked.has(member))
           await new Promise((resolve) => setTimeout(resolve, 1))
       }),
   }

@@ -1,3 +1,4 @@
+import type { Turn } from '../../../src/agents/agent.ts'
 import { OpenAIAgent } from '../../../src/agents/openai/agent.ts'
 import type { Part } from '../../../src/protocol/types.ts'
 import { startOpenAIServer } from '../../fixtures/openai-server.ts'
@@ -218,15 +219,23 @@ const outside: readonly Scenario[] = [
     world: remoteWorld((ledger) =>
       scripted(ledger, 'far', async function* (_text, turn) {
         yield turn.status('TASK_STATE_WORKING', 'begun')
-        await new Promise((_, reject) => {
-          turn.signal.addEventListener('abort', () => reject(turn.signal.reason), { once: true })
-        })
+        await untilAborted(turn)
       }),
     ),
     agents: (_p, w) => [chain('flow', { remote: remote(w) })],
     async talk(user) {
       await user.send('go')
       await user.sees('begun')
+      await user.cancel()
+    },
+  },
+  {
+    name: 'cancel of a remote member that has not said a word',
+    world: remoteWorld((ledger) => scripted(ledger, 'far', (_text, turn) => untilAborted(turn))),
+    agents: (p, w) => [chain('flow', { a: worker(p, 'a'), remote: remote(w) })],
+    async talk(user) {
+      await user.send('go')
+      await user.knowsAsked('far')
       await user.cancel()
     },
   },
@@ -258,6 +267,13 @@ const outside: readonly Scenario[] = [
     talk: sayAll('go'),
   },
 ]
+
+/** Works until somebody calls it off. */
+function untilAborted({ signal }: Turn): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+}
 
 const engine: readonly Scenario[] = [
   {

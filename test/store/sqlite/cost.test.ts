@@ -4,7 +4,7 @@ import { openConnection } from '../../../src/store/sqlite/driver.ts'
 import { createTrim } from '../../../src/store/sqlite/trim.ts'
 import type { LogRecord, Store, TaskWrite } from '../../../src/store/store.ts'
 import { at, idOf, scope, write } from '../../contracts/store/samples.ts'
-import { createHandClock } from '../../fixtures/clock.ts'
+import { createFakeClock } from '../../support/clock.ts'
 import { useFolder } from './folder.ts'
 
 const { path, open } = useFolder()
@@ -119,7 +119,7 @@ describe('what takes long', () => {
   })
 
   test('is dropped in small steps: a commit comes in between', async () => {
-    const clock = createHandClock(Date.parse(at(0)))
+    const clock = createFakeClock(Date.parse(at(0)))
     const store = await open('t.db', { maxAgeMs: 1_000, clock, synchronous: 'NORMAL' })
     await store.commit([...chunksOf('long log', 10_000)])
     await store.commit([write('long log', { expectedVersion: 10_001 })])

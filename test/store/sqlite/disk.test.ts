@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type BrokenDisk, type DiskFault, describeDisk } from '../../contracts/store/disk.ts'
 import { idOf, scope, write } from '../../contracts/store/samples.ts'
-import { createHandClock } from '../../fixtures/clock.ts'
+import { createFakeClock } from '../../support/clock.ts'
 import { drivers } from './drivers.ts'
 import { useFolder } from './folder.ts'
 
@@ -76,7 +76,7 @@ test('a deleted log beside the file is noticed like a deleted file', async () =>
 })
 
 test('a file that was put back is written again by itself', async () => {
-  const clock = createHandClock(0)
+  const clock = createFakeClock(0)
   const store = await open('t.db', { clock })
   renameSync(path('t.db'), path('away'))
   await expect(store.commit([write('a')])).rejects.toThrow(/deleted or moved/)
@@ -86,7 +86,7 @@ test('a file that was put back is written again by itself', async () => {
 })
 
 test('a file near its bound drops the oldest finished tasks and goes on', async () => {
-  const clock = createHandClock(Date.now())
+  const clock = createFakeClock(Date.now())
   const store = await open('t.db', { maxBytes: 2_000_000, clock, synchronous: 'NORMAL' })
   const text = 'x'.repeat(20_000)
   await store.commit([write('working', { state: 'TASK_STATE_WORKING' })])

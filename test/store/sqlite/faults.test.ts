@@ -9,7 +9,7 @@ import { migrations } from '../../../src/store/sqlite/migrations.ts'
 import { migrate } from '../../../src/store/sqlite/schema.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { idOf, scope, write } from '../../contracts/store/samples.ts'
-import { createHandClock } from '../../fixtures/clock.ts'
+import { createFakeClock } from '../../support/clock.ts'
 import { useFolder } from './folder.ts'
 import { runProcess } from './process.ts'
 
@@ -20,7 +20,7 @@ describe('a full disk', () => {
   test.runIf(canMount())(
     'refuses writes and says why; reads go on, and writing resumes when there is space',
     onSmallDisk(async () => {
-      const clock = createHandClock(0)
+      const clock = createFakeClock(0)
       const store = await open('small/t.db', { clock })
       await store.commit([write('first', { text: 'kept' })])
       writeFileSync(path('small/ballast'), Buffer.alloc(300_000))

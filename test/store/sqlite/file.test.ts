@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { openConnection } from '../../../src/store/sqlite/driver.ts'
 import { pragma } from '../../../src/store/sqlite/schema.ts'
 import { listAll, pushConfig, scope, write } from '../../contracts/store/samples.ts'
-import { createHandClock } from '../../fixtures/clock.ts'
+import { createFakeClock } from '../../support/clock.ts'
 import { useFolder } from './folder.ts'
 
 const { path, open } = useFolder()
@@ -87,7 +87,7 @@ test('a backup that cannot be written says so and leaves the store alone', async
 })
 
 test('the file shrinks when finished tasks are dropped', async () => {
-  const clock = createHandClock(Date.now())
+  const clock = createFakeClock(Date.now())
   const store = await open('t.db', { maxTasks: 1, clock, synchronous: 'NORMAL' })
   const text = 'x'.repeat(20_000)
   const before = await fill()

@@ -7,9 +7,9 @@ import type { JsonObject, Task } from '../../../src/protocol/types.ts'
 import type { Clock } from '../../../src/shared/clock.ts'
 import { defineTeam, type Team } from '../../../src/team/team.ts'
 import type { Step } from '../../../src/team/team-config.ts'
-import { createHandClock, createHastyClock } from '../../fixtures/clock.ts'
 import { member, type ScriptedMember, untilCancelled } from '../../fixtures/members.ts'
 import { createTurn, foldEvents, runTurn, type ScriptedTurn } from '../../fixtures/turn.ts'
+import { createFakeClock, createInstantClock } from '../../support/clock.ts'
 
 function workflow(members: readonly ScriptedMember[], steps: readonly Step[], clock?: Clock): Team {
   return defineTeam({
@@ -135,7 +135,7 @@ describe('steps', () => {
   })
 
   test('can be tried again, with growing pauses, and what the failed try said is replaced', async () => {
-    const clock = createHastyClock()
+    const clock = createInstantClock()
     let tries = 0
     const a = member('a', async function* () {
       yield `try ${++tries}`
@@ -158,7 +158,7 @@ describe('steps', () => {
   })
 
   test('wait as long as a failed member asks', async () => {
-    const clock = createHastyClock()
+    const clock = createInstantClock()
     let tries = 0
     const a = member('a', () => {
       if (++tries === 1) throw new A2AError('rateLimited', 'slow down', { retryAfterSeconds: 7 })
@@ -180,7 +180,7 @@ describe('steps', () => {
   })
 
   test('R-W11: are stopped when their time is over, even if the member ignores its signal', async () => {
-    const clock = createHandClock()
+    const clock = createFakeClock()
     const deaf = member('deaf', () => new Promise<string>(() => {}))
     const turn = createTurn('x')
     const running = run(workflow([deaf], [{ agentId: 'deaf', timeoutSeconds: 2 }], clock), turn)
@@ -191,11 +191,11 @@ describe('steps', () => {
       message: 'An agent of the team did not answer in time',
     })
     expect(deaf.turns[0]?.signal.aborted).toBe(true)
-    expect(clock.waiting()).toBe(0)
+    expect(clock.pending()).toEqual([])
   })
 
   test('share the time that the run may take', async () => {
-    const clock = createHandClock()
+    const clock = createFakeClock()
     const deaf = member('deaf', () => new Promise<string>(() => {}))
     const team = defineTeam({
       id: 'flow',

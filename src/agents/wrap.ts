@@ -1,0 +1,206 @@
+import type { AuthContext } from '../protocol/call.ts'
+import type { FullTaskStore } from '../protocol/task-store.ts'
+import type {
+  Artifact,
+  Json,
+  JsonObject,
+  Message,
+  Part,
+  Task,
+  TaskState,
+} from '../protocol/types.ts'
+import type { Logger } from '../shared/log.ts'
+import type { Agent, AgentReply, ChunkOptions, ContextValues, Draft, Turn } from './agent.ts'
+
+/** All members of a contract, the optional ones too: a wrapper that forgets one does not compile. */
+type Every<T> = { [Name in keyof Required<T>]: T[Name] }
+
+/**
+ * A turn around another, for an agent that works within somebody's turn. Every member is the outer turn's; a subclass
+ * says what differs. A class with accessors, not a copy: a team makes one per call of a member, and what nobody looks at,
+ * such as a signal or a copy of the history, is never made.
+ */
+export class WrappedTurn implements Every<Turn> {
+  readonly #outer: Turn
+
+  constructor(outer: Turn) {
+    this.#outer = outer
+  }
+
+  get taskId(): string {
+    return this.#outer.taskId
+  }
+  get contextId(): string {
+    return this.#outer.contextId
+  }
+  get message(): Message {
+    return this.#outer.message
+  }
+  get number(): number {
+    return this.#outer.number
+  }
+  get task(): Task | undefined {
+    return this.#outer.task
+  }
+  get history(): readonly Message[] {
+    return this.#outer.history
+  }
+  get caller(): AuthContext {
+    return this.#outer.caller
+  }
+  get tenant(): string {
+    return this.#outer.tenant
+  }
+  get signal(): AbortSignal {
+    return this.#outer.signal
+  }
+  get log(): Logger {
+    return this.#outer.log
+  }
+  get extensions(): readonly string[] {
+    return this.#outer.extensions
+  }
+  get acceptedOutputModes(): readonly string[] {
+    return this.#outer.acceptedOutputModes
+  }
+  get metadata(): JsonObject | undefined {
+    return this.#outer.metadata
+  }
+  get attempt(): number {
+    return this.#outer.attempt
+  }
+  get traceparent(): string | undefined {
+    return this.#outer.traceparent
+  }
+  get hops(): readonly string[] {
+    return this.#outer.hops
+  }
+  get context(): ContextValues {
+    return this.#outer.context
+  }
+  get taskStore(): FullTaskStore | undefined {
+    return this.#outer.taskStore
+  }
+
+  status(state: TaskState, text?: string): Draft {
+    return this.#outer.status(state, text)
+  }
+  artifact(artifact: Artifact, options?: ChunkOptions): Draft {
+    return this.#outer.artifact(artifact, options)
+  }
+  ask(text: string): Draft {
+    return this.#outer.ask(text)
+  }
+  reply(content: string | readonly Part[]): Message {
+    return this.#outer.reply(content)
+  }
+  step<T extends Json>(name: string, work: () => Promise<T> | T): Promise<T> {
+    return this.#outer.step(name, work)
+  }
+  load(key: string): Json | undefined {
+    return this.#outer.load(key)
+  }
+  save(key: string, value: Json): Promise<void> {
+    return this.#outer.save(key, value)
+  }
+  away(): () => Promise<void> {
+    return this.#outer.away()
+  }
+  trace(entry: JsonObject): void {
+    this.#outer.trace(entry)
+  }
+  conversation(limit: number): Promise<readonly Message[]> {
+    return this.#outer.conversation(limit)
+  }
+}
+
+/** What an agent has of its own that works within another's turn. */
+export interface InnerTurnOptions {
+  /** Keeps its steps and state apart from everybody else's. */
+  readonly space: string
+  readonly message: Message
+}
+
+/** The turn of an agent that works within another's turn, in the same task, which is not its own to finish later. */
+export class InnerTurn extends WrappedTurn {
+  readonly #outer: Turn
+  readonly #message: Message
+  readonly #space: string
+
+  constructor(outer: Turn, { space, message }: InnerTurnOptions) {
+    super(outer)
+    this.#outer = outer
+    this.#message = message
+    this.#space = space
+  }
+
+  override get message(): Message {
+    return this.#message
+  }
+  override get taskStore(): undefined {
+    return undefined
+  }
+  override step<T extends Json>(name: string, work: () => Promise<T> | T): Promise<T> {
+    return this.#outer.step(`${this.#space}/${name}`, work)
+  }
+  override load(key: string): Json | undefined {
+    return this.#outer.load(`${this.#space}/${key}`)
+  }
+  override save(key: string, value: Json): Promise<void> {
+    return this.#outer.save(`${this.#space}/${key}`, value)
+  }
+}
+
+/** What differs in an agent that is wrapped. A member that is `undefined` here is left out. */
+export type AgentOverrides = {
+  readonly [Name in Exclude<keyof Agent, 'process'>]?: Agent[Name] | undefined
+} & {
+  /** Answers a message; `ask` lets the wrapped agent answer it, in the turn that is given. */
+  process?(ask: (turn: Turn) => AgentReply, message: Message, turn: Turn): AgentReply
+}
+
+/**
+ * An agent around another. Every member is the wrapped one's, also those that are added to the contract later or that its
+ * kind has besides; what differs is given. Its methods are called on the agent itself, which may be an instance of a
+ * class.
+ */
+export function wrapAgent(agent: Agent, { process, ...overrides }: AgentOverrides): Agent {
+  const members = membersOf(agent)
+  if (process)
+    members.process = {
+      // Whatever else the agent's kind is given, such as tools, is passed on.
+      value: (message: Message, turn: Turn, ...more: []): AgentReply =>
+        process((own) => agent.process(message, own, ...more), message, turn),
+      enumerable: true,
+    }
+  for (const [name, value] of Object.entries(overrides))
+    if (value === undefined) delete members[name]
+    else members[name] = { value, enumerable: true }
+  return Object.defineProperties({}, members) as Agent // it has the agent's members, or others of their types
+}
+
+function membersOf(agent: Agent): PropertyDescriptorMap {
+  const members: PropertyDescriptorMap = {}
+  for (let level = agent; level && level !== Object.prototype; level = Object.getPrototypeOf(level))
+    for (const name of Reflect.ownKeys(level))
+      if (name !== 'constructor' && !(name in members)) members[name] = memberOf(agent, level, name)
+  return members
+}
+
+/** Accessors are read when they are asked for: what an agent says of itself may change, or cost something. */
+function memberOf(agent: Agent, level: object, name: PropertyKey): PropertyDescriptor {
+  const value: unknown = Object.getOwnPropertyDescriptor(level, name)?.value
+  return typeof value === 'function'
+    ? { value: value.bind(agent), enumerable: true }
+    : { get: () => Reflect.get(agent, name), enumerable: true }
+}
+
+/** Waits for work that another program does; others have the turn's slot meanwhile. */
+export async function elsewhere<T>(turn: Turn, work: () => Promise<T>): Promise<T> {
+  const back = turn.away()
+  try {
+    return await work()
+  } finally {
+    await back()
+  }
+}

@@ -1,0 +1,45 @@
+import {
+  type OperationName,
+  operations,
+  type RequestOf,
+  type ResultOf,
+} from '../protocol/operations.ts'
+import {
+  canonicalEvent,
+  canonicalResult,
+  readCard,
+  readEvent,
+  readResult,
+} from '../protocol/schema.ts'
+import type { AgentCard, StreamResponse } from '../protocol/types.ts'
+import type { Reader } from './dialects/dialect.ts'
+import { decodeCard } from './dialects/lenient/card.ts'
+
+/**
+ * The border: whatever another process says passes here before anyone trusts its type. What is canonical passes as it
+ * is, uncopied; all else is respelled by its dialect and then checked by the schema that checks requests, in its
+ * tolerant mode. A wrong type is refused with A2AError `invalidAgentResponse`, which names the path.
+ */
+
+/** The result that a peer answered with. */
+export function receiveResult<N extends OperationName>(
+  reader: Reader,
+  result: unknown,
+  { name, request }: { readonly name: N; readonly request: RequestOf<N> },
+): ResultOf<N> {
+  // A card is always respelled: those who serve several versions write all of them into one.
+  const isCanonical = reader.isCanonical && operations[name].gives !== 'card'
+  const known = isCanonical ? canonicalResult(name, result) : undefined
+  return known ?? readResult(name, reader.decodeResult(name, result, request))
+}
+
+/** An event of a peer's stream or webhook. */
+export function receiveEvent(reader: Reader, event: unknown): StreamResponse {
+  const known = reader.isCanonical ? canonicalEvent(event) : undefined
+  return known ?? readEvent(reader.decodeEvent(event))
+}
+
+/** A peer's card, of whatever generation. */
+export function receiveCard(card: unknown): AgentCard {
+  return readCard(decodeCard(card))
+}

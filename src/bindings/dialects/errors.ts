@@ -1,0 +1,116 @@
+import type { DialectName } from '../../protocol/call.ts'
+import {
+  A2AError,
+  type ErrorCode,
+  type ErrorDetails,
+  errorCodes,
+  errorRow,
+} from '../../protocol/errors.ts'
+import type { RpcError } from './dialect.ts'
+import { asRaw, type Raw } from './lenient/raw.ts'
+
+const errorInfoType = 'type.googleapis.com/google.rpc.ErrorInfo'
+const badRequestType = 'type.googleapis.com/google.rpc.BadRequest'
+const domain = 'a2a-protocol.org'
+
+/** The `details` of REST and the `data` of 1.0 JSON-RPC: an ErrorInfo, and a BadRequest where fields are at fault. */
+export function toDetails(error: A2AError): readonly object[] {
+  const { metadata, violations } = error.details
+  const info = {
+    '@type': errorInfoType,
+    reason: errorRow(error.code).reason,
+    domain,
+    ...(metadata ? { metadata } : {}),
+  }
+  return violations?.length
+    ? [info, { '@type': badRequestType, fieldViolations: violations }]
+    : [info]
+}
+
+/** A JSON-RPC error of 1.0 and 1.0-rc. */
+export function toRpcError10(error: A2AError): RpcError {
+  return { code: errorRow(error.code).jsonrpc, message: error.message, data: toDetails(error) }
+}
+
+/** A JSON-RPC error of a dialect whose `data` is a plain object. */
+export function toPlainRpcError(error: A2AError, dialect: '0.3' | 'ranch'): RpcError {
+  const { metadata, violations } = error.details
+  const data = {
+    reason: reasonOf(error.code, dialect),
+    ...(violations?.length ? { fieldViolations: violations } : {}),
+    ...(metadata ? { metadata } : {}),
+  }
+  return { code: numberOf(error.code, dialect), message: error.message, data }
+}
+
+/** The number that a dialect gives an error. */
+function numberOf(code: ErrorCode, dialect: DialectName): number {
+  const row = errorRow(code)
+  if (dialect === 'ranch') return row.ranch
+  return dialect === '1.0' || dialect === '1.0-rc' ? row.jsonrpc : (row.v03 ?? row.jsonrpc)
+}
+
+function reasonOf(code: ErrorCode, dialect: DialectName): string {
+  const { reason, ranchReason = reason } = errorRow(code)
+  return dialect === 'ranch' ? ranchReason : reason
+}
+
+/**
+ * The error that a peer's JSON-RPC error is. The number decides, read in the peer's dialect; among codes that share it
+ * the reason does, and without one the first of the table.
+ */
+export function fromRpcError(error: RpcError, dialect: DialectName): A2AError {
+  const { reason, details } = readDetails(error.data)
+  const numbered = errorCodes.filter((code) => numberOf(code, dialect) === error.code)
+  const code =
+    numbered.find((candidate) => reasonOf(candidate, dialect) === reason) ??
+    standard.get(error.code) ??
+    numbered[0] ??
+    codeOfReason(reason) ??
+    'internal'
+  return new A2AError(code, error.message, details)
+}
+
+// Several codes leave as one of these; a stranger's means the plain one.
+const standard: ReadonlyMap<number, ErrorCode> = new Map([
+  [-32600, 'invalidRequest'],
+  [-32601, 'methodNotFound'],
+  [-32602, 'invalidParams'],
+  [-32603, 'internal'],
+])
+
+/** The error code that an ErrorInfo reason names. */
+export function codeOfReason(reason: string | undefined): ErrorCode | undefined {
+  return reason === undefined
+    ? undefined
+    : errorCodes.find((code) => errorRow(code).reason === reason)
+}
+
+/** Reason and details of an error's `data` or `details`, whichever dialect wrote them. */
+export function readDetails(data: unknown): { reason?: string; details: ErrorDetails } {
+  const entries = (Array.isArray(data) ? data : [data])
+    .map(asRaw)
+    .filter((raw) => raw !== undefined)
+  const info = entries.find((raw) => typeof raw.reason === 'string')
+  const bad = entries.find((raw) => Array.isArray(raw.fieldViolations))
+  const violations = readViolations(bad)
+  const metadata = readMetadata(info)
+  return {
+    ...(typeof info?.reason === 'string' ? { reason: info.reason } : {}),
+    details: { ...(violations ? { violations } : {}), ...(metadata ? { metadata } : {}) },
+  }
+}
+
+function readViolations(bad: Raw | undefined): ErrorDetails['violations'] {
+  if (!Array.isArray(bad?.fieldViolations)) return undefined
+  return bad.fieldViolations
+    .map(asRaw)
+    .filter((raw) => raw !== undefined)
+    .map((raw) => ({ field: String(raw.field ?? ''), description: String(raw.description ?? '') }))
+}
+
+function readMetadata(info: Raw | undefined): Record<string, string> | undefined {
+  const metadata = asRaw(info?.metadata)
+  if (!metadata) return undefined
+  return Object.fromEntries(Object.entries(metadata).map(([name, value]) => [name, String(value)]))
+}

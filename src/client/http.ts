@@ -1,0 +1,108 @@
+import type { ClientReply, HttpSend } from '../bindings/http.ts'
+import type { Reach } from '../network/member-guard.ts'
+import { A2AError } from '../protocol/errors.ts'
+import { type Clock, systemClock } from '../shared/clock.ts'
+import { tooSlow } from './faults.ts'
+
+/** Sends HTTP requests over connections that somebody has to close. */
+export interface HttpClient {
+  readonly send: HttpSend
+  /** Closes all connections; what is under way fails. Idempotent. */
+  close(): Promise<void>
+}
+
+/** How connections are made, and how long a peer may take, in milliseconds. */
+export interface HttpOptions {
+  /** For a connection; 10 000 if absent. Node only. */
+  readonly connectMs?: number
+  /** For a whole answer, or for a stream to begin; no limit if absent. */
+  readonly requestMs?: number
+  /** For each further piece of a stream; no limit if absent. A reader may take its time. */
+  readonly idleMs?: number
+  readonly clock?: Clock
+  /** Whether TLS certificates are checked; true if absent. Node only. */
+  readonly verifySsl?: boolean
+  /** Everything may be reached if absent. Node only. */
+  readonly reach?: Reach
+}
+
+/** The longest whole answer that a client takes; streams have their own limit per event. */
+export const maxReplyBytes: number = 64 * 1024 * 1024
+
+/** What becomes of an answer beyond that. */
+export function tooLarge(): A2AError {
+  return new A2AError('invalidAgentResponse', `Answer larger than ${maxReplyBytes} bytes`)
+}
+
+/** How long a peer may take; without limits it may take as long as it likes. */
+type TimeoutOptions = Pick<HttpOptions, 'requestMs' | 'idleMs' | 'clock'>
+
+/**
+ * Gives up on a peer that is too slow, by the request's signal: the whole answer, or a stream's beginning, within
+ * `requestMs`; then each further piece of a stream within `idleMs`. Heartbeats count as pieces, so a quiet stream that
+ * is alive stays open. Node's own `createHttp` keeps the same time for less (`exchange.ts`).
+ */
+export function withTimeouts(send: HttpSend, options: TimeoutOptions): HttpSend {
+  const { requestMs, idleMs, clock = systemClock } = options
+  if (requestMs === undefined && idleMs === undefined) return send
+  return async (request) => {
+    const timer = createTimer(clock, request.url, request.signal)
+    timer.start(requestMs)
+    try {
+      const reply = await send({ ...request, signal: timer.signal })
+      return watched(reply, timer, idleMs)
+    } catch (error) {
+      timer.stop()
+      throw error
+    }
+  }
+}
+
+interface Timer {
+  readonly signal: AbortSignal
+  start(ms: number | undefined): void
+  pause(): void
+  stop(): void
+}
+
+function createTimer(clock: Clock, url: string, outer: AbortSignal | undefined): Timer {
+  const controller = new AbortController()
+  const leave = (): void => controller.abort(outer?.reason)
+  if (outer?.aborted) leave()
+  outer?.addEventListener('abort', leave, { once: true })
+  let cancel = (): void => {}
+  const stop = (): void => {
+    cancel()
+    outer?.removeEventListener('abort', leave)
+  }
+  return {
+    signal: controller.signal,
+    start(ms) {
+      cancel()
+      if (ms === undefined) return
+      cancel = clock.after(ms, () => {
+        stop()
+        controller.abort(tooSlow(url, ms))
+      })
+    },
+    pause: () => cancel(),
+    stop,
+  }
+}
+
+function watched(reply: ClientReply, timer: Timer, idleMs: number | undefined): ClientReply {
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    try {
+      timer.start(idleMs)
+      for await (const chunk of reply.chunks()) {
+        timer.pause() // a reader may take its time; only the peer is timed
+        yield chunk
+        timer.start(idleMs)
+      }
+    } finally {
+      timer.stop()
+    }
+  }
+  const text = (): Promise<string> => reply.text().finally(timer.stop)
+  return { status: reply.status, headers: reply.headers, chunks, text }
+}

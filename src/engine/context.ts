@@ -1,0 +1,84 @@
+import type { ContextValues } from '../agents/agent.ts'
+import { answerParts } from '../protocol/task.ts'
+import type { Json, Message, Task } from '../protocol/types.ts'
+import { copyOf } from '../shared/json.ts'
+import type { Scope, Store } from '../store/store.ts'
+import { mustBeJson } from './json.ts'
+import type { RunHost } from './run-host.ts'
+import type { TaskWriter } from './writer.ts'
+
+/** Earlier tasks of a context to read at most; a conversation beyond that is cut at its beginning. */
+const maxTasks = 50
+
+/** The last messages of a context, oldest first, across its tasks; answers appear as agent messages. */
+export async function conversationOf(
+  store: Store,
+  options: { readonly scope: Scope; readonly contextId: string; readonly limit: number },
+): Promise<readonly Message[]> {
+  const { scope, contextId, limit } = options
+  const { tasks } = await store.list({ scope, contextId, limit: maxTasks })
+  const messages = tasks
+    .map(({ task }) => task)
+    .reverse()
+    .flatMap(spoken)
+  return messages.slice(-limit)
+}
+
+/** What was said in a task: its history, and its answer where that stands in artifacts. */
+function spoken(task: Task): readonly Message[] {
+  const history = task.history ?? []
+  if (!task.artifacts?.length) return history
+  const answer: Message = {
+    messageId: `${task.id}-answer`,
+    contextId: task.contextId,
+    taskId: task.id,
+    role: 'ROLE_AGENT',
+    parts: answerParts(task),
+  }
+  return [...history, answer]
+}
+
+/** What reading and keeping values needs of a run, and of the turn that looks. */
+interface ValuesSource {
+  readonly writer: TaskWriter
+  readonly host: RunHost
+}
+interface OpenTurn {
+  /** @throws A2AError `taskCanceled` when the turn is over. */
+  mustBeOpen(): void
+}
+
+/** How the keys of values begin that we keep ourselves. */
+export const ownKeys: string = 'corral:'
+
+/** The values of a context as one turn sees them: what it has set itself, and what the store had when it first asked. */
+export class TurnValues implements ContextValues {
+  readonly #source: ValuesSource
+  readonly #turn: OpenTurn
+  #set: Map<string, Json> | undefined
+  #stored: Promise<ReadonlyMap<string, Json>> | undefined
+
+  constructor(source: ValuesSource, turn: OpenTurn) {
+    this.#source = source
+    this.#turn = turn
+  }
+
+  async get(key: string): Promise<Json | undefined> {
+    const { host, writer } = this.#source
+    this.#stored ??= host.contextValues(writer.log)
+    const stored = await this.#stored
+    const value = this.#set?.has(key) ? this.#set.get(key) : stored.get(key)
+    return value === null ? undefined : copyOf(value)
+  }
+
+  set(key: string, value: Json): void {
+    const { writer } = this.#source
+    mustBeJson(value)
+    this.#turn.mustBeOpen()
+    const own = copyOf(value)
+    this.#set ??= new Map()
+    this.#set.set(key, own)
+    if (!key.startsWith(ownKeys)) writer.ensureTask()
+    writer.log.keep(key, own)
+  }
+}

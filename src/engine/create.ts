@@ -1,0 +1,224 @@
+import type { Agent } from '../agents/agent.ts'
+import { type AuthContext, anonymous, type Call, type EventStream } from '../protocol/call.ts'
+import { A2AError } from '../protocol/errors.ts'
+import { isTerminal } from '../protocol/task.ts'
+import type { FullTaskStore } from '../protocol/task-store.ts'
+import type { SendMessageRequest, Task, TaskState } from '../protocol/types.ts'
+import { within } from '../shared/async.ts'
+import { type Clock, createTimestamps, systemClock } from '../shared/clock.ts'
+import { type Logger, silent } from '../shared/log.ts'
+import { currentTask } from '../store/current.ts'
+import type { LogRecord, Scope, TaskListFilter, TaskPage } from '../store/store.ts'
+import type { LogHost } from './commit.ts'
+import { conversationOf } from './context.ts'
+import type { Engine, EngineOptions, SubscribeOptions } from './engine.ts'
+import { shuttingDown, taskNotFound } from './faults.ts'
+import { isTurnEnd } from './leftover.ts'
+import type { TaskLog } from './log.ts'
+import type { QueuedMessage } from './queued-message.ts'
+import { goOn, type Recovery, recoverAll, type TakenUp } from './recover.ts'
+import type { TaskRun } from './run.ts'
+import type { RunHost } from './run-host.ts'
+import { closeRuns, createRuns, type Runs } from './runs.ts'
+import { createSend, type Send } from './send.ts'
+import type { SendResult } from './send-result.ts'
+import { createStranded, type Stranded } from './stranded.ts'
+import { createSuspects, type Suspects } from './suspects.ts'
+import { createTasks } from './tasks.ts'
+import { watchTask } from './watch.ts'
+
+/** Makes the engine of one agent. */
+export function createEngine(options: EngineOptions): Engine {
+  return new AgentEngine(options)
+}
+
+class AgentEngine implements Engine {
+  readonly #options: EngineOptions
+  readonly #clock: Clock
+  readonly #logger: Logger
+  readonly #suspects: Suspects
+  readonly #stranded: Stranded
+  readonly #runs: Runs
+  readonly #send: Send
+  readonly #timestamp: () => string
+  /** The scope of callers without a name; made once, since it is asked for at every request. */
+  readonly #everyone: Scope
+  #host: RunHost
+  #closed = false
+  #recovering: Promise<Recovery> | undefined
+
+  constructor(options: EngineOptions) {
+    const { store, hub, queue, agentId, clock = systemClock, logger = silent } = options
+    this.#options = options
+    this.#clock = clock
+    this.#logger = logger
+    this.#timestamp = createTimestamps(clock)
+    this.#everyone = { agent: agentId, tenant: '', owner: '' }
+    this.#suspects = options.suspects ?? createSuspects(clock)
+    this.#stranded = createStranded({ store, clock, takeUp: (id) => this.#runs.takeUp(id) })
+    this.#host = this.#createHost(options.agent, options.build ?? '')
+    const isClosed = (): boolean => this.#closed
+    this.#runs = createRuns({
+      ...{ store, isClosed, logs: this.#createLogHost(), host: () => this.#host },
+      goOn: (run, records) => this.#goOn(run, records),
+    })
+    const get: Engine['get'] = (id, scope) => this.get(id, scope)
+    this.#send = createSend({ store, hub, queue, runs: this.#runs, get, isClosed })
+  }
+
+  send(request: SendMessageRequest, call: Call): SendResult | Promise<SendResult> {
+    return this.#send(request, call, this.scopeOf(request.tenant, call.auth))
+  }
+
+  async get(id: string, scope: Scope): Promise<Task> {
+    const run = this.#runs.live(id, scope)
+    return run ? (await run.log.snapshot()).task : this.#storedTask(id, scope)
+  }
+
+  async list(filter: TaskListFilter): Promise<TaskPage> {
+    const { store } = this.#options
+    const page = await store.list(filter)
+    const tasks = page.tasks.map(async (stored) => {
+      const run = this.#runs.live(stored.head.id, filter.scope)
+      const task = run ? (await run.log.snapshot()).task : await currentTask(store, stored)
+      return { ...stored, task }
+    })
+    return { ...page, tasks: await Promise.all(tasks) }
+  }
+
+  async cancel(id: string, scope: Scope): Promise<Task> {
+    const run = await this.#runs.find(id, scope, 'end')
+    if (!run) throw taskNotFound(id)
+    const { state } = run.log
+    try {
+      if (!isTerminal(state)) return await run.cancel()
+      if (state !== 'TASK_STATE_CANCELED') throw notCancelable(id, state)
+      await run.log.committed()
+      return (await run.log.snapshot()).task
+    } finally {
+      this.#runs.release(run)
+    }
+  }
+
+  async subscribe(id: string, scope: Scope, options: SubscribeOptions): Promise<EventStream> {
+    const { store, hub } = this.#options
+    return watchTask({ store, hub, id, scope, run: this.#runs.live(id, scope), ...options })
+  }
+
+  async trace(id: string): Promise<readonly LogRecord[]> {
+    const records = await this.#options.store.records(id, 0)
+    return records.filter((record) => record.kind === 'trace')
+  }
+
+  scopeOf(tenant: string | undefined, { userId }: AuthContext = anonymous): Scope {
+    if (!tenant && userId === '') return this.#everyone
+    return { agent: this.#options.agentId, tenant: tenant ?? '', owner: userId }
+  }
+
+  tasks(scope: Scope): FullTaskStore {
+    return createTasks({
+      ...{ store: this.#options.store, clock: this.#clock, scope, runs: this.#runs },
+      timestamp: this.#timestamp,
+      get: (id) => this.get(id, scope),
+    })
+  }
+
+  setAgent(agent: Agent, build = ''): void {
+    this.#host = this.#createHost(agent, build)
+  }
+
+  async recover(): Promise<Recovery> {
+    const { store, agentId } = this.#options
+    this.#suspects.gather()
+    try {
+      this.#recovering = recoverAll({
+        ...{ store, agentId, logger: this.#logger, isClosed: () => this.#closed },
+        takeUp: (id) => this.#runs.takeUp(id),
+      })
+      const { resumed, failed } = await this.#recovering
+      return { resumed, failed }
+    } finally {
+      this.#suspects.ready()
+    }
+  }
+
+  live(): number {
+    return this.#runs.count()
+  }
+
+  async close(deadlineMs: number): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    this.#stranded.close()
+    this.#suspects.close()
+    await this.#recovering?.catch(() => {}) // who began it hears of that
+    await closeRuns(this.#runs, { deadlineMs, clock: this.#clock, reason: shuttingDown() })
+    await this.#options.committer.idle()
+  }
+
+  #createLogHost(): LogHost {
+    const { committer, hub } = this.#options
+    return {
+      committer,
+      published: (taskId, records, webhook) => {
+        if (this.#suspects.watching) tellProgress(this.#suspects, taskId, records)
+        hub.publish(taskId, records)
+        this.#options.stored?.(taskId, records, webhook)
+      },
+      refused: (taskId, error, never) => {
+        hub.fail(taskId, error)
+        this.#runs.all.get(taskId)?.interrupt(error)
+        this.#stranded.add(taskId, never ? error : undefined)
+      },
+    }
+  }
+
+  #createHost(agent: Agent, build: string): RunHost {
+    const { store, queue, maxMailbox = 16 } = this.#options
+    return {
+      ...{ agent, build, queue, maxMailbox, logger: this.#logger, timestamp: this.#timestamp },
+      conversation: ({ scope, contextId }, limit) =>
+        conversationOf(store, { scope, contextId, limit }),
+      contextValues: ({ scope, contextId }) => store.contextValues(scope, contextId),
+      tasks: ({ scope }) => this.tasks(scope),
+      unanswered: (queued, log, reason) => this.#unanswered(queued, log, reason),
+      within: (ms, work) => within(this.#clock, ms, [work]),
+      idle: (log) => this.#runs.settle(log),
+    }
+  }
+
+  /** Goes on with a task that has work left and is not live. */
+  #goOn(run: TaskRun, records: readonly LogRecord[]): TakenUp {
+    const { resumable = false } = this.#host.agent
+    const { died, refusal } = this.#stranded.leave(run.log.id)
+    const around = { logger: this.#logger, suspects: this.#suspects }
+    return goOn(run, records, { resumable, died, refusal, ...around })
+  }
+
+  /** Whose message is stored hears how its task stands, which goes on; who hears an error would send it again. */
+  #unanswered({ seq, answer }: QueuedMessage, log: TaskLog, reason: A2AError): void {
+    if (seq === 0 || seq > log.version) answer.fail(reason)
+    else
+      this.#storedTask(log.id, log.scope).then(
+        (task) => answer.settle({ task }),
+        () => answer.fail(reason),
+      )
+  }
+
+  async #storedTask(id: string, scope: Scope): Promise<Task> {
+    const { store } = this.#options
+    const stored = await store.get(id, scope)
+    if (!stored) throw taskNotFound(id)
+    return currentTask(store, stored)
+  }
+}
+
+/** A turn that has finished a step, or is over, is less of a suspect. */
+function tellProgress(suspects: Suspects, taskId: string, records: readonly LogRecord[]): void {
+  if (records.some(isTurnEnd)) suspects.gotOn(taskId, true)
+  else if (records.some(({ kind }) => kind === 'step')) suspects.gotOn(taskId, false)
+}
+
+function notCancelable(id: string, state: TaskState): A2AError {
+  return new A2AError('taskNotCancelable', `Task ${id} is ${state}`, { metadata: { taskId: id } })
+}

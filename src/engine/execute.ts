@@ -1,0 +1,125 @@
+import { readAnswer, readEvent } from '../agents/reply.ts'
+import { isInterrupted, isTerminal } from '../protocol/task.ts'
+import type { Message, StreamResponse } from '../protocol/types.ts'
+import { isAsyncIterable } from '../shared/async.ts'
+import { isCallerFault, toAgentFault } from './faults.ts'
+import { addressed } from './messages.ts'
+import type { QueuedMessage } from './queued-message.ts'
+import type { RunHost } from './run-host.ts'
+import type { ActiveTurn } from './turn.ts'
+import type { TaskWriter } from './writer.ts'
+
+/** What executing a turn needs of its run. */
+export interface TurnOwner {
+  readonly writer: TaskWriter
+  readonly host: RunHost
+  /** Whether the turn still is the run's: it has not been cancelled, interrupted or stopped. */
+  isCurrent(turn: ActiveTurn): boolean
+  /** Called when an event has ended the turn: nothing more of it is heard. */
+  concluded(): void
+  /** Called when the agent has nothing more to say in a turn that still is the run's. */
+  finish(queued: QueuedMessage, turn: ActiveTurn): void
+}
+
+/** Beyond this many records waiting for the store, the agent waits too. */
+const maxBacklog = 256
+
+/** Lets the agent answer one message, and writes what it says. It never rejects: what the agent throws fails its task. */
+export async function executeTurn(
+  owner: TurnOwner,
+  queued: QueuedMessage,
+  turn: ActiveTurn,
+): Promise<void> {
+  const { writer, host } = owner
+  const { log } = writer
+  try {
+    if (log.exists) writer.startTurn(queued)
+    // An attempt that kills the process at once must be counted at the next start; and what is sent with a key may be
+    // sent again, so nothing is done before it is known that it was taken in.
+    const isKeyed = queued.request.idempotencyKey !== undefined
+    if (isKeyed) writer.ensureTask()
+    if (queued.recovered || isKeyed) await log.committed()
+    if (!owner.isCurrent(turn)) return
+    const reply = host.agent.process(turn.message, turn)
+    if (isAsyncIterable(reply)) await takeEvents(owner, reply, turn)
+    else takeAnswer(owner, await reply, turn)
+  } catch (thrown) {
+    // An agent that throws at once does so before the queue has handed over the slot that must be given back.
+    await undefined
+    takeFailure(owner, thrown, turn)
+  }
+  if (owner.isCurrent(turn)) owner.finish(queued, turn)
+}
+
+async function takeEvents(
+  owner: TurnOwner,
+  events: AsyncIterable<unknown>,
+  turn: ActiveTurn,
+): Promise<void> {
+  const { log } = owner.writer
+  for await (const event of events) {
+    if (!owner.isCurrent(turn)) return
+    takeEvent(owner, readEvent(event, turn), turn)
+    if (turn.over) return
+    if (log.backlog >= maxBacklog) await log.committed()
+  }
+}
+
+function takeEvent(owner: TurnOwner, event: StreamResponse, turn: ActiveTurn): void {
+  const { writer } = owner
+  if ('message' in event) {
+    takeMessage(writer, event.message, turn)
+    return
+  }
+  if ('task' in event) writer.adopt(event.task)
+  else writer.emit(event)
+  const { state } = writer.log
+  if (isTerminal(state) || state === 'TASK_STATE_INPUT_REQUIRED') {
+    turn.over = true
+    owner.concluded()
+  } else if (state === 'TASK_STATE_AUTH_REQUIRED' && writer.message)
+    writer.tellAnswer(writer.message)
+}
+
+function takeAnswer(owner: TurnOwner, answer: unknown, turn: ActiveTurn): void {
+  if (answer === undefined || !owner.isCurrent(turn)) return
+  const { writer } = owner
+  const event = readAnswer(answer, turn)
+  if ('message' in event) takeMessage(writer, event.message, turn)
+  else if ('task' in event) {
+    writer.adopt(event.task)
+    const { state } = event.task.status
+    turn.finishesLater = !isTerminal(state) && !isInterrupted(state)
+  } else writer.emit(event)
+}
+
+/** A lone Message answers without a task, and completes one that exists. */
+function takeMessage(writer: TaskWriter, message: Message, turn: ActiveTurn): void {
+  turn.over = true
+  const { log } = writer
+  const { id: taskId, contextId } = log
+  if (log.exists) writer.status('TASK_STATE_COMPLETED', addressed(message, { taskId, contextId }))
+  else writer.message?.answer.settle({ message: addressed(message, { contextId }) })
+}
+
+function takeFailure(owner: TurnOwner, thrown: unknown, turn: ActiveTurn): void {
+  if (!owner.isCurrent(turn)) return
+  const { writer, host } = owner
+  const { log } = writer
+  if (turn.over) {
+    host.logger.warn({ taskId: log.id, err: thrown }, 'The agent failed after its answer')
+    return
+  }
+  if (!log.exists && isCallerFault(thrown)) {
+    turn.over = true
+    writer.message?.answer.fail(thrown)
+    return
+  }
+  const fault = toAgentFault(thrown)
+  if (fault.code === 'unauthenticated' && !isTerminal(log.state)) {
+    writer.failure(fault, 'TASK_STATE_AUTH_REQUIRED')
+    return
+  }
+  host.logger.error({ taskId: log.id, err: thrown }, 'The agent failed')
+  if (!isTerminal(log.state)) writer.failure(fault)
+}

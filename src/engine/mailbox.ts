@@ -1,0 +1,150 @@
+import { A2AError } from '../protocol/errors.ts'
+import { isInterrupted } from '../protocol/task.ts'
+import type { Task } from '../protocol/types.ts'
+import type { Deaths } from '../store/store.ts'
+import { taskBefore } from './messages.ts'
+import type { QueuedTurn, Ticket } from './queue.ts'
+import type { QueuedMessage } from './queued-message.ts'
+import type { RunHost } from './run-host.ts'
+import type { TaskWriter } from './writer.ts'
+
+/** Whose messages a mailbox holds. */
+export interface MailboxOwner {
+  readonly writer: TaskWriter
+  readonly host: RunHost
+  /** Called when a message has its slot: its turn begins. */
+  begin(queued: QueuedMessage): void
+}
+
+/**
+ * The messages of one task: one has its turn, or waits for a slot in the engine's queue, and the others wait behind it.
+ * A class, not closures: one is made per request.
+ */
+export class Mailbox implements QueuedTurn {
+  readonly #owner: MailboxOwner
+  readonly #writer: TaskWriter
+  #waiting: QueuedMessage[] = []
+  #before: Task | undefined
+  #ticket: Ticket | undefined
+  #held = false
+
+  constructor(owner: MailboxOwner) {
+    this.#owner = owner
+    this.#writer = owner.writer
+  }
+
+  get principal(): string {
+    return this.#writer.message?.request.userId ?? ''
+  }
+  get contextId(): string {
+    return this.#writer.log.contextId
+  }
+  /** The slot of the turn that runs. */
+  get slot(): Ticket | undefined {
+    return this.#ticket
+  }
+  /** The task before the message whose turn it is; undefined where the message opens it. */
+  get before(): Task | undefined {
+    return this.#before
+  }
+  /** Whether the turn is held back, as one that may kill the process is. */
+  get held(): boolean {
+    return this.#held
+  }
+  /** Whether the turn waits for a slot. */
+  get queued(): boolean {
+    return this.#held || (this.#ticket?.waiting ?? false)
+  }
+  /** The last message taken in, while it has no answer. */
+  get latest(): QueuedMessage | undefined {
+    return this.#waiting.at(-1) ?? this.#writer.message
+  }
+  /** Whether messages wait behind the one whose turn it is. */
+  get hasMore(): boolean {
+    return this.#waiting.length > 0
+  }
+
+  /** @throws A2AError `rateLimited` when too many messages wait. */
+  mustHaveRoom(): void {
+    const { id: taskId } = this.#writer.log
+    if (this.#waiting.length >= this.#owner.host.maxMailbox)
+      throw new A2AError('rateLimited', `Too many messages wait for task ${taskId}`, {
+        retryAfterSeconds: 1,
+        metadata: { taskId },
+      })
+  }
+
+  /** Takes in a message: it gets its turn at once where none runs or waits. */
+  add(queued: QueuedMessage): void {
+    this.#waiting.push(queued)
+    if (!this.#writer.message) this.next(true)
+  }
+
+  /** Takes in a message that an earlier process took in; one that is `held` gets its turn when it is released. */
+  readd(queued: QueuedMessage, held: boolean): void {
+    this.#waiting.push(queued)
+    if (this.#writer.message) return
+    this.#held = held
+    this.next()
+  }
+
+  /** Lets a turn start that was held, with what is known of the deaths that it has seen; false if there is none. */
+  release(deaths: Deaths): boolean {
+    const queued = this.#writer.message
+    if (!this.#held || !queued) return false
+    this.#held = false
+    queued.deaths = deaths
+    this.#enterQueue(false)
+    return true
+  }
+
+  /** Called by the queue when there is a slot for the turn. */
+  start(ticket: Ticket): void {
+    this.#ticket = ticket
+    if (this.#writer.message) this.#owner.begin(this.#writer.message)
+  }
+
+  /** Gives the next message its turn; where there is none, the task is idle. */
+  next(isNew = false): void {
+    const writer = this.#writer
+    const queued = this.#waiting.shift()
+    writer.message = queued
+    if (!queued) {
+      this.#owner.host.idle(writer.log)
+      return
+    }
+    this.#before = taskBefore(writer.log, queued, this.#waiting)
+    if (!this.#held) this.#enterQueue(isNew)
+  }
+
+  /** The turn is over, or given up: its slot goes to others. */
+  leave(): void {
+    this.#writer.message = undefined
+    this.#held = false
+    this.#ticket?.leave()
+    this.#ticket = undefined
+  }
+
+  /** Lets go of the turn and of what waits behind it; gives the messages that have no answer. */
+  abandon(): readonly QueuedMessage[] {
+    const { message } = this.#writer
+    const unanswered = message ? [message, ...this.#waiting] : this.#waiting
+    this.#waiting = []
+    this.leave()
+    return unanswered
+  }
+
+  /** Drops what waits: nothing more of the task is answered. */
+  drop(reason: string): void {
+    if (this.#waiting.length === 0) return
+    this.#writer.drop(this.#waiting, reason)
+    this.#waiting = []
+  }
+
+  #enterQueue(isNew: boolean): void {
+    const { queue } = this.#owner.host
+    this.#ticket = isNew ? queue.enter(this) : queue.readmit(this)
+    if (this.#ticket.waiting && isInterrupted(this.#writer.log.state))
+      this.#writer.status('TASK_STATE_SUBMITTED')
+  }
+}

@@ -1,0 +1,45 @@
+import type { Message, Task } from '../protocol/types.ts'
+import { copyOf, type Mutable } from '../shared/json.ts'
+import type { TaskLog } from './log.ts'
+import type { QueuedMessage } from './queued-message.ts'
+
+/** A message under these ids alone. Written out: to copy it by a spread costs more than the rest of taking it in. */
+export function addressed(
+  sent: Message,
+  { taskId, contextId }: { readonly taskId?: string; readonly contextId: string },
+): Message {
+  const { messageId, role, parts, metadata, extensions, referenceTaskIds } = sent
+  const message: Mutable<Message> = taskId
+    ? { messageId, contextId, taskId, role, parts }
+    : { messageId, contextId, role, parts }
+  if (metadata) message.metadata = metadata
+  if (extensions) message.extensions = extensions
+  if (referenceTaskIds) message.referenceTaskIds = referenceTaskIds
+  return message
+}
+
+/** A copy of a message, for the agent that it goes to. */
+export function ownMessage(message: Message): Message {
+  const { contextId = '', taskId, parts, metadata, extensions, referenceTaskIds } = message
+  const own: Mutable<Message> = addressed(message, taskId ? { taskId, contextId } : { contextId })
+  own.parts = copyOf(parts)
+  if (metadata) own.metadata = copyOf(metadata)
+  if (extensions) own.extensions = copyOf(extensions)
+  if (referenceTaskIds) own.referenceTaskIds = copyOf(referenceTaskIds)
+  return own
+}
+
+/** The task without a message and those that wait behind it; undefined if the message opens it. */
+export function taskBefore(
+  log: TaskLog,
+  queued: QueuedMessage,
+  waiting: readonly QueuedMessage[],
+): Task | undefined {
+  if (queued.number === 1) return undefined
+  const task = log.current()
+  const later = new Set([queued, ...waiting].map(({ message }) => message.messageId))
+  const history = task.history?.filter(
+    ({ role, messageId }) => role !== 'ROLE_USER' || !later.has(messageId),
+  )
+  return { ...task, ...(history && { history }) }
+}
