@@ -2,9 +2,11 @@ import { folderOf, type Tree } from './tree.ts'
 
 /** What implementations must be and callers may rely on, each in a file of its own. */
 export const contracts: readonly string[] = [
+  'shared/clock.ts',
   'agents/agent.ts',
   'store/store.ts',
   'protocol/task-store.ts',
+  'bindings/http.ts',
   'bindings/dialects/dialect.ts',
   'team/schedulers/scheduler.ts',
   'eval/domain/conversation.ts',
