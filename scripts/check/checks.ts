@@ -2,6 +2,7 @@ import { checkContracts } from './contracts.ts'
 import { checkCycles } from './cycles.ts'
 import { checkUniqueNames, checkUnusedExports, type Replaced } from './exports.ts'
 import { checkExpressions } from './expressions.ts'
+import { checkCasts, checkClock } from './habits.ts'
 import { checkLayers } from './layers.ts'
 import { checkOperations } from './operations.ts'
 import { checkProvenance } from './provenance.ts'
@@ -25,6 +26,8 @@ export const checks: Readonly<Record<string, (tree: Tree, facts: Facts) => strin
   'unused exports': (tree, { replaced }) => checkUnusedExports(tree, replaced),
   provenance: checkProvenance,
   expressions: checkExpressions,
+  clock: checkClock,
+  casts: checkCasts,
   lengths: checkLengths,
   spread: checkSpread,
 }
@@ -33,10 +36,11 @@ export const checks: Readonly<Record<string, (tree: Tree, facts: Facts) => strin
 export const pending: readonly string[] = [
   'cycles',
   'contracts',
-  'operations',
   'unique names',
   'unused exports',
   'provenance',
   'expressions',
+  'clock',
+  'casts',
   'lengths',
 ]

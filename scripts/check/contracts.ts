@@ -2,11 +2,18 @@ import { folderOf, type Tree } from './tree.ts'
 
 /** What implementations must be and callers may rely on, each in a file of its own. */
 export const contracts: readonly string[] = [
+  'shared/clock.ts',
   'agents/agent.ts',
   'store/store.ts',
   'protocol/task-store.ts',
+  'bindings/http.ts',
   'bindings/dialects/dialect.ts',
   'team/schedulers/scheduler.ts',
+  'server/authenticator.ts',
+  'eval/domain/conversation.ts',
+  'eval/domain/environment.ts',
+  'eval/domain/task.ts',
+  'eval/scorers/scorer.ts',
 ]
 
 /**

@@ -1,0 +1,63 @@
+import { type ESTree, Visitor } from 'rolldown/utils'
+import { lineAt, type Source, type Tree } from './tree.ts'
+
+/** Where the machine's time is read and its timers are set, for everybody else. */
+const ownersOfTime = ['shared/clock.ts', 'shared/async.ts']
+
+/** Time comes from a `Clock`: what reads the machine's own cannot be tested without waiting. */
+export function checkClock(tree: Tree): string[] {
+  return [...tree.values()].flatMap((source) => {
+    if (ownersOfTime.includes(source.path)) return []
+    const faults: string[] = []
+    const add = (start: number, what: string): void =>
+      void faults.push(`${place(source, start)}: ${what} passes the clock by`)
+    new Visitor({
+      CallExpression: ({ callee, start }) => {
+        const name = source.text.slice(callee.start, callee.end)
+        if (/^(?:Date\.now|performance\.now|setTimeout|setInterval)$/.test(name)) add(start, name)
+      },
+      NewExpression: ({ callee, arguments: { length }, start }) => {
+        if (callee.type === 'Identifier' && callee.name === 'Date' && length === 0)
+          add(start, 'new Date()')
+      },
+    }).visit(source.program)
+    return faults
+  })
+}
+
+/** Casts through `unknown` say nothing that the compiler could still refute; others need a reason beside them. */
+export function checkCasts(tree: Tree): string[] {
+  return [...tree.values()].flatMap((source) => {
+    const lines = source.text.split('\n')
+    const faults: string[] = []
+    new Visitor({
+      TSAsExpression: (node) => {
+        if (node.expression.type === 'TSAsExpression')
+          faults.push(`${place(source, node.start)}: a double cast`)
+        else if (!isHarmless(node) && !isExplained(source, node, lines))
+          faults.push(`${place(source, node.start)}: a cast without a word why it is true`)
+      },
+    }).visit(source.program)
+    return faults
+  })
+}
+
+/** `as const` and `as unknown` claim nothing. */
+function isHarmless({ typeAnnotation: type }: ESTree.TSAsExpression): boolean {
+  if (type.type === 'TSUnknownKeyword') return true
+  if (type.type !== 'TSTypeReference' || type.typeName.type !== 'Identifier') return false
+  return type.typeName.name === 'const'
+}
+
+/** A comment on a line of the cast, or on the one above it. */
+function isExplained({ text }: Source, { start, end }: ESTree.Node, lines: string[]): boolean {
+  const from = lineAt(text, start)
+  const to = lineAt(text, end)
+  return lines
+    .slice(Math.max(0, from - 2), to)
+    .some((line) => /(?:^|\s)\/\/ |\*\/|^\s*\*/.test(line))
+}
+
+function place({ path, text }: Source, offset: number): string {
+  return `${path}:${lineAt(text, offset)}`
+}

@@ -1,0 +1,222 @@
+import { describe, expect, test } from 'vitest'
+import { checks } from '../../../scripts/check/checks.ts'
+import { checkContracts } from '../../../scripts/check/contracts.ts'
+import { createTree } from '../../../scripts/check/tree.ts'
+import { facts, faultsOf, house } from './house.ts'
+
+describe('the house without a breach', () => {
+  const rules = Object.keys(checks).filter((rule) => rule !== 'contracts' && rule !== 'spread')
+  test.each(rules)('%s', (rule) => {
+    expect(faultsOf(rule)).toEqual([])
+  })
+
+  test('contracts', () => {
+    expect(checkContracts(createTree(house), ['store/store.ts'])).toEqual([])
+  })
+})
+
+describe('layers', () => {
+  test('name an import against the direction', () => {
+    const planted = "import type { Store } from '../store/store.ts'\nexport type A = Store\n"
+    expect(faultsOf('layers', { 'protocol/fold.ts': planted })).toEqual([
+      'protocol/fold.ts: may not import store/store.ts',
+    ])
+  })
+
+  test('name an import of an entrance', () => {
+    const planted = "export type { Store } from '../store/index.ts'\n"
+    expect(faultsOf('layers', { 'streams/hub.ts': planted })).toEqual([
+      'streams/hub.ts: imports the entrance store/index.ts; import the file that defines the name',
+    ])
+  })
+
+  test('name a command that goes past the entrances', () => {
+    const planted = "const { createMemoryStore } = await import('../store/memory.ts')\n"
+    expect(faultsOf('layers', { 'cli/main.ts': planted })).toEqual([
+      'cli/main.ts: cli imports public entrances only, not store/memory.ts',
+    ])
+  })
+
+  test('name a use of Node in a file that runs anywhere', () => {
+    expect(faultsOf('layers', { 'protocol/fold.ts': "import 'node:fs'\n" })).toEqual([
+      'protocol/fold.ts: imports node:fs',
+    ])
+  })
+
+  test('name an unknown folder and an empty name', () => {
+    expect(faultsOf('layers', { 'attic/box.ts': '', 'shared/utils.ts': '' })).toEqual([
+      'attic/box.ts: the folder attic is not in the layering table',
+      'shared/utils.ts: the name does not say what is inside',
+    ])
+  })
+})
+
+describe('cycles', () => {
+  test('are named where values go round', () => {
+    const planted = {
+      'store/a.ts': "import { b } from './b.ts'\nexport const a = () => b\n",
+      'store/b.ts': "import { a } from './a.ts'\nexport const b = () => a\n",
+    }
+    expect(faultsOf('cycles', planted)).toEqual([
+      'import cycle of 2 files: store/a.ts -> store/b.ts -> store/a.ts',
+    ])
+  })
+
+  test('are named where types go round', () => {
+    const planted = {
+      'store/a.ts': "import { b } from './b.ts'\nexport type A = typeof b\n",
+      'store/b.ts': "import { c } from './c.ts'\nexport const b = c\n",
+      'store/c.ts': "export const c = (a: import('./a.ts').A) => a\n",
+    }
+    expect(faultsOf('cycles', planted)).toEqual([
+      'type cycle of 3 files: store/a.ts -> store/b.ts -> store/c.ts -> store/a.ts',
+    ])
+  })
+
+  test('of both kinds are named apart', () => {
+    const planted = {
+      'store/a.ts': "import { b } from './b.ts'\nexport const a = () => b\n",
+      'store/b.ts': "import { a } from './a.ts'\nexport const b = () => a\n",
+      'store/c.ts': "import type { D } from './d.ts'\nexport type C = D\n",
+      'store/d.ts': "import type { C } from './c.ts'\nexport type D = C\n",
+    }
+    expect(faultsOf('cycles', planted)).toEqual([
+      expect.stringContaining('import cycle of 2 files: store/a.ts'),
+      expect.stringContaining('type cycle of 2 files: store/c.ts'),
+    ])
+  })
+})
+
+describe('contracts', () => {
+  const check = (text: string, more: Readonly<Record<string, string>> = {}): string[] =>
+    checkContracts(createTree({ ...house, ...more, 'agents/agent.ts': text }), [
+      'agents/agent.ts',
+      'store/store.ts',
+    ])
+
+  test('may import types of the protocol and of other contracts', () => {
+    expect(
+      check(
+        "import type { Task } from '../protocol/types.ts'\nimport type { Store } from '../store/store.ts'\n",
+      ),
+    ).toEqual([])
+  })
+
+  test('may not import an implementation', () => {
+    expect(check("import type { Echo } from './echo.ts'\n", { 'agents/echo.ts': '' })).toEqual([
+      'agents/agent.ts: a contract imports no implementation, and agents/echo.ts is one',
+    ])
+  })
+
+  test('may not import a value', () => {
+    expect(check("import { now } from '../shared/clock.ts'\n")).toEqual([
+      'agents/agent.ts: a contract imports types only, not ../shared/clock.ts as a value',
+    ])
+  })
+
+  test('must be where the list says', () => {
+    expect(checkContracts(createTree(house), ['agents/agent.ts'])).toEqual([
+      'agents/agent.ts: the contract is not there',
+    ])
+  })
+})
+
+describe('operations', () => {
+  const named = (folder: string, count: number): Record<string, string> =>
+    Object.fromEntries(
+      Array.from({ length: count }, (_, at) => [`${folder}/f${at}.ts`, `// GetTask ${at}\n`]),
+    )
+
+  test('may be named in six files', () => {
+    expect(faultsOf('operations', named('operations', 6))).toEqual([])
+  })
+
+  test('may not be named in seven', () => {
+    expect(faultsOf('operations', named('operations', 7))).toEqual([
+      expect.stringMatching(
+        /^GetTask stands in 7 files, at most 6 may name it: operations\/f0\.ts,/,
+      ),
+    ])
+  })
+
+  test('may be named freely in compat, gRPC and generated files', () => {
+    const free = {
+      ...named('compat', 4),
+      ...named('bindings/grpc', 4),
+      'protocol/a.generated.ts': '// GetTask',
+    }
+    expect(faultsOf('operations', { ...named('operations', 6), ...free })).toEqual([])
+  })
+
+  test('are told from longer names', () => {
+    const longer = named('operations', 7)
+    for (const path in longer) longer[path] = '// GetTaskRequest, forGetTask\n'
+    expect(faultsOf('operations', longer)).toEqual([])
+  })
+})
+
+describe('exported names', () => {
+  test('have one meaning', () => {
+    const planted = {
+      'engine/run.ts': 'export class Run {}\n',
+      'team/run.ts': '\nexport type Run = 1\n',
+    }
+    expect(faultsOf('unique names', planted)).toEqual([
+      'Run is exported with 2 meanings: engine/run.ts:1, team/run.ts:2',
+    ])
+  })
+
+  test('may be passed on, and are free in compat', () => {
+    const planted = {
+      'engine/run.ts':
+        'export class Run {}\nexport function f(): 1\nexport function f() { return 1 }\n',
+      'engine/runs.ts':
+        "import { Run } from './run.ts'\nexport { Run }\nexport { f } from './run.ts'\n",
+      'compat/run.ts': 'export class Run {}\n',
+    }
+    expect(faultsOf('unique names', planted)).toEqual([])
+  })
+
+  test("of a file that stands in for another are that one's", () => {
+    const tree = createTree({
+      'client/node.ts': 'export const http = 1\n',
+      'client/fetch.ts': 'export const http = 2\n',
+    })
+    const replaced = { 'client/fetch.ts': 'client/node.ts' }
+    expect(checks['unique names']?.(tree, { ...facts, replaced })).toEqual([])
+  })
+
+  test('are used in another file', () => {
+    const planted = {
+      'store/a.ts':
+        'export const one = 1\nexport interface Two {}\nexport const { three } = { three: 3 }\n',
+      'store/b.ts': "import { one } from './a.ts'\none.toFixed()\n",
+    }
+    expect(faultsOf('unused exports', planted)).toEqual([
+      'store/a.ts:2: Two is exported and used in no other file',
+      'store/a.ts:3: three is exported and used in no other file',
+    ])
+  })
+
+  test('are used through a namespace, a dynamic import, or a file that passes them on', () => {
+    const planted = {
+      'store/a.ts': 'export const one = 1\nexport const two = 2\nexport const three = 3\n',
+      'store/b.ts': "import * as a from './a.ts'\na.one.toFixed()\n",
+      'store/c.ts': "void import('./a.ts').then(({ two }) => two)\n",
+      'store/d.ts': "export { three as drei } from './a.ts'\n",
+      'store/e.ts': "import { drei } from './d.ts'\ndrei.toFixed()\n",
+    }
+    expect(faultsOf('unused exports', planted)).toEqual([])
+  })
+
+  test('that are passed on to nobody are unused at both places', () => {
+    const planted = {
+      'store/a.ts': 'export const three = 3\n',
+      'store/d.ts': "import { three } from './a.ts'\nexport { three }\n",
+    }
+    expect(faultsOf('unused exports', planted)).toEqual([
+      'store/a.ts:1: three is exported and used in no other file',
+      'store/d.ts:2: three is exported and used in no other file',
+    ])
+  })
+})
