@@ -62,13 +62,11 @@ export function createKeeper({ dispatch, clock, logger }: KeeperOptions): Keeper
     ask: (name, request, call) =>
       logged(async () => {
         const answer = dispatch()(name, request, call)
-        // true for both: the row says whether the operation's result is a stream
+        // true: it was checked as this operation's result
         if (!operations[name].stream) return (await once(name, answer)) as ResultOf<typeof name>
-        const events = openStream((await answer) as EventStream, {
-          closing: closing.signal,
-          caller: call.signal,
-        })
-        return (await events) as ResultOf<typeof name>
+        const events = (await answer) as EventStream // true: the row says that it streams
+        const ends = { closing: closing.signal, caller: call.signal }
+        return (await openStream(events, ends)) as ResultOf<typeof name> // true: see above
       }),
     async close(deadlineMs) {
       closing.abort(shuttingDown())

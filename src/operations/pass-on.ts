@@ -50,8 +50,8 @@ export function createPassOn(service: Service, keeper: Keeper): Dispatch {
     const passOn = byKind[operations[name].takes]
     return [
       name,
-      // true: what is meant is the request itself, but for the id of its task
       (request: never, call: CheckedCall) =>
+        // true: what is meant is the request itself, but for the id of its task
         passOn(request, call, (meant) => keeper.ask(name, meant as never, call)),
     ]
   })

@@ -76,7 +76,7 @@ export function implicit(check: Check): Field {
 }
 
 /** A list whose items all pass a check, with its least and greatest length. */
-export function listOf(
+export function arrayOf(
   items: Check,
   min: number = 0,
   max: number = Number.POSITIVE_INFINITY,
@@ -87,7 +87,7 @@ export function listOf(
     if (value.length > max) return refuse(value, faults, `must have at most ${max} elements`)
     return checkItems(items, value, faults)
   }
-  return Object.assign(check, { items, toTolerant: () => listOf(tolerant(items), min, max) })
+  return Object.assign(check, { items, toTolerant: () => arrayOf(tolerant(items), min, max) })
 }
 
 /** An object whose keys are free and whose values all pass a check; a value that means "absent" is left out. */
