@@ -1,7 +1,8 @@
 import { userMessage } from '../protocol/build.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Message } from '../protocol/types.ts'
-import { type MemberReply, replyParts } from '../team/reply.ts'
+import { replyParts } from '../team/reply.ts'
+import type { MemberReply } from '../team/schedulers/scheduler.ts'
 import {
   defineScheduler,
   type OwnScheduler,

@@ -4,7 +4,7 @@ import type { TaskState } from '../protocol/types.ts'
 import { soon } from '../shared/async.ts'
 import type { Logger } from '../shared/log.ts'
 import type { Deaths, LogRecord, Store, TaskHead } from '../store/store.ts'
-import { Answer } from './answer.ts'
+import { TurnAnswer } from './answer.ts'
 import { type Leftover, readLeftover } from './leftover.ts'
 import type { QueuedMessage } from './queued-message.ts'
 import type { TaskRun } from './run.ts'
@@ -46,7 +46,7 @@ export async function recoverAll(options: RecoverOptions): Promise<Recovery> {
 }
 
 /** What taking up all tasks needs. */
-export interface RecoverOptions {
+interface RecoverOptions {
   readonly store: Store
   readonly agentId: string
   readonly logger: Logger
@@ -63,7 +63,7 @@ export type TakenUp = 'resumed' | 'failed'
 export type Taken = TakenUp | 'live' | 'nothing'
 
 /** What it takes to go on with a task. */
-export interface GoOnOptions {
+interface GoOnOptions {
   /** Whether the agent can take up an interrupted turn. */
   readonly resumable: boolean
   readonly logger: Logger
@@ -111,7 +111,7 @@ function toQueued({ messages, began, deaths, steps }: Leftover): readonly Queued
   return messages.map((message, index) => ({
     ...message,
     caller: undefined,
-    answer: new Answer(),
+    answer: new TurnAnswer(),
     seq: 0,
     recovered: true,
     ...(began && index === 0 && { deaths, steps }),

@@ -3,7 +3,7 @@ import { A2AError } from '../protocol/errors.ts'
 import { isTerminal } from '../protocol/task.ts'
 import type { Json, Message, StreamResponse, Task } from '../protocol/types.ts'
 import type { TurnRequest } from '../store/store.ts'
-import { Answer } from './answer.ts'
+import { TurnAnswer } from './answer.ts'
 import { tellAgent } from './cancel.ts'
 import { executeTurn, type TurnOwner } from './execute.ts'
 import type { TaskLog } from './log.ts'
@@ -12,7 +12,7 @@ import { addressed } from './messages.ts'
 import type { QueuedMessage, RunMemory } from './queued-message.ts'
 import type { RunHost } from './run-host.ts'
 import { ActiveTurn, type TurnSource } from './turn.ts'
-import { TaskWriter } from './writer.ts'
+import { RunWriter } from './writer.ts'
 
 /**
  * A live task: its mailbox, and the one turn that runs. It outlives the request that began it.
@@ -20,7 +20,7 @@ import { TaskWriter } from './writer.ts'
  */
 export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
   readonly log: TaskLog
-  readonly writer: TaskWriter
+  readonly writer: RunWriter
   readonly mailbox: Mailbox
   readonly host: RunHost
   /** How many messages the task has taken in. */
@@ -33,7 +33,7 @@ export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
   constructor(log: TaskLog, host: RunHost, memory?: RunMemory) {
     this.log = log
     this.host = host
-    this.writer = new TaskWriter(log, host)
+    this.writer = new RunWriter(log, host)
     this.mailbox = new Mailbox(this)
     this.#turns = memory?.turns ?? 0
     this.writer.saved = memory?.saved
@@ -70,7 +70,7 @@ export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
     const { id: taskId, contextId } = this.log
     const message = addressed(sent, { taskId, contextId })
     const number = ++this.#turns
-    const answer = new Answer()
+    const answer = new TurnAnswer()
     const queued: QueuedMessage = { number, attempt: 1, message, request, caller, answer, seq: 0 }
     this.log.busy = true
     if (this.log.exists) {

@@ -1,7 +1,7 @@
 import type { Turn, WaitingTask } from '../agents/agent.ts'
 import { isInterrupted } from '../protocol/task.ts'
 import type { Json, Message } from '../protocol/types.ts'
-import type { MemberReply } from './reply.ts'
+import type { MemberReply } from './schedulers/scheduler.ts'
 
 /**
  * What a run remembers across the turns of its task.

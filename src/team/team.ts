@@ -10,11 +10,11 @@ import { keysIn, memberSpaces } from './child-turn.ts'
 import { teamHealth, teamInfo } from './info.ts'
 import { AgentManager } from './manager.ts'
 import { Suspension, waitingReplies } from './memory.ts'
-import type { MemberReply } from './reply.ts'
 import { createRun, type Run, type RunOptions } from './run.ts'
 import { Refusal } from './schedulers/approval.ts'
 import type { Schedule } from './schedulers/kind.ts'
 import { kindOf } from './schedulers/kinds.ts'
+import type { MemberReply } from './schedulers/scheduler.ts'
 import { linkSignal } from './signal.ts'
 import { type TeamConfig, type TeamSpelling, toTeamConfig } from './team-config.ts'
 import { validateTeam } from './validate.ts'
@@ -47,10 +47,14 @@ export class Team implements Agent {
   /** Opaque, so that remote members learn nothing of us; of this object, so that equal ids elsewhere are no cycle. */
   readonly #hop = newId()
 
-  /** @throws InvalidTeamError for a team that cannot be. */
-  constructor(team: TeamSpelling, manager: AgentManager, options: TeamOptions = {}) {
+  /** @throws InvalidTeamError for a team that cannot be, unless it `isChecked`, as the teams of a file are. */
+  constructor(
+    team: TeamSpelling,
+    manager: AgentManager,
+    options: TeamOptions & { readonly isChecked?: boolean } = {},
+  ) {
     const config = toTeamConfig(team)
-    validateTeam(config, manager)
+    if (!options.isChecked) validateTeam(config, manager)
     this.config = config
     this.manager = manager
     this.#schedule = kindOf(config.scheduler).create(config.scheduler)

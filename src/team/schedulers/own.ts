@@ -2,10 +2,15 @@ import type { AgentInfo } from '../../agents/agent.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Json, Message, Part } from '../../protocol/types.ts'
 import { delegate, delegateAll } from '../delegate.ts'
-import type { MemberReply } from '../reply.ts'
 import { askUser, type Run, toMember } from '../run.ts'
 import type { SchedulerKind } from './kind.ts'
-import type { AskOptions, OwnScheduler, SchedulerRun, TeamAgentConfig } from './scheduler.ts'
+import type {
+  AskOptions,
+  MemberReply,
+  OwnScheduler,
+  SchedulerRun,
+  TeamAgentConfig,
+} from './scheduler.ts'
 
 /** Schedulers that users bring: what they define, asked in the words of the table. */
 export const ownScheduler: SchedulerKind<OwnScheduler> = {

@@ -1,6 +1,5 @@
 import type { AgentInfo } from '../../agents/agent.ts'
-import type { Json, Message, Part } from '../../protocol/types.ts'
-import type { MemberReply } from '../reply.ts'
+import type { Artifact, Json, JsonObject, Message, Part, TaskState } from '../../protocol/types.ts'
 
 /**
  * How a team works: which member gets which message next, until there is an answer. A scheduler is a value without
@@ -51,6 +50,19 @@ export interface SchedulerRun {
   progress(text: string): Promise<void>
   /** An answer in the scheduler's own words. */
   reply(content: string | readonly Part[]): MemberReply
+}
+
+/** What a member gave back, whole and as plain JSON, so that it can stand in the task's log. */
+export interface MemberReply {
+  /** COMPLETED, or the state in which the member stopped. */
+  readonly state: TaskState
+  /** The member's lone message, or its last status message. */
+  readonly message?: Message
+  readonly artifacts?: readonly Artifact[]
+  /** All metadata of the reply, later over earlier: routing decisions and token counts stand here. */
+  readonly metadata?: JsonObject
+  /** Who gave it, and where that member keeps its state; a fallback is not the member that was asked first. */
+  readonly from?: { readonly agentId: string; readonly space: string }
 }
 
 /** How a member is asked. */
