@@ -33,7 +33,7 @@ interface CachedHealth {
 }
 
 /**
- * The registry of agents, shared by teams (000's AgentManager). It connects to nobody by itself: an agent that is
+ * The registry of agents, shared by teams. It connects to nobody by itself: an agent that is
  * down can be registered, listed and named in teams.
  */
 export class AgentManager {
