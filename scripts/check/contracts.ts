@@ -9,8 +9,10 @@ export const contracts: readonly string[] = [
   'bindings/http.ts',
   'bindings/dialects/dialect.ts',
   'team/schedulers/scheduler.ts',
+  'server/authenticator.ts',
   'eval/domain/conversation.ts',
   'eval/domain/environment.ts',
+  'eval/domain/task.ts',
   'eval/scorers/scorer.ts',
 ]
 

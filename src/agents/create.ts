@@ -1,4 +1,4 @@
-import type { Reach } from '../network/member-guard.ts'
+import type { AddressGuard } from '../network/address-guard.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Logger } from '../shared/log.ts'
 import type { Agent } from './agent.ts'
@@ -27,10 +27,50 @@ export interface AgentDeps {
   /** Tools for every model of the configuration, beside its MCP servers. */
   readonly tools?: readonly Tool[]
   /** Where requests to the remote agent at this endpoint may go; anywhere if absent. */
-  readonly reachOf?: (endpoint: string) => Reach
+  readonly reachOf?: (endpoint: string) => AddressGuard
   readonly clock?: Clock
   readonly random?: () => number
   readonly log?: Logger
+}
+
+/** Makes an agent whose configuration has been checked. */
+export type AgentPlan = (deps: AgentDeps) => Agent | Promise<Agent>
+
+/**
+ * Checks what a configuration says of an agent, by the rules of its kind.
+ *
+ * @throws ConfigConversionError that names what is missing or wrong.
+ */
+export function planAgent(config: AgentConfig, environment?: ConfigEnvironment): AgentPlan {
+  const protocol = protocolOf(config)
+  if (protocol === 'module') {
+    const { name, timeoutSeconds, maxRetries } = validateModuleAgentConfig(config)
+    return async (deps) => {
+      const agent = await loadModuleAgent(config, deps.directory)
+      return withLimits(agent, { name, timeoutSeconds, maxRetries, ...around(deps) })
+    }
+  }
+  if (protocol === 'a2a') {
+    const remote = { ...toA2AAgentConfig(config), ...toConfiguredInfo(config) }
+    return ({ reachOf, ...deps }) =>
+      new A2AAgent({
+        ...remote,
+        ...around(deps),
+        ...(reachOf && { reach: reachOf(config.endpoint) }),
+      })
+  }
+  if (protocol === 'openai') {
+    const model = { ...toOpenAIAgentConfig(config, environment), ...toConfiguredInfo(config) }
+    const servers = config.mcpServers ?? []
+    return (deps) =>
+      new OpenAIAgent({
+        ...model,
+        ...around(deps),
+        tools: deps.tools ?? [],
+        toolSources: servers.map((server) => createMcpToolSource(server, deps.log)),
+      })
+  }
+  throw invalidValue('protocol', config.protocol, 'must be a2a, openai or module')
 }
 
 /**
@@ -40,30 +80,11 @@ export interface AgentDeps {
  * @throws ConfigConversionError that names what is missing or wrong.
  */
 export async function createAgentFromConfig(config: AgentConfig, deps: AgentDeps): Promise<Agent> {
-  const protocol = protocolOf(config)
-  if (protocol === 'module') {
-    const { name, timeoutSeconds, maxRetries } = validateModuleAgentConfig(config)
-    const agent = await loadModuleAgent(config, deps.directory)
-    return withLimits(agent, { name, timeoutSeconds, maxRetries, ...around(deps) })
-  }
-  if (protocol === 'a2a')
-    return new A2AAgent({
-      ...toA2AAgentConfig(config),
-      ...toConfiguredInfo(config),
-      ...around(deps),
-      ...(deps.reachOf && { reach: deps.reachOf(config.endpoint) }),
-    })
-  if (protocol === 'openai')
-    return new OpenAIAgent({
-      ...toOpenAIAgentConfig(config, deps.environment),
-      ...toConfiguredInfo(config),
-      ...around(deps),
-      tools: deps.tools ?? [],
-      toolSources: (config.mcpServers ?? []).map((server) => createMcpToolSource(server, deps.log)),
-    })
-  throw invalidValue('protocol', config.protocol, 'must be a2a, openai or module')
+  return planAgent(config, deps.environment)(deps)
 }
 
-function around({ clock, random, log }: AgentDeps): Pick<AgentDeps, 'clock' | 'random' | 'log'> {
+type Surroundings = Pick<AgentDeps, 'clock' | 'random' | 'log'>
+
+function around({ clock, random, log }: Surroundings): Surroundings {
   return { ...(clock && { clock }), ...(random && { random }), ...(log && { log }) }
 }

@@ -2,14 +2,15 @@ import { dirname, resolve } from 'node:path'
 import { serveMcpStdio } from '../bindings/mcp/server.ts'
 import { createServer } from '../server/server.ts'
 import type { Logger } from '../shared/log.ts'
-import type { Config, Environment } from './config/load.ts'
+import type { ConfigVariables } from './config/environment.ts'
+import type { Config } from './config/file.ts'
 import { createRoster } from './roster.ts'
 
 /** How a configuration is offered over MCP. */
 export interface McpServeOptions {
   /** The file that the configuration was read from. */
   readonly path: string
-  readonly env: Environment
+  readonly env: ConfigVariables
   readonly logger?: Logger
 }
 

@@ -1,10 +1,11 @@
 import type { Agent } from '../agents/agent.ts'
-import { type AgentDeps, createAgentFromConfig } from '../agents/create.ts'
-import { createReach } from '../network/member-guard.ts'
+import type { AgentConfig } from '../agents/config.ts'
+import { type AgentDeps, type AgentPlan, planAgent } from '../agents/create.ts'
+import { createMemberGuard } from '../network/address-guard.ts'
 import { AgentManager } from '../team/manager.ts'
 import { Team, type TeamOptions } from '../team/team.ts'
+import type { TeamConfig } from '../team/team-config.ts'
 import type { Config } from './config/file.ts'
-import { inBuildOrder } from './config/order.ts'
 
 /** What agents and teams of a configuration get from around it. */
 export interface BuildDeps extends AgentDeps, Omit<TeamOptions, 'clock' | 'random'> {}
@@ -27,9 +28,10 @@ export async function createRoster(config: Config, deps: BuildDeps): Promise<Ros
   const manager = new AgentManager(pick(deps))
   try {
     for (const agent of config.agents)
-      manager.registerWithId(agent.id, await createNamed(agent, deps))
+      manager.registerWithId(agent.id, await createNamed(agent, config.plans?.get(agent), deps))
+    const isChecked = config.plans !== undefined
     for (const team of inBuildOrder(config.teams))
-      manager.registerWithId(team.id, new Team(team, manager, deps))
+      manager.registerWithId(team.id, new Team(team, manager, { ...deps, isChecked }))
   } catch (error) {
     await manager.close()
     throw error
@@ -78,13 +80,34 @@ function reachable({ teams }: Config, teamId: string): ReadonlySet<string> {
   return found
 }
 
-async function createNamed(agent: Config['agents'][number], deps: BuildDeps): Promise<Agent> {
+async function createNamed(
+  agent: AgentConfig,
+  plan: AgentPlan | undefined,
+  deps: BuildDeps,
+): Promise<Agent> {
   try {
-    return await createAgentFromConfig(agent, { reachOf: createReach, ...deps })
+    const create = plan ?? planAgent(agent, deps.environment)
+    return await create({ reachOf: createMemberGuard, ...deps })
   } catch (cause) {
     const words = cause instanceof Error ? cause.message : 'it cannot be made'
     throw new Error(`Agent "${agent.id}": ${words}`, { cause })
   }
+}
+
+/** Teams in an order in which every team comes after the teams that it contains. Circles have been refused before. */
+function inBuildOrder(teams: readonly TeamConfig[]): readonly TeamConfig[] {
+  const byId = new Map(teams.map((team) => [team.id, team]))
+  const ordered = new Set<TeamConfig>()
+  const place = (team: TeamConfig): void => {
+    if (ordered.has(team)) return
+    for (const { agentId } of team.agents) {
+      const inner = byId.get(agentId)
+      if (inner) place(inner)
+    }
+    ordered.add(team)
+  }
+  for (const team of teams) place(team)
+  return [...ordered]
 }
 
 function pick({ clock, log }: BuildDeps): Pick<BuildDeps, 'clock' | 'log'> {

@@ -5,7 +5,8 @@ import { runServer, type StartedServer } from '../server/run.ts'
 import { createServer, type Server } from '../server/server.ts'
 import { type Logger, silent } from '../shared/log.ts'
 import type { Store } from '../store/store.ts'
-import type { Config, Environment } from './config/load.ts'
+import type { ConfigVariables } from './config/environment.ts'
+import type { Config } from './config/file.ts'
 import { createGeneration, type Generation } from './generation.ts'
 import { type BuildDeps, createRoster } from './roster.ts'
 import { openStore, storePlace, toListenOptions, toServerOptions } from './server-options.ts'
@@ -15,7 +16,7 @@ import { watchConfig } from './watch.ts'
 export interface ServeOptions {
   /** The file that the configuration was read from; its modules are looked for beside it. */
   readonly path: string
-  readonly env: Environment
+  readonly env: ConfigVariables
   /** `127.0.0.1` if neither this nor the file says. */
   readonly host?: string
   /** 3000 if neither this nor the file says; 0 takes any free port. */

@@ -1,7 +1,8 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import type { Authenticator, AuthOptions } from '../server/auth.ts'
-import { apiKey, bearer, jwt } from '../server/authenticators.ts'
+import type { AuthOptions } from '../server/auth.ts'
+import type { Authenticator } from '../server/authenticator.ts'
+import { authenticators, type SchemeOptions } from '../server/authenticators.ts'
 import type { ListenOptions } from '../server/node.ts'
 import type { ServerOptions } from '../server/options.ts'
 import { createMemoryStore } from '../store/memory/store.ts'
@@ -14,15 +15,15 @@ import type {
   ServerConfig,
   WebhooksConfig,
 } from './config/server.ts'
-import { optional } from './config/values.ts'
+import { whenGiven } from './config/values.ts'
 
 /** What a server needs besides its agents and its store, from the `[server]` table of a file. */
 export function toServerOptions(config: ServerConfig): Omit<ServerOptions, 'agents' | 'store'> {
   const { publicUrl, auth, cors, limits, webhooks, trace } = config
   return {
-    ...optional('publicUrl', publicUrl),
-    ...optional('cors', cors),
-    ...optional('trace', trace),
+    ...whenGiven('publicUrl', publicUrl),
+    ...whenGiven('cors', cors),
+    ...whenGiven('trace', trace),
     ...(auth && { auth: toAuth(auth) }),
     ...(limits && toLimits(limits)),
     ...(webhooks && { pushNotifications: toPush(webhooks) }),
@@ -30,7 +31,7 @@ export function toServerOptions(config: ServerConfig): Omit<ServerOptions, 'agen
 }
 
 /** What the command says comes before what the file says. */
-export interface Place {
+interface Place {
   readonly host?: string
   readonly port?: number
   readonly store?: string
@@ -41,7 +42,7 @@ export function toListenOptions(config: ServerConfig, { host, port }: Place): Li
   return {
     host: host ?? config.host ?? '127.0.0.1',
     port: port ?? config.port ?? 3000,
-    ...optional('maxBodyBytes', config.limits?.maxBodyBytes),
+    ...whenGiven('maxBodyBytes', config.limits?.maxBodyBytes),
   }
 }
 
@@ -61,7 +62,7 @@ export async function openStore(place: string, { retention = {} }: ServerConfig)
   if (place === 'memory') return createMemoryStore(limits)
   // What prevents the directory prevents the file too, and is told with the file's name.
   await mkdir(dirname(place), { recursive: true }).catch(() => {})
-  return openSqliteStore(place, { ...limits, ...optional('maxBytes', maxBytes) })
+  return openSqliteStore(place, { ...limits, ...whenGiven('maxBytes', maxBytes) })
 }
 
 const dayMs = 86_400_000
@@ -77,27 +78,34 @@ function toRetention({
 > {
   return {
     ...(maxAgeDays !== undefined && { maxAgeMs: maxAgeDays * dayMs }),
-    ...optional('maxTasks', maxTasks),
-    ...optional('maxBytes', maxBytes),
+    ...whenGiven('maxTasks', maxTasks),
+    ...whenGiven('maxBytes', maxBytes),
     ...(waitingDays !== undefined && { maxWaitingMs: waitingDays * dayMs }),
   }
 }
 
-function toAuth({
-  required,
-  apiKeyHeader,
-  apiKeys,
-  bearerTokens,
-  jwt: token,
-}: ServerAuthConfig): AuthOptions {
-  const authenticators: Authenticator[] = []
-  if (apiKeys) authenticators.push(apiKey({ keys: apiKeys, ...optional('name', apiKeyHeader) }))
-  if (bearerTokens) authenticators.push(bearer({ tokens: bearerTokens }))
-  if (token) {
-    const { jwksUrl, ...claims } = token
-    authenticators.push(jwt({ ...claims, jwks: jwksUrl }))
+/** How `[server.auth]` names each scheme; they are tried in this order. Code cannot stand in a file. */
+const schemes: Readonly<
+  Record<
+    Exclude<keyof SchemeOptions, 'extractor'>,
+    (config: ServerAuthConfig) => Authenticator | undefined
+  >
+> = {
+  apiKey: ({ apiKeys, apiKeyHeader }) =>
+    apiKeys && authenticators.apiKey({ keys: apiKeys, ...whenGiven('name', apiKeyHeader) }),
+  bearer: ({ bearerTokens }) => bearerTokens && authenticators.bearer({ tokens: bearerTokens }),
+  jwt({ jwt }) {
+    if (!jwt) return undefined
+    const { jwksUrl, ...claims } = jwt
+    return authenticators.jwt({ ...claims, jwks: jwksUrl })
+  },
+}
+
+function toAuth(config: ServerAuthConfig): AuthOptions {
+  return {
+    authenticators: Object.values(schemes).flatMap((scheme) => scheme(config) ?? []),
+    ...whenGiven('required', config.required),
   }
-  return { authenticators, ...optional('required', required) }
 }
 
 function toLimits({
@@ -107,9 +115,9 @@ function toLimits({
 }: LimitsConfig): Pick<ServerOptions, 'rateLimit' | 'concurrency'> {
   return {
     ...(requests !== undefined && {
-      rateLimit: { requests, ...optional('windowSeconds', windowSeconds) },
+      rateLimit: { requests, ...whenGiven('windowSeconds', windowSeconds) },
     }),
-    ...optional('concurrency', maxConcurrentTurns),
+    ...whenGiven('concurrency', maxConcurrentTurns),
   }
 }
 
@@ -119,5 +127,5 @@ function toPush({
   allow,
 }: WebhooksConfig): NonNullable<ServerOptions['pushNotifications']> {
   if (!enabled) return false
-  return { guard: { ...optional('allowHttp', allowHttp), ...optional('allow', allow) } }
+  return { guard: { ...whenGiven('allowHttp', allowHttp), ...whenGiven('allow', allow) } }
 }

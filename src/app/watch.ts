@@ -1,14 +1,14 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { type Clock, systemClock } from '../shared/clock.ts'
-import type { Environment } from './config/environment.ts'
+import type { ConfigVariables } from './config/environment.ts'
 import type { Config } from './config/file.ts'
 import { loadConfig } from './config/load.ts'
 import { type BuildDeps, createRoster, type Roster } from './roster.ts'
 
 /** What happens when a configuration changes. */
-export interface WatchOptions {
-  readonly env: Environment
+export interface ConfigWatchOptions {
+  readonly env: ConfigVariables
   readonly deps: BuildDeps
   /**
    * Takes the agents of the changed file. Whoever takes them closes those before, once the tasks that run with them have
@@ -27,7 +27,11 @@ const settleMs = 100
  * Watches a configuration and the modules it names, and makes the agents anew when one of them changes. The returned
  * function ends it. Directories are watched, not files, since editors put another file in the old one's place.
  */
-export function watchConfig(path: string, current: Config, options: WatchOptions): () => void {
+export function watchConfig(
+  path: string,
+  current: Config,
+  options: ConfigWatchOptions,
+): () => void {
   const { clock = systemClock } = options
   let watchers: readonly FSWatcher[] = []
   let cancelTimer: (() => void) | undefined

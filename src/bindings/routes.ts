@@ -4,13 +4,13 @@ import type { HttpHandler, HttpReply } from './http.ts'
  * Where a server answers: the one list of its paths and the methods that each takes. Routing, 405s, CORS preflights and
  * the words that are never a tenant follow from it. A path that ends in `*` stands for all that begin with it.
  */
-export interface RouteRow {
+interface RouteRow {
   readonly paths: readonly [string, ...string[]]
   readonly methods: readonly string[]
 }
 
 /** A list of routes, by what they are for. */
-export type RouteRows<N extends string> = Readonly<Record<N, RouteRow>>
+type RouteRows<N extends string> = Readonly<Record<N, RouteRow>>
 
 /** What an agent is asked by: JSON-RPC in the dialect of a request that names no version, RANCH's stream, its card. */
 export type AgentRoute = 'rpc' | 'ranch' | 'rc' | 'ranchStream' | 'card'
@@ -34,7 +34,7 @@ export const agentRoutes: RouteRows<AgentRoute> = {
 }
 
 /** The paths of OpenAI's API. */
-export const openAIRoutes: RouteRows<OpenAIRoute> = {
+const openAIRoutes: RouteRows<OpenAIRoute> = {
   completions: { paths: ['/v1/chat/completions'], methods: post },
   chat: { paths: ['/v1/chat'], methods: post },
   models: { paths: ['/v1/models'], methods: ['GET'] },
@@ -61,7 +61,7 @@ const restMethods = ['GET', 'POST', 'DELETE'] as const
 export type RouteHandlers<N extends string> = Readonly<Record<N, HttpHandler | undefined>>
 
 /** What answers at a path, behind the methods of its row; undefined where no row has it. */
-export type FindRoute = (path: string) => HttpHandler | undefined
+type FindRoute = (path: string) => HttpHandler | undefined
 
 /** Prepares the rows of a list: to find one costs a look into a Map, however many there are. */
 export function createRouteTable<N extends string>(

@@ -1,17 +1,17 @@
 import type { A2AClient } from '../client/index.ts'
 import { isInterrupted, type Task } from '../index.ts'
-import { report } from './errors.ts'
+import { reportError } from './errors.ts'
 import { createLines } from './lines.ts'
-import { dim, type Output, safe } from './text.ts'
+import { type CommandOutput, dim, safe } from './text.ts'
 import { createTranscript, type Transcript } from './transcript.ts'
 
 /** Between whom a chat is, and where it goes. */
-export interface ChatOptions {
+interface ChatOptions {
   /** The agent's name. */
   readonly name: string
   readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean }
-  readonly output: Output
-  readonly about: Output
+  readonly output: CommandOutput
+  readonly about: CommandOutput
   readonly json: boolean
   /** The conversation to go on with; a new one if absent. */
   readonly contextId?: string
@@ -76,7 +76,7 @@ async function take(
     for await (const event of events) transcript.show(event)
   } catch (error) {
     transcript.end()
-    if (!abort.signal.aborted) report(error, { json, debug: false })
+    if (!abort.signal.aborted) reportError(error, { json, debug: false })
   }
   transcript.end()
   const contextId = transcript.contextId() ?? place.contextId

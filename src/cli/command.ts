@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 
 /** How a command presents itself. */
-export interface CommandWords {
+interface CommandWords {
   /** Its name and arguments, as commander writes them. */
   readonly usage: string
   readonly description: string

@@ -2,7 +2,7 @@ import { A2AError, type ErrorCode } from '../index.ts'
 import { safe } from './text.ts'
 
 /** What to do instead, which code to end with, 2 if absent, and where the error comes from. */
-export interface CliErrorOptions extends ErrorOptions {
+interface CliErrorOptions extends ErrorOptions {
   readonly hint?: string
   readonly exitCode?: 1 | 2
 }
@@ -47,7 +47,7 @@ export function exitCodeOf(error: unknown): number {
 }
 
 /** Tells a person on stderr what went wrong and what to do, or a program on stdout as JSON. Stacks only to debug. */
-export function report(
+export function reportError(
   error: unknown,
   { json, debug }: { readonly json: boolean; readonly debug: boolean },
 ): void {

@@ -1,8 +1,8 @@
 import { createInterface, type Interface } from 'node:readline'
-import type { Output } from './text.ts'
+import type { CommandOutput } from './text.ts'
 
 /** Lines that a person types, one after another; those typed while nobody asks wait for their turn. */
-export interface Lines {
+interface Lines {
   /** The next line; undefined when there are no more. */
   ask(prompt: string): Promise<string | undefined>
   close(): void
@@ -11,7 +11,7 @@ export interface Lines {
 /** Reads lines from a terminal, with editing and history, or from a file or pipe. */
 export function createLines(
   input: NodeJS.ReadableStream & { readonly isTTY?: boolean },
-  output: Output,
+  output: CommandOutput,
   interrupted: () => void,
 ): Lines {
   const terminal = Boolean(input.isTTY && output.isTTY)

@@ -2,7 +2,7 @@ import { pino } from 'pino'
 import { A2AError } from '../index.ts'
 import type { Logger } from '../shared/log.ts'
 import { toPrintable } from '../shared/text.ts'
-import { dim, type Output } from './text.ts'
+import { type CommandOutput, dim } from './text.ts'
 
 /** The levels of `--log-level`. */
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
@@ -51,7 +51,7 @@ function describe(thrown: unknown, debug: boolean): unknown {
 const names: Readonly<Record<number, string>> = { 20: 'debug', 30: 'info', 40: 'WARN', 50: 'ERROR' }
 
 /** Writes pino's JSON as one readable line each, stacks below it. */
-function toLines(output: Output): { write(line: string): void } {
+function toLines(output: CommandOutput): { write(line: string): void } {
   return {
     write(line) {
       const { level, time, msg, ...fields } = JSON.parse(line)

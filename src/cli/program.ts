@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander'
 
 /** Adds a command to the program. */
-export type AddCommand = (program: Command) => void
+type AddCommand = (program: Command) => void
 
 interface Entry {
   readonly words: string
@@ -85,8 +85,8 @@ export async function run(args: readonly string[]): Promise<number> {
     return Number(process.exitCode ?? 0)
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-    const { exitCodeOf, report } = await import('./errors.ts')
-    report(error, { json: args.includes('--json'), debug: args.includes('--debug') })
+    const { exitCodeOf, reportError } = await import('./errors.ts')
+    reportError(error, { json: args.includes('--json'), debug: args.includes('--debug') })
     return exitCodeOf(error)
   }
 }

@@ -1,10 +1,10 @@
 import type { AgentCard, Part, Task, TaskState } from '../index.ts'
 
 /** A stream that may be a terminal. */
-export type Output = NodeJS.WritableStream & { readonly isTTY?: boolean }
+export type CommandOutput = NodeJS.WritableStream & { readonly isTTY?: boolean }
 
 /** Dims what is not the answer itself, on terminals that show it and where NO_COLOR does not forbid it. */
-export function dim(text: string, output: Output): string {
+export function dim(text: string, output: CommandOutput): string {
   const plain = !output.isTTY || Boolean(process.env.NO_COLOR) || process.env.TERM === 'dumb'
   return plain ? text : `\u001b[2m${text}\u001b[22m`
 }
@@ -53,7 +53,7 @@ export function cardText(card: AgentCard): string {
     safe(card.description),
     '',
     'Interfaces:',
-    table(
+    toColumns(
       card.supportedInterfaces.map(({ protocolBinding, protocolVersion, url }) =>
         [' ', url, protocolBinding, protocolVersion].map(safe),
       ),
@@ -68,7 +68,7 @@ export function cardText(card: AgentCard): string {
 }
 
 /** Rows as aligned columns. */
-export function table(rows: readonly (readonly string[])[]): string {
+export function toColumns(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)))
   return rows
     .map((row) => row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  '))

@@ -6,7 +6,7 @@ import {
   type StreamResponse,
   type Task,
 } from '../index.ts'
-import { dim, type Output, partText, safe, stateName } from './text.ts'
+import { type CommandOutput, dim, partText, safe, stateName } from './text.ts'
 
 /** Shows what an agent says as it comes, and remembers where the conversation stands. */
 export interface Transcript {
@@ -20,11 +20,11 @@ export interface Transcript {
 }
 
 /** Where a transcript goes. */
-export interface TranscriptOptions {
+interface TranscriptOptions {
   /** The agent's words. */
-  readonly out: Output
+  readonly out: CommandOutput
   /** What is said about them: progress and state. */
-  readonly about: Output
+  readonly about: CommandOutput
   /** Each event as a line of JSON instead. */
   readonly json?: boolean
   /** The task as it was before: what it said then is not said again. */

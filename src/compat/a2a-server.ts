@@ -1,6 +1,6 @@
 import type { HttpRequest } from '../bindings/http.ts'
 import { agentRoutes } from '../bindings/routes.ts'
-import { extractor } from '../server/authenticators.ts'
+import { authenticators } from '../server/authenticators.ts'
 import type { ServerOptions } from '../server/options.ts'
 import { runServer, type StartedServer } from '../server/run.ts'
 import { createServer, type Server } from '../server/server.ts'
@@ -135,7 +135,10 @@ export class A2AServer {
       ...(store && { store }),
       ...(this.#publicUrl && { publicUrl: this.#publicUrl }),
       ...(this.#extract && {
-        auth: { authenticators: [extractor(this.#extract)], required: this.#required },
+        auth: {
+          authenticators: [authenticators.extractor(this.#extract)],
+          required: this.#required,
+        },
       }),
     })
     url = server.url

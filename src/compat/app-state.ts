@@ -1,13 +1,12 @@
 import type { HttpReply, HttpRequest } from '../bindings/http.ts'
 import type { AuthContext } from '../protocol/call.ts'
+import type { CallerExtractor } from '../server/authenticators.ts'
 import type { Server } from '../server/server.ts'
 import type { FullTaskStore } from '../store/task-store.ts'
 import type { Backend } from './backend.ts'
 
 /** Who calls, by the request's headers; undefined if nobody known. */
-export type AuthExtractor = (
-  headers: Readonly<Record<string, string | undefined>>,
-) => AuthContext | undefined | Promise<AuthContext | undefined>
+export type AuthExtractor = CallerExtractor
 
 /** A route of one's own; undefined, at once or promised, passes the request on. */
 export type Route = (

@@ -1,6 +1,5 @@
-import type { Authenticator } from '../server/auth.ts'
-import { apiKey, bearer } from '../server/authenticators.ts'
-import type { Secrets } from '../server/secrets.ts'
+import type { Authenticator } from '../server/authenticator.ts'
+import { authenticators, type Secrets } from '../server/authenticators.ts'
 
 /** Who may call, as the Python SDK's first version said it. The secrets, each with its owner, are ours. */
 export type AuthConfig =
@@ -15,9 +14,12 @@ export function toAuthenticator(config: AuthConfig): Authenticator | undefined {
     case 'none':
       return undefined
     case 'bearer':
-      return bearer({ tokens: config.tokens })
+      return authenticators.bearer({ tokens: config.tokens })
     case 'api_key':
-      return apiKey({ keys: config.keys, ...(config.header && { name: config.header }) })
+      return authenticators.apiKey({
+        keys: config.keys,
+        ...(config.header && { name: config.header }),
+      })
     case 'oauth2':
       return config.authenticator
   }

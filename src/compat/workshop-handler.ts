@@ -10,7 +10,7 @@ import type {
   SubscribeToTaskRequest,
   Task,
 } from '../protocol/types.ts'
-import type { Authenticator } from '../server/auth.ts'
+import type { Authenticator } from '../server/authenticator.ts'
 import { createServer } from '../server/server.ts'
 import { fromTaskStore } from '../store/custom.ts'
 import type { TaskStore } from '../store/task-store.ts'

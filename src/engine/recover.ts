@@ -1,5 +1,6 @@
 import { A2AError } from '../protocol/errors.ts'
 import { isTerminal } from '../protocol/task.ts'
+import type { TaskState } from '../protocol/types.ts'
 import { soon } from '../shared/async.ts'
 import type { Logger } from '../shared/log.ts'
 import type { Deaths, LogRecord, Store, TaskHead } from '../store/store.ts'
@@ -76,11 +77,11 @@ interface GoOnOptions {
 /**
  * Goes on with a task where its last process left it. A turn that never began simply begins. An interrupted one runs
  * again if its agent can resume, with the steps in the log replayed; else the task fails with a reason that says so.
- * A cancelled task's agent is told.
+ * The agent of a task that was cancelled or given up is told.
  */
 export function goOn(run: TaskRun, records: readonly LogRecord[], options: GoOnOptions): TakenUp {
   if (isTerminal(run.log.state)) {
-    if (run.log.state === 'TASK_STATE_CANCELED') run.tellCancel()
+    if (endedByUs.has(run.log.state)) run.tellEnd()
     else run.rest()
     return 'resumed'
   }
@@ -99,6 +100,12 @@ export function goOn(run: TaskRun, records: readonly LogRecord[], options: GoOnO
   if (held) suspect(run, left, options)
   return 'resumed'
 }
+
+/** Ends that are no answer of the agent's, where there is work left after them. */
+const endedByUs: ReadonlySet<TaskState> = new Set<TaskState>([
+  'TASK_STATE_CANCELED',
+  'TASK_STATE_FAILED',
+])
 
 function toQueued({ messages, began, deaths, steps }: Leftover): readonly QueuedMessage[] {
   return messages.map((message, index) => ({

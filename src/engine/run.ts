@@ -39,11 +39,11 @@ export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
     this.writer.saved = memory?.saved
   }
 
-  /** Whether a turn runs or waits for a slot, or the agent is yet to hear of a cancel. */
+  /** Whether a turn runs or waits for a slot, or the agent is yet to hear that the task was ended. */
   get busy(): boolean {
     return this.writer.message !== undefined || this.#telling !== undefined
   }
-  /** Resolves when the agent has heard of the cancel; undefined where there is nothing to hear. */
+  /** Resolves when the agent has heard that the task was ended; undefined where there is nothing to hear. */
   get telling(): Promise<void> | undefined {
     return this.#telling
   }
@@ -140,14 +140,14 @@ export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
     log.busy = mustTell
     log.endTurn()
     if (queued) writer.tellAnswer(queued)
-    if (mustTell) this.tellCancel(work)
+    if (mustTell) this.tellEnd(work)
     await log.committed()
     this.host.idle(log)
     return (await log.snapshot()).task
   }
 
-  /** Tells the agent of a stored cancel, once the turn that ran is over; until it has heard there is work left. */
-  tellCancel(work?: Promise<void>): void {
+  /** Tells the agent of an end that is not its own, once the turn that ran is over; until it has heard there is work left. */
+  tellEnd(work?: Promise<void>): void {
     this.#telling = tellAgent(this, work).then(() => {
       this.#telling = undefined
       this.rest()
@@ -172,12 +172,14 @@ export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
     log.whenCommitted(() => this.#tellUnanswered(unanswered, reason))
   }
 
-  /** Ends the task as FAILED, for a reason of ours. */
+  /** Ends the task as FAILED, for a reason of ours. Work elsewhere is called off as by a cancel. */
   async fail(reason: A2AError): Promise<void> {
-    this.log.busy = false
+    const mustTell = this.host.agent.cancel !== undefined
+    this.log.busy = mustTell
     this.writer.failure(reason)
     this.mailbox.drop(`The task is ${this.log.state}`)
     this.log.endTurn()
+    if (mustTell) this.tellEnd()
     await this.log.committed()
     this.host.idle(this.log)
   }

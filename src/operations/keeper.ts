@@ -25,7 +25,7 @@ export interface Keeper {
 }
 
 /** What a keeper is made of. */
-export interface KeeperOptions {
+interface KeeperOptions {
   /** The agent's operations as they are now. */
   dispatch(): Dispatch
   readonly clock: Clock

@@ -5,7 +5,7 @@ import type { StreamResponse } from '../protocol/types.ts'
 import { withSignal } from '../shared/async.ts'
 
 /** Who can end a stream besides its source. */
-export interface StreamEnds {
+interface StreamEnds {
   /** Fires when the server closes. */
   readonly closing: AbortSignal
   /** Fires when the caller is gone. */

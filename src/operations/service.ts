@@ -39,13 +39,13 @@ export interface ServedAgent {
 }
 
 /** Establishes who calls, and whether they may. */
-export interface CallerAuth {
+interface CallerAuth {
   /** @throws A2AError `unauthenticated` or `forbidden`. */
   authenticate(call: Call, operation: OperationName): AuthContext | Promise<AuthContext>
 }
 
 /** Counts what callers ask for. */
-export interface CallerLimit {
+interface CallerLimit {
   /** Counts the request. @throws A2AError `rateLimited`. */
   count(operation: OperationName, request: unknown, call: Call): Promise<void>
   /** The request was about a task that is not there. */
@@ -55,7 +55,7 @@ export interface CallerLimit {
 }
 
 /** Counts operations by their outcome. */
-export interface OperationMetrics {
+interface OperationMetrics {
   /** `outcome` is `ok` or an error's code. */
   observe(operation: OperationName, outcome: string, ms: number): void
 }

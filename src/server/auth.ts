@@ -2,21 +2,7 @@ import { type AuthContext, anonymous, type Call } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { OperationName } from '../protocol/operations.ts'
 import type { SecurityRequirement, SecurityScheme } from '../protocol/types.ts'
-
-/** One way to establish who calls. Declared once, shown in every card's security schemes. */
-export interface Authenticator {
-  /** The scheme's name in the card. */
-  readonly name: string
-  /** How the card describes it; absent for a private extractor that no card can describe. */
-  readonly scheme?: SecurityScheme
-  /** The challenge of a 401 (`WWW-Authenticate`). */
-  readonly challenge: string
-  /**
-   * Who calls; undefined if the request carries no credential of this kind.
-   * @throws A2AError `unauthenticated` for a credential that does not hold.
-   */
-  authenticate(call: Call): AuthContext | undefined | Promise<AuthContext | undefined>
-}
+import type { Authenticator } from './authenticator.ts'
 
 /** Who may call a server. */
 export interface AuthOptions {

@@ -7,7 +7,7 @@ export interface CorsOptions {
 }
 
 /** Answers preflights and marks replies. */
-export interface Cors {
+interface Cors {
   preflight(request: HttpRequest, methods: string): HttpReply
   mark(request: HttpRequest, reply: HttpReply): HttpReply
 }

@@ -4,6 +4,7 @@ import { renderCard } from '../protocol/card.ts'
 import { idempotencyExtension, traceExtension } from '../protocol/extensions.ts'
 import type { AgentInfo } from '../protocol/profile.ts'
 import type { AgentCard, AgentExtension } from '../protocol/types.ts'
+import type { Auth } from './auth.ts'
 import { interfacesAt } from './card.ts'
 import { createInputCheck } from './input-schemas.ts'
 import type { ServerOptions } from './options.ts'
@@ -66,28 +67,12 @@ export function createAgentIdentity(
       readAt = clock.elapsed()
       return
     }
-    const plain = render(next)
+    const plain = cardOf(next, source, { auth, server })
     const signatures = await server.signCard?.(plain)
     if (begun !== generation) return read()
     readAt = clock.elapsed()
     info = next
     card = signatures?.length ? { ...plain, signatures } : plain
-  }
-
-  function render(next: AgentInfo): AgentCard {
-    const all = interfacesAt(source.base())
-    const agent = source.agent()
-    return renderCard(next, {
-      interfaces: server.interfaces?.(all) ?? all,
-      streaming: server.streaming ?? true,
-      pushNotifications: Boolean(server.pushNotifications) && !agent.dispatch,
-      extendedAgentCard: server.extendedCard !== undefined,
-      securitySchemes: auth.securitySchemes,
-      ...(auth.securityRequirements.length > 0 && {
-        securityRequirements: auth.securityRequirements,
-      }),
-      extensions: [...offered(server, agent), ...(server.extensions ?? [])],
-    })
   }
 
   /** What is known answers at once, even when it is due for another look. */
@@ -130,6 +115,25 @@ export function createAgentIdentity(
       card = undefined
     },
   }
+}
+
+function cardOf(
+  info: AgentInfo,
+  source: IdentitySource,
+  { auth, server }: { readonly auth: Auth; readonly server: ServerOptions },
+): AgentCard {
+  const all = interfacesAt(source.base())
+  const agent = source.agent()
+  const { securitySchemes, securityRequirements } = auth
+  return renderCard(info, {
+    interfaces: server.interfaces?.(all) ?? all,
+    streaming: server.streaming ?? true,
+    pushNotifications: Boolean(server.pushNotifications) && !agent.dispatch,
+    extendedAgentCard: server.extendedCard !== undefined,
+    securitySchemes,
+    ...(securityRequirements.length > 0 && { securityRequirements }),
+    extensions: [...offered(server, agent), ...(server.extensions ?? [])],
+  })
 }
 
 /** The media types that parts must have: the agent's own where it names them, unless the server says otherwise. */

@@ -5,15 +5,17 @@ export type { Backend } from '../compat/backend.ts'
 export type { Recovery } from '../engine/recover.ts'
 export { type Verification, verifyBody } from '../webhooks/signature.ts'
 export { createTokenSigner, type TokenSigner, type TokenSignerOptions } from '../webhooks/token.ts'
-export { type Auth, type Authenticator, type AuthOptions, createAuth } from './auth.ts'
+export { type Auth, type AuthOptions, createAuth } from './auth.ts'
+export type { Authenticator, PresentedCredentials } from './authenticator.ts'
 export {
   type ApiKeyOptions,
-  apiKey,
+  apiKeyAuthenticator as apiKey,
   type BearerOptions,
-  bearer,
-  extractor,
+  bearerAuthenticator as bearer,
+  extractorAuthenticator as extractor,
   type JwtOptions,
-  jwt,
+  jwtAuthenticator as jwt,
+  type Secrets,
 } from './authenticators.ts'
 export type { CorsOptions } from './cors.ts'
 export { type FetchOptions, toFetch } from './fetch.ts'
@@ -22,5 +24,4 @@ export { type Listening, type ListenOptions, listen } from './node.ts'
 export { toNodeHandler } from './node-handler.ts'
 export type { PushOptions, ServerOptions, TimeoutOptions } from './options.ts'
 export { type RunServerOptions, runServer, type StartedServer } from './run.ts'
-export type { Secrets } from './secrets.ts'
 export { createServer, type Server } from './server.ts'

@@ -4,10 +4,10 @@ import type { SkillDetail } from '../protocol/profile.ts'
 import type { DataPart, Part } from '../protocol/types.ts'
 
 /** Refuses input that fits no skill; undefined where there is nothing to check. Rejects with A2AError `invalidParams`. */
-export type InputCheck = (parts: readonly Part[]) => Promise<void> | undefined
+type InputCheck = (parts: readonly Part[]) => Promise<void> | undefined
 
 /**
- * Checks structured input against the skills' schemas (C-10). A message of nothing but data is the input of a skill and
+ * Checks structured input against the skills' schemas. A message of nothing but data is the input of a skill and
  * must fit one of them; where words stand beside the data, or a skill has no schema, anything goes.
  * The skills may change while the server runs; their schemas are compiled once for each list of skills, by a library
  * that is loaded when the first such message comes.

@@ -4,7 +4,7 @@ import { createMount, type Mount, type NamedAgent } from './mount.ts'
 import type { ServerParts } from './parts.ts'
 
 /** The agents of a server, in their order: the first answers at the root, the others below `/agents`. */
-export interface Mounts {
+interface Mounts {
   readonly served: ReadonlyMap<string, Mount>
   /**
    * Serves these agents from now on; tasks that run keep the agent they began with.

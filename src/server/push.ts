@@ -22,7 +22,7 @@ export interface Push {
 }
 
 /** What webhooks are made of. */
-export interface PushDeps {
+interface PushDeps {
   readonly store: Store
   readonly committer: Committer
   readonly clock: Clock

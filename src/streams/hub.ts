@@ -1,11 +1,11 @@
 import { Registry } from '../shared/registry.ts'
 import type { LogRecord, Store } from '../store/store.ts'
-import { createWatcher, type Watcher, type WatchOptions } from './watcher.ts'
+import { createWatcher, type Watcher, type WatcherOptions } from './watcher.ts'
 
 /** Who is watching which task. Nothing is kept for a task that nobody watches. */
 export interface Hub {
   /** Watches a task's log from after a sequence number. The watcher is live when this returns: nothing is missed. */
-  watch(taskId: string, options: WatchOptions): Watcher
+  watch(taskId: string, options: WatcherOptions): Watcher
   /** Hands freshly stored records to the task's watchers. */
   publish(taskId: string, records: readonly LogRecord[]): void
   /** Ends the task's watchers with a fault, after what they still have to show. */

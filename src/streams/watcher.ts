@@ -2,7 +2,7 @@ import type { EventStream, Sequenced } from '../protocol/call.ts'
 import type { LogRecord } from '../store/store.ts'
 
 /** What a watcher is asked to show. */
-export interface WatchOptions {
+export interface WatcherOptions {
   /** Show what follows this sequence number. */
   readonly after: number
   /** Whether the log may already hold records after `after`; false for a task that is just being made. */
@@ -27,7 +27,7 @@ export interface Watcher extends EventStream {
 }
 
 /** What a watcher needs of its hub. */
-export interface WatcherHost {
+interface WatcherHost {
   read(after: number, limit: number): Promise<readonly LogRecord[]>
   leave(): void
 }
@@ -42,7 +42,7 @@ const page = 128
  * Sequence numbers have no gaps, so a watcher knows what it misses: a batch that does not continue its position,
  * or more waiting than the bound, sends it back to the log, and it is live again once it has caught up.
  */
-export function createWatcher(options: WatchOptions, host: WatcherHost): Watcher {
+export function createWatcher(options: WatcherOptions, host: WatcherHost): Watcher {
   let position = options.after
   let published = options.after
   let behind = options.replay

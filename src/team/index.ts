@@ -1,18 +1,12 @@
-export { toConfigJsonSchema } from '../app/config/file.ts'
-export {
-  type Config,
-  ConfigError,
-  type Environment,
-  loadConfig,
-  type ParseOptions,
-  type Problem,
-  parseConfig,
-  type ServerConfig,
-} from '../app/config/load.ts'
+export type { ConfigVariables as Environment } from '../app/config/environment.ts'
+export { type Config, toConfigJsonSchema } from '../app/config/file.ts'
+export { loadConfig, type ParseOptions, parseConfig } from '../app/config/load.ts'
+export { ConfigError, type Problem } from '../app/config/problems.ts'
 export type {
   LimitsConfig,
   RetentionConfig,
   ServerAuthConfig,
+  ServerConfig,
   WebhooksConfig,
 } from '../app/config/server.ts'
 export { type McpServeOptions, serveConfigOverMcp } from '../app/mcp.ts'
@@ -25,7 +19,7 @@ export {
 export { type ServeOptions, type Serving, serveConfig } from '../app/serve.ts'
 export { toServerOptions } from '../app/server-options.ts'
 export { TeamServer, type TeamServerOptions, type TeamServerState } from '../app/team-server.ts'
-export { type WatchOptions, watchConfig } from '../app/watch.ts'
+export { type ConfigWatchOptions as WatchOptions, watchConfig } from '../app/watch.ts'
 export type { TeamFault } from './faults.ts'
 export { AgentManager, type AgentManagerOptions, type RegisterOptions } from './manager.ts'
 export { replyParts } from './reply.ts'

@@ -22,6 +22,8 @@ export interface Memory {
   isFresh(key: string): boolean
   /** Keeps a reply for later turns. */
   remember(key: string, reply: MemberReply): void
+  /** The last replies of delegations that wait for the user. */
+  waiting(): readonly MemberReply[]
   /** Keeps everything with the task, because the run waits for the user. */
   suspend(asked: string): Promise<void>
   /** Notes that the run is over, so that a later turn begins another one. */
@@ -66,8 +68,11 @@ const stateKey = 'run'
 /** The replies of members that wait for the user in a task between two turns. */
 export function waitingReplies(task: WaitingTask): readonly MemberReply[] {
   const saved = read(task)
-  if (!saved || saved.over !== undefined) return []
-  return Object.values(saved.entries).flatMap((list) => {
+  return saved && saved.over === undefined ? waitingOf(Object.values(saved.entries)) : []
+}
+
+function waitingOf(entries: Iterable<readonly Entry[]>): readonly MemberReply[] {
+  return [...entries].flatMap((list) => {
     const last = list.at(-1)?.reply
     return last && isInterrupted(last.state) ? [last] : []
   })
@@ -92,6 +97,7 @@ export function openMemory(turn: Turn, message: Message): Memory {
     remember(key, reply) {
       entries.set(key, [...(entries.get(key) ?? []), { turn: turn.number, reply }])
     },
+    waiting: () => waitingOf(entries.values()),
     suspend: (asked) =>
       save(turn, {
         message: saved?.message ?? message,

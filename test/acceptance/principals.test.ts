@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
 import { textOf } from '../../src/protocol/task.ts'
-import { bearer } from '../../src/server/authenticators.ts'
+import { bearer } from '../../src/server/index.ts'
 import { rpc, serve } from './serve.ts'
 import { type Act, act, ranchStatus, rc, told, v10, type Wire, wires } from './wires.ts'
 

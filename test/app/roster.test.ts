@@ -199,3 +199,18 @@ enabled = true
   expect(String(card.body)).not.toContain('extensions:trace')
   await made.close()
 })
+
+test('what a file says is checked when it is read, and not again when it is made', async () => {
+  const config = parseConfig(`${agent('a')}\n${team('t', 'a')}`)
+  expect([...(config.plans?.keys() ?? [])]).toEqual(config.agents)
+  // It would not pass a check: that it can be made shows that there was none.
+  const spoilt = {
+    ...config,
+    teams: config.teams.map((one) => ({ ...one, version: 'not a version' })),
+  }
+  const roster = await createRoster(spoilt, { directory })
+  expect(roster.teams).toHaveLength(1)
+  await roster.close()
+  const { plans: _, ...unchecked } = spoilt
+  await expect(createRoster(unchecked, { directory })).rejects.toThrow('semantic version')
+})

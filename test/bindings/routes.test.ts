@@ -4,7 +4,6 @@ import {
   agentRoutes,
   createRouteTable,
   methodsAt,
-  type RouteRows,
   reservedSegments,
   serverRoutes,
   splitAgentPath,
@@ -18,17 +17,18 @@ const request = (method: string, path: string): HttpRequest => ({
   body: '',
 })
 
-const rows: RouteRows<'one' | 'many' | 'none'> = {
-  one: { paths: ['/one', '/one/'], methods: ['GET', 'HEAD'] },
-  many: { paths: ['/many/*'], methods: ['POST'] },
-  none: { paths: ['/none'], methods: ['GET'] },
-}
-
-const find = createRouteTable(rows, {
-  one: () => ({ status: 200, headers: {}, body: 'one' }),
-  many: () => ({ status: 200, headers: {}, body: 'many' }),
-  none: undefined,
-})
+const find = createRouteTable(
+  {
+    one: { paths: ['/one', '/one/'], methods: ['GET', 'HEAD'] },
+    many: { paths: ['/many/*'], methods: ['POST'] },
+    none: { paths: ['/none'], methods: ['GET'] },
+  },
+  {
+    one: () => ({ status: 200, headers: {}, body: 'one' }),
+    many: () => ({ status: 200, headers: {}, body: 'many' }),
+    none: undefined,
+  },
+)
 
 describe('a table of routes', () => {
   test('finds a row by each of its paths, and by what a path begins with', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
-import { bearer } from '../../src/server/authenticators.ts'
+import { bearer } from '../../src/server/index.ts'
 import { listen } from '../../src/server/node.ts'
 import { createServer } from '../../src/server/server.ts'
 import { get, post, rpc, scripted, serve } from '../acceptance/serve.ts'

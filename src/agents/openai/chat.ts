@@ -10,7 +10,7 @@ import type { ChatMessage, ChatRequest, ChatTool } from './wire.ts'
 import { createAnswerWriter } from './writer.ts'
 
 /** One answer of a model, with the tools that it may use on the way. */
-export interface Chat {
+interface Chat {
   readonly agent: string
   readonly client: ChatClient
   /** Model and sampling; the messages are the conversation up to and with the user's. */

@@ -1,4 +1,4 @@
-import type { Reach } from '../../network/member-guard.ts'
+import type { AddressGuard } from '../../network/address-guard.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { isTerminal } from '../../protocol/task.ts'
 import type { Message, StreamResponse } from '../../protocol/types.ts'
@@ -30,7 +30,7 @@ import { createWatch, type Watch } from './watch.ts'
 /** A remote agent, and what it is called here. */
 export interface A2AAgentOptions extends A2AAgentConfig, LocalInfo {
   /** Which hosts may be reached at which addresses, those that the remote's card names too; all if absent. */
-  readonly reach?: Reach
+  readonly reach?: AddressGuard
   readonly clock?: Clock
   readonly random?: () => number
   readonly log?: Logger

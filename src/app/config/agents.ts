@@ -1,31 +1,31 @@
 import { z } from 'zod'
 import type { AgentAuth, AgentConfig } from '../../agents/config.ts'
 import type { McpServerConfig } from '../../agents/mcp/config.ts'
-import { numeric, optional, text, word } from './values.ts'
+import { filledText, numberLike, whenGiven, word } from './values.ts'
 
 /** `[agents.auth]`: how Corral proves itself to the agent. */
 const authSchema: z.ZodType<AgentAuth> = z
   .discriminatedUnion('type', [
-    z.strictObject({ type: z.literal('api_key'), key: text, header: text.optional() }),
-    z.strictObject({ type: z.literal('bearer'), token: text }),
+    z.strictObject({ type: z.literal('api_key'), key: filledText, header: filledText.optional() }),
+    z.strictObject({ type: z.literal('bearer'), token: filledText }),
     z.strictObject({
       type: z.literal('oauth2'),
-      token_url: text,
-      client_id: text,
-      client_secret: text,
-      scopes: z.array(text).optional(),
+      token_url: filledText,
+      client_id: filledText,
+      client_secret: filledText,
+      scopes: z.array(filledText).optional(),
     }),
   ])
   .transform((auth): AgentAuth => {
     if (auth.type === 'bearer') return auth
     if (auth.type === 'api_key')
-      return { type: 'api_key', key: auth.key, ...optional('header', auth.header) }
+      return { type: 'api_key', key: auth.key, ...whenGiven('header', auth.header) }
     return {
       type: 'oauth2',
       tokenUrl: auth.token_url,
       clientId: auth.client_id,
       clientSecret: auth.client_secret,
-      ...optional('scopes', auth.scopes),
+      ...whenGiven('scopes', auth.scopes),
     }
   })
 
@@ -35,38 +35,38 @@ const words = z.record(z.string(), z.string())
 const mcpSchema: z.ZodType<McpServerConfig> = z
   .union([
     z.strictObject({
-      name: text,
-      command: text,
+      name: filledText,
+      command: filledText,
       args: z.array(z.string()).optional(),
       env: words.optional(),
-      cwd: text.optional(),
+      cwd: filledText.optional(),
     }),
-    z.strictObject({ name: text, url: text, headers: words.optional() }),
+    z.strictObject({ name: filledText, url: filledText, headers: words.optional() }),
   ])
   .transform((server): McpServerConfig => {
     if ('url' in server)
-      return { name: server.name, url: server.url, ...optional('headers', server.headers) }
+      return { name: server.name, url: server.url, ...whenGiven('headers', server.headers) }
     const { name, command } = server
     return {
       name,
       command,
-      ...optional('args', server.args),
-      ...optional('env', server.env),
-      ...optional('cwd', server.cwd),
+      ...whenGiven('args', server.args),
+      ...whenGiven('env', server.env),
+      ...whenGiven('cwd', server.cwd),
     }
   })
 
-/** `[[agents]]`: one agent (000's AgentConfig). Ranges are checked where it becomes an agent of its kind. */
+/** `[[agents]]`: one agent. Ranges are checked where it becomes an agent of its kind. */
 export const agentSchema: z.ZodType<AgentConfig> = z
   .strictObject({
-    id: text,
-    name: text,
+    id: filledText,
+    name: filledText,
     description: z.string().optional(),
-    endpoint: text,
+    endpoint: filledText,
     protocol: word(['a2a', 'openai', 'module'], ['A2A', 'OpenAI']),
-    capabilities: z.array(text).optional(),
-    timeout_seconds: numeric.optional(),
-    max_retries: numeric.optional(),
+    capabilities: z.array(filledText).optional(),
+    timeout_seconds: numberLike.optional(),
+    max_retries: numberLike.optional(),
     metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
     auth: authSchema.optional(),
     mcp_servers: z.array(mcpSchema).optional(),
@@ -77,12 +77,12 @@ export const agentSchema: z.ZodType<AgentConfig> = z
       name: agent.name,
       endpoint: agent.endpoint,
       protocol: agent.protocol,
-      ...optional('description', agent.description),
-      ...optional('capabilities', agent.capabilities),
-      ...optional('metadata', agent.metadata),
-      ...optional('timeoutSeconds', agent.timeout_seconds),
-      ...optional('maxRetries', agent.max_retries),
-      ...optional('auth', agent.auth),
-      ...optional('mcpServers', agent.mcp_servers),
+      ...whenGiven('description', agent.description),
+      ...whenGiven('capabilities', agent.capabilities),
+      ...whenGiven('metadata', agent.metadata),
+      ...whenGiven('timeoutSeconds', agent.timeout_seconds),
+      ...whenGiven('maxRetries', agent.max_retries),
+      ...whenGiven('auth', agent.auth),
+      ...whenGiven('mcpServers', agent.mcp_servers),
     }),
   )

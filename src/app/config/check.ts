@@ -1,28 +1,33 @@
 import type { Agent } from '../../agents/agent.ts'
-import {
-  type AgentConfig,
-  ConfigConversionError,
-  protocolOf,
-  toA2AAgentConfig,
-  toOpenAIAgentConfig,
-  validateModuleAgentConfig,
-} from '../../agents/config.ts'
+import { type AgentConfig, ConfigConversionError } from '../../agents/config.ts'
+import { type AgentPlan, planAgent } from '../../agents/create.ts'
 import { AgentManager } from '../../team/manager.ts'
 import type { TeamConfig } from '../../team/team-config.ts'
 import { InvalidTeamError, validateTeam } from '../../team/validate.ts'
-import type { Environment } from './environment.ts'
+import type { ConfigVariables } from './environment.ts'
 import type { Config } from './file.ts'
 import { nearest, type Unplaced } from './problems.ts'
 
+/** What is wrong with a file, and how its agents are made if nothing is. */
+interface Checked {
+  readonly problems: readonly Unplaced[]
+  readonly plans: NonNullable<Config['plans']>
+}
+
 /** What only the whole file shows: ids used twice, values out of range, members that are nowhere, teams in circles. */
-export function checkConfig(config: Config, environment: Environment): readonly Unplaced[] {
+export function checkConfig(config: Config, environment: ConfigVariables): Checked {
+  const plans = new Map<AgentConfig, AgentPlan>()
   if (config.agents.length === 0 && config.teams.length === 0)
-    return [{ path: [], message: 'the file has neither agents nor teams' }]
-  const problems = [
-    ...checkIds(config),
-    ...config.agents.flatMap((agent, index) => checkAgent(agent, index, environment)),
-  ]
-  return problems.length > 0 ? problems : checkTeams(config)
+    return { plans, problems: [{ path: [], message: 'the file has neither agents nor teams' }] }
+  const problems = [...checkIds(config)]
+  for (const [index, agent] of config.agents.entries())
+    try {
+      plans.set(agent, planAgent(agent, environment))
+    } catch (error) {
+      if (!(error instanceof ConfigConversionError)) throw error
+      problems.push(describeAgent(error, index))
+    }
+  return { plans, problems: problems.length > 0 ? problems : checkTeams(config) }
 }
 
 /** An id is a path segment of the server's, so a slash cannot stand in it. */
@@ -43,23 +48,10 @@ function checkIds({ agents, teams }: Config): readonly Unplaced[] {
   })
 }
 
-function checkAgent(
-  agent: AgentConfig,
-  index: number,
-  environment: Environment,
-): readonly Unplaced[] {
-  try {
-    const protocol = protocolOf(agent)
-    if (protocol === 'a2a') toA2AAgentConfig(agent)
-    if (protocol === 'openai') toOpenAIAgentConfig(agent, environment)
-    if (protocol === 'module') validateModuleAgentConfig(agent)
-    return []
-  } catch (error) {
-    if (!(error instanceof ConfigConversionError)) throw error
-    const field = 'field' in error.fault ? error.fault.field.split('.') : []
-    const hint = hints[field.join('.')]
-    return [{ path: ['agents', index, ...field], message: error.message, ...(hint && { hint }) }]
-  }
+function describeAgent({ fault, message }: ConfigConversionError, index: number): Unplaced {
+  const field = 'field' in fault ? fault.field.split('.') : []
+  const hint = hints[field.join('.')]
+  return { path: ['agents', index, ...field], message, ...(hint && { hint }) }
 }
 
 /** What else would do, where a field is missing or wrong. */
@@ -78,7 +70,7 @@ function checkTeams({ agents, teams }: Config): readonly Unplaced[] {
       return []
     } catch (error) {
       if (!(error instanceof InvalidTeamError)) throw error
-      return [describe(error, { team, index, ids: manager.listIds() })]
+      return [describeTeam(error, { team, index, ids: manager.listIds() })]
     }
   })
 }
@@ -98,7 +90,7 @@ interface Where {
   readonly ids: readonly string[]
 }
 
-function describe(error: InvalidTeamError, { team, index, ids }: Where): Unplaced {
+function describeTeam(error: InvalidTeamError, { team, index, ids }: Where): Unplaced {
   const path: PropertyKey[] = ['teams', index]
   const { message } = error
   if (error.fault !== 'unregisteredMember') return { path, message }

@@ -1,10 +1,10 @@
 import type { Problem } from './problems.ts'
 
 /** Variables that a configuration may name; the process's own in the command, anything in tests. */
-export type Environment = Readonly<Record<string, string | undefined>>
+export type ConfigVariables = Readonly<Record<string, string | undefined>>
 
 /** A value with its variables filled in, and what is missing. */
-export interface Filled {
+interface Filled {
   readonly value: unknown
   readonly problems: readonly Pick<Problem, 'path' | 'message'>[]
 }
@@ -13,7 +13,7 @@ export interface Filled {
  * Puts variables in place of `${NAME}` in every string of a parsed file. It works on values, not on text, so that a
  * secret with a quote in it stays a string. `$${NAME}` stands for itself.
  */
-export function fillEnvironment(value: unknown, environment: Environment): Filled {
+export function fillEnvironment(value: unknown, environment: ConfigVariables): Filled {
   const problems: { path: readonly PropertyKey[]; message: string }[] = []
   const fill = (item: unknown, path: readonly PropertyKey[]): unknown => {
     if (typeof item === 'string') return fillText(item, path)

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { AgentConfig } from '../../agents/config.ts'
+import type { AgentPlan } from '../../agents/create.ts'
 import type { JsonObject } from '../../protocol/types.ts'
 import type { TeamConfig } from '../../team/team-config.ts'
 import { agentSchema } from './agents.ts'
@@ -12,6 +13,8 @@ export interface Config {
   readonly agents: readonly AgentConfig[]
   readonly teams: readonly TeamConfig[]
   readonly server: ServerConfig
+  /** How each agent is made. It comes from the check of the file: what has it is not checked again. */
+  readonly plans?: ReadonlyMap<AgentConfig, AgentPlan>
 }
 
 /** The schema of a whole file. */

@@ -1,20 +1,15 @@
 import { readFile } from 'node:fs/promises'
 import { parse, TomlError } from 'smol-toml'
 import { checkConfig } from './check.ts'
-import { type Environment, fillEnvironment } from './environment.ts'
+import { type ConfigVariables, fillEnvironment } from './environment.ts'
 import { type Config, fileSchema, knownKeys } from './file.ts'
 import { createLocate } from './locate.ts'
 import { ConfigError, toProblems, type Unplaced } from './problems.ts'
 
-export type { Environment } from './environment.ts'
-export type { Config } from './file.ts'
-export { ConfigError, type Problem } from './problems.ts'
-export type { ServerConfig } from './server.ts'
-
 /** What surrounds a configuration's text. */
 export interface ParseOptions {
   /** Fills `${NAME}`; nothing is read from the process. */
-  readonly env?: Environment
+  readonly env?: ConfigVariables
   /** How errors name the file. */
   readonly path?: string
 }
@@ -23,7 +18,7 @@ export interface ParseOptions {
  * Reads and checks a configuration file (docs/teams.md describes it; schema/corral.schema.json is for editors).
  * @throws ConfigError with every problem, each with line and column.
  */
-export async function loadConfig(path: string, env: Environment): Promise<Config> {
+export async function loadConfig(path: string, env: ConfigVariables): Promise<Config> {
   let text: string
   try {
     text = await readFile(path, 'utf8')
@@ -50,8 +45,8 @@ export function parseConfig(text: string, options: ParseOptions = {}): Config {
   const issues = parsed.success ? [] : toProblems(parsed.error.issues, knownKeys)
   const problems = [...filled.problems, ...issues]
   if (!parsed.success || problems.length > 0) return refuse(problems)
-  const faults = checkConfig(parsed.data, env)
-  return faults.length > 0 ? refuse(faults) : parsed.data
+  const { problems: faults, plans } = checkConfig(parsed.data, env)
+  return faults.length > 0 ? refuse(faults) : { ...parsed.data, plans }
 }
 
 function parseToml(text: string, file: string): unknown {

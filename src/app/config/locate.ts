@@ -13,7 +13,7 @@ export interface Location {
 }
 
 /** Where a value stands, by its path; the nearest enclosing place if the value itself has none. */
-export type Locate = (path: readonly PropertyKey[]) => Location
+type Locate = (path: readonly PropertyKey[]) => Location
 
 /** Makes the locations of a TOML text that the parser has accepted. */
 export function createLocate(text: string): Locate {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { optional, text } from './values.ts'
+import { filledText, whenGiven } from './values.ts'
 
 /** `[server]`: how the file's teams and agents are served. The command's flags come first. */
 export interface ServerConfig {
@@ -71,22 +71,22 @@ const count = z.int().min(1)
 const authSchema: z.ZodType<ServerAuthConfig> = z
   .strictObject({
     required: z.boolean().optional(),
-    api_key_header: text.optional(),
-    api_keys: z.array(z.strictObject({ key: text, user: text })).optional(),
-    bearer_tokens: z.array(z.strictObject({ token: text, user: text })).optional(),
+    api_key_header: filledText.optional(),
+    api_keys: z.array(z.strictObject({ key: filledText, user: filledText })).optional(),
+    bearer_tokens: z.array(z.strictObject({ token: filledText, user: filledText })).optional(),
     jwt: z
       .strictObject({
-        issuer: text,
-        audience: text,
+        issuer: filledText,
+        audience: filledText,
         jwks_url: z.url({ protocol: /^https?$/ }),
-        algorithms: z.array(text).optional(),
-        user_claim: text.optional(),
+        algorithms: z.array(filledText).optional(),
+        user_claim: filledText.optional(),
       })
       .optional(),
   })
   .transform(({ required, api_key_header, api_keys, bearer_tokens, jwt }) => ({
-    ...optional('required', required),
-    ...optional('apiKeyHeader', api_key_header),
+    ...whenGiven('required', required),
+    ...whenGiven('apiKeyHeader', api_key_header),
     ...(api_keys && { apiKeys: Object.fromEntries(api_keys.map(({ key, user }) => [key, user])) }),
     ...(bearer_tokens && {
       bearerTokens: Object.fromEntries(bearer_tokens.map(({ token, user }) => [token, user])),
@@ -96,8 +96,8 @@ const authSchema: z.ZodType<ServerAuthConfig> = z
         issuer: jwt.issuer,
         audience: jwt.audience,
         jwksUrl: jwt.jwks_url,
-        ...optional('algorithms', jwt.algorithms),
-        ...optional('userClaim', jwt.user_claim),
+        ...whenGiven('algorithms', jwt.algorithms),
+        ...whenGiven('userClaim', jwt.user_claim),
       },
     }),
   }))
@@ -110,10 +110,10 @@ const limitsSchema: z.ZodType<LimitsConfig> = z
     max_concurrent_turns: count.optional(),
   })
   .transform((limits) => ({
-    ...optional('requests', limits.requests),
-    ...optional('windowSeconds', limits.window_seconds),
-    ...optional('maxBodyBytes', limits.max_body_bytes),
-    ...optional('maxConcurrentTurns', limits.max_concurrent_turns),
+    ...whenGiven('requests', limits.requests),
+    ...whenGiven('windowSeconds', limits.window_seconds),
+    ...whenGiven('maxBodyBytes', limits.max_body_bytes),
+    ...whenGiven('maxConcurrentTurns', limits.max_concurrent_turns),
   }))
 
 const days = z.number().positive()
@@ -126,47 +126,47 @@ const retentionSchema: z.ZodType<RetentionConfig> = z
     waiting_days: days.optional(),
   })
   .transform((retention) => ({
-    ...optional('maxAgeDays', retention.max_age_days),
-    ...optional('maxTasks', retention.max_tasks),
-    ...optional('maxBytes', retention.max_bytes),
-    ...optional('waitingDays', retention.waiting_days),
+    ...whenGiven('maxAgeDays', retention.max_age_days),
+    ...whenGiven('maxTasks', retention.max_tasks),
+    ...whenGiven('maxBytes', retention.max_bytes),
+    ...whenGiven('waitingDays', retention.waiting_days),
   }))
 
 const webhooksSchema: z.ZodType<WebhooksConfig> = z
   .strictObject({
     enabled: z.boolean().optional(),
     allow_http: z.boolean().optional(),
-    allow: z.array(text).optional(),
+    allow: z.array(filledText).optional(),
   })
   .transform((webhooks) => ({
-    ...optional('enabled', webhooks.enabled),
-    ...optional('allowHttp', webhooks.allow_http),
-    ...optional('allow', webhooks.allow),
+    ...whenGiven('enabled', webhooks.enabled),
+    ...whenGiven('allowHttp', webhooks.allow_http),
+    ...whenGiven('allow', webhooks.allow),
   }))
 
 /** The whole `[server]` table. */
 export const serverSchema: z.ZodType<ServerConfig> = z
   .strictObject({
-    host: text.optional(),
+    host: filledText.optional(),
     port: z.int().min(0).max(65_535).optional(),
     public_url: z.url({ protocol: /^https?$/ }).optional(),
-    store: text.optional(),
+    store: filledText.optional(),
     trace: z.boolean().optional(),
     auth: authSchema.optional(),
-    cors: z.strictObject({ origins: z.union([z.literal('*'), z.array(text)]) }).optional(),
+    cors: z.strictObject({ origins: z.union([z.literal('*'), z.array(filledText)]) }).optional(),
     limits: limitsSchema.optional(),
     retention: retentionSchema.optional(),
     webhooks: webhooksSchema.optional(),
   })
   .transform((server) => ({
-    ...optional('host', server.host),
-    ...optional('port', server.port),
-    ...optional('publicUrl', server.public_url),
-    ...optional('store', server.store),
-    ...optional('trace', server.trace),
-    ...optional('auth', server.auth),
-    ...optional('cors', server.cors),
-    ...optional('limits', server.limits),
-    ...optional('retention', server.retention),
-    ...optional('webhooks', server.webhooks),
+    ...whenGiven('host', server.host),
+    ...whenGiven('port', server.port),
+    ...whenGiven('publicUrl', server.public_url),
+    ...whenGiven('store', server.store),
+    ...whenGiven('trace', server.trace),
+    ...whenGiven('auth', server.auth),
+    ...whenGiven('cors', server.cors),
+    ...whenGiven('limits', server.limits),
+    ...whenGiven('retention', server.retention),
+    ...whenGiven('webhooks', server.webhooks),
   }))

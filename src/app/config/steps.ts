@@ -1,40 +1,40 @@
 import { z } from 'zod'
 import type { CallRules } from '../../team/schedulers/scheduler.ts'
 import type { Step } from '../../team/team-config.ts'
-import { numeric, optional, text } from './values.ts'
+import { filledText, numberLike, whenGiven } from './values.ts'
 
 /** What a step can be; exactly one of these keys stands in it. */
 export const stepKinds = ['agent_id', 'parallel', 'loop', 'map', 'approval'] as const
 
 const callFields = {
-  timeout_seconds: numeric.optional(),
-  max_retries: numeric.optional(),
-  fallback_agent_id: text.optional(),
+  timeout_seconds: numberLike.optional(),
+  max_retries: numberLike.optional(),
+  fallback_agent_id: filledText.optional(),
 }
 
 /** `[[teams.scheduler_config.steps]]`. */
 export const stepSchema: z.ZodType<Step> = z
   .strictObject({
-    order: numeric.optional(),
+    order: numberLike.optional(),
     condition: z.string().optional(),
-    agent_id: text.optional(),
+    agent_id: filledText.optional(),
     ...callFields,
     get parallel() {
       return z.array(stepSchema).optional()
     },
     get loop() {
       return z
-        .strictObject({ until: text, max_iterations: numeric, steps: z.array(stepSchema) })
+        .strictObject({ until: filledText, max_iterations: numberLike, steps: z.array(stepSchema) })
         .optional()
     },
     map: z
-      .strictObject({ agent_id: text, max_parallel: numeric.optional(), ...callFields })
+      .strictObject({ agent_id: filledText, max_parallel: numberLike.optional(), ...callFields })
       .optional(),
-    approval: z.strictObject({ question: text }).optional(),
+    approval: z.strictObject({ question: filledText }).optional(),
   })
   .transform((step, context): Step => {
     const kinds = stepKinds.filter((kind) => step[kind] !== undefined)
-    const rules = { ...optional('order', step.order), ...optional('condition', step.condition) }
+    const rules = { ...whenGiven('order', step.order), ...whenGiven('condition', step.condition) }
     if (kinds.length !== 1)
       context.addIssue({ code: 'custom', message: `needs exactly one of ${stepKinds.join(', ')}` })
     else if (step.agent_id !== undefined)
@@ -45,7 +45,7 @@ export const stepSchema: z.ZodType<Step> = z
       return { ...rules, loop: { until, steps, maxIterations } }
     } else if (step.map) {
       const { agent_id: agentId, max_parallel: maxParallel } = step.map
-      const map = { agentId, ...toCallRules(step.map), ...optional('maxParallel', maxParallel) }
+      const map = { agentId, ...toCallRules(step.map), ...whenGiven('maxParallel', maxParallel) }
       return { ...rules, map }
     } else if (step.approval) return { ...rules, approval: step.approval }
     return z.NEVER
@@ -59,8 +59,8 @@ interface CallFields {
 
 function toCallRules(fields: CallFields): CallRules {
   return {
-    ...optional('timeoutSeconds', fields.timeout_seconds),
-    ...optional('maxRetries', fields.max_retries),
-    ...optional('fallbackAgentId', fields.fallback_agent_id),
+    ...whenGiven('timeoutSeconds', fields.timeout_seconds),
+    ...whenGiven('maxRetries', fields.max_retries),
+    ...whenGiven('fallbackAgentId', fields.fallback_agent_id),
   }
 }

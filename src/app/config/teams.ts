@@ -2,30 +2,30 @@ import { z } from 'zod'
 import type { AgentProvider } from '../../protocol/types.ts'
 import type { BudgetConfig, SchedulerConfig, TeamConfig, TeamMode } from '../../team/team-config.ts'
 import { stepSchema } from './steps.ts'
-import { numeric, optional, text, word } from './values.ts'
+import { filledText, numberLike, whenGiven, word } from './values.ts'
 
 const memberSchema = z
   .strictObject({
-    agent_id: text,
+    agent_id: filledText,
     role: z.string().optional(),
-    capabilities: z.array(text).optional(),
+    capabilities: z.array(filledText).optional(),
   })
   .transform((member) => ({
     agentId: member.agent_id,
-    ...optional('role', member.role),
-    ...optional('capabilities', member.capabilities),
+    ...whenGiven('role', member.role),
+    ...whenGiven('capabilities', member.capabilities),
   }))
 
 const schedulerSchema = z.strictObject({
   type: word(['supervisor', 'workflow'], ['Supervisor', 'Workflow']).optional(),
-  supervisor_agent_id: text.optional(),
-  max_rounds: numeric.optional(),
+  supervisor_agent_id: filledText.optional(),
+  max_rounds: numberLike.optional(),
   steps: z.array(stepSchema).optional(),
 })
 
 const routerSchema = z.strictObject({
-  default_agent_id: text,
-  max_routing_hops: numeric.optional(),
+  default_agent_id: filledText,
+  max_routing_hops: numberLike.optional(),
 })
 
 /** The tables of a team that say how it works. */
@@ -50,7 +50,7 @@ const readers: Readonly<Record<TeamMode, ReadScheduler>> = {
     return {
       type: 'supervisor',
       supervisorAgentId: config.supervisor_agent_id,
-      ...optional('maxRounds', config.max_rounds),
+      ...whenGiven('maxRounds', config.max_rounds),
     }
   },
   workflow({ scheduler_config: config }, refuse) {
@@ -65,7 +65,7 @@ const readers: Readonly<Record<TeamMode, ReadScheduler>> = {
     return {
       type: 'router',
       defaultAgentId: config.default_agent_id,
-      ...optional('maxRoutingHops', config.max_routing_hops),
+      ...whenGiven('maxRoutingHops', config.max_routing_hops),
     }
   },
 }
@@ -77,45 +77,49 @@ function noTable(mode: TeamMode, table: string, refuse: AddIssue): undefined {
 const modes = Object.keys(readers) as TeamMode[] // the keys of the table above
 
 const providerSchema: z.ZodType<AgentProvider> = z
-  .strictObject({ name: text.optional(), organization: text.optional(), url: text })
+  .strictObject({
+    name: filledText.optional(),
+    organization: filledText.optional(),
+    url: filledText,
+  })
   .refine(({ name, organization }) => name ?? organization, 'a provider needs a name')
   .transform(({ name, organization, url }) => ({ organization: organization ?? name ?? '', url }))
 
 const budgetSchema: z.ZodType<BudgetConfig> = z
   .strictObject({
-    max_hops: numeric.optional(),
-    max_depth: numeric.optional(),
-    max_seconds: numeric.optional(),
-    max_tokens: numeric.optional(),
+    max_hops: numberLike.optional(),
+    max_depth: numberLike.optional(),
+    max_seconds: numberLike.optional(),
+    max_tokens: numberLike.optional(),
   })
   .transform((budget) => ({
-    ...optional('maxHops', budget.max_hops),
-    ...optional('maxDepth', budget.max_depth),
-    ...optional('maxSeconds', budget.max_seconds),
-    ...optional('maxTokens', budget.max_tokens),
+    ...whenGiven('maxHops', budget.max_hops),
+    ...whenGiven('maxDepth', budget.max_depth),
+    ...whenGiven('maxSeconds', budget.max_seconds),
+    ...whenGiven('maxTokens', budget.max_tokens),
   }))
 
 const capabilitySchema = z.strictObject({
-  name: text,
+  name: filledText,
   description: z.string().optional(),
-  version: text.optional(),
+  version: filledText.optional(),
 })
 
 /** `[[teams]]`. */
 export const teamSchema: z.ZodType<TeamConfig> = z
   .strictObject({
-    id: text,
-    name: text,
+    id: filledText,
+    name: filledText,
     description: z.string(),
     mode: word(modes, ['Supervisor', 'Workflow']).optional(),
     agents: z.array(memberSchema).optional(),
     scheduler_config: schedulerSchema.optional(),
     router_config: routerSchema.optional(),
     budget: budgetSchema.optional(),
-    version: text.optional(),
+    version: filledText.optional(),
     provider: providerSchema.optional(),
     capability_details: z.array(capabilitySchema).optional(),
-    skills: z.array(z.strictObject({ name: text, proficiency: text })).optional(),
+    skills: z.array(z.strictObject({ name: filledText, proficiency: filledText })).optional(),
   })
   .transform((team, context): TeamConfig => {
     const scheduler = toScheduler(team, (path, message) =>
@@ -128,11 +132,11 @@ export const teamSchema: z.ZodType<TeamConfig> = z
       description: team.description,
       agents: team.agents ?? [],
       scheduler,
-      ...optional('budget', team.budget),
-      ...optional('version', team.version),
-      ...optional('provider', team.provider),
-      ...optional('capabilityDetails', team.capability_details?.map(toCapability)),
-      ...optional('proficiencies', team.skills),
+      ...whenGiven('budget', team.budget),
+      ...whenGiven('version', team.version),
+      ...whenGiven('provider', team.provider),
+      ...whenGiven('capabilityDetails', team.capability_details?.map(toCapability)),
+      ...whenGiven('proficiencies', team.skills),
     }
   })
 

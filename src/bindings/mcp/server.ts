@@ -11,7 +11,7 @@ import {
 } from './offer.ts'
 
 /** What is offered to MCP clients. */
-export interface McpBindingOptions {
+interface McpBindingOptions {
   /** Each agent or team becomes a tool; asked for anew by each connection or request. */
   readonly offers: () => readonly McpOffer[] | Promise<readonly McpOffer[]>
   /** Web pages of other origins that may call over HTTP; none if absent. */
@@ -21,7 +21,7 @@ export interface McpBindingOptions {
 }
 
 /** An MCP server on the plain HTTP pair. */
-export interface McpBinding {
+interface McpBinding {
   /** Answers one path, whichever it is mounted at. */
   readonly handle: HttpHandler
   close(): Promise<void>

@@ -3,7 +3,7 @@ import type { HttpReply } from '../http.ts'
 import { refusalHeaders } from '../refusal.ts'
 
 /** An error as OpenAI's clients expect it. */
-export interface OpenAIError {
+interface OpenAIError {
   readonly message: string
   readonly type: string
   readonly param: string | null

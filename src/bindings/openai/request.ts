@@ -25,7 +25,7 @@ export type EarlierTurn = {
 }
 
 /** Options of a completion that are about the answer's form. */
-export interface CompletionOptions {
+interface CompletionOptions {
   readonly stream: boolean
   readonly includeUsage: boolean
 }
@@ -75,14 +75,14 @@ export function parseChat(body: unknown): { input: ChatInput; id: string | undef
 }
 
 /** A field that is there and wrong. */
-export function wrong(field: string, description: string): A2AError {
+function wrong(field: string, description: string): A2AError {
   return new A2AError('invalidParams', `${field} ${description}`, {
     violations: [{ field, description }],
   })
 }
 
 /** Whether a value is an object with named fields. */
-export function isFields(value: unknown): value is Fields {
+function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

@@ -18,7 +18,7 @@ import { createTextReader, type TextReader } from './text.ts'
 import { createChunkWriter } from './writer.ts'
 
 /** What the OpenAI endpoints need. */
-export interface OpenAIBindingOptions {
+interface OpenAIBindingOptions {
   /** The operations of the agent or team that a model's name stands for. */
   readonly dispatchOf: (model: string) => Dispatch | undefined
   /** The models there are; the first answers where a request names none. */

@@ -33,99 +33,100 @@ export interface TextReader {
  * artifact, or where they are a question.
  */
 export function createTextReader(): TextReader {
-  const told = new Map<string, string>()
-  let text = ''
-  let parts: Usage | undefined
-  let total: Usage | undefined
-  let state: TaskState | undefined
-  let failure = ''
-  let taskId: string | undefined
-  let contextId: string | undefined
+  return new EventTextReader()
+}
 
-  function say(more: string, apart: boolean): string {
+class EventTextReader implements TextReader {
+  text = ''
+  state: TaskState | undefined
+  taskId: string | undefined
+  contextId: string | undefined
+  /** What has been said of each artifact. */
+  readonly #told = new Map<string, string>()
+  /** Usage of artifacts adds up; a status or message tells of the whole. */
+  #parts: Usage | undefined
+  #total: Usage | undefined
+  #failure = ''
+
+  get settled(): boolean {
+    return this.state !== undefined && isSettled(this.state)
+  }
+
+  get usage(): Usage | undefined {
+    return this.#total ?? this.#parts
+  }
+
+  take(event: StreamResponse): string {
+    if ('artifactUpdate' in event) {
+      const { artifact, append = false } = event.artifactUpdate
+      this.#place(event.artifactUpdate)
+      return this.#artifact(artifact, append)
+    }
+    if ('message' in event) return this.#message(event.message)
+    if ('statusUpdate' in event) {
+      this.#place(event.statusUpdate)
+      this.#conclude(event.statusUpdate.metadata)
+      return this.#status(event.statusUpdate.status)
+    }
+    const { id: taskId, contextId, metadata, artifacts = [], status } = event.task
+    this.#place({ taskId, contextId })
+    this.#conclude(metadata)
+    const said = artifacts.map((artifact) => this.#artifact(artifact, false))
+    return said.join('') + this.#status(status)
+  }
+
+  fault(): A2AError | undefined {
+    const { state } = this
+    if (state === undefined || !isSettled(state))
+      return new A2AError('timeout', 'The agent has not answered in time')
+    if (!isFailure(state)) return undefined
+    return new A2AError('processingError', this.#failure || `The task ended as ${state}`, {
+      metadata: { openai: state.replace('TASK_STATE_', 'task_').toLowerCase() },
+    })
+  }
+
+  #say(more: string, apart: boolean): string {
     if (more === '') return ''
-    const said = apart && text !== '' ? `\n\n${more}` : more
-    text += said
+    const said = apart && this.text !== '' ? `\n\n${more}` : more
+    this.text += said
     return said
   }
-  // Usage of artifacts adds up; a status or message tells of the whole.
-  function conclude(metadata: JsonObject | undefined): void {
-    total = usageOf(metadata) ?? total
-  }
-  function artifact(value: Artifact, append: boolean): string {
-    parts = addUsage(parts, usageOf(value.metadata))
-    const { artifactId } = value
-    const before = told.get(artifactId)
-    const more = toText(value.parts)
+
+  #artifact({ artifactId, parts, metadata }: Artifact, append: boolean): string {
+    this.#parts = addUsage(this.#parts, usageOf(metadata))
+    const before = this.#told.get(artifactId)
+    const more = toText(parts)
     const whole = append ? `${before ?? ''}${more}` : more
-    told.set(artifactId, whole)
-    if (before === undefined || before === '') return say(whole, true)
-    return whole.startsWith(before) ? say(whole.slice(before.length), false) : say(whole, true)
-  }
-  function status({ state: next, message }: TaskStatus): string {
-    state = next
-    conclude(message?.metadata)
-    const words = message ? toText(message.parts) : ''
-    if (isFailure(next)) failure = message ? textOf(message.parts) : ''
-    else if (next === 'TASK_STATE_COMPLETED') return text === '' ? say(words, true) : ''
-    else if (isSettled(next)) return say(words, true)
-    return ''
-  }
-  function place(ids: { readonly taskId: string; readonly contextId: string }): void {
-    taskId = ids.taskId
-    contextId = ids.contextId
-  }
-  function lone(message: Message): string {
-    state = 'TASK_STATE_COMPLETED'
-    contextId = message.contextId
-    conclude(message.metadata)
-    return say(toText(message.parts), true)
+    this.#told.set(artifactId, whole)
+    if (before === undefined || before === '') return this.#say(whole, true)
+    if (whole.startsWith(before)) return this.#say(whole.slice(before.length), false)
+    return this.#say(whole, true)
   }
 
-  return {
-    take(event) {
-      if ('artifactUpdate' in event) {
-        const { artifact: value, append = false } = event.artifactUpdate
-        place(event.artifactUpdate)
-        return artifact(value, append)
-      }
-      if ('message' in event) return lone(event.message)
-      if ('statusUpdate' in event) {
-        place(event.statusUpdate)
-        conclude(event.statusUpdate.metadata)
-        return status(event.statusUpdate.status)
-      }
-      place({ taskId: event.task.id, contextId: event.task.contextId })
-      conclude(event.task.metadata)
-      const artifacts = (event.task.artifacts ?? []).map((value) => artifact(value, false))
-      return artifacts.join('') + status(event.task.status)
-    },
-    get state() {
-      return state
-    },
-    get settled() {
-      return state !== undefined && isSettled(state)
-    },
-    get text() {
-      return text
-    },
-    get usage() {
-      return total ?? parts
-    },
-    get taskId() {
-      return taskId
-    },
-    get contextId() {
-      return contextId
-    },
-    fault() {
-      if (state === undefined || !isSettled(state))
-        return new A2AError('timeout', 'The agent has not answered in time')
-      if (!isFailure(state)) return undefined
-      return new A2AError('processingError', failure || `The task ended as ${state}`, {
-        metadata: { openai: state.replace('TASK_STATE_', 'task_').toLowerCase() },
-      })
-    },
+  #status({ state, message }: TaskStatus): string {
+    this.state = state
+    this.#conclude(message?.metadata)
+    const words = message ? toText(message.parts) : ''
+    if (isFailure(state)) this.#failure = message ? textOf(message.parts) : ''
+    else if (state === 'TASK_STATE_COMPLETED') return this.text === '' ? this.#say(words, true) : ''
+    else if (isSettled(state)) return this.#say(words, true)
+    return ''
+  }
+
+  #message({ contextId, metadata, parts }: Message): string {
+    this.state = 'TASK_STATE_COMPLETED'
+    this.contextId = contextId
+    this.#conclude(metadata)
+    return this.#say(toText(parts), true)
+  }
+
+  #conclude(metadata: JsonObject | undefined): void {
+    this.#total = usageOf(metadata) ?? this.#total
+  }
+
+  #place({ taskId, contextId }: { readonly taskId: string; readonly contextId: string }): void {
+    this.taskId = taskId
+    this.contextId = contextId
   }
 }
 

@@ -8,7 +8,7 @@ import { toOpenAIError } from './errors.ts'
 import { createTextReader, type TextReader } from './text.ts'
 
 /** What the chunks of one answer need. */
-export interface ChunkWriterOptions {
+interface ChunkWriterOptions {
   readonly head: CompletionHead
   /** Whether the client asked for a last chunk with the usage. */
   readonly includeUsage: boolean

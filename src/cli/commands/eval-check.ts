@@ -1,8 +1,8 @@
 import { type CheckReport, checkDomain, findDomain } from '../../eval/index.ts'
-import { safe, table } from '../text.ts'
+import { safe, toColumns } from '../text.ts'
 
 /** The flags of `corral eval check`. */
-export interface CheckFlags {
+interface CheckFlags {
   readonly tau2Data?: string
   readonly json?: boolean
 }
@@ -24,7 +24,7 @@ function toText({ domain, tasks, oracle, idle, findings }: CheckReport): string 
   const head = ['level', 'kind', 'task', 'message']
   const errors = findings.filter(({ level }) => level === 'error').length
   return [
-    ...(rows.length > 0 ? [table([head, ...rows]), ''] : []),
+    ...(rows.length > 0 ? [toColumns([head, ...rows]), ''] : []),
     `${safe(domain)}: ${tasks} tasks, ${errors} errors, ${findings.length - errors} warnings`,
     `The golden actions pass ${oracle.passed} of ${oracle.of}, doing nothing ${idle.passed}.`,
   ].join('\n')

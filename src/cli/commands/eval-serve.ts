@@ -1,9 +1,9 @@
 import { builtInDomains, createEvaluator, resolveDomain } from '../../eval/index.ts'
-import { createServer, listen } from '../../server/index.ts'
+import { createServer, runServer } from '../../server/index.ts'
 import { createEvalLog } from './eval-output.ts'
 
 /** The flags of `corral eval serve`. */
-export interface ServeFlags {
+interface EvalServeFlags {
   readonly port: number
   readonly host: string
   readonly dir: string
@@ -13,7 +13,7 @@ export interface ServeFlags {
 }
 
 /** Offers evaluations over A2A until a signal ends it. */
-export async function serveCommand(flags: ServeFlags): Promise<number> {
+export async function serveCommand(flags: EvalServeFlags): Promise<number> {
   const further = await Promise.all((flags.domain ?? []).map(resolveDomain))
   const { allowEndpoint } = flags
   const evaluator = createEvaluator({
@@ -22,15 +22,12 @@ export async function serveCommand(flags: ServeFlags): Promise<number> {
     log: createEvalLog(process.stderr, false),
     ...(allowEndpoint && { allowEndpoint: endpointFilter(allowEndpoint) }),
   })
-  const listening = await listen(await createServer({ agents: [evaluator] }), flags)
-  const { url } = listening
+  const { port, host } = flags
+  const server = await createServer({ agents: [evaluator] })
+  const { url, stopped } = await runServer(server, { port, host, signals: true })
   if (flags.json) process.stdout.write(`${JSON.stringify({ url })}\n`)
   process.stderr.write(`Evaluator at ${url}\n`)
-  await new Promise<void>((resolve) => {
-    process.once('SIGINT', resolve)
-    process.once('SIGTERM', resolve)
-  })
-  await listening.close()
+  await stopped
   return 0
 }
 

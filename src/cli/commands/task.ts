@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { type ListTasksRequest, type TaskState, taskStates } from '../../index.ts'
 import { addClientOptions, type ClientFlags, withClient } from '../client.ts'
 import { addCommand, exits, toCount } from '../command.ts'
-import { safe, stateName, table, taskText } from '../text.ts'
+import { safe, stateName, taskText, toColumns } from '../text.ts'
 import { createTranscript, exitCodeOfTask } from '../transcript.ts'
 
 interface GetFlags extends ClientFlags {
@@ -71,7 +71,7 @@ async function listCommand(url: string, flags: ListFlags): Promise<number> {
     const more = nextPageToken
       ? `\n${tasks.length} of ${totalSize}; go on with --page ${safe(nextPageToken)}`
       : ''
-    return `${table([['TASK', 'STATE', 'SINCE', 'CONTEXT'], ...rows])}${more}`
+    return `${toColumns([['TASK', 'STATE', 'SINCE', 'CONTEXT'], ...rows])}${more}`
   })
   return 0
 }

@@ -4,7 +4,7 @@ import { createServer, type Server } from '../../server/index.ts'
 import { openSqliteStore, readDeadLetters } from '../../store/index.ts'
 import { addCommand, collect, exits } from '../command.ts'
 import { CliError } from '../errors.ts'
-import { safe, table } from '../text.ts'
+import { safe, toColumns } from '../text.ts'
 
 interface ListFlags {
   readonly json?: boolean
@@ -48,7 +48,7 @@ async function listCommand(store: string, { json }: ListFlags): Promise<number> 
     const rows = letters.map(({ id, taskId, at, attempts, reason }) =>
       [id, taskId, at, String(attempts), reason].map(safe),
     )
-    process.stdout.write(`${table([['ID', 'TASK', 'AT', 'ATTEMPTS', 'REASON'], ...rows])}\n`)
+    process.stdout.write(`${toColumns([['ID', 'TASK', 'AT', 'ATTEMPTS', 'REASON'], ...rows])}\n`)
   }
   return 0
 }

@@ -6,7 +6,7 @@ export interface Linked<T> {
 }
 
 /** First in, first out, with members that may leave early. */
-export interface Queue<T> {
+interface Queue<T> {
   readonly oldest: T | undefined
   readonly size: number
   join(member: T): void

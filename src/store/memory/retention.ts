@@ -10,7 +10,7 @@ export interface Kept extends Linked<Kept> {
 }
 
 /** How much to keep of what is finished. */
-export interface Limits {
+interface Limits {
   readonly clock: Clock
   readonly maxTasks: number
   readonly maxAgeMs: number

@@ -11,7 +11,7 @@ export interface TaskIndex {
 }
 
 /** A page of heads. */
-export interface HeadPage {
+interface HeadPage {
   readonly heads: readonly TaskHead[]
   readonly more: boolean
   readonly total: number

@@ -1,3 +1,4 @@
+import { systemClock } from '../../shared/clock.ts'
 import { type Connection, createTransaction, type Statement } from './driver.ts'
 
 /**
@@ -5,7 +6,7 @@ import { type Connection, createTransaction, type Statement } from './driver.ts'
  * then keep `context_task` current, and the tasks that are there already are brought in by small steps, so that no commit
  * waits long. `context_fill` says which are still to come; without a row, all are in.
  */
-export interface Contexts {
+interface Contexts {
   /** Begins, or goes on with, bringing tasks in; whether there are more to come. */
   fill(): boolean
   /** Whether a context has a task. */
@@ -33,7 +34,7 @@ END;
 `
 
 /** Tasks by context, on the writing connection. */
-export function createContexts(db: Connection): Contexts {
+export function createContextIndex(db: Connection): Contexts {
   const transaction = createTransaction(db)
   const isReady = createReadiness(db)
   const byContext = 'SELECT 1 FROM context_task WHERE scope = ? AND context_id = ? LIMIT 1'
@@ -90,9 +91,9 @@ function createFilling(db: Connection): () => boolean {
     const row = find.get()
     if (row === undefined) return false
     const last = Number(row.last)
-    const until = performance.now() + budgetMs
+    const until = systemClock.elapsed() + budgetMs
     let next = Number(row.next)
-    while (next <= last && performance.now() < until) {
+    while (next <= last && systemClock.elapsed() < until) {
       bring.run(next, next + batch - 1)
       next += batch
     }

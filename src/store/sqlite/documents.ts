@@ -27,8 +27,8 @@ export const taskColumns: string = `${bareColumns}, artifacts`
 
 /** A row of `headColumns`. The file is ours alone, so what we wrote into it is what we read. */
 export function toHead(row: Row): TaskHead {
-  const { id, agent, tenant, owner, contextId, state, timestamp, ...more } =
-    row as unknown as FlatHead // see above
+  const flat: unknown = row
+  const { id, agent, tenant, owner, contextId, state, timestamp, ...more } = flat as FlatHead // see above
   const scope = { agent, tenant, owner }
   const { busy, generation, build } = more
   return { id, scope, contextId, state, timestamp, busy: busy === 1, generation, build }
@@ -37,7 +37,7 @@ export function toHead(row: Row): TaskHead {
 type FlatHead = Omit<TaskHead, 'scope' | 'busy'> & Scope & { readonly busy: number }
 
 /** Finds the records of a task up to a version: artifacts may stand in the log alone. */
-export type ReadLog = (number: number, upTo: number) => readonly LogRecord[]
+type ReadLog = (number: number, upTo: number) => readonly LogRecord[]
 
 /** A row of `taskColumns`, or of `bareColumns`: a task without its artifacts. */
 export function toStoredTask(row: Row, readLog: ReadLog): StoredTask {

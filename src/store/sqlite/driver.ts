@@ -21,6 +21,12 @@ export interface Connection {
 /** `node` is `node:sqlite`, built into Node 22.13 and newer; `libsql` is a package with the engine in it. */
 export type DriverName = 'node' | 'libsql'
 
+/** A file, and what opens it. */
+export interface FileRequest {
+  readonly path: string
+  readonly driver: DriverName | undefined
+}
+
 type Constructor = new (path: string) => Connection
 
 /** Opens a connection, with `node:sqlite` where the runtime has it. */
@@ -56,20 +62,14 @@ function createReleasing(db: Connection): Connection {
   }
 }
 
-/** Whether this runtime brings its own SQLite. */
-export function hasNodeSqlite(): boolean {
-  return nodeSqlite() !== undefined
-}
-
 async function constructorOf(driver: DriverName): Promise<Constructor> {
   if (driver === 'node') {
     const builtin = nodeSqlite()
     if (!builtin) throw new Error('This version of Node.js has no node:sqlite')
     return builtin.DatabaseSync
   }
-  const { default: Database } = await import('libsql')
-  // Its types are those of better-sqlite3; the members we use are as in Connection.
-  return Database as unknown as Constructor
+  const { default: Database }: { readonly default: unknown } = await import('libsql')
+  return Database as Constructor // its members that we use are as in Connection, whatever its types say
 }
 
 function nodeSqlite(): { readonly DatabaseSync: Constructor } | undefined {

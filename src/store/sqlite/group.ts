@@ -5,7 +5,7 @@ import { toRow, type WriteRow } from './rows.ts'
 import type { Thread } from './thread.ts'
 
 /** Commits in groups: one transaction, and one sync, for all that arrived while the last one ran. */
-export interface Group {
+interface Group {
   commit(writes: readonly Write[]): Promise<readonly WriteResult[]>
   health(): StoreHealth
   /** The file takes writes again. */

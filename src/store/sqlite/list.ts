@@ -10,7 +10,7 @@ export interface Query {
 }
 
 /** What lists are made with. */
-export interface ListOptions {
+interface ListOptions {
   readonly db: Connection
   toTask(row: Row): StoredTask
   /** Runs a query that may take long in a thread of its own. */
@@ -56,7 +56,7 @@ export function createList(options: ListOptions): (filter: TaskListFilter) => Pr
 }
 
 /** How a list is looked up. */
-export interface QueryOptions {
+interface QueryOptions {
   /** Whether the file has its tasks by context; else such a list walks the index by time. */
   readonly contexts?: boolean
   /** Where counting may stop. */

@@ -8,10 +8,9 @@ import {
   statSync,
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { type Connection, openConnection } from './driver.ts'
+import { type Connection, type FileRequest, openConnection } from './driver.ts'
 import { fileFault } from './faults.ts'
 import { applicationId, foreign, mustKnow } from './schema.ts'
-import type { FileRequest } from './thread.ts'
 
 /** What stands at a path, as far as the file's first page tells. */
 export interface Look {

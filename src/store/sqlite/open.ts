@@ -16,7 +16,7 @@ export interface OpenOptions {
 }
 
 /** A file that this process alone writes. */
-export interface WritableFile {
+interface WritableFile {
   readonly db: Connection
   /** Whether all of the file was read and found to be sound. */
   readonly checked: boolean

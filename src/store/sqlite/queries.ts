@@ -24,7 +24,7 @@ import type { Connection, Row } from './driver.ts'
 import { recordsPerRow } from './rows.ts'
 
 /** The store's reads as plain functions over one connection. */
-export interface Queries {
+interface Queries {
   get(id: string, scope?: Scope): StoredTask | undefined
   records(id: string, after: number, limit?: number): readonly LogRecord[]
   /** A row of a list as a task. */
@@ -98,7 +98,7 @@ export function createPushQueries(
 }
 
 /** Reads a task's log by the task's number: what follows a sequence number, at most so many. */
-export type LogReader = (number: number, after: number, limit?: number) => readonly LogRecord[]
+type LogReader = (number: number, after: number, limit?: number) => readonly LogRecord[]
 
 /** Prepares the reading of logs. */
 export function createLogReader(db: Connection): LogReader {

@@ -7,10 +7,10 @@ import { createQueries } from './queries.ts'
 import { type StartedThread, startThread } from './thread.ts'
 
 /** The reading half of the store. A read sees every commit that was answered before it began. */
-export type Reader = Omit<Store, 'commit' | 'health'>
+export type StoreReader = Omit<Store, 'commit' | 'health'>
 
 /** How a reader is opened. */
-export interface ReaderOptions {
+interface ReaderOptions {
   readonly driver?: DriverName | undefined
   /** Told of a read that failed. */
   failed?(fault: SqliteFault): void
@@ -20,7 +20,7 @@ export interface ReaderOptions {
  * Reads on the calling thread: in WAL mode a reader waits for nobody, and a task that is looked up by its key costs less
  * than the way to another thread and back. Only what may take long goes to a thread of its own, from the first time on.
  */
-export async function openReader(path: string, options: ReaderOptions = {}): Promise<Reader> {
+export async function openReader(path: string, options: ReaderOptions = {}): Promise<StoreReader> {
   const db = await openConnection(path, options.driver)
   db.exec('PRAGMA query_only = ON')
   db.prepare('PRAGMA busy_timeout = 1000').get()

@@ -61,7 +61,7 @@ export function mustKnow(version: number, known: number = migrations.length): vo
 }
 
 /** Whether a file is a store of ours, of whatever version. */
-export function isStore(db: Connection): boolean {
+function isStore(db: Connection): boolean {
   return pragma(db, 'application_id') === applicationId
 }
 

@@ -2,17 +2,11 @@ import { A2AError } from '../../protocol/errors.ts'
 import { type Clock, systemClock, toTimestamp } from '../../shared/clock.ts'
 import { checkWrites, defaultMaxTaskBytes } from '../refusal.ts'
 import type { Store } from '../store.ts'
-import type { DriverName } from './driver.ts'
+import type { DriverName, FileRequest } from './driver.ts'
 import { isDamage, isFinding, reasonOf, toFault, toOpenError, toStoreError } from './faults.ts'
 import { createGroup } from './group.ts'
-import { openReader, type Reader } from './reader.ts'
-import {
-  type FileRequest,
-  type StartedThread,
-  startThread,
-  type Thread,
-  type WriterState,
-} from './thread.ts'
+import { openReader, type StoreReader } from './reader.ts'
+import { type StartedThread, startThread, type Thread, type WriterState } from './thread.ts'
 import type { TrimRequest } from './trim.ts'
 import { createUpkeep, type Upkeep } from './upkeep.ts'
 
@@ -95,7 +89,7 @@ async function startWriter(
 interface Parts {
   readonly options: SqliteStoreOptions
   readonly thread: Thread
-  readonly reader: Reader
+  readonly reader: StoreReader
   readonly checked: boolean
 }
 

@@ -11,7 +11,7 @@ import { createScopes, createTotals, type Scopes, type Totals } from './scopes.t
 const largeArtifacts = 64 * 1024
 
 /** Writes tasks and their logs, each with its version checked. */
-export interface TaskWriter {
+export interface TaskRowWriter {
   write(row: TaskRow): WriteResult
   /** The number of a scope, which gets one where it has none. */
   scopeNumber(scope: ScopeText): number
@@ -22,7 +22,7 @@ export interface TaskWriter {
 }
 
 /** A writer of tasks on an open connection. */
-export function createTaskWriter(db: Connection): TaskWriter {
+export function createTaskWriter(db: Connection): TaskRowWriter {
   const scopes = createScopes(db)
   const totals = createTotals(db)
   const slim = createSlimming(db)

@@ -1,17 +1,11 @@
 import { Worker } from 'node:worker_threads'
 import type { BackupRequest } from './backup.ts'
-import type { DriverName } from './driver.ts'
+import type { FileRequest } from './driver.ts'
 import type { SqliteFault } from './faults.ts'
 import type { Query } from './list.ts'
 import type { OpenOptions } from './open.ts'
 import type { WriteRow } from './rows.ts'
 import type { TrimRequest } from './trim.ts'
-
-/** A file, and what opens it. */
-export interface FileRequest {
-  readonly path: string
-  readonly driver: DriverName | undefined
-}
 
 /** What a thread is started for. */
 export type ThreadTask =
@@ -38,12 +32,12 @@ export interface WriterState {
 }
 
 /** What it answers. */
-export type Answer = { readonly ok: unknown } | { readonly fault: SqliteFault }
+export type ThreadAnswer = { readonly ok: unknown } | { readonly fault: SqliteFault }
 
 /** A thread as the main one sees it. */
 export interface Thread {
   /** Asks; answers come in the order of the questions. */
-  ask(request: Request): Promise<Answer>
+  ask(request: Request): Promise<ThreadAnswer>
   /** Waits until the thread is gone. */
   ended(): Promise<void>
 }
@@ -51,19 +45,19 @@ export interface Thread {
 /** A thread that was just started. */
 export interface StartedThread extends Thread {
   /** Whether it could do, or begin, what it was started for. */
-  readonly first: Promise<Answer>
+  readonly first: Promise<ThreadAnswer>
   /** Ends it, whatever it is at. */
   stop(): Promise<void>
 }
 
-const gone: Answer = { fault: { code: 0, message: 'the thread has stopped' } }
+const gone: ThreadAnswer = { fault: { code: 0, message: 'the thread has stopped' } }
 
 /** Starts a thread. One that works in the background does not keep the process alive. */
 export function startThread(task: ThreadTask, background = false): StartedThread {
   const worker = createWorker(task)
-  const waiting: ((answer: Answer) => void)[] = []
+  const waiting: ((answer: ThreadAnswer) => void)[] = []
   let running = true
-  const next = (): Promise<Answer> =>
+  const next = (): Promise<ThreadAnswer> =>
     new Promise((resolve) => {
       waiting.push(resolve)
       if (!background) worker.ref()
@@ -78,7 +72,7 @@ export function startThread(task: ThreadTask, background = false): StartedThread
     worker.once('error', stop)
     worker.once('exit', () => stop())
   })
-  worker.on('message', (answer: Answer) => {
+  worker.on('message', (answer: ThreadAnswer) => {
     waiting.shift()?.(answer)
     // An idle store does not keep its process alive; one that is writing does.
     if (waiting.length === 0) worker.unref()

@@ -1,3 +1,4 @@
+import { systemClock } from '../../shared/clock.ts'
 import type { TaskCursor } from '../store.ts'
 import type { Remove } from './contexts.ts'
 import { type Connection, createTransaction, type Statement } from './driver.ts'
@@ -45,7 +46,7 @@ export function createTrim(db: Connection, remove: Remove): (request: TrimReques
   }
 
   function step(request: TrimRequest): boolean {
-    const until = performance.now() + budgetMs
+    const until = systemClock.elapsed() + budgetMs
     let over = overOf(db, statements, request)
     for (const row of statements.oldest.all(place.timestamp, place.id)) {
       const task = toCandidate(row)
@@ -56,7 +57,7 @@ export function createTrim(db: Connection, remove: Remove): (request: TrimReques
         over -= task.finished ? 1 : 0
       }
       place = task
-      if (performance.now() >= until) return true
+      if (systemClock.elapsed() >= until) return true
     }
     return statements.oldest.all(place.timestamp, place.id).length > 0
   }

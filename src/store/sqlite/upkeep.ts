@@ -11,7 +11,7 @@ export interface Upkeep extends GroupEvents {
 }
 
 /** What upkeep works with. */
-export interface UpkeepOptions {
+interface UpkeepOptions {
   readonly clock: Clock
   limits(): TrimRequest
   /** The file takes writes again. */

@@ -1,11 +1,11 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { backUp } from './backup.ts'
-import { createContexts, createRemove, isFilling } from './contexts.ts'
-import { openConnection, type Statement } from './driver.ts'
+import { createContextIndex, createRemove, isFilling } from './contexts.ts'
+import { type FileRequest, openConnection, type Statement } from './driver.ts'
 import { toFault } from './faults.ts'
 import { checkFile } from './look.ts'
 import { type OpenOptions, openWritable } from './open.ts'
-import type { Answer, FileRequest, Request, ThreadTask, WriterState } from './thread.ts'
+import type { Request, ThreadAnswer, ThreadTask, WriterState } from './thread.ts'
 import { createTrim } from './trim.ts'
 import { createWriter } from './writer.ts'
 
@@ -20,9 +20,9 @@ if (port) await main(port, workerData as ThreadTask) // what thread.ts passes
 
 async function main(port: MessagePort, task: ThreadTask): Promise<void> {
   try {
-    port.postMessage({ ok: await begin(port, task) } satisfies Answer)
+    port.postMessage({ ok: await begin(port, task) } satisfies ThreadAnswer)
   } catch (error) {
-    port.postMessage({ fault: toFault(error) } satisfies Answer)
+    port.postMessage({ fault: toFault(error) } satisfies ThreadAnswer)
   }
 }
 
@@ -41,7 +41,7 @@ async function begin(port: MessagePort, task: ThreadTask): Promise<unknown> {
 
 async function write(port: MessagePort, options: OpenOptions): Promise<WriterState> {
   const file = await openWritable(options)
-  const contexts = createContexts(file.db)
+  const contexts = createContextIndex(file.db)
   const remove = createRemove(file.db, contexts)
   const writer = createWriter(file.db, remove)
   const trim = createTrim(file.db, remove)
@@ -89,9 +89,9 @@ async function read(port: MessagePort, { path, driver }: FileRequest): Promise<v
 function answer(port: MessagePort, handle: (request: Request) => unknown): void {
   port.on('message', (request: Request) => {
     try {
-      port.postMessage({ ok: handle(request) } satisfies Answer)
+      port.postMessage({ ok: handle(request) } satisfies ThreadAnswer)
     } catch (error) {
-      port.postMessage({ fault: toFault(error) } satisfies Answer)
+      port.postMessage({ fault: toFault(error) } satisfies ThreadAnswer)
     }
     if (request.type === 'close') port.close()
   })

@@ -2,10 +2,10 @@ import type { WriteResult } from '../store.ts'
 import type { Remove } from './contexts.ts'
 import { type Connection, changed, createTransaction } from './driver.ts'
 import type { WriteRow } from './rows.ts'
-import { createTaskWriter, type TaskWriter } from './task-writer.ts'
+import { createTaskWriter, type TaskRowWriter } from './task-writer.ts'
 
 /** The writing half of the store: synchronous, on one connection, in its own thread. */
-export interface Writer {
+interface Writer {
   /** Makes all writes durable in one transaction, or none. */
   commit(rows: readonly WriteRow[]): readonly WriteResult[]
   /** Finds out whether the file takes writes. */
@@ -45,7 +45,7 @@ type RowOf<T extends WriteRow[0]> = Extract<WriteRow, readonly [T, ...unknown[]]
 
 function createRowWriter(
   db: Connection,
-  { tasks, remove }: { readonly tasks: TaskWriter; readonly remove: Remove },
+  { tasks, remove }: { readonly tasks: TaskRowWriter; readonly remove: Remove },
 ): (row: WriteRow) => WriteResult {
   const push = createPushWriter(db)
   const writeValue = createValueWriter(db, tasks)
@@ -81,7 +81,7 @@ function createRowWriter(
 
 function createValueWriter(
   db: Connection,
-  { scopeNumber }: TaskWriter,
+  { scopeNumber }: TaskRowWriter,
 ): (row: RowOf<'contextValue'>) => WriteResult {
   const put = db.prepare(
     'INSERT INTO context_value VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',

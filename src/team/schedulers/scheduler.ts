@@ -92,7 +92,7 @@ export interface TeamAgentConfig {
   readonly capabilities?: readonly string[]
 }
 
-/** A kind of scheduler that a user brings. */
+/** A kind of scheduler that a user brings. Its configs are plain data; functions in them are left out where they are written down. */
 export interface SchedulerDefinition<Config> {
   /** The team's mode, as cards and traces show it; not one of the built-in kinds. */
   readonly type: string

@@ -1,18 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createAssembly } from '../../../src/agents/openai/assembly.ts'
-import { toUrls } from '../../../src/agents/openai/client.ts'
 import { retryAfterOf } from '../../../src/agents/openai/errors.ts'
 import { toChatMessages } from '../../../src/agents/openai/messages.ts'
-import { type ChatMessage, parseDelta } from '../../../src/agents/openai/wire.ts'
+import { parseDelta, toUrls } from '../../../src/agents/openai/wire.ts'
 import { agentMessage, userMessage } from '../../../src/protocol/build.ts'
 import type { Message } from '../../../src/protocol/types.ts'
 
-/** A message as the model sees it among earlier ones. */
-const toChatMessage = (message: Message): ChatMessage | undefined =>
-  toChatMessages({ earlier: [message], message: userMessage('and now') })[0]
-
 describe('a message for the model', () => {
+  const toChatMessage = (earlier: Message) =>
+    toChatMessages({ earlier: [earlier], message: userMessage('and now?') })[0]
+
   test('of text alone is a plain string', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ minLength: 1 }), { minLength: 1 }), (texts) => {

@@ -2,12 +2,21 @@ import OpenAI from 'openai'
 import { afterEach, expect, test } from 'vitest'
 import { OpenAIAgent } from '../../../src/agents/openai/agent.ts'
 import { createOpenAIBinding } from '../../../src/bindings/openai/server.ts'
-import { createRouteTable, openAIRoutes } from '../../../src/bindings/routes.ts'
+import { createRouteTable, serverRoutes } from '../../../src/bindings/routes.ts'
 import { userMessage } from '../../../src/protocol/build.ts'
 import { answerParts, textOf } from '../../../src/protocol/task.ts'
 import { usageOf } from '../../../src/protocol/usage.ts'
 import { bearer, createServer, listen, type ServerOptions } from '../../../src/server/index.ts'
 import { type OpenAIServer, type Script, startOpenAIServer } from '../../fixtures/openai-server.ts'
+
+/** The routes of a server that are not OpenAI's. */
+const noPages = {
+  health: undefined,
+  metrics: undefined,
+  catalogue: undefined,
+  keys: undefined,
+  mcp: undefined,
+}
 
 const closing: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -35,7 +44,7 @@ async function serve(script: Script, options: Partial<ServerOptions> = {}) {
     dispatchOf: () => server.dispatch(),
     models: () => [{ id: 'writer', readsHistory: true }],
   })
-  const find = createRouteTable(openAIRoutes, handlers)
+  const find = createRouteTable(serverRoutes, { ...noPages, ...handlers })
   const listening = await listen(server, { port: 0, host: '127.0.0.1' })
   closing.push(service.close, () => agent.close(), listening.close)
   const connect = (apiKey: string): OpenAI =>

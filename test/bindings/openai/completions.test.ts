@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { Agent, Turn } from '../../../src/agents/agent.ts'
 import { defineAgent } from '../../../src/agents/function.ts'
 import { createOpenAIBinding, type OpenAIModel } from '../../../src/bindings/openai/server.ts'
-import { createRouteTable, type FindRoute, openAIRoutes } from '../../../src/bindings/routes.ts'
+import { createRouteTable, serverRoutes } from '../../../src/bindings/routes.ts'
 import { agentMessage } from '../../../src/protocol/build.ts'
 import { A2AError } from '../../../src/protocol/errors.ts'
 import { historyExtension } from '../../../src/protocol/extensions.ts'
@@ -11,6 +11,15 @@ import { textOf } from '../../../src/protocol/task.ts'
 import type { Message } from '../../../src/protocol/types.ts'
 import { toUsageMetadata } from '../../../src/protocol/usage.ts'
 import { createServer, listen, type Server } from '../../../src/server/index.ts'
+
+/** The routes of a server that are not OpenAI's. */
+const noPages = {
+  health: undefined,
+  metrics: undefined,
+  catalogue: undefined,
+  keys: undefined,
+  mcp: undefined,
+}
 
 const closing: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -25,7 +34,7 @@ interface Front {
 
 /** A real server whose agents are models, and the official client of OpenAI. */
 async function serve(agents: readonly Agent[], model: Partial<OpenAIModel> = {}): Promise<Front> {
-  let find: FindRoute | undefined
+  let find: ReturnType<typeof createRouteTable> | undefined
   const server = await createServer({
     agents,
     routes: (request) => find?.(request.path)?.(request),
@@ -35,7 +44,7 @@ async function serve(agents: readonly Agent[], model: Partial<OpenAIModel> = {})
     dispatchOf: (id) => (ids.includes(id) ? server.dispatch(id) : undefined),
     models: () => ids.map((id) => ({ id, ...model })),
   })
-  find = createRouteTable(openAIRoutes, handlers)
+  find = createRouteTable(serverRoutes, { ...noPages, ...handlers })
   const listening = await listen(server, { port: 0, host: '127.0.0.1' })
   closing.push(listening.close)
   const baseURL = `${listening.url}/v1`

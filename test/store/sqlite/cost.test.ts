@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { createContexts, createRemove } from '../../../src/store/sqlite/contexts.ts'
+import { createContextIndex, createRemove } from '../../../src/store/sqlite/contexts.ts'
 import { openConnection } from '../../../src/store/sqlite/driver.ts'
 import { createTrim } from '../../../src/store/sqlite/trim.ts'
 import type { LogRecord, Store, TaskWrite } from '../../../src/store/store.ts'
@@ -144,7 +144,7 @@ test('a step of retention takes away a part of a long log', async () => {
   await store.commit([write('t', { expectedVersion: 3_001 })])
   await store.close()
   const db = await openConnection(path('t.db'))
-  const trim = createTrim(db, createRemove(db, createContexts(db)))
+  const trim = createTrim(db, createRemove(db, createContextIndex(db)))
   const rows = () => Number(db.prepare('SELECT count(*) AS rows FROM log').get()?.rows)
   const request = {
     floor: at(1),
@@ -172,7 +172,7 @@ describe('tasks by context', () => {
     )
     await store.close()
     const db = await openConnection(path('t.db'))
-    const contexts = createContexts(db)
+    const contexts = createContextIndex(db)
     expect(contexts.fill()).toBe(true)
     db.close()
 

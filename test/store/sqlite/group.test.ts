@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createGroup, type GroupEvents } from '../../../src/store/sqlite/group.ts'
-import type { Answer, Request, Thread } from '../../../src/store/sqlite/thread.ts'
+import type { Request, Thread, ThreadAnswer } from '../../../src/store/sqlite/thread.ts'
 import { write } from '../../contracts/store/samples.ts'
 
 describe('a group of commits', () => {
@@ -54,9 +54,12 @@ describe('a group of commits', () => {
 const silent: GroupEvents = { committed: () => {}, failed: () => {} }
 
 /** A thread whose answers the test gives. */
-function createHeldThread(): Thread & { readonly asked: Request[]; answer(answer: Answer): void } {
+function createHeldThread(): Thread & {
+  readonly asked: Request[]
+  answer(answer: ThreadAnswer): void
+} {
   const asked: Request[] = []
-  const waiting: ((answer: Answer) => void)[] = []
+  const waiting: ((answer: ThreadAnswer) => void)[] = []
   return {
     asked,
     ask(request) {

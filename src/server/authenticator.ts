@@ -1,0 +1,25 @@
+import type { AuthContext, Call } from '../protocol/call.ts'
+import type { SecurityScheme } from '../protocol/types.ts'
+
+/**
+ * What a caller presents, whichever transport it comes over: the headers of HTTP or the metadata of gRPC, names in lower
+ * case; a query where the transport has one; whom the transport itself knows, if anybody.
+ */
+export type PresentedCredentials = Pick<Call, 'headers' | 'query' | 'client' | 'auth'>
+
+/** One way to establish who calls. Declared once, shown in every card's security schemes. */
+export interface Authenticator {
+  /** The scheme's name in the card. */
+  readonly name: string
+  /** How the card describes it; absent for a private extractor that no card can describe. */
+  readonly scheme?: SecurityScheme
+  /** The challenge of a 401 (`WWW-Authenticate`). */
+  readonly challenge: string
+  /**
+   * Who calls; undefined if no credential of this kind is presented.
+   * @throws A2AError `unauthenticated` for a credential that does not hold.
+   */
+  authenticate(
+    presented: PresentedCredentials,
+  ): AuthContext | undefined | Promise<AuthContext | undefined>
+}
