@@ -12,6 +12,7 @@ export const contracts: readonly string[] = [
   'server/authenticator.ts',
   'eval/domain/conversation.ts',
   'eval/domain/environment.ts',
+  'eval/domain/task.ts',
   'eval/scorers/scorer.ts',
 ]
 

@@ -92,13 +92,13 @@ export type Draft =
   | { readonly artifactUpdate: ArtifactDraft }
 
 /** A status change without ids and time. */
-export interface StatusDraft {
+interface StatusDraft {
   readonly status: { readonly state: TaskState; readonly message?: Message }
   readonly metadata?: JsonObject
 }
 
 /** An artifact or chunk without ids of task and context. */
-export interface ArtifactDraft {
+interface ArtifactDraft {
   readonly artifact: Artifact
   readonly append?: boolean
   readonly lastChunk?: boolean

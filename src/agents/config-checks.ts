@@ -71,10 +71,13 @@ export function checkHeaderName(field: string, value: string): string {
   return value
 }
 
-/** A number, or a string that holds one; TOML metadata of the origin is all strings. */
+/** A number, or a string that holds one: metadata in TOML may be all strings. */
 export function parseNumber(field: string, value: unknown): number {
   if (typeof value === 'number') return value
-  if (typeof value === 'string' && /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(value))
-    return Number(value)
+  if (typeof value === 'string' && isNumber(value.trim())) return Number(value)
   throw invalidValue(field, value, 'must be a number')
+}
+
+function isNumber(text: string): boolean {
+  return /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(text)
 }

@@ -19,10 +19,10 @@ export { ConfigConversionError, type ConfigFault } from './config-error.ts'
 /** How an agent of a configuration is reached. */
 export type ProtocolType = 'a2a' | 'openai' | 'module'
 
-/** A protocol as it may be written: case does not matter, and 000 writes `A2A` and `OpenAI`. */
-export type ProtocolSpelling = ProtocolType | 'A2A' | 'OpenAI' | 'Module'
+/** A protocol as it may be written: case does not matter, so `A2A` and `OpenAI` are fine too. */
+type ProtocolSpelling = ProtocolType | 'A2A' | 'OpenAI' | 'Module'
 
-/** One `[[agents]]` entry: what the configuration says of an agent, whatever its kind (000's AgentConfig). */
+/** One `[[agents]]` entry: what the configuration says of an agent, whatever its kind. */
 export interface AgentConfig {
   readonly id: string
   readonly name: string
@@ -45,7 +45,7 @@ export interface AgentConfig {
 /** What becomes of a remote answer that is a task. */
 export type TaskHandling = 'PollUntilComplete' | 'ReturnTaskInfo' | 'RejectTasks'
 
-/** What an A2AAgent needs (000's A2AAgentConfig). */
+/** What an A2AAgent needs. */
 export interface A2AAgentConfig {
   readonly endpoint: string
   /** The remote agent's own id; discovered if absent. */
@@ -56,7 +56,7 @@ export interface A2AAgentConfig {
   readonly taskHandling: TaskHandling
 }
 
-/** What an OpenAIAgent needs (000's OpenAIAgentConfig). */
+/** What an OpenAIAgent needs. */
 export interface OpenAIAgentConfig {
   /** A base URL, or the full URL of `/chat/completions`. */
   readonly endpoint: string
@@ -193,7 +193,7 @@ export function validateOpenAIAgentConfig(config: OpenAIAgentConfig): OpenAIAgen
 }
 
 /** What an AgentInfo takes from a configuration. */
-export interface ConfiguredInfo {
+interface ConfiguredInfo {
   readonly id: string
   readonly name: string
   readonly description?: string

@@ -1,4 +1,4 @@
-import type { Reach } from '../network/member-guard.ts'
+import type { AddressGuard } from '../network/address-guard.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Logger } from '../shared/log.ts'
 import type { Agent } from './agent.ts'
@@ -27,7 +27,7 @@ export interface AgentDeps {
   /** Tools for every model of the configuration, beside its MCP servers. */
   readonly tools?: readonly Tool[]
   /** Where requests to the remote agent at this endpoint may go; anywhere if absent. */
-  readonly reachOf?: (endpoint: string) => Reach
+  readonly reachOf?: (endpoint: string) => AddressGuard
   readonly clock?: Clock
   readonly random?: () => number
   readonly log?: Logger

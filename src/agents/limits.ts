@@ -7,7 +7,7 @@ import type { Agent, AgentEvent, AgentReply, Turn } from './agent.ts'
 import { WrappedTurn, wrapAgent } from './wrap.ts'
 
 /** How long an agent in this process may be silent, and how often it is asked again. */
-export interface AgentLimits {
+interface AgentLimits {
   /** Without an event for this long it has failed; no limit if absent. */
   readonly timeoutSeconds?: number | undefined
   /** How often it is asked again when it failed before its first word; 0 if absent. */

@@ -32,7 +32,7 @@ export const responseArtifact = 'response'
  *
  * @throws A2AError `invalidAgentResponse` for what is no event.
  */
-export function readEvent(event: unknown, place: ReplyPlace): StreamResponse {
+export function readAgentEvent(event: unknown, place: ReplyPlace): StreamResponse {
   if (typeof event === 'string') return textChunk(event, place)
   if (typeof event !== 'object' || event === null)
     throw new A2AError('invalidAgentResponse', 'The agent said something that is no event')
@@ -50,7 +50,7 @@ export function readEvent(event: unknown, place: ReplyPlace): StreamResponse {
  * A whole answer, as a checked event: a text is the artifact `response`, complete.
  * @throws A2AError `invalidAgentResponse` for what is no answer.
  */
-export function readAnswer(answer: unknown, place: ReplyPlace): StreamResponse {
+export function readAgentAnswer(answer: unknown, place: ReplyPlace): StreamResponse {
   if (typeof answer === 'string') return wholeText(answer, place)
   if (typeof answer === 'object' && answer !== null) {
     if ('parts' in answer) return { message: parseMessage(answer) }
@@ -60,7 +60,7 @@ export function readAnswer(answer: unknown, place: ReplyPlace): StreamResponse {
 }
 
 /** How a reply is read to its end. */
-export interface Reading {
+interface Reading {
   readonly place: ReplyPlace
   /**
    * Whose signal ends the wait; an agent that does not listen to it is left behind. Not the signal itself: it is made
@@ -80,7 +80,7 @@ export async function readReply(reply: AgentReply, reading: Reading): Promise<vo
     const answer = isPromiseLike(reply)
       ? await withSignal(Promise.resolve(reply), turn?.signal)
       : reply
-    if (answer !== undefined) await take(readEvent(answer, place))
+    if (answer !== undefined) await take(readAgentEvent(answer, place))
     return
   }
   const events = reply[Symbol.asyncIterator]()
@@ -89,7 +89,7 @@ export async function readReply(reply: AgentReply, reading: Reading): Promise<vo
     while (true) {
       const next = await withSignal(events.next(), turn?.signal)
       hasEnded = next.done === true
-      if (next.done || (await take(readEvent(next.value, place)))) return
+      if (next.done || (await take(readAgentEvent(next.value, place)))) return
     }
   } finally {
     if (!hasEnded) {

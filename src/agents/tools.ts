@@ -47,7 +47,7 @@ export interface ModelToolCall {
 }
 
 /** What a call gave, as text for the model. */
-export interface ToolResult {
+interface ToolResult {
   readonly content: string
   readonly failed: boolean
 }

@@ -152,7 +152,7 @@ export class InnerTurn extends WrappedTurn {
 }
 
 /** What differs in an agent that is wrapped. A member that is `undefined` here is left out. */
-export type AgentOverrides = {
+type AgentOverrides = {
   readonly [Name in Exclude<keyof Agent, 'process'>]?: Agent[Name] | undefined
 } & {
   /** Answers a message; `ask` lets the wrapped agent answer it, in the turn that is given. */

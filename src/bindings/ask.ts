@@ -149,7 +149,7 @@ function createAnswer(stream: EventStream, options: AnswerOptions): EventStream 
 }
 
 /** The state that an event brings, if it brings one. */
-export function stateOf(event: StreamResponse): TaskState | undefined {
+function stateOf(event: StreamResponse): TaskState | undefined {
   if ('task' in event) return event.task.status.state
   return 'statusUpdate' in event ? event.statusUpdate.status.state : undefined
 }

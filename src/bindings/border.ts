@@ -8,11 +8,11 @@ import {
   canonicalEvent,
   canonicalResult,
   readCard,
-  readEvent,
   readResult,
+  readStreamResponse,
 } from '../protocol/schema.ts'
 import type { AgentCard, StreamResponse } from '../protocol/types.ts'
-import type { Reader } from './dialects/dialect.ts'
+import type { WireReader } from './dialects/dialect.ts'
 import { decodeCard } from './dialects/lenient/card.ts'
 
 /**
@@ -23,7 +23,7 @@ import { decodeCard } from './dialects/lenient/card.ts'
 
 /** The result that a peer answered with. */
 export function receiveResult<N extends OperationName>(
-  reader: Reader,
+  reader: WireReader,
   result: unknown,
   { name, request }: { readonly name: N; readonly request: RequestOf<N> },
 ): ResultOf<N> {
@@ -34,9 +34,9 @@ export function receiveResult<N extends OperationName>(
 }
 
 /** An event of a peer's stream or webhook. */
-export function receiveEvent(reader: Reader, event: unknown): StreamResponse {
+export function receiveEvent(reader: WireReader, event: unknown): StreamResponse {
   const known = reader.isCanonical ? canonicalEvent(event) : undefined
-  return known ?? readEvent(reader.decodeEvent(event))
+  return known ?? readStreamResponse(reader.decodeEvent(event))
 }
 
 /** A peer's card, of whatever generation. */

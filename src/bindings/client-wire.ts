@@ -10,14 +10,14 @@ import type { ClientReply, ClientRequest } from './http.ts'
 import { decodeFrames, type SseFrame } from './sse.ts'
 
 /** What the headers of a client's requests depend on beside the call. */
-export interface HeaderOptions {
+interface HeaderOptions {
   readonly dialect: DialectName
   readonly stream: boolean
   readonly headers: RequestHeaders
 }
 
 /** Headers by their names in lower case. */
-export type RequestHeaders = ClientRequest['headers']
+type RequestHeaders = ClientRequest['headers']
 
 /** The headers that requests have in common: the client's own, the version by the dialect's name, what is accepted. */
 export function commonHeaders({ dialect, stream, headers }: HeaderOptions): RequestHeaders {

@@ -11,7 +11,7 @@ export interface EventWriter {
 }
 
 /** What an event body needs beside its source. */
-export interface EventBodyOptions {
+interface EventBodyOptions {
   readonly writer: EventWriter
   readonly heartbeatMs: number
   readonly clock: Clock
@@ -22,7 +22,7 @@ export interface EventBodyOptions {
 export type RetryMs = () => number | undefined
 
 /** A stream that has given its first sign of life, or has been quiet so long that its headers must go out. */
-export interface EventBody extends AsyncIterable<string> {
+interface EventBody extends AsyncIterable<string> {
   /** Resolves once the first batch or the end is there; rejects if the source fails before any event. */
   opened(): Promise<void>
 }

@@ -1,6 +1,6 @@
 import type { A2AError, ErrorCode } from '../protocol/errors.ts'
 
-// What HTTP itself refuses, whatever the protocol on top of it (C-34).
+// What HTTP itself refuses, whatever the protocol on top of it.
 const refused: ReadonlyMap<ErrorCode, number> = new Map([
   ['unauthenticated', 401],
   ['forbidden', 403],

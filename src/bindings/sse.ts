@@ -13,7 +13,7 @@ export interface SseFrame {
 }
 
 /** What a reader refuses: a single event larger than this many characters. */
-export const maxEventLength: number = 4 * 1024 * 1024
+const maxEventLength: number = 4 * 1024 * 1024
 
 /** The comment that keeps an idle connection open. */
 export const heartbeat = ': heartbeat\n\n'

@@ -31,7 +31,7 @@ export interface Breaks {
 }
 
 /** What watching needs from around it. */
-export interface BreaksContext {
+interface BreaksContext {
   readonly clock: Clock
   readonly random: () => number
   readonly options: BreakOptions & { readonly signal?: AbortSignal }

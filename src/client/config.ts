@@ -1,5 +1,5 @@
 import type { HttpSend } from '../bindings/http.ts'
-import type { Reach } from '../network/member-guard.ts'
+import type { AddressGuard } from '../network/address-guard.ts'
 import type { Call, Dispatch } from '../protocol/call.ts'
 import type { AgentCard, JsonObject, SendMessageConfiguration } from '../protocol/types.ts'
 import type { Clock } from '../shared/clock.ts'
@@ -54,7 +54,7 @@ export interface ClientOptions {
   /** Whether TLS certificates are checked; true if absent. Only for tests, and only on Node. */
   readonly verifySsl?: boolean
   /** Which hosts may be reached at which addresses; all if absent. Node only. */
-  readonly reach?: Reach
+  readonly reach?: AddressGuard
   readonly clock?: Clock
   readonly random?: () => number
   readonly log?: Logger

@@ -29,7 +29,7 @@ export interface CachedCard {
 }
 
 /** How a card is fetched. */
-export interface FetchCardOptions {
+interface FetchCardOptions {
   readonly send: HttpSend
   readonly known: CachedCard | undefined
   readonly freshUntil: (reply: ClientReply) => number
@@ -60,7 +60,7 @@ export async function fetchCard(url: string, options: FetchCardOptions): Promise
 }
 
 /** The URLs at which a card may be, in order. */
-export function candidates(url: string): readonly string[] {
+function candidates(url: string): readonly string[] {
   if (!URL.canParse(url)) throw new A2AError('invalidParams', `Not a URL: ${url}`)
   const { pathname } = new URL(url)
   if (pathname.endsWith('.json')) return [url]

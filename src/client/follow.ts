@@ -43,7 +43,7 @@ export interface Following {
 }
 
 /** Where following begins: at a task, at its id, or at a message that is yet to be sent. */
-export type FollowStart =
+type FollowStart =
   | { readonly id: string }
   | { readonly task: Task }
   | { readonly send: SendMessageRequest }

@@ -1,5 +1,5 @@
 import type { ClientReply, HttpSend } from '../bindings/http.ts'
-import type { Reach } from '../network/member-guard.ts'
+import type { AddressGuard } from '../network/address-guard.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { tooSlow } from './faults.ts'
@@ -23,7 +23,7 @@ export interface HttpOptions {
   /** Whether TLS certificates are checked; true if absent. Node only. */
   readonly verifySsl?: boolean
   /** Everything may be reached if absent. Node only. */
-  readonly reach?: Reach
+  readonly reach?: AddressGuard
 }
 
 /** The longest whole answer that a client takes; streams have their own limit per event. */

@@ -1,6 +1,6 @@
 /** `corral/client`: call any A2A agent. */
 
-export type { Reach } from '../network/member-guard.ts'
+export type { AddressGuard as Reach } from '../network/address-guard.ts'
 export {
   allOf,
   apiKeyAuth as apiKey,
@@ -61,8 +61,8 @@ export type { ClientTool } from './tool.ts'
 export {
   type JsonRpcDialect,
   JsonRpcTransport,
-  type RestDialect,
   RestTransport,
+  type RestVersion as RestDialect,
   type Transport,
   type TransportOptions,
 } from './transport.ts'

@@ -1,7 +1,6 @@
-import { lookup as systemLookup } from 'node:dns'
-import { isIP, type LookupFunction } from 'node:net'
+import { isIP } from 'node:net'
 import { Agent } from 'undici'
-import type { Reach } from '../network/member-guard.ts'
+import { type AddressGuard, guardedLookup } from '../network/address-guard.ts'
 import { systemClock } from '../shared/clock.ts'
 import { HttpExchange } from './exchange.ts'
 import { connectFailure } from './faults.ts'
@@ -12,13 +11,13 @@ import type { HttpClient, HttpOptions } from './http.ts'
  * so that credentials go nowhere unasked. `package.json` puts `fetch.ts` in this file's place in a browser.
  */
 export function createHttp(options: HttpOptions = {}): HttpClient {
-  const { connectMs = 10_000, verifySsl = true, reach, clock = systemClock } = options
+  const { connectMs = 10_000, verifySsl = true, reach: guard, clock = systemClock } = options
   const limits = { ...options, clock }
   const dispatcher = new Agent({
     connect: {
       timeout: connectMs,
       rejectUnauthorized: verifySsl,
-      ...(reach && { lookup: checkedLookup(reach) }),
+      ...(guard && { lookup: guardedLookup({ guard, refusal: unreachable }) }),
     },
     headersTimeout: 0, // an exchange keeps the time itself
     bodyTimeout: 0,
@@ -28,7 +27,7 @@ export function createHttp(options: HttpOptions = {}): HttpClient {
     send: (request) =>
       new Promise((resolve, reject) => {
         request.signal?.throwIfAborted()
-        if (reach && isForbidden(request.url, reach))
+        if (guard && isForbidden(request.url, guard))
           throw connectFailure(request.url, unreachable())
         new HttpExchange(request, { resolve, reject }, limits).start(dispatcher)
       }),
@@ -37,23 +36,9 @@ export function createHttp(options: HttpOptions = {}): HttpClient {
 }
 
 /** Whether a URL names an address that must not be reached: it needs no lookup, so it is looked at here. */
-function isForbidden(url: string, reach: Reach): boolean {
+function isForbidden(url: string, guard: AddressGuard): boolean {
   const host = hostOf(url)
-  return isIP(host) !== 0 && !reach(host, [host])
-}
-
-/** Gives a name's addresses to the connection only if all of them may be reached. */
-function checkedLookup(reach: Reach): LookupFunction {
-  return (hostname, options, callback) => {
-    systemLookup(hostname, { ...options, all: true }, (error, found) => {
-      if (error) return callback(error, '', 0)
-      const addresses = found.map(({ address }) => address)
-      const [first] = found
-      if (!first || !reach(hostname, addresses)) return callback(unreachable(), '', 0)
-      if (options.all) callback(null, found)
-      else callback(null, first.address, first.family)
-    })
-  }
+  return isIP(host) !== 0 && !guard(host, [host])
 }
 
 /** Like a host that does not answer: another interface of the card may. */

@@ -27,7 +27,7 @@ export interface RetryContext extends RetryOptions {
 }
 
 /** What retrying a Dispatch needs besides. */
-export interface RetryMiddlewareContext extends RetryContext {
+interface RetryMiddlewareContext extends RetryContext {
   /** Whether the peer's card says that an `Idempotency-Key` makes a repeated send safe. */
   readonly sendsAreIdempotent: () => boolean
 }

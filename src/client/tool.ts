@@ -31,10 +31,8 @@ export function toTool(
 }
 
 function toToolName(name: string): string {
-  const slug = name
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '_')
-    .replace(/^_+|_+$/g, '')
+  const words = name.toLowerCase().split(/[^a-z0-9]+/)
+  const slug = words.filter((word) => word !== '').join('_')
   return slug.slice(0, 64) || 'agent'
 }
 

@@ -19,8 +19,8 @@ export interface Transport {
 /** The wires that JSON-RPC has on a client's side. */
 export type JsonRpcDialect = '1.0' | '0.3' | '1.0-rc' | 'ranch'
 
-/** The wires that HTTP+JSON has on a client's side. */
-export type RestDialect = '1.0' | '0.3'
+/** The versions of HTTP+JSON that a client speaks. */
+export type RestVersion = '1.0' | '0.3'
 
 /** What a wire of our own can be told. */
 export interface TransportOptions<Dialect extends string> {
@@ -50,10 +50,10 @@ export class JsonRpcTransport implements Transport {
 /** HTTP+JSON below one URL, in one dialect. */
 export class RestTransport implements Transport {
   readonly url: string
-  readonly #options: TransportOptions<RestDialect>
+  readonly #options: TransportOptions<RestVersion>
 
   /** @throws A2AError `invalidParams` for what is no URL of http or https. */
-  constructor(url: string, options: TransportOptions<RestDialect> = {}) {
+  constructor(url: string, options: TransportOptions<RestVersion> = {}) {
     this.url = httpUrl(url)
     this.#options = options
   }

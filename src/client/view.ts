@@ -1,8 +1,9 @@
 import type { Sequenced } from '../protocol/call.ts'
-import { createFold, type Fold } from '../protocol/fold.ts'
+import { A2AError } from '../protocol/errors.ts'
+import { createFold } from '../protocol/fold.ts'
 import { isTerminal } from '../protocol/task.ts'
-import type { StreamResponse, Task } from '../protocol/types.ts'
-import { difference } from './difference.ts'
+import type { Artifact, Part, StreamResponse, Task, TaskState } from '../protocol/types.ts'
+import { isSame } from '../shared/json.ts'
 
 /** What a client has seen of a task, over as many streams and polls as it took. */
 export interface View {
@@ -18,35 +19,45 @@ export interface View {
   take(item: Sequenced): readonly StreamResponse[]
 }
 
-/** Makes the view of a task that has not been seen. */
+/**
+ * Makes the view of a task that has not been seen. Events are kept as they come and folded only where a later snapshot
+ * has to be compared with them: whoever follows a task folds them anyway, and most streams never break.
+ */
 export function createView(): View {
-  let fold: Fold | undefined
-  let id: string | undefined
+  let seen: Task | undefined
+  let since: StreamResponse[] = []
+  let state: TaskState = 'TASK_STATE_UNSPECIFIED'
   let seq: number | undefined
   let settled = false
 
-  function settle(): void {
-    settled = fold !== undefined && (isTerminal(fold.state) || asksForInput(fold))
+  function enter(next: TaskState): void {
+    state = next
+    settled = isTerminal(state) || state === 'TASK_STATE_INPUT_REQUIRED'
   }
 
-  function add(events: readonly StreamResponse[]): readonly StreamResponse[] {
-    for (const event of events) fold?.apply(event)
-    settle()
-    return events
+  function add(event: StreamResponse): void {
+    if (isTerminal(state)) throw new A2AError('invalidAgentResponse', `Event after ${state}`)
+    since.push(event)
+    if ('statusUpdate' in event) enter(event.statusUpdate.status.state)
   }
 
   function catchUp(task: Task, at?: number): readonly StreamResponse[] {
     seq = at ?? seq
-    if (fold) return add(difference(fold.snapshot(), task))
-    fold = createFold(task)
-    id = task.id
-    settle()
-    return [{ task }]
+    if (!seen) {
+      seen = task
+      enter(task.status.state)
+      return [{ task }]
+    }
+    seen = foldAll(seen, since)
+    since = []
+    const news = difference(seen, task)
+    for (const event of news) add(event)
+    return news
   }
 
   return {
     get id() {
-      return id
+      return seen?.id
     },
     get seq() {
       return seq
@@ -57,17 +68,68 @@ export function createView(): View {
     catchUp,
     take({ event, seq: at }) {
       if ('task' in event) return catchUp(event.task, at)
-      if ('message' in event && !fold) {
+      if ('message' in event && !seen) {
         settled = true
         return [event]
       }
       if (at !== undefined && seq !== undefined && at <= seq) return []
       seq = at ?? seq
-      return add([event])
+      add(event)
+      return [event]
     },
   }
 }
 
-function asksForInput(fold: Fold): boolean {
-  return fold.state === 'TASK_STATE_INPUT_REQUIRED'
+function foldAll(start: Task, events: readonly StreamResponse[]): Task {
+  const fold = createFold(start)
+  for (const event of events) fold.apply(event)
+  return fold.snapshot()
+}
+
+/**
+ * The events that lead from what a client has seen of a task to a later snapshot of it. With them a poll, or a
+ * stream that begins anew with a snapshot, goes on where the last one broke off: nothing is told twice.
+ * Text that was streamed in pieces and stored as one counts as the same text.
+ */
+function difference(seen: Task, now: Task): readonly StreamResponse[] {
+  const before = compacted(seen)
+  const after = compacted(now)
+  const ids = { taskId: now.id, contextId: now.contextId }
+  const events: StreamResponse[] = []
+  for (const artifact of after.artifacts ?? []) {
+    const known = before.artifacts?.find((a) => a.artifactId === artifact.artifactId)
+    const update = artifactChange(known, artifact)
+    if (update) events.push({ artifactUpdate: { ...ids, ...update } })
+  }
+  if (!isSame(before.status, after.status))
+    events.push({ statusUpdate: { ...ids, status: now.status } })
+  return events
+}
+
+function compacted(task: Task): Task {
+  const fold = createFold(task)
+  fold.compact()
+  return fold.snapshot()
+}
+
+function artifactChange(
+  known: Artifact | undefined,
+  artifact: Artifact,
+): { artifact: Artifact; append?: true } | undefined {
+  if (!known) return { artifact }
+  const added = addedParts(known.parts, artifact.parts)
+  if (!added) return { artifact }
+  return added.length > 0 ? { artifact: { ...artifact, parts: added }, append: true } : undefined
+}
+
+/** What follows the known parts; undefined where they are no beginning of the present ones. */
+function addedParts(known: readonly Part[], parts: readonly Part[]): readonly Part[] | undefined {
+  const split = known.findIndex((part, index) => !isSame(part, parts[index]))
+  if (split === -1) return parts.slice(known.length)
+  const last = known[split]
+  const grown = parts[split]
+  if (split !== known.length - 1 || !last || !grown) return undefined
+  if (!('text' in last && 'text' in grown) || !grown.text.startsWith(last.text)) return undefined
+  if (!isSame({ ...last, text: '' }, { ...grown, text: '' })) return undefined
+  return [{ ...grown, text: grown.text.slice(last.text.length) }, ...parts.slice(split + 1)]
 }

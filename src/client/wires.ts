@@ -19,7 +19,7 @@ interface Tenant {
 }
 
 /** What a client accepts of a card's offers. */
-export interface WireOptions {
+interface WireOptions {
   readonly bindings?: readonly string[]
   readonly versions?: readonly string[]
   /** Leave out interfaces without TLS, since the card came over it. */
@@ -40,7 +40,7 @@ export function openWires(card: AgentCard, send: HttpSend, options: WireOptions 
 }
 
 /** The interfaces that fit, in the order in which they are tried. */
-export function usableInterfaces(card: AgentCard, options: WireOptions): readonly AgentInterface[] {
+function usableInterfaces(card: AgentCard, options: WireOptions): readonly AgentInterface[] {
   const { bindings = ['JSONRPC', 'HTTP+JSON'], versions = ['1.0', '0.3'], onlyTls } = options
   let left = onlyTls
     ? card.supportedInterfaces.filter((offer) => offer.url.startsWith('https:'))

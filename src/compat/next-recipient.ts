@@ -1,7 +1,8 @@
 import { userMessage } from '../protocol/build.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Message } from '../protocol/types.ts'
-import { type MemberReply, replyParts } from '../team/reply.ts'
+import { replyParts } from '../team/reply.ts'
+import type { MemberReply } from '../team/schedulers/scheduler.ts'
 import {
   defineScheduler,
   type OwnScheduler,
@@ -45,20 +46,17 @@ export function fromNextRecipient(
   scheduler: NextRecipientScheduler,
   options: NextRecipientOptions = {},
 ): OwnScheduler {
-  return nextRecipient({ ...options, scheduler })
+  return defineScheduler<NextRecipientOptions>({
+    type: 'next-recipient',
+    members: ({ members = [] }) => members,
+    create: ({ maxHops = 10 }) => ({ schedule: (run) => passOn(run, scheduler, maxHops) }),
+  })(options)
 }
-
-type Config = NextRecipientOptions & { readonly scheduler: NextRecipientScheduler }
-
-const nextRecipient = defineScheduler<Config>({
-  type: 'next-recipient',
-  members: ({ members = [] }) => members,
-  create: (config) => ({ schedule: (run) => passOn(run, config) }),
-})
 
 async function passOn(
   run: SchedulerRun,
-  { scheduler, maxHops = 10 }: Config,
+  scheduler: NextRecipientScheduler,
+  maxHops: number,
 ): Promise<MemberReply> {
   const { members, signal } = run
   let message = run.message

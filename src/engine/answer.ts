@@ -4,7 +4,7 @@ import { soon } from '../shared/async.ts'
 import type { Clock } from '../shared/clock.ts'
 
 /** What ends a wait before the answer does. */
-export interface WaitLimit {
+interface WaitLimit {
   readonly ms: number
   readonly clock: Clock
   readonly signal: AbortSignal | undefined
@@ -14,7 +14,7 @@ export interface WaitLimit {
  * The answer to one message: a Message, or the task once it is ended, interrupted or cancelled. It is settled once.
  * Promises are made only for those who wait, so an answer that nobody waits for costs nothing and fails silently.
  */
-export class Answer {
+export class TurnAnswer {
   #response: SendMessageResponse | undefined
   #error: A2AError | undefined
   #waiting: (() => void)[] | undefined

@@ -3,7 +3,7 @@ import type { TaskLog } from './log.ts'
 import type { RunHost } from './run-host.ts'
 
 /** Whose agent is told. */
-export interface CancelledRun extends Pick<WaitingTask, 'load' | 'keys'> {
+interface CancelledRun extends Pick<WaitingTask, 'load' | 'keys'> {
   readonly log: TaskLog
   readonly host: RunHost
 }

@@ -5,7 +5,7 @@ import { copyOf } from '../shared/json.ts'
 import type { Scope, Store } from '../store/store.ts'
 import { mustBeJson } from './json.ts'
 import type { RunHost } from './run-host.ts'
-import type { TaskWriter } from './writer.ts'
+import type { RunWriter } from './writer.ts'
 
 /** Earlier tasks of a context to read at most; a conversation beyond that is cut at its beginning. */
 const maxTasks = 50
@@ -40,7 +40,7 @@ function spoken(task: Task): readonly Message[] {
 
 /** What reading and keeping values needs of a run, and of the turn that looks. */
 interface ValuesSource {
-  readonly writer: TaskWriter
+  readonly writer: RunWriter
   readonly host: RunHost
 }
 interface OpenTurn {

@@ -11,7 +11,7 @@ import { currentTask } from '../store/current.ts'
 import type { LogRecord, Scope, TaskListFilter, TaskPage } from '../store/store.ts'
 import type { LogHost } from './commit.ts'
 import { conversationOf } from './context.ts'
-import type { Engine, EngineOptions, SubscribeOptions } from './engine.ts'
+import type { Engine, EngineOptions, SubscriptionStart } from './engine.ts'
 import { shuttingDown, taskNotFound } from './faults.ts'
 import { isTurnEnd } from './leftover.ts'
 import type { TaskLog } from './log.ts'
@@ -100,7 +100,7 @@ class AgentEngine implements Engine {
     }
   }
 
-  async subscribe(id: string, scope: Scope, options: SubscribeOptions): Promise<EventStream> {
+  async subscribe(id: string, scope: Scope, options: SubscriptionStart): Promise<EventStream> {
     const { store, hub } = this.#options
     return watchTask({ store, hub, id, scope, run: this.#runs.live(id, scope), ...options })
   }

@@ -22,7 +22,7 @@ export interface Engine {
   /** Cancels a task; a cancelled one is returned as it is, another ended one is `taskNotCancelable`. */
   cancel(id: string, scope: Scope): Promise<Task>
   /** Watches a task: a snapshot and what follows, or what follows `lastEventId`. */
-  subscribe(id: string, scope: Scope, options: SubscribeOptions): Promise<EventStream>
+  subscribe(id: string, scope: Scope, options: SubscriptionStart): Promise<EventStream>
   /** The private trace of a task, oldest first. */
   trace(id: string): Promise<readonly LogRecord[]>
   /** The scope of a caller in a tenant. */
@@ -40,7 +40,7 @@ export interface Engine {
 }
 
 /** How a subscription begins, and what it shows. */
-export interface SubscribeOptions {
+export interface SubscriptionStart {
   readonly lastEventId?: number
   readonly trace?: boolean
 }

@@ -1,4 +1,4 @@
-import { readAnswer, readEvent } from '../agents/reply.ts'
+import { readAgentAnswer, readAgentEvent } from '../agents/reply.ts'
 import { isInterrupted, isTerminal } from '../protocol/task.ts'
 import type { Message, StreamResponse } from '../protocol/types.ts'
 import { isAsyncIterable } from '../shared/async.ts'
@@ -7,11 +7,11 @@ import { addressed } from './messages.ts'
 import type { QueuedMessage } from './queued-message.ts'
 import type { RunHost } from './run-host.ts'
 import type { ActiveTurn } from './turn.ts'
-import type { TaskWriter } from './writer.ts'
+import type { RunWriter } from './writer.ts'
 
 /** What executing a turn needs of its run. */
 export interface TurnOwner {
-  readonly writer: TaskWriter
+  readonly writer: RunWriter
   readonly host: RunHost
   /** Whether the turn still is the run's: it has not been cancelled, interrupted or stopped. */
   isCurrent(turn: ActiveTurn): boolean
@@ -59,7 +59,7 @@ async function takeEvents(
   const { log } = owner.writer
   for await (const event of events) {
     if (!owner.isCurrent(turn)) return
-    takeEvent(owner, readEvent(event, turn), turn)
+    takeEvent(owner, readAgentEvent(event, turn), turn)
     if (turn.over) return
     if (log.backlog >= maxBacklog) await log.committed()
   }
@@ -84,7 +84,7 @@ function takeEvent(owner: TurnOwner, event: StreamResponse, turn: ActiveTurn): v
 function takeAnswer(owner: TurnOwner, answer: unknown, turn: ActiveTurn): void {
   if (answer === undefined || !owner.isCurrent(turn)) return
   const { writer } = owner
-  const event = readAnswer(answer, turn)
+  const event = readAgentAnswer(answer, turn)
   if ('message' in event) takeMessage(writer, event.message, turn)
   else if ('task' in event) {
     writer.adopt(event.task)
@@ -94,7 +94,7 @@ function takeAnswer(owner: TurnOwner, answer: unknown, turn: ActiveTurn): void {
 }
 
 /** A lone Message answers without a task, and completes one that exists. */
-function takeMessage(writer: TaskWriter, message: Message, turn: ActiveTurn): void {
+function takeMessage(writer: RunWriter, message: Message, turn: ActiveTurn): void {
   turn.over = true
   const { log } = writer
   const { id: taskId, contextId } = log

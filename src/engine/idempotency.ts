@@ -3,10 +3,10 @@ import type { Scope, Store } from '../store/store.ts'
 import type { SendResult } from './send-result.ts'
 
 /** Sends a message once per idempotency key and caller, however often it is repeated. */
-export type SendOnce = (scope: Scope, key: string, send: SendOnceSteps) => Promise<SendResult>
+type SendOnce = (scope: Scope, key: string, send: SendOnceSteps) => Promise<SendResult>
 
 /** What a send with a key can turn into. */
-export interface SendOnceSteps {
+interface SendOnceSteps {
   /** The task that the message continues, if it does: its log then knows the key. */
   readonly taskId?: string | undefined
   /** Takes the message in; the task must exist when this resolves. */

@@ -17,7 +17,7 @@ export interface Leftover {
 }
 
 /** A message whose turn is still to come, or to be gone on with. */
-export interface LeftMessage {
+interface LeftMessage {
   readonly number: number
   readonly attempt: number
   readonly message: Message
@@ -25,7 +25,7 @@ export interface LeftMessage {
 }
 
 /** The deaths of a turn that has seen none. */
-export const noDeaths: Deaths = { total: 0, silent: 0, alone: 0 }
+const noDeaths: Deaths = { total: 0, silent: 0, alone: 0 }
 
 /**
  * Reads what is left to do. Nothing is guessed from the task's state: a turn ends by its records.

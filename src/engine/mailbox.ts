@@ -6,11 +6,11 @@ import { taskBefore } from './messages.ts'
 import type { QueuedTurn, Ticket } from './queue.ts'
 import type { QueuedMessage } from './queued-message.ts'
 import type { RunHost } from './run-host.ts'
-import type { TaskWriter } from './writer.ts'
+import type { RunWriter } from './writer.ts'
 
 /** Whose messages a mailbox holds. */
 export interface MailboxOwner {
-  readonly writer: TaskWriter
+  readonly writer: RunWriter
   readonly host: RunHost
   /** Called when a message has its slot: its turn begins. */
   begin(queued: QueuedMessage): void
@@ -22,7 +22,7 @@ export interface MailboxOwner {
  */
 export class Mailbox implements QueuedTurn {
   readonly #owner: MailboxOwner
-  readonly #writer: TaskWriter
+  readonly #writer: RunWriter
   #waiting: QueuedMessage[] = []
   #before: Task | undefined
   #ticket: Ticket | undefined

@@ -44,7 +44,7 @@ export interface Ticket {
 }
 
 /** Bounds of the queue. */
-export interface TurnQueueOptions {
+interface TurnQueueOptions {
   /** Turns at once; 2,048 by default. */
   readonly slots?: number
   /** Turns that may wait; 10,000 by default. */

@@ -1,7 +1,7 @@
 import type { AuthContext } from '../protocol/call.ts'
 import type { Json, Message } from '../protocol/types.ts'
 import type { Deaths, TurnRequest } from '../store/store.ts'
-import type { Answer } from './answer.ts'
+import type { TurnAnswer } from './answer.ts'
 
 /** A message that was taken in: it waits for its turn, or its turn runs. */
 export interface QueuedMessage {
@@ -11,7 +11,7 @@ export interface QueuedMessage {
   readonly message: Message
   readonly request: TurnRequest
   readonly caller: AuthContext | undefined
-  readonly answer: Answer
+  readonly answer: TurnAnswer
   /** Where the message stands in the log; 0 while it stands nowhere. */
   seq: number
   /** Whether an earlier process took it in. */

@@ -1,9 +1,10 @@
 import { A2AError } from '../protocol/errors.ts'
 import { isTerminal } from '../protocol/task.ts'
+import type { TaskState } from '../protocol/types.ts'
 import { soon } from '../shared/async.ts'
 import type { Logger } from '../shared/log.ts'
 import type { Deaths, LogRecord, Store, TaskHead } from '../store/store.ts'
-import { Answer } from './answer.ts'
+import { TurnAnswer } from './answer.ts'
 import { type Leftover, readLeftover } from './leftover.ts'
 import type { QueuedMessage } from './queued-message.ts'
 import type { TaskRun } from './run.ts'
@@ -45,7 +46,7 @@ export async function recoverAll(options: RecoverOptions): Promise<Recovery> {
 }
 
 /** What taking up all tasks needs. */
-export interface RecoverOptions {
+interface RecoverOptions {
   readonly store: Store
   readonly agentId: string
   readonly logger: Logger
@@ -62,7 +63,7 @@ export type TakenUp = 'resumed' | 'failed'
 export type Taken = TakenUp | 'live' | 'nothing'
 
 /** What it takes to go on with a task. */
-export interface GoOnOptions {
+interface GoOnOptions {
   /** Whether the agent can take up an interrupted turn. */
   readonly resumable: boolean
   readonly logger: Logger
@@ -76,11 +77,11 @@ export interface GoOnOptions {
 /**
  * Goes on with a task where its last process left it. A turn that never began simply begins. An interrupted one runs
  * again if its agent can resume, with the steps in the log replayed; else the task fails with a reason that says so.
- * A cancelled task's agent is told.
+ * The agent of a task that was cancelled or given up is told.
  */
 export function goOn(run: TaskRun, records: readonly LogRecord[], options: GoOnOptions): TakenUp {
   if (isTerminal(run.log.state)) {
-    if (run.log.state === 'TASK_STATE_CANCELED') run.tellCancel()
+    if (endedByUs.has(run.log.state)) run.tellEnd()
     else run.rest()
     return 'resumed'
   }
@@ -100,11 +101,17 @@ export function goOn(run: TaskRun, records: readonly LogRecord[], options: GoOnO
   return 'resumed'
 }
 
+/** Ends that are no answer of the agent's, where there is work left after them. */
+const endedByUs: ReadonlySet<TaskState> = new Set<TaskState>([
+  'TASK_STATE_CANCELED',
+  'TASK_STATE_FAILED',
+])
+
 function toQueued({ messages, began, deaths, steps }: Leftover): readonly QueuedMessage[] {
   return messages.map((message, index) => ({
     ...message,
     caller: undefined,
-    answer: new Answer(),
+    answer: new TurnAnswer(),
     seq: 0,
     recovered: true,
     ...(began && index === 0 && { deaths, steps }),

@@ -3,7 +3,7 @@ import { A2AError } from '../protocol/errors.ts'
 import { isTerminal } from '../protocol/task.ts'
 import type { Json, Message, StreamResponse, Task } from '../protocol/types.ts'
 import type { TurnRequest } from '../store/store.ts'
-import { Answer } from './answer.ts'
+import { TurnAnswer } from './answer.ts'
 import { tellAgent } from './cancel.ts'
 import { executeTurn, type TurnOwner } from './execute.ts'
 import type { TaskLog } from './log.ts'
@@ -12,7 +12,7 @@ import { addressed } from './messages.ts'
 import type { QueuedMessage, RunMemory } from './queued-message.ts'
 import type { RunHost } from './run-host.ts'
 import { ActiveTurn, type TurnSource } from './turn.ts'
-import { TaskWriter } from './writer.ts'
+import { RunWriter } from './writer.ts'
 
 /**
  * A live task: its mailbox, and the one turn that runs. It outlives the request that began it.
@@ -20,7 +20,7 @@ import { TaskWriter } from './writer.ts'
  */
 export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
   readonly log: TaskLog
-  readonly writer: TaskWriter
+  readonly writer: RunWriter
   readonly mailbox: Mailbox
   readonly host: RunHost
   /** How many messages the task has taken in. */
@@ -33,17 +33,17 @@ export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
   constructor(log: TaskLog, host: RunHost, memory?: RunMemory) {
     this.log = log
     this.host = host
-    this.writer = new TaskWriter(log, host)
+    this.writer = new RunWriter(log, host)
     this.mailbox = new Mailbox(this)
     this.#turns = memory?.turns ?? 0
     this.writer.saved = memory?.saved
   }
 
-  /** Whether a turn runs or waits for a slot, or the agent is yet to hear of a cancel. */
+  /** Whether a turn runs or waits for a slot, or the agent is yet to hear that the task was ended. */
   get busy(): boolean {
     return this.writer.message !== undefined || this.#telling !== undefined
   }
-  /** Resolves when the agent has heard of the cancel; undefined where there is nothing to hear. */
+  /** Resolves when the agent has heard that the task was ended; undefined where there is nothing to hear. */
   get telling(): Promise<void> | undefined {
     return this.#telling
   }
@@ -70,7 +70,7 @@ export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
     const { id: taskId, contextId } = this.log
     const message = addressed(sent, { taskId, contextId })
     const number = ++this.#turns
-    const answer = new Answer()
+    const answer = new TurnAnswer()
     const queued: QueuedMessage = { number, attempt: 1, message, request, caller, answer, seq: 0 }
     this.log.busy = true
     if (this.log.exists) {
@@ -140,14 +140,14 @@ export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
     log.busy = mustTell
     log.endTurn()
     if (queued) writer.tellAnswer(queued)
-    if (mustTell) this.tellCancel(work)
+    if (mustTell) this.tellEnd(work)
     await log.committed()
     this.host.idle(log)
     return (await log.snapshot()).task
   }
 
-  /** Tells the agent of a stored cancel, once the turn that ran is over; until it has heard there is work left. */
-  tellCancel(work?: Promise<void>): void {
+  /** Tells the agent of an end that is not its own, once the turn that ran is over; until it has heard there is work left. */
+  tellEnd(work?: Promise<void>): void {
     this.#telling = tellAgent(this, work).then(() => {
       this.#telling = undefined
       this.rest()
@@ -172,12 +172,14 @@ export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
     log.whenCommitted(() => this.#tellUnanswered(unanswered, reason))
   }
 
-  /** Ends the task as FAILED, for a reason of ours. */
+  /** Ends the task as FAILED, for a reason of ours. Work elsewhere is called off as by a cancel. */
   async fail(reason: A2AError): Promise<void> {
-    this.log.busy = false
+    const mustTell = this.host.agent.cancel !== undefined
+    this.log.busy = mustTell
     this.writer.failure(reason)
     this.mailbox.drop(`The task is ${this.log.state}`)
     this.log.endTurn()
+    if (mustTell) this.tellEnd()
     await this.log.committed()
     this.host.idle(this.log)
   }

@@ -41,7 +41,7 @@ export interface Runs {
 }
 
 /** What keeping live tasks needs of the engine. */
-export interface RunsOptions {
+interface RunsOptions {
   readonly store: Store
   readonly logs: LogHost
   host(): RunHost
@@ -134,7 +134,7 @@ export function createRuns({ store, logs, host, isClosed, goOn }: RunsOptions): 
 }
 
 /** How live tasks are ended with the process. */
-export interface CloseOptions {
+interface CloseOptions {
   /** How long turns may go on. */
   readonly deadlineMs: number
   readonly clock: Clock

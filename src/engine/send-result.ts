@@ -1,7 +1,7 @@
 import type { EventStream } from '../protocol/call.ts'
 import type { Task } from '../protocol/types.ts'
 import type { Hub } from '../streams/hub.ts'
-import { Answer } from './answer.ts'
+import { TurnAnswer } from './answer.ts'
 import type { VersionedTask } from './log.ts'
 import type { QueuedMessage } from './queued-message.ts'
 import type { TaskRun } from './run.ts'
@@ -9,7 +9,7 @@ import { watchSend } from './watch.ts'
 
 /** What comes of a message that was taken in. */
 export interface SendResult {
-  readonly answer: Answer
+  readonly answer: TurnAnswer
   /** Makes the task exist if it does not yet, and gives it as stored. */
   task(): Promise<Task>
   /** The events of this message's turn, from the first; with the task's trace if asked for. */
@@ -17,7 +17,7 @@ export interface SendResult {
 }
 
 /** A message that has its turn or waits for one. */
-export interface Sending {
+interface Sending {
   readonly run: TaskRun
   readonly queued: QueuedMessage
   /** The task as it was before the message, where the message continues one. */
@@ -38,7 +38,7 @@ export class LiveResult implements SendResult {
     this.#before = before
   }
 
-  get answer(): Answer {
+  get answer(): TurnAnswer {
     return this.#queued.answer
   }
 
@@ -57,7 +57,7 @@ export class LiveResult implements SendResult {
 
 /** What came of a message that was taken in before: its task is all there is to tell. */
 export function pastResult(task: Task): SendResult {
-  const answer = new Answer()
+  const answer = new TurnAnswer()
   answer.settle({ task })
   return {
     answer,

@@ -21,7 +21,7 @@ export type Send = (
 ) => SendResult | Promise<SendResult>
 
 /** What taking in messages needs of the engine. */
-export interface SendOptions {
+interface SendOptions {
   readonly store: Store
   readonly hub: Hub
   readonly queue: TurnQueue

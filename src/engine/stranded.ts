@@ -16,7 +16,7 @@ export interface Stranded {
 }
 
 /** What looking after stranded tasks needs. */
-export interface StrandedOptions {
+interface StrandedOptions {
   readonly store: Pick<Store, 'health'>
   readonly clock: Clock
   takeUp(id: string): Promise<Taken>

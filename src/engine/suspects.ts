@@ -28,7 +28,7 @@ export interface Suspects {
 }
 
 /** A task that has seen deaths of the process, held back. */
-export interface Suspect {
+interface Suspect {
   readonly id: string
   readonly deaths: Deaths
   /** Whether it was running apart, not cleared, when its process died. */
@@ -71,107 +71,121 @@ interface Held {
 
 /** Makes the watch over suspects; one per process. */
 export function createSuspects(clock: Clock): Suspects {
-  const waiting: Held[] = []
-  /** Those that run and are not cleared, with what calls their clearing off. */
-  const running = new Map<string, Held & { callOff(): void }>()
-  const timers = new Set<() => void>()
-  const began = clock.elapsed()
-  let gathering = 0
-  let closed = false
+  return new SuspectWatch(clock)
+}
 
-  function later(ms: number, work: () => void): () => void {
-    const callOff = clock.after(ms, () => {
-      timers.delete(callOff)
-      work()
-    })
-    timers.add(callOff)
-    return () => {
-      timers.delete(callOff)
-      callOff()
+class SuspectWatch implements Suspects {
+  readonly #clock: Clock
+  readonly #began: number
+  readonly #waiting: Held[] = []
+  /** Those that run and are not cleared, with what calls their clearing off. */
+  readonly #running = new Map<string, Held & { callOff(): void }>()
+  readonly #timers = new Set<() => void>()
+  #gathering = 0
+  #closed = false
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+    this.#began = clock.elapsed()
+  }
+
+  get watching(): boolean {
+    return this.#running.size > 0
+  }
+
+  add(suspect: Suspect): void {
+    if (this.#closed) return
+    const deaths = convict(suspect)
+    if (isConvicted(deaths)) {
+      suspect.giveUp(deaths)
+      return
     }
+    const held = { suspect, deaths, apart: apartAfter(suspect, deaths) }
+    const lived = this.#clock.elapsed() - this.#began
+    const ms = Math.max(delayOf(deaths), deaths.alone > 0 ? secondTrialAfterMs - lived : 0)
+    if (ms > 0) this.#later(ms, () => this.#enter(held))
+    else this.#enter(held)
+  }
+
+  gather(): void {
+    this.#gathering++
+  }
+
+  ready(): void {
+    this.#gathering--
+    this.#startNext()
+  }
+
+  gotOn(id: string, over: boolean): void {
+    const held = this.#running.get(id)
+    if (held && (over || isClearedByStep({ ...held.deaths, apart: held.apart }))) this.#clear(id)
+  }
+
+  close(): void {
+    this.#closed = true
+    for (const callOff of [...this.#timers]) callOff()
+    this.#timers.clear()
   }
 
   /** Before those that may run with more others beside them, behind those that came earlier. */
-  function enter(held: Held): void {
-    const place = waiting.findLastIndex(({ apart }) => apart <= held.apart)
-    waiting.splice(place + 1, 0, held)
-    startNext()
+  #enter(held: Held): void {
+    const place = this.#waiting.findLastIndex(({ apart }) => apart <= held.apart)
+    this.#waiting.splice(place + 1, 0, held)
+    this.#startNext()
   }
 
-  function startNext(): void {
-    while (!closed && gathering === 0) {
-      const next = waiting[0]
-      if (!next || running.size >= roomBeside(next)) return
-      waiting.shift()
-      run(next)
+  #startNext(): void {
+    while (!this.#closed && this.#gathering === 0) {
+      const next = this.#waiting[0]
+      if (!next || this.#running.size >= this.#roomBeside(next)) return
+      this.#waiting.shift()
+      this.#run(next)
     }
   }
 
   /** How many may run at once, by what is known of this one and of those that run. */
-  function roomBeside({ apart }: Held): number {
+  #roomBeside({ apart }: Held): number {
     let room = apart
-    for (const other of running.values()) room = Math.min(room, other.apart)
+    for (const other of this.#running.values()) room = Math.min(room, other.apart)
     return room
   }
 
-  function run(held: Held): void {
+  #run(held: Held): void {
     const { suspect, deaths } = held
     // Where nobody else waits it is alone; who comes later waits for it.
-    const apart = Math.min(roomBeside(held), running.size + 1 + waiting.length)
-    watch({ suspect, deaths, apart })
-    if (!suspect.start({ ...deaths, apart })) clear(suspect.id)
+    const beside = this.#running.size + 1 + this.#waiting.length
+    const apart = Math.min(this.#roomBeside(held), beside)
+    this.#watch({ suspect, deaths, apart })
+    if (!suspect.start({ ...deaths, apart })) this.#clear(suspect.id)
   }
 
   /** Its time counts from when it has a slot. */
-  function watch(held: Held): void {
-    const callOff = later(watchMs(held.deaths), () => {
-      if (held.suspect.outlived()) clear(held.suspect.id)
-      else watch(held)
+  #watch(held: Held): void {
+    const callOff = this.#later(watchMs(held.deaths), () => {
+      if (held.suspect.outlived()) this.#clear(held.suspect.id)
+      else this.#watch(held)
     })
-    running.set(held.suspect.id, { ...held, callOff })
+    this.#running.set(held.suspect.id, { ...held, callOff })
   }
 
-  function clear(id: string): void {
-    const held = running.get(id)
+  #clear(id: string): void {
+    const held = this.#running.get(id)
     if (!held) return
     held.callOff()
-    running.delete(id)
-    startNext()
+    this.#running.delete(id)
+    this.#startNext()
   }
 
-  return {
-    add(suspect) {
-      if (closed) return
-      const deaths = convict(suspect)
-      if (isConvicted(deaths)) {
-        suspect.giveUp(deaths)
-        return
-      }
-      const held = { suspect, deaths, apart: apartAfter(suspect, deaths) }
-      const lived = clock.elapsed() - began
-      const ms = Math.max(delayOf(deaths), deaths.alone > 0 ? secondTrialAfterMs - lived : 0)
-      if (ms > 0) later(ms, () => enter(held))
-      else enter(held)
-    },
-    gather() {
-      gathering++
-    },
-    ready() {
-      gathering--
-      startNext()
-    },
-    get watching() {
-      return running.size > 0
-    },
-    gotOn(id, over) {
-      const held = running.get(id)
-      if (held && (over || isClearedByStep({ ...held.deaths, apart: held.apart }))) clear(id)
-    },
-    close() {
-      closed = true
-      for (const callOff of [...timers]) callOff()
-      timers.clear()
-    },
+  #later(ms: number, work: () => void): () => void {
+    const callOff = this.#clock.after(ms, () => {
+      this.#timers.delete(callOff)
+      work()
+    })
+    this.#timers.add(callOff)
+    return () => {
+      this.#timers.delete(callOff)
+      callOff()
+    }
   }
 }
 

@@ -11,7 +11,7 @@ import { taskNotFound } from './faults.ts'
 import type { Runs } from './runs.ts'
 
 /** What the tasks of a caller are read and changed by. */
-export interface TasksOptions {
+interface TasksOptions {
   readonly store: Store
   readonly clock: Clock
   readonly scope: Scope

@@ -22,12 +22,12 @@ import type { Mailbox } from './mailbox.ts'
 import { ownMessage } from './messages.ts'
 import type { QueuedMessage } from './queued-message.ts'
 import type { RunHost } from './run-host.ts'
-import type { TaskWriter } from './writer.ts'
+import type { RunWriter } from './writer.ts'
 
 /** What an active turn needs of its run. */
 export interface TurnSource {
   readonly host: RunHost
-  readonly writer: TaskWriter
+  readonly writer: RunWriter
   readonly mailbox: Pick<Mailbox, 'before' | 'slot'>
   /** A value that the agent saved with the task. */
   load(key: string): Json | undefined

@@ -12,7 +12,7 @@ import type { QueuedMessage } from './queued-message.ts'
 import type { TaskRun } from './run.ts'
 
 /** Which message's turn is watched. */
-export interface WatchSendOptions {
+interface WatchSendOptions {
   readonly run: TaskRun
   readonly queued: QueuedMessage
   /** The task as it was before the message, where the message continues one. */
@@ -49,7 +49,7 @@ export function watchSend(hub: Hub, options: WatchSendOptions): EventStream {
 }
 
 /** What a subscription needs. */
-export interface WatchTaskOptions {
+interface WatchTaskOptions {
   readonly store: Store
   readonly hub: Hub
   readonly id: string

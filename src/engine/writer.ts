@@ -17,7 +17,7 @@ import type { RunHost } from './run-host.ts'
  * Writes what happens to a task into its log. Before the first event that is not a Message there is no task, and nothing
  * is stored; whatever needs a log makes the task exist first. A class, not closures: one is made per request.
  */
-export class TaskWriter {
+export class RunWriter {
   readonly log: TaskLog
   readonly #host: RunHost
   /** The message whose turn runs or waits for its slot. */

@@ -63,16 +63,16 @@ export {
 } from './domain/functions.ts'
 export { builtInDomains, findDomain, loadDomain, resolveDomain } from './domain/load.ts'
 export { defineMcpDomain, type McpDomain, type McpWorld } from './domain/mcp.ts'
-export {
-  type EnvAssertion,
-  type EvalTask,
-  type EvaluationCriteria,
-  type GoldAction,
-  parseTasks,
-  type RewardType,
-  type ScriptedReply,
-  type UserScript,
+export type {
+  EnvAssertion,
+  EvalTask,
+  EvaluationCriteria,
+  GoldAction,
+  RewardType,
+  ScriptedReply,
+  UserScript,
 } from './domain/task.ts'
+export { parseTasks } from './domain/task-schema.ts'
 export { createCollector, type MetricsCollector } from './metrics/collector.ts'
 export { checkMetrics, type ProtocolMetrics, type TokenSource, toDict } from './metrics/metrics.ts'
 export { type PriceTable, parsePriceTable, type TokenPrice } from './metrics/prices.ts'
@@ -95,7 +95,7 @@ export {
 export { toHtml } from './report/html.ts'
 export { toJUnit } from './report/junit.ts'
 export { toMarkdown } from './report/markdown.ts'
-export { headline, type Outcome, outcomeOf, percent } from './report/words.ts'
+export { headline, outcomeOf, percent, type SimulationOutcome as Outcome } from './report/words.ts'
 export {
   type Comparison,
   checkGate,
@@ -107,6 +107,7 @@ export {
   spreadOf,
   type TaskComparison,
 } from './results/compare.ts'
+export { SimulationFault, type TerminationReason } from './results/fault.ts'
 export { loadResults, saveResults } from './results/files.ts'
 export { choose, type PassEstimate, passHatK, type Trials, wilson } from './results/pass-k.ts'
 export {
@@ -122,21 +123,22 @@ export {
   rescore,
 } from './results/rescore.ts'
 export type { EvalInfo, EvalResults, EvalSummary, TaskBaseline } from './results/results.ts'
-export {
-  type RewardInfo,
-  type Score,
-  type ScoreCheck,
-  type Simulation,
-  SimulationFault,
-  type TerminationReason,
-} from './results/simulation.ts'
+export type { Simulation } from './results/simulation.ts'
 export { type Conversation, type ConversationOptions, converse, greeting } from './run/converse.ts'
 export { runEvaluation } from './run/evaluate.ts'
 export type { EvaluationOptions, Job, Progress } from './run/options.ts'
 export { doNothingBaseline } from './run/to-results.ts'
 export { createJudge } from './scorers/judge.ts'
 export { type Scorable, scoreConversation } from './scorers/reward.ts'
-export type { Judge, Scorer, ScorerInput, ScorerNeed } from './scorers/scorer.ts'
+export type {
+  Judge,
+  RewardInfo,
+  Score,
+  ScoreCheck,
+  Scorer,
+  ScorerInput,
+  ScorerNeed,
+} from './scorers/scorer.ts'
 export {
   type ArchiveEntry,
   evaluationPath,
@@ -144,6 +146,7 @@ export {
   readEvaluation,
 } from './serve/archive.ts'
 export { createEvaluator, type EvaluatorOptions } from './serve/evaluator.ts'
+export type { Tau2Domain } from './tau2/domain.ts'
 export { createA2AUser } from './users/a2a.ts'
 export { createHumanUser, type Terminal } from './users/human.ts'
 export { createLlmUser } from './users/llm.ts'

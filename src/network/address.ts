@@ -60,7 +60,7 @@ export function blockList(family: 'ipv4' | 'ipv6', ranges: readonly string[]): B
 }
 
 /** The IPv4 address in the last 32 bits of an IPv6 one. */
-export function embeddedAddress(address: string): string {
+function embeddedAddress(address: string): string {
   // The URL parser writes every spelling in one: hexadecimal groups, one `::` at most.
   const groups = new URL(`http://[${address}]/`).hostname.slice(1, -1).split(':')
   const [high, low] = groups.slice(-2).map((group) => Number.parseInt(group || '0', 16))

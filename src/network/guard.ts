@@ -1,9 +1,8 @@
-import { lookup as systemLookup } from 'node:dns'
-import { isIP, type LookupFunction } from 'node:net'
+import { type BlockList, isIP, type LookupFunction } from 'node:net'
 import { Agent, buildConnector, type Dispatcher } from 'undici'
 import { A2AError } from '../protocol/errors.ts'
-import { isPublicAddress } from './address.ts'
-import { type AllowList, createAllowList } from './allow.ts'
+import { blockList, isPublicAddress } from './address.ts'
+import { guardedLookup } from './address-guard.ts'
 import { maxUrlLength, parseUrl, toHost } from './url.ts'
 
 /** Keeps requests to URLs that peers name away from this machine and its network (specification §13.2, §14.1.1). */
@@ -38,9 +37,9 @@ export interface GuardOptions {
 
 /** Makes a guard. */
 export function createGuard(options: GuardOptions = {}): Guard {
-  const { allowHttp = false, lookup = systemLookup } = options
+  const { allowHttp = false, lookup } = options
   const allow = createAllowList(options.allow ?? [])
-  const dispatcher = new Agent({ connect: checkedConnector({ allow, allowHttp, lookup }) })
+  const dispatcher = new Agent({ connect: checkedConnector({ allow, allowHttp }, lookup) })
   return {
     check(url, field = 'url') {
       const reason =
@@ -102,11 +101,18 @@ function isInternalName(host: string): boolean {
   return !host.includes('.') || internalSuffix.test(host) || host === 'metadata.goog'
 }
 
-function checkedConnector(
-  rules: Rules & { readonly lookup: LookupFunction },
-): buildConnector.connector {
-  const open = buildConnector({ lookup: rules.lookup })
-  const guarded = buildConnector({ lookup: checkedLookup(rules) })
+/** One forbidden address among the answers is enough: an honest name has none. */
+function checkedConnector(rules: Rules, lookup?: LookupFunction): buildConnector.connector {
+  const isFine = (address: string): boolean =>
+    isPublicAddress(address) || rules.allow.hasAddress(address)
+  const guarded = buildConnector({
+    lookup: guardedLookup({
+      guard: (_host, addresses) => addresses.every(isFine),
+      refusal: () => refused('url', notAllowed),
+      ...(lookup && { lookup }),
+    }),
+  })
+  const open = buildConnector(lookup ? { lookup } : {})
   return (options, callback) => {
     const { protocol, hostname } = options
     const port = Number(options.port) || portOf(protocol)
@@ -118,32 +124,56 @@ function checkedConnector(
   }
 }
 
-/** One forbidden address among the answers is enough: an honest name has none. */
-function checkedLookup({
-  allow,
-  lookup,
-}: {
-  readonly allow: AllowList
-  readonly lookup: LookupFunction
-}): LookupFunction {
-  return (hostname, options, callback) => {
-    lookup(hostname, { ...options, all: true }, (error, answer, family) => {
-      if (error) return callback(error, '', 0)
-      const addresses =
-        typeof answer === 'string' ? [{ address: answer, family: family ?? isIP(answer) }] : answer
-      const [first] = addresses
-      const isFine = addresses.every(
-        ({ address }) => isPublicAddress(address) || allow.hasAddress(address),
-      )
-      if (!first || !isFine) return callback(refused('url', notAllowed), '', 0)
-      if (options.all) callback(null, addresses)
-      else callback(null, first.address, first.family)
-    })
-  }
-}
-
 function refused(field: string, description: string): A2AError {
   return new A2AError('invalidParams', `${field} ${description}`, {
     violations: [{ field, description }],
   })
+}
+
+/** The exceptions that an operator makes from the guard. */
+interface AllowList {
+  /** Whether a host is allowed by name, on this port. */
+  hasHost(host: string, port: number): boolean
+  /** Whether an address lies in an allowed range. */
+  hasAddress(address: string): boolean
+}
+
+/**
+ * Reads entries such as `hooks.internal`, `10.0.0.7:8080`, `[::1]:80`, `10.0.0.0/8` and `*`.
+ * @throws A2AError `invalidParams` for an entry that is none of these.
+ */
+function createAllowList(entries: readonly string[]): AllowList {
+  const everything = entries.includes('*')
+  const named = entries.filter((entry) => entry !== '*')
+  const ranges = named.filter((entry) => entry.includes('/')).map(toRange)
+  const hosts = new Set(named.filter((entry) => !entry.includes('/')).map(toHostEntry))
+  return {
+    hasHost: (host, port) => everything || hosts.has(host) || hosts.has(`${host} ${port}`),
+    hasAddress(address) {
+      const family = isIP(address) === 4 ? 'ipv4' : 'ipv6'
+      return everything || (isIP(address) > 0 && ranges.some((list) => list.check(address, family)))
+    },
+  }
+}
+
+function toRange(entry: string): BlockList {
+  const [network = '', prefix = ''] = entry.split('/')
+  const bits = isIP(network) === 4 ? 32 : 128
+  if (isIP(network) === 0 || !/^\d{1,3}$/.test(prefix) || Number(prefix) > bits)
+    throw wrongEntry(entry)
+  return blockList(bits === 32 ? 'ipv4' : 'ipv6', [entry])
+}
+
+/** `host` for any port, `host port` for one; the URL parser gives every spelling of a host the same form. */
+function toHostEntry(entry: string): string {
+  const [, host, port] =
+    /^(\[[^\]]+\]|[^:/?#@\\]+)(?::(\d{1,5}))?$/.exec(isIP(entry) === 6 ? `[${entry}]` : entry) ?? []
+  const url = host && parseUrl(`https://${host}/`)
+  if (!url) throw wrongEntry(entry)
+  const name = toHost(url.hostname)
+  return port ? `${name} ${Number(port)}` : name
+}
+
+function wrongEntry(entry: string): A2AError {
+  return new A2AError('invalidParams', `Not a host, host:port or range: ${entry}`)
 }

@@ -56,7 +56,7 @@ export function newArtifact(
   return { artifactId, name, parts: typeof content === 'string' ? [{ text: content }] : content }
 }
 
-/** A completed task that answers a message: the reply in its status and its history (002's helper). */
+/** A completed task that answers a message: the reply in its status and its history. */
 export function completedTaskWithText(message: Message, reply: string): Task {
   const id = message.taskId ?? newId()
   const contextId = message.contextId ?? newId()

@@ -1,6 +1,6 @@
 import canonicalize from 'canonicalize'
 import { agentCard } from './schema/cards.ts'
-import { type Check, isObject } from './schema/check.ts'
+import { type Check, isPlainObject } from './schema/check.ts'
 
 /**
  * The canonical form of an agent card, which its signatures are over (specification §8.4.1):
@@ -33,7 +33,7 @@ function toJcs(value: unknown): string {
 }
 
 function withoutSignatures(card: unknown): unknown {
-  if (!isObject(card)) return {}
+  if (!isPlainObject(card)) return {}
   const { signatures: _, ...rest } = card
   return rest
 }
@@ -41,7 +41,7 @@ function withoutSignatures(card: unknown): unknown {
 function withoutDefaults(check: Check, value: unknown): unknown {
   const { fields, items } = check
   if (items && Array.isArray(value)) return value.map((item) => withoutDefaults(items, item))
-  if (!isObject(value)) return value
+  if (!isPlainObject(value)) return value
   if (items) return mapValues(value, (item) => withoutDefaults(items, item))
   if (!fields) return value
   return mapValues(value, (given, name) => {
@@ -55,7 +55,7 @@ function withoutDefaults(check: Check, value: unknown): unknown {
 function isDefault(value: unknown): boolean {
   if (value === '' || value === false || value === 0) return true
   if (Array.isArray(value)) return value.length === 0
-  return isObject(value) && Object.keys(value).length === 0
+  return isPlainObject(value) && Object.keys(value).length === 0
 }
 
 /**
@@ -67,7 +67,7 @@ function withoutEmpties(value: unknown): unknown {
   if (Array.isArray(value)) {
     return value.length > 0 ? value.map((item) => withoutEmpties(item) ?? item) : undefined
   }
-  if (!isObject(value)) return value
+  if (!isPlainObject(value)) return value
   const members = mapValues(value, withoutEmpties)
   return Object.keys(members).length > 0 ? members : undefined
 }

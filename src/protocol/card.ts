@@ -59,7 +59,7 @@ export function renderCard(info: AgentInfo, surroundings: CardSurroundings): Age
 }
 
 /** Which bindings and versions a client can speak; versions in order of preference. */
-export interface InterfaceOptions {
+interface InterfaceOptions {
   readonly bindings: readonly string[]
   readonly versions: readonly string[]
 }

@@ -1,5 +1,5 @@
 /**
- * One class, a closed set of codes, one table to every wire (specification §5.4, seed-checklist §3.2).
+ * One class, a closed set of codes, one table to every wire (specification §5.4).
  * The columns: JSON-RPC number of 1.0 and 1.0-rc, HTTP status (REST), gRPC status, ErrorInfo reason,
  * then the numbers of 0.3 and RANCH where they differ. A number never leaves in another dialect's answer.
  */

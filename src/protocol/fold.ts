@@ -35,7 +35,7 @@ export interface Fold {
 }
 
 /** How strict a fold is. */
-export interface FoldOptions {
+interface FoldOptions {
   /** Refuse what an agent may not do. A server is strict with its agents, a client lenient with its peers. */
   readonly strict?: boolean
 }

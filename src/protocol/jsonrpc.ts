@@ -1,5 +1,5 @@
 /** The id of a JSON-RPC request. */
-export type JSONRPCId = string | number | null
+type JSONRPCId = string | number | null
 
 /** A JSON-RPC 2.0 request. */
 export interface JSONRPCRequest {
@@ -33,17 +33,17 @@ export interface JSONRPCErrorResponse {
 /** A JSON-RPC 2.0 answer. */
 export type JSONRPCResponse = JSONRPCSuccessResponse | JSONRPCErrorResponse
 
-/** 002's name of JSONRPCRequest. */
+/** Another name of JSONRPCRequest. */
 export type JsonRpcRequest = JSONRPCRequest
-/** 002's name of JSONRPCResponse. */
+/** Another name of JSONRPCResponse. */
 export type JsonRpcResponse = JSONRPCResponse
 
-/** Builds an answer with a result (002). */
+/** Builds an answer with a result. */
 export function success(id: JSONRPCId, result: unknown): JSONRPCSuccessResponse {
   return { jsonrpc: '2.0', result, id }
 }
 
-/** Builds an answer with an error: its number, words for a person, data if there is any. The order is 002's own. */
+/** Builds an answer with an error: its number, words for a person, data if there is any. */
 export function error(
   id: JSONRPCId,
   code: number,

@@ -11,7 +11,7 @@ import type * as A2A from './types.ts'
  */
 
 /** Request and result of every operation (specification §3.1), in its order. */
-export interface Operations {
+interface Operations {
   SendMessage: { request: A2A.SendMessageRequest; result: A2A.SendMessageResponse }
   SendStreamingMessage: { request: A2A.SendMessageRequest; result: A2A.EventStream }
   GetTask: { request: A2A.GetTaskRequest; result: A2A.Task }

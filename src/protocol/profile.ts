@@ -7,7 +7,7 @@ import type {
   SecurityScheme,
 } from './types.ts'
 
-/** What an agent says of itself inside Corral (000's AgentInfo), with the details that cards can show. */
+/** What an agent says of itself inside Corral, with the details that cards can show. */
 export interface AgentInfo {
   /** Unique within a manager and a server; also the agent's path segment. */
   readonly id: string
@@ -34,7 +34,7 @@ export interface AgentDetails {
   readonly outputModes?: readonly string[]
   readonly documentationUrl?: string
   readonly iconUrl?: string
-  /** 003's flag; shown in the superset card only. */
+  /** Whether it keeps state between turns; shown in the superset card only. */
   readonly stateManagement?: boolean
   /** Whether the agent can stream; true if absent. */
   readonly streaming?: boolean
@@ -56,7 +56,7 @@ export interface Proficiency {
   readonly proficiency: string
 }
 
-/** An A2A skill, with 003's schemas of what goes in and comes out. */
+/** An A2A skill, with schemas of what goes in and comes out. */
 export interface SkillDetail extends AgentSkill {
   readonly inputSchema?: JsonObject
   readonly outputSchema?: JsonObject

@@ -3,7 +3,6 @@ import { type OperationName, operations, type RequestOf, type ResultOf } from '.
 import { agentCard } from './schema/cards.ts'
 import { type Check, missing, tolerant } from './schema/check.ts'
 import * as tasks from './schema/tasks.ts'
-import { maxDepth } from './schema/values.ts'
 import type { AgentCard, Message, StreamResponse, Task } from './types.ts'
 
 /**
@@ -12,12 +11,6 @@ import type { AgentCard, Message, StreamResponse, Task } from './types.ts'
  * null for absence are read, unknown fields are ignored, the empty string of an optional field is absence. What comes
  * out is canonical: the same object if it was so already, else a copy.
  */
-
-/** How large a request's content may be, beyond the size of its body. */
-export const limits: Readonly<{ maxDepth: number; maxParts: number }> = {
-  maxDepth,
-  maxParts: tasks.maxParts,
-}
 
 /**
  * The request of an operation. A request without params is an empty one.
@@ -55,11 +48,6 @@ export function parseStreamResponse(input: unknown): StreamResponse {
   return parse(tasks.streamResponse, input, responseFault) as StreamResponse // the check of a StreamResponse
 }
 
-/** An agent card of 1.0. Empty required fields are borne (`checkCard` tells them), unusable security schemes left out. */
-export function parseAgentCard(input: unknown): AgentCard {
-  return parse(agentCard, input, responseFault) as AgentCard // the check of an AgentCard
-}
-
 /** A peer's result if it is canonical as it stands, uncopied; undefined where it has to be respelled. */
 export function canonicalResult<N extends OperationName>(
   name: N,
@@ -84,7 +72,7 @@ export function readResult<N extends OperationName>(name: N, input: unknown): Re
 }
 
 /** An event that a peer sent, respelled; read as `readResult` reads an answer. */
-export function readEvent(input: unknown): StreamResponse {
+export function readStreamResponse(input: unknown): StreamResponse {
   return parse(tolerant(tasks.streamResponse), input, responseFault) as StreamResponse // the check of a StreamResponse
 }
 

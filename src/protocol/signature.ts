@@ -11,7 +11,7 @@ import {
 } from 'jose'
 import { canonicalCard, canonicalForms } from './card-canonical.ts'
 import { A2AError } from './errors.ts'
-import { isObject } from './schema/check.ts'
+import { isPlainObject } from './schema/check.ts'
 import type { AgentCard, AgentCardSignature } from './types.ts'
 
 /**
@@ -29,10 +29,10 @@ const algorithms = [
 const maxSignatures = 16
 
 /** A key to sign or verify with. */
-export type CardKey = CryptoKey | KeyObject | JWK
+type CardKey = CryptoKey | KeyObject | JWK
 
 /** What a signature says of its key; all of it is signed. */
-export interface SignatureHeader {
+interface SignatureHeader {
   readonly alg: string
   readonly kid: string
   /** Where the public key set can be fetched. */
@@ -40,13 +40,13 @@ export interface SignatureHeader {
 }
 
 /** Finds the public key of a signature; undefined for one that is not known, not trusted or revoked. */
-export type KeyResolver = (header: SignatureHeader) => Promise<CardKey | undefined>
+type KeyResolver = (header: SignatureHeader) => Promise<CardKey | undefined>
 
 /** The public keys that are trusted: a key set, or a way to find them. A revoked key is in neither. */
-export type CardTrust = { readonly keys: JSONWebKeySet } | { readonly resolve: KeyResolver }
+type CardTrust = { readonly keys: JSONWebKeySet } | { readonly resolve: KeyResolver }
 
 /** Whether a signature holds, and if not, why. */
-export interface SignatureVerdict {
+interface SignatureVerdict {
   readonly valid: boolean
   readonly kid?: string
   readonly reason?: string
@@ -76,7 +76,7 @@ export async function verifyCard(
   card: unknown,
   trust: CardTrust,
 ): Promise<readonly SignatureVerdict[]> {
-  const signatures = isObject(card) && Array.isArray(card.signatures) ? card.signatures : []
+  const signatures = isPlainObject(card) && Array.isArray(card.signatures) ? card.signatures : []
   const resolve = 'resolve' in trust ? trust.resolve : fromKeySet(trust.keys)
   const payloads = canonicalForms(card)
   return Promise.all(
@@ -100,7 +100,7 @@ export async function requireSignature(card: unknown, trust: CardTrust): Promise
 }
 
 /** What keys by `jku` need: the places that are trusted, and a way to fetch JSON from them. */
-export interface JkuOptions {
+interface JkuOptions {
   /** Whole URLs or origins, exactly as they are written in `jku`; nothing else is ever fetched. */
   readonly allow: readonly string[]
   readonly fetchJson: (url: string) => Promise<unknown>
@@ -139,7 +139,7 @@ async function verify(
 }
 
 function readHeader(signature: unknown): SignatureHeader | string {
-  if (!isObject(signature)) return 'a signature is not an object'
+  if (!isPlainObject(signature)) return 'a signature is not an object'
   if (typeof signature.protected !== 'string' || typeof signature.signature !== 'string')
     return 'a signature lacks its protected header or value'
   const { alg, kid, jku } = decodeHeader(signature.protected)
@@ -157,7 +157,7 @@ function decodeHeader(text: string): Readonly<Record<string, unknown>> {
 }
 
 function isKeySet(value: unknown): value is JSONWebKeySet {
-  return isObject(value) && Array.isArray(value.keys) && value.keys.every(isObject)
+  return isPlainObject(value) && Array.isArray(value.keys) && value.keys.every(isPlainObject)
 }
 
 function fromKeySet(set: JSONWebKeySet): KeyResolver {

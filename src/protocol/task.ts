@@ -8,8 +8,8 @@ const terminal: ReadonlySet<TaskState> = new Set<TaskState>([
   'TASK_STATE_REJECTED',
 ])
 
-/** A state's name in 0.3 and the seeds, in all their spellings. */
-export type TaskStateName =
+/** A state's name in 0.3 and in RANCH, in all their spellings. */
+type TaskStateName =
   | 'submitted'
   | 'working'
   | 'completed'
@@ -22,7 +22,7 @@ export type TaskStateName =
   | 'auth-required'
   | 'authRequired'
 
-/** The states by the names of 0.3 and the seeds. */
+/** The states by the names of 0.3 and of RANCH. */
 export const taskStateNames: Readonly<Record<TaskStateName, TaskState>> = {
   submitted: 'TASK_STATE_SUBMITTED',
   working: 'TASK_STATE_WORKING',
@@ -102,7 +102,7 @@ export function isInterrupted(state: TaskState): boolean {
   return state === 'TASK_STATE_INPUT_REQUIRED' || state === 'TASK_STATE_AUTH_REQUIRED'
 }
 
-/** Whether a task may go from one state to another (seed 002's state machine). */
+/** Whether a task may go from one state to another. */
 export function canTransition(from: TaskState, to: TaskState): boolean {
   return transitions[from].has(to)
 }

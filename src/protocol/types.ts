@@ -1,7 +1,7 @@
 /**
- * The A2A 1.0 data model as plain JSON, exactly as it travels (specification §4, `a2a.proto`).
- * Field names, enum strings and order are the specification's. Every other wire is translated
- * to and from these types at the edge (`bindings/dialects`).
+ * The A2A 1.0 data model as plain JSON, exactly as it travels (specification §4, `a2a.proto`). Field names, enum
+ * strings and order are the specification's. Every other wire is translated to and from these types at the edge
+ * (`bindings/dialects`).
  */
 
 /** Any JSON value. */
@@ -125,10 +125,7 @@ export type StreamResponse =
 export type SendMessageResponse = { readonly task: Task } | { readonly message: Message }
 
 /** An event with its place in the task's log; a Message that answers without a task has none. */
-export interface Sequenced {
-  readonly seq?: number
-  readonly event: StreamResponse
-}
+export type Sequenced = { readonly seq?: number; readonly event: StreamResponse }
 
 /** Events in order. One item holds all that were ready at once, so that a burst costs one write. */
 export type EventStream = AsyncIterable<readonly Sequenced[]>

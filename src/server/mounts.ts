@@ -1,5 +1,5 @@
 import type { Agent } from '../agents/agent.ts'
-import { digestOf } from '../agents/digest.ts'
+import { digestOf } from '../shared/ids.ts'
 import { createMount, type Mount, type NamedAgent } from './mount.ts'
 import type { ServerParts } from './parts.ts'
 

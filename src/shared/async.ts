@@ -63,6 +63,23 @@ export async function within(clock: Clock, ms: number, work: Iterable<unknown>):
   callOff()
 }
 
+/** Does work whose signal fires after so long; the work decides what that means. */
+export async function withDeadline<T>(
+  clock: Clock,
+  ms: number,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const deadline = new AbortController()
+  const callOff = clock.after(ms, () =>
+    deadline.abort(new DOMException(`Not done within ${ms} ms`, 'TimeoutError')),
+  )
+  try {
+    return await work(deadline.signal)
+  } finally {
+    callOff()
+  }
+}
+
 /** Rejects when the signal fires, with its reason; removes its listener when the work is done. */
 export async function withSignal<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return work

@@ -37,3 +37,10 @@ function createFlatIds(): () => string {
     return text.toString('latin1')
   }
 }
+
+/** A short name of a JSON value, the same in every process. */
+export async function digestOf(value: unknown): Promise<string> {
+  const bytes = new TextEncoder().encode(JSON.stringify(value))
+  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
+  return Array.from(hash.subarray(0, 12), (byte) => byte.toString(16).padStart(2, '0')).join('')
+}

@@ -1,6 +1,6 @@
 import { A2AError } from '../protocol/errors.ts'
 import { addUsage, type Usage, usageOf } from '../protocol/usage.ts'
-import type { MemberReply } from './reply.ts'
+import type { MemberReply } from './schedulers/scheduler.ts'
 import type { BudgetConfig } from './team-config.ts'
 
 /** No run makes more delegations than this, whatever its configuration says. */

@@ -3,19 +3,20 @@ import { acceptsTools, type Tool } from '../agents/tools.ts'
 import { A2AError, toA2AError } from '../protocol/errors.ts'
 import type { Message } from '../protocol/types.ts'
 import { copyOf } from '../shared/json.ts'
-import { backoffMs, wait } from '../shared/retry.ts'
+import { backoffMs, retry } from '../shared/retry.ts'
 import { createChildTurn, toMessageId } from './child-turn.ts'
 import { replyError, toTeamError } from './failure.ts'
 import { Suspension } from './memory.ts'
 import type { Live } from './output.ts'
-import { collectReply, type MemberReply } from './reply.ts'
+import { collectReply } from './reply.ts'
 import { type Delegation, type Run, traceRun } from './run.ts'
+import type { MemberReply } from './schedulers/scheduler.ts'
 import { type LinkedSignal, linkSignal } from './signal.ts'
 import { withSpan } from './spans.ts'
 import { type CallFacts, clip, replyEntry } from './trace.ts'
 
 /** One delegation on its way to a member. */
-export interface Call {
+export interface MemberCall {
   readonly run: Run
   readonly delegation: Delegation
   readonly key: string
@@ -29,7 +30,7 @@ export interface Call {
  * Calls the member, again where its rules say so, and its fallback at last.
  * @throws A2AError short outside, with the whole story as `cause`; Suspension when a tool of the member asks the user.
  */
-export async function callWithRules(call: Call): Promise<MemberReply> {
+export async function callWithRules(call: MemberCall): Promise<MemberReply> {
   const { run, delegation } = call
   const { tolerant, maxRetries, fallbackAgentId } = delegation
   if (!tolerant && !maxRetries && !fallbackAgentId && !call.asked)
@@ -43,7 +44,7 @@ export async function callWithRules(call: Call): Promise<MemberReply> {
   }
 }
 
-async function withFallback(call: Call): Promise<MemberReply> {
+async function withFallback(call: MemberCall): Promise<MemberReply> {
   const { run, delegation } = call
   const { fallbackAgentId } = delegation
   const { agentId = delegation.agentId } = call.asked?.from ?? {}
@@ -57,20 +58,28 @@ async function withFallback(call: Call): Promise<MemberReply> {
   }
 }
 
-async function withRetries(call: Call, agentId: string): Promise<MemberReply> {
-  const { run, delegation } = call
-  const tries = 1 + (delegation.maxRetries ?? 0)
-  for (let number = 1; ; number++) {
-    try {
-      return await callMember(call, agentId, number)
-    } catch (thrown) {
-      if (isFinal(run, thrown) || number >= tries) throw thrown
-      const delayMs = retryDelay(thrown, number, run)
-      traceRun(run, { type: 'retry', ...factsOf(call, agentId), try: number + 1, delayMs })
-      await wait(run.clock, delayMs, run.link.signal)
-      call.live?.restart()
-    }
-  }
+function withRetries(call: MemberCall, agentId: string): Promise<MemberReply> {
+  const { run, delegation, live } = call
+  return retry(
+    (number) => {
+      if (number > 1) live?.restart()
+      return callMember(call, agentId, number)
+    },
+    {
+      tries: 1 + (delegation.maxRetries ?? 0),
+      clock: run.clock,
+      // Read when a wait begins: most members never fail, and a signal is made for those who look.
+      get signal() {
+        return run.link.signal
+      },
+      delay(thrown, failures) {
+        if (isFinal(run, thrown)) return undefined
+        const delayMs = retryDelay(thrown, failures, run)
+        traceRun(run, { type: 'retry', ...factsOf(call, agentId), try: failures + 1, delayMs })
+        return delayMs
+      },
+    },
+  )
 }
 
 /** Neither a cancelled run nor one that waits for the user is tried again. */
@@ -90,11 +99,11 @@ function retryAfter(error: A2AError): number | undefined {
   return origin.details.retryAfterSeconds
 }
 
-function factsOf({ run, delegation, key }: Call, member: string): CallFacts {
+function factsOf({ run, delegation, key }: MemberCall, member: string): CallFacts {
   return { call: key, team: run.config.id, member, step: delegation.name }
 }
 
-async function callMember(call: Call, agentId: string, number: number): Promise<MemberReply> {
+async function callMember(call: MemberCall, agentId: string, number: number): Promise<MemberReply> {
   const { run, message } = call
   const facts = factsOf(call, agentId)
   run.link.throwIfAborted()
@@ -120,7 +129,7 @@ async function callMember(call: Call, agentId: string, number: number): Promise<
   }
 }
 
-function inSpan(call: Call, facts: CallFacts, number: number): Promise<MemberReply> {
+function inSpan(call: MemberCall, facts: CallFacts, number: number): Promise<MemberReply> {
   const { member: agentId } = facts
   const attributes = {
     'corral.team': facts.team,
@@ -144,7 +153,10 @@ interface Try {
   readonly traceparent: string | undefined
 }
 
-async function speak(call: Call, { agentId, number, traceparent }: Try): Promise<MemberReply> {
+async function speak(
+  call: MemberCall,
+  { agentId, number, traceparent }: Try,
+): Promise<MemberReply> {
   const { run, delegation, live } = call
   const space = `${delegation.name}:${agentId}`
   // Its own, whatever it does to it: siblings and further tries get the same question.
@@ -162,6 +174,7 @@ async function speak(call: Call, { agentId, number, traceparent }: Try): Promise
     space,
     message,
     link,
+    clock: run.clock,
     hops: run.hops,
     traceparent,
     exchange: delegation.alone ? [] : (run.exchanges.get(agentId) ?? []),

@@ -1,5 +1,5 @@
 /** Carries items from running work to one reader. A full channel makes its writers wait. */
-export interface Channel<T> {
+interface Channel<T> {
   /** Resolves when there is room again; at once after the end, when items go nowhere. */
   push(item: T): Promise<void>
   /**

@@ -1,17 +1,19 @@
 import { hash } from 'node:crypto'
 import type { Turn } from '../agents/agent.ts'
 import { InnerTurn, type InnerTurnOptions } from '../agents/wrap.ts'
-import { newStatus } from '../protocol/build.ts'
 import type { JsonObject, Message, Task } from '../protocol/types.ts'
 import { withSignal } from '../shared/async.ts'
+import { type Clock, toTimestamp } from '../shared/clock.ts'
 import { copyOf } from '../shared/json.ts'
-import { type MemberReply, replyParts } from './reply.ts'
+import { replyParts } from './reply.ts'
+import type { MemberReply } from './schedulers/scheduler.ts'
 import type { LinkedSignal } from './signal.ts'
 
 /** What a member's turn has of its own. */
-export interface ChildTurnOptions extends InnerTurnOptions {
+interface ChildTurnOptions extends InnerTurnOptions {
   /** Fires when the member is to stop; its signal is made only for a member that looks at it. */
   readonly link: LinkedSignal
+  readonly clock: Clock
   readonly hops: readonly string[]
   readonly traceparent: string | undefined
   /** What the member was asked and answered before in this run. */
@@ -23,7 +25,7 @@ export interface ChildTurnOptions extends InnerTurnOptions {
 }
 
 /** A member's turn, as its team has it. */
-export interface MemberTurn extends Turn {
+interface MemberTurn extends Turn {
   /**
    * Ends what the member waited for elsewhere, also for one that is left behind: when this resolves the team has its slot
    * again. Undefined where the member never was away.
@@ -55,8 +57,8 @@ class ChildTurn extends InnerTurn implements MemberTurn {
   }
 
   override get task(): Task | undefined {
-    const { asked, exchange } = this.#options
-    this.#task ??= asked && copyOf(waitingTask(this.#parent, asked, exchange))
+    const { asked } = this.#options
+    this.#task ??= asked && copyOf(waitingTask(this.#parent, asked, this.#options))
     return this.#task
   }
   override get history(): readonly Message[] {
@@ -138,12 +140,16 @@ function withPlace(entry: JsonObject, space: string): JsonObject {
   return { ...entry, at: typeof entry.at === 'string' ? `${space}/${entry.at}` : space }
 }
 
-function waitingTask(parent: Turn, asked: MemberReply, exchange: readonly Message[]): Task {
+function waitingTask(
+  parent: Turn,
+  asked: MemberReply,
+  { exchange, clock }: Pick<ChildTurnOptions, 'exchange' | 'clock'>,
+): Task {
   const question = asked.message ?? parent.reply(replyParts(asked))
   return {
     id: parent.taskId,
     contextId: parent.contextId,
-    status: newStatus(asked.state, question),
+    status: { state: asked.state, message: question, timestamp: toTimestamp(clock.now()) },
     ...(asked.artifacts && { artifacts: asked.artifacts }),
     history: exchange,
   }

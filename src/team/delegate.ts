@@ -1,9 +1,10 @@
 import { isInterrupted } from '../protocol/task.ts'
 import type { Json } from '../protocol/types.ts'
-import { type Call, callWithRules } from './call.ts'
+import { callWithRules, type MemberCall } from './call.ts'
 import { Suspension } from './memory.ts'
-import { type MemberReply, replyParts } from './reply.ts'
+import { replyParts } from './reply.ts'
 import type { Delegation, Run } from './run.ts'
+import type { MemberReply } from './schedulers/scheduler.ts'
 import { linkSignal } from './signal.ts'
 
 /**
@@ -22,7 +23,7 @@ export async function delegate(run: Run, delegation: Delegation): Promise<Member
   if (last && !answer) throw new Suspension(key, last)
 
   const live = delegation.live && run.output.live(delegation.live)
-  const call: Call = {
+  const call: MemberCall = {
     run,
     delegation,
     key,

@@ -1,6 +1,6 @@
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import { textOf } from '../protocol/task.ts'
-import type { MemberReply } from './reply.ts'
+import type { MemberReply } from './schedulers/scheduler.ts'
 
 /** What the caller may learn of a member's failure: the kind of failure, in words that name nothing inside. */
 const outward: Partial<Record<ErrorCode, ErrorCode>> = {
@@ -18,7 +18,7 @@ const words: Partial<Record<ErrorCode, string>> = {
 }
 
 /** Where a failure happened. */
-export interface FailurePlace {
+interface FailurePlace {
   readonly team: string
   readonly member: string
   /** Whether the caller may learn which member it was. */
@@ -27,7 +27,7 @@ export interface FailurePlace {
 
 /**
  * A member's failure as the team's own: outside a code and a short sentence, inside the whole story in `cause`, so
- * that nested teams give a chain that names every level (conflict C-49).
+ * that nested teams give a chain that names every level.
  */
 export function toTeamError(thrown: unknown, place: FailurePlace): A2AError {
   const code = (thrown instanceof A2AError ? outward[thrown.code] : undefined) ?? 'processingError'

@@ -22,7 +22,7 @@ export type TeamFault =
 export type Refuse = (fault: TeamFault, reason: string) => never
 
 /** A number that a configuration may set. */
-export interface Limit {
+interface Limit {
   readonly name: string
   readonly value: number | undefined
   /** What one run may do at most, if absent. */

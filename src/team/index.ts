@@ -22,11 +22,12 @@ export { TeamServer, type TeamServerOptions, type TeamServerState } from '../app
 export { type ConfigWatchOptions as WatchOptions, watchConfig } from '../app/watch.ts'
 export type { TeamFault } from './faults.ts'
 export { AgentManager, type AgentManagerOptions, type RegisterOptions } from './manager.ts'
-export { type MemberReply, replyParts } from './reply.ts'
+export { replyParts } from './reply.ts'
 export {
   type AskOptions,
   type CallRules,
   defineScheduler,
+  type MemberReply,
   type OwnScheduler,
   type Scheduler,
   type SchedulerDefinition,

@@ -24,7 +24,7 @@ const healthTtlMs = 2_000
  * An agent that has not said how or who it is by then counts as one that cannot say. Without this bound, two servers
  * whose teams contain each other would wait for each other's cards.
  */
-const patienceMs = 5_000
+const answerMs = 5_000
 
 interface CachedHealth {
   readonly agent: Agent
@@ -33,7 +33,7 @@ interface CachedHealth {
 }
 
 /**
- * The registry of agents, shared by teams (000's AgentManager). It connects to nobody by itself: an agent that is
+ * The registry of agents, shared by teams. It connects to nobody by itself: an agent that is
  * down can be registered, listed and named in teams.
  */
 export class AgentManager {
@@ -167,15 +167,15 @@ export class AgentManager {
   }
 
   async #soon<T>(work: () => Promise<T>): Promise<T> {
-    const patience = linkSignal(new AbortController().signal, {
+    const limit = linkSignal(new AbortController().signal, {
       clock: this.#clock,
-      ms: patienceMs,
+      ms: answerMs,
       reason: () => new Error('no answer in time'),
     })
     try {
-      return await withSignal(work(), patience.signal)
+      return await withSignal(work(), limit.signal)
     } finally {
-      patience.release()
+      limit.release()
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { Turn, WaitingTask } from '../agents/agent.ts'
 import { isInterrupted } from '../protocol/task.ts'
 import type { Json, Message } from '../protocol/types.ts'
-import type { MemberReply } from './reply.ts'
+import type { MemberReply } from './schedulers/scheduler.ts'
 
 /**
  * What a run remembers across the turns of its task.
@@ -22,6 +22,8 @@ export interface Memory {
   isFresh(key: string): boolean
   /** Keeps a reply for later turns. */
   remember(key: string, reply: MemberReply): void
+  /** The last replies of delegations that wait for the user. */
+  waiting(): readonly MemberReply[]
   /** Keeps everything with the task, because the run waits for the user. */
   suspend(asked: string): Promise<void>
   /** Notes that the run is over, so that a later turn begins another one. */
@@ -68,8 +70,11 @@ export function waitingReplies(task: WaitingTask): readonly MemberReply[] {
   const value = task.load(stateKey)
   if (value === undefined || value === null) return []
   const { entries, over } = value as unknown as Saved // only save() writes this key
-  if (over !== undefined) return []
-  return Object.values(entries).flatMap((list) => {
+  return over === undefined ? waitingOf(Object.values(entries)) : []
+}
+
+function waitingOf(entries: Iterable<readonly Entry[]>): readonly MemberReply[] {
+  return [...entries].flatMap((list) => {
     const last = list.at(-1)?.reply
     return last && isInterrupted(last.state) ? [last] : []
   })
@@ -94,6 +99,7 @@ export function openMemory(turn: Turn, message: Message): Memory {
     remember(key, reply) {
       entries.set(key, [...(entries.get(key) ?? []), { turn: turn.number, reply }])
     },
+    waiting: () => waitingOf(entries.values()),
     suspend: (asked) =>
       save(turn, {
         message: saved?.message ?? message,

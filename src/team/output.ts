@@ -3,10 +3,11 @@ import { responseArtifact } from '../agents/reply.ts'
 import { textOf } from '../protocol/task.ts'
 import type { Artifact, StreamResponse, TaskArtifactUpdateEvent } from '../protocol/types.ts'
 import { toUsageMetadata, type Usage } from '../protocol/usage.ts'
-import { type MemberReply, replyParts } from './reply.ts'
+import { replyParts } from './reply.ts'
+import type { MemberReply } from './schedulers/scheduler.ts'
 
 /** Where a run's answer goes: to the caller, live where a member's words are the answer. */
-export interface Output {
+export interface TeamOutput {
   /** Says what is going on, as a status text. */
   progress(text: string): Promise<void>
   /** Passes a member's events on as they happen. */
@@ -37,7 +38,10 @@ export interface Live {
 }
 
 /** Makes the output of one run. */
-export function createOutput(turn: Turn, emit: (event: AgentEvent) => Promise<void>): Output {
+export function createTeamOutput(
+  turn: Turn,
+  emit: (event: AgentEvent) => Promise<void>,
+): TeamOutput {
   let heard: MemberReply | undefined
 
   return {

@@ -2,30 +2,11 @@ import type { AgentReply, Turn } from '../agents/agent.ts'
 import { type ReplyPlace, readReply, responseArtifact, responseOf } from '../agents/reply.ts'
 import { createFold, type Fold } from '../protocol/fold.ts'
 import { isInterrupted, isTerminal } from '../protocol/task.ts'
-import type {
-  Artifact,
-  JsonObject,
-  Message,
-  Part,
-  StreamResponse,
-  TaskState,
-} from '../protocol/types.ts'
-
-/** What a member gave back, whole and as plain JSON, so that it can stand in the task's log. */
-export interface MemberReply {
-  /** COMPLETED, or the state in which the member stopped. */
-  readonly state: TaskState
-  /** The member's lone message, or its last status message. */
-  readonly message?: Message
-  readonly artifacts?: readonly Artifact[]
-  /** All metadata of the reply, later over earlier: routing decisions and token counts stand here. */
-  readonly metadata?: JsonObject
-  /** Who gave it, and where that member keeps its state; a fallback is not the member that was asked first. */
-  readonly from?: { readonly agentId: string; readonly space: string }
-}
+import type { Artifact, JsonObject, Message, Part, StreamResponse } from '../protocol/types.ts'
+import type { MemberReply } from './schedulers/scheduler.ts'
 
 /** Where a reply is collected. */
-export interface Collection {
+interface Collection {
   readonly turn: Turn
   /** Hears every artifact chunk and status change as it happens; a lone message comes as one chunk. */
   readonly onEvent?: (event: StreamResponse) => Promise<void>

@@ -8,9 +8,8 @@ import type { Clock } from '../shared/clock.ts'
 import { type Budget, createBudget } from './budget.ts'
 import type { AgentManager } from './manager.ts'
 import { type Memory, openMemory, Suspension } from './memory.ts'
-import { createOutput, type Output, type Release } from './output.ts'
-import type { MemberReply } from './reply.ts'
-import type { CallRules } from './schedulers/scheduler.ts'
+import { createTeamOutput, type Release, type TeamOutput } from './output.ts'
+import type { CallRules, MemberReply } from './schedulers/scheduler.ts'
 import type { LinkedSignal } from './signal.ts'
 import type { BudgetConfig, TeamConfig } from './team-config.ts'
 import { type TraceEntry, toEntry } from './trace.ts'
@@ -25,7 +24,7 @@ export interface Run {
   readonly clock: Clock
   readonly budget: Budget
   readonly memory: Memory
-  readonly output: Output
+  readonly output: TeamOutput
   /** What each member was asked and answered in this run. */
   readonly exchanges: Map<string, readonly Message[]>
   /** Members that were left before their end, until they have cleaned up. */
@@ -82,7 +81,7 @@ export function createRun(turn: Turn, options: RunOptions): Run {
     clock,
     budget: createBudget(config.budget),
     memory: openMemory(turn, options.message),
-    output: createOutput(turn, options.emit),
+    output: createTeamOutput(turn, options.emit),
     exchanges: new Map(),
     left: options.left,
     hops: [...turn.hops, options.hop],

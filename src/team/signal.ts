@@ -12,7 +12,7 @@ export interface LinkedSignal {
 }
 
 /** When a linked signal fires by itself. */
-export interface Deadline {
+interface Deadline {
   readonly clock: Clock
   readonly ms: number | undefined
   /** What to say when the time is over. */

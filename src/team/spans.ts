@@ -9,7 +9,7 @@ import {
 } from '@opentelemetry/api'
 
 /** What a span says of one call to a member. */
-export interface SpanFacts {
+interface SpanFacts {
   readonly name: string
   readonly attributes: Readonly<Record<string, string | number>>
   /** The W3C trace context of the caller. */

@@ -31,7 +31,7 @@ export type TeamMode = SchedulerConfig['type']
 export type TeamScheduler = SchedulerConfig | OwnScheduler
 
 /** A scheduler as it may be written: the type of a built-in one may begin with a capital. */
-export type SchedulerSpelling = TeamScheduler | Capitalized<SchedulerConfig>
+type SchedulerSpelling = TeamScheduler | Capitalized<SchedulerConfig>
 
 type Capitalized<T extends SchedulerConfig> = T extends unknown
   ? Omit<T, 'type'> & { readonly type: Capitalize<T['type']> }
@@ -46,10 +46,9 @@ export interface TeamSpelling extends Omit<TeamConfig, 'scheduler'> {
 export function toTeamConfig(team: TeamSpelling): TeamConfig {
   const { scheduler } = team
   const type = String(scheduler.type).toLowerCase()
-  // true: only the case of the type may differ, and no longer does; an unknown type is refused by validation
-  return type === scheduler.type
-    ? (team as TeamConfig)
-    : { ...team, scheduler: { ...scheduler, type } as SchedulerConfig }
+  if (type === scheduler.type) return team as TeamConfig // only the case of the type may differ
+  const spelled = { ...scheduler, type } as TeamScheduler // and here no longer does
+  return { ...team, scheduler: spelled }
 }
 
 /** One member leads: it sees the others' cards and delegates until it answers. */

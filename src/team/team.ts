@@ -14,6 +14,7 @@ import { createRun, type Run, type RunOptions } from './run.ts'
 import { Refusal } from './schedulers/approval.ts'
 import type { Schedule } from './schedulers/kind.ts'
 import { kindOf } from './schedulers/kinds.ts'
+import type { MemberReply } from './schedulers/scheduler.ts'
 import { linkSignal } from './signal.ts'
 import { type TeamConfig, type TeamSpelling, toTeamConfig } from './team-config.ts'
 import { validateTeam } from './validate.ts'
@@ -82,10 +83,12 @@ export class Team implements Agent {
 
   /** Tells the members that wait, and those that keep something with the task, such as work elsewhere. */
   async cancel(task: WaitingTask): Promise<void> {
-    const waiting = waitingReplies(task).flatMap(({ from }) => from ?? [])
-    const members = new Map(
-      [...memberSpaces(task.keys()), ...waiting].map((member) => [member.space, member]),
-    )
+    await this.#tell(task, [...memberSpaces(task.keys()), ...placesOf(waitingReplies(task))])
+  }
+
+  /** Tells members that nobody wants their part of a task any more. */
+  async #tell(task: WaitingTask, places: readonly MemberPlace[]): Promise<void> {
+    const members = new Map(places.map((place) => [place.space, place]))
     const told = [...members.values()].map(async ({ agentId, space }) => {
       const load = (key: string): Json | undefined => task.load(`${space}/${key}`)
       const keys = (): Iterable<string> => keysIn(space, task.keys())
@@ -157,9 +160,31 @@ export class Team implements Agent {
       await run.memory.end()
       await run.output.complete(run.budget.used)
     } catch (thrown) {
-      await endEarly(run, thrown)
+      await endEarly(run, thrown).catch(async (failure: unknown) => {
+        // Who ended the turn from outside tells the members, or takes them up again.
+        if (!turn.signal.aborted) await this.#callOff(run)
+        throw failure
+      })
     }
   }
+
+  /** Calls off what members wait with: the run fails, and nobody will answer them. After a crash it fails again. */
+  async #callOff({ turn, memory }: Run): Promise<void> {
+    const waiting = placesOf(memory.waiting())
+    if (waiting.length === 0) return
+    const { taskId, contextId } = turn
+    const task = { taskId, contextId, load: (key: string) => turn.load(key), keys: () => [] }
+    const told = this.#tell(task, waiting).catch((err: unknown) =>
+      turn.log.warn({ taskId, err }, 'A member could not be called off'),
+    )
+    await within(this.#options.clock, cleanUpMs, [told])
+  }
+}
+
+type MemberPlace = NonNullable<MemberReply['from']>
+
+function placesOf(replies: readonly MemberReply[]): readonly MemberPlace[] {
+  return replies.flatMap(({ from }) => from ?? [])
 }
 
 /** As long as a remote agent has to name its task and to accept the cancel. */

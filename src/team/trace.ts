@@ -1,7 +1,8 @@
 import { textOf } from '../protocol/task.ts'
 import type { JsonObject, Part, TaskState } from '../protocol/types.ts'
 import { usageOf } from '../protocol/usage.ts'
-import { type MemberReply, replyParts } from './reply.ts'
+import { replyParts } from './reply.ts'
+import type { MemberReply } from './schedulers/scheduler.ts'
 
 /**
  * What a team writes into its task's trace. Every entry is plain JSON with a `type`, the `team`, and for what concerns

@@ -25,7 +25,7 @@ interface HasMembers extends Agent {
 }
 
 /** Whether an agent is a team. */
-export function isTeam(agent: Agent | undefined): agent is HasMembers {
+function isTeam(agent: Agent | undefined): agent is HasMembers {
   return agent !== undefined && 'config' in agent && 'manager' in agent
 }
 

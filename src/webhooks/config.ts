@@ -3,7 +3,7 @@ import { A2AError } from '../protocol/errors.ts'
 import type { TaskPushNotificationConfig } from '../protocol/types.ts'
 
 /** A config as it came in a request, and the path of the request's field that holds it. */
-export interface ConfigToCheck {
+interface ConfigToCheck {
   readonly config: TaskPushNotificationConfig
   /** Empty where the request is the config itself. */
   readonly path?: string

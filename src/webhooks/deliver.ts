@@ -23,7 +23,7 @@ import type { TokenSigner } from './token.ts'
  * A status of 2xx is a delivery. 408, 425, 429, 5xx, a timeout and a broken connection may pass, so they are tried
  * again. Everything else, redirects included, is final. The reply's body is not read beyond a small bound.
  */
-export interface Delivery {
+interface Delivery {
   readonly record: PushConfigRecord
   readonly seq: number
   readonly payload: WebhookPayload
@@ -99,7 +99,7 @@ export function createDeliver(options: DeliverOptions): Deliver {
 }
 
 /** The id under which a receiver can recognise an event that it has seen. */
-export function eventId(taskId: string, seq: number): string {
+function eventId(taskId: string, seq: number): string {
   return `${encodeURIComponent(taskId)}:${seq}`
 }
 

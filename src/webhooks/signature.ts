@@ -11,7 +11,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 export const signatureHeader = 'x-a2a-signature'
 
 /** What is signed: the body as it travels, at a moment, under a secret. */
-export interface Signing {
+interface Signing {
   readonly secret: string
   readonly body: string | Uint8Array
   /** Milliseconds since the epoch. */

@@ -22,7 +22,7 @@ export interface TokenSigner {
 }
 
 /** What a token speaks for. */
-export interface TokenRequest {
+interface TokenRequest {
   readonly url: string
   readonly eventId: string
   readonly taskId: string

@@ -3,10 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
-import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import { explore, exploreTwice } from '../../test/durability/explorer/explorer.ts'
 import { scenarios } from '../../test/durability/explorer/scenarios.ts'
 import { drivers } from '../../test/store/sqlite/drivers.ts'
+
+// As it is built: from the sources each of its threads, of which there are thousands here, has to be translated first.
+const built = new URL('../../dist/store/sqlite.js', import.meta.url).href
+const { openSqliteStore }: typeof import('../../src/store/sqlite/store.ts') = await import(built)
 
 const all = scenarios.map((scenario) => [scenario.name, scenario] as const)
 let folder = ''

@@ -1,6 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decodeFrames, encodeFrame, maxEventLength, type SseFrame } from '../../src/bindings/sse.ts'
+import { decodeFrames, encodeFrame, type SseFrame } from '../../src/bindings/sse.ts'
+
+/** The largest event that is read, in characters. */
+const maxEventLength = 4 * 1024 * 1024
 
 async function* chunksOf(text: string, size: number): AsyncGenerator<Uint8Array> {
   const bytes = new TextEncoder().encode(text)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { followedAgent } from '../../src/client/client.ts'
 import { connectionLost } from '../../src/client/faults.ts'
-import { type Following, type FollowStart, follow } from '../../src/client/follow.ts'
+import { type Following, follow } from '../../src/client/follow.ts'
 import { answerOf } from '../../src/client/result.ts'
 import type { Call, Dispatch, EventStream, Sequenced } from '../../src/protocol/call.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
@@ -62,7 +62,7 @@ function scripted(steps: readonly (readonly [OperationName, Step])[]): {
 
 interface Run {
   readonly steps: readonly (readonly [OperationName, Step])[]
-  readonly start?: FollowStart
+  readonly start?: Parameters<typeof follow>[1]
   readonly streams?: boolean
   /** Waits that are let pass, in this order. */
   readonly waits?: readonly number[]

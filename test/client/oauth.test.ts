@@ -10,7 +10,7 @@ import {
 import type { Interaction, Redirect } from '../../src/client/oauth/config.ts'
 import { deviceCode } from '../../src/client/oauth/device-code.ts'
 import { clientCredentials, oauth } from '../../src/client/oauth/oauth.ts'
-import { refresh } from '../../src/client/oauth/tokens.ts'
+import { tokenAuth } from '../../src/client/oauth/tokens.ts'
 import { createDeferred } from '../../src/shared/async.ts'
 import { createFakeClock } from '../support/clock.ts'
 import { clients, startAuthorizationServer } from './authorization-server.ts'
@@ -224,8 +224,10 @@ describe('device code', () => {
   })
 })
 
-test('a refresh token that is not taken is a refusal', async () => {
+test('a refresh token that is not taken is a refusal: the user is asked again', async () => {
   const { endpoints } = await startAuthorizationServer()
   const config = { ...clients.commandLine, ...endpoints, allowInsecure: true }
-  await expect(refresh(config, 'forged')).rejects.toMatchObject({ code: 'unauthenticated' })
+  const start = { accessToken: 'old', refreshToken: 'forged', expiresAt: 0 }
+  const auth = tokenAuth(config, async () => ({ accessToken: 'granted' }), start)
+  expect(await tokenOf(auth)).toBe('Bearer granted')
 })

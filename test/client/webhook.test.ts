@@ -56,6 +56,18 @@ describe('a receiver of webhooks', () => {
     )
   })
 
+  test.each([
+    { statusUpdate: { ...event.statusUpdate, contextId: 5 } },
+    { statusUpdate: { ...event.statusUpdate, status: { state: true } } },
+    { kind: 'task', id: 't1', contextId: 'c', status: { state: 'working' }, artifacts: 'none' },
+    { task: { id: 't1', status: { state: 'TASK_STATE_WORKING', message: [] } } },
+    { artifactUpdate: { taskId: 't1', contextId: 'c', artifact: { artifactId: 'a', parts: 7 } } },
+  ])('G016 refuses an event with a wrong type: %j', async (wrong) => {
+    const seen: StreamResponse[] = []
+    expect((await receiver(seen)(delivery(token, wrong))).status).toBe(400)
+    expect(seen).toEqual([])
+  })
+
   test('G017 refuses a task that nobody awaits', async () => {
     const other = { statusUpdate: { ...event.statusUpdate, taskId: 't2' } }
     expect((await receiver()(delivery(token, other))).status).toBe(404)

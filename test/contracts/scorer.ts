@@ -3,9 +3,8 @@ import type { ConversationMessage } from '../../src/eval/domain/conversation.ts'
 import type { Domain } from '../../src/eval/domain/environment.ts'
 import { replay } from '../../src/eval/domain/replay.ts'
 import { basisOf, type EvalTask } from '../../src/eval/domain/task.ts'
-import type { Score } from '../../src/eval/results/simulation.ts'
 import { scoreConversation } from '../../src/eval/scorers/reward.ts'
-import type { Judge, Scorer } from '../../src/eval/scorers/scorer.ts'
+import type { Judge, Score, Scorer } from '../../src/eval/scorers/scorer.ts'
 
 /** A scorer, and what it looks at: a conversation that it likes, and one that it does not. */
 export interface ScorerSubject {
@@ -59,7 +58,8 @@ export function describeScorer(name: string, subject: ScorerSubject): void {
       expect((await scoreWhole(subject, bad)).reward_breakdown[scorer.name]).toBeLessThan(1)
     })
 
-    test.runIf(scorer.needs?.(task).includes('judge'))('is not asked without a judge', async () => {
+    if (!scorer.needs?.(task).includes('judge')) return
+    test('is not asked without a judge', async () => {
       const { judge: _, ...alone } = subject
       const { reward, info } = await scoreWhole(alone, good)
       expect(reward).toBeNull()

@@ -14,7 +14,7 @@ import { work } from './workload.ts'
 export interface SoakOptions {
   readonly minutes: number
   readonly store: 'sqlite' | 'memory'
-  /** Answers before the first look; 30,000 if absent. */
+  /** Answers before the first look, once everything is full; 5,000 if absent. */
   readonly warmUp?: number
   /** Told of each sample. */
   readonly progress?: ((sample: Sample) => void) | undefined
@@ -56,15 +56,18 @@ const callers = 8
 const maxWaitingMs = 10_000
 /** The store keeps this many, which the warm-up makes many times over. */
 const maxTasks = 1_000
-/** Enough to fill what remote agents remember of their last thousand contexts, and to compile what is hot. */
-const enough = 30_000
-/** Enough to fill what webhooks remember of ten thousand tasks without any; at 16,384 its table grows a last time. */
-const fill = 17_000
+/** Enough to have done everything often. */
+const enough = 5_000
 /**
- * Each look collects garbage several times, and V8 throws away the code that was not used for a few collections: it would
- * be compiled anew afterwards, which looks like growth.
+ * What fills everything that remembers the last so many: webhooks, ten thousand tasks without any, in a table that grows
+ * a last time at 16,384; each remote agent, a thousand contexts and sends.
  */
-const nodeOptions = ['--expose-gc', '--no-flush-bytecode']
+const fill: Readonly<Record<string, number>> = { stream: 17_000, outing: 1_100, distant: 1_100 }
+/**
+ * Compiled code comes and goes by megabytes, by the pace of the last minute and by the collections that each look makes.
+ * It is V8's to bound, and what we hold would not be seen beside it: the compiler is off, and bytecode stays.
+ */
+const nodeOptions = ['--expose-gc', '--no-opt', '--no-maglev', '--no-flush-bytecode']
 
 /**
  * Keeps a server busy with everything it can do (teams, streams, cancels, conversations, webhooks, remote members) and
@@ -135,7 +138,7 @@ async function createLoad(server: ServerProcess, effects: string): Promise<Load>
       await nothingLeft(server)
       // How many still wait for their user depends on the pace: all of them go, as soon as something is stored.
       await setTimeout(maxWaitingMs)
-      await sendSmall(caller)
+      await sendSmall(caller, 'stream')
       await caller.close()
       ledger.forget(200)
       // Members look for their traces in the file, so it must not grow without end.
@@ -145,22 +148,24 @@ async function createLoad(server: ServerProcess, effects: string): Promise<Load>
   }
 }
 
-/** Makes many small tasks without webhooks. */
+/** Makes many small tasks. */
 async function fillUp(server: ServerProcess): Promise<void> {
   const caller = createCaller(server.url)
-  let left = fill
+  const left = Object.entries(fill).flatMap(([agent, count]) =>
+    new Array<string>(count).fill(agent),
+  )
   const send = async (): Promise<void> => {
-    while (left-- > 0) await sendSmall(caller)
+    for (let agent = left.pop(); agent; agent = left.pop()) await sendSmall(caller, agent)
   }
-  await Promise.all(Array.from({ length: callers }, send))
+  await Promise.all(Array.from({ length: callers * 4 }, send))
   await caller.close()
 }
 
-/** A task that has nothing to say. */
-async function sendSmall(caller: Caller): Promise<void> {
+/** A task that has next to nothing to say. */
+async function sendSmall(caller: Caller, agent: string): Promise<void> {
   const messageId = crypto.randomUUID()
   const message = { messageId, role: 'ROLE_USER', parts: [{ text: '0' }] }
-  await caller.call({ agent: 'stream', method: 'SendMessage', params: { message } })
+  await caller.call({ agent, method: 'SendMessage', params: { message } })
 }
 
 async function nothingLeft(server: ServerProcess): Promise<void> {

@@ -156,3 +156,20 @@ test('a completed task is not busy, though messages wait and its agent takes its
   await expect(waiting.answer.wait()).rejects.toMatchObject({ code: 'unsupportedOperation' })
   await expect.poll(async () => (await store.get(taskId))?.head.busy).toBe(false)
 })
+
+test('the agent of a task that is given up calls off its work elsewhere, also after a crash', async () => {
+  const told: string[] = []
+  const failing = (isStuck: boolean): Agent => ({
+    ...defineAgent({ name: 'f' }, () => never),
+    cancel: async ({ taskId }) => (isStuck ? never : void told.push(taskId)),
+  })
+  const first = createEngineFor(failing(true))
+  const { id } = await begin(first.engine, 'go')
+  const second = createEngineFor(failing(true), { store: first.store })
+  await second.engine.recover()
+  await expect.poll(async () => (await first.store.get(id))?.head.state).toBe('TASK_STATE_FAILED')
+  const third = createEngineFor(failing(false), { store: first.store })
+  await third.engine.recover()
+  await expect.poll(() => told).toEqual([id])
+  await expect.poll(async () => (await first.store.get(id))?.head.busy).toBe(false)
+})

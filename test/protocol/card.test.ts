@@ -8,7 +8,7 @@ import {
 import { checkCard } from '../../src/protocol/card-check.ts'
 import { skillSchemasExtension } from '../../src/protocol/extensions.ts'
 import type { AgentInfo } from '../../src/protocol/profile.ts'
-import { parseAgentCard } from '../../src/protocol/schema.ts'
+import { parseResult } from '../../src/protocol/schema.ts'
 import type { AgentCard, AgentInterface } from '../../src/protocol/types.ts'
 
 const info: AgentInfo = {
@@ -38,7 +38,7 @@ describe('a rendered card', () => {
     const bare = { ...info, description: '', capabilities: [] }
     for (const card of [renderCard(info, surroundings), renderCard(bare, surroundings)]) {
       expect(checkCard(card)).toEqual([])
-      expect(parseAgentCard(card)).toBe(card)
+      expect(parseResult('GetExtendedAgentCard', card)).toBe(card)
     }
   })
 

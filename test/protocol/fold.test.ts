@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { A2AError } from '../../src/protocol/errors.ts'
-import { createFold, type Fold, type FoldOptions } from '../../src/protocol/fold.ts'
+import { createFold, type Fold } from '../../src/protocol/fold.ts'
 import { canTransition, isTerminal, taskStates, textOf } from '../../src/protocol/task.ts'
 import type { Message, Part, StreamResponse, Task, TaskState } from '../../src/protocol/types.ts'
 
@@ -27,7 +27,11 @@ function chunk(text: string, append = true, artifactId = 'a'): StreamResponse {
   return { artifactUpdate: { ...ids, artifact: { artifactId, parts: [{ text }] }, append } }
 }
 
-function foldAll(events: readonly StreamResponse[], options?: FoldOptions, task = start): Fold {
+function foldAll(
+  events: readonly StreamResponse[],
+  options?: Parameters<typeof createFold>[1],
+  task = start,
+): Fold {
   const fold = createFold(task, options)
   for (const event of events) fold.apply(event)
   return fold

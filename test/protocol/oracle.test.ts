@@ -13,7 +13,7 @@ const parsers = {
   streamResponse: schema.parseStreamResponse,
   sendMessageResponse: (input: unknown) => schema.parseResult('SendMessage', input),
   pushConfig: (input: unknown) => schema.parseResult('GetTaskPushNotificationConfig', input),
-  agentCard: schema.parseAgentCard,
+  agentCard: (input: unknown) => schema.parseResult('GetExtendedAgentCard', input),
 }
 
 /** Both accept, with the same canonical value, or both refuse. */
@@ -75,7 +75,7 @@ test('anything at all is parsed or refused with an A2AError', () => {
   const property = fc.property(fc.anything(), (input) => {
     attempt(() => schema.parseRequest('SendMessage', { message: input, metadata: input }))
     attempt(() => schema.parseStreamResponse(input))
-    attempt(() => schema.parseAgentCard(input))
+    attempt(() => schema.parseResult('GetExtendedAgentCard', input))
   })
   fc.assert(property, { numRuns: 2000 })
 })

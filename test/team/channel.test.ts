@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
-import { type Channel, createChannel } from '../../src/team/channel.ts'
+import { createChannel } from '../../src/team/channel.ts'
+
+type Channel<T> = ReturnType<typeof createChannel<T>>
 
 async function read<T>(channel: Channel<T>, heard: T[] = []): Promise<T[]> {
   for (let items = await channel.take(); items.length > 0; items = await channel.take())

@@ -8,6 +8,8 @@ import { traceExtension } from '../../src/protocol/extensions.ts'
 import { answerParts, textOf } from '../../src/protocol/task.ts'
 import { createServer, type Server } from '../../src/server/index.ts'
 import { openSqliteStore } from '../../src/store/index.ts'
+import { defineScheduler } from '../../src/team/schedulers/scheduler.ts'
+import { defineTeam } from '../../src/team/team.ts'
 import { member, untilCancelled } from '../fixtures/members.ts'
 import { remote, serve, taskOf, teamOf } from './scene.ts'
 
@@ -65,6 +67,39 @@ test('a nested team in a file is stopped in the middle, reopened, and goes on wh
   expect(await finished(after, id)).toBe('last(sleeper(first(x)))')
   expect(first.asked).toEqual(['x'])
   expect(last.asked).toEqual(['sleeper(first(x))'])
+  await after.shut()
+})
+
+test('a scheduler of one’s own decides once, though the server stops after the decision', async () => {
+  let decisions = 0
+  let awake = false
+  const first = member('first')
+  const sleeper = member('sleeper', (text, turn) =>
+    awake ? `sleeper(${text})` : untilCancelled(turn),
+  )
+  const drawing = defineScheduler<null>({
+    type: 'drawing',
+    create: () => ({
+      async schedule(run) {
+        await run.ask('first', run.message)
+        const lot = await run.decide(() => ++decisions)
+        return run.ask('sleeper', `lot ${lot}`)
+      },
+    }),
+  })
+  const agents = { first, sleeper }
+  const make = () => defineTeam({ id: 'team', name: 'Team', agents, scheduler: drawing(null) })
+  const before = await open(make())
+  const id = await begin(before)
+  await expect.poll(() => sleeper.turns.length).toBe(1)
+  await before.shut()
+
+  awake = true
+  const after = await open(make())
+  await after.recover()
+  expect(await finished(after, id)).toBe('sleeper(lot 1)')
+  expect(first.asked).toEqual(['x'])
+  expect(decisions).toBe(1)
   await after.shut()
 })
 

@@ -3,7 +3,7 @@ import { createLocalJWKSet, type JWK, jwtVerify } from 'jose'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createGuard, type Guard } from '../../src/network/guard.ts'
 import type { TaskPushNotificationConfig } from '../../src/protocol/types.ts'
-import { createDeliver, type Deliver, type Delivery } from '../../src/webhooks/deliver.ts'
+import { createDeliver, type Deliver } from '../../src/webhooks/deliver.ts'
 import { verifyBody } from '../../src/webhooks/signature.ts'
 import { createTokenSigner } from '../../src/webhooks/token.ts'
 import { createFakeClock, type FakeClock } from '../support/clock.ts'
@@ -25,7 +25,7 @@ afterEach(async () => {
   await receiver.close()
 })
 
-function delivery(config: Partial<TaskPushNotificationConfig> = {}): Delivery {
+function delivery(config: Partial<TaskPushNotificationConfig> = {}): Parameters<Deliver>[0] {
   return {
     record: {
       taskId: 'task/1',

@@ -1,8 +1,7 @@
 import { A2AError } from '../../protocol/errors.ts'
 import { addUsage, type Usage } from '../../protocol/usage.ts'
-import { newId } from '../../shared/ids.ts'
+import { digestOf, newId } from '../../shared/ids.ts'
 import type { AgentEvent, Turn } from '../agent.ts'
-import { digestOf } from '../digest.ts'
 import { type ModelToolCall, runTool, type Tool } from '../tools.ts'
 import { createAssembly } from './assembly.ts'
 import type { ChatClient } from './client.ts'
@@ -11,7 +10,7 @@ import type { ChatMessage, ChatRequest, ChatTool } from './wire.ts'
 import { createAnswerWriter } from './writer.ts'
 
 /** One answer of a model, with the tools that it may use on the way. */
-export interface Chat {
+interface Chat {
   readonly agent: string
   readonly client: ChatClient
   /** Model and sampling; the messages are the conversation up to and with the user's. */

@@ -2,14 +2,13 @@ import { Agent as Connections, errors, request } from 'undici'
 import { isPassing, type RetryContext, retryRules } from '../../client/retry.ts'
 import type { A2AError } from '../../protocol/errors.ts'
 import { retry } from '../../shared/retry.ts'
-import { trimEnd } from '../../shared/text.ts'
 import { type ChatAnswer, createAssembly } from './assembly.ts'
 import { malformed, networkFault, refusal, retryAfterOf } from './errors.ts'
 import { readDeltas, readText, type ServiceReply, withinSilence } from './read.ts'
-import type { ChatDelta, ChatRequest } from './wire.ts'
+import { type ChatDelta, type ChatRequest, toUrls } from './wire.ts'
 
 /** What a chat client needs to know. */
-export interface ChatClientOptions extends RetryContext {
+interface ChatClientOptions extends RetryContext {
   /** Names the model's user in errors. */
   readonly agent: string
   readonly endpoint: string
@@ -34,41 +33,8 @@ const probeMs = 5_000
 
 /** A client of an OpenAI-compatible service. It holds kept-alive connections until it is closed. */
 export function createChatClient(options: ChatClientOptions): ChatClient {
-  const { agent, timeoutMs, apiKey, clock } = options
-  const { completions, models } = toUrls(options.endpoint)
-  const connections = new Connections({ connect: { timeout: timeoutMs } })
-  const credentials = apiKey ? { authorization: `Bearer ${apiKey}` } : {}
-  const headers = {
-    ...credentials,
-    'content-type': 'application/json',
-    accept: 'text/event-stream, application/json',
-  }
-  let closing: Promise<void> | undefined
-
-  async function open(body: string, signal: AbortSignal): Promise<ServiceReply> {
-    const reply = await request(completions, {
-      dispatcher: connections,
-      method: 'POST',
-      headers,
-      body,
-      signal,
-      headersTimeout: timeoutMs,
-      bodyTimeout: timeoutMs,
-    }).catch((cause: unknown) => {
-      signal.throwIfAborted()
-      throw networkFault(agent, cause)
-    })
-    if (reply.statusCode < 300) return reply
-    throw await refuse(reply)
-  }
-
-  async function refuse(reply: ServiceReply): Promise<A2AError> {
-    const said = (await readText(reply).catch(() => '')).slice(0, 500)
-    const text = apiKey ? said.replaceAll(apiKey, '[redacted]') : said
-    options.log.warn({ agent, status: reply.statusCode, text }, 'the model service refused')
-    const later = retryAfterOf(reply.headers, clock.now())
-    return refusal(agent, reply.statusCode, later)
-  }
+  const { agent, timeoutMs, clock } = options
+  const service = connectService(options)
 
   async function* read(
     opening: () => Promise<ServiceReply>,
@@ -90,28 +56,61 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
     stream(chat, signal) {
       const streamed = { ...chat, stream: true, stream_options: { include_usage: true } }
       const body = JSON.stringify(streamed)
-      const attempt = (): Promise<ServiceReply> => open(body, signal)
+      const attempt = (): Promise<ServiceReply> => service.ask(body, signal)
       return read(() => retry(attempt, retryRules(options, isPassing, signal)), signal)
     },
     complete(chat, signal) {
       const body = JSON.stringify(chat)
-      const attempt = (): Promise<ChatAnswer> =>
-        assemble(
-          read(() => open(body, signal), signal),
-          agent,
-        )
+      const opening = (): Promise<ServiceReply> => service.ask(body, signal)
+      const attempt = (): Promise<ChatAnswer> => assemble(read(opening, signal), agent)
       return retry(attempt, retryRules(options, isPassing, signal))
+    },
+    probe: service.probe,
+    close: service.close,
+  }
+}
+
+interface Service extends Pick<ChatClient, 'probe' | 'close'> {
+  /** One request for an answer. @throws A2AError for a refusal, or where the service cannot be reached. */
+  ask(body: string, signal: AbortSignal): Promise<ServiceReply>
+}
+
+function connectService(options: ChatClientOptions): Service {
+  const { agent, timeoutMs, apiKey, clock, log } = options
+  const { completions, models } = toUrls(options.endpoint)
+  const dispatcher = new Connections({ connect: { timeout: timeoutMs } })
+  const credentials = apiKey ? { authorization: `Bearer ${apiKey}` } : {}
+  const headers = {
+    ...credentials,
+    'content-type': 'application/json',
+    accept: 'text/event-stream, application/json',
+  }
+  const limits = { headersTimeout: timeoutMs, bodyTimeout: timeoutMs }
+  let closing: Promise<void> | undefined
+
+  async function refuse(reply: ServiceReply): Promise<A2AError> {
+    const said = (await readText(reply).catch(() => '')).slice(0, 500)
+    const text = apiKey ? said.replaceAll(apiKey, '[redacted]') : said
+    log.warn({ agent, status: reply.statusCode, text }, 'the model service refused')
+    return refusal(agent, reply.statusCode, retryAfterOf(reply.headers, clock.now()))
+  }
+
+  return {
+    async ask(body, signal) {
+      const asked = { dispatcher, method: 'POST', headers, body, signal, ...limits } as const
+      const reply = await request(completions, asked).catch((cause: unknown) => {
+        signal.throwIfAborted()
+        throw networkFault(agent, cause)
+      })
+      if (reply.statusCode < 300) return reply
+      throw await refuse(reply)
     },
     async probe() {
       const late = new AbortController()
       const callOff = clock.after(probeMs, () => late.abort(new errors.HeadersTimeoutError()))
       try {
-        const { signal } = late
-        const reply = await request(models, {
-          dispatcher: connections,
-          headers: credentials,
-          signal,
-        }).catch((cause: unknown) => {
+        const asked = { dispatcher, headers: credentials, signal: late.signal }
+        const reply = await request(models, asked).catch((cause: unknown) => {
           throw networkFault(agent, cause)
         })
         await reply.body.dump()
@@ -120,19 +119,8 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
         callOff()
       }
     },
-    close: () => (closing ??= connections.destroy()),
+    close: () => (closing ??= dispatcher.destroy()),
   }
-}
-
-/** A path that ends with `/chat/completions` is used as it is, else that is appended. The query stays. */
-export function toUrls(endpoint: string): { completions: string; models: string } {
-  const url = new URL(endpoint)
-  const base = trimEnd(url.pathname, '/').replace(/\/chat\/completions$/, '')
-  const at = (path: string): string => {
-    url.pathname = `${base}${path}`
-    return url.href
-  }
-  return { completions: at('/chat/completions'), models: at('/models') }
 }
 
 async function assemble(deltas: AsyncIterable<ChatDelta>, agent: string): Promise<ChatAnswer> {

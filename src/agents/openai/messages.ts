@@ -23,7 +23,7 @@ export function toChatMessages(conversation: Conversation): ChatMessage[] {
 }
 
 /** One message; text alone becomes a plain string. */
-export function toChatMessage(message: Message): ChatMessage {
+function toChatMessage(message: Message): ChatMessage {
   if (message.role === 'ROLE_AGENT') return { role: 'assistant', content: plain(message.parts) }
   const isText = message.parts.every((part) => 'text' in part || 'data' in part)
   if (isText) return { role: 'user', content: plain(message.parts) }

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../protocol/types.ts'
 import type { Usage } from '../../protocol/usage.ts'
+import { trimEnd } from '../../shared/text.ts'
 
 /**
  * The chat completions wire, as far as we speak it. With `stream: true` the answer is server-sent events whose data is
@@ -74,6 +75,17 @@ export interface ToolCallPiece {
   readonly id?: string
   readonly name?: string
   readonly arguments?: string
+}
+
+/** Where a service answers: an endpoint that ends with `/chat/completions` is used as it is, else that is appended. */
+export function toUrls(endpoint: string): { completions: string; models: string } {
+  const url = new URL(endpoint)
+  const base = trimEnd(url.pathname, '/').replace(/\/chat\/completions$/, '')
+  const at = (path: string): string => {
+    url.pathname = `${base}${path}`
+    return url.href
+  }
+  return { completions: at('/chat/completions'), models: at('/models') }
 }
 
 type Fields = Readonly<Record<string, unknown>>

@@ -1,47 +1,46 @@
-import type { Reach } from '../../network/member-guard.ts'
+import type { AddressGuard } from '../../network/address-guard.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { isTerminal } from '../../protocol/task.ts'
 import type { Message, StreamResponse } from '../../protocol/types.ts'
+import { withDeadline } from '../../shared/async.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Logger, silent } from '../../shared/log.ts'
 import type { Agent, AgentEvent, AgentInfo, Health, Turn, WaitingTask } from '../agent.ts'
 import { type A2AAgentConfig, validateA2AAgentConfig } from '../config.ts'
-import { connectRemote, type RemoteConnection, toClientAuth } from './connect.ts'
+import { createRemoteCancel, type RemoteCancel } from './cancel.ts'
+import { connectRemote, probe, type RemoteConnection, toClientAuth } from './connect.ts'
 import { ownFault, toMemberFault } from './faults.ts'
-import { fromCard, type LocalInfo } from './info.ts'
+import { type LocalInfo, toRemoteInfo } from './info.ts'
 import {
-  createContexts,
+  createRemoteContexts,
   createSends,
   forgetSend,
+  idsOf,
   loadRemote,
   loadUnnamed,
+  type RemoteIds,
   type RemoteTask,
   saveRemote,
   saveSend,
-  type UnnamedSend,
 } from './memory.ts'
-import { type Departure, type Outgoing, prepare } from './outgoing.ts'
-import { probe } from './probe.ts'
+import { beginsTask, type Departure, type Outgoing, prepare } from './outgoing.ts'
 import { createRelay } from './relay.ts'
 import { createWatch, type Watch } from './watch.ts'
 
 /** A remote agent, and what it is called here. */
 export interface A2AAgentOptions extends A2AAgentConfig, LocalInfo {
   /** Which hosts may be reached at which addresses, those that the remote's card names too; all if absent. */
-  readonly reach?: Reach
+  readonly reach?: AddressGuard
   readonly clock?: Clock
   readonly random?: () => number
   readonly log?: Logger
 }
 
-/** How long a remote may take to accept a cancel. */
-const cancelMs = 5_000
-
 /** How long a remote may take to show its card to somebody who only wants to know who it is. */
 const infoMs = 5_000
 
 /**
- * A remote A2A agent as one of ours (000's A2AAgent). Its events go through live; its question becomes ours and the
+ * A remote A2A agent as one of ours. Its events go through live; its question becomes ours and the
  * answer goes back to its task; a cancel of ours cancels its task; and a turn that runs again after a crash takes up
  * the task that it began instead of sending twice. Nothing is fetched before it is needed.
  */
@@ -49,6 +48,7 @@ export class A2AAgent implements Agent {
   readonly resumable = true
   readonly #options: A2AAgentOptions
   readonly #connection: RemoteConnection
+  readonly #cancel: RemoteCancel
   readonly #clock: Clock
   readonly #log: Logger
   readonly #name: string
@@ -65,7 +65,7 @@ export class A2AAgent implements Agent {
     this.#departure = {
       key: `a2a:${options.id ?? endpoint}`,
       endpoint,
-      contexts: createContexts(`corral:a2a:${options.id ?? ''} ${endpoint}`),
+      contexts: createRemoteContexts(`corral:a2a:${options.id ?? ''} ${endpoint}`),
       sends: createSends(),
     }
     const ms = timeoutSeconds * 1000
@@ -78,16 +78,19 @@ export class A2AAgent implements Agent {
       ...(reach && { reach }),
       log: this.#log,
     })
+    const around = { name: this.#name, clock: this.#clock, log: this.#log }
+    this.#cancel = createRemoteCancel(this.#connection, around)
   }
 
   /** Local names before the card's. A remote that cannot be reached is described by what is known of it here. */
   async info(): Promise<AgentInfo> {
     try {
-      const signal = AbortSignal.timeout(infoMs)
-      return await this.#connection.describe(this.#options, signal)
+      return await withDeadline(this.#clock, infoMs, (signal) =>
+        this.#connection.describe(this.#options, signal),
+      )
     } catch (error) {
       this.#log.warn({ agent: this.#name, error }, 'the card of a remote agent cannot be had')
-      return fromCard(this.#options)
+      return toRemoteInfo(this.#options)
     }
   }
 
@@ -106,7 +109,7 @@ export class A2AAgent implements Agent {
 
   /** Fetches the card anew, for at most 5 seconds. */
   health(): Promise<Health> {
-    return probe(this.#options, this.#name)
+    return probe(this.#options, this.#name, this.#clock)
   }
 
   /** Cancels the remote task behind a task. */
@@ -114,8 +117,8 @@ export class A2AAgent implements Agent {
     const { key } = this.#departure
     const remote = loadRemote(task, key)
     const unnamed = loadUnnamed(task, key)
-    if (unnamed) await this.#cancelUnnamed(unnamed)
-    else if (remote && remote.phase !== 'done') await this.#cancelRemote(remote.taskId)
+    if (unnamed) await this.#cancel.unnamed(unnamed)
+    else if (remote && remote.phase !== 'done') await this.#cancel.task(remote.taskId)
   }
 
   /** Forgets the card; the next call fetches it again. */
@@ -161,7 +164,7 @@ export class A2AAgent implements Agent {
       watch.close()
       if (isShutdown(turn.signal)) outgoing.interrupted()
       else if (remote && isKnown && relay.phase === 'running') {
-        await this.#cancelRemote(remote.taskId)
+        await this.#cancel.task(remote.taskId)
         await this.#save(turn, { ...remote, phase: 'done' })
       }
     }
@@ -221,7 +224,7 @@ export class A2AAgent implements Agent {
       if ('message' in response) return createRelay(turn).take(response)
       const { id, status } = response.task
       if (impatient) return [`Task created: ${id} (${shortName(status.state)})`]
-      if (!isTerminal(status.state)) await this.#cancelRemote(id)
+      if (!isTerminal(status.state)) await this.#cancel.task(id)
       throw ownFault('processingError', `${this.#name} answered with a task; tasks are rejected`)
     } finally {
       watch.close()
@@ -232,45 +235,6 @@ export class A2AAgent implements Agent {
     const timeoutMs = this.#options.timeoutSeconds * 1000
     return createWatch({ name: this.#name, clock: this.#clock, timeoutMs, signal: turn.signal })
   }
-
-  /** Learns the name of a task by repeating its send with its key, and cancels it. */
-  async #cancelUnnamed({ request, idempotencyKey }: UnnamedSend): Promise<void> {
-    try {
-      const signal = AbortSignal.timeout(cancelMs)
-      const client = await this.#connection.client(signal)
-      const configuration = { returnImmediately: true }
-      const options = { idempotencyKey, signal }
-      const response = await client.sendMessage({ ...request, configuration }, options)
-      if ('task' in response) await this.#cancelRemote(response.task.id)
-    } catch (error) {
-      this.#log.warn({ agent: this.#name, error }, 'a remote task could not be cancelled')
-    }
-  }
-
-  /** Best effort: a remote that cannot be told is left to itself. */
-  async #cancelRemote(taskId: string): Promise<void> {
-    try {
-      const signal = AbortSignal.timeout(cancelMs)
-      const client = await this.#connection.client(signal)
-      await client.cancelTask(taskId, { signal })
-    } catch (error) {
-      this.#log.warn({ agent: this.#name, taskId, error }, 'a remote task could not be cancelled')
-    }
-  }
-}
-
-/** Whether a message makes a task at the remote, as far as we know. */
-function beginsTask({ begun, request }: Outgoing): boolean {
-  return !begun && request.message.taskId === undefined
-}
-
-type RemoteIds = Pick<RemoteTask, 'taskId' | 'contextId'>
-
-function idsOf(event: StreamResponse): RemoteIds | undefined {
-  if ('task' in event) return { taskId: event.task.id, contextId: event.task.contextId }
-  if ('message' in event) return undefined
-  const { taskId, contextId } = 'statusUpdate' in event ? event.statusUpdate : event.artifactUpdate
-  return { taskId, contextId }
 }
 
 /** A server that shuts down takes its turns up again later: their remote tasks go on. */

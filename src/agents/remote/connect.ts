@@ -10,14 +10,17 @@ import type {
   SendMessageResponse,
   StreamResponse,
 } from '../../protocol/types.ts'
-import { systemClock } from '../../shared/clock.ts'
-import type { AgentInfo } from '../agent.ts'
-import type { AgentAuth } from '../config.ts'
-import { fromCard, type LocalInfo } from './info.ts'
-import { askRanchCard, fromRanchCard, type RanchCard } from './ranch-card.ts'
+import { withDeadline } from '../../shared/async.ts'
+import { type Clock, systemClock } from '../../shared/clock.ts'
+import type { AgentInfo, Health } from '../agent.ts'
+import type { AgentAuth } from '../auth.ts'
+import type { A2AAgentConfig } from '../config.ts'
+import { toMemberFault } from './faults.ts'
+import { type LocalInfo, toRemoteInfo } from './info.ts'
+import { askRanchCard, fromRanchCard, type RanchAgentCard } from './ranch-card.ts'
 
 /** How a first word is asked for. */
-export interface FirstWordOptions extends SendOptions {
+interface FirstWordOptions extends SendOptions {
   readonly impatient: boolean
 }
 
@@ -40,9 +43,9 @@ export interface RemoteConnection {
 }
 
 /**
- * Connects lazily, so that a dead member stops nobody's start. The endpoint is a base URL with a card below it, or the
- * JSON-RPC URL of the seeds (`…/rpc`): then the card is looked for beside it, and a peer that has none is a RANCH
- * server and spoken to as such.
+ * Connects lazily, so that a dead member stops nobody's start. The endpoint is a base URL with a card below it, or a
+ * JSON-RPC URL (`…/rpc`): then the card is looked for beside it, and a peer that has none is a RANCH server and spoken
+ * to as such.
  */
 export function connectRemote(endpoint: string, options: ClientOptions): RemoteConnection {
   const base = new A2AClient({ serverUrl: toBase(endpoint), ...options })
@@ -61,8 +64,8 @@ export function connectRemote(endpoint: string, options: ClientOptions): RemoteC
     },
     async describe(local, signal) {
       const known = await client(signal)
-      if (known !== base) return direct?.describe(local, signal) ?? fromCard(local)
-      return fromCard(local, await base.fetchAgentCard({ ...(signal && { signal }) }))
+      if (known !== base) return direct?.describe(local, signal) ?? toRemoteInfo(local)
+      return toRemoteInfo(local, await base.fetchAgentCard({ ...(signal && { signal }) }))
     },
     async firstWord(request, { impatient, ...call }) {
       const known = await client(call.signal)
@@ -83,6 +86,9 @@ export function connectRemote(endpoint: string, options: ClientOptions): RemoteC
     },
   }
 }
+
+/** How long a remote may take to show that it is there. */
+const probeMs = 5_000
 
 /** How long what a RANCH server says of itself is taken as it was, and how long that it says nothing. */
 const rememberMs = { card: 300_000, none: 60_000 } as const
@@ -108,7 +114,7 @@ function openDirect(endpoint: string, options: ClientOptions): Direct | undefine
       return wire.connect(given)
     },
   }
-  let known: { readonly card: RanchCard | undefined; readonly until: number } | undefined
+  let known: { readonly card: RanchAgentCard | undefined; readonly until: number } | undefined
   return {
     client: new A2AClient({ transport, ...options }),
     async describe(local, signal) {
@@ -117,7 +123,7 @@ function openDirect(endpoint: string, options: ClientOptions): Direct | undefine
           dialect === 'ranch' && send ? await askRanchCard(send, endpoint, signal) : undefined
         known = { card, until: clock.now() + rememberMs[card ? 'card' : 'none'] }
       }
-      return known.card ? fromRanchCard(local, known.card) : fromCard(local)
+      return known.card ? fromRanchCard(local, known.card) : toRemoteInfo(local)
     },
     clear() {
       known = undefined
@@ -129,6 +135,38 @@ function openDirect(endpoint: string, options: ClientOptions): Direct | undefine
 async function firstEvent(events: AsyncIterable<StreamResponse>): Promise<SendMessageResponse> {
   for await (const event of events) if ('task' in event || 'message' in event) return event
   throw new A2AError('invalidAgentResponse', 'The agent sent no task and no message')
+}
+
+/** Asks a remote for its card, past every cache and once: a health answer from memory would be worthless. */
+export async function probe(
+  { endpoint, auth }: A2AAgentConfig,
+  name: string,
+  clock: Clock,
+): Promise<Health> {
+  const serverUrl = toBase(endpoint)
+  const retry = { maxRetries: 0 }
+  const client = new A2AClient({
+    serverUrl,
+    clock,
+    retry,
+    ...(auth && { auth: toClientAuth(auth) }),
+  })
+  try {
+    return await withDeadline(clock, probeMs, async (signal) => {
+      try {
+        await client.fetchAgentCard({ signal })
+        return { healthy: true }
+      } catch (error) {
+        if (isWithoutCard(error) && serverUrl !== new URL(endpoint).href) return { healthy: true }
+        const fault = signal.aborted
+          ? new Error(`${name} did not answer in time`)
+          : toMemberFault(name, error, signal)
+        return { healthy: false, reason: fault instanceof Error ? fault.message : 'unknown' }
+      }
+    })
+  } finally {
+    await client.close()
+  }
 }
 
 /** How we prove ourselves, as the client's layer does it. */
@@ -148,12 +186,12 @@ export function toClientAuth(auth: AgentAuth): ClientAuth {
 }
 
 /** Whether an error says that a peer answered, and has no card. */
-export function isWithoutCard(error: unknown): boolean {
+function isWithoutCard(error: unknown): boolean {
   return error instanceof A2AError && error.code === 'agentUnavailable'
 }
 
 /** The URL beside which a card is looked for: a trailing `/rpc` or `/v1/rpc` is the wire, not the agent. */
-export function toBase(endpoint: string): string {
+function toBase(endpoint: string): string {
   const url = new URL(endpoint)
   url.pathname = url.pathname.replace(/(\/v1)?\/rpc\/?$/, '/')
   return url.href

@@ -13,7 +13,7 @@ export interface LocalInfo {
 }
 
 /** A remote agent's info: local names first, then what its card says, then what its URL tells. */
-export function fromCard(local: LocalInfo, card?: AgentCard): AgentInfo {
+export function toRemoteInfo(local: LocalInfo, card?: AgentCard): AgentInfo {
   const name = local.name ?? card?.name ?? new URL(local.endpoint).host
   return {
     id: local.id ?? local.agentId ?? card?.name ?? new URL(local.endpoint).host,

@@ -1,4 +1,10 @@
-import type { Json, JsonObject, Message, SendMessageRequest } from '../../protocol/types.ts'
+import type {
+  Json,
+  JsonObject,
+  Message,
+  SendMessageRequest,
+  StreamResponse,
+} from '../../protocol/types.ts'
 import type { Turn, WaitingTask } from '../agent.ts'
 
 /** The remote task behind a task of ours. */
@@ -14,6 +20,17 @@ export interface RemoteTask {
 
 /** How far a remote task is, as far as we are concerned. */
 export type RemotePhase = 'running' | 'waiting' | 'done'
+
+/** How a remote task is named. */
+export type RemoteIds = Pick<RemoteTask, 'taskId' | 'contextId'>
+
+/** Which remote task an event is about; undefined for a lone message. */
+export function idsOf(event: StreamResponse): RemoteIds | undefined {
+  if ('task' in event) return { taskId: event.task.id, contextId: event.task.contextId }
+  if ('message' in event) return undefined
+  const { taskId, contextId } = 'statusUpdate' in event ? event.statusUpdate : event.artifactUpdate
+  return { taskId, contextId }
+}
 
 /** What is remembered of a remote task: in the log of ours, so that a restart finds it. */
 export function loadRemote(turn: Pick<WaitingTask, 'load'>, key: string): RemoteTask | undefined {
@@ -77,7 +94,7 @@ function sendKey(key: string): string {
 }
 
 /** Which remote context goes with which of ours. */
-export interface Contexts {
+export interface RemoteContexts {
   get(turn: Turn): Promise<string | undefined>
   set(turn: Turn, remote: string): void
 }
@@ -88,7 +105,7 @@ export interface Contexts {
  *
  * @param key Names the remote agent among the values of a context.
  */
-export function createContexts(key: string, limit = 1_000): Contexts {
+export function createRemoteContexts(key: string, limit = 1_000): RemoteContexts {
   const known = createRecent<string>(limit)
   /** What the context holds, as far as a turn has seen. */
   const kept = new WeakMap<object, Json>()

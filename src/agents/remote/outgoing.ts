@@ -1,17 +1,23 @@
 import type { SendOptions } from '../../client/config.ts'
 import { hopsExtension } from '../../protocol/extensions.ts'
 import type { Message, SendMessageRequest } from '../../protocol/types.ts'
+import { digestOf } from '../../shared/ids.ts'
 import type { Turn } from '../agent.ts'
-import { digestOf } from '../digest.ts'
 import { ownFault } from './faults.ts'
-import { type Contexts, isBegunBy, loadRemote, type RemoteTask, type Sends } from './memory.ts'
+import {
+  isBegunBy,
+  loadRemote,
+  type RemoteContexts,
+  type RemoteTask,
+  type Sends,
+} from './memory.ts'
 
 /** What is known where a message leaves for a remote agent. */
 export interface Departure {
   /** Where the remote task is remembered in our task's log. */
   readonly key: string
   readonly endpoint: string
-  readonly contexts: Contexts
+  readonly contexts: RemoteContexts
   readonly sends: Sends
 }
 
@@ -70,6 +76,11 @@ export async function prepare(
     begun,
     interrupted: () => sends.forget(send),
   }
+}
+
+/** Whether a message makes a task at the remote, as far as we know. */
+export function beginsTask({ begun, request }: Outgoing): boolean {
+  return !begun && request.message.taskId === undefined
 }
 
 /** By URL, because ids need not be unique in the world; hashed, because our URLs are nobody else's matter. */

@@ -4,8 +4,8 @@ import type { LocalInfo } from './info.ts'
 
 type Send = Parameters<Transport['connect']>[0]
 
-/** What a RANCH server says of itself when it is asked for `agent/card` (000, 004), as far as it does. */
-export interface RanchCard {
+/** What a RANCH server says of itself when it is asked for `agent/card`, as far as it does. */
+export interface RanchAgentCard {
   readonly agent_id?: string
   readonly name: string
   readonly description?: string
@@ -26,7 +26,7 @@ export async function askRanchCard(
   send: Send,
   url: string,
   signal?: AbortSignal,
-): Promise<RanchCard | undefined> {
+): Promise<RanchAgentCard | undefined> {
   const reply = await send({
     method: 'POST',
     url,
@@ -39,7 +39,7 @@ export async function askRanchCard(
 }
 
 /** A remote agent's info by its RANCH card: local names first, then the card's. */
-export function fromRanchCard(local: LocalInfo, card: RanchCard): AgentInfo {
+export function fromRanchCard(local: LocalInfo, card: RanchAgentCard): AgentInfo {
   const name = local.name ?? card.name
   const abilities = local.capabilities?.length
     ? local.capabilities
@@ -54,7 +54,7 @@ export function fromRanchCard(local: LocalInfo, card: RanchCard): AgentInfo {
   }
 }
 
-function detailsOf({ version, provider, capabilities, skills }: RanchCard): AgentDetails {
+function detailsOf({ version, provider, capabilities, skills }: RanchAgentCard): AgentDetails {
   return {
     ...(version !== undefined && { version }),
     ...(provider && { provider: { organization: provider.name, url: provider.url ?? '' } }),
@@ -67,7 +67,7 @@ function detailsOf({ version, provider, capabilities, skills }: RanchCard): Agen
   }
 }
 
-function parseCard(text: string): RanchCard | undefined {
+function parseCard(text: string): RanchAgentCard | undefined {
   const card = objectOf(objectOf(tryParse(text))?.result)
   const name = textOf(card?.name)
   if (!card || name === undefined) return undefined

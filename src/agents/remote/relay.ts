@@ -13,7 +13,7 @@ import type { AgentEvent, Turn } from '../agent.ts'
 import type { RemotePhase } from './memory.ts'
 
 /** Turns a remote task's events into ours, one by one. */
-export interface Relay {
+interface Relay {
   /** What a remote event means in our task. */
   take(event: StreamResponse): readonly AgentEvent[]
   /** What is left to say when no more events come. */

@@ -13,7 +13,7 @@ export interface Watch {
 }
 
 /** What a watch needs. */
-export interface WatchOptions {
+interface WatchOptions {
   readonly name: string
   readonly clock: Clock
   /** How long the remote may bring no news; without this a task in a state nobody knows would be polled for ever. */

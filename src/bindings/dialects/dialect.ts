@@ -8,7 +8,7 @@ import type { StreamResponse } from '../../protocol/types.ts'
  * rows. Lenient in, strict out. No dialect knows the engine, HTTP or time, and none checks what it reads: a request is
  * checked at the gate, an answer at the border (`bindings/border`).
  */
-export interface Reader {
+export interface WireReader {
   /** The wire speaks the canonical model, so that most of what comes needs no respelling. */
   readonly isCanonical: boolean
   /** A peer's result in canonical spelling; what makes no sense is handed on. */
@@ -18,7 +18,7 @@ export interface Reader {
 }
 
 /** A JSON-RPC wire: a method table, an error table and its two halves. */
-export interface Dialect extends Reader {
+export interface Dialect extends WireReader {
   readonly name: DialectName
   /** The server's half: what each method means. A Map, so that no method name meets a prototype. */
   readonly methods: ReadonlyMap<string, DialectMethod>
@@ -68,7 +68,7 @@ export interface RpcError {
 }
 
 /** A version of HTTP+JSON: where its paths differ from the operations' rows, and its two halves. */
-export interface RestDialect extends Reader {
+export interface HttpDialect extends WireReader {
   readonly name: DialectName
   readonly paths: Readonly<Partial<Record<OperationName, string>>>
   /** Headers of every JSON answer. */

@@ -19,7 +19,7 @@ export const rpcDialects: Readonly<Record<RpcDialectName, Dialect>> = {
 export type RpcDialectName = Exclude<DialectName, '0.3-rest'>
 
 /** What the choice of a dialect looks at. */
-export interface SelectInput {
+interface SelectInput {
   readonly method: string
   readonly params: unknown
   /** The `A2A-Version` of the request; empty if it has none. */
@@ -29,7 +29,7 @@ export interface SelectInput {
 }
 
 /** The dialect of a request, and the version it asked for where nobody speaks that. */
-export interface Selection {
+interface Selection {
   readonly dialect: Dialect
   readonly unsupported?: string
 }

@@ -5,7 +5,7 @@ import { toRanchTask } from './ranch/encode.ts'
 import { toTask03 } from './v03/encode.ts'
 
 /** The webhook that an event is written for. */
-export interface WebhookAddress {
+interface WebhookAddress {
   /** The wire in which the webhook was registered. */
   readonly dialect: DialectName
   readonly agent: string

@@ -41,7 +41,7 @@ export interface AnswerOptions {
 }
 
 /** One HTTP exchange, as far as its requests share it. */
-export interface Exchange {
+export interface RpcExchange {
   readonly request: HttpRequest
   readonly version: string
   /** What envelope faults are written in, before a method has chosen the dialect. */
@@ -58,7 +58,7 @@ const noParams: unknown = {}
 /** Answers one JSON-RPC request: choose the dialect, decode, dispatch, encode. Never rejects. */
 export function createAnswer(
   options: AnswerOptions,
-): (body: unknown, exchange: Exchange) => Promise<HttpReply> {
+): (body: unknown, exchange: RpcExchange) => Promise<HttpReply> {
   const { dispatch, agentCard, defaultDialect } = options
   const { heartbeatMs = 15_000, clock = systemClock, retryMs } = options
   const eventJson = new Map<Dialect, (opening: OperationName) => EventJson>(
@@ -124,7 +124,7 @@ export function createAnswer(
 
 /** What the headers and the dialect say of the call. Nobody waits for the answer to a notification. */
 function callOf(
-  { request }: Exchange,
+  { request }: RpcExchange,
   { rpc, dialect, decoded }: { rpc: RpcCall; dialect: Dialect; decoded: DecodedRequest },
 ): Call {
   const call = toCall(request, dialect.name)
@@ -133,7 +133,7 @@ function callOf(
   return call
 }
 
-function mustStandAlone({ inBatch }: Exchange): void {
+function mustStandAlone({ inBatch }: RpcExchange): void {
   if (inBatch) throw new A2AError('invalidRequest', 'A streaming method cannot be part of a batch')
 }
 
@@ -168,7 +168,7 @@ function success(
 }
 
 // Clients of 0.3 read the answer to a streaming method as a stream and look at nothing else.
-function wantsEvents({ request, inBatch }: Exchange, { name }: Dialect): boolean {
+function wantsEvents({ request, inBatch }: RpcExchange, { name }: Dialect): boolean {
   return name === '0.3' && !inBatch && /\btext\/event-stream\b/.test(request.headers.accept ?? '')
 }
 

@@ -20,7 +20,7 @@ import { type RpcDialectName, rpcDialects } from '../dialects/select.ts'
 import type { ClientReply, HttpSend } from '../http.ts'
 
 /** Where and how a JSON-RPC client calls. */
-export interface JsonRpcDispatchOptions {
+interface JsonRpcDispatchOptions {
   readonly url: string
   readonly send: HttpSend
   readonly dialect: RpcDialectName

@@ -37,7 +37,7 @@ const names = {
   artifactUpdate: 'task-artifact-update',
 }
 
-/** Events by RANCH's names, without an envelope: `/stream` (R-12, C-37). */
+/** Events by RANCH's names, without an envelope: `/stream`. */
 export function createNamedWriter(dialect: Dialect, json: EventJson): EventWriter {
   return {
     write: (batch) => batch.map((item) => namedFrame(item, json)).join(''),

@@ -4,10 +4,16 @@ import { requestedVersion } from '../call.ts'
 import { asRaw } from '../dialects/lenient/raw.ts'
 import { rpcDialects, supportedVersion } from '../dialects/select.ts'
 import type { HttpHandler, HttpReply } from '../http.ts'
-import { type AnswerOptions, createAnswer, type Exchange, failure, jsonHeaders } from './answer.ts'
+import {
+  type AnswerOptions,
+  createAnswer,
+  failure,
+  jsonHeaders,
+  type RpcExchange,
+} from './answer.ts'
 
 /** What a JSON-RPC endpoint needs. */
-export interface JsonRpcBindingOptions extends AnswerOptions {
+interface JsonRpcBindingOptions extends AnswerOptions {
   /** The largest batch that is answered; 50 if absent. */
   readonly maxBatch?: number
 }
@@ -33,11 +39,14 @@ export function createJsonRpcBinding(options: JsonRpcBindingOptions): HttpHandle
     } catch (thrown) {
       return failure(toA2AError(thrown), { id: null, dialect: speaking })
     }
-    const exchange: Exchange = { request, version, speaking, inBatch: Array.isArray(body) }
+    const exchange: RpcExchange = { request, version, speaking, inBatch: Array.isArray(body) }
     return Array.isArray(body) ? answerBatch(body, exchange) : answer(body, exchange)
   }
 
-  async function answerBatch(entries: readonly unknown[], exchange: Exchange): Promise<HttpReply> {
+  async function answerBatch(
+    entries: readonly unknown[],
+    exchange: RpcExchange,
+  ): Promise<HttpReply> {
     if (entries.length === 0 || entries.length > maxBatch) {
       const message = entries.length === 0 ? 'A batch must not be empty' : 'The batch is too large'
       const error = new A2AError('invalidRequest', message)

@@ -15,7 +15,7 @@ import {
   readEvents,
   requestHeaders,
 } from '../client-wire.ts'
-import type { RestDialect } from '../dialects/dialect.ts'
+import type { HttpDialect } from '../dialects/dialect.ts'
 import { asRaw } from '../dialects/lenient/raw.ts'
 import { rest03 } from '../dialects/v03/rest.ts'
 import { rest10 } from '../dialects/v10/rest.ts'
@@ -23,7 +23,7 @@ import type { ClientReply, HttpSend } from '../http.ts'
 import { encodeQuery } from './query.ts'
 
 /** Where and how an HTTP+JSON client calls. */
-export interface RestDispatchOptions {
+interface RestDispatchOptions {
   /** The interface's url; paths are relative to it. */
   readonly url: string
   readonly send: HttpSend
@@ -106,7 +106,7 @@ async function readJson(reply: ClientReply): Promise<unknown> {
 async function readStream(
   reply: ClientReply,
   call: Call,
-  dialect: RestDialect,
+  dialect: HttpDialect,
 ): Promise<EventStream> {
   if (reply.status < 200 || reply.status > 299 || !isEventStream(reply))
     return single(receiveEvent(dialect, await readBody(reply)))

@@ -2,7 +2,7 @@ import { type OperationName, operationNames, operations } from '../../protocol/o
 import { reservedSegments } from '../routes.ts'
 
 /** What a path and verb mean. */
-export type RouteMatch =
+type RouteMatch =
   | { readonly operation: OperationName; readonly params: Readonly<Record<string, string>> }
   /** The path exists, the verb does not. */
   | { readonly allow: readonly string[] }
@@ -17,7 +17,7 @@ interface Pattern {
 type Segment = { readonly literal: string } | { readonly name: string; readonly suffix: string }
 
 /** Finds the operation behind a verb and a path with no version prefix; the tenant is one more segment in front. */
-export type Router = (verb: string, path: string) => RouteMatch | undefined
+type Router = (verb: string, path: string) => RouteMatch | undefined
 
 /** The routes of the operations table, with other verbs and paths where a version differs. */
 export function createRouter(paths: Readonly<Partial<Record<OperationName, string>>> = {}): Router {

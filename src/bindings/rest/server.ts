@@ -4,7 +4,7 @@ import { type OperationName, operations, type RequestOf } from '../../protocol/o
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { parseBody } from '../body.ts'
 import { echoExtensions, requestedVersion, toCall } from '../call.ts'
-import type { RestDialect } from '../dialects/dialect.ts'
+import type { HttpDialect } from '../dialects/dialect.ts'
 import { supportedVersion, unsupportedVersion } from '../dialects/select.ts'
 import { rest03 } from '../dialects/v03/rest.ts'
 import { type ErrorTable, rest10 } from '../dialects/v10/rest.ts'
@@ -17,7 +17,7 @@ import { decodeQuery } from './query.ts'
 import { createRouter } from './route.ts'
 
 /** What the HTTP+JSON binding needs. */
-export interface RestBindingOptions {
+interface RestBindingOptions {
   readonly dispatch: Dispatch
   /** Which specification's HTTP statuses errors carry; 1.0.1's if absent. */
   readonly errorTable?: ErrorTable
@@ -29,7 +29,7 @@ export interface RestBindingOptions {
 
 /** A request with the version it speaks and the operation it means. */
 interface Target {
-  readonly dialect: RestDialect
+  readonly dialect: HttpDialect
   readonly operation: OperationName
   readonly params: Readonly<Record<string, string>>
 }
@@ -42,7 +42,7 @@ export function createRestBinding(options: RestBindingOptions): HttpHandler {
   const { dispatch, heartbeatMs = 15_000, clock = systemClock, retryMs } = options
   const v10 = rest10(options.errorTable)
   const routes = { '1.0': createRouter(v10.paths), '0.3': createRouter(rest03.paths) }
-  const eventJson = new Map<RestDialect, (opening: OperationName) => EventJson>(
+  const eventJson = new Map<HttpDialect, (opening: OperationName) => EventJson>(
     [v10, rest03].map((d) => [
       d,
       createEventJson((event, opening) => d.encodeEvent(event, opening)),
@@ -98,7 +98,7 @@ export function createRestBinding(options: RestBindingOptions): HttpHandler {
   }
 }
 
-function createWriter(dialect: RestDialect, json: EventJson): EventWriter {
+function createWriter(dialect: HttpDialect, json: EventJson): EventWriter {
   return {
     write: (batch) => {
       let text = ''
@@ -124,7 +124,7 @@ function readBody(request: HttpRequest): unknown {
   return request.body === '' || request.method === 'GET' ? undefined : parseBody(request)
 }
 
-function failure(error: A2AError, dialect: RestDialect): HttpReply {
+function failure(error: A2AError, dialect: HttpDialect): HttpReply {
   const { status, body } = dialect.encodeError(error)
   return {
     status,
@@ -133,7 +133,7 @@ function failure(error: A2AError, dialect: RestDialect): HttpReply {
   }
 }
 
-function notAllowed(allow: readonly string[], dialect: RestDialect): HttpReply {
+function notAllowed(allow: readonly string[], dialect: HttpDialect): HttpReply {
   const error = new A2AError('methodNotFound', 'Method not allowed')
   const reply = failure(error, dialect)
   return { ...reply, status: 405, headers: { ...reply.headers, allow: allow.join(', ') } }

@@ -3,7 +3,7 @@ import { findDomain, parseCalls, runCalls } from '../../eval/index.ts'
 import { safe } from '../text.ts'
 
 /** The flags of `corral eval call`. */
-export interface CallFlags {
+interface CallFlags {
   readonly calls: string
   readonly task?: string
   readonly tau2Data?: string

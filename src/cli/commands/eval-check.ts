@@ -2,7 +2,7 @@ import { type CheckReport, checkDomain, findDomain } from '../../eval/index.ts'
 import { safe, toColumns } from '../text.ts'
 
 /** The flags of `corral eval check`. */
-export interface CheckFlags {
+interface CheckFlags {
   readonly tau2Data?: string
   readonly json?: boolean
 }

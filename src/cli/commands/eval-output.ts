@@ -3,7 +3,7 @@ import type { Logger } from '../../shared/log.ts'
 import { safe } from '../text.ts'
 
 /** Shows how far a run is. */
-export interface ProgressDisplay {
+interface ProgressDisplay {
   readonly show: (progress: Progress) => void
   end(words: string): void
 }

@@ -13,6 +13,7 @@ import {
   spreadOf,
   ValidationError,
 } from '../../eval/index.ts'
+import { systemClock, toTimestamp } from '../../shared/clock.ts'
 import { type RunFlags, toAgent, toJudge, toPrices, toUser } from './eval-options.ts'
 import { createEvalLog, createProgress, interruptible } from './eval-output.ts'
 
@@ -78,7 +79,7 @@ function selected(domain: Domain, flags: RunFlags): readonly string[] | undefine
 /** Repeated runs stand in numbered directories below the one that was named. */
 function directoryOf(flags: RunFlags, index: number): string {
   const name = flags.domain.replace(/[^\w-]+/g, '_')
-  const stamp = new Date().toISOString().replace(/[:.]/g, '-')
+  const stamp = toTimestamp(systemClock.now()).replace(/[:.]/g, '-')
   const base = flags.saveTo ?? join('eval-results', `${stamp}-${name}`)
   if (flags.resume && flags.saveTo === undefined)
     throw new ValidationError('--resume needs --save-to, the directory of the run')

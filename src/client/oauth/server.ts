@@ -15,7 +15,7 @@ export interface OAuthServer {
 }
 
 /** The options that all requests of oauth4webapi share. */
-export interface RequestOptions {
+interface RequestOptions {
   readonly signal?: AbortSignal
   readonly [oauth.allowInsecureRequests]?: boolean
   readonly [oauth.customFetch]?: (url: string, init: object) => Promise<Response>

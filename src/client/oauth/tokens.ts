@@ -89,7 +89,7 @@ function shared<T>(
 }
 
 /** Fresh tokens for a refresh token; the old refresh token stays where the server sends no other. */
-export async function refresh(
+async function refresh(
   config: OAuthConfig,
   refreshToken: string,
   signal?: AbortSignal,

@@ -1,13 +1,12 @@
 import type { A2AClient } from '../../client/client.ts'
-import type { A2AError } from '../../protocol/errors.ts'
 import { textOf } from '../../protocol/task.ts'
 import type { Message, Part, Task } from '../../protocol/types.ts'
 import type { Clock } from '../../shared/clock.ts'
 import type { Logger } from '../../shared/log.ts'
-import { A2ATimeoutError, messageOf, toEvalError } from '../base/errors.ts'
+import { A2ATimeoutError, messageOf } from '../base/errors.ts'
 import type { ExchangeTokens, MetricsCollector } from '../metrics/collector.ts'
 import { reportedUsage, type TokenCounter } from '../metrics/tokens.ts'
-import { SimulationFault, type TerminationReason } from '../results/simulation.ts'
+import { toSimulationFault } from '../results/fault.ts'
 import type { Endpoint } from './endpoint.ts'
 import { exchange } from './exchange.ts'
 import { newParts } from './incoming.ts'
@@ -61,32 +60,6 @@ export async function askAgent(context: AskContext, question: Question): Promise
   } finally {
     limit.clear()
   }
-}
-
-/** Statuses that speak of the way to the agent, its credentials or its load, not of its work. */
-const infrastructure: ReadonlySet<number> = new Set([401, 403, 407, 429, 502, 503, 504])
-
-/**
- * Whose fault a failed exchange is. No answer at all, refused credentials or too much load is infrastructure; an agent
- * that answers with an error, with something unreadable, or not in time, has failed the task.
- */
-export function toSimulationFault(
-  thrown: unknown,
-  lastStatus: number | undefined,
-): SimulationFault {
-  if (thrown instanceof SimulationFault) return thrown
-  const error = toEvalError(thrown)
-  return new SimulationFault(terminationOf(error, lastStatus), `${error.name}: ${error.message}`, {
-    cause: error,
-  })
-}
-
-function terminationOf(error: A2AError, lastStatus: number | undefined): TerminationReason {
-  if (error instanceof A2ATimeoutError) return 'timeout'
-  if (lastStatus === undefined || infrastructure.has(lastStatus)) return 'infrastructure_error'
-  return error.code === 'unavailable' || error.code === 'rateLimited'
-    ? 'infrastructure_error'
-    : 'agent_error'
 }
 
 function timeLimit(seconds: number, clock: Clock): { readonly signal: AbortSignal; clear(): void } {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../protocol/types.ts'
-import { isObject, tryParseSaid } from '../base/json.ts'
+import { isJsonObject, tryParseSaid } from '../base/json.ts'
 
 /** A request for a tool as some dialect writes it; not yet checked against the tools there are. */
 export interface ToolCallRequest {
@@ -23,7 +23,7 @@ export type Utterance = { readonly text: string } | { readonly call: ToolCallReq
  */
 export function readUtterances(value: unknown): readonly Utterance[] | undefined {
   if (Array.isArray(value)) return readList(value)
-  if (!isObject(value)) return undefined
+  if (!isJsonObject(value)) return undefined
   if (Array.isArray(value.tool_calls)) return readList(value.tool_calls)
   const one = readPlain(value) ?? readOpenAi(value) ?? readAgentBeats(value)
   return one && [one]
@@ -31,9 +31,9 @@ export function readUtterances(value: unknown): readonly Utterance[] | undefined
 
 /** Reads a JSON value in the plain dialect alone; what strict mode accepts. */
 export function readPlainUtterances(value: unknown): readonly Utterance[] | undefined {
-  if (!isObject(value)) return undefined
+  if (!isJsonObject(value)) return undefined
   const list = Array.isArray(value.tool_calls) ? value.tool_calls : [value]
-  const read = list.map((item) => (isObject(item) ? readPlain(item) : undefined))
+  const read = list.map((item) => (isJsonObject(item) ? readPlain(item) : undefined))
   return read.length > 0 && read.every((item) => item !== undefined) ? read : undefined
 }
 
@@ -44,20 +44,20 @@ function readList(list: readonly unknown[]): readonly Utterance[] | undefined {
 }
 
 function readPlain(value: JsonObject): Utterance | undefined {
-  if (!isObject(value.tool_call)) return undefined
+  if (!isJsonObject(value.tool_call)) return undefined
   return { call: toRequest(value.tool_call, value.tool_call.id ?? value.id) }
 }
 
 function readOpenAi(value: JsonObject): Utterance | undefined {
   const inner = value.function ?? value.function_call
-  return isObject(inner) ? { call: toRequest(inner, value.id) } : undefined
+  return isJsonObject(inner) ? { call: toRequest(inner, value.id) } : undefined
 }
 
 function readAgentBeats(value: JsonObject): Utterance | undefined {
   if (typeof value.name !== 'string' || !('arguments' in value)) return undefined
   if (value.name !== 'respond') return { call: toRequest(value, value.id) }
   const { arguments: given } = value
-  const text = isObject(given) ? (given.content ?? given.message ?? given.text) : given
+  const text = isJsonObject(given) ? (given.content ?? given.message ?? given.text) : given
   return { text: typeof text === 'string' ? text : JSON.stringify(text ?? '') }
 }
 
@@ -67,13 +67,13 @@ function toRequest(inner: JsonObject, id: unknown): ToolCallRequest {
   const named = typeof inner.name === 'string' && inner.name !== ''
   const fault = !named
     ? 'tool_call.name must be a non-empty string'
-    : isObject(args)
+    : isJsonObject(args)
       ? undefined
       : 'tool_call.arguments must be a JSON object'
   return {
     ...(typeof id === 'string' && id !== '' && { id }),
     name: named ? String(inner.name) : '',
-    arguments: isObject(args) ? args : {},
+    arguments: isJsonObject(args) ? args : {},
     ...(fault && { fault }),
   }
 }

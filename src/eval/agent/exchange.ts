@@ -3,10 +3,10 @@ import { createFold, type Fold } from '../../protocol/fold.ts'
 import { isInterrupted, isTerminal, textOf } from '../../protocol/task.ts'
 import type { AgentCard, Message, StreamResponse, Task } from '../../protocol/types.ts'
 import { A2AMessageError } from '../base/errors.ts'
-import { SimulationFault } from '../results/simulation.ts'
+import { SimulationFault } from '../results/fault.ts'
 
 /** A message on its way, and who is told of the task that works on it. */
-export interface Sending {
+interface Sending {
   readonly message: Message
   readonly card: AgentCard
   readonly signal: AbortSignal

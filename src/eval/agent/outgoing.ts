@@ -1,7 +1,7 @@
 import { dataPart, textPart, userMessage } from '../../protocol/build.ts'
 import type { JsonObject, Message, Part } from '../../protocol/types.ts'
 import { ValidationError } from '../base/errors.ts'
-import { isObject } from '../base/json.ts'
+import { isJsonObject } from '../base/json.ts'
 import {
   type AgentInput,
   agentView,
@@ -75,7 +75,7 @@ export function formatToolAsText(tool: ToolDescriptor): string {
 }
 
 /** A tool's result in words that name the call it answers. */
-export function formatToolResult({ id, content, error }: ToolMessage): string {
+function formatToolResult({ id, content, error }: ToolMessage): string {
   return `Tool result (id=${id}): ${error ? `ERROR: ${content}` : content}`
 }
 
@@ -127,7 +127,7 @@ function checkPart(part: Part, index: number): void {
     throw new ValidationError(`parts[${index}] must hold exactly one of text, data, file`)
   if ('text' in part && part.text === '')
     throw new ValidationError(`parts[${index}].text must not be empty`)
-  if ('data' in part && !isObject(part.data))
+  if ('data' in part && !isJsonObject(part.data))
     throw new ValidationError(`parts[${index}].data must be a JSON object`)
 }
 
@@ -145,13 +145,15 @@ function formatParameter({ name, type, required, description }: Parameter): stri
 
 function parametersOf(schema: JsonObject): Parameter[] {
   const { properties, required } = schema
-  if (!isObject(properties)) return []
+  if (!isJsonObject(properties)) return []
   const needed = Array.isArray(required) ? required : []
   return Object.entries(properties).map(([name, property]) => ({
     name,
-    type: isObject(property) && typeof property.type === 'string' ? property.type : 'any',
+    type: isJsonObject(property) && typeof property.type === 'string' ? property.type : 'any',
     required: needed.includes(name),
     description:
-      isObject(property) && typeof property.description === 'string' ? property.description : '',
+      isJsonObject(property) && typeof property.description === 'string'
+        ? property.description
+        : '',
   }))
 }

@@ -11,7 +11,7 @@ import {
 } from '../domain/conversation.ts'
 import type { MetricsCollector } from '../metrics/collector.ts'
 import { estimator, type TokenCounter } from '../metrics/tokens.ts'
-import { SimulationFault } from '../results/simulation.ts'
+import { SimulationFault } from '../results/fault.ts'
 import { type AskContext, askAgent } from './ask.ts'
 import type { Endpoint } from './endpoint.ts'
 import { fromA2A, type NextIds, nextIds } from './incoming.ts'

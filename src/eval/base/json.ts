@@ -5,14 +5,14 @@ import { isShallow } from '../../shared/json.ts'
 import { ValidationError } from './errors.ts'
 
 /** Whether a value is a JSON object rather than a list, null or a plain value. */
-export function isObject(value: unknown): value is JsonObject {
+export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** JSON text with sorted keys, so that equal values have equal text. */
 export function sortedJson(value: unknown): string {
   return JSON.stringify(value, (_, inner) =>
-    isObject(inner)
+    isJsonObject(inner)
       ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
       : inner,
   )
@@ -30,13 +30,13 @@ export function sameJson(a: unknown, b: unknown): boolean {
   return sortedJson(a) === sortedJson(b)
 }
 
-/** The JSON value of what somebody else said, or undefined if it is none, or nests deeper than data may. */
+/** The JSON value of a text that a peer wrote; undefined where it is not JSON, or nests deeper than data may. */
 export function tryParseSaid(text: string): Json | undefined {
   const value = tryParse(text)
   return isShallow(value) ? value : undefined
 }
 
-/** The JSON value of a text, or undefined if it is none. */
+/** The JSON value of a text; undefined where it is not JSON. */
 export function tryParse(text: string): Json | undefined {
   try {
     return JSON.parse(text)

@@ -3,7 +3,7 @@ import { createChatClient } from '../../agents/openai/client.ts'
 import type { ChatRequest } from '../../agents/openai/wire.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Logger, silent } from '../../shared/log.ts'
-import { SimulationFault } from '../results/simulation.ts'
+import { SimulationFault } from '../results/fault.ts'
 import { messageOf } from './errors.ts'
 
 /** A model behind an OpenAI-compatible chat completions API. */
@@ -22,7 +22,7 @@ export interface ModelOptions {
 }
 
 /** A model that plays a user or judges. */
-export interface Model {
+export interface ModelClient {
   /**
    * One answer, at temperature 0. A service that is busy or out of order is asked again, after the time it names.
    *
@@ -40,7 +40,7 @@ const maxRetries = 2
 export function openModel(
   { baseUrl, model, apiKey }: ChatModel,
   { clock = systemClock, log = silent }: ModelOptions = {},
-): Model {
+): ModelClient {
   const client = createChatClient({
     agent: model,
     endpoint: baseUrl,

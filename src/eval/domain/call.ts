@@ -35,7 +35,7 @@ const calls = z.array(
 /**
  * Reads a list of calls, `[{"name", "requestor", "arguments"}, …]`.
  *
- * @throws ValidationError where the text is none.
+ * @throws ValidationError where the text is not such a list.
  */
 export function parseCalls(text: string): readonly PlannedCall[] {
   const value = read(text)

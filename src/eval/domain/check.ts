@@ -1,8 +1,8 @@
 import { messageOf } from '../base/errors.ts'
-import { isSuccess, type RewardInfo } from '../results/simulation.ts'
+import { isSuccess } from '../results/simulation.ts'
 import { greeting } from '../run/converse.ts'
 import { scoreConversation } from '../scorers/reward.ts'
-import type { Judge } from '../scorers/scorer.ts'
+import type { Judge, RewardInfo } from '../scorers/scorer.ts'
 import { type CallCheck, createCallCheck } from './call-check.ts'
 import {
   type ConversationMessage,

@@ -46,7 +46,7 @@ export interface Environment {
   apply(action: GoldAction): Promise<ToolOutcome>
   /** Brings the two halves of the world in line with each other; called after every step. */
   sync(): Promise<void>
-  /** Runs a function of the domain that is no tool, to set a task up. */
+  /** Runs a set-up function of the domain, which is not one of its tools. */
   initialise(action: EnvFunctionCall): Promise<void>
   /** The value of one of the domain's assertions; rejects where it cannot be evaluated. */
   assert(assertion: EnvAssertion): Promise<boolean>

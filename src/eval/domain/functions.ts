@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../protocol/types.ts'
 import { messageOf } from '../base/errors.ts'
-import { hashOf, isObject } from '../base/json.ts'
+import { hashOf, isJsonObject } from '../base/json.ts'
 import type {
   Domain,
   Environment,
@@ -27,7 +27,7 @@ export interface ToolFunction<S = unknown, U = unknown> {
   run(args: JsonObject, world: World<S, U>): Json | Promise<Json>
 }
 
-/** A function of a domain that is no tool: it sets a task up, or says whether something is so. */
+/** A function of a domain beside its tools: it sets a task up, or says whether something is so. */
 export type DomainFunction<S = unknown, U = unknown> = (
   args: JsonObject,
   world: World<S, U>,
@@ -159,8 +159,9 @@ function merge<T>(base: T, over: JsonObject | null | undefined): T {
 }
 
 function mergeJson(base: unknown, over: JsonObject): JsonObject {
-  const merged: Record<string, Json | undefined> = isObject(base) ? { ...base } : {}
+  const merged: Record<string, Json | undefined> = isJsonObject(base) ? { ...base } : {}
   for (const [key, value] of Object.entries(over))
-    merged[key] = isObject(value) && isObject(merged[key]) ? mergeJson(merged[key], value) : value
+    merged[key] =
+      isJsonObject(value) && isJsonObject(merged[key]) ? mergeJson(merged[key], value) : value
   return merged
 }

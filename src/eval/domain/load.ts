@@ -25,7 +25,7 @@ import { airline } from './airline/domain.ts'
 import type { Domain } from './environment.ts'
 import { defineDomain, type ToolModule } from './functions.ts'
 import { defineMcpDomain } from './mcp.ts'
-import { parseTasks } from './task.ts'
+import { parseTasks } from './task-schema.ts'
 
 /** The domains that need no files. */
 export const builtInDomains: Readonly<Record<string, Domain>> = { airline }

@@ -1,7 +1,7 @@
 import type { Client } from '@modelcontextprotocol/client'
 import type { JsonObject } from '../../protocol/types.ts'
 import { ValidationError } from '../base/errors.ts'
-import { hashOf, isObject, tryParse } from '../base/json.ts'
+import { hashOf, isJsonObject, tryParse } from '../base/json.ts'
 import { needsState } from '../scorers/built-in.ts'
 import type { Domain, Environment, ToolDescriptor, ToolKind, ToolOutcome } from './environment.ts'
 import type { EvalTask } from './task.ts'
@@ -144,6 +144,6 @@ function kindOf(tool: McpTool): ToolKind {
 
 function describe(tool: McpTool): ToolDescriptor {
   const schema: unknown = tool.inputSchema
-  const parameters = isObject(schema) ? schema : { type: 'object' }
+  const parameters = isJsonObject(schema) ? schema : { type: 'object' }
   return { name: tool.name, description: tool.description ?? tool.name, parameters }
 }

@@ -2,9 +2,7 @@
  * A task of an evaluation, in the format of tau2's `tasks.json` (an array of these; unknown keys are kept and ignored),
  * with one addition: `user_script`, the lines of a scripted user.
  */
-import { z } from 'zod'
 import type { JsonObject } from '../../protocol/types.ts'
-import { parseWith } from '../base/json.ts'
 import type { ConversationMessage, Requestor } from './conversation.ts'
 
 /** What a task's score is made of; the reward is the product. */
@@ -22,13 +20,13 @@ export interface EvalTask {
 }
 
 /** Who the user is and what they were told. */
-export interface UserScenario {
+interface UserScenario {
   readonly persona?: unknown
   readonly instructions: string | JsonObject
 }
 
 /** What is different from the domain's own state when the task begins. */
-export interface InitialState {
+interface InitialState {
   readonly initialization_data?: {
     readonly agent_data?: JsonObject | null
     readonly user_data?: JsonObject | null
@@ -37,7 +35,7 @@ export interface InitialState {
   readonly message_history?: readonly ConversationMessage[] | null
 }
 
-/** A call of a domain's function that is no tool. */
+/** A call of one of the domain's functions, which are not tools: set-up and assertions. */
 export interface EnvFunctionCall {
   readonly env_type: Requestor
   readonly func_name: string
@@ -94,83 +92,7 @@ export interface ScriptedReply {
   readonly times?: number
 }
 
-const json = z.record(z.string(), z.json())
-const requestor = z.enum(['assistant', 'user'])
-const envCall = z.looseObject({ env_type: requestor, func_name: z.string(), arguments: json })
-
-const criteria = z.looseObject({
-  actions: z
-    .array(
-      z.looseObject({
-        name: z.string(),
-        arguments: json,
-        requestor: requestor.optional(),
-        compare_args: z.array(z.string()).nullish(),
-      }),
-    )
-    .nullish(),
-  env_assertions: z.array(envCall.extend({ assert_value: z.boolean().optional() })).nullish(),
-  communicate_info: z.array(z.string()).nullish(),
-  nl_assertions: z.array(z.string()).nullish(),
-  reward_basis: z
-    .array(z.enum(['DB', 'ENV_ASSERTION', 'ACTION', 'COMMUNICATE', 'NL_ASSERTION']))
-    .nullish(),
-})
-
-const pattern = z.string().refine(isPattern, 'is no regular expression')
-
-const script = z.strictObject({
-  opening: z.string().min(1),
-  replies: z.array(
-    z.strictObject({
-      when: pattern,
-      say: z.string().optional(),
-      call: z.strictObject({ name: z.string(), arguments: json }).optional(),
-      stop: z.boolean().optional(),
-      times: z.int().positive().optional(),
-    }),
-  ),
-  fallback: z.string().optional(),
-  patience: z.int().nonnegative().optional(),
-})
-
-const task = z.looseObject({
-  id: z.union([z.string(), z.number()]).transform(String),
-  user_scenario: z.looseObject({ instructions: z.union([z.string(), json]) }).nullish(),
-  initial_state: z
-    .looseObject({
-      initialization_data: z.looseObject({}).nullish(),
-      initialization_actions: z.array(envCall).nullish(),
-      message_history: z.array(z.looseObject({})).nullish(),
-    })
-    .nullish(),
-  evaluation_criteria: criteria.nullish(),
-  user_script: script.nullish(),
-})
-
 /** The parts that a task's score is made of: those it names, else the final state and the facts told. */
 export function basisOf(task: EvalTask): readonly RewardType[] {
   return task.evaluation_criteria?.reward_basis ?? ['DB', 'COMMUNICATE']
-}
-
-/**
- * Checks a list of tasks.
- *
- * @throws ValidationError with the path of every fault, or for an id that occurs twice.
- */
-export function parseTasks(value: unknown): readonly EvalTask[] {
-  const unique = z
-    .array(task)
-    .refine((list) => new Set(list.map(({ id }) => id)).size === list.length, 'ids must be unique')
-  // The schema checks what EvalTask promises; loose objects keep what it does not know.
-  return parseWith<unknown>(unique, value, 'tasks') as readonly EvalTask[]
-}
-
-function isPattern(text: string): boolean {
-  try {
-    new RegExp(text, 'i')
-    return true
-  } catch {
-    return false
-  }
 }

@@ -26,7 +26,7 @@ export interface MetricsCollector {
 }
 
 /** The requests that one message causes: the send, its polls, its retries. */
-export interface Exchange {
+interface Exchange {
   /** Input tokens go to the first request, output tokens to the last, the context to all. */
   end(tokens: ExchangeTokens, contextId: string | undefined): void
   /** Marks the last request as failed, where it was no HTTP failure itself: a JSON-RPC error, a broken body. */
@@ -36,10 +36,10 @@ export interface Exchange {
 }
 
 /** What a collector needs. */
-export interface CollectorOptions {
+interface CollectorOptions {
   readonly endpoint: string
   readonly clock?: Clock
-  /** Milliseconds of a monotonic clock. */
+  /** Milliseconds of a monotonic clock; the clock's own if absent. */
   readonly elapsed?: () => number
   /** Told of each record once its exchange is over. */
   readonly onRecord?: (record: ProtocolMetrics) => void
@@ -47,7 +47,7 @@ export interface CollectorOptions {
 
 /** Makes a collector without records. */
 export function createCollector(options: CollectorOptions): MetricsCollector {
-  const { endpoint, clock = systemClock, elapsed = () => performance.now() } = options
+  const { endpoint, clock = systemClock, elapsed = () => clock.elapsed() } = options
   const records: Draft[] = []
 
   function open(method: string): { readonly record: Draft; stop(): void } {

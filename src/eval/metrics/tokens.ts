@@ -1,6 +1,6 @@
 import { usageExtension } from '../../protocol/extensions.ts'
 import type { Message, Task } from '../../protocol/types.ts'
-import { isObject } from '../base/json.ts'
+import { isJsonObject } from '../base/json.ts'
 import type { TokenSource } from './metrics.ts'
 
 /** Counts the tokens of text, and says how. */
@@ -10,7 +10,7 @@ export interface TokenCounter {
 }
 
 /** Tokens as the agent itself reports them. */
-export interface Usage {
+export interface TokenCount {
   readonly input: number
   readonly output: number
 }
@@ -54,7 +54,7 @@ function pieces(text: string): readonly string[] {
 }
 
 /** The usage an agent reports in the metadata of its answer: our extension, or `usage` as models' APIs write it. */
-export function reportedUsage(answer: Task | Message): Usage | undefined {
+export function reportedUsage(answer: Task | Message): TokenCount | undefined {
   const places =
     'status' in answer
       ? [
@@ -70,8 +70,8 @@ export function reportedUsage(answer: Task | Message): Usage | undefined {
   return undefined
 }
 
-function readUsage(value: unknown): Usage | undefined {
-  if (!isObject(value) || value.estimated === true) return undefined
+function readUsage(value: unknown): TokenCount | undefined {
+  if (!isJsonObject(value) || value.estimated === true) return undefined
   const input = value.inputTokens ?? value.input_tokens ?? value.prompt_tokens
   const output = value.outputTokens ?? value.output_tokens ?? value.completion_tokens
   return isCount(input) && isCount(output) ? { input, output } : undefined

@@ -1,13 +1,13 @@
 import { escapeHtml } from './markup.ts'
 
 /** A bar: its label, and its values from the bottom up. */
-export interface Bar {
+interface Bar {
   readonly label: string
   readonly values: readonly number[]
 }
 
 /** A chart of bars. */
-export interface BarChart {
+interface BarChart {
   readonly title: string
   /** Names of the values of each bar, from the bottom up. */
   readonly series: readonly string[]

@@ -1,7 +1,7 @@
 import type { EvalResults } from '../results/results.ts'
 import type { Simulation } from '../results/simulation.ts'
 import { barChart, latencyBars } from './chart.ts'
-import { escapeHtml, style, table } from './markup.ts'
+import { escapeHtml, htmlTable, style } from './markup.ts'
 import { anchor, transcript } from './transcript.ts'
 import { headline, outcomeOf, percent } from './words.ts'
 
@@ -44,7 +44,7 @@ function passTable({ summary }: EvalResults): string {
     `${percent(low)} to ${percent(high)}`,
   ])
   return rows.length > 0
-    ? table(['k', 'all k of k tries succeed', '95 % interval'], rows)
+    ? htmlTable(['k', 'all k of k tries succeed', '95 % interval'], rows)
     : '<p>Nothing was scored.</p>'
 }
 
@@ -65,7 +65,7 @@ function taskTable({ simulations, baseline }: EvalResults): string {
       String(one.metrics_summary.total_requests),
     ]
   })
-  return table(
+  return htmlTable(
     ['task', 'trial', 'outcome', 'ended by', 'reward parts', 'doing nothing', 'requests'],
     rows,
   )

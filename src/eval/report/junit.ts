@@ -1,6 +1,6 @@
 import type { EvalResults } from '../results/results.ts'
 import type { Simulation } from '../results/simulation.ts'
-import { type Outcome, outcomeOf } from './words.ts'
+import { outcomeOf, type SimulationOutcome } from './words.ts'
 
 /** The run as JUnit XML: a case per simulation; a failed task is a failure, infrastructure an error, unscored skipped. */
 export function toJUnit(results: EvalResults): string {
@@ -22,7 +22,7 @@ export function toJUnit(results: EvalResults): string {
   ].join('\n')
 }
 
-const elements: Readonly<Record<Outcome, string>> = {
+const elements: Readonly<Record<SimulationOutcome, string>> = {
   passed: 'passed',
   failed: 'failure',
   unscored: 'skipped',

@@ -8,7 +8,7 @@ export function escapeHtml(text: string): string {
 }
 
 /** A table with a head and rows of cells that are markup already. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function htmlTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = (tag: string, row: readonly string[]): string =>
     row.map((cell) => `<${tag}>${cell}</${tag}>`).join('')
   const body = rows.map((row) => `<tr>${cells('td', row)}</tr>`).join('\n')

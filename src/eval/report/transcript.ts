@@ -1,6 +1,7 @@
 import { type ConversationMessage, isToolCall } from '../domain/conversation.ts'
-import type { RewardInfo, ScoreCheck, Simulation } from '../results/simulation.ts'
+import type { Simulation } from '../results/simulation.ts'
 import { reasonsOf } from '../scorers/built-in.ts'
+import type { RewardInfo, ScoreCheck } from '../scorers/scorer.ts'
 import { escapeHtml } from './markup.ts'
 import { outcomeOf } from './words.ts'
 

@@ -2,10 +2,10 @@ import type { EvalResults } from '../results/results.ts'
 import { isMeasured, isSuccess, type Simulation } from '../results/simulation.ts'
 
 /** How a report names the outcome of a simulation. */
-export type Outcome = 'passed' | 'failed' | 'unscored' | 'infrastructure'
+export type SimulationOutcome = 'passed' | 'failed' | 'unscored' | 'infrastructure'
 
 /** What became of a simulation, for a reader. */
-export function outcomeOf(simulation: Simulation): Outcome {
+export function outcomeOf(simulation: Simulation): SimulationOutcome {
   const { reward } = simulation.reward_info
   if (!isMeasured(simulation)) return 'infrastructure'
   if (reward === null) return 'unscored'

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { ValidationError } from '../base/errors.ts'
-import { isObject, parseWith } from '../base/json.ts'
+import { isJsonObject, parseWith } from '../base/json.ts'
 import type { ConversationMessage } from '../domain/conversation.ts'
-import { type EvalTask, type GoldAction, parseTasks, type RewardType } from '../domain/task.ts'
+import type { EvalTask, GoldAction, RewardType } from '../domain/task.ts'
+import { parseTasks } from '../domain/task-schema.ts'
 import type { EvalResults } from './results.ts'
 
 /** A recorded simulation, by us or by tau2. */
@@ -126,5 +127,5 @@ export function requireOwn(results: RecordedResults): EvalResults {
 }
 
 function isOurs(value: unknown): value is EvalResults {
-  return isObject(value) && value.format === 'corral-eval/1'
+  return isJsonObject(value) && value.format === 'corral-eval/1'
 }

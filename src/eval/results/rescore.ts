@@ -4,10 +4,10 @@ import type { EvalTask } from '../domain/task.ts'
 import type { PriceTable } from '../metrics/prices.ts'
 import { checkScorers } from '../scorers/built-in.ts'
 import { scoreConversation } from '../scorers/reward.ts'
-import type { Judge, Scorer } from '../scorers/scorer.ts'
+import type { Judge, RewardInfo, Scorer } from '../scorers/scorer.ts'
+import type { TerminationReason } from './fault.ts'
 import type { RecordedResults, RecordedSimulation } from './recorded.ts'
 import type { EvalResults } from './results.ts'
-import type { RewardInfo, TerminationReason } from './simulation.ts'
 import { summariseRun } from './summary.ts'
 
 /** A recorded simulation, scored again. */

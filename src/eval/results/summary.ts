@@ -1,9 +1,10 @@
 import { round } from '../base/json.ts'
 import type { PriceTable } from '../metrics/prices.ts'
 import { latencySpread, summarise } from '../metrics/summary.ts'
+import type { TerminationReason } from './fault.ts'
 import { passHatK, type Trials } from './pass-k.ts'
 import type { EvalResults, EvalSummary, TaskBaseline } from './results.ts'
-import { isMeasured, isSuccess, type Simulation, type TerminationReason } from './simulation.ts'
+import { isMeasured, isSuccess, type Simulation } from './simulation.ts'
 
 const agentFaults: ReadonlySet<TerminationReason> = new Set([
   'agent_error',

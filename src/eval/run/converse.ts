@@ -21,7 +21,7 @@ import {
   type ToolMessage,
 } from '../domain/conversation.ts'
 import type { Environment } from '../domain/environment.ts'
-import { SimulationFault, type TerminationReason } from '../results/simulation.ts'
+import { SimulationFault, type TerminationReason } from '../results/fault.ts'
 import { isStop, type User } from '../users/user.ts'
 
 /** The agent's first words, which it did not say itself. */
@@ -58,13 +58,13 @@ export async function converse(options: ConversationOptions): Promise<Conversati
     messages.push(placed)
     user.observe?.(placed)
   }
-  const table: Table = { ...options, clock, note, agentState: undefined }
+  const talk: Talk = { ...options, clock, note, agentState: undefined }
   const history = options.history?.length ? options.history : [spoken('assistant', greeting)]
   history.forEach(note)
   try {
-    table.agentState = await options.agent.getInitState(beforeInput(history))
-    const termination = await play(table, firstTurn(history))
-    return { messages, termination, state: table.agentState }
+    talk.agentState = await options.agent.getInitState(beforeInput(history))
+    const termination = await play(talk, firstTurn(history))
+    return { messages, termination, state: talk.agentState }
   } catch (error) {
     const fault = toFault(signal.aborted ? signal.reason : error)
     const sent = error instanceof SimulationFault ? error.state : undefined
@@ -72,12 +72,12 @@ export async function converse(options: ConversationOptions): Promise<Conversati
       messages,
       termination: fault.termination,
       error: fault.message,
-      state: sent ?? table.agentState,
+      state: sent ?? talk.agentState,
     }
   }
 }
 
-interface Table extends ConversationOptions {
+interface Talk extends ConversationOptions {
   readonly clock: Clock
   readonly note: (message: ConversationMessage) => void
   agentState: A2AAgentState | undefined
@@ -88,55 +88,51 @@ type Turn =
   | { readonly to: 'agent' | 'user'; readonly input: AgentInput }
   | { readonly to: 'environment'; readonly calls: readonly ToolCall[]; readonly caller: Requestor }
 
-async function play(table: Table, first: Turn): Promise<TerminationReason> {
-  const run = createToolRun(table)
+async function play(talk: Talk, first: Turn): Promise<TerminationReason> {
+  const run = createToolRun(talk)
   let turn = first
   let errors = 0
   for (let steps = 1; ; steps++) {
-    table.signal.throwIfAborted()
+    talk.signal.throwIfAborted()
     if (turn.to === 'environment') {
       const results = await run(turn.calls)
       errors += results.filter(({ error }) => error).length
       turn = { to: turn.caller === 'user' ? 'user' : 'agent', input: results }
     } else {
-      const message = await (turn.to === 'user' ? askUser : askAgent)(table, turn.input)
+      const message = await (turn.to === 'user' ? askUser : askAgent)(talk, turn.input)
       if (message.role === 'user' && !isToolCall(message) && isStop(message.content))
         return 'user_stop'
       turn = turnAfter(message)
     }
-    await table.environment.sync()
+    await talk.environment.sync()
     if (turn.to === 'environment') continue
-    if (steps >= table.maxSteps) return 'max_steps'
-    if (errors >= table.maxErrors) return 'too_many_errors'
+    if (steps >= talk.maxSteps) return 'max_steps'
+    if (errors >= talk.maxErrors) return 'too_many_errors'
   }
 }
 
-async function askUser(table: Table, input: AgentInput): Promise<SpokenMessage> {
-  const message = await table.user.next(input, table.signal).catch((error) => {
+async function askUser(talk: Talk, input: AgentInput): Promise<SpokenMessage> {
+  const message = await talk.user.next(input, talk.signal).catch((error) => {
     throw error instanceof SimulationFault
       ? error
       : new SimulationFault('user_error', messageOf(error))
   })
   if (!message.content && !isToolCall(message))
     throw new SimulationFault('user_error', 'The user said nothing')
-  table.note(message)
+  talk.note(message)
   return message
 }
 
-async function askAgent(table: Table, input: AgentInput): Promise<SpokenMessage> {
-  if (!table.agentState) throw new SimulationFault('unexpected_error', 'The agent has no state')
-  const [message, state] = await table.agent.generateNextMessage(
-    input,
-    table.agentState,
-    table.signal,
-  )
-  table.agentState = state
-  table.note(message)
+async function askAgent(talk: Talk, input: AgentInput): Promise<SpokenMessage> {
+  if (!talk.agentState) throw new SimulationFault('unexpected_error', 'The agent has no state')
+  const [message, state] = await talk.agent.generateNextMessage(input, talk.agentState, talk.signal)
+  talk.agentState = state
+  talk.note(message)
   return message
 }
 
 /** Executes calls in order. One that cannot be executed is logged and answered with an error instead. */
-function createToolRun({ environment, note, log }: Table) {
+function createToolRun({ environment, note, log }: Talk) {
   const checks = {
     assistant: createCallCheck(environment.tools),
     user: createCallCheck(environment.userTools),

@@ -17,7 +17,7 @@ import {
 } from './journal.ts'
 import type { EvaluationOptions } from './options.ts'
 import { createPlan, type EvaluationPlan } from './plan.ts'
-import { type Stage, simulate } from './simulate.ts'
+import { type SimulationContext, simulate } from './simulate.ts'
 import { toResults } from './to-results.ts'
 
 /**
@@ -80,13 +80,13 @@ async function runJobs(
   plan: EvaluationPlan,
   { endpoint, journal, metricsLog }: Running,
 ): Promise<readonly Simulation[]> {
-  const stage = await createStage(options, plan, { endpoint, metricsLog })
+  const context = await createContext(options, plan, { endpoint, metricsLog })
   const done = new Map(journal.finished.filter(isMeasured).map((one) => [keyOf(one), one]))
   const open = plan.jobs.filter((job) => !done.has(keyOf({ ...job, task_id: job.task.id })))
   const started = plan.clock.elapsed()
   let finished = 0
   await runPool(open, options.maxConcurrency ?? 3, async (job) => {
-    const simulation = await simulate(stage, job)
+    const simulation = await simulate(context, job)
     await journal.append(simulation)
     done.set(keyOf(simulation), simulation)
     finished += 1
@@ -102,11 +102,11 @@ async function runJobs(
   return plan.jobs.flatMap((job) => done.get(keyOf({ ...job, task_id: job.task.id })) ?? [])
 }
 
-async function createStage(
+async function createContext(
   options: EvaluationOptions,
   { domain, user, clock, log, maxSteps, maxErrors, strict }: EvaluationPlan,
   { endpoint, metricsLog }: Pick<Running, 'endpoint' | 'metricsLog'>,
-): Promise<Stage> {
+): Promise<SimulationContext> {
   const { judge, scorers = [], prices, signal = new AbortController().signal } = options
   return {
     domain,

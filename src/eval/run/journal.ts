@@ -9,7 +9,7 @@ import { type FileHandle, open, readFile, rename, writeFile } from 'node:fs/prom
 import { join } from 'node:path'
 import { finished as streamFinished } from 'node:stream/promises'
 import { ValidationError } from '../base/errors.ts'
-import { isObject, tryParse } from '../base/json.ts'
+import { isJsonObject, tryParse } from '../base/json.ts'
 import type { ProtocolMetrics } from '../metrics/metrics.ts'
 import { toMetricsLine } from '../metrics/summary.ts'
 import type { Simulation } from '../results/simulation.ts'
@@ -114,10 +114,10 @@ function appendTo(file: FileHandle, head: JournalHead, finished: readonly Simula
 
 function readJournal(text: string): { head: JournalHead; finished: readonly Simulation[] } {
   const [first, ...rest] = text.split('\n').map(tryParse)
-  if (!isObject(first) || first.kind !== 'run')
+  if (!isJsonObject(first) || first.kind !== 'run')
     throw new ValidationError('The journal to resume has no beginning')
   const finished: readonly unknown[] = rest.flatMap((line) =>
-    isObject(line) && isObject(line.simulation) ? [line.simulation] : [],
+    isJsonObject(line) && isJsonObject(line.simulation) ? [line.simulation] : [],
   )
   const { id, timestamp, config_hash } = first
   const head = { id: String(id), timestamp: String(timestamp), config_hash: String(config_hash) }

@@ -102,7 +102,7 @@ function configHash(
 }
 
 /** One seed per trial, from the seed of the run: the same run has the same seeds. */
-export function trialSeeds(seed: number, trials: number): readonly number[] {
+function trialSeeds(seed: number, trials: number): readonly number[] {
   const next = mulberry32(seed)
   return Array.from({ length: trials }, () => Math.floor(next() * 2 ** 31))
 }

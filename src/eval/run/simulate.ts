@@ -12,7 +12,8 @@ import { type ProtocolMetrics, toDict } from '../metrics/metrics.ts'
 import { costOf, type PriceTable } from '../metrics/prices.ts'
 import { summarise } from '../metrics/summary.ts'
 import type { TokenCounter } from '../metrics/tokens.ts'
-import { isMeasured, type Simulation, SimulationFault } from '../results/simulation.ts'
+import { SimulationFault } from '../results/fault.ts'
+import { isMeasured, type Simulation } from '../results/simulation.ts'
 import { scoreConversation } from '../scorers/reward.ts'
 import type { Judge, Scorer } from '../scorers/scorer.ts'
 import type { User, UserSimulator } from '../users/user.ts'
@@ -20,7 +21,7 @@ import { type Conversation, converse } from './converse.ts'
 import type { AttemptedJob, Job } from './options.ts'
 
 /** What all simulations of a run share. */
-export interface Stage {
+export interface SimulationContext {
   readonly domain: Domain
   readonly endpoint: Endpoint
   readonly user: UserSimulator
@@ -41,13 +42,13 @@ export interface Stage {
 }
 
 /** Runs one simulation to its score; again where infrastructure prevented it, and says how often. */
-export async function simulate(stage: Stage, job: Job): Promise<Simulation> {
+export async function simulate(context: SimulationContext, job: Job): Promise<Simulation> {
   const retries: string[] = []
   const retried_metrics: (readonly ProtocolMetrics[])[] = []
   for (;;) {
-    const simulation = await attempt(stage, { ...job, attempt: retries.length + 1 })
-    stage.signal.throwIfAborted()
-    if (isMeasured(simulation) || retries.length >= stage.maxRetries)
+    const simulation = await attempt(context, { ...job, attempt: retries.length + 1 })
+    context.signal.throwIfAborted()
+    if (isMeasured(simulation) || retries.length >= context.maxRetries)
       return { ...simulation, retries, retried_metrics }
     retries.push(simulation.error ?? 'unknown')
     retried_metrics.push(simulation.protocol_metrics)
@@ -55,45 +56,53 @@ export async function simulate(stage: Stage, job: Job): Promise<Simulation> {
 }
 
 /** A world that does not open, or cannot be scored, costs this simulation and not the run. */
-async function attempt(stage: Stage, job: AttemptedJob): Promise<Simulation> {
-  const started = { at: stage.clock.now(), elapsed: stage.clock.elapsed() }
+async function attempt(context: SimulationContext, job: AttemptedJob): Promise<Simulation> {
+  const started = { at: context.clock.now(), elapsed: context.clock.elapsed() }
   try {
-    return await play(stage, job, started)
+    return await play(context, job, started)
   } catch (error) {
-    stage.signal.throwIfAborted()
-    stage.log.error({ task: job.task.id, error: messageOf(error) }, 'simulation failed')
+    context.signal.throwIfAborted()
+    context.log.error({ task: job.task.id, error: messageOf(error) }, 'simulation failed')
     const said = { messages: [], termination: 'unexpected_error', state: undefined } as const
-    return finish(stage, job, { said: { ...said, error: messageOf(error) }, started })
+    return finish(context, job, { said: { ...said, error: messageOf(error) }, started })
   }
 }
 
-async function play(stage: Stage, job: AttemptedJob, started: Start): Promise<Simulation> {
-  const { domain, signal } = stage
+async function play(
+  context: SimulationContext,
+  job: AttemptedJob,
+  started: Start,
+): Promise<Simulation> {
+  const { domain, signal } = context
   const environment = await domain.open(job.task)
-  const limit = timeLimit(stage)
+  const limit = timeLimit(context)
   try {
     const { trial, seed, task } = job
-    const user = stage.user.start({ task, trial, seed, tools: environment.userTools })
-    const agent = createAgent(stage, job, environment.tools)
+    const user = context.user.start({ task, trial, seed, tools: environment.userTools })
+    const agent = createAgent(context, job, environment.tools)
     const history = task.initial_state?.message_history ?? []
     await replay(environment, history)
     const said = await converse({
-      ...stage,
+      ...context,
       agent,
       user,
       environment,
       history,
       signal: AbortSignal.any([signal, limit.signal]),
     })
-    return await finish(stage, job, { said, agent, user, started })
+    return await finish(context, job, { said, agent, user, started })
   } finally {
     limit.clear()
     await environment.close()
   }
 }
 
-function createAgent(stage: Stage, job: AttemptedJob, tools: Environment['tools']): AgentUnderTest {
-  const { domain, endpoint, clock, log, counter, strict, onRecord } = stage
+function createAgent(
+  context: SimulationContext,
+  job: AttemptedJob,
+  tools: Environment['tools'],
+): AgentUnderTest {
+  const { domain, endpoint, clock, log, counter, strict, onRecord } = context
   const metrics = createCollector({
     endpoint: endpoint.config.endpoint,
     clock,
@@ -116,9 +125,9 @@ interface Ended {
   readonly started: Start
 }
 
-async function finish(stage: Stage, job: Job, outcome: Ended): Promise<Simulation> {
+async function finish(context: SimulationContext, job: Job, outcome: Ended): Promise<Simulation> {
   const { said, agent, user, started } = outcome
-  const { domain, judge, scorers, prices, signal, clock } = stage
+  const { domain, judge, scorers, prices, signal, clock } = context
   const { messages, termination } = said
   const ended = { at: clock.now(), elapsed: clock.elapsed() }
   const reward_info = await scoreConversation({
@@ -164,7 +173,10 @@ function userCost(user: User | undefined, prices: PriceTable | undefined): numbe
 }
 
 /** No simulation may hold up the run: after the limit it ends as `timeout`. */
-function timeLimit({ taskTimeout, clock }: Stage): { signal: AbortSignal; clear(): void } {
+function timeLimit({ taskTimeout, clock }: SimulationContext): {
+  signal: AbortSignal
+  clear(): void
+} {
   const controller = new AbortController()
   const fault = new SimulationFault('timeout', `The simulation took longer than ${taskTimeout} s`)
   return {

@@ -15,7 +15,7 @@ import type { JournalHead } from './journal.ts'
 import type { EvaluationPlan } from './plan.ts'
 
 /** A run that is over. */
-export interface Finished {
+interface Finished {
   readonly endpoint: Endpoint
   readonly head: JournalHead
   readonly simulations: readonly Simulation[]

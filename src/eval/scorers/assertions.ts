@@ -1,9 +1,8 @@
 import { messageOf } from '../base/errors.ts'
 import type { Environment } from '../domain/environment.ts'
 import type { EnvAssertion } from '../domain/task.ts'
-import type { RewardChecks } from '../results/simulation.ts'
 import { defineBuiltIn } from './define.ts'
-import type { BuiltInScorer } from './scorer.ts'
+import type { BuiltInScorer, RewardChecks } from './scorer.ts'
 
 /** Whether each assertion holds in the world that the conversation left. One that throws is not met, and says so. */
 export const assertionsScorer: BuiltInScorer = defineBuiltIn({

@@ -1,11 +1,10 @@
 import { ValidationError } from '../base/errors.ts'
 import { basisOf, type EvalTask, type RewardType } from '../domain/task.ts'
-import type { RewardInfo, ScoreCheck } from '../results/simulation.ts'
 import { actionsScorer } from './actions.ts'
 import { assertionsScorer } from './assertions.ts'
 import { communicateScorer } from './communicate.ts'
 import { statementsScorer } from './judge.ts'
-import type { BuiltInScorer, Scorer } from './scorer.ts'
+import type { BuiltInScorer, RewardInfo, ScoreCheck, Scorer } from './scorer.ts'
 import { stateScorer } from './state.ts'
 
 /** The scorers that tasks name in `reward_basis`. They run in this order: an assertion may change the world. */

@@ -1,5 +1,4 @@
-import type { RewardChecks } from '../results/simulation.ts'
-import type { BuiltInScorer, ScorerInput } from './scorer.ts'
+import type { BuiltInScorer, RewardChecks, ScorerInput } from './scorer.ts'
 
 /** A built-in scorer by what it finds: 1 where all is met, also where nothing is asked; null where nobody judged. */
 export function defineBuiltIn(

@@ -3,16 +3,19 @@ import type { ConversationMessage } from '../domain/conversation.ts'
 import type { Domain } from '../domain/environment.ts'
 import { replay } from '../domain/replay.ts'
 import { basisOf, type EvalTask, type RewardType } from '../domain/task.ts'
-import {
-  isMeasured,
-  type RewardChecks,
-  type RewardInfo,
-  type Score,
-  type TerminationReason,
-} from '../results/simulation.ts'
+import type { TerminationReason } from '../results/fault.ts'
+import { isMeasured } from '../results/simulation.ts'
 import { builtInScorers } from './built-in.ts'
 import { noChecks } from './define.ts'
-import type { BuiltInScore, Judge, Scorer, ScorerInput } from './scorer.ts'
+import type {
+  BuiltInScore,
+  Judge,
+  RewardChecks,
+  RewardInfo,
+  Score,
+  Scorer,
+  ScorerInput,
+} from './scorer.ts'
 
 /** A conversation to be scored. */
 export interface Scorable {

@@ -1,7 +1,6 @@
 import type { ConversationMessage } from '../domain/conversation.ts'
 import type { Domain, Environment } from '../domain/environment.ts'
-import type { EvalTask, RewardType } from '../domain/task.ts'
-import type { RewardChecks, RewardInfo, Score, ScoreCheck } from '../results/simulation.ts'
+import type { EnvAssertion, EvalTask, GoldAction, RewardType } from '../domain/task.ts'
 
 /** Something that a scorer cannot do without: somebody who judges statements, a world that shows its state. */
 export type ScorerNeed = 'judge' | 'state'
@@ -30,6 +29,24 @@ export interface Scorer {
   score(input: ScorerInput): Promise<Score> | Score
 }
 
+/** What a scorer says of a conversation. */
+export interface Score {
+  /** From 0 to 1; null where it could not be judged. */
+  readonly reward: number | null
+  /** The reasons. */
+  readonly checks: readonly ScoreCheck[]
+  /** Why it could not be judged. */
+  readonly note?: string
+}
+
+/** One thing that a scorer looked at. */
+export interface ScoreCheck {
+  /** In words that a report shows. */
+  readonly what: string
+  readonly met: boolean
+  readonly why?: string
+}
+
 /** Says whether statements about a conversation are true. */
 export type Judge = (
   statements: readonly string[],
@@ -48,4 +65,45 @@ export interface BuiltInScorer extends Scorer {
 /** A score with the field that holds it in the results. */
 export interface BuiltInScore extends Score {
   readonly fields: Partial<RewardChecks>
+}
+
+/** What the score of a simulation is made of (tau2's RewardInfo). */
+export interface RewardInfo extends RewardChecks {
+  /** The product of the parts; null where a part could not be judged, or nothing was measured. */
+  readonly reward: number | null
+  readonly reward_basis: readonly RewardType[]
+  /** Null for a part that was not evaluated. Scorers of the run's own stand here by their names. */
+  readonly reward_breakdown: Readonly<
+    Partial<Record<RewardType, number | null>> & Record<string, number | null | undefined>
+  >
+  /** What scorers of the run's own said. */
+  readonly own_scores?: Readonly<Record<string, Score>>
+  readonly info: { readonly note?: string; readonly unscored?: readonly string[] }
+}
+
+/** What the built-in scorers found, in tau2's fields; null where it was not looked at or not judged. */
+export interface RewardChecks {
+  readonly db_check: { readonly db_match: boolean; readonly db_reward: number } | null
+  readonly env_assertions:
+    | readonly {
+        readonly env_assertion: EnvAssertion
+        readonly met: boolean
+        readonly note?: string
+      }[]
+    | null
+  readonly action_checks:
+    | readonly {
+        readonly action: GoldAction
+        readonly action_match: boolean
+        readonly action_reward: number
+      }[]
+    | null
+  readonly communicate_checks: readonly { readonly info: string; readonly met: boolean }[] | null
+  readonly nl_assertions:
+    | readonly {
+        readonly nl_assertion: string
+        readonly met: boolean
+        readonly justification: string
+      }[]
+    | null
 }

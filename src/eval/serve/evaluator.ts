@@ -3,6 +3,7 @@ import { defineAgent } from '../../agents/function.ts'
 import { dataPart, newArtifact, textPart } from '../../protocol/build.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Json, Message } from '../../protocol/types.ts'
+import { type Clock, systemClock } from '../../shared/clock.ts'
 import { newId } from '../../shared/ids.ts'
 import { type Logger, silent } from '../../shared/log.ts'
 import { ValidationError } from '../base/errors.ts'
@@ -30,6 +31,7 @@ export interface EvaluatorOptions {
   readonly allowEndpoint?: (url: string) => boolean
   /** Simulations at the same time, in one evaluation; 3 if absent. */
   readonly maxConcurrency?: number
+  readonly clock?: Clock
   readonly log?: Logger
 }
 
@@ -92,12 +94,13 @@ async function* run(
   turn: Turn,
 ): AsyncGenerator<AgentEvent> {
   const { domains = builtInDomains, allowEndpoint = () => true, archive } = options
+  const { clock = systemClock } = options
   const domain = Object.hasOwn(domains, request.domain) ? domains[request.domain] : undefined
   if (!domain) throw new ValidationError('There is no such domain; ask for list_domains')
   if (!allowEndpoint(request.agent_endpoint))
     throw new A2AError('forbidden', 'This evaluator may not call that agent')
   const id = newId()
-  const started = performance.now()
+  const started = clock.elapsed()
   const queue = createEventQueue<string>()
   const running = runEvaluation({
     id,
@@ -107,6 +110,7 @@ async function* run(
     saveTo: evaluationPath(archive, id),
     maxConcurrency: options.maxConcurrency ?? 3,
     log: options.log ?? silent,
+    clock,
     signal: turn.signal,
     ...limits(request),
     onProgress: ({ done, total, simulation, successes, scored }) =>
@@ -122,7 +126,7 @@ async function* run(
   } finally {
     await back()
   }
-  const seconds = round((performance.now() - started) / 1000, 3)
+  const seconds = round((clock.elapsed() - started) / 1000, 3)
   yield turn.artifact(toArtifact(await running, seconds))
   yield turn.status('TASK_STATE_COMPLETED')
 }

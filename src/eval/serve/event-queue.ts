@@ -1,7 +1,7 @@
 import { createDeferred, type Deferred } from '../../shared/async.ts'
 
 /** Hands items from a callback to one reader, in order. */
-export interface EventQueue<T> extends AsyncIterable<T> {
+interface EventQueue<T> extends AsyncIterable<T> {
   push(item: T): void
   /** No more items; the reader's loop ends after those there are. */
   readonly end: () => void

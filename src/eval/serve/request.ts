@@ -4,7 +4,7 @@ import type { Message } from '../../protocol/types.ts'
 import { findJson } from '../../shared/embedded-json.ts'
 import { readUtterances, type ToolCallRequest } from '../agent/dialects.ts'
 import { ValidationError } from '../base/errors.ts'
-import { isObject, parseWith, tryParseSaid } from '../base/json.ts'
+import { isJsonObject, parseWith, tryParseSaid } from '../base/json.ts'
 
 /** What can be asked of the evaluator. */
 export type EvaluatorRequest =
@@ -68,7 +68,7 @@ export function readRequest(message: Message): EvaluatorRequest {
 }
 
 function readValue(value: unknown): EvaluatorRequest | undefined {
-  if (isObject(value) && isObject(value.participants)) {
+  if (isJsonObject(value) && isJsonObject(value.participants)) {
     const { participants, config } = parseWith(agentBeats, value, 'request')
     return { skill: 'run_evaluation', agent_endpoint: participants.agent, ...config }
   }

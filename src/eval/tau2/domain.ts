@@ -1,16 +1,17 @@
 import { ValidationError } from '../base/errors.ts'
 import type { Domain } from '../domain/environment.ts'
-import { type EvalTask, parseTasks } from '../domain/task.ts'
-import { airline } from './airline/domain.ts'
+import type { EvalTask } from '../domain/task.ts'
+import { parseTasks } from '../domain/task-schema.ts'
+import { airlineKind } from './airline/domain.ts'
 import { toJson } from './bridge.ts'
 import { type DataFiles, type DataOptions, openData } from './data.ts'
 import { openWorld, type Tau2Environment, type WorldParts } from './environment.ts'
 import type { DomainKind } from './kind.ts'
-import { mock } from './mock/domain.ts'
+import { mockKind } from './mock/domain.ts'
 import { isDict, isList, type Value } from './python/value.ts'
-import { retail } from './retail/domain.ts'
+import { retailKind } from './retail/domain.ts'
 import { createBase } from './state/base.ts'
-import { telecom, telecomWorkflow } from './telecom/domain.ts'
+import { telecomKind, telecomWorkflowKind } from './telecom/domain.ts'
 
 /** A domain of tau2: its own tasks, policy and data, and worlds that answer byte for byte as its Python does. */
 export interface Tau2Domain extends Domain {
@@ -20,7 +21,13 @@ export interface Tau2Domain extends Domain {
 }
 
 const prefix = 'tau2:'
-const kinds: readonly DomainKind[] = [mock, retail, airline, telecom, telecomWorkflow]
+const kinds: readonly DomainKind[] = [
+  mockKind,
+  retailKind,
+  airlineKind,
+  telecomKind,
+  telecomWorkflowKind,
+]
 
 /** The names by which tau2's domains are asked for. */
 const tau2Domains: readonly string[] = kinds.map(({ name }) => `${prefix}${name}`)

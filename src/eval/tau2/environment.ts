@@ -17,7 +17,7 @@ import { openDatabase } from './state/database.ts'
 import { runMethod, type Self, type Toolkit, useTool } from './toolkit.ts'
 
 /** One half of a domain: its tools, and the data that they work on. */
-export interface Half {
+interface Half {
   readonly toolkit: Toolkit
   readonly base: Base
 }

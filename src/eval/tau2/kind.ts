@@ -2,7 +2,7 @@ import type { DatabaseType } from './state/base.ts'
 import type { Self, Toolkit } from './toolkit.ts'
 
 /** One half of a kind of domain: its tools, the type of its data, and the file that holds it. */
-export interface HalfKind {
+interface HalfKind {
   readonly toolkit: Toolkit
   readonly database: DatabaseType
   readonly file: string

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../protocol/types.ts'
 import type { ToolDescriptor, ToolKind } from '../domain/environment.ts'
 
 /** The type of a parameter: a plain one by its Python name, any other by its schema. */
-export type ParameterType = 'str' | 'int' | 'float' | 'list[str]' | { readonly [key: string]: Json }
+type ParameterType = 'str' | 'int' | 'float' | 'list[str]' | { readonly [key: string]: Json }
 
 /** A parameter of a tool as its signature and its docstring have it. */
 export interface ParameterWords {

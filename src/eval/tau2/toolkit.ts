@@ -38,7 +38,7 @@ export type Tools<W extends Readonly<Record<string, ToolWords>>> = {
 }
 
 /** What a toolkit is made of. */
-export interface ToolkitParts<W extends Readonly<Record<string, ToolWords>>> {
+interface ToolkitParts<W extends Readonly<Record<string, ToolWords>>> {
   readonly name: string
   readonly words: W
   readonly tools: Tools<W>

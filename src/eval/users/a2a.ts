@@ -7,7 +7,7 @@ import { exchange } from '../agent/exchange.ts'
 import { fromA2A, type NextIds, nextIds } from '../agent/incoming.ts'
 import { messageOf } from '../base/errors.ts'
 import { type SpokenMessage, spoken, type ToolMessage } from '../domain/conversation.ts'
-import { SimulationFault } from '../results/simulation.ts'
+import { SimulationFault } from '../results/fault.ts'
 import { scenarioText, type User, type UserBriefing, type UserSimulator } from './user.ts'
 
 /** Another A2A agent plays the user: it gets the scenario first, then whatever the agent under test says. */

@@ -1,7 +1,7 @@
 import type { ChatMessage, ChatToolCall } from '../../agents/openai/wire.ts'
 import type { ModelToolCall } from '../../agents/tools.ts'
-import { isObject, tryParseSaid } from '../base/json.ts'
-import { type ChatModel, type Model, type ModelOptions, openModel } from '../base/model.ts'
+import { isJsonObject, tryParseSaid } from '../base/json.ts'
+import { type ChatModel, type ModelClient, type ModelOptions, openModel } from '../base/model.ts'
 import { type AgentInput, isResults, spoken, type ToolCall } from '../domain/conversation.ts'
 import { scenarioText, type User, type UserBriefing, type UserSimulator } from './user.ts'
 
@@ -24,7 +24,7 @@ export function createLlmUser(chat: ChatModel, options?: ModelOptions): UserSimu
   }
 }
 
-function createPlayer(model: Model, { task, seed, tools }: UserBriefing): User {
+function createPlayer(model: ModelClient, { task, seed, tools }: UserBriefing): User {
   const scenario = `<scenario>\n${scenarioText(task)}\n</scenario>`
   const messages: ChatMessage[] = [{ role: 'system', content: `${guidelines}\n\n${scenario}` }]
   const offered = tools.map((tool) => ({ type: 'function' as const, function: tool }))
@@ -63,5 +63,5 @@ function toAssistant(text: string, calls: readonly ModelToolCall[]): ChatMessage
 
 function toCall({ id, name, arguments: written }: ModelToolCall): ToolCall {
   const args = tryParseSaid(written)
-  return { id, name, arguments: isObject(args) ? args : {}, requestor: 'user' }
+  return { id, name, arguments: isJsonObject(args) ? args : {}, requestor: 'user' }
 }

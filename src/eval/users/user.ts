@@ -1,7 +1,7 @@
 import type { ConversationMessage, SpokenMessage, ToolMessage } from '../domain/conversation.ts'
 import type { ToolDescriptor } from '../domain/environment.ts'
 import type { EvalTask } from '../domain/task.ts'
-import type { Usage } from '../metrics/tokens.ts'
+import type { TokenCount } from '../metrics/tokens.ts'
 
 /** The kinds of simulated user. */
 export type UserKind = 'scripted' | 'llm' | 'a2a' | 'replay' | 'human'
@@ -18,7 +18,7 @@ export interface User {
   /** Things that a reader of the score should know. */
   warnings?(): readonly string[]
   /** Tokens of a model that plays the user. */
-  usage?(): Usage
+  usage?(): TokenCount
 }
 
 /** What a user is told at the start. */

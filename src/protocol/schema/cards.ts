@@ -3,8 +3,8 @@ import {
   expected,
   explicit,
   implicit,
-  list,
-  map,
+  listOf,
+  mapOf,
   required,
   requiredOfUs,
 } from './check.ts'
@@ -16,7 +16,7 @@ import * as v from './values.ts'
  * Real cards leave out what is empty although it is required; a reader bears that, `checkCard` tells it.
  */
 
-const scopes = map(v.anyText)
+const scopes = mapOf(v.anyText)
 const description = implicit(v.optionalText)
 const refreshUrl = implicit(v.optionalText)
 
@@ -24,15 +24,15 @@ const flows = object(
   {
     authorizationCode: explicit(
       object({
-        authorizationUrl: required(v.text),
-        tokenUrl: required(v.text),
+        authorizationUrl: required(v.requiredText),
+        tokenUrl: required(v.requiredText),
         refreshUrl,
         scopes: expected(scopes, {}),
         pkceRequired: implicit(v.flag),
       }),
     ),
     clientCredentials: explicit(
-      object({ tokenUrl: required(v.text), refreshUrl, scopes: expected(scopes, {}) }),
+      object({ tokenUrl: required(v.requiredText), refreshUrl, scopes: expected(scopes, {}) }),
     ),
     implicit: explicit(
       object({
@@ -46,8 +46,8 @@ const flows = object(
     ),
     deviceCode: explicit(
       object({
-        deviceAuthorizationUrl: required(v.text),
-        tokenUrl: required(v.text),
+        deviceAuthorizationUrl: required(v.requiredText),
+        tokenUrl: required(v.requiredText),
         refreshUrl,
         scopes: expected(scopes, {}),
       }),
@@ -59,19 +59,23 @@ const flows = object(
 const location: Check = v.oneOfNames(['query', 'header', 'cookie'])
 
 /** A way to authenticate. */
-export const securityScheme: Check = object(
+const securityScheme: Check = object(
   {
     apiKeySecurityScheme: explicit(
-      object({ description, location: required(location), name: required(v.text) }),
+      object({ description, location: required(location), name: required(v.requiredText) }),
     ),
     httpAuthSecurityScheme: explicit(
-      object({ description, scheme: required(v.text), bearerFormat: implicit(v.optionalText) }),
+      object({
+        description,
+        scheme: required(v.requiredText),
+        bearerFormat: implicit(v.optionalText),
+      }),
     ),
     oauth2SecurityScheme: explicit(
       object({ description, flows: required(flows), oauth2MetadataUrl: implicit(v.optionalText) }),
     ),
     openIdConnectSecurityScheme: explicit(
-      object({ description, openIdConnectUrl: required(v.text) }),
+      object({ description, openIdConnectUrl: required(v.requiredText) }),
     ),
     mtlsSecurityScheme: explicit(object({ description })),
   },
@@ -86,22 +90,22 @@ export const securityScheme: Check = object(
   },
 )
 
-const scopeList = object({ list: implicit(list(v.anyText)) })
-const securityRequirements = implicit(list(object({ schemes: expected(map(scopeList), {}) })))
+const scopeList = object({ list: implicit(listOf(v.anyText)) })
+const securityRequirements = implicit(listOf(object({ schemes: expected(mapOf(scopeList), {}) })))
 
 const agentInterface = object({
-  url: requiredOfUs(v.text, v.anyText, ''),
-  protocolBinding: requiredOfUs(v.text, v.anyText, ''),
+  url: requiredOfUs(v.requiredText, v.anyText, ''),
+  protocolBinding: requiredOfUs(v.requiredText, v.anyText, ''),
   tenant: implicit(v.optionalText),
   // Only cards of 1.0 list their interfaces here, so one without a version speaks 1.0.
   protocolVersion: {
-    ...expected(v.text, '1.0'),
+    ...expected(v.requiredText, '1.0'),
     peers: { check: v.anyText, fallback: '1.0' },
   },
 })
 
 const extension = object({
-  uri: requiredOfUs(v.text, v.anyText, ''),
+  uri: requiredOfUs(v.requiredText, v.anyText, ''),
   description,
   required: implicit(v.flag),
   params: implicit(v.struct),
@@ -110,32 +114,32 @@ const extension = object({
 const capabilities = object({
   streaming: explicit(v.flag),
   pushNotifications: explicit(v.flag),
-  extensions: implicit(list(extension)),
+  extensions: implicit(listOf(extension)),
   extendedAgentCard: explicit(v.flag),
 })
 
 const skill = object({
-  id: requiredOfUs(v.text, v.anyText, ''),
-  name: requiredOfUs(v.text, v.anyText, ''),
+  id: requiredOfUs(v.requiredText, v.anyText, ''),
+  name: requiredOfUs(v.requiredText, v.anyText, ''),
   description: expected(v.anyText, ''),
-  tags: expected(list(v.anyText), []),
-  examples: implicit(list(v.anyText)),
-  inputModes: implicit(list(v.anyText)),
-  outputModes: implicit(list(v.anyText)),
+  tags: expected(listOf(v.anyText), []),
+  examples: implicit(listOf(v.anyText)),
+  inputModes: implicit(listOf(v.anyText)),
+  outputModes: implicit(listOf(v.anyText)),
   securityRequirements,
 })
 
 const signature = object({
-  protected: required(v.text),
-  signature: required(v.text),
+  protected: required(v.requiredText),
+  signature: required(v.requiredText),
   header: implicit(v.struct),
 })
 
 /** An agent card. */
 export const agentCard: Check = object({
-  name: required(v.text),
+  name: required(v.requiredText),
   description: expected(v.anyText, ''),
-  supportedInterfaces: requiredOfUs(list(agentInterface, 1), list(agentInterface), []),
+  supportedInterfaces: requiredOfUs(listOf(agentInterface, 1), listOf(agentInterface), []),
   provider: implicit(
     object({ url: expected(v.anyText, ''), organization: expected(v.anyText, '') }),
   ),
@@ -143,11 +147,11 @@ export const agentCard: Check = object({
   documentationUrl: explicit(v.anyText),
   capabilities: expected(capabilities, {}),
   // Some peers write schemes in the shape of their own memory; what cannot be used does not spoil the card.
-  securitySchemes: implicit(map(v.forgiving(securityScheme))),
+  securitySchemes: implicit(mapOf(v.forgiving(securityScheme))),
   securityRequirements,
-  defaultInputModes: expected(list(v.anyText), []),
-  defaultOutputModes: expected(list(v.anyText), []),
-  skills: expected(list(skill), []),
-  signatures: implicit(list(signature)),
+  defaultInputModes: expected(listOf(v.anyText), []),
+  defaultOutputModes: expected(listOf(v.anyText), []),
+  skills: expected(listOf(skill), []),
+  signatures: implicit(listOf(signature)),
   iconUrl: explicit(v.anyText),
 })

@@ -20,7 +20,7 @@ export interface Check {
 const maxFaults = 20
 
 /** Notes a fault of the value at hand; the same fault twice in a row is one. */
-export function report(faults: FieldViolation[], description: string): void {
+export function addFault(faults: FieldViolation[], description: string): void {
   const last = faults.at(-1)
   if (last?.field === '' && last.description === description) return
   if (faults.length < maxFaults) faults.push({ field: '', description })
@@ -36,7 +36,7 @@ export const foundNone = 'found none'
 export const saysNothing = 'must not be empty'
 
 /** How a field's absence and default are told apart (specification §5.7); card signatures depend on it. */
-export type Presence = 'required' | 'explicit' | 'implicit'
+type Presence = 'required' | 'explicit' | 'implicit'
 
 /** A field of an object: its check, and what stands in for it when it is absent. */
 export interface Field {
@@ -76,23 +76,27 @@ export function implicit(check: Check): Field {
 }
 
 /** A list whose items all pass a check, with its least and greatest length. */
-export function list(items: Check, min: number = 0, max: number = Number.POSITIVE_INFINITY): Check {
+export function listOf(
+  items: Check,
+  min: number = 0,
+  max: number = Number.POSITIVE_INFINITY,
+): Check {
   const check: Check = (value, faults) => {
     if (!Array.isArray(value)) return refuse(value, faults, 'must be an array')
     if (value.length < min) return refuse(value, faults, 'must have at least one element')
     if (value.length > max) return refuse(value, faults, `must have at most ${max} elements`)
     return checkItems(items, value, faults)
   }
-  return Object.assign(check, { items, toTolerant: () => list(tolerant(items), min, max) })
+  return Object.assign(check, { items, toTolerant: () => listOf(tolerant(items), min, max) })
 }
 
 /** An object whose keys are free and whose values all pass a check; a value that means "absent" is left out. */
-export function map(items: Check): Check {
+export function mapOf(items: Check): Check {
   const check: Check = (value, faults) =>
-    isObject(value)
+    isPlainObject(value)
       ? checkEntries(items, value, faults)
       : refuse(value, faults, 'must be an object')
-  return Object.assign(check, { items, toTolerant: () => map(tolerant(items)) })
+  return Object.assign(check, { items, toTolerant: () => mapOf(tolerant(items)) })
 }
 
 /**
@@ -105,12 +109,12 @@ export function tolerant(check: Check): Check {
 
 /** Notes a fault and gives the value back as it is. */
 export function refuse(value: unknown, faults: FieldViolation[], description: string): unknown {
-  report(faults, description)
+  addFault(faults, description)
   return value
 }
 
 /** Whether a value is an object and no array. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

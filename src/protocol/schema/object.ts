@@ -1,18 +1,18 @@
 import type { FieldViolation } from '../errors.ts'
 import {
+  addFault,
   type Check,
   type Field,
   foundNone,
-  isObject,
+  isPlainObject,
   missing,
   prefix,
   refuse,
-  report,
   tolerant,
 } from './check.ts'
 
 /** What an object demands beyond its fields. */
-export interface ObjectRules {
+interface ObjectRules {
   /** Exactly one of these members is there (`oneof`). */
   readonly oneOf?: readonly string[]
   /** This member holds any JSON, so that null is a value and not an absence. */
@@ -63,7 +63,7 @@ function mapValues<T>(
 }
 
 function checkObject(shape: Shape, value: unknown, faults: FieldViolation[]): unknown {
-  if (!isObject(value)) return refuse(value, faults, 'must be an object')
+  if (!isPlainObject(value)) return refuse(value, faults, 'must be an object')
   let seen = 0
   let copy: Record<string, unknown> | undefined
   for (const key in value) {
@@ -73,7 +73,7 @@ function checkObject(shape: Shape, value: unknown, faults: FieldViolation[]): un
     if (row !== undefined && given !== undefined && (given !== null || row.nullable)) {
       item = checkField(row, given, faults)
       if (item !== undefined) {
-        if ((seen & row.bit) !== 0) report(faults, `${row.name} is given twice`)
+        if ((seen & row.bit) !== 0) addFault(faults, `${row.name} is given twice`)
         seen |= row.bit
       }
     }
@@ -114,7 +114,7 @@ function reportMissing(shape: Shape, seen: number, faults: FieldViolation[]): vo
   for (const [key, { name, bit }] of shape.rows) {
     if (key !== name || (shape.required & bit) === 0 || (seen & bit) !== 0) continue
     const start = faults.length
-    report(faults, missing)
+    addFault(faults, missing)
     prefix(faults, start, name)
   }
 }
@@ -126,7 +126,7 @@ function checkOneOf(shape: Shape, seen: number, faults: FieldViolation[]): void 
   const names = shape.rules.oneOf ?? []
   const found = names.filter((name) => (members & (shape.rows.get(name)?.bit ?? 0)) !== 0)
   const what = found.length === 0 ? foundNone : `found ${found.join(' and ')}`
-  report(faults, `exactly one of ${names.join(', ')} is expected, ${what}`)
+  addFault(faults, `exactly one of ${names.join(', ')} is expected, ${what}`)
 }
 
 function withFallbacks(

@@ -17,7 +17,7 @@ export const sendMessageRequest: Check = object({
 })
 
 /** A task to get. */
-export const getTaskRequest: Check = object({ tenant, id: required(v.text), historyLength })
+export const getTaskRequest: Check = object({ tenant, id: required(v.requiredText), historyLength })
 
 /** Which tasks to list. */
 export const listTasksRequest: Check = object({
@@ -34,24 +34,24 @@ export const listTasksRequest: Check = object({
 /** A task to cancel. */
 export const cancelTaskRequest: Check = object({
   tenant,
-  id: required(v.text),
+  id: required(v.requiredText),
   metadata: implicit(v.struct),
 })
 
 /** A task to watch. */
-export const subscribeToTaskRequest: Check = object({ tenant, id: required(v.text) })
+export const subscribeToTaskRequest: Check = object({ tenant, id: required(v.requiredText) })
 
 /** A webhook to get or to delete. */
 export const pushConfigReference: Check = object({
   tenant,
-  taskId: required(v.text),
-  id: required(v.text),
+  taskId: required(v.requiredText),
+  id: required(v.requiredText),
 })
 
 /** The task whose webhooks to list. */
 export const listPushConfigsRequest: Check = object({
   tenant,
-  taskId: required(v.text),
+  taskId: required(v.requiredText),
   pageSize: implicit(v.optionalCount),
   pageToken: implicit(v.optionalText),
 })

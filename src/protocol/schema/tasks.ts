@@ -1,13 +1,13 @@
 import type { FieldViolation } from '../errors.ts'
 import { taskStates } from '../task.ts'
 import {
+  addFault,
   type Check,
   expected,
   explicit,
   implicit,
-  isObject,
-  list,
-  report,
+  isPlainObject,
+  listOf,
   required,
   requiredOfUs,
 } from './check.ts'
@@ -17,7 +17,7 @@ import * as v from './values.ts'
 /** The objects of tasks and messages (specification §4.1 to §4.3), field for field as in `a2a.proto`. */
 
 /** The most parts that a message of a request may have. */
-export const maxParts = 1000
+const maxParts = 1000
 
 /** A task's state as a filter: the unspecified one filters nothing. */
 export const stateFilter: Check = v.oneOfNames(taskStates, 'TASK_STATE_UNSPECIFIED')
@@ -52,14 +52,14 @@ function toMessage(
 ): Check {
   return object(
     {
-      messageId: requiredOfUs(v.text, v.anyText, ''),
+      messageId: requiredOfUs(v.requiredText, v.anyText, ''),
       contextId: implicit(v.optionalText),
       taskId: implicit(v.optionalText),
       role: requiredOfUs(role, role, 'ROLE_AGENT'),
-      parts: requiredOfUs(list(part, 1, max), list(part), []),
+      parts: requiredOfUs(listOf(part, 1, max), listOf(part), []),
       metadata: implicit(v.struct),
-      extensions: implicit(list(v.text)),
-      referenceTaskIds: implicit(list(v.text)),
+      extensions: implicit(listOf(v.requiredText)),
+      referenceTaskIds: implicit(listOf(v.requiredText)),
     },
     rule === undefined ? {} : { rule },
   )
@@ -69,18 +69,18 @@ function toMessage(
 function hasContent(value: Readonly<Record<string, unknown>>, faults: FieldViolation[]): void {
   const { parts } = value
   if (!Array.isArray(parts) || parts.length === 0) return
-  for (const item of parts) if (!isObject(item) || item.text !== '') return
-  report(faults, 'has no content: every part is an empty text')
+  for (const item of parts) if (!isPlainObject(item) || item.text !== '') return
+  addFault(faults, 'has no content: every part is an empty text')
 }
 
 const artifact = object({
-  artifactId: requiredOfUs(v.text, v.anyText, ''),
+  artifactId: requiredOfUs(v.requiredText, v.anyText, ''),
   name: implicit(v.optionalText),
   description: implicit(v.optionalText),
   // ProtoJSON leaves out the empty list of a last chunk that only says it is the last.
-  parts: expected(list(part), []),
+  parts: expected(listOf(part), []),
   metadata: implicit(v.struct),
-  extensions: implicit(list(v.text)),
+  extensions: implicit(listOf(v.requiredText)),
 })
 
 const status = object({
@@ -91,24 +91,24 @@ const status = object({
 
 /** A task. */
 export const task: Check = object({
-  id: required(v.text),
+  id: required(v.requiredText),
   contextId: expected(v.anyText, ''),
   status: required(status),
-  artifacts: implicit(list(artifact)),
-  history: implicit(list(message)),
+  artifacts: implicit(listOf(artifact)),
+  history: implicit(listOf(message)),
   metadata: implicit(v.struct),
 })
 
 const statusUpdate = object({
-  taskId: requiredOfUs(v.text, v.anyText, ''),
-  contextId: requiredOfUs(v.text, v.anyText, ''),
+  taskId: requiredOfUs(v.requiredText, v.anyText, ''),
+  contextId: requiredOfUs(v.requiredText, v.anyText, ''),
   status: required(status),
   metadata: implicit(v.struct),
 })
 
 const artifactUpdate = object({
-  taskId: requiredOfUs(v.text, v.anyText, ''),
-  contextId: requiredOfUs(v.text, v.anyText, ''),
+  taskId: requiredOfUs(v.requiredText, v.anyText, ''),
+  contextId: requiredOfUs(v.requiredText, v.anyText, ''),
   artifact: required(artifact),
   append: implicit(v.flag),
   lastChunk: implicit(v.flag),
@@ -132,16 +132,16 @@ export const streamResponse: Check = object(
   { oneOf: ['task', 'message', 'statusUpdate', 'artifactUpdate'] },
 )
 
-/** A page of tasks; ProtoJSON leaves out an empty list, an empty token and zeros. */
+/** A page of tasks; ProtoJSON leaves out an empty listOf, an empty token and zeros. */
 export const listTasksResponse: Check = object({
-  tasks: expected(list(task), []),
+  tasks: expected(listOf(task), []),
   nextPageToken: expected(v.anyText, ''),
   pageSize: expected(v.integer(0), 0),
   totalSize: expected(v.integer(0), 0),
 })
 
 const authentication = object({
-  scheme: required(v.text),
+  scheme: required(v.requiredText),
   credentials: implicit(v.optionalText),
 })
 
@@ -149,27 +149,27 @@ const webhook = {
   tenant: implicit(v.optionalText),
   id: implicit(v.optionalText),
   taskId: implicit(v.optionalText),
-  url: required(v.text),
+  url: required(v.requiredText),
   token: implicit(v.optionalText),
   authentication: implicit(authentication),
-  events: implicit(list(v.text)),
+  events: implicit(listOf(v.requiredText)),
 }
 
 /** A webhook, its task known from elsewhere or named in it. */
 export const pushConfig: Check = object(webhook)
 
 /** A webhook that names its task: the request of its creation. */
-export const pushConfigOfTask: Check = object({ ...webhook, taskId: required(v.text) })
+export const pushConfigOfTask: Check = object({ ...webhook, taskId: required(v.requiredText) })
 
 /** The webhooks of a task. */
 export const listPushConfigsResponse: Check = object({
-  configs: expected(list(pushConfig), []),
+  configs: expected(listOf(pushConfig), []),
   nextPageToken: implicit(v.optionalText),
 })
 
 /** Options of a send. */
 export const sendMessageConfiguration: Check = object({
-  acceptedOutputModes: implicit(list(v.text)),
+  acceptedOutputModes: implicit(listOf(v.requiredText)),
   taskPushNotificationConfig: implicit(pushConfig),
   historyLength: explicit(v.integer(0)),
   returnImmediately: implicit(v.flag),

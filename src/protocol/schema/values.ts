@@ -1,5 +1,13 @@
 import type { FieldViolation } from '../errors.ts'
-import { type Check, foundNone, isObject, missing, refuse, saysNothing, tolerant } from './check.ts'
+import {
+  type Check,
+  foundNone,
+  isPlainObject,
+  missing,
+  refuse,
+  saysNothing,
+  tolerant,
+} from './check.ts'
 
 /**
  * Checks of single values, with ProtoJSON's freedoms: enums by name or number, integers as numbers or decimal strings,
@@ -7,10 +15,10 @@ import { type Check, foundNone, isObject, missing, refuse, saysNothing, tolerant
  */
 
 /** How deep free JSON (metadata, data) may nest. */
-export const maxDepth = 64
+const maxDepth = 64
 
 /** A string that says something: a required one. */
-export const text: Check = (value, faults) => {
+export const requiredText: Check = (value, faults) => {
   if (typeof value !== 'string') return refuse(value, faults, 'must be a string')
   return value === '' ? refuse(value, faults, saysNothing) : value
 }
@@ -113,7 +121,7 @@ function toMoment(date: Date, value: unknown, faults: FieldViolation[]): unknown
 
 /** A free JSON object (`google.protobuf.Struct`). */
 export const struct: Check = (value, faults) =>
-  isObject(value) ? tidy(value, faults, 1) : refuse(value, faults, 'must be an object')
+  isPlainObject(value) ? tidy(value, faults, 1) : refuse(value, faults, 'must be an object')
 
 /** Any JSON, null included (`google.protobuf.Value`). */
 export const anyJson: Check = (value, faults) => tidy(value, faults, 1)

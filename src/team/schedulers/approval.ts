@@ -3,7 +3,7 @@ import type { Part } from '../../protocol/types.ts'
 import { trimEnd } from '../../shared/text.ts'
 
 /** What a user's answer to an approval says. */
-export type Verdict = 'yes' | 'no' | 'unclear'
+type Verdict = 'yes' | 'no' | 'unclear'
 
 /**
  * Reads the answer to an approval: a word of the lists and nothing else, whatever its case and closing punctuation, or
@@ -31,22 +31,16 @@ export class Refusal extends Error {
  * What a user may say to an approval, in lower case and without closing punctuation. Only these words decide; whoever
  * says more or something else is asked again. A further language is a further line in each list.
  */
-export const approvalWords: {
-  readonly yes: readonly string[]
-  readonly no: readonly string[]
-} = {
-  yes: [
+const words: Readonly<Record<'yes' | 'no', ReadonlySet<string>>> = {
+  yes: new Set([
     ...['yes', 'y', 'yes please', 'ok', 'okay', 'approve', 'approved', 'go', 'go ahead'],
     ...['ja', 'j', 'ja bitte', 'jawohl', 'genehmigt', 'freigegeben', 'einverstanden'],
-  ],
-  no: [
+  ]),
+  no: new Set([
     ...['no', 'n', 'no thanks', 'reject', 'rejected', 'stop', 'cancel'],
     ...['nein', 'nein danke', 'abgelehnt', 'ablehnen', 'stopp', 'abbrechen'],
-  ],
+  ]),
 }
-
-const yes: ReadonlySet<string> = new Set(approvalWords.yes)
-const no: ReadonlySet<string> = new Set(approvalWords.no)
 
 /** Longer than any word of the lists with its punctuation: not worth a look. */
 const maxLength = 100
@@ -54,8 +48,8 @@ const maxLength = 100
 function verdictOfText(text: string): Verdict {
   if (text.length > maxLength) return 'unclear'
   const word = trimEnd(text.normalize('NFKC').trim().toLowerCase(), '.!… ')
-  if (yes.has(word)) return 'yes'
-  return no.has(word) ? 'no' : 'unclear'
+  if (words.yes.has(word)) return 'yes'
+  return words.no.has(word) ? 'no' : 'unclear'
 }
 
 function verdictOfData({ data }: Extract<Part, { readonly data: unknown }>): Verdict {

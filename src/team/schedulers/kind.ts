@@ -1,6 +1,6 @@
 import type { Refuse } from '../faults.ts'
-import type { MemberReply } from '../reply.ts'
 import type { Run } from '../run.ts'
+import type { MemberReply } from './scheduler.ts'
 
 /** A row of the table of schedulers (kinds.ts): all that the rest of the team asks of one kind. */
 export interface SchedulerKind<Config> {

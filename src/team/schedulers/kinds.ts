@@ -1,6 +1,6 @@
 import type { TeamScheduler } from '../team-config.ts'
 import type { SchedulerKind } from './kind.ts'
-import { own } from './own.ts'
+import { ownScheduler } from './own.ts'
 import { router } from './router.ts'
 import { supervisor } from './supervisor.ts'
 import { workflow } from './workflow.ts'
@@ -8,7 +8,7 @@ import { workflow } from './workflow.ts'
 /** Every way in which a team can work, by the type of its configuration. A type without its row does not compile. */
 const kinds: {
   readonly [Type in TeamScheduler['type']]: SchedulerKind<Extract<TeamScheduler, { type: Type }>>
-} = { supervisor, workflow, router, own }
+} = { supervisor, workflow, router, own: ownScheduler }
 
 /** Whether a type is one of the table's own. */
 export function isKind(type: string): type is TeamScheduler['type'] {

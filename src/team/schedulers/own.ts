@@ -2,19 +2,24 @@ import type { AgentInfo } from '../../agents/agent.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Json, Message, Part } from '../../protocol/types.ts'
 import { delegate, delegateAll } from '../delegate.ts'
-import type { MemberReply } from '../reply.ts'
 import { askUser, type Run, toMember } from '../run.ts'
 import type { SchedulerKind } from './kind.ts'
-import type { AskOptions, OwnScheduler, SchedulerRun, TeamAgentConfig } from './scheduler.ts'
+import type {
+  AskOptions,
+  MemberReply,
+  OwnScheduler,
+  SchedulerRun,
+  TeamAgentConfig,
+} from './scheduler.ts'
 
 /** Schedulers that users bring: what they define, asked in the words of the table. */
-export const own: SchedulerKind<OwnScheduler> = {
+export const ownScheduler: SchedulerKind<OwnScheduler> = {
   mode: ({ definition }) => definition.type,
   check({ definition, config }, members, refuse) {
     const { type } = definition
     if (!/^[a-z][a-z0-9_-]{0,63}$/.test(type))
       refuse('invalidScheduler', `"${type}" cannot be the type of a scheduler of one's own`)
-    const wrong = definition.validate?.(config)
+    const wrong = definition.validate?.(config) ?? unwritable(config)
     if (wrong !== undefined) refuse('invalidScheduler', `${type}: ${wrong}`)
     for (const id of definition.members?.(config) ?? [])
       if (!members.has(id)) refuse('notAMember', `${type} names "${id}", which is not a member`)
@@ -110,6 +115,16 @@ class OwnRun implements SchedulerRun {
   #next(): string {
     this.#calls++
     return `${this.#prefix}${this.#calls}`
+  }
+}
+
+/** A team's configuration is written down with every run, so that a later start knows whether it is still the same. */
+function unwritable(config: unknown): string | undefined {
+  try {
+    JSON.stringify(config)
+    return undefined
+  } catch (error) {
+    return `its config is not plain data (${error instanceof Error ? error.message : error})`
   }
 }
 

@@ -4,11 +4,12 @@ import { textOf } from '../../protocol/task.ts'
 import type { Message } from '../../protocol/types.ts'
 import { delegate } from '../delegate.ts'
 import { checkLimit } from '../faults.ts'
-import { type MemberReply, replyParts } from '../reply.ts'
+import { replyParts } from '../reply.ts'
 import { peersOf, type Run, toMember, traceRun } from '../run.ts'
 import type { RouterConfig } from '../team-config.ts'
 import type { Schedule, SchedulerKind } from './kind.ts'
 import { type Decision, readDecision, type Sender, supportsRouting, withPeers } from './routing.ts'
+import type { MemberReply } from './scheduler.ts'
 
 /** RANCH's default. */
 const defaultHops = 10

@@ -3,7 +3,8 @@ import { clientRoutingExtension } from '../../protocol/extensions.ts'
 import { textOf } from '../../protocol/task.ts'
 import type { Json, JsonObject, Message, Part } from '../../protocol/types.ts'
 import { jsonIn } from '../../shared/embedded-json.ts'
-import { type MemberReply, replyParts } from '../reply.ts'
+import { replyParts } from '../reply.ts'
+import type { MemberReply } from './scheduler.ts'
 
 /**
  * How a member learns of its peers and says who goes on.

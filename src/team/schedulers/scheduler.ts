@@ -1,6 +1,5 @@
 import type { AgentInfo } from '../../agents/agent.ts'
-import type { Json, Message, Part } from '../../protocol/types.ts'
-import type { MemberReply } from '../reply.ts'
+import type { Artifact, Json, JsonObject, Message, Part, TaskState } from '../../protocol/types.ts'
 
 /**
  * How a team works: which member gets which message next, until there is an answer. A scheduler is a value without
@@ -53,6 +52,19 @@ export interface SchedulerRun {
   reply(content: string | readonly Part[]): MemberReply
 }
 
+/** What a member gave back, whole and as plain JSON, so that it can stand in the task's log. */
+export interface MemberReply {
+  /** COMPLETED, or the state in which the member stopped. */
+  readonly state: TaskState
+  /** The member's lone message, or its last status message. */
+  readonly message?: Message
+  readonly artifacts?: readonly Artifact[]
+  /** All metadata of the reply, later over earlier: routing decisions and token counts stand here. */
+  readonly metadata?: JsonObject
+  /** Who gave it, and where that member keeps its state; a fallback is not the member that was asked first. */
+  readonly from?: { readonly agentId: string; readonly space: string }
+}
+
 /** How a member is asked. */
 export interface AskOptions extends CallRules {
   /** The member's words are the team's answer and go to the caller as they come: return this reply. */
@@ -80,7 +92,7 @@ export interface TeamAgentConfig {
   readonly capabilities?: readonly string[]
 }
 
-/** A kind of scheduler that a user brings. */
+/** A kind of scheduler that a user brings. Its configs are plain data; functions in them are left out where they are written down. */
 export interface SchedulerDefinition<Config> {
   /** The team's mode, as cards and traces show it; not one of the built-in kinds. */
   readonly type: string

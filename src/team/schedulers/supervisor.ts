@@ -4,7 +4,7 @@ import { A2AError } from '../../protocol/errors.ts'
 import type { Message, Part } from '../../protocol/types.ts'
 import { delegate, delegateAll } from '../delegate.ts'
 import { checkLimit } from '../faults.ts'
-import { type MemberReply, replyParts } from '../reply.ts'
+import { replyParts } from '../reply.ts'
 import { peersOf, type Run, toMember, traceRun } from '../run.ts'
 import type { SupervisorConfig } from '../team-config.ts'
 import type { Schedule, SchedulerKind } from './kind.ts'
@@ -17,6 +17,7 @@ import {
   withPeers,
   withPeerText,
 } from './routing.ts'
+import type { MemberReply } from './scheduler.ts'
 import { toTools } from './tools.ts'
 
 /** As many rounds of delegation as the router has hops. */

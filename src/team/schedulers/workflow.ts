@@ -2,7 +2,7 @@ import { A2AError } from '../../protocol/errors.ts'
 import { textOf } from '../../protocol/task.ts'
 import type { Message, Part } from '../../protocol/types.ts'
 import { delegate, delegateAll } from '../delegate.ts'
-import { type MemberReply, replyParts } from '../reply.ts'
+import { replyParts } from '../reply.ts'
 import { askUser, type Run, toMember, traceRun } from '../run.ts'
 import type {
   AgentStep,
@@ -17,7 +17,7 @@ import { clip } from '../trace.ts'
 import { Refusal, readVerdict } from './approval.ts'
 import type { Schedule, SchedulerKind } from './kind.ts'
 import { inBatches, toItems } from './list.ts'
-import type { CallRules } from './scheduler.ts'
+import type { CallRules, MemberReply } from './scheduler.ts'
 import { checkSteps, inOrder } from './steps.ts'
 
 /** The row of the table: members answer in a fixed order. */

@@ -1,13 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createAssembly } from '../../../src/agents/openai/assembly.ts'
-import { toUrls } from '../../../src/agents/openai/client.ts'
 import { retryAfterOf } from '../../../src/agents/openai/errors.ts'
-import { toChatMessage, toChatMessages } from '../../../src/agents/openai/messages.ts'
-import { parseDelta } from '../../../src/agents/openai/wire.ts'
+import { toChatMessages } from '../../../src/agents/openai/messages.ts'
+import { parseDelta, toUrls } from '../../../src/agents/openai/wire.ts'
 import { agentMessage, userMessage } from '../../../src/protocol/build.ts'
+import type { Message } from '../../../src/protocol/types.ts'
 
 describe('a message for the model', () => {
+  const toChatMessage = (earlier: Message) =>
+    toChatMessages({ earlier: [earlier], message: userMessage('and now?') })[0]
+
   test('of text alone is a plain string', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ minLength: 1 }), { minLength: 1 }), (texts) => {
@@ -19,7 +22,7 @@ describe('a message for the model', () => {
 
   test('of text and data is a plain string too', () => {
     const message = userMessage([{ text: 'order' }, { data: { size: 2 } }])
-    expect(toChatMessage(message).content).toBe('order\n{"size":2}')
+    expect(toChatMessage(message)?.content).toBe('order\n{"size":2}')
   })
 
   test('with files has a piece for each', () => {
@@ -32,7 +35,7 @@ describe('a message for the model', () => {
       { raw: 'aGk=', mediaType: 'application/pdf', filename: 'a.pdf' },
       { url: 'https://example.com/b.pdf', filename: 'b.pdf' },
     ])
-    expect(toChatMessage(message).content).toEqual([
+    expect(toChatMessage(message)?.content).toEqual([
       { type: 'text', text: 'look' },
       { type: 'image_url', image_url: { url: 'data:image/png;base64,aGk=' } },
       { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createContexts } from '../../../src/agents/remote/memory.ts'
+import { createRemoteContexts } from '../../../src/agents/remote/memory.ts'
 import { createRelay } from '../../../src/agents/remote/relay.ts'
 import { createWatch } from '../../../src/agents/remote/watch.ts'
 import { agentMessage } from '../../../src/protocol/build.ts'
@@ -119,7 +119,7 @@ describe('a watch', () => {
 })
 
 test('contexts are remembered up to a limit, the oldest forgotten first', async () => {
-  const contexts = createContexts('corral:a2a:far', 2)
+  const contexts = createRemoteContexts('corral:a2a:far', 2)
   const turns = ['a', 'b', 'c'].map((contextId) => createTurn('hi', { contextId }))
   for (const turn of turns) contexts.set(turn, `far-${turn.contextId}`)
   const fresh = turns.map(({ contextId }) => createTurn('hi', { contextId }))
@@ -129,7 +129,7 @@ test('contexts are remembered up to a limit, the oldest forgotten first', async 
 
 test('contexts are kept with our context, where another process finds them', async () => {
   const values = new Map<string, Json>()
-  createContexts('corral:a2a:far').set(createTurn('hi', { values }), 'far-away')
-  const later = createContexts('corral:a2a:far')
+  createRemoteContexts('corral:a2a:far').set(createTurn('hi', { values }), 'far-away')
+  const later = createRemoteContexts('corral:a2a:far')
   expect(await later.get(createTurn('hi', { values }))).toBe('far-away')
 })

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { receiveCard } from '../../../src/bindings/border.ts'
-import { toCard03, toSupersetCard } from '../../../src/bindings/dialects/v03/card.ts'
+import { toSupersetCard } from '../../../src/bindings/dialects/v03/card.ts'
 import { skillSchemasExtension } from '../../../src/protocol/extensions.ts'
 import type { AgentCard, SecurityScheme } from '../../../src/protocol/types.ts'
+import { card03 } from '../card03.ts'
 import { card } from '../scripted.ts'
 
 const securitySchemes: Record<string, SecurityScheme> = {
@@ -48,27 +49,36 @@ const only03 = secured.supportedInterfaces.filter(
   ({ protocolVersion }) => protocolVersion === '0.3',
 )
 
-describe('the strict 0.3 card', () => {
-  test('L004 names the interface of 0.3 and nothing of 1.0', () => {
-    expect(toCard03(secured)).toEqual({
-      name: card.name,
-      description: card.description,
-      version: '1.0.0',
-      provider: card.provider,
-      defaultInputModes: ['text/plain'],
-      defaultOutputModes: ['text/plain'],
-      protocolVersion: '0.3.0',
+describe('a card of 0.3', () => {
+  test('comes back as the card it was, with the interfaces of 0.3', () => {
+    expect(receiveCard(card03(secured))).toEqual({ ...secured, supportedInterfaces: only03 })
+  })
+})
+
+describe('the superset card', () => {
+  const sent = JSON.parse(JSON.stringify(toSupersetCard(secured, { stateManagement: true })))
+
+  test('C-8 L004 is a card of 1.0 and of 0.3 at once, whose url serves the preferred transport', () => {
+    expect(sent).toMatchObject({
+      supportedInterfaces: secured.supportedInterfaces,
+      securityRequirements: secured.securityRequirements,
       url: 'http://localhost:8000',
       preferredTransport: 'JSONRPC',
+      protocolVersion: '0.3.0',
+      security: [{ code: ['read'], mtls: [] }, { key: [] }],
       additionalInterfaces: [
         { url: 'http://localhost:8000', transport: 'JSONRPC' },
         { url: 'http://localhost:8000', transport: 'HTTP+JSON' },
       ],
       supportsAuthenticatedExtendedCard: true,
-      capabilities: { streaming: true, pushNotifications: false },
-      security: [{ code: ['read'], mtls: [] }, { key: [] }],
       securitySchemes: {
-        key: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'A key' },
+        key: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'X-API-Key',
+          description: 'A key',
+          apiKeySecurityScheme: { location: 'header' },
+        },
         bearer: { type: 'http', scheme: 'Bearer', bearerFormat: 'JWT' },
         code: {
           type: 'oauth2',
@@ -87,35 +97,7 @@ describe('the strict 0.3 card', () => {
         oidc: { type: 'openIdConnect', openIdConnectUrl: 'https://a.example/openid' },
         mtls: { type: 'mutualTLS' },
       },
-      skills: [{ id: 's', name: 'S', description: 'S', tags: ['s'], security: [{ key: [] }] }],
-    })
-  })
-
-  test('comes back as the card it was, with the interfaces of 0.3', () => {
-    const sent = JSON.parse(JSON.stringify(toCard03(secured)))
-    expect(receiveCard(sent)).toEqual({ ...secured, supportedInterfaces: only03 })
-  })
-
-  test('does not exist for an agent that speaks only 1.0', () => {
-    const modern = { ...card, supportedInterfaces: card.supportedInterfaces.slice(0, 1) }
-    expect(() => toCard03(modern)).toThrow('no 0.3 interface')
-  })
-})
-
-describe('the superset card', () => {
-  const sent = JSON.parse(JSON.stringify(toSupersetCard(secured, { stateManagement: true })))
-
-  test('C-8 is a card of 1.0 and of 0.3 at once', () => {
-    expect(sent).toMatchObject({
-      supportedInterfaces: secured.supportedInterfaces,
-      securityRequirements: secured.securityRequirements,
-      url: 'http://localhost:8000',
-      preferredTransport: 'JSONRPC',
-      protocolVersion: '0.3.0',
-      security: [{ code: ['read'], mtls: [] }, { key: [] }],
-      securitySchemes: {
-        key: { type: 'apiKey', in: 'header', apiKeySecurityScheme: { location: 'header' } },
-      },
+      skills: [{ id: 's', security: [{ key: [] }] }],
     })
   })
 

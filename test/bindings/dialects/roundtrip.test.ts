@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { receiveResult } from '../../../src/bindings/border.ts'
 import type { Dialect } from '../../../src/bindings/dialects/dialect.ts'
 import { decodeMessage } from '../../../src/bindings/dialects/lenient/message.ts'
 import { asRaw } from '../../../src/bindings/dialects/lenient/raw.ts'
@@ -119,7 +118,7 @@ describe('RANCH', () => {
     fc.assert(
       fc.property(task, (value) => {
         const sent = wire(ranch.methods.get('task/get')?.encode(value, { request: {} }))
-        const got = receiveResult(ranch, sent, { name: 'GetTask', request: { id: value.id } })
+        const got = ranch.decodeResult('GetTask', sent, { id: value.id }) as Task // as it was written
         expect(got.id).toBe(`task-${value.id}`)
         expect(got.status.state).toBe(folded[value.status.state] ?? value.status.state)
         const parts = value.artifacts?.flatMap((a) => a.parts) ?? []

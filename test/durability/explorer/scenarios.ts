@@ -1,6 +1,7 @@
-import type { Turn } from '../../../src/agents/agent.ts'
+import type { Agent, Turn } from '../../../src/agents/agent.ts'
 import { OpenAIAgent } from '../../../src/agents/openai/agent.ts'
 import type { Part } from '../../../src/protocol/types.ts'
+import type { SchedulerConfig } from '../../../src/team/team-config.ts'
 import { startOpenAIServer } from '../../fixtures/openai-server.ts'
 import { createReceiver } from '../../webhooks/receiver.ts'
 import type { Process, Scenario } from './explorer.ts'
@@ -240,6 +241,14 @@ const outside: readonly Scenario[] = [
     },
   },
   {
+    name: 'failure beside a remote member that waits',
+    world: remoteWorld((ledger) => asker(ledger, 'far')),
+    agents: (p, w) => [
+      team('pair', { near: breaker(p), remote: remote(w) }, bothAtOnce('near', 'remote')),
+    ],
+    talk: sayAll('go', 'red'),
+  },
+  {
     name: 'webhook',
     async world() {
       const receiver = await createReceiver()
@@ -267,6 +276,18 @@ const outside: readonly Scenario[] = [
     talk: sayAll('go'),
   },
 ]
+
+/** Asks, and fails at the answer. */
+function breaker(process: Process): Agent {
+  return scripted(process, 'near', (_text, turn) => {
+    if (turn.task) throw new Error('no')
+    return events(turn.ask('near?'))
+  })
+}
+
+function bothAtOnce(...ids: readonly string[]): SchedulerConfig {
+  return { type: 'workflow', steps: [{ parallel: ids.map((agentId) => ({ agentId })) }] }
+}
 
 /** Works until somebody calls it off. */
 function untilAborted({ signal }: Turn): Promise<never> {

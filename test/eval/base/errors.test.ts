@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { toSimulationFault } from '../../../src/eval/agent/ask.ts'
 import {
   A2AAuthError,
   A2ADiscoveryError,
@@ -9,6 +8,7 @@ import {
   toEvalError,
   ValidationError,
 } from '../../../src/eval/base/errors.ts'
+import { toSimulationFault } from '../../../src/eval/results/fault.ts'
 import { A2AError, type ErrorCode } from '../../../src/protocol/errors.ts'
 
 describe('the family of errors (T-3)', () => {

@@ -3,7 +3,7 @@ import { defineAgent } from '../../../src/agents/function.ts'
 import { createGoldenAgent, createIdleAgent } from '../../../src/eval/agent/reference-agents.ts'
 import { airline } from '../../../src/eval/domain/airline/domain.ts'
 import { runEvaluation } from '../../../src/eval/run/evaluate.ts'
-import { trialSeeds } from '../../../src/eval/run/plan.ts'
+import { createPlan } from '../../../src/eval/run/plan.ts'
 import { createReplayUser } from '../../../src/eval/users/replay.ts'
 import { dataPart } from '../../../src/protocol/build.ts'
 import { AgentManager, Team } from '../../../src/team/index.ts'
@@ -167,6 +167,9 @@ describe('a run', () => {
   })
 
   test('gives each trial a seed of its own, the same every time', () => {
+    const run = { agent: { endpoint: 'http://127.0.0.1' }, domain: smallDomain() }
+    const trialSeeds = (seed: number, numTrials: number) =>
+      createPlan({ ...run, seed, numTrials }).jobs.map((job) => job.seed)
     expect(trialSeeds(300, 3)).toEqual(trialSeeds(300, 3))
     expect(new Set(trialSeeds(300, 50)).size).toBe(50)
     expect(trialSeeds(300, 2)).toEqual(trialSeeds(300, 5).slice(0, 2))

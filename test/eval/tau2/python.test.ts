@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { dumps } from '../../../src/eval/tau2/python/dumps.ts'
 import { calculate } from '../../../src/eval/tau2/python/expression.ts'
-import { floatRepr, round, toFixed } from '../../../src/eval/tau2/python/float.ts'
+import { floatRepr, roundHalfEven, toFixed } from '../../../src/eval/tau2/python/float.ts'
 import { parseJson } from '../../../src/eval/tau2/python/json.ts'
 import { repr } from '../../../src/eval/tau2/python/text.ts'
 import { equals, type Value } from '../../../src/eval/tau2/python/value.ts'
@@ -73,7 +73,7 @@ describe('the Python layer', () => {
     expect(cases.map((one) => toFixed(one, 2))).toEqual([
       ...['0.12', '0.38', '2.50', '1.00', '2.67', '-0.12', '10000000000000000000000.00', '0.00'],
     ])
-    expect(round(0n, 2)).toBe(0n)
+    expect(roundHalfEven(0n, 2)).toBe(0n)
   })
 
   test('writes exponents where Python does', () => {
@@ -111,8 +111,8 @@ describe.skipIf(!hasPython)('beside python3, the Python layer', () => {
     const ours = floats.map((x) => [
       floatRepr(x),
       toFixed(x, 2),
-      repr(round(x, 2)),
-      repr(round(x, 0)),
+      repr(roundHalfEven(x, 2)),
+      repr(roundHalfEven(x, 0)),
     ])
     expect(ours).toEqual(askPython(code, floats.map(floatRepr)))
   })

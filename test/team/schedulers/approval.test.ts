@@ -1,17 +1,26 @@
 import { describe, expect, test } from 'vitest'
 import type { Json, Part } from '../../../src/protocol/types.ts'
-import { approvalWords, readVerdict } from '../../../src/team/schedulers/approval.ts'
+import { readVerdict } from '../../../src/team/schedulers/approval.ts'
 
 const said = (text: string): readonly Part[] => [{ text }]
 const data = (value: Json): Part => ({ data: value })
 
+const yes = [
+  ...['yes', 'y', 'yes please', 'ok', 'okay', 'approve', 'approved', 'go', 'go ahead'],
+  ...['ja', 'j', 'ja bitte', 'jawohl', 'genehmigt', 'freigegeben', 'einverstanden'],
+]
+const no = [
+  ...['no', 'n', 'no thanks', 'reject', 'rejected', 'stop', 'cancel'],
+  ...['nein', 'nein danke', 'abgelehnt', 'ablehnen', 'stopp', 'abbrechen'],
+]
+
 describe('the answer to an approval', () => {
-  test.each(approvalWords.yes)('is yes: %s', (word) => {
+  test.each(yes)('is yes: %s', (word) => {
     for (const text of [word, word.toUpperCase(), ` ${word}.\n`, `${word}!!`, `${word} …`])
       expect(readVerdict(said(text))).toBe('yes')
   })
 
-  test.each(approvalWords.no)('is no: %s', (word) => {
+  test.each(no)('is no: %s', (word) => {
     for (const text of [word, word.toUpperCase(), ` ${word}.\n`, `${word}!!`, `${word} …`])
       expect(readVerdict(said(text))).toBe('no')
   })

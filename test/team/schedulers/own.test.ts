@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import type { Agent, Turn } from '../../../src/agents/agent.ts'
-import { fromNextRecipient, type RecipientHop } from '../../../src/compat/next-recipient.ts'
 import { textOf } from '../../../src/protocol/task.ts'
 import type { Json, Task } from '../../../src/protocol/types.ts'
 import { replyParts } from '../../../src/team/reply.ts'
@@ -160,41 +159,19 @@ describe('a team with a scheduler of one’s own is refused', () => {
     ])
   })
 
+  test('for a config that cannot be written down', () => {
+    const cyclic: { max: number; self?: unknown } = { max: 1 }
+    cyclic.self = cyclic
+    expect(faultOf(limited(cyclic))).toMatchObject([
+      'invalidScheduler',
+      expect.stringContaining('plain data'),
+    ])
+  })
+
   test.each(['', 'Two Words', 'workflow'])('with the type %j', (type) => {
     const schedule: Scheduler['schedule'] = (run) => run.ask('clerk', run.message)
     const scheduler = defineScheduler<null>({ type, create: () => ({ schedule }) })(null)
     expect(faultOf(scheduler)).toMatchObject(['invalidScheduler', expect.any(String)])
-  })
-})
-
-describe('determineNextRecipient', () => {
-  test('S000-84: sees each answer with its sender, until it names the user', async () => {
-    const hops: [string, string | undefined][] = []
-    const scheduler = fromNextRecipient({
-      determineNextRecipient({ message, sender }: RecipientHop) {
-        hops.push([textOf(message.parts), sender])
-        if (sender === undefined) return 'a'
-        return sender === 'a' ? 'b' : 'user'
-      },
-    })
-    const team = teamOf({ a: member('a'), b: member('b') }, scheduler)
-    expect(answerOf(await say(team, 'x'))).toBe('b(a(x))')
-    expect(hops).toEqual([
-      ['x', undefined],
-      ['a(x)', 'a'],
-      ['b(a(x))', 'b'],
-    ])
-  })
-
-  test('fails a run that has no end, and one that nobody answers', async () => {
-    const endless = fromNextRecipient({ determineNextRecipient: () => 'a' }, { maxHops: 3 })
-    const a = member('a')
-    await expect(runTurn(teamOf({ a }, endless), createTurn('x'))).rejects.toThrow(
-      'No answer after 3 members',
-    )
-    expect(a.asked).toHaveLength(3)
-    const nobody = fromNextRecipient({ determineNextRecipient: () => undefined })
-    await expect(runTurn(teamOf({ a }, nobody), createTurn('x'))).rejects.toThrow('names nobody')
   })
 })
 

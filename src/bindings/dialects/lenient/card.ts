@@ -1,6 +1,6 @@
 import { A2AError } from '../../../protocol/errors.ts'
 import { quirks } from './quirks.ts'
-import { asRaw, own, pick, present, type Raw } from './raw.ts'
+import { asRaw, ownMember, pick, present, type Raw } from './raw.ts'
 
 /**
  * A card of any generation in canonical spelling: 1.0, the superset of both, 0.3, or a bare card with just a url.
@@ -113,7 +113,7 @@ function decodeScheme(value: unknown): unknown {
   const { type, in: location, ...rest } = raw
   const modern = Object.values(members).filter((name) => rest[name] !== undefined)
   if (modern.length > 0) return Object.fromEntries(modern.map((name) => [name, rest[name]]))
-  const member = typeof type === 'string' ? own(members, type) : undefined
+  const member = typeof type === 'string' ? ownMember(members, type) : undefined
   if (member === undefined) return undefined
   const body: Record<string, unknown> = { ...rest }
   if (type === 'apiKey') body.location = location ?? 'header'

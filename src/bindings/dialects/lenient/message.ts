@@ -1,5 +1,5 @@
 import type { JsonObject, Role, TaskState } from '../../../protocol/types.ts'
-import { asRaw, own, pick, present, put, type Raw } from './raw.ts'
+import { asRaw, ownMember, pick, present, put, type Raw } from './raw.ts'
 
 /**
  * Messages, parts and states in any spelling we know, as canonical ones. What is canonical already is handed on by
@@ -17,7 +17,7 @@ const roles: Readonly<Record<string, Role>> = {
 /** A role in any spelling; what is none is handed on. */
 function decodeRole(role: unknown): unknown {
   return typeof role === 'string' || typeof role === 'number'
-    ? (own(roles, String(role)) ?? role)
+    ? (ownMember(roles, String(role)) ?? role)
     : role
 }
 
@@ -52,7 +52,7 @@ const states: Readonly<Record<string, TaskState>> = {
 /** A task state in any spelling; what is none is handed on. */
 export function decodeState(state: unknown): unknown {
   return typeof state === 'string' || typeof state === 'number'
-    ? (own(states, String(state)) ?? state)
+    ? (ownMember(states, String(state)) ?? state)
     : state
 }
 

@@ -16,10 +16,11 @@ export const quirks = {
       : { messageId: 'reason', role: 'ROLE_AGENT', parts: [{ text: reason }] },
 
   /** RANCH gives a finished task's answer as its `result`, a message; it becomes the artifact `response`. */
-  resultForArtifact: (result: unknown): unknown =>
-    result === undefined || result === null
-      ? undefined
-      : [{ artifactId: 'response', parts: asRaw(result)?.parts ?? result }],
+  resultForArtifact: (result: unknown): unknown => {
+    if (result === undefined || result === null) return undefined
+    const message = asRaw(result)
+    return [message ? { artifactId: 'response', parts: message.parts } : result]
+  },
 
   /** Python and 0.3's examples write moments without a zone, or with one without a colon: `+0000`. */
   unzonedTime: (timestamp: unknown): unknown => {

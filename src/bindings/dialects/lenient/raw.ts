@@ -46,6 +46,6 @@ export function put(target: Record<string, unknown>, name: string, value: unknow
 }
 
 /** A table's own value under a name; a name that every object has means nothing. */
-export function own<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
+export function ownMember<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined
 }

@@ -63,7 +63,7 @@ function isMessage({ parts, content, role }: Raw): boolean {
 }
 
 /** A task in any dialect. */
-export function decodeTask(value: unknown): unknown {
+function decodeTask(value: unknown): unknown {
   const outer = asRaw(value)
   const raw = asRaw(outer?.task) ?? outer
   if (!raw) return value
@@ -119,10 +119,10 @@ function decodeStatusUpdate(value: unknown): unknown {
   const status = decodeStatus(raw.status)
   const known = asRaw(status)
   // RANCH's last status brings the message as `result`.
-  const said = known && known.message === undefined && asRaw(raw.result)
+  const said = known && known.message === undefined ? pick(raw, 'result') : undefined
   return {
     ...placeOf(raw),
-    status: said ? { ...known, message: toMessage(raw.result) } : status,
+    status: said === undefined ? status : { ...known, message: toMessage(said) },
   }
 }
 

@@ -1,7 +1,7 @@
 import type { AgentInfo } from '../../../protocol/profile.ts'
 
 /** The card of RANCH's `agent/card`. */
-export interface RanchCard {
+interface RanchCard {
   readonly agent_id: string
   readonly name: string
   readonly description: string

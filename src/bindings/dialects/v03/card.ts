@@ -1,4 +1,3 @@
-import { A2AError } from '../../../protocol/errors.ts'
 import { skillSchemasExtension } from '../../../protocol/extensions.ts'
 import type {
   AgentCard,
@@ -10,59 +9,8 @@ import type {
 } from '../../../protocol/types.ts'
 import { asRaw } from '../lenient/raw.ts'
 
-/**
- * The strict 0.3 card: only interfaces of 0.3 remain.
- *
- * @throws A2AError `versionNotSupported` for a card without one.
- */
-export function toCard03(card: AgentCard): object {
-  const interfaces = card.supportedInterfaces.filter(({ protocolVersion }) => is03(protocolVersion))
-  const main = interfaces[0]
-  if (!main) throw new A2AError('versionNotSupported', 'The agent has no 0.3 interface')
-  const { supportedInterfaces: _, capabilities, skills, signatures: __, ...rest } = card
-  const { securitySchemes, securityRequirements, ...plain } = rest
-  const { extendedAgentCard, ...flags } = capabilities
-  return {
-    ...plain,
-    ...fields03(card, interfaces),
-    capabilities: flags,
-    skills: skills.map(toSkill03),
-    ...(securitySchemes ? { securitySchemes: mapValues(securitySchemes, toScheme03) } : {}),
-  }
-}
-
-/** The transports that 0.3 knows. Some of its clients refuse a card that names another. */
-const transports03: ReadonlySet<string> = new Set(['JSONRPC', 'GRPC', 'HTTP+JSON'])
-
-/** The card-level fields that only 0.3 has. */
-function fields03(card: AgentCard, interfaces: readonly AgentInterface[]): object {
-  const main = interfaces[0]
-  const { securityRequirements, capabilities } = card
-  if (!main) return {}
-  return {
-    protocolVersion: '0.3.0',
-    url: main.url,
-    preferredTransport: main.protocolBinding,
-    additionalInterfaces: interfaces
-      .filter(({ protocolBinding }) => transports03.has(protocolBinding))
-      .map(({ url, protocolBinding }) => ({ url, transport: protocolBinding })),
-    supportsAuthenticatedExtendedCard: capabilities.extendedAgentCard === true,
-    ...(securityRequirements ? { security: toSecurity03(securityRequirements) } : {}),
-  }
-}
-
-/** Whether an interface speaks 0.3. */
-function is03(version: string): boolean {
-  return version === '' || version === '0.3' || version.startsWith('0.3.')
-}
-
-function toSkill03(skill: AgentSkill): object {
-  const { securityRequirements, ...rest } = skill
-  return securityRequirements ? { ...rest, security: toSecurity03(securityRequirements) } : rest
-}
-
 /** What the superset card can tell beyond the canonical one. */
-export interface SupersetOptions {
+interface SupersetOptions {
   readonly stateManagement?: boolean
 }
 
@@ -113,6 +61,31 @@ function schemasOf(skillId: string, card: AgentCard): object {
   return asRaw(extension?.params?.[skillId]) ?? {}
 }
 
+/** The transports that 0.3 knows. Some of its clients refuse a card that names another. */
+const transports03: ReadonlySet<string> = new Set(['JSONRPC', 'GRPC', 'HTTP+JSON'])
+
+/** The card-level fields that only 0.3 has. */
+function fields03(card: AgentCard, interfaces: readonly AgentInterface[]): object {
+  const main = interfaces[0]
+  const { securityRequirements, capabilities } = card
+  if (!main) return {}
+  return {
+    protocolVersion: '0.3.0',
+    url: main.url,
+    preferredTransport: main.protocolBinding,
+    additionalInterfaces: interfaces
+      .filter(({ protocolBinding }) => transports03.has(protocolBinding))
+      .map(({ url, protocolBinding }) => ({ url, transport: protocolBinding })),
+    supportsAuthenticatedExtendedCard: capabilities.extendedAgentCard === true,
+    ...(securityRequirements ? { security: toSecurity03(securityRequirements) } : {}),
+  }
+}
+
+/** Whether an interface speaks 0.3. */
+function is03(version: string): boolean {
+  return version === '' || version === '0.3' || version.startsWith('0.3.')
+}
+
 /** A security scheme of 0.3: told apart by `type`, as in OpenAPI. `deviceCode` and `pkceRequired` have no place there. */
 function toScheme03(scheme: SecurityScheme): object {
   if ('apiKeySecurityScheme' in scheme) {
@@ -141,11 +114,4 @@ function toSecurity03(requirements: readonly SecurityRequirement[]): readonly ob
   return requirements.map(({ schemes }) =>
     Object.fromEntries(Object.entries(schemes).map(([name, scopes]) => [name, scopes.list ?? []])),
   )
-}
-
-function mapValues<T>(
-  record: Readonly<Record<string, T>>,
-  map: (value: T) => object,
-): Record<string, object> {
-  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]))
 }

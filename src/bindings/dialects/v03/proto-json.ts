@@ -139,8 +139,10 @@ export function unwrap(value: unknown): unknown {
   return raw.pushNotificationConfig === undefined ? out : { ...out, ...namesOf(raw.name) }
 }
 
-function namesOf(resource: unknown): { taskId?: string; configId?: string } {
-  const match = /^tasks\/([^/]+)\/pushNotificationConfigs\/([^/]+)$/.exec(String(resource))
+/** Task and webhook of a resource name; what is no name is handed on as the task's. */
+function namesOf(resource: unknown): { taskId?: unknown; configId?: string } {
+  if (typeof resource !== 'string') return resource === undefined ? {} : { taskId: resource }
+  const match = /^tasks\/([^/]+)\/pushNotificationConfigs\/([^/]+)$/.exec(resource)
   const [, taskId, configId] = match ?? []
   return { ...(taskId ? { taskId } : {}), ...(configId ? { configId } : {}) }
 }

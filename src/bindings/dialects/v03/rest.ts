@@ -9,7 +9,7 @@ import type {
   Task,
   TaskPushNotificationConfig,
 } from '../../../protocol/types.ts'
-import type { RestDialect, RestInput } from '../dialect.ts'
+import type { HttpDialect, RestInput } from '../dialect.ts'
 import { toPlainRpcError } from '../errors.ts'
 import { asRaw, pick, present, type Raw } from '../lenient/raw.ts'
 import { decodePushConfig, requestDecoder } from '../lenient/requests.ts'
@@ -27,7 +27,7 @@ import {
 } from './proto-json.ts'
 
 /** HTTP+JSON 0.3: ProtoJSON of the 0.3 protocol buffers; errors are bare `{ code, type, message, data }`. */
-export const rest03: RestDialect = {
+export const rest03: HttpDialect = {
   name: '0.3-rest',
   isCanonical: false,
   paths: { GetExtendedAgentCard: '/card' },

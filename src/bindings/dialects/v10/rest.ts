@@ -1,6 +1,6 @@
 import { type A2AError, errorRow } from '../../../protocol/errors.ts'
 import { type OperationName, operations, type RequestOf } from '../../../protocol/operations.ts'
-import type { RestDialect, RestError } from '../dialect.ts'
+import type { HttpDialect, RestError } from '../dialect.ts'
 import { toDetails } from '../errors.ts'
 import { asRaw } from '../lenient/raw.ts'
 import { requestDecoder } from '../lenient/requests.ts'
@@ -16,7 +16,7 @@ const headers = {
 } as const
 
 /** HTTP+JSON 1.0: bodies are the canonical model; path parameters win over the body. */
-export function rest10(errorTable: ErrorTable = '1.0.1'): RestDialect {
+export function rest10(errorTable: ErrorTable = '1.0.1'): HttpDialect {
   return {
     name: '1.0',
     isCanonical: true,

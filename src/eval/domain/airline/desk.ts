@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../../protocol/types.ts'
-import type { AirlineState, Booking, Cabin, Customer, Flight } from './state.ts'
+import type { AirlineCustomer, AirlineFlight, AirlineState, Booking, Cabin } from './state.ts'
 
 /** Books seats and writes the booking down. */
 export function bookFlight(args: Arguments, state: AirlineState): Json {
@@ -67,14 +67,14 @@ export function cancelBooking(args: Arguments, state: AirlineState): Json {
   return { booking_ref: args.text('booking_ref'), refund: booking.paid, status: booking.status }
 }
 
-function takeSeats(flight: Flight, chosen: Cabin, seats: number): void {
+function takeSeats(flight: AirlineFlight, chosen: Cabin, seats: number): void {
   if (flight.status !== 'scheduled') throw new Error(`The flight is ${flight.status}`)
   if (flight.seats[chosen] < seats) throw new Error(`Not enough seats in ${chosen}`)
   flight.seats[chosen] -= seats
 }
 
 /** The customer that a call names. */
-export function customerOf(state: AirlineState, args: Arguments): Customer {
+export function customerOf(state: AirlineState, args: Arguments): AirlineCustomer {
   const found = state.customers[args.text('customer_id')]
   if (!found) throw new Error('No such customer')
   return found
@@ -94,7 +94,7 @@ function openBookingOf(state: AirlineState, args: Arguments): Booking {
 }
 
 /** A flight by its id. */
-export function flightOf(state: AirlineState, id: string): Flight {
+export function flightOf(state: AirlineState, id: string): AirlineFlight {
   const found = state.flights[id]
   if (!found) throw new Error('No such flight')
   return found

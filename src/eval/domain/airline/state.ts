@@ -2,7 +2,7 @@
 export type Cabin = 'light' | 'economy' | 'business'
 
 /** A customer of Kestrel Air. */
-export interface Customer {
+export interface AirlineCustomer {
   readonly name: string
   readonly email: string
   readonly tier: 'standard' | 'silver' | 'gold'
@@ -11,7 +11,7 @@ export interface Customer {
 }
 
 /** One departure. Fares are per passenger, in euro. */
-export interface Flight {
+export interface AirlineFlight {
   readonly number: string
   readonly date: string
   readonly from: string
@@ -39,8 +39,8 @@ export interface Booking {
 /** All that Kestrel Air knows. */
 export interface AirlineState {
   readonly now: string
-  customers: Record<string, Customer>
-  flights: Record<string, Flight>
+  customers: Record<string, AirlineCustomer>
+  flights: Record<string, AirlineFlight>
   bookings: Record<string, Booking>
 }
 
@@ -108,12 +108,20 @@ export const airlineState: AirlineState = {
   },
 }
 
-function customer(name: string, tier: Customer['tier'], bookings: string[]): Customer {
+function customer(
+  name: string,
+  tier: AirlineCustomer['tier'],
+  bookings: string[],
+): AirlineCustomer {
   const email = `${name.toLowerCase().replace(' ', '.')}@example.com`
   return { name, email, tier, bookings, vouchers: [] }
 }
 
-function flight(number: string, date: string, route: [string, string, string, string]): Flight {
+function flight(
+  number: string,
+  date: string,
+  route: [string, string, string, string],
+): AirlineFlight {
   const [from, to, departs, arrives] = route
   return {
     number,

@@ -8,20 +8,20 @@ import { str } from '../python/text.ts'
 import { equals, type Instance, isDict, type Value } from '../python/value.ts'
 import type { Self, Tools } from '../toolkit.ts'
 import {
+  airlineUsersOf,
   flightsOf,
+  getAirlineUser,
   getAvailable,
   getFlight,
   getReservation,
-  getUser,
   reservationsOf,
-  usersOf,
 } from './lookup.ts'
 import {
+  airlinePaymentModel,
   certificateModel,
   type FlightInfo,
   flightInfoModel,
   passengerModel,
-  paymentModel,
   type Reservation,
   type ReservationFlight,
   reservationFlightModel,
@@ -41,13 +41,13 @@ type Changes = Pick<
 >
 
 /** The tools that change something. */
-export const changes: Changes = {
+export const airlineChanges: Changes = {
   book_reservation(self, args) {
     const { user_id, cabin, insurance, nonfree_baggages } = args
     const infos = toModels(flightInfoModel, args.flights)
     const passengers = toModels(passengerModel, args.passengers)
-    const methods = toModels(paymentModel, args.payment_methods)
-    const user = getUser(self, user_id)
+    const methods = toModels(airlinePaymentModel, args.payment_methods)
+    const user = getAirlineUser(self, user_id)
     const reservation = createReservation(self, { ...args, passengers, payment_methods: methods })
     const count = BigInt(length(passengers))
     const flights = iterate(infos).map((one) => {
@@ -58,9 +58,11 @@ export const changes: Changes = {
     const fares = flights.reduce((sum, { price }) => sum + price * count, 0n)
     const insured = equals(insurance, 'yes') ? fares + 30n * count : fares
     const price = add(insured, multiply(50n, nonfree_baggages), '+=')
-    const payments = iterate(methods).map((one) => instanceOf(paymentModel, one, 'payment_id'))
+    const payments = iterate(methods).map((one) =>
+      instanceOf(airlinePaymentModel, one, 'payment_id'),
+    )
     checkPayments(user, payments, price)
-    const own = usersOf(self).edit(user_id)
+    const own = airlineUsersOf(self).edit(user_id)
     deduct(own, payments)
     for (const flight of flights) takeSeats(self, flight, { cabin: String(cabin), count })
     reservationsOf(self).put(reservation.reservation_id, reservation)
@@ -72,7 +74,7 @@ export const changes: Changes = {
     getReservation(self, reservation_id)
     const own = reservationsOf(self).edit(reservation_id)
     const refunds = own.payment_history.map(({ payment_id, amount }) =>
-      paymentModel.create({ payment_id, amount: -amount }),
+      airlinePaymentModel.create({ payment_id, amount: -amount }),
     )
     own.payment_history.push(...refunds)
     // The seats stay taken: so they do in tau2.
@@ -81,19 +83,19 @@ export const changes: Changes = {
   },
 
   send_certificate(self, { user_id, amount }) {
-    const user = getUser(self, user_id)
+    const user = getAirlineUser(self, user_id)
     const ids = ['certificate_3221322', 'certificate_3221323', 'certificate_3221324']
     const id = ids.find((one) => !user.payment_methods.has(one))
     if (id === undefined) throw valueError('Too many certificates')
     const certificate = certificateModel.create({ id, amount, source: 'certificate' })
-    usersOf(self).edit(user_id).payment_methods.set(id, certificate)
+    airlineUsersOf(self).edit(user_id).payment_methods.set(id, certificate)
     return `Certificate ${id} added to user ${str(user_id)} with amount ${str(amount)}.`
   },
 
   update_reservation_baggages(self, args) {
     const { reservation_id, total_baggages, nonfree_baggages, payment_id } = args
     const { user_id, nonfree_baggages: before } = getReservation(self, reservation_id)
-    const user = getUser(self, user_id)
+    const user = getAirlineUser(self, user_id)
     const more = subtract(nonfree_baggages, before)
     const price = multiply(50n, more > 0 ? more : 0n)
     const payment = payForUpdate(self, user, { payment_id, price })
@@ -105,7 +107,7 @@ export const changes: Changes = {
   update_reservation_flights(self, { reservation_id, cabin, flights, payment_id }) {
     const infos = toModels(flightInfoModel, flights)
     const { user_id } = getReservation(self, reservation_id)
-    const user = getUser(self, user_id)
+    const user = getAirlineUser(self, user_id)
     const own = reservationsOf(self).edit(reservation_id)
     const count = BigInt(length(own.passengers))
     const chosen = iterate(infos).map((one) => {

@@ -3,7 +3,7 @@ import { airlineDatabase } from './models.ts'
 import { airlineTools } from './tools.ts'
 
 /** tau2's airline domain: reservations that are booked, changed and cancelled. */
-export const airline: DomainKind = {
+export const airlineKind: DomainKind = {
   name: 'airline',
   folder: 'airline',
   policy: plainPolicy,

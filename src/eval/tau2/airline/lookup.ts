@@ -4,43 +4,43 @@ import { valueError } from '../python/error.ts'
 import { keyOf } from '../python/methods.ts'
 import { str } from '../python/text.ts'
 import type { Value } from '../python/value.ts'
-import type { Shared, Table } from '../state/table.ts'
+import type { SharedRow, Table } from '../state/table.ts'
 import type { Self } from '../toolkit.ts'
 import {
+  type AirlineUser,
   type Available,
   type DirectFlight,
   directFlightModel,
   type Flight,
   type Reservation,
   type Unavailable,
-  type User,
 } from './models.ts'
 
 /** The flights. */
 export const flightsOf = ({ db }: Self): Table<Flight> => db.table('flights')
 
 /** The users. */
-export const usersOf = ({ db }: Self): Table<User> => db.table('users')
+export const airlineUsersOf = ({ db }: Self): Table<AirlineUser> => db.table('users')
 
 /** The reservations. */
 export const reservationsOf = ({ db }: Self): Table<Reservation> => db.table('reservations')
 
 /** A user to read. */
-export function getUser(self: Self, id: Value): Shared<User> {
-  const user = usersOf(self).get(id)
+export function getAirlineUser(self: Self, id: Value): SharedRow<AirlineUser> {
+  const user = airlineUsersOf(self).get(id)
   if (!user) throw valueError(`User ${str(id)} not found`)
   return user
 }
 
 /** A reservation to read. */
-export function getReservation(self: Self, id: Value): Shared<Reservation> {
+export function getReservation(self: Self, id: Value): SharedRow<Reservation> {
   const reservation = reservationsOf(self).get(id)
   if (!reservation) throw valueError(`Reservation ${str(id)} not found`)
   return reservation
 }
 
 /** A flight to read. */
-export function getFlight(self: Self, number: Value): Shared<Flight> {
+export function getFlight(self: Self, number: Value): SharedRow<Flight> {
   const flight = flightsOf(self).get(number)
   if (!flight) throw valueError(`Flight ${str(number)} not found`)
   return flight
@@ -51,7 +51,7 @@ export function getDeparture(
   self: Self,
   number: Value,
   date: Value,
-): Shared<Available> | Shared<Unavailable> {
+): SharedRow<Available> | SharedRow<Unavailable> {
   const { dates } = getFlight(self, number)
   const key = keyOf(date)
   const found = key === undefined ? undefined : dates.get(key)
@@ -60,14 +60,14 @@ export function getDeparture(
 }
 
 /** A departure that can be booked. */
-export function getAvailable(self: Self, number: string, date: string): Shared<Available> {
+export function getAvailable(self: Self, number: string, date: string): SharedRow<Available> {
   const found = getDeparture(self, number, date)
   if (found.status === 'available') return found
   throw valueError(`Flight ${number} not available on date ${date}`)
 }
 
 /** What a search asks for; what is absent matches everything. */
-export interface Search {
+interface Search {
   readonly date: Value
   readonly origin?: Value
   readonly destination?: Value
@@ -89,14 +89,14 @@ export function searchDirect(self: Self, search: Search): DirectFlight[] {
   return found
 }
 
-function fits(flight: Shared<Flight>, { origin, destination }: Search): boolean {
+function fits(flight: SharedRow<Flight>, { origin, destination }: Search): boolean {
   const isFrom = origin === undefined || origin === null || flight.origin === origin
   const isTo =
     destination === undefined || destination === null || flight.destination === destination
   return isFrom && isTo
 }
 
-function toDirectFlight(flight: Shared<Flight>, departure: Shared<Available>): DirectFlight {
+function toDirectFlight(flight: SharedRow<Flight>, departure: SharedRow<Available>): DirectFlight {
   return directFlightModel.create({
     flight_number: flight.flight_number,
     origin: flight.origin,

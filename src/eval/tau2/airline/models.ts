@@ -1,5 +1,5 @@
 import { type Model, model, orNone } from '../model/model.ts'
-import { dict, float, int, list, literal, optional, str, union } from '../model/types.ts'
+import { dictOf, float, int, listOf, literal, optionalOf, strType, union } from '../model/types.ts'
 import type { Numeric } from '../python/arithmetic.ts'
 import type { Instance, Value } from '../python/value.ts'
 import type { DatabaseType } from '../state/base.ts'
@@ -11,13 +11,13 @@ export interface AirportCode extends Instance {
 }
 
 /** A person's name. */
-export interface Name extends Instance {
+interface Name extends Instance {
   first_name: string
   last_name: string
 }
 
 /** A postal address. */
-export interface Address extends Instance {
+interface Address extends Instance {
   address1: string
   address2: string | null
   city: string
@@ -33,7 +33,7 @@ export interface Payment extends Instance {
 }
 
 /** A credit card. */
-export interface CreditCard extends Instance {
+interface CreditCard extends Instance {
   source: 'credit_card'
   id: string
   brand: string
@@ -41,24 +41,24 @@ export interface CreditCard extends Instance {
 }
 
 /** A gift card. */
-export interface GiftCard extends Instance {
+interface GiftCard extends Instance {
   source: 'gift_card'
   id: string
   amount: Numeric
 }
 
 /** A certificate, which is used up by one booking. */
-export interface Certificate extends Instance {
+interface Certificate extends Instance {
   source: 'certificate'
   id: string
   amount: Numeric
 }
 
 /** What a user pays with. */
-export type PaymentMethod = CreditCard | GiftCard | Certificate
+export type AirlinePaymentMethod = CreditCard | GiftCard | Certificate
 
 /** A passenger. */
-export interface Passenger extends Instance {
+interface Passenger extends Instance {
   first_name: string
   last_name: string
   dob: string
@@ -115,13 +115,13 @@ export interface FlightInfo extends Instance {
 }
 
 /** A customer. */
-export interface User extends Instance {
+export interface AirlineUser extends Instance {
   user_id: string
   name: Name
   address: Address
   email: string
   dob: string
-  payment_methods: Map<string, PaymentMethod>
+  payment_methods: Map<string, AirlinePaymentMethod>
   saved_passengers: Passenger[]
   membership: string
   reservations: Value[]
@@ -147,54 +147,54 @@ export interface Reservation extends Instance {
 
 /** The model of an airport. */
 export const airportModel: Model<AirportCode> = model<AirportCode>('AirportCode', {
-  iata: str,
-  city: str,
+  iata: strType,
+  city: strType,
 })
 
-const name: Model<Name> = model<Name>('Name', { first_name: str, last_name: str })
+const name: Model<Name> = model<Name>('Name', { first_name: strType, last_name: strType })
 const address: Model<Address> = model<Address>('Address', {
-  address1: str,
-  address2: orNone(optional(str)),
-  city: str,
-  country: str,
-  state: str,
-  zip: str,
+  address1: strType,
+  address2: orNone(optionalOf(strType)),
+  city: strType,
+  country: strType,
+  state: strType,
+  zip: strType,
 })
 
 /** The model of a payment. */
-export const paymentModel: Model<Payment> = model<Payment>('Payment', {
-  payment_id: str,
+export const airlinePaymentModel: Model<Payment> = model<Payment>('Payment', {
+  payment_id: strType,
   amount: int,
 })
 
 const creditCard: Model<CreditCard> = model<CreditCard>('CreditCard', {
   source: literal('credit_card'),
-  id: str,
-  brand: str,
-  last_four: str,
+  id: strType,
+  brand: strType,
+  last_four: strType,
 })
 const giftCard: Model<GiftCard> = model<GiftCard>('GiftCard', {
   source: literal('gift_card'),
-  id: str,
+  id: strType,
   amount: float,
 })
 
 /** The model of a certificate. */
 export const certificateModel: Model<Certificate> = model<Certificate>('Certificate', {
   source: literal('certificate'),
-  id: str,
+  id: strType,
   amount: float,
 })
 
 /** The model of a passenger. */
 export const passengerModel: Model<Passenger> = model<Passenger>('Passenger', {
-  first_name: str,
-  last_name: str,
-  dob: str,
+  first_name: strType,
+  last_name: strType,
+  dob: strType,
 })
 
 const cabin = literal('business', 'economy', 'basic_economy')
-const perCabin = dict(int, cabin)
+const perCabin = dictOf(int, cabin)
 
 const available: Model<Available> = model<Available>('FlightDateStatusAvailable', {
   status: literal('available'),
@@ -223,28 +223,28 @@ const others = [
 const unavailable = others.map(([title, status, ...times]) =>
   model<Unavailable>(title, {
     status: literal(status),
-    ...Object.fromEntries(times.map((time) => [time, str])),
+    ...Object.fromEntries(times.map((time) => [time, strType])),
   }),
 )
 
 const flight: Model<Flight> = model<Flight>('Flight', {
-  flight_number: str,
-  origin: str,
-  destination: str,
-  scheduled_departure_time_est: str,
-  scheduled_arrival_time_est: str,
-  dates: dict(union(available, ...unavailable)),
+  flight_number: strType,
+  origin: strType,
+  destination: strType,
+  scheduled_departure_time_est: strType,
+  scheduled_arrival_time_est: strType,
+  dates: dictOf(union(available, ...unavailable)),
 })
 
 /** The model of what a search finds. */
 export const directFlightModel: Model<DirectFlight> = model<DirectFlight>('DirectFlight', {
-  flight_number: str,
-  origin: str,
-  destination: str,
+  flight_number: strType,
+  origin: strType,
+  destination: strType,
   status: literal('available'),
-  scheduled_departure_time_est: str,
-  scheduled_arrival_time_est: str,
-  date: orNone(optional(str)),
+  scheduled_departure_time_est: strType,
+  scheduled_arrival_time_est: strType,
+  date: orNone(optionalOf(strType)),
   available_seats: perCabin,
   prices: perCabin,
 })
@@ -252,43 +252,43 @@ export const directFlightModel: Model<DirectFlight> = model<DirectFlight>('Direc
 /** The model of a flight of a reservation. */
 export const reservationFlightModel: Model<ReservationFlight> = model<ReservationFlight>(
   'ReservationFlight',
-  { flight_number: str, origin: str, destination: str, date: str, price: int },
+  { flight_number: strType, origin: strType, destination: strType, date: strType, price: int },
 )
 
 /** The model of a flight as a caller names it. */
 export const flightInfoModel: Model<FlightInfo> = model<FlightInfo>('FlightInfo', {
-  flight_number: str,
-  date: str,
+  flight_number: strType,
+  date: strType,
 })
 
-const user: Model<User> = model<User>('User', {
-  user_id: str,
+const user: Model<AirlineUser> = model<AirlineUser>('User', {
+  user_id: strType,
   name,
   address,
-  email: str,
-  dob: str,
-  payment_methods: dict(union(creditCard, giftCard, certificateModel)),
-  saved_passengers: list(passengerModel),
+  email: strType,
+  dob: strType,
+  payment_methods: dictOf(union(creditCard, giftCard, certificateModel)),
+  saved_passengers: listOf(passengerModel),
   membership: literal('gold', 'silver', 'regular'),
-  reservations: list(str),
+  reservations: listOf(strType),
 })
 
 /** The model of a reservation. */
 export const reservationModel: Model<Reservation> = model<Reservation>('Reservation', {
-  reservation_id: str,
-  user_id: str,
-  origin: str,
-  destination: str,
+  reservation_id: strType,
+  user_id: strType,
+  origin: strType,
+  destination: strType,
   flight_type: literal('round_trip', 'one_way'),
   cabin,
-  flights: list(reservationFlightModel),
-  passengers: list(passengerModel),
-  payment_history: list(paymentModel),
-  created_at: str,
+  flights: listOf(reservationFlightModel),
+  passengers: listOf(passengerModel),
+  payment_history: listOf(airlinePaymentModel),
+  created_at: strType,
   total_baggages: int,
   nonfree_baggages: int,
   insurance: literal('yes', 'no'),
-  status: orNone(optional(literal('cancelled'))),
+  status: orNone(optionalOf(literal('cancelled'))),
 })
 
 /** The database of the airline domain. */

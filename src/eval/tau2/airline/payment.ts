@@ -3,13 +3,21 @@ import { keyError, valueError } from '../python/error.ts'
 import { keyOf } from '../python/methods.ts'
 import { str } from '../python/text.ts'
 import { equals, type Value } from '../python/value.ts'
-import type { Shared } from '../state/table.ts'
+import type { SharedRow } from '../state/table.ts'
 import type { Self } from '../toolkit.ts'
-import { usersOf } from './lookup.ts'
-import { type Payment, type PaymentMethod, paymentModel, type User } from './models.ts'
+import { airlineUsersOf } from './lookup.ts'
+import {
+  type AirlinePaymentMethod,
+  type AirlineUser,
+  airlinePaymentModel,
+  type Payment,
+} from './models.ts'
 
 /** A payment method of a user, to read. */
-export function findMethod(user: Shared<User>, id: Value): Shared<PaymentMethod> | undefined {
+function findMethod(
+  user: SharedRow<AirlineUser>,
+  id: Value,
+): SharedRow<AirlinePaymentMethod> | undefined {
   const key = keyOf(id)
   return key === undefined ? undefined : user.payment_methods.get(key)
 }
@@ -17,7 +25,7 @@ export function findMethod(user: Shared<User>, id: Value): Shared<PaymentMethod>
 /** Pays for a change of a reservation; a gift card is charged before the payment is checked, as in tau2. */
 export function payForUpdate(
   self: Self,
-  user: Shared<User>,
+  user: SharedRow<AirlineUser>,
   { payment_id, price }: { readonly payment_id: Value; readonly price: Value },
 ): Payment | undefined {
   const method = findMethod(user, payment_id)
@@ -26,15 +34,15 @@ export function payForUpdate(
     throw valueError('Certificate cannot be used to update reservation')
   if (method.source === 'gift_card') {
     if (isLess(method.amount, price)) throw valueError('Gift card balance is not enough')
-    const own = usersOf(self).edit(user.user_id).payment_methods.get(method.id)
+    const own = airlineUsersOf(self).edit(user.user_id).payment_methods.get(method.id)
     if (own?.source === 'gift_card') own.amount = subtract(own.amount, price, '-=')
   }
-  return equals(price, 0n) ? undefined : paymentModel.create({ payment_id, amount: price })
+  return equals(price, 0n) ? undefined : airlinePaymentModel.create({ payment_id, amount: price })
 }
 
 /** The payments of a booking must be the user's own, have the balance, and add up. */
 export function checkPayments(
-  user: Shared<User>,
+  user: SharedRow<AirlineUser>,
   payments: readonly Payment[],
   price: Numeric,
 ): void {
@@ -52,7 +60,7 @@ export function checkPayments(
 }
 
 /** Charges gift cards and uses certificates up. */
-export function deduct(user: User, payments: readonly Payment[]): void {
+export function deduct(user: AirlineUser, payments: readonly Payment[]): void {
   for (const { payment_id, amount } of payments) {
     const method = user.payment_methods.get(payment_id)
     if (!method) throw keyError(payment_id)

@@ -2,8 +2,8 @@ import { calculateFor } from '../calculator.ts'
 import type { Value } from '../python/value.ts'
 import { defineToolkit, type Self, type Toolkit } from '../toolkit.ts'
 import { listAirports } from './airports.ts'
-import { changes } from './changes.ts'
-import { getDeparture, getReservation, getUser, searchDirect } from './lookup.ts'
+import { airlineChanges } from './changes.ts'
+import { getAirlineUser, getDeparture, getReservation, searchDirect } from './lookup.ts'
 import { airlineWords } from './words.ts'
 
 /** The tools of the airline domain. */
@@ -11,12 +11,12 @@ export const airlineTools: Toolkit = defineToolkit({
   name: 'AirlineTools',
   words: airlineWords,
   tools: {
-    ...changes,
+    ...airlineChanges,
     calculate: (_, { expression }) => calculateFor(expression),
     get_flight_status: (self, { flight_number, date }) =>
       getDeparture(self, flight_number, date).status,
     get_reservation_details: (self, { reservation_id }) => getReservation(self, reservation_id),
-    get_user_details: (self, { user_id }) => getUser(self, user_id),
+    get_user_details: (self, { user_id }) => getAirlineUser(self, user_id),
     list_all_airports: listAirports,
     search_direct_flight: searchDirect,
     search_onestop_flight: (self, { origin, destination, date }) =>

@@ -4,7 +4,7 @@ import { mockTools } from './tools.ts'
 import { mockUserTools } from './user-tools.ts'
 
 /** tau2's mock domain: tasks of a user, and an inbox on the user's side. */
-export const mock: DomainKind = {
+export const mockKind: DomainKind = {
   name: 'mock',
   folder: 'mock',
   policy: plainPolicy,

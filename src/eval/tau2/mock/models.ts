@@ -1,10 +1,10 @@
 import { defaults, type Model, model, orNone } from '../model/model.ts'
-import { list, literal, optional, str } from '../model/types.ts'
+import { listOf, literal, optionalOf, strType } from '../model/types.ts'
 import type { Instance, Value } from '../python/value.ts'
 import type { DatabaseType } from '../state/base.ts'
 
 /** A task of a user. */
-export interface Task extends Instance {
+export interface MockTask extends Instance {
   task_id: string
   title: Value
   description: Value
@@ -12,7 +12,7 @@ export interface Task extends Instance {
 }
 
 /** A user and the ids of their tasks. */
-export interface User extends Instance {
+export interface MockUser extends Instance {
   user_id: string
   name: string
   tasks: string[]
@@ -27,23 +27,27 @@ export interface Notification extends Instance {
 }
 
 /** The model of a task. */
-export const taskModel: Model<Task> = model<Task>('Task', {
-  task_id: str,
-  title: str,
-  description: orNone(optional(str)),
+export const taskModel: Model<MockTask> = model<MockTask>('Task', {
+  task_id: strType,
+  title: strType,
+  description: orNone(optionalOf(strType)),
   status: literal('pending', 'completed'),
 })
 
-const userModel: Model<User> = model<User>('User', { user_id: str, name: str, tasks: list(str) })
+const userModel: Model<MockUser> = model<MockUser>('User', {
+  user_id: strType,
+  name: strType,
+  tasks: listOf(strType),
+})
 
 /** The model of a notification. */
 export const notificationModel: Model<Notification> = model<Notification>(
   'Notification',
   {
-    notification_id: str,
-    message: str,
+    notification_id: strType,
+    message: strType,
     status: defaults(literal('unread', 'read'), () => 'unread'),
-    task_id: orNone(optional(str)),
+    task_id: orNone(optionalOf(strType)),
   },
   { extra: 'forbid' },
 )

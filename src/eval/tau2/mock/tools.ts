@@ -3,11 +3,11 @@ import { str } from '../python/text.ts'
 import { equals, type Value } from '../python/value.ts'
 import type { Table } from '../state/table.ts'
 import { defineToolkit, method, type Self, type Toolkit } from '../toolkit.ts'
-import { type Task, taskModel, type User } from './models.ts'
+import { type MockTask, type MockUser, taskModel } from './models.ts'
 import { mockWords } from './words.ts'
 
-const tasksOf = ({ db }: Self): Table<Task> => db.table('tasks')
-const usersOf = ({ db }: Self): Table<User> => db.table('users')
+const tasksOf = ({ db }: Self): Table<MockTask> => db.table('tasks')
+const usersOf = ({ db }: Self): Table<MockUser> => db.table('users')
 
 /** The agent's tools of the mock domain. */
 export const mockTools: Toolkit = defineToolkit({
@@ -51,13 +51,13 @@ export const mockTools: Toolkit = defineToolkit({
   },
 })
 
-function editUser(self: Self, id: Value): User {
+function editUser(self: Self, id: Value): MockUser {
   const users = usersOf(self)
   if (!users.get(id)) throw valueError(`User ${str(id)} not found`)
   return users.edit(id)
 }
 
-function editTask(self: Self, id: Value): Task {
+function editTask(self: Self, id: Value): MockTask {
   const tasks = tasksOf(self)
   if (!tasks.get(id)) throw valueError(`Task ${str(id)} not found`)
   return tasks.edit(id)

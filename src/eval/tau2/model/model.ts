@@ -13,13 +13,13 @@ import { at, type Checked, Invalid, type Issue, invalid, validationError } from 
 import type { FieldType } from './types.ts'
 
 /** A field with a default, which is taken as it is: pydantic does not check defaults. */
-export interface Defaulted {
+interface Defaulted {
   readonly type: FieldType
   make(): Value
 }
 
 /** The fields of a model, in their order. */
-export type Fields<T> = {
+type Fields<T> = {
   readonly [K in Exclude<keyof T, symbol>]: FieldType | Defaulted
 }
 

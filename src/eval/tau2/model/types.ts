@@ -10,7 +10,7 @@ export interface FieldType {
 }
 
 /** A string; nothing else is taken for one. */
-export const str: FieldType = {
+export const strType: FieldType = {
   label: 'str',
   check(value) {
     if (typeof value === 'string') return value
@@ -73,12 +73,12 @@ function oneOf(values: readonly string[], fault: string): FieldType {
 }
 
 /** A value of the type, or None. */
-export function optional(type: FieldType): FieldType {
+export function optionalOf(type: FieldType): FieldType {
   return { label: type.label, check: (value) => (value === null ? null : type.check(value)) }
 }
 
 /** A list, copied. */
-export function list(item: FieldType): FieldType {
+export function listOf(item: FieldType): FieldType {
   return {
     label: `list[${item.label}]`,
     check(value) {
@@ -95,7 +95,7 @@ export function list(item: FieldType): FieldType {
 }
 
 /** A dict, copied. */
-export function dict(item: FieldType, key: FieldType = str): FieldType {
+export function dictOf(item: FieldType, key: FieldType = strType): FieldType {
   return {
     label: `dict[${key.label},${item.label}]`,
     check(value) {
@@ -153,7 +153,7 @@ function toFloat(value: Value): Checked {
   if (typeof value === 'bigint' || typeof value === 'boolean') return Number(value)
   const words = 'Input should be a valid number'
   if (typeof value !== 'string') return invalid('float_type', words, value)
-  if (/^\s*[-+]?(\d[\d_]*\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$/.test(value))
+  if (/^[-+]?(\d[\d_]*(\.\d*)?|\.\d+)([eE][-+]?\d+)?$/.test(value.trim()))
     return Number(value.replaceAll('_', ''))
   return invalid('float_parsing', `${words}, unable to parse string as a number`, value)
 }

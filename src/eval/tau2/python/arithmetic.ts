@@ -1,5 +1,5 @@
 import { PythonError, typeError } from './error.ts'
-import { numeric, typeName, type Value } from './value.ts'
+import { toNumber, typeName, type Value } from './value.ts'
 
 /** A number as Python calculates with it. */
 export type Numeric = bigint | number
@@ -18,7 +18,7 @@ export function subtract(a: Value, b: Value, symbol = '-'): Numeric {
 
 /** `a * b`; an int times a string repeats it, as in Python. */
 export function multiply(a: Value, b: Value): Numeric | string {
-  const times = numeric(a)
+  const times = toNumber(a)
   if (typeof times === 'bigint' && typeof b === 'string')
     return b.repeat(Math.max(0, Number(times)))
   const [x, y] = operands(a, b, '*')
@@ -28,7 +28,7 @@ export function multiply(a: Value, b: Value): Numeric | string {
 /** `a < b`, for numbers and for strings. */
 export function isLess(a: Value, b: Value, symbol = '<'): boolean {
   if (typeof a === 'string' && typeof b === 'string') return a < b
-  const [x, y] = [numeric(a), numeric(b)]
+  const [x, y] = [toNumber(a), toNumber(b)]
   if (x !== undefined && y !== undefined) return x < y
   const types = `'${typeName(a)}' and '${typeName(b)}'`
   throw typeError(`'${symbol}' not supported between instances of ${types}`)
@@ -43,7 +43,7 @@ export function toFloat(value: Numeric): number {
 }
 
 function operands(a: Value, b: Value, symbol: string): [Numeric, Numeric] {
-  const [x, y] = [numeric(a), numeric(b)]
+  const [x, y] = [toNumber(a), toNumber(b)]
   if (x !== undefined && y !== undefined) return [x, y]
   const types = `'${typeName(a)}' and '${typeName(b)}'`
   throw typeError(`unsupported operand type(s) for ${symbol}: ${types}`)

@@ -6,7 +6,7 @@ import { floatRepr } from './float.ts'
 import { fieldsOf, isDict, isInstance, sortedFieldsOf, type Value } from './value.ts'
 
 /** How a value is written. */
-export interface DumpOptions {
+interface DumpOptions {
   /** Keys in the order of their code points, at every depth. */
   readonly sortKeys?: boolean
 }

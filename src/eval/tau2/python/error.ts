@@ -2,7 +2,7 @@ import { repr } from './text.ts'
 import { typeName, type Value } from './value.ts'
 
 /** The exceptions that tau2's code raises or runs into. */
-export type ErrorKind =
+type ErrorKind =
   | 'ArithmeticError'
   | 'AssertionError'
   | 'AttributeError'

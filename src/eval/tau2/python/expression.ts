@@ -5,7 +5,7 @@
  */
 import { add, multiply, type Numeric, subtract, toFloat } from './arithmetic.ts'
 import { PythonError, typeError } from './error.ts'
-import { round } from './float.ts'
+import { roundHalfEven } from './float.ts'
 import { repr } from './text.ts'
 
 /** `str(round(float(eval(expression)), 2))`, of the characters that a tool lets through. */
@@ -13,7 +13,7 @@ export function calculate(expression: string): string {
   const result = evaluate(expression)
   if (result === 'tuple')
     throw typeError("float() argument must be a string or a real number, not 'tuple'")
-  return repr(round(toFloat(result), 2))
+  return repr(roundHalfEven(toFloat(result), 2))
 }
 
 type Result = Numeric | 'tuple'

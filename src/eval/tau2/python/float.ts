@@ -28,7 +28,7 @@ export function toFixed(value: number, decimals: number): string {
 }
 
 /** `round(value, decimals)`: an int stays an int, a float is rounded half to even on its binary value. */
-export function round(value: bigint | number, decimals: number): bigint | number {
+export function roundHalfEven(value: bigint | number, decimals: number): bigint | number {
   if (typeof value === 'bigint' || !Number.isFinite(value)) return value
   return Number(toFixed(value, decimals))
 }

@@ -3,14 +3,14 @@ import { attributeError, typeError } from './error.ts'
 import { isDict, isInstance, isList, typeName, type Value } from './value.ts'
 
 /** `value.lower()` and other methods that only a string has. */
-export function textOf(value: Value, method: string): string {
+export function needText(value: Value, method: string): string {
   if (typeof value !== 'string') throw attributeError(value, method)
   return value
 }
 
 /** `value.lower()`. */
 export function lower(value: Value): string {
-  return textOf(value, 'lower').toLowerCase()
+  return needText(value, 'lower').toLowerCase()
 }
 
 /** `for item in value`. */

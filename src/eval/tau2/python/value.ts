@@ -69,7 +69,7 @@ export function typeName(value: Value): string {
 
 /** `==`: numbers by value, whatever their type (`True` is 1), containers by their contents. */
 export function equals(a: Value, b: Value): boolean {
-  const [left, right] = [numeric(a), numeric(b)]
+  const [left, right] = [toNumber(a), toNumber(b)]
   // biome-ignore lint/suspicious/noDoubleEquals: a bigint and a number are equal by value, as in Python
   if (left !== undefined && right !== undefined) return left == right
   if (isList(a) && isList(b))
@@ -85,7 +85,7 @@ function holds(dict: ReadonlyMap<string, Value>, key: string, value: Value): boo
 }
 
 /** A value as a number, where Python would calculate with it. */
-export function numeric(value: Value): bigint | number | undefined {
+export function toNumber(value: Value): bigint | number | undefined {
   if (typeof value === 'boolean') return value ? 1n : 0n
   return typeof value === 'bigint' || typeof value === 'number' ? value : undefined
 }

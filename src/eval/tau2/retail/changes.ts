@@ -1,20 +1,20 @@
 /** Retail's tools that change orders and users. Checks come before changes, in tau2's order. */
 import { add, isLess, type Numeric, subtract } from '../python/arithmetic.ts'
 import { typeError, valueError } from '../python/error.ts'
-import { round } from '../python/float.ts'
+import { roundHalfEven } from '../python/float.ts'
 import { count, iterate, keyOf, length, sortedTexts } from '../python/methods.ts'
 import { str } from '../python/text.ts'
 import { equals, type Value } from '../python/value.ts'
-import type { Shared } from '../state/table.ts'
+import type { SharedRow } from '../state/table.ts'
 import type { Self, Tools } from '../toolkit.ts'
 import {
   editGiftCard,
   getOrder,
   getPaymentMethod,
-  getUser,
+  getRetailUser,
   getVariant,
   ordersOf,
-  usersOf,
+  retailUsersOf,
 } from './lookup.ts'
 import {
   addressModel,
@@ -22,7 +22,7 @@ import {
   type Order,
   type OrderItem,
   type OrderPayment,
-  paymentModel,
+  retailPaymentModel,
   type UserAddress,
   type Variant,
 } from './models.ts'
@@ -40,7 +40,7 @@ type Changes = Pick<
 >
 
 /** The tools that change something. */
-export const changes: Changes = {
+export const retailChanges: Changes = {
   cancel_pending_order(self, { order_id, reason }) {
     if (getOrder(self, order_id).status !== 'pending')
       throw valueError('Non-pending order cannot be cancelled')
@@ -61,7 +61,7 @@ export const changes: Changes = {
     if (length(item_ids) !== length(new_item_ids))
       throw valueError('The number of items to be exchanged should match.')
     const swaps = pairs(item_ids, new_item_ids).map((pair) => findSwap(self, order, pair))
-    const difference = round(priceDifference(swaps), 2)
+    const difference = roundHalfEven(priceDifference(swaps), 2)
     const method = getPaymentMethod(self, order.user_id, payment_method_id)
     if (method.source === 'gift_card' && isLess(method.balance, difference))
       throw valueError('Insufficient gift card balance to pay for the price difference')
@@ -98,14 +98,14 @@ export const changes: Changes = {
       throw valueError('Insufficient gift card balance to pay for the new item')
     const own = ordersOf(self).edit(order_id)
     own.payment_history.push(
-      paymentModel.create({
+      retailPaymentModel.create({
         transaction_type: difference > 0 ? 'payment' : 'refund',
         amount: difference < 0 ? -difference : difference,
         payment_method_id,
       }),
     )
     const card = editGiftCard(self, order.user_id, payment_method_id)
-    if (card) card.balance = round(subtract(card.balance, difference), 2)
+    if (card) card.balance = roundHalfEven(subtract(card.balance, difference), 2)
     // Every item becomes the variant that was looked at last: so does tau2.
     const variant = swaps.at(-1)?.variant
     for (const [old, fresh] of pairs(item_ids, new_item_ids)) swapItem(own, [old, fresh], variant)
@@ -128,19 +128,19 @@ export const changes: Changes = {
     const own = ordersOf(self).edit(order_id)
     const old = paid.payment_method_id
     own.payment_history.push(
-      paymentModel.create({ transaction_type: 'payment', amount, payment_method_id }),
-      paymentModel.create({ transaction_type: 'refund', amount, payment_method_id: old }),
+      retailPaymentModel.create({ transaction_type: 'payment', amount, payment_method_id }),
+      retailPaymentModel.create({ transaction_type: 'refund', amount, payment_method_id: old }),
     )
     const paying = editGiftCard(self, user_id, payment_method_id)
-    if (paying) paying.balance = round(subtract(paying.balance, amount), 2)
+    if (paying) paying.balance = roundHalfEven(subtract(paying.balance, amount), 2)
     giveBack(editGiftCard(self, user_id, old), amount)
     return own
   },
 
   modify_user_address(self, { user_id, ...address }) {
-    getUser(self, user_id)
+    getRetailUser(self, user_id)
     const made = toAddress(address)
-    return Object.assign(usersOf(self).edit(user_id), { address: made })
+    return Object.assign(retailUsersOf(self).edit(user_id), { address: made })
   },
 
   return_delivered_order_items(self, { order_id, item_ids, payment_method_id }) {
@@ -165,17 +165,17 @@ function refund(
   order: Order,
   { amount, payment_method_id }: OrderPayment,
 ): OrderPayment {
-  const made = paymentModel.create({ transaction_type: 'refund', amount, payment_method_id })
+  const made = retailPaymentModel.create({ transaction_type: 'refund', amount, payment_method_id })
   giveBack(editGiftCard(self, order.user_id, payment_method_id), amount)
   return made
 }
 
 function giveBack(card: GiftCard | undefined, amount: Numeric): void {
-  if (card) card.balance = round(add(card.balance, amount), 2)
+  if (card) card.balance = roundHalfEven(add(card.balance, amount), 2)
 }
 
 /** Every item must be in the order as often as it is named. */
-function checkItems(order: Shared<Order>, ids: Value, words: (id: Value) => string): void {
+function checkItems(order: SharedRow<Order>, ids: Value, words: (id: Value) => string): void {
   const owned = order.items.map(({ item_id }) => item_id)
   for (const id of iterate(ids)) if (count(ids, id) > count(owned, id)) throw valueError(words(id))
 }
@@ -186,11 +186,15 @@ function pairs(old: Value, fresh: Value): (readonly [Value, Value])[] {
 }
 
 interface Swap {
-  readonly item: Shared<OrderItem>
-  readonly variant: Shared<Variant>
+  readonly item: SharedRow<OrderItem>
+  readonly variant: SharedRow<Variant>
 }
 
-function findSwap(self: Self, order: Shared<Order>, [old, fresh]: readonly [Value, Value]): Swap {
+function findSwap(
+  self: Self,
+  order: SharedRow<Order>,
+  [old, fresh]: readonly [Value, Value],
+): Swap {
   const item = order.items.find(({ item_id }) => equals(item_id, old))
   if (!item) throw valueError(`Item ${str(old)} not found`)
   const variant = getVariant(self, item.product_id, fresh)
@@ -209,7 +213,7 @@ function priceDifference(swaps: readonly Swap[]): Numeric {
 function swapItem(
   order: Order,
   [old, fresh]: readonly [Value, Value],
-  variant: Shared<Variant> | undefined,
+  variant: SharedRow<Variant> | undefined,
 ): void {
   const item = order.items.find(({ item_id }) => equals(item_id, old))
   if (!item) throw valueError(`Item ${str(old)} not found`)

@@ -3,7 +3,7 @@ import { retailDatabase } from './models.ts'
 import { retailTools } from './tools.ts'
 
 /** tau2's retail domain: orders of a shop that are cancelled, changed, exchanged and returned. */
-export const retail: DomainKind = {
+export const retailKind: DomainKind = {
   name: 'retail',
   folder: 'retail',
   policy: plainPolicy,

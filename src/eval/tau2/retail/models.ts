@@ -1,5 +1,5 @@
 import { type Model, model, orNone } from '../model/model.ts'
-import { bool, dict, float, list, literal, optional, str, union } from '../model/types.ts'
+import { bool, dictOf, float, listOf, literal, optionalOf, strType, union } from '../model/types.ts'
 import type { Numeric } from '../python/arithmetic.ts'
 import type { Instance, Value } from '../python/value.ts'
 import type { DatabaseType } from '../state/base.ts'
@@ -20,7 +20,7 @@ export interface Product extends Instance {
 }
 
 /** A person's name. */
-export interface UserName extends Instance {
+interface UserName extends Instance {
   first_name: string
   last_name: string
 }
@@ -36,7 +36,7 @@ export interface UserAddress extends Instance {
 }
 
 /** A credit card. */
-export interface CreditCard extends Instance {
+interface CreditCard extends Instance {
   source: 'credit_card'
   id: string
   brand: string
@@ -51,26 +51,26 @@ export interface GiftCard extends Instance {
 }
 
 /** A PayPal account. */
-export interface Paypal extends Instance {
+interface Paypal extends Instance {
   source: 'paypal'
   id: string
 }
 
 /** What a user pays with. */
-export type PaymentMethod = CreditCard | GiftCard | Paypal
+export type RetailPaymentMethod = CreditCard | GiftCard | Paypal
 
 /** A customer. */
-export interface User extends Instance {
+export interface RetailUser extends Instance {
   user_id: string
   name: UserName
   address: UserAddress
   email: string
-  payment_methods: Map<string, PaymentMethod>
+  payment_methods: Map<string, RetailPaymentMethod>
   orders: string[]
 }
 
 /** The items of one shipment. */
-export interface OrderFulfilment extends Instance {
+interface OrderFulfilment extends Instance {
   tracking_id: string[]
   item_ids: string[]
 }
@@ -110,66 +110,69 @@ export interface Order extends Instance {
 }
 
 const variant: Model<Variant> = model<Variant>('Variant', {
-  item_id: str,
-  options: dict(str),
+  item_id: strType,
+  options: dictOf(strType),
   available: bool,
   price: float,
 })
 const product: Model<Product> = model<Product>('Product', {
-  name: str,
-  product_id: str,
-  variants: dict(variant),
+  name: strType,
+  product_id: strType,
+  variants: dictOf(variant),
 })
-const userName: Model<UserName> = model<UserName>('UserName', { first_name: str, last_name: str })
+const userName: Model<UserName> = model<UserName>('UserName', {
+  first_name: strType,
+  last_name: strType,
+})
 
 /** The model of an address. */
 export const addressModel: Model<UserAddress> = model<UserAddress>('UserAddress', {
-  address1: str,
-  address2: str,
-  city: str,
-  country: str,
-  state: str,
-  zip: str,
+  address1: strType,
+  address2: strType,
+  city: strType,
+  country: strType,
+  state: strType,
+  zip: strType,
 })
 
 const creditCard: Model<CreditCard> = model<CreditCard>('CreditCard', {
   source: literal('credit_card'),
-  id: str,
-  brand: str,
-  last_four: str,
+  id: strType,
+  brand: strType,
+  last_four: strType,
 })
 const giftCard: Model<GiftCard> = model<GiftCard>('GiftCard', {
   source: literal('gift_card'),
-  id: str,
+  id: strType,
   balance: float,
 })
-const paypal: Model<Paypal> = model<Paypal>('Paypal', { source: literal('paypal'), id: str })
+const paypal: Model<Paypal> = model<Paypal>('Paypal', { source: literal('paypal'), id: strType })
 
-const user: Model<User> = model<User>('User', {
-  user_id: str,
+const user: Model<RetailUser> = model<RetailUser>('User', {
+  user_id: strType,
   name: userName,
   address: addressModel,
-  email: str,
-  payment_methods: dict(union(creditCard, giftCard, paypal)),
-  orders: list(str),
+  email: strType,
+  payment_methods: dictOf(union(creditCard, giftCard, paypal)),
+  orders: listOf(strType),
 })
 const fulfilment: Model<OrderFulfilment> = model<OrderFulfilment>('OrderFullfilment', {
-  tracking_id: list(str),
-  item_ids: list(str),
+  tracking_id: listOf(strType),
+  item_ids: listOf(strType),
 })
 const orderItem: Model<OrderItem> = model<OrderItem>('OrderItem', {
-  name: str,
-  product_id: str,
-  item_id: str,
+  name: strType,
+  product_id: strType,
+  item_id: strType,
   price: float,
-  options: dict(str),
+  options: dictOf(strType),
 })
 
 /** The model of a payment. */
-export const paymentModel: Model<OrderPayment> = model<OrderPayment>('OrderPayment', {
+export const retailPaymentModel: Model<OrderPayment> = model<OrderPayment>('OrderPayment', {
   transaction_type: literal('payment', 'refund'),
   amount: float,
-  payment_method_id: str,
+  payment_method_id: strType,
 })
 
 const statuses = [
@@ -183,20 +186,20 @@ const statuses = [
 ]
 
 const order: Model<Order> = model<Order>('Order', {
-  order_id: str,
-  user_id: str,
+  order_id: strType,
+  user_id: strType,
   address: addressModel,
-  items: list(orderItem),
+  items: listOf(orderItem),
   status: literal(...statuses),
-  fulfillments: list(fulfilment),
-  payment_history: list(paymentModel),
-  cancel_reason: orNone(optional(literal('no longer needed', 'ordered by mistake'))),
-  exchange_items: orNone(optional(list(str))),
-  exchange_new_items: orNone(optional(list(str))),
-  exchange_payment_method_id: orNone(optional(str)),
-  exchange_price_difference: orNone(optional(float)),
-  return_items: orNone(optional(list(str))),
-  return_payment_method_id: orNone(optional(str)),
+  fulfillments: listOf(fulfilment),
+  payment_history: listOf(retailPaymentModel),
+  cancel_reason: orNone(optionalOf(literal('no longer needed', 'ordered by mistake'))),
+  exchange_items: orNone(optionalOf(listOf(strType))),
+  exchange_new_items: orNone(optionalOf(listOf(strType))),
+  exchange_payment_method_id: orNone(optionalOf(strType)),
+  exchange_price_difference: orNone(optionalOf(float)),
+  return_items: orNone(optionalOf(listOf(strType))),
+  return_payment_method_id: orNone(optionalOf(strType)),
 })
 
 /** The database of the retail domain. */

@@ -3,8 +3,8 @@ import { dumps } from '../python/dumps.ts'
 import { valueError } from '../python/error.ts'
 import { keyOf, lower } from '../python/methods.ts'
 import { defineToolkit, type Toolkit } from '../toolkit.ts'
-import { changes } from './changes.ts'
-import { getOrder, getProduct, getUser, productsOf, usersOf } from './lookup.ts'
+import { retailChanges } from './changes.ts'
+import { getOrder, getProduct, getRetailUser, productsOf, retailUsersOf } from './lookup.ts'
 import { retailWords } from './words.ts'
 
 /** The tools of the retail domain. */
@@ -12,10 +12,10 @@ export const retailTools: Toolkit = defineToolkit({
   name: 'RetailTools',
   words: retailWords,
   tools: {
-    ...changes,
+    ...retailChanges,
     calculate: (_, { expression }) => calculateFor(expression),
     find_user_id_by_name_zip(self, { first_name, last_name, zip }) {
-      for (const { user_id, name, address } of usersOf(self).values())
+      for (const { user_id, name, address } of retailUsersOf(self).values())
         if (
           name.first_name.toLowerCase() === lower(first_name) &&
           name.last_name.toLowerCase() === lower(last_name) &&
@@ -25,7 +25,7 @@ export const retailTools: Toolkit = defineToolkit({
       throw valueError('User not found')
     },
     find_user_id_by_email(self, { email }) {
-      for (const user of usersOf(self).values())
+      for (const user of retailUsersOf(self).values())
         if (user.email.toLowerCase() === lower(email)) return user.user_id
       throw valueError('User not found')
     },
@@ -39,7 +39,7 @@ export const retailTools: Toolkit = defineToolkit({
       }
       throw valueError('Item not found')
     },
-    get_user_details: (self, { user_id }) => getUser(self, user_id),
+    get_user_details: (self, { user_id }) => getRetailUser(self, user_id),
     list_all_product_types(self) {
       const ids = [...productsOf(self).values()].map((one) => [one.name, one.product_id] as const)
       return dumps(new Map(ids), { sortKeys: true })

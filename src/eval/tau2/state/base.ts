@@ -1,30 +1,13 @@
 import { at, Invalid, type Issue, validationError } from '../model/invalid.ts'
-import type { Model } from '../model/model.ts'
 import { valueError } from '../python/error.ts'
 import { type Instance, isDict, isList, type Value } from '../python/value.ts'
 import { createImage, type Image } from './image.ts'
-
-/** The key of a row: its key in a dict, its index in a list; a table of one row has the key 0. */
-export type RowKey = string | number
-
-/** How a table lies in its database, and what its rows are. */
-export interface TableType {
-  readonly shape: 'dict' | 'list' | 'one'
-  readonly row: Model<Instance>
-  /** The rows where a file has none: an error if absent. */
-  readonly absent?: () => Value
-}
+import type { BaseTable, RowKey, TableType } from './table.ts'
 
 /** A kind of database: the name of its model, and its tables in the order of the model's fields. */
 export interface DatabaseType {
   readonly name: string
   readonly tables: Readonly<Record<string, TableType>>
-}
-
-/** A table as it was loaded: shared by all worlds, changed by none. */
-export interface BaseTable {
-  readonly type: TableType
-  readonly rows: ReadonlyMap<RowKey, Instance>
 }
 
 /** A database as it was loaded. */

@@ -2,8 +2,8 @@ import { at, Invalid, invalid, validationError } from '../model/invalid.ts'
 import { deepCopy, dump } from '../model/model.ts'
 import { attributeError, type PythonError } from '../python/error.ts'
 import { type Dict, type Instance, isDict, type Value } from '../python/value.ts'
-import { type Base, type BaseTable, baseOf, type RowKey, readRow, readTable } from './base.ts'
-import { createTable, type Table } from './table.ts'
+import { type Base, baseOf, readRow, readTable } from './base.ts'
+import { type BaseTable, createTable, type RowKey, type Table } from './table.ts'
 
 /** One world's view of a database: the shared base, and copies of the rows that this world changed. */
 export interface Database {

@@ -6,10 +6,10 @@
 import { createHash, type Hash } from 'node:crypto'
 import { compareText, dumpString, dumps } from '../python/dumps.ts'
 import type { Instance } from '../python/value.ts'
-import type { BaseTable, RowKey, TableType } from './base.ts'
+import type { BaseTable, RowKey, TableType } from './table.ts'
 
 /** The rows of a world that differ from the base, by table: changed ones and added ones. */
-export type Changes = ReadonlyMap<string, ReadonlyMap<RowKey, Instance>>
+type Changes = ReadonlyMap<string, ReadonlyMap<RowKey, Instance>>
 
 /** The hashed text of a database as it was loaded. */
 export interface Image {

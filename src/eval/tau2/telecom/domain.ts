@@ -6,7 +6,7 @@ import { telecomUserDatabase } from './user-models.ts'
 import { telecomUserTools } from './user-tools.ts'
 
 /** tau2's telecom domain: agent and user repair a phone together, each with their own tools. */
-export const telecom: DomainKind = {
+export const telecomKind: DomainKind = {
   name: 'telecom',
   folder: 'telecom',
   policy: { files: ['main_policy.md', 'tech_support_manual.md'], compose },
@@ -16,8 +16,8 @@ export const telecom: DomainKind = {
 }
 
 /** The same domain with the other policy, which tells what to do step by step. */
-export const telecomWorkflow: DomainKind = {
-  ...telecom,
+export const telecomWorkflowKind: DomainKind = {
+  ...telecomKind,
   name: 'telecom-workflow',
   policy: { files: ['main_policy.md', 'tech_support_workflow.md'], compose },
 }

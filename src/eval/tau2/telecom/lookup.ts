@@ -2,14 +2,13 @@
 import { valueError } from '../python/error.ts'
 import { str } from '../python/text.ts'
 import { equals, type Instance, type Value } from '../python/value.ts'
-import type { RowKey } from '../state/base.ts'
-import type { Shared, Table } from '../state/table.ts'
+import type { RowKey, SharedRow, Table } from '../state/table.ts'
 import type { Self } from '../toolkit.ts'
 import type { Bill, Customer, Device, Line, Plan } from './models.ts'
 
 /** A row to read, and how to come by one's own copy of it. */
 export interface Found<T extends Instance> {
-  readonly row: Shared<T>
+  readonly row: SharedRow<T>
   edit(): T
 }
 
@@ -31,7 +30,7 @@ export function getCustomer(self: Self, id: Value): Found<Customer> {
 
 /** The first customer with this number, as a contact or on one of their lines. */
 export function getCustomerByPhone(self: Self, phone: Value): Found<Customer> {
-  const isTheirs = (row: Shared<Customer>): boolean =>
+  const isTheirs = (row: SharedRow<Customer>): boolean =>
     equals(row.phone_number, phone) ||
     row.line_ids.some((id) => equals(getLine(self, id).row.phone_number, phone))
   return (
@@ -64,7 +63,7 @@ export function getOwnLine(self: Self, customerId: Value, lineId: Value): Found<
 }
 
 /** A plan by id. */
-export function getPlan(self: Self, id: Value): Shared<Plan> {
+export function getPlan(self: Self, id: Value): SharedRow<Plan> {
   const plans = self.db.table<Plan>('plans')
   return (
     find(plans, (row) => equals(row.plan_id, id)) ?? fail(`Plan with ID ${str(id)} not found`)
@@ -72,7 +71,7 @@ export function getPlan(self: Self, id: Value): Shared<Plan> {
 }
 
 /** A device by id. */
-export function getDevice(self: Self, id: Value): Shared<Device> {
+export function getDevice(self: Self, id: Value): SharedRow<Device> {
   const devices = self.db.table<Device>('devices')
   return (
     find(devices, (row) => equals(row.device_id, id)) ?? fail(`Device with ID ${str(id)} not found`)
@@ -88,7 +87,7 @@ export function getBill(self: Self, id: Value): Found<Bill> {
 }
 
 /** The customer's bills that wait for a payment. */
-export function billsAwaitingPayment(self: Self, customer: Shared<Customer>): Shared<Bill>[] {
+export function billsAwaitingPayment(self: Self, customer: SharedRow<Customer>): SharedRow<Bill>[] {
   return customer.bill_ids
     .map((id) => getBill(self, id).row)
     .filter(({ status }) => status === 'Awaiting Payment')
@@ -96,13 +95,13 @@ export function billsAwaitingPayment(self: Self, customer: Shared<Customer>): Sh
 
 function find<T extends Instance>(
   table: Table<T>,
-  fits: (row: Shared<T>) => boolean,
+  fits: (row: SharedRow<T>) => boolean,
 ): Found<T> | undefined {
   for (const [key, row] of table.entries()) if (fits(row)) return found(table, key, row)
   return undefined
 }
 
-function found<T extends Instance>(table: Table<T>, key: RowKey, row: Shared<T>): Found<T> {
+function found<T extends Instance>(table: Table<T>, key: RowKey, row: SharedRow<T>): Found<T> {
   return { row, edit: () => table.edit(key) }
 }
 

@@ -1,9 +1,10 @@
 /** The agent's database of the telecom domain. Dates and the values of its enums are kept as their texts. */
 import { defaults, type Model, model, orNone } from '../model/model.ts'
-import { bool, date, datetime, enumOf, float, list, optional, str } from '../model/types.ts'
+import { bool, date, datetime, enumOf, float, listOf, optionalOf, strType } from '../model/types.ts'
 import type { Numeric } from '../python/arithmetic.ts'
 import type { Instance, Value } from '../python/value.ts'
-import type { DatabaseType, TableType } from '../state/base.ts'
+import type { DatabaseType } from '../state/base.ts'
+import type { TableType } from '../state/table.ts'
 
 /** A tariff. */
 export interface Plan extends Instance {
@@ -43,7 +44,7 @@ export interface Line extends Instance {
 }
 
 /** A charge or a credit of a bill. */
-export interface LineItem extends Instance {
+interface LineItem extends Instance {
   description: string
   amount: number
   date: string
@@ -64,7 +65,7 @@ export interface Bill extends Instance {
 }
 
 /** A postal address. */
-export interface Address extends Instance {
+interface Address extends Instance {
   street: string
   city: string
   state: string
@@ -72,7 +73,7 @@ export interface Address extends Instance {
 }
 
 /** A way to pay. */
-export interface PaymentMethod extends Instance {
+interface PaymentMethod extends Instance {
   method_type: string
   account_number_last_4: string
   expiration_date: string
@@ -96,19 +97,19 @@ export interface Customer extends Instance {
 }
 
 const forbid = { extra: 'forbid' } as const
-const none = { date: orNone(optional(date)), datetime: orNone(optional(datetime)) }
+const none = { date: orNone(optionalOf(date)), datetime: orNone(optionalOf(datetime)) }
 const empty = (): Value => []
 
 const address: Model<Address> = model<Address>(
   'Address',
-  { street: str, city: str, state: str, zip_code: str },
+  { street: strType, city: strType, state: strType, zip_code: strType },
   forbid,
 )
 const plan: Model<Plan> = model<Plan>(
   'Plan',
   {
-    plan_id: str,
-    name: str,
+    plan_id: strType,
+    name: strType,
     data_limit_gb: float,
     price_per_month: float,
     data_refueling_price_per_gb: float,
@@ -118,10 +119,10 @@ const plan: Model<Plan> = model<Plan>(
 const device: Model<Device> = model<Device>(
   'Device',
   {
-    device_id: str,
+    device_id: strType,
     device_type: enumOf(['phone', 'router', 'tablet', 'watch', 'other']),
-    model: str,
-    imei: orNone(optional(str)),
+    model: strType,
+    imei: orNone(optionalOf(strType)),
     is_esim_capable: bool,
     activated: defaults(bool, () => false),
     activation_date: none.datetime,
@@ -132,14 +133,14 @@ const device: Model<Device> = model<Device>(
 const line: Model<Line> = model<Line>(
   'Line',
   {
-    line_id: str,
-    phone_number: str,
+    line_id: strType,
+    phone_number: strType,
     status: defaults(
       enumOf(['Active', 'Suspended', 'Pending Activation', 'Closed']),
       () => 'Pending Activation',
     ),
-    plan_id: str,
-    device_id: orNone(optional(str)),
+    plan_id: strType,
+    device_id: orNone(optionalOf(strType)),
     data_used_gb: defaults(float, () => 0),
     data_refueling_gb: defaults(float, () => 0),
     roaming_enabled: defaults(bool, () => false),
@@ -154,7 +155,7 @@ const line: Model<Line> = model<Line>(
 /** The model of a charge. */
 export const lineItemModel: Model<LineItem> = model<LineItem>(
   'LineItem',
-  { description: str, amount: float, date, item_type: str },
+  { description: strType, amount: float, date, item_type: strType },
   forbid,
 )
 
@@ -162,14 +163,14 @@ export const lineItemModel: Model<LineItem> = model<LineItem>(
 export const billModel: Model<Bill> = model<Bill>(
   'Bill',
   {
-    bill_id: str,
-    customer_id: str,
+    bill_id: strType,
+    customer_id: strType,
     period_start: date,
     period_end: date,
     issue_date: date,
     total_due: float,
     due_date: date,
-    line_items: defaults(list(lineItemModel), empty),
+    line_items: defaults(listOf(lineItemModel), empty),
     status: defaults(
       enumOf(['Draft', 'Issued', 'Awaiting Payment', 'Paid', 'Overdue', 'Disputed']),
       () => 'Draft',
@@ -182,27 +183,27 @@ const paymentMethod: Model<PaymentMethod> = model<PaymentMethod>(
   'PaymentMethod',
   {
     method_type: enumOf(['Credit Card', 'Debit Card', 'PayPal']),
-    account_number_last_4: str,
-    expiration_date: str,
+    account_number_last_4: strType,
+    expiration_date: strType,
   },
   forbid,
 )
 const customer: Model<Customer> = model<Customer>(
   'Customer',
   {
-    customer_id: str,
-    full_name: str,
-    date_of_birth: str,
-    email: str,
-    phone_number: str,
+    customer_id: strType,
+    full_name: strType,
+    date_of_birth: strType,
+    email: strType,
+    phone_number: strType,
     address,
     account_status: defaults(
       enumOf(['Active', 'Suspended', 'Pending Verification', 'Closed']),
       () => 'Pending Verification',
     ),
-    payment_methods: defaults(list(paymentMethod), empty),
-    line_ids: defaults(list(str), empty),
-    bill_ids: defaults(list(str), empty),
+    payment_methods: defaults(listOf(paymentMethod), empty),
+    line_ids: defaults(listOf(strType), empty),
+    bill_ids: defaults(listOf(strType), empty),
     // A date, not a moment: a default is not checked.
     created_at: defaults(datetime, () => '2025-01-01'),
     last_extension_date: none.date,

@@ -1,13 +1,13 @@
 /** The phone of telecom's user: its parts, its status bar, and how it finds a network. */
 import { attributeError } from '../python/error.ts'
-import { round } from '../python/float.ts'
+import { roundHalfEven } from '../python/float.ts'
 import { isTruthy, type Value } from '../python/value.ts'
-import type { Shared } from '../state/table.ts'
+import type { SharedRow } from '../state/table.ts'
 import type { Self } from '../toolkit.ts'
 import { type ApnSettings, apnModel, type Phone, type Surroundings } from './user-models.ts'
 
 /** The phone, to read. */
-export function phoneOf({ db }: Self): Shared<Phone> {
+export function phoneOf({ db }: Self): SharedRow<Phone> {
   const phone = db.table<Phone>('device').get(0)
   if (!phone) throw attributeError({ type: db.name }, 'device')
   return phone
@@ -19,7 +19,7 @@ export function editPhone({ db }: Self): Phone {
 }
 
 /** What is around the user, to read. */
-export function surroundingsOf({ db }: Self): Shared<Surroundings> {
+export function surroundingsOf({ db }: Self): SharedRow<Surroundings> {
   const found = db.table<Surroundings>('surroundings').get(0)
   if (!found) throw attributeError({ type: db.name }, 'surroundings')
   return found
@@ -41,7 +41,7 @@ export function apnOf(
 }
 
 /** The state of the SIM card. */
-export function simStatus({ sim_card_missing, sim_card_status }: Shared<Phone>): string {
+export function simStatus({ sim_card_missing, sim_card_status }: SharedRow<Phone>): string {
   return sim_card_missing ? 'missing' : sim_card_status
 }
 
@@ -54,7 +54,7 @@ const signalIcons: Readonly<Record<string, string>> = {
 }
 
 /** The icons of the status bar. */
-export function statusBar(phone: Shared<Phone>): string {
+export function statusBar(phone: SharedRow<Phone>): string {
   const icons = phone.airplane_mode ? ['✈️ Airplane Mode'] : cellularIcons(phone)
   if (phone.wifi_enabled && phone.wifi_connected)
     icons.push(phone.wifi_ssid ? `📡 Connected to ${phone.wifi_ssid}` : '📡 Enabled')
@@ -63,7 +63,7 @@ export function statusBar(phone: Shared<Phone>): string {
   return icons.join(' | ')
 }
 
-function cellularIcons(phone: Shared<Phone>): string[] {
+function cellularIcons(phone: SharedRow<Phone>): string[] {
   const { network_technology_connected: technology } = phone
   const icons = [signalIcons[phone.network_signal_strength] ?? '📵 No Signal']
   if (technology !== 'none') icons.push(technology)
@@ -140,7 +140,7 @@ export function measureSpeed(self: Self): { readonly speed?: number; readonly wo
   const base = (isSlowVpn ? 0.1 : 1) * (phone.data_saver_mode ? 0.2 : 1)
   const [least, most] = speeds[phone.network_technology_connected] ?? [0, 0]
   const factor = factors[phone.network_signal_strength] ?? 0
-  const speed = Number(round(((least + most) / 2) * factor * base, 2))
+  const speed = Number(roundHalfEven(((least + most) / 2) * factor * base, 2))
   return { speed, word: wordFor(speed) }
 }
 

@@ -2,10 +2,10 @@ import { add, isLess, multiply, subtract, toFloat } from '../python/arithmetic.t
 import { compareText } from '../python/dumps.ts'
 import { typeError, valueError } from '../python/error.ts'
 import { toFixed } from '../python/float.ts'
-import { lower, textOf } from '../python/methods.ts'
+import { lower, needText } from '../python/methods.ts'
 import { str } from '../python/text.ts'
-import { equals, numeric, type Value } from '../python/value.ts'
-import type { Shared } from '../state/table.ts'
+import { equals, toNumber, type Value } from '../python/value.ts'
+import type { SharedRow } from '../state/table.ts'
 import { defineToolkit, method, type Self, type Toolkit } from '../toolkit.ts'
 import { charge, cycleEnd, suspendForOverdueBill, today } from './billing.ts'
 import {
@@ -144,13 +144,13 @@ function answer(message: string, line: Value): Value {
   ])
 }
 
-function byNewest(a: Shared<Bill>, b: Shared<Bill>): number {
+function byNewest(a: SharedRow<Bill>, b: SharedRow<Bill>): number {
   return compareText(b.issue_date, a.issue_date)
 }
 
 /** What an id names, by its first letter. */
 function getDetails(self: Self, id: Value): Value {
-  const text = textOf(id, 'startswith')
+  const text = needText(id, 'startswith')
   const kinds: Readonly<Record<string, () => Value>> = {
     L: () => getLine(self, id).row,
     D: () => getDevice(self, id),
@@ -166,7 +166,7 @@ function getDetails(self: Self, id: Value): Value {
 /** The end of `list[:limit]`. */
 function sliceEnd(limit: Value): number | undefined {
   if (limit === null) return undefined
-  const end = numeric(limit)
+  const end = toNumber(limit)
   if (typeof end === 'bigint') return Number(end)
   throw typeError('slice indices must be integers or None or have an __index__ method')
 }
@@ -183,7 +183,7 @@ function refuel(
   const line = getOwnLine(self, customer_id, line_id)
   if (isAtMostZero(gb_amount)) throw valueError('Refuel amount must be positive')
   const { data_refueling_price_per_gb: price } = getPlan(self, line.row.plan_id)
-  const amount = toFloat(numeric(multiply(gb_amount, price)) ?? 0n)
+  const amount = toFloat(toNumber(multiply(gb_amount, price)) ?? 0n)
   const own = line.edit()
   own.data_refueling_gb = add(own.data_refueling_gb, gb_amount)
   const description = `Data refueling: ${str(gb_amount)} GB at $${str(price)}/GB`

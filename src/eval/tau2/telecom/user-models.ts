@@ -1,6 +1,6 @@
 /** The user's database of the telecom domain: a phone, and what is around it. */
 import { defaults, type Model, model, orNone } from '../model/model.ts'
-import { bool, dict, enumOf, float, int, optional, str } from '../model/types.ts'
+import { bool, dictOf, enumOf, float, int, optionalOf, strType } from '../model/types.ts'
 import type { Instance, Value } from '../python/value.ts'
 import type { DatabaseType } from '../state/base.ts'
 
@@ -62,7 +62,7 @@ export interface Phone extends Instance {
 }
 
 /** A bill that the user is asked to pay. */
-export interface PaymentRequest extends Instance {
+interface PaymentRequest extends Instance {
   bill_id: string
   amount_due: number
   paid: boolean
@@ -97,10 +97,10 @@ export const apnModel: Model<ApnSettings> = model<ApnSettings>(
   {
     apn_name: defaults(enumOf(['internet', 'broken']), () => 'internet'),
     reset_at_reboot: off,
-    mms_apn: defaults(optional(str), () => 'mms'),
-    mmsc_url: defaults(optional(str), () => 'http://mms.carrier.com/mms/wapenc'),
-    mms_proxy: orNone(optional(str)),
-    mms_port: orNone(optional(int)),
+    mms_apn: defaults(optionalOf(strType), () => 'mms'),
+    mmsc_url: defaults(optionalOf(strType), () => 'http://mms.carrier.com/mms/wapenc'),
+    mms_proxy: orNone(optionalOf(strType)),
+    mms_port: orNone(optionalOf(int)),
   },
   forbid,
 )
@@ -109,8 +109,8 @@ export const apnModel: Model<ApnSettings> = model<ApnSettings>(
 export const vpnModel: Model<VpnDetails> = model<VpnDetails>(
   'VpnDetails',
   {
-    server_address: orNone(optional(str)),
-    protocol: orNone(optional(str)),
+    server_address: orNone(optionalOf(strType)),
+    protocol: orNone(optionalOf(strType)),
     server_performance: defaults(
       enumOf(['unknown', 'poor', 'fair', 'good', 'excellent']),
       () => 'unknown',
@@ -126,7 +126,7 @@ const permissions: Model<AppPermissions> = model<AppPermissions>(
 )
 const app: Model<AppStatus> = model<AppStatus>(
   'AppStatus',
-  { app_name: str, permissions: defaults(permissions, () => permissions.create({})) },
+  { app_name: strType, permissions: defaults(permissions, () => permissions.create({})) },
   forbid,
 )
 
@@ -160,15 +160,15 @@ const phone: Model<Phone> = model<Phone>(
     active_apn_settings: defaults(apnModel, () => apnModel.create({})),
     wifi_enabled: off,
     wifi_connected: off,
-    wifi_ssid: orNone(optional(str)),
+    wifi_ssid: orNone(optionalOf(strType)),
     wifi_signal_strength: defaults(strength, () => 'none'),
     wifi_calling_enabled: off,
     wifi_calling_mms_over_wifi: off,
     data_saver_mode: off,
     vpn_enabled_setting: off,
     vpn_connected: off,
-    vpn_details: orNone(optional(vpnModel)),
-    app_statuses: defaults(dict(app), usualApps),
+    vpn_details: orNone(optionalOf(vpnModel)),
+    app_statuses: defaults(dictOf(app), usualApps),
   },
   forbid,
 )
@@ -176,7 +176,7 @@ const phone: Model<Phone> = model<Phone>(
 /** The model of a payment request. */
 export const paymentRequestModel: Model<PaymentRequest> = model<PaymentRequest>(
   'PaymentRequest',
-  { bill_id: str, amount_due: float, paid: off },
+  { bill_id: strType, amount_due: float, paid: off },
   forbid,
 )
 
@@ -190,14 +190,14 @@ const usualSignals = [
 const surroundings: Model<Surroundings> = model<Surroundings>(
   'UserSurroundings',
   {
-    name: orNone(optional(str)),
-    phone_number: orNone(optional(str)),
+    name: orNone(optionalOf(strType)),
+    phone_number: orNone(optionalOf(strType)),
     is_abroad: off,
     roaming_allowed: off,
-    signal_strength: defaults(dict(strength, technology), () => new Map(usualSignals)),
+    signal_strength: defaults(dictOf(strength, technology), () => new Map(usualSignals)),
     mobile_data_usage_exceeded: off,
     line_active: defaults(bool, () => true),
-    payment_request: orNone(optional(paymentRequestModel)),
+    payment_request: orNone(optionalOf(paymentRequestModel)),
   },
   forbid,
 )

@@ -1,9 +1,9 @@
 import { attributeError } from '../python/error.ts'
 import { toFixed } from '../python/float.ts'
-import { keyOf, textOf } from '../python/methods.ts'
+import { keyOf, needText } from '../python/methods.ts'
 import { repr, str } from '../python/text.ts'
 import { fieldsOf, isDict, isTruthy, type Value } from '../python/value.ts'
-import type { Shared } from '../state/table.ts'
+import type { SharedRow } from '../state/table.ts'
 import { defineToolkit, type Self, type Toolkit } from '../toolkit.ts'
 import {
   apnOf,
@@ -226,18 +226,18 @@ function vpnStatus(self: Self): string {
 }
 
 /** The `repr` of the details as a dict, in which a member of an enum shows its class. */
-function vpnRepr({ server_address, protocol, server_performance }: Shared<VpnDetails>): string {
+function vpnRepr({ server_address, protocol, server_performance }: SharedRow<VpnDetails>): string {
   const level = `<PerformanceLevel.${server_performance.toUpperCase()}: '${server_performance}'>`
   const parts = `'server_address': ${repr(server_address)}, 'protocol': ${repr(protocol)}`
   return `{${parts}, 'server_performance': ${level}}`
 }
 
-function appOf(self: Self, name: Value): Shared<AppStatus> | undefined {
+function appOf(self: Self, name: Value): SharedRow<AppStatus> | undefined {
   const key = keyOf(name)
   return key === undefined ? undefined : phoneOf(self).app_statuses.get(key)
 }
 
-function grantedNames(permissions: Shared<AppPermissions>): string[] {
+function grantedNames(permissions: SharedRow<AppPermissions>): string[] {
   return fieldsOf(permissions)
     .filter(([, isGranted]) => isTruthy(isGranted))
     .map(([name]) => name.replaceAll('_', ' ').toLowerCase())
@@ -245,7 +245,7 @@ function grantedNames(permissions: Shared<AppPermissions>): string[] {
 
 function grant(self: Self, appName: Value, given: Value): string {
   const app = appOf(self, appName)
-  const permission = textOf(given, 'lower').toLowerCase()
+  const permission = needText(given, 'lower').toLowerCase()
   if (!app) return `Error. App '${str(appName)}' not found. Cannot grant permission.`
   const known = fieldsOf(app.permissions).map(([name]) => name)
   if (!known.includes(permission)) {

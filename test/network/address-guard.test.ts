@@ -3,13 +3,13 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { A2AAgent } from '../../src/agents/remote/agent.ts'
 import type { Reach } from '../../src/client/index.ts'
-import { createReach } from '../../src/network/member-guard.ts'
+import { createMemberGuard } from '../../src/network/address-guard.ts'
 import { jsonRpc, testCard } from '../client/cards.ts'
 import { createTurn, runTurn } from '../fixtures/turn.ts'
 
 describe('where requests to a member may go', () => {
   test('a public member leads to public addresses only', () => {
-    const reach = createReach('https://agent.example.com/a2a')
+    const reach = createMemberGuard('https://agent.example.com/a2a')
     expect(reach('agent.example.com', ['93.184.216.34'])).toBe(true)
     expect(reach('api.example.com', ['93.184.216.35'])).toBe(true)
     expect(reach('169.254.169.254', ['169.254.169.254'])).toBe(false)
@@ -19,7 +19,7 @@ describe('where requests to a member may go', () => {
   })
 
   test('its own name may not move inside later', () => {
-    const reach = createReach('https://agent.example.com')
+    const reach = createMemberGuard('https://agent.example.com')
     expect(reach('agent.example.com', ['93.184.216.34'])).toBe(true)
     expect(reach('AGENT.example.com.', ['127.0.0.1'])).toBe(false)
   })
@@ -31,14 +31,14 @@ describe('where requests to a member may go', () => {
       ['https://agents.corp.example', 'agents.corp.example', '10.1.2.3'],
       ['http://[::1]:8081', '::1', '::1'],
     ] as const) {
-      const reach = createReach(endpoint)
+      const reach = createMemberGuard(endpoint)
       expect(reach(host, [address])).toBe(true)
       expect(reach('10.9.9.9', ['10.9.9.9'])).toBe(true)
     }
   })
 
   test('nothing inside before the member’s own place is known', () => {
-    expect(createReach('https://agent.example.com')('10.9.9.9', ['10.9.9.9'])).toBe(false)
+    expect(createMemberGuard('https://agent.example.com')('10.9.9.9', ['10.9.9.9'])).toBe(false)
   })
 })
 

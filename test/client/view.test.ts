@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { difference } from '../../src/client/difference.ts'
+import { createView } from '../../src/client/view.ts'
 import { createFold } from '../../src/protocol/fold.ts'
-import type { Artifact, Part, Task, TaskState } from '../../src/protocol/types.ts'
+import type { Artifact, Part, StreamResponse, Task, TaskState } from '../../src/protocol/types.ts'
 
 function taskWith(artifacts: readonly Artifact[], state: TaskState = 'TASK_STATE_WORKING'): Task {
   return { id: 't', contextId: 'c', status: { state }, artifacts }
@@ -12,6 +12,13 @@ const words = (...texts: readonly string[]): Artifact => ({
   artifactId: 'a',
   parts: texts.map((text) => ({ text })),
 })
+
+/** What a client that has seen the first snapshot is told of the second. */
+function difference(seen: Task, now: Task): readonly StreamResponse[] {
+  const view = createView()
+  view.catchUp(seen)
+  return view.catchUp(now)
+}
 
 describe('the difference of two snapshots', () => {
   test('is nothing where nothing changed', () => {
