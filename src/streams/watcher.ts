@@ -43,136 +43,157 @@ const page = 128
  * or more waiting than the bound, sends it back to the log, and it is live again once it has caught up.
  */
 export function createWatcher(options: WatcherOptions, host: WatcherHost): Watcher {
-  let position = options.after
-  let published = options.after
-  let behind = options.replay
-  let waiting: LogRecord[] = []
-  let weight = 0
-  let extra: Sequenced[] = options.first ? [options.first] : []
-  let over = false
-  let fault: Error | undefined
-  let left = false
-  let wake: (() => void) | undefined
+  return new LogWatcher(options, host)
+}
 
-  function rouse(): void {
-    const call = wake
-    wake = undefined
+const done: IteratorResult<readonly Sequenced[]> = { done: true, value: undefined }
+
+/** A class, since thousands watch at once and share its methods. It is its own iterator: there is one reader. */
+class LogWatcher implements Watcher, AsyncIterator<readonly Sequenced[]> {
+  readonly #options: WatcherOptions
+  readonly #host: WatcherHost
+  #position: number
+  #published: number
+  #behind: boolean
+  #waiting: LogRecord[] = []
+  #weight = 0
+  #extra: Sequenced[]
+  #over = false
+  #fault: Error | undefined
+  #left = false
+  #wake: (() => void) | undefined
+
+  constructor(options: WatcherOptions, host: WatcherHost) {
+    this.#options = options
+    this.#host = host
+    this.#position = options.after
+    this.#published = options.after
+    this.#behind = options.replay
+    this.#extra = options.first ? [options.first] : []
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<readonly Sequenced[]> {
+    return this
+  }
+
+  get ended(): boolean {
+    return this.#over || this.#left
+  }
+
+  push(records: readonly LogRecord[]): void {
+    const last = records.at(-1)
+    if (this.#over || this.#left || !last) return
+    this.#published = Math.max(this.#published, last.seq)
+    if (!this.#behind) this.#enqueue(records)
+    this.#rouse()
+  }
+
+  finish(item: Sequenced): void {
+    this.#extra.push(item)
+    this.#over = true
+    this.#rouse()
+  }
+
+  end(reason?: Error): void {
+    this.#over = true
+    this.#fault = reason
+    this.#rouse()
+  }
+
+  async next(): Promise<IteratorResult<readonly Sequenced[]>> {
+    for (;;) {
+      if (this.#left) return this.#finished()
+      if (this.#extra.length > 0 && this.#behind) return { done: false, value: this.#shown([]) }
+      const isDone = this.#over && this.#waiting.length === 0
+      const items = this.#shown(isDone ? [] : this.#behind ? await this.#read() : this.#taken())
+      if (items.length > 0) return { done: false, value: items }
+      if (this.#fault) return this.#fail()
+      if (this.#over) return this.#finished()
+      // The reader may have left while the log was read: then nobody wakes us any more.
+      if (this.#waiting.length === 0 && !this.#behind && !this.#left)
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve
+        })
+    }
+  }
+
+  async return(): Promise<IteratorResult<readonly Sequenced[]>> {
+    return this.#finished()
+  }
+
+  #rouse(): void {
+    const call = this.#wake
+    this.#wake = undefined
     call?.()
   }
 
-  function push(records: readonly LogRecord[]): void {
-    const last = records.at(-1)
-    if (over || left || !last) return
-    published = Math.max(published, last.seq)
-    if (!behind) enqueue(records)
-    rouse()
-  }
-
-  function enqueue(records: readonly LogRecord[]): void {
-    const next = waiting.at(-1)?.seq ?? position
+  #enqueue(records: readonly LogRecord[]): void {
+    const waiting = this.#waiting
+    const next = waiting.at(-1)?.seq ?? this.#position
     for (const record of records) {
       if (record.seq <= next) continue
-      weight += weigh(record)
+      this.#weight += weigh(record)
       waiting.push(record)
     }
-    const gap = waiting[0] !== undefined && waiting[0].seq > position + 1
-    if (gap || waiting.length > maxWaiting || weight > maxWaitingWeight) {
-      behind = true
-      waiting = []
-      weight = 0
+    const gap = waiting[0] !== undefined && waiting[0].seq > this.#position + 1
+    if (gap || waiting.length > maxWaiting || this.#weight > maxWaitingWeight) {
+      this.#behind = true
+      this.#taken()
     }
   }
 
   /** What the hub has brought since the last time. */
-  function taken(): readonly LogRecord[] {
-    const ready = waiting
-    waiting = []
-    weight = 0
+  #taken(): readonly LogRecord[] {
+    const ready = this.#waiting
+    this.#waiting = []
+    this.#weight = 0
     return ready
   }
 
   /** A page of the log, while behind. */
-  async function read(): Promise<readonly LogRecord[]> {
-    const records = await host.read(position, page)
+  async #read(): Promise<readonly LogRecord[]> {
+    const records = await this.#host.read(this.#position, page)
     // What was published meanwhile was dropped while behind; only a log read up to it makes us live again.
-    const reached = records.at(-1)?.seq ?? position
-    if (records.length < page && reached >= published) behind = false
+    const reached = records.at(-1)?.seq ?? this.#position
+    if (records.length < page && reached >= this.#published) this.#behind = false
     return records
   }
 
-  function shown(records: readonly LogRecord[]): Sequenced[] {
-    const items = extra
-    extra = []
+  #shown(records: readonly LogRecord[]): Sequenced[] {
+    const items = this.#extra
+    this.#extra = []
     for (const record of records) {
-      if (record.seq <= position) continue
-      position = record.seq
-      const item = options.show(record)
+      if (record.seq <= this.#position) continue
+      this.#position = record.seq
+      const item = this.#options.show(record)
       if (item) items.push(item)
-      if (options.isLast(record)) {
-        over = true
-        waiting = []
+      if (this.#options.isLast(record)) {
+        this.#over = true
+        this.#waiting = []
         break
       }
     }
     return items
   }
 
-  async function next(): Promise<IteratorResult<readonly Sequenced[]>> {
-    for (;;) {
-      if (left) return finished()
-      if (extra.length > 0 && behind) return { done: false, value: shown([]) }
-      const done = over && waiting.length === 0
-      const items = shown(done ? [] : behind ? await read() : taken())
-      if (items.length > 0) return { done: false, value: items }
-      if (fault) return fail()
-      if (over) return finished()
-      // The reader may have left while the log was read: then nobody wakes us any more.
-      if (waiting.length === 0 && !behind && !left)
-        await new Promise<void>((resolve) => (wake = resolve))
-    }
+  #finished(): IteratorResult<readonly Sequenced[]> {
+    this.#depart()
+    return done
   }
 
-  function finished(): IteratorResult<readonly Sequenced[]> {
-    depart()
-    return { done: true, value: undefined }
-  }
-
-  function fail(): never {
-    const thrown = fault
-    fault = undefined
-    depart()
+  #fail(): never {
+    const thrown = this.#fault
+    this.#fault = undefined
+    this.#depart()
     throw thrown
   }
 
-  function depart(): void {
-    if (left) return
-    left = true
-    waiting = []
-    host.leave()
-    rouse()
-  }
-
-  return {
-    push,
-    finish(item) {
-      extra.push(item)
-      over = true
-      rouse()
-    },
-    end(reason) {
-      over = true
-      fault = reason
-      rouse()
-    },
-    get ended() {
-      return over || left
-    },
-    [Symbol.asyncIterator]: () => ({
-      next,
-      async return() {
-        return finished()
-      },
-    }),
+  #depart(): void {
+    if (this.#left) return
+    this.#left = true
+    this.#waiting = []
+    this.#host.leave()
+    this.#rouse()
   }
 }
 
