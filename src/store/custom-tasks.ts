@@ -6,7 +6,7 @@ import type { Scope, StoredTask, TaskHead, TaskListFilter, TaskPage } from './st
 import { headOf, isUnfinished, type TaskStore } from './task-store.ts'
 
 /** A user's TaskStore with the owner of each task. */
-interface CustomTasks {
+export interface CustomTasks {
   get(id: string): Promise<StoredTask | undefined>
   put(task: Task, head: TaskHead, isNew: boolean): Promise<void>
   list(contextId?: string): Promise<readonly StoredTask[]>

@@ -1,6 +1,6 @@
 import { A2AError } from '../protocol/errors.ts'
 import { isSame } from '../shared/json.ts'
-import { createCustomTasks, isIn, pageOf } from './custom-tasks.ts'
+import { type CustomTasks, createCustomTasks, isIn, pageOf } from './custom-tasks.ts'
 import { busyAfter } from './list.ts'
 import { createMemoryStore, type MemoryStoreOptions } from './memory/store.ts'
 import { checkWrites, defaultMaxTaskBytes, refusalFor } from './refusal.ts'
@@ -24,76 +24,12 @@ export interface CustomStoreOptions extends MemoryStoreOptions {
  * the custom store may leave the first of them standing. A list costs what the custom store's own list costs.
  */
 export function fromTaskStore(custom: TaskStore, options: CustomStoreOptions = {}): Store {
-  const { maxTaskBytes = defaultMaxTaskBytes } = options
   const memory = createMemoryStore(options)
   const tasks = createCustomTasks(custom, options)
-  let last: Promise<unknown> = Promise.resolve()
+  const inTurn = createTurns()
+  const reader = createReader(memory, tasks)
+  const write = createWriter({ custom, memory, tasks, reader, ...options })
   let closed = false
-
-  /** One at a time, so that nothing comes between the check of a version and its write. */
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = last.then(work)
-    last = done.catch(() => {})
-    return done
-  }
-
-  /** The task in memory, taken over from the custom store where memory does not have it. */
-  async function load(id: string): Promise<StoredTask | undefined> {
-    const known = await memory.get(id)
-    if (known) return known
-    const found = await tasks.get(id)
-    return found && takeOver(memory, found)
-  }
-
-  /**
-   * What is known of a task; of one that no turn of ours is to finish, as the custom store has it now. What somebody
-   * changed there becomes the next record of its log.
-   */
-  async function refresh(known: StoredTask): Promise<StoredTask> {
-    const { id, busy, state, generation } = known.head
-    const found = busy || !isUnfinished(state) ? undefined : await tasks.get(id)
-    if (!found || isSame(found.task, known.task)) return known
-    const { task } = found
-    const expectedVersion = known.version
-    const head = { ...found.head, busy: false, generation: generation + 1 }
-    const records = [{ seq: expectedVersion + 1, kind: 'event', event: { task } }] as const
-    if (isUnfinished(head.state)) await tasks.put(task, head, false)
-    await memory.commit([{ type: 'task', head, expectedVersion, records, task }])
-    return (await memory.get(id)) ?? known
-  }
-
-  async function find(id: string): Promise<StoredTask | undefined> {
-    const known = await memory.get(id)
-    return known ? refresh(known) : load(id)
-  }
-
-  async function writeTask(write: TaskWrite): Promise<WriteResult> {
-    const refused = refusalFor(write, maxTaskBytes)
-    if (refused !== undefined) return { refused }
-    const { head, expectedVersion, idempotencyKey: key, task } = write
-    const existing =
-      key === undefined || expectedVersion > 0 ? undefined : await memory.findByKey(head.scope, key)
-    if (existing !== undefined) return { existing }
-    const version = (await load(head.id))?.version ?? 0
-    if (version !== expectedVersion) return { conflict: version }
-    // The custom store first: memory must not know of a task that was not kept.
-    if (task) await tasks.put(task, head, version === 0)
-    return commitOne(memory, write)
-  }
-
-  async function writeOther(write: Exclude<Write, TaskWrite>): Promise<WriteResult> {
-    const taskId = taskOf(write)
-    if (taskId !== undefined) await load(taskId)
-    if (write.type === 'deleteTask') await custom.delete(write.id)
-    return commitOne(memory, write)
-  }
-
-  async function writeAll(writes: readonly Write[]): Promise<readonly WriteResult[]> {
-    const results: WriteResult[] = []
-    for (const write of writes)
-      results.push(await (write.type === 'task' ? writeTask(write) : writeOther(write)))
-    return results
-  }
 
   /** All tasks of the custom store, those in memory as they are there. */
   async function all(contextId?: string): Promise<StoredTask[]> {
@@ -101,7 +37,7 @@ export function fromTaskStore(custom: TaskStore, options: CustomStoreOptions = {
     return Promise.all(
       found.map(async (stored) => {
         const known = await memory.get(stored.head.id)
-        return known ? inTurn(() => refresh(known)) : stored
+        return known ? inTurn(() => reader.refresh(known)) : stored
       }),
     )
   }
@@ -111,15 +47,19 @@ export function fromTaskStore(custom: TaskStore, options: CustomStoreOptions = {
     async commit(writes) {
       if (closed) throw new A2AError('unavailable', 'The store is closed')
       checkWrites(writes)
-      return inTurn(() => writeAll(writes))
+      return inTurn(async () => {
+        const results: WriteResult[] = []
+        for (const one of writes) results.push(await write(one))
+        return results
+      })
     },
     async get(id, scope) {
       const known = await memory.get(id)
-      const stored = known?.head.busy ? known : await inTurn(() => find(id))
+      const stored = known?.head.busy ? known : await inTurn(() => reader.find(id))
       return stored && (!scope || isSameScope(stored.head.scope, scope)) ? stored : undefined
     },
     async records(id, after, limit) {
-      if (!(await memory.get(id))) await inTurn(() => load(id))
+      if (!(await memory.get(id))) await inTurn(() => reader.load(id))
       return memory.records(id, after, limit)
     },
     list: async (filter) => pageOf((await all(filter.contextId)).filter(isIn(filter)), filter),
@@ -129,10 +69,95 @@ export function fromTaskStore(custom: TaskStore, options: CustomStoreOptions = {
     },
     async close() {
       closed = true
-      await last
+      await inTurn(async () => {})
       await memory.close()
     },
   }
+}
+
+/** Lets one piece of work follow another, so that nothing comes between the check of a version and its write. */
+function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (work) => {
+    const done = last.then(work)
+    last = done.catch(() => {})
+    return done
+  }
+}
+
+/** Reads one task; to be called in turn. */
+interface TaskReader {
+  /** The task in memory, taken over from the custom store where memory does not have it. */
+  load(id: string): Promise<StoredTask | undefined>
+  /**
+   * What is known of a task; of one that no turn of ours is to finish, as the custom store has it now. What somebody
+   * changed there becomes the next record of its log.
+   */
+  refresh(known: StoredTask): Promise<StoredTask>
+  find(id: string): Promise<StoredTask | undefined>
+}
+
+function createReader(memory: Store, tasks: CustomTasks): TaskReader {
+  const reader: TaskReader = {
+    async load(id) {
+      const known = await memory.get(id)
+      if (known) return known
+      const found = await tasks.get(id)
+      return found && takeOver(memory, found)
+    },
+    async refresh(known) {
+      const { id, busy, state, generation } = known.head
+      const found = busy || !isUnfinished(state) ? undefined : await tasks.get(id)
+      if (!found || isSame(found.task, known.task)) return known
+      const { task } = found
+      const expectedVersion = known.version
+      const head = { ...found.head, busy: false, generation: generation + 1 }
+      const records = [{ seq: expectedVersion + 1, kind: 'event', event: { task } }] as const
+      if (isUnfinished(head.state)) await tasks.put(task, head, false)
+      await memory.commit([{ type: 'task', head, expectedVersion, records, task }])
+      return (await memory.get(id)) ?? known
+    },
+    async find(id) {
+      const known = await memory.get(id)
+      return known ? reader.refresh(known) : reader.load(id)
+    },
+  }
+  return reader
+}
+
+interface WriterParts extends Pick<CustomStoreOptions, 'maxTaskBytes'> {
+  readonly custom: TaskStore
+  readonly memory: Store
+  readonly tasks: CustomTasks
+  readonly reader: TaskReader
+}
+
+/** Makes one write in both stores; to be called in turn. */
+function createWriter(parts: WriterParts): (write: Write) => Promise<WriteResult> {
+  const { custom, memory, tasks, reader, maxTaskBytes = defaultMaxTaskBytes } = parts
+
+  async function writeTask(write: TaskWrite): Promise<WriteResult> {
+    const refused = refusalFor(write, maxTaskBytes)
+    if (refused !== undefined) return { refused }
+    const { head, expectedVersion, idempotencyKey: key, task } = write
+    const existing =
+      key === undefined || expectedVersion > 0 ? undefined : await memory.findByKey(head.scope, key)
+    if (existing !== undefined) return { existing }
+    const version = (await reader.load(head.id))?.version ?? 0
+    if (version !== expectedVersion) return { conflict: version }
+    // The custom store first: memory must not know of a task that was not kept.
+    if (task) await tasks.put(task, head, version === 0)
+    return commitOne(memory, write)
+  }
+
+  async function writeOther(write: Exclude<Write, TaskWrite>): Promise<WriteResult> {
+    const taskId = taskOf(write)
+    if (taskId !== undefined) await reader.load(taskId)
+    if (write.type === 'deleteTask') await custom.delete(write.id)
+    return commitOne(memory, write)
+  }
+
+  return (write) => (write.type === 'task' ? writeTask(write) : writeOther(write))
 }
 
 /** Puts a task that only the custom store knows into memory; its log begins with it. */

@@ -38,17 +38,18 @@ const maxWaiting = 256
 const maxWaitingWeight = 1_000_000
 const page = 128
 
-/**
- * Sequence numbers have no gaps, so a watcher knows what it misses: a batch that does not continue its position,
- * or more waiting than the bound, sends it back to the log, and it is live again once it has caught up.
- */
+/** Makes a watcher. */
 export function createWatcher(options: WatcherOptions, host: WatcherHost): Watcher {
   return new LogWatcher(options, host)
 }
 
-const done: IteratorResult<readonly Sequenced[]> = { done: true, value: undefined }
+const finished: IteratorResult<readonly Sequenced[]> = { done: true, value: undefined }
 
-/** A class, since thousands watch at once and share its methods. It is its own iterator: there is one reader. */
+/**
+ * Sequence numbers have no gaps, so a watcher knows what it misses: a batch that does not continue its position,
+ * or more waiting than the bound, sends it back to the log, and it is live again once it has caught up.
+ * A class, not closures: one is made per stream.
+ */
 class LogWatcher implements Watcher, AsyncIterator<readonly Sequenced[]> {
   readonly #options: WatcherOptions
   readonly #host: WatcherHost
@@ -72,17 +73,17 @@ class LogWatcher implements Watcher, AsyncIterator<readonly Sequenced[]> {
     this.#extra = options.first ? [options.first] : []
   }
 
-  [Symbol.asyncIterator](): AsyncIterator<readonly Sequenced[]> {
-    return this
-  }
-
   get ended(): boolean {
     return this.#over || this.#left
   }
 
+  [Symbol.asyncIterator](): AsyncIterator<readonly Sequenced[]> {
+    return this
+  }
+
   push(records: readonly LogRecord[]): void {
     const last = records.at(-1)
-    if (this.#over || this.#left || !last) return
+    if (this.ended || !last) return
     this.#published = Math.max(this.#published, last.seq)
     if (!this.#behind) this.#enqueue(records)
     this.#rouse()
@@ -90,41 +91,32 @@ class LogWatcher implements Watcher, AsyncIterator<readonly Sequenced[]> {
 
   finish(item: Sequenced): void {
     this.#extra.push(item)
-    this.#over = true
-    this.#rouse()
+    this.end()
   }
 
-  end(reason?: Error): void {
+  end(fault?: Error): void {
     this.#over = true
-    this.#fault = reason
+    this.#fault = fault
     this.#rouse()
   }
 
   async next(): Promise<IteratorResult<readonly Sequenced[]>> {
     for (;;) {
-      if (this.#left) return this.#finished()
+      if (this.#left) return finished
       if (this.#extra.length > 0 && this.#behind) return { done: false, value: this.#shown([]) }
       const isDone = this.#over && this.#waiting.length === 0
       const items = this.#shown(isDone ? [] : this.#behind ? await this.#read() : this.#taken())
       if (items.length > 0) return { done: false, value: items }
-      if (this.#fault) return this.#fail()
-      if (this.#over) return this.#finished()
+      if (this.#fault) return this.#fail(this.#fault)
+      if (this.#over) return this.#depart()
       // The reader may have left while the log was read: then nobody wakes us any more.
       if (this.#waiting.length === 0 && !this.#behind && !this.#left)
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve
-        })
+        await new Promise<void>((resolve) => (this.#wake = resolve))
     }
   }
 
   async return(): Promise<IteratorResult<readonly Sequenced[]>> {
-    return this.#finished()
-  }
-
-  #rouse(): void {
-    const call = this.#wake
-    this.#wake = undefined
-    call?.()
+    return this.#depart()
   }
 
   #enqueue(records: readonly LogRecord[]): void {
@@ -135,11 +127,10 @@ class LogWatcher implements Watcher, AsyncIterator<readonly Sequenced[]> {
       this.#weight += weigh(record)
       waiting.push(record)
     }
-    const gap = waiting[0] !== undefined && waiting[0].seq > this.#position + 1
-    if (gap || waiting.length > maxWaiting || this.#weight > maxWaitingWeight) {
-      this.#behind = true
-      this.#taken()
-    }
+    const hasGap = waiting[0] !== undefined && waiting[0].seq > this.#position + 1
+    if (!hasGap && waiting.length <= maxWaiting && this.#weight <= maxWaitingWeight) return
+    this.#behind = true
+    this.#taken()
   }
 
   /** What the hub has brought since the last time. */
@@ -176,24 +167,25 @@ class LogWatcher implements Watcher, AsyncIterator<readonly Sequenced[]> {
     return items
   }
 
-  #finished(): IteratorResult<readonly Sequenced[]> {
-    this.#depart()
-    return done
-  }
-
-  #fail(): never {
-    const thrown = this.#fault
+  #fail(fault: Error): never {
     this.#fault = undefined
     this.#depart()
-    throw thrown
+    throw fault
   }
 
-  #depart(): void {
-    if (this.#left) return
+  #depart(): typeof finished {
+    if (this.#left) return finished
     this.#left = true
     this.#waiting = []
     this.#host.leave()
     this.#rouse()
+    return finished
+  }
+
+  #rouse(): void {
+    const wake = this.#wake
+    this.#wake = undefined
+    wake?.()
   }
 }
 

@@ -1,5 +1,14 @@
 import { type Model, model, orNone } from '../model/model.ts'
-import { dictOf, float, int, listOf, literal, optionalOf, strType, union } from '../model/types.ts'
+import {
+  dictType,
+  float,
+  int,
+  listType,
+  literal,
+  optionalType,
+  strType,
+  union,
+} from '../model/types.ts'
 import type { Numeric } from '../python/arithmetic.ts'
 import type { Instance, Value } from '../python/value.ts'
 import type { DatabaseType } from '../state/base.ts'
@@ -154,7 +163,7 @@ export const airportModel: Model<AirportCode> = model<AirportCode>('AirportCode'
 const name: Model<Name> = model<Name>('Name', { first_name: strType, last_name: strType })
 const address: Model<Address> = model<Address>('Address', {
   address1: strType,
-  address2: orNone(optionalOf(strType)),
+  address2: orNone(optionalType(strType)),
   city: strType,
   country: strType,
   state: strType,
@@ -194,7 +203,7 @@ export const passengerModel: Model<Passenger> = model<Passenger>('Passenger', {
 })
 
 const cabin = literal('business', 'economy', 'basic_economy')
-const perCabin = dictOf(int, cabin)
+const perCabin = dictType(int, cabin)
 
 const available: Model<Available> = model<Available>('FlightDateStatusAvailable', {
   status: literal('available'),
@@ -233,7 +242,7 @@ const flight: Model<Flight> = model<Flight>('Flight', {
   destination: strType,
   scheduled_departure_time_est: strType,
   scheduled_arrival_time_est: strType,
-  dates: dictOf(union(available, ...unavailable)),
+  dates: dictType(union(available, ...unavailable)),
 })
 
 /** The model of what a search finds. */
@@ -244,7 +253,7 @@ export const directFlightModel: Model<DirectFlight> = model<DirectFlight>('Direc
   status: literal('available'),
   scheduled_departure_time_est: strType,
   scheduled_arrival_time_est: strType,
-  date: orNone(optionalOf(strType)),
+  date: orNone(optionalType(strType)),
   available_seats: perCabin,
   prices: perCabin,
 })
@@ -267,10 +276,10 @@ const user: Model<AirlineUser> = model<AirlineUser>('User', {
   address,
   email: strType,
   dob: strType,
-  payment_methods: dictOf(union(creditCard, giftCard, certificateModel)),
-  saved_passengers: listOf(passengerModel),
+  payment_methods: dictType(union(creditCard, giftCard, certificateModel)),
+  saved_passengers: listType(passengerModel),
   membership: literal('gold', 'silver', 'regular'),
-  reservations: listOf(strType),
+  reservations: listType(strType),
 })
 
 /** The model of a reservation. */
@@ -281,14 +290,14 @@ export const reservationModel: Model<Reservation> = model<Reservation>('Reservat
   destination: strType,
   flight_type: literal('round_trip', 'one_way'),
   cabin,
-  flights: listOf(reservationFlightModel),
-  passengers: listOf(passengerModel),
-  payment_history: listOf(airlinePaymentModel),
+  flights: listType(reservationFlightModel),
+  passengers: listType(passengerModel),
+  payment_history: listType(airlinePaymentModel),
   created_at: strType,
   total_baggages: int,
   nonfree_baggages: int,
   insurance: literal('yes', 'no'),
-  status: orNone(optionalOf(literal('cancelled'))),
+  status: orNone(optionalType(literal('cancelled'))),
 })
 
 /** The database of the airline domain. */

@@ -1,5 +1,5 @@
 import { defaults, type Model, model, orNone } from '../model/model.ts'
-import { listOf, literal, optionalOf, strType } from '../model/types.ts'
+import { listType, literal, optionalType, strType } from '../model/types.ts'
 import type { Instance, Value } from '../python/value.ts'
 import type { DatabaseType } from '../state/base.ts'
 
@@ -30,14 +30,14 @@ export interface Notification extends Instance {
 export const taskModel: Model<MockTask> = model<MockTask>('Task', {
   task_id: strType,
   title: strType,
-  description: orNone(optionalOf(strType)),
+  description: orNone(optionalType(strType)),
   status: literal('pending', 'completed'),
 })
 
 const userModel: Model<MockUser> = model<MockUser>('User', {
   user_id: strType,
   name: strType,
-  tasks: listOf(strType),
+  tasks: listType(strType),
 })
 
 /** The model of a notification. */
@@ -47,7 +47,7 @@ export const notificationModel: Model<Notification> = model<Notification>(
     notification_id: strType,
     message: strType,
     status: defaults(literal('unread', 'read'), () => 'unread'),
-    task_id: orNone(optionalOf(strType)),
+    task_id: orNone(optionalType(strType)),
   },
   { extra: 'forbid' },
 )

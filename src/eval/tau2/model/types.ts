@@ -73,12 +73,12 @@ function oneOf(values: readonly string[], fault: string): FieldType {
 }
 
 /** A value of the type, or None. */
-export function optionalOf(type: FieldType): FieldType {
+export function optionalType(type: FieldType): FieldType {
   return { label: type.label, check: (value) => (value === null ? null : type.check(value)) }
 }
 
 /** A list, copied. */
-export function listOf(item: FieldType): FieldType {
+export function listType(item: FieldType): FieldType {
   return {
     label: `list[${item.label}]`,
     check(value) {
@@ -95,7 +95,7 @@ export function listOf(item: FieldType): FieldType {
 }
 
 /** A dict, copied. */
-export function dictOf(item: FieldType, key: FieldType = strType): FieldType {
+export function dictType(item: FieldType, key: FieldType = strType): FieldType {
   return {
     label: `dict[${key.label},${item.label}]`,
     check(value) {

@@ -1,5 +1,14 @@
 import { type Model, model, orNone } from '../model/model.ts'
-import { bool, dictOf, float, listOf, literal, optionalOf, strType, union } from '../model/types.ts'
+import {
+  bool,
+  dictType,
+  float,
+  listType,
+  literal,
+  optionalType,
+  strType,
+  union,
+} from '../model/types.ts'
 import type { Numeric } from '../python/arithmetic.ts'
 import type { Instance, Value } from '../python/value.ts'
 import type { DatabaseType } from '../state/base.ts'
@@ -111,14 +120,14 @@ export interface Order extends Instance {
 
 const variant: Model<Variant> = model<Variant>('Variant', {
   item_id: strType,
-  options: dictOf(strType),
+  options: dictType(strType),
   available: bool,
   price: float,
 })
 const product: Model<Product> = model<Product>('Product', {
   name: strType,
   product_id: strType,
-  variants: dictOf(variant),
+  variants: dictType(variant),
 })
 const userName: Model<UserName> = model<UserName>('UserName', {
   first_name: strType,
@@ -153,19 +162,19 @@ const user: Model<RetailUser> = model<RetailUser>('User', {
   name: userName,
   address: addressModel,
   email: strType,
-  payment_methods: dictOf(union(creditCard, giftCard, paypal)),
-  orders: listOf(strType),
+  payment_methods: dictType(union(creditCard, giftCard, paypal)),
+  orders: listType(strType),
 })
 const fulfilment: Model<OrderFulfilment> = model<OrderFulfilment>('OrderFullfilment', {
-  tracking_id: listOf(strType),
-  item_ids: listOf(strType),
+  tracking_id: listType(strType),
+  item_ids: listType(strType),
 })
 const orderItem: Model<OrderItem> = model<OrderItem>('OrderItem', {
   name: strType,
   product_id: strType,
   item_id: strType,
   price: float,
-  options: dictOf(strType),
+  options: dictType(strType),
 })
 
 /** The model of a payment. */
@@ -189,17 +198,17 @@ const order: Model<Order> = model<Order>('Order', {
   order_id: strType,
   user_id: strType,
   address: addressModel,
-  items: listOf(orderItem),
+  items: listType(orderItem),
   status: literal(...statuses),
-  fulfillments: listOf(fulfilment),
-  payment_history: listOf(retailPaymentModel),
-  cancel_reason: orNone(optionalOf(literal('no longer needed', 'ordered by mistake'))),
-  exchange_items: orNone(optionalOf(listOf(strType))),
-  exchange_new_items: orNone(optionalOf(listOf(strType))),
-  exchange_payment_method_id: orNone(optionalOf(strType)),
-  exchange_price_difference: orNone(optionalOf(float)),
-  return_items: orNone(optionalOf(listOf(strType))),
-  return_payment_method_id: orNone(optionalOf(strType)),
+  fulfillments: listType(fulfilment),
+  payment_history: listType(retailPaymentModel),
+  cancel_reason: orNone(optionalType(literal('no longer needed', 'ordered by mistake'))),
+  exchange_items: orNone(optionalType(listType(strType))),
+  exchange_new_items: orNone(optionalType(listType(strType))),
+  exchange_payment_method_id: orNone(optionalType(strType)),
+  exchange_price_difference: orNone(optionalType(float)),
+  return_items: orNone(optionalType(listType(strType))),
+  return_payment_method_id: orNone(optionalType(strType)),
 })
 
 /** The database of the retail domain. */

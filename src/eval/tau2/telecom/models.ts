@@ -1,6 +1,15 @@
 /** The agent's database of the telecom domain. Dates and the values of its enums are kept as their texts. */
 import { defaults, type Model, model, orNone } from '../model/model.ts'
-import { bool, date, datetime, enumOf, float, listOf, optionalOf, strType } from '../model/types.ts'
+import {
+  bool,
+  date,
+  datetime,
+  enumOf,
+  float,
+  listType,
+  optionalType,
+  strType,
+} from '../model/types.ts'
 import type { Numeric } from '../python/arithmetic.ts'
 import type { Instance, Value } from '../python/value.ts'
 import type { DatabaseType } from '../state/base.ts'
@@ -97,7 +106,7 @@ export interface Customer extends Instance {
 }
 
 const forbid = { extra: 'forbid' } as const
-const none = { date: orNone(optionalOf(date)), datetime: orNone(optionalOf(datetime)) }
+const none = { date: orNone(optionalType(date)), datetime: orNone(optionalType(datetime)) }
 const empty = (): Value => []
 
 const address: Model<Address> = model<Address>(
@@ -122,7 +131,7 @@ const device: Model<Device> = model<Device>(
     device_id: strType,
     device_type: enumOf(['phone', 'router', 'tablet', 'watch', 'other']),
     model: strType,
-    imei: orNone(optionalOf(strType)),
+    imei: orNone(optionalType(strType)),
     is_esim_capable: bool,
     activated: defaults(bool, () => false),
     activation_date: none.datetime,
@@ -140,7 +149,7 @@ const line: Model<Line> = model<Line>(
       () => 'Pending Activation',
     ),
     plan_id: strType,
-    device_id: orNone(optionalOf(strType)),
+    device_id: orNone(optionalType(strType)),
     data_used_gb: defaults(float, () => 0),
     data_refueling_gb: defaults(float, () => 0),
     roaming_enabled: defaults(bool, () => false),
@@ -170,7 +179,7 @@ export const billModel: Model<Bill> = model<Bill>(
     issue_date: date,
     total_due: float,
     due_date: date,
-    line_items: defaults(listOf(lineItemModel), empty),
+    line_items: defaults(listType(lineItemModel), empty),
     status: defaults(
       enumOf(['Draft', 'Issued', 'Awaiting Payment', 'Paid', 'Overdue', 'Disputed']),
       () => 'Draft',
@@ -201,9 +210,9 @@ const customer: Model<Customer> = model<Customer>(
       enumOf(['Active', 'Suspended', 'Pending Verification', 'Closed']),
       () => 'Pending Verification',
     ),
-    payment_methods: defaults(listOf(paymentMethod), empty),
-    line_ids: defaults(listOf(strType), empty),
-    bill_ids: defaults(listOf(strType), empty),
+    payment_methods: defaults(listType(paymentMethod), empty),
+    line_ids: defaults(listType(strType), empty),
+    bill_ids: defaults(listType(strType), empty),
     // A date, not a moment: a default is not checked.
     created_at: defaults(datetime, () => '2025-01-01'),
     last_extension_date: none.date,

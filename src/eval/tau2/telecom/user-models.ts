@@ -1,6 +1,6 @@
 /** The user's database of the telecom domain: a phone, and what is around it. */
 import { defaults, type Model, model, orNone } from '../model/model.ts'
-import { bool, dictOf, enumOf, float, int, optionalOf, strType } from '../model/types.ts'
+import { bool, dictType, enumOf, float, int, optionalType, strType } from '../model/types.ts'
 import type { Instance, Value } from '../python/value.ts'
 import type { DatabaseType } from '../state/base.ts'
 
@@ -97,10 +97,10 @@ export const apnModel: Model<ApnSettings> = model<ApnSettings>(
   {
     apn_name: defaults(enumOf(['internet', 'broken']), () => 'internet'),
     reset_at_reboot: off,
-    mms_apn: defaults(optionalOf(strType), () => 'mms'),
-    mmsc_url: defaults(optionalOf(strType), () => 'http://mms.carrier.com/mms/wapenc'),
-    mms_proxy: orNone(optionalOf(strType)),
-    mms_port: orNone(optionalOf(int)),
+    mms_apn: defaults(optionalType(strType), () => 'mms'),
+    mmsc_url: defaults(optionalType(strType), () => 'http://mms.carrier.com/mms/wapenc'),
+    mms_proxy: orNone(optionalType(strType)),
+    mms_port: orNone(optionalType(int)),
   },
   forbid,
 )
@@ -109,8 +109,8 @@ export const apnModel: Model<ApnSettings> = model<ApnSettings>(
 export const vpnModel: Model<VpnDetails> = model<VpnDetails>(
   'VpnDetails',
   {
-    server_address: orNone(optionalOf(strType)),
-    protocol: orNone(optionalOf(strType)),
+    server_address: orNone(optionalType(strType)),
+    protocol: orNone(optionalType(strType)),
     server_performance: defaults(
       enumOf(['unknown', 'poor', 'fair', 'good', 'excellent']),
       () => 'unknown',
@@ -160,15 +160,15 @@ const phone: Model<Phone> = model<Phone>(
     active_apn_settings: defaults(apnModel, () => apnModel.create({})),
     wifi_enabled: off,
     wifi_connected: off,
-    wifi_ssid: orNone(optionalOf(strType)),
+    wifi_ssid: orNone(optionalType(strType)),
     wifi_signal_strength: defaults(strength, () => 'none'),
     wifi_calling_enabled: off,
     wifi_calling_mms_over_wifi: off,
     data_saver_mode: off,
     vpn_enabled_setting: off,
     vpn_connected: off,
-    vpn_details: orNone(optionalOf(vpnModel)),
-    app_statuses: defaults(dictOf(app), usualApps),
+    vpn_details: orNone(optionalType(vpnModel)),
+    app_statuses: defaults(dictType(app), usualApps),
   },
   forbid,
 )
@@ -190,14 +190,14 @@ const usualSignals = [
 const surroundings: Model<Surroundings> = model<Surroundings>(
   'UserSurroundings',
   {
-    name: orNone(optionalOf(strType)),
-    phone_number: orNone(optionalOf(strType)),
+    name: orNone(optionalType(strType)),
+    phone_number: orNone(optionalType(strType)),
     is_abroad: off,
     roaming_allowed: off,
-    signal_strength: defaults(dictOf(strength, technology), () => new Map(usualSignals)),
+    signal_strength: defaults(dictType(strength, technology), () => new Map(usualSignals)),
     mobile_data_usage_exceeded: off,
     line_active: defaults(bool, () => true),
-    payment_request: orNone(optionalOf(paymentRequestModel)),
+    payment_request: orNone(optionalType(paymentRequestModel)),
   },
   forbid,
 )
