@@ -157,13 +157,13 @@ class AgentEngine implements Engine {
   }
 
   #createLogHost(): LogHost {
-    const { committer, hub } = this.#options
+    const { committer, hub, webhooks } = this.#options
     return {
       committer,
       published: (taskId, records, webhook) => {
         if (this.#suspects.watching) tellProgress(this.#suspects, taskId, records)
         hub.publish(taskId, records)
-        this.#options.stored?.(taskId, records, webhook)
+        webhooks?.published(taskId, records, webhook)
       },
       refused: (taskId, error, never) => {
         hub.fail(taskId, error)

@@ -49,7 +49,7 @@ export function createMount(
   const identity = createAgentIdentity(parts, { agent: () => agent, info, base })
   const engine = createEngine({
     ...{ agent, agentId: id, build, store, committer, hub, queue, suspects, clock, logger },
-    ...(push && { stored: push.stored }),
+    ...(push && { webhooks: push }),
   })
   const service = createService(parts, engine, identity)
   const byEngine = createOperations(service)

@@ -16,7 +16,7 @@ export interface Push {
   /** What the operations change. */
   readonly configs: PushConfigs
   /** Called by the engines with each stored batch, and whether a webhook was registered with it. */
-  stored(taskId: string, records: readonly LogRecord[], registered: boolean): void
+  published(taskId: string, records: readonly LogRecord[], registered: boolean): void
   /** Ends deliveries. Idempotent. */
   close(): Promise<void>
 }
@@ -61,7 +61,7 @@ export function createPush(
         webhooks.forget(taskId, id)
       },
     },
-    stored(taskId, records, registered) {
+    published(taskId, records, registered) {
       if (registered) webhooks.watch(taskId)
       else if (records[0]?.seq === 1) webhooks.ignore(taskId)
       else webhooks.notify(taskId)
