@@ -15,14 +15,19 @@ import type { Engine, EngineOptions, SubscriptionStart } from './engine.ts'
 import { shuttingDown, taskNotFound } from './faults.ts'
 import { isTurnEnd } from './leftover.ts'
 import type { TaskLog } from './log.ts'
-import type { QueuedMessage } from './queued-message.ts'
-import { goOn, type Recovery, recoverAll, type TakenUp } from './recover.ts'
+import type { QueuedMessage } from './messages.ts'
+import {
+  createStranded,
+  goOn,
+  type Recovery,
+  recoverAll,
+  type Stranded,
+  type TakenUp,
+} from './recover.ts'
 import type { TaskRun } from './run.ts'
 import type { RunHost } from './run-host.ts'
 import { closeRuns, createRuns, type Runs } from './runs.ts'
-import { createSend, type Send } from './send.ts'
-import type { SendResult } from './send-result.ts'
-import { createStranded, type Stranded } from './stranded.ts'
+import { createSend, type Send, type SendResult } from './send.ts'
 import { createSuspects, type Suspects } from './suspects.ts'
 import { createTasks } from './tasks.ts'
 import { watchTask } from './watch.ts'

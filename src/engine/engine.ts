@@ -9,7 +9,7 @@ import type { Hub } from '../streams/hub.ts'
 import type { Committer } from './commit.ts'
 import type { TurnQueue } from './queue.ts'
 import type { Recovery } from './recover.ts'
-import type { SendResult } from './send-result.ts'
+import type { SendResult } from './send.ts'
 import type { Suspects } from './suspects.ts'
 
 /** Runs the turns of one agent: detached from requests, one at a time per task, everything through the log. */

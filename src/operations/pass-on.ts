@@ -1,13 +1,23 @@
 import type { Dispatch, EventStream } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
-import { operationNames, operations, type RequestKind } from '../protocol/operations.ts'
+import {
+  type OperationName,
+  operationNames,
+  operations,
+  type RequestKind,
+  type RequestOf,
+  type ResultOf,
+} from '../protocol/operations.ts'
+import { parseResult } from '../protocol/schema.ts'
 import type { GetTaskRequest, SendMessageRequest, Task } from '../protocol/types.ts'
+import { withSignal } from '../shared/async.ts'
+import type { Clock } from '../shared/clock.ts'
+import type { Logger } from '../shared/log.ts'
 import { getExtendedAgentCard } from './extended-card.ts'
-import type { Handlers } from './gate.ts'
-import { type CheckedCall, createGate } from './gate.ts'
+import { type CheckedCall, createGate, type Handlers } from './gate.ts'
 import { trimHistory, trimStream } from './history.ts'
-import type { Keeper } from './keeper.ts'
 import { type FindTask, knownTaskId, withKnownTask } from './known-task.ts'
+import { openStream } from './open-stream.ts'
 import { mustBeSendable } from './send.ts'
 import type { Service } from './service.ts'
 
@@ -75,4 +85,72 @@ function trimmed(answer: unknown, length: number | undefined): unknown {
 
 async function noWebhooks(): Promise<never> {
   throw new A2AError('pushNotificationNotSupported', 'This agent has no pushNotifications')
+}
+
+/** An agent that keeps its tasks itself, as its server asks it. What it answers is checked as a peer's answer is. */
+interface Keeper {
+  ask<N extends OperationName>(
+    name: N,
+    request: RequestOf<N>,
+    call: CheckedCall,
+  ): Promise<ResultOf<N>>
+  /** Asks no more, ends streams, and lets what is under way be answered until the deadline. Idempotent. */
+  close(deadlineMs: number): Promise<void>
+}
+
+/** What a keeper is made of. */
+interface KeeperOptions {
+  /** The agent's operations as they are now. */
+  dispatch(): Dispatch
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/** Makes the way to an agent that keeps its tasks itself. */
+export function createKeeper({ dispatch, clock, logger }: KeeperOptions): Keeper {
+  const closing = new AbortController()
+  const late = new AbortController()
+  const pending = new Set<Promise<unknown>>()
+
+  /** What a user's code throws is told to nobody but the log. */
+  async function logged<T>(work: () => Promise<T>): Promise<T> {
+    closing.signal.throwIfAborted()
+    try {
+      return await work()
+    } catch (thrown) {
+      if (!(thrown instanceof A2AError)) logger.error({ err: thrown }, 'The agent failed')
+      throw thrown
+    }
+  }
+
+  async function once(name: OperationName, answer: Promise<unknown>): Promise<unknown> {
+    pending.add(answer)
+    try {
+      return parseResult(name, await withSignal(answer, late.signal))
+    } finally {
+      pending.delete(answer)
+    }
+  }
+
+  return {
+    ask: (name, request, call) =>
+      logged(async () => {
+        const answer = dispatch()(name, request, call)
+        // true: it was checked as this operation's result
+        if (!operations[name].stream) return (await once(name, answer)) as ResultOf<typeof name>
+        const events = (await answer) as EventStream // true: the row says that it streams
+        const ends = { closing: closing.signal, caller: call.signal }
+        return (await openStream(events, ends)) as ResultOf<typeof name> // true: see above
+      }),
+    async close(deadlineMs) {
+      closing.abort(shuttingDown())
+      const callOff = clock.after(deadlineMs, () => late.abort(shuttingDown()))
+      await withSignal(Promise.allSettled(pending), late.signal).catch(() => {})
+      callOff()
+    },
+  }
+}
+
+function shuttingDown(): A2AError {
+  return new A2AError('unavailable', 'The server is shutting down', { retryAfterSeconds: 5 })
 }

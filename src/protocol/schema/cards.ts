@@ -5,10 +5,10 @@ import {
   explicit,
   implicit,
   mapOf,
+  object,
   required,
   requiredOfUs,
 } from './check.ts'
-import { object } from './object.ts'
 import * as v from './values.ts'
 
 /**

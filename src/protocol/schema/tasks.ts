@@ -8,10 +8,10 @@ import {
   explicit,
   implicit,
   isPlainObject,
+  object,
   required,
   requiredOfUs,
 } from './check.ts'
-import { object } from './object.ts'
 import * as v from './values.ts'
 
 /** The objects of tasks and messages (specification §4.1 to §4.3), field for field as in `a2a.proto`. */
