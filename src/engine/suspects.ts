@@ -8,7 +8,8 @@ import type { Deaths } from '../store/store.ts'
  * that died beside others runs beside half as many, so two, then one, and before those that did not. It is cleared by a
  * finished step, by the end of its turn or by running for five seconds. Only one that dies twice as the sole suspect is
  * given up. For the second time it waits until the process has lived for a while: where the process is killed from
- * outside, again and again, nobody is convicted.
+ * outside, again and again, nobody is convicted. Nor is one that ran beside a task that a step has just cleared: until
+ * that one has ended, or its five seconds are over, it may be the killer all the same.
  *
  * One that finishes a step at each attempt is no suspect, but one that keeps dying all the same starts apart too, and
  * later each time; a step does not clear it, and if it dies alone it is given up after thirty deaths.
@@ -74,6 +75,8 @@ export function createSuspects(clock: Clock): Suspects {
   const waiting: Held[] = []
   /** Those that run and are not cleared, with what calls their clearing off. */
   const running = new Map<string, Held & { callOff(): void }>()
+  /** Those that a step has cleared and that still run, with what calls their end as company off. */
+  const company = new Map<string, () => void>()
   const timers = new Set<() => void>()
   const began = clock.elapsed()
   let gathering = 0
@@ -101,10 +104,15 @@ export function createSuspects(clock: Clock): Suspects {
   function startNext(): void {
     while (!closed && gathering === 0) {
       const next = waiting[0]
-      if (!next || running.size >= roomBeside(next)) return
+      if (!next || isFull(roomBeside(next))) return
       waiting.shift()
       run(next)
     }
+  }
+
+  /** Who must be alone has nobody beside it that was suspected a moment ago. */
+  function isFull(room: number): boolean {
+    return running.size + (room === 1 ? company.size : 0) >= room
   }
 
   /** How many may run at once, by what is known of this one and of those that run. */
@@ -117,7 +125,8 @@ export function createSuspects(clock: Clock): Suspects {
   function run(held: Held): void {
     const { suspect, deaths } = held
     // Where nobody else waits it is alone; who comes later waits for it.
-    const apart = Math.min(roomBeside(held), running.size + 1 + waiting.length)
+    const others = running.size + company.size + waiting.length
+    const apart = Math.min(roomBeside(held), 1 + others)
     watch({ suspect, deaths, apart })
     if (!suspect.start({ ...deaths, apart })) clear(suspect.id)
   }
@@ -137,6 +146,21 @@ export function createSuspects(clock: Clock): Suspects {
     held.callOff()
     running.delete(id)
     startNext()
+  }
+
+  /** A finished step clears a suspect; it stays as company while it could still be the one. */
+  function clearByStep(held: Held): void {
+    const { id } = held.suspect
+    company.set(
+      id,
+      later(watchMs(held.deaths), () => leave(id)),
+    )
+    clear(id)
+  }
+
+  function leave(id: string): void {
+    company.get(id)?.()
+    if (company.delete(id)) startNext()
   }
 
   return {
@@ -161,11 +185,14 @@ export function createSuspects(clock: Clock): Suspects {
       startNext()
     },
     get watching() {
-      return running.size > 0
+      return running.size + company.size > 0
     },
     gotOn(id, over) {
       const held = running.get(id)
-      if (held && (over || isClearedByStep({ ...held.deaths, apart: held.apart }))) clear(id)
+      if (over) {
+        clear(id)
+        leave(id)
+      } else if (held && isClearedByStep({ ...held.deaths, apart: held.apart })) clearByStep(held)
     },
     close() {
       closed = true
