@@ -19,8 +19,14 @@ export {
 } from './authenticators.ts'
 export { type FetchOptions, toFetch } from './fetch.ts'
 export type { RateLimitOptions } from './limits.ts'
-export { type Listening, type ListenOptions, listen } from './node.ts'
 export { toNodeHandler } from './node-handler.ts'
 export type { CorsOptions, PushOptions, ServerOptions, TimeoutOptions } from './options.ts'
-export { type RunServerOptions, runServer, type StartedServer } from './run.ts'
+export {
+  type Listening,
+  type ListenOptions,
+  listen,
+  type RunServerOptions,
+  runServer,
+  type StartedServer,
+} from './run.ts'
 export { createServer, type Server } from './server.ts'
