@@ -128,7 +128,7 @@ export { type Conversation, type ConversationOptions, converse, greeting } from 
 export { runEvaluation } from './run/evaluate.ts'
 export type { EvaluationOptions, Job, Progress } from './run/options.ts'
 export { doNothingBaseline } from './run/to-results.ts'
-export { createJudge } from './scorers/judge.ts'
+export { agreeingJudge, createJudge } from './scorers/judge.ts'
 export { type Scorable, scoreConversation } from './scorers/reward.ts'
 export type {
   Judge,
@@ -148,6 +148,7 @@ export {
 export { createEvaluator, type EvaluatorOptions } from './serve/evaluator.ts'
 export type { Tau2Domain } from './tau2/domain.ts'
 export { createA2AUser } from './users/a2a.ts'
+export { goldenUser } from './users/golden.ts'
 export { createHumanUser, type Terminal } from './users/human.ts'
 export { createLlmUser } from './users/llm.ts'
 export { createReplayUser, type Recording } from './users/replay.ts'

@@ -25,13 +25,12 @@ import {
   addRunOptions,
   type JudgeFlags,
   share,
+  tau2Data,
   toJudge,
   toPrices,
 } from './eval-options.ts'
 import { runCommand } from './eval-run.ts'
 import { serveCommand } from './eval-serve.ts'
-
-const tau2Data = '"data" of a tau2-bench checkout; CORRAL_TAU2_DATA if absent'
 
 /** Adds `corral eval run|rescore|report|compare|call|check|serve|list`. Exit codes: 0 done, 1 a gate failed, 2 could not run. */
 export function addEvalCommand(program: Command): void {

@@ -40,7 +40,12 @@ export interface EvalInfo {
     readonly name: string
     readonly version: string
   }
-  readonly environment_info: { readonly domain_name: string; readonly policy: string }
+  readonly environment_info: {
+    readonly domain_name: string
+    readonly policy: string
+    /** SHA-256 of the files that the domain was made of, where it says so. */
+    readonly manifest?: Readonly<Record<string, string>>
+  }
   /** Two runs with the same hash measure the same thing. */
   readonly config_hash: string
 }

@@ -68,12 +68,12 @@ function selectTasks(
   user: UserSimulator,
   { taskIds, numTasks }: Pick<EvaluationOptions, 'taskIds' | 'numTasks'>,
 ): readonly EvalTask[] {
-  for (const id of taskIds ?? [])
+  const chosen = taskIds ?? domain.splits[domain.defaultSplit ?? '']
+  for (const id of chosen ?? [])
     if (!domain.tasks.some((task) => task.id === id))
       throw new ValidationError(`The domain ${domain.name} has no task ${id}`)
-  const selected = domain.tasks
-    .filter((task) => taskIds?.includes(task.id) ?? true)
-    .slice(0, numTasks)
+  const wanted = chosen && new Set(chosen)
+  const selected = domain.tasks.filter(({ id }) => wanted?.has(id) ?? true).slice(0, numTasks)
   if (selected.length === 0) throw new ValidationError('No task is selected')
   for (const task of selected) {
     const problem = user.refuses(task)
@@ -91,6 +91,7 @@ function configHash(
   return hashOf({
     domain: domain.name,
     policy: domain.policy,
+    ...(domain.manifest && { manifest: domain.manifest }),
     tasks: domain.tasks,
     user: [user.kind, user.model ?? null],
     endpoint: config.endpoint,

@@ -156,3 +156,24 @@ describe('corral eval check', () => {
     expect(code).toBe(1)
   })
 })
+
+describe('corral eval run in a self-test', () => {
+  test('plays both sides by the golden actions, over A2A', async () => {
+    const saveTo = ['--save-to', join(directory, 'golden'), '--json']
+    const flags = ['--domain', 'tau2:mock', '--agent', 'golden', '--user', 'golden']
+    const { stdout, code } = await corral('run', ...flags, ...saveTo)
+    const { summary, info } = JSON.parse(stdout)
+    expect({ code, ...summary }).toMatchObject({ code: 0, successes: 8, scored: 10 })
+    expect(Object.keys(info.environment_info.manifest)).toContain('tau2/domains/mock/tasks.json')
+  })
+
+  test('finds a user for the idle agent where tasks have no script', async () => {
+    const saveTo = ['--save-to', join(directory, 'idle')]
+    const { stdout } = await corral('run', '--domain', 'tau2:mock', '--agent', 'idle', ...saveTo)
+    expect(stdout).toMatch(/Score \(golden user\) +10\.0 %/)
+  })
+
+  test('needs an endpoint for the agents of others', async () => {
+    expect(await corral('run', '--domain', 'tau2:mock')).toMatchObject({ code: 2 })
+  })
+})

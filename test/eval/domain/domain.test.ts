@@ -12,6 +12,7 @@ import { defineMcpDomain } from '../../../src/eval/domain/mcp.ts'
 import { parseTasks } from '../../../src/eval/domain/task-schema.ts'
 import { runEvaluation } from '../../../src/eval/run/evaluate.ts'
 import { doNothingBaseline } from '../../../src/eval/run/to-results.ts'
+import { goldenUser } from '../../../src/eval/users/golden.ts'
 import { scriptedUser } from '../../../src/eval/users/scripted.ts'
 import { textOf } from '../../../src/protocol/task.ts'
 import { serveAgent } from '../serving.ts'
@@ -127,6 +128,15 @@ describe('a domain in plain files', () => {
       { requestor: 'user', content: 'Your card is unlocked' },
       { requestor: 'assistant' },
     ])
+  })
+
+  test('is solved by the golden agent, who asks the user for their part', async () => {
+    const domain = await loadDomain(library)
+    const endpoint = await serveAgent(createGoldenAgent(domain))
+    for (const user of [scriptedUser, goldenUser]) {
+      const { summary } = await runEvaluation({ agent: { endpoint }, domain, user })
+      expect(summary).toMatchObject({ successes: 3, total_simulations: 3 })
+    }
   })
 
   test('names the file and the place of what is wrong in it', async () => {
