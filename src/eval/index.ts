@@ -33,7 +33,6 @@ export {
   ValidationError,
 } from './base/errors.ts'
 export type { ChatModel, ModelOptions } from './base/model.ts'
-export { airline } from './domain/airline/domain.ts'
 export { type CallReport, type PlannedCall, parseCalls, runCalls } from './domain/call.ts'
 export { type CallCheck, createCallCheck } from './domain/call-check.ts'
 export { type CheckReport, checkDomain, type Finding, type FindingKind } from './domain/check.ts'
@@ -61,8 +60,16 @@ export {
   type ToolModule,
   type World,
 } from './domain/functions.ts'
-export { builtInDomains, findDomain, loadDomain, resolveDomain } from './domain/load.ts'
+export { kestrel, kestrel as airline } from './domain/kestrel/domain.ts'
+export {
+  builtInDomains,
+  findDomain,
+  findDomainOf,
+  loadDomain,
+  resolveDomain,
+} from './domain/load.ts'
 export { defineMcpDomain, type McpDomain, type McpWorld } from './domain/mcp.ts'
+export { presentName } from './domain/names.ts'
 export type {
   EnvAssertion,
   EvalTask,

@@ -84,7 +84,7 @@ export function addRunOptions(command: Command): Command {
     .option(
       '--domain <name|directory>',
       'built-in domain, the directory of one, or tau2:airline, tau2:retail, tau2:telecom, tau2:mock',
-      'airline',
+      'kestrel',
     )
     .option('--tau2-data <directory>', tau2Data)
     .addOption(

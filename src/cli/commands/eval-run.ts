@@ -6,7 +6,6 @@ import {
   type Domain,
   type EvalResults,
   type EvaluationOptions,
-  findDomain,
   headline,
   loadResults,
   requireOwn,
@@ -15,12 +14,13 @@ import {
   ValidationError,
 } from '../../eval/index.ts'
 import { systemClock, toTimestamp } from '../../shared/clock.ts'
+import { chooseDomain } from './eval-domain.ts'
 import { openAgent, type RunFlags, toJudge, toPrices, toUser } from './eval-options.ts'
 import { createEvalLog, createProgress, interruptible } from './eval-output.ts'
 
 /** Runs an evaluation as the flags say. Gives the exit code: 0 it ran, 1 a gate failed. */
 export async function runCommand(flags: RunFlags): Promise<number> {
-  const domain = await findDomain(flags.domain, { directory: flags.tau2Data })
+  const domain = await chooseDomain(flags.domain, flags.tau2Data)
   const agent = await openAgent(flags, domain)
   try {
     return await runWith(flags, domain, agent.config)

@@ -4,12 +4,12 @@ import {
   builtInDomains,
   checkGate,
   compareResults,
+  findDomainOf,
   listEvaluations,
   loadResults,
   percent,
   requireOwn,
   rescore,
-  resolveDomain,
   saveResults,
   toHtml,
   toJUnit,
@@ -20,6 +20,7 @@ import { CliError } from '../errors.ts'
 import { safe } from '../text.ts'
 import { callCommand } from './eval-call.ts'
 import { checkCommand } from './eval-check.ts'
+import { noteName } from './eval-domain.ts'
 import {
   addJudgeOptions,
   addRunOptions,
@@ -52,7 +53,8 @@ export function addEvalCommand(program: Command): void {
       'corral eval rescore eval-results/last --save-to eval-results/again',
     ),
   )
-    .option('--domain <name|directory>', "the domain; the recording's own name if absent")
+    .option('--domain <name|directory>', "the domain; the recording's own if absent")
+    .option('--tau2-data <directory>', tau2Data)
     .option('--prices <file>', 'price table, JSON')
     .option('--save-to <directory>', 'where the results with the new scores go')
     .action(guarded(rescoreCommand))
@@ -110,6 +112,7 @@ function guarded<A extends readonly unknown[]>(
 
 interface RescoreFlags extends JudgeFlags {
   readonly domain?: string
+  readonly tau2Data?: string
   readonly prices?: string
   readonly saveTo?: string
   readonly json?: boolean
@@ -117,7 +120,8 @@ interface RescoreFlags extends JudgeFlags {
 
 async function rescoreCommand(path: string, flags: RescoreFlags): Promise<number> {
   const recorded = await loadResults(path)
-  const domain = await resolveDomain(flags.domain ?? recorded.domain)
+  if (flags.domain !== undefined && recorded.own) noteName(flags.domain)
+  const domain = await findDomainOf(recorded, flags.domain, { directory: flags.tau2Data })
   const [judge, prices] = [toJudge(flags), await toPrices(flags.prices)]
   const report = await rescore(recorded, {
     domain,

@@ -3,8 +3,9 @@ import { type Logger, silent } from '../../shared/log.ts'
 import { type A2AConfig, createA2AConfig } from '../agent/config.ts'
 import { ValidationError } from '../base/errors.ts'
 import { hashOf } from '../base/json.ts'
-import { airline } from '../domain/airline/domain.ts'
 import type { Domain } from '../domain/environment.ts'
+import { kestrel } from '../domain/kestrel/domain.ts'
+import { firstName } from '../domain/names.ts'
 import type { EvalTask } from '../domain/task.ts'
 import { checkScorers } from '../scorers/built-in.ts'
 import { scriptedUser } from '../users/scripted.ts'
@@ -36,7 +37,7 @@ export interface EvaluationPlan {
  */
 export function createPlan(options: EvaluationOptions): EvaluationPlan {
   const config = createA2AConfig(options.agent)
-  const { domain = airline, user = scriptedUser, numTrials = 1, seed = 300 } = options
+  const { domain = kestrel, user = scriptedUser, numTrials = 1, seed = 300 } = options
   const { maxSteps = 200, maxErrors = 10, strict = false } = options
   const { log = silent, clock = systemClock } = options
   checkNumbers(options)
@@ -89,7 +90,7 @@ function configHash(
 ): string {
   const { numTrials, maxSteps, maxErrors, seed, strict, taskIds, numTasks, taskTimeout } = options
   return hashOf({
-    domain: domain.name,
+    domain: firstName(domain.name),
     policy: domain.policy,
     ...(domain.manifest && { manifest: domain.manifest }),
     tasks: domain.tasks,

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
+import { findDomainOf } from '../../../src/eval/domain/load.ts'
 import { checkGate, compareResults, passRate, spreadOf } from '../../../src/eval/results/compare.ts'
 import { parseResults, requireOwn } from '../../../src/eval/results/recorded.ts'
 import { rescore } from '../../../src/eval/results/rescore.ts'
@@ -118,6 +119,30 @@ describe('scoring again', () => {
   })
 })
 
+describe('the domain of recorded results', () => {
+  const tau2 = parseResults({
+    info: { environment_info: { domain_name: 'mock' } },
+    tasks: [],
+    simulations: [],
+  })
+
+  test('is one of tau2 where the results are tau2, never one of ours', async () => {
+    const mock = await findDomainOf(tau2, undefined, { environment: {} })
+    expect(mock.name).toBe('tau2:mock')
+    expect(() => findDomainOf(tau2, 'kestrel')).toThrow('score them by tau2:mock')
+    expect(() => findDomainOf({ ...tau2, domain: 'airline' }, 'airline')).toThrow('not of our')
+    await expect(findDomainOf({ ...tau2, domain: 'kestrel' }, undefined)).rejects.toThrow(
+      'There is no domain tau2:kestrel',
+    )
+  })
+
+  test('is ours under its old name where the results are ours', async () => {
+    const own = await runOf(1, 1)
+    const domain = await findDomainOf({ ...tau2, own, domain: 'airline' }, undefined)
+    expect(domain.name).toBe('kestrel')
+  })
+})
+
 describe('comparing runs', () => {
   test('tells which tasks became better or worse', async () => {
     const [before, after] = [await runOf(2, 3), await runOf(1, 4)]
@@ -148,6 +173,18 @@ describe('comparing runs', () => {
       reasons: ['Nothing was scored'],
     })
     expect(passRate(nothing)).toBeNull()
+  })
+
+  test('knows a domain by the name that it had, and no other', async () => {
+    const run = await runOf(1, 2)
+    const named = (domain_name: string): EvalResults => ({
+      ...run,
+      info: { ...run.info, environment_info: { ...run.info.environment_info, domain_name } },
+    })
+    expect(checkGate(named('kestrel'), {}, named('airline')).passed).toBe(true)
+    expect(checkGate(named('kestrel'), {}, named('tau2:airline')).reasons).toEqual([
+      'The baseline is of tau2:airline, not of kestrel',
+    ])
   })
 
   test('shows how much repeated runs differ', async () => {
