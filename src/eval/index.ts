@@ -124,6 +124,7 @@ export {
   requireOwn,
 } from './results/recorded.ts'
 export {
+  type Change,
   type Rescored,
   type RescoreOptions,
   type RescoreReport,

@@ -130,7 +130,12 @@ async function rescoreCommand(path: string, flags: RescoreFlags): Promise<number
   })
   if (flags.saveTo !== undefined && report.results) await saveResults(flags.saveTo, report.results)
   const words = `${report.simulations.length} simulations scored again, ${report.changed} rewards changed`
-  process.stdout.write(`${flags.json ? JSON.stringify(report, null, 2) : words}\n`)
+  if (flags.json) process.stdout.write(`${JSON.stringify(report, null, 2)}\n`)
+  else {
+    process.stdout.write(`${words}\n`)
+    for (const { task_id, trial, what, recorded: before, now } of report.changes)
+      process.stdout.write(`${safe(`${task_id} #${trial + 1}: ${what}: ${before} → ${now}`)}\n`)
+  }
   return 0
 }
 

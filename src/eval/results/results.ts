@@ -65,6 +65,8 @@ export interface EvalSummary {
   readonly scored: number
   readonly successes: number
   readonly avg_reward: number | null
+  /** The same without the simulations that a fault of the simulated user ended, which tau2 counts as failures. */
+  readonly without_user_faults: { readonly scored: number; readonly rate: number | null }
   readonly pass_hat_k: Readonly<Record<string, PassEstimate>>
   readonly do_nothing: {
     readonly successes: number

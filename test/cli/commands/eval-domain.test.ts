@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { run } from '../../../src/cli/program.ts'
+import { besideData, dataDirectory, hasVectors } from '../../eval/tau2/vectors.ts'
 
 const library = resolve(import.meta.dirname, '../../../examples/eval/library')
 let directory = ''
@@ -171,6 +172,15 @@ describe('corral eval run in a self-test', () => {
     const saveTo = ['--save-to', join(directory, 'idle')]
     const { stdout } = await corral('run', '--domain', 'tau2:mock', '--agent', 'idle', ...saveTo)
     expect(stdout).toMatch(/Score \(golden user\) +10\.0 %/)
+  })
+
+  test.skipIf(!hasVectors)("scores tau2's own results again, by tau2's domain", async () => {
+    const recorded = besideData('recorded/to_airline.json')
+    const data = ['--tau2-data', dataDirectory ?? '']
+    const { stdout } = await corral('rescore', recorded, ...data)
+    expect(stdout).toBe('50 simulations scored again, 0 rewards changed\n')
+    const refused = await corral('rescore', recorded, '--domain', 'airline', ...data)
+    expect(refused).toMatchObject({ code: 2, stdout: '' })
   })
 
   test('needs an endpoint for the agents of others', async () => {
