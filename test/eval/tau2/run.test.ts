@@ -1,29 +1,22 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/function.ts'
-import { createGoldenAgent, createIdleAgent } from '../../../src/eval/agent/reference-agents.ts'
 import type { EvalResults } from '../../../src/eval/results/results.ts'
 import { runEvaluation } from '../../../src/eval/run/evaluate.ts'
 import { createPlan } from '../../../src/eval/run/plan.ts'
-import { agreeingJudge } from '../../../src/eval/scorers/judge.ts'
 import { loadTau2Domain, type Tau2Domain } from '../../../src/eval/tau2/domain.ts'
 import { goldenUser } from '../../../src/eval/users/golden.ts'
 import { dataPart } from '../../../src/protocol/build.ts'
 import { serveAgent } from '../serving.ts'
+import { runReference } from './oracle.ts'
 import { dataDirectory, loadDomain } from './vectors.ts'
 
-async function run(
+/** Runs all tasks, or some. */
+function run(
   domain: Tau2Domain,
   kind: 'golden' | 'idle',
-  taskIds?: readonly string[],
+  taskIds: readonly string[] = domain.tasks.map(({ id }) => id),
 ): Promise<EvalResults> {
-  const agent = kind === 'golden' ? createGoldenAgent(domain) : createIdleAgent()
-  return runEvaluation({
-    agent: { endpoint: await serveAgent(agent) },
-    domain,
-    user: goldenUser,
-    ...(taskIds && { taskIds }),
-    ...(kind === 'golden' && { judge: agreeingJudge }),
-  })
+  return runReference(domain, kind, taskIds)
 }
 
 /** The ids of the tasks that did not score 1. */
