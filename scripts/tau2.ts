@@ -1,16 +1,20 @@
 /**
  * `npm run tau2`: everything that tau2's own Python said, against our domains. For every task the hashes after set-up and
  * after the golden actions and each golden output; every recorded answer; every tool schema. Besides, what it costs to
- * open and score a task, and how many worlds were copied as a whole. Exits 1 on any difference.
+ * open and score a task, and how many worlds were copied as a whole; every recorded verdict, by scoring again; and every
+ * task over real A2A, solved by golden agent and user, and with an agent that does nothing. Exits 1 on any difference.
  *
  * It needs the data of a tau2 checkout (`CORRAL_TAU2_DATA`, else `../shared/tau2/data`) and the vectors beside it.
  */
 import { readFileSync } from 'node:fs'
 import { spoken } from '../src/eval/domain/conversation.ts'
 import type { EvalTask } from '../src/eval/domain/task.ts'
+import { loadResults } from '../src/eval/results/files.ts'
+import { rescore } from '../src/eval/results/rescore.ts'
 import { scoreConversation } from '../src/eval/scorers/reward.ts'
 import type { Tau2Domain } from '../src/eval/tau2/domain.ts'
 import { compareTask } from '../test/eval/tau2/compare.ts'
+import { expected, runReference } from '../test/eval/tau2/oracle.ts'
 import { compareRecording, recordings } from '../test/eval/tau2/recorded.ts'
 import {
   besideData,
@@ -37,6 +41,11 @@ interface Row {
   readonly outputs: Tally
   readonly recorded: Tally | undefined
   readonly schemas: boolean
+  /** Recorded conversations of which every verdict was given again. */
+  readonly verdicts: Tally | undefined
+  /** Tasks passed over A2A, and how many must be. */
+  readonly golden: Tally
+  readonly idle: Tally
   /** CPU milliseconds to open and score a task: the median, and the 95th percentile. */
   readonly cpu: readonly [number, number]
   readonly worlds: number
@@ -61,7 +70,29 @@ async function examine(name: string): Promise<Row> {
   const schemas = await sameSchemas(name, domain)
   const cost = await measure(domain, golden)
   say(name, `scored ${golden.length} tasks, ${cost.worlds} worlds`)
-  return { domain: name, hashes, outputs, recorded, schemas, ...cost }
+  const verdicts = recorded && (await scoreAgain(name, domain))
+  const runs = { golden: await overA2A(domain, 'golden'), idle: await overA2A(domain, 'idle') }
+  return { domain: name, hashes, outputs, recorded, schemas, verdicts, ...runs, ...cost }
+}
+
+async function scoreAgain(name: string, domain: Tau2Domain): Promise<Tally> {
+  const recordings = await loadResults(besideData(`recorded/to_${name}.json`))
+  const { simulations, changes } = await rescore(recordings, { domain })
+  for (const change of changes) console.error(JSON.stringify(change).slice(0, 500))
+  const changed = new Set(changes.map(({ id }) => id))
+  const tally = { right: simulations.length - changed.size, of: simulations.length }
+  say(name, `${text(tally)} recorded verdicts are right`)
+  return tally
+}
+
+/** How many tasks an agent of ours passes, beside how many tau2's Python says that it must. */
+async function overA2A(domain: Tau2Domain, kind: 'golden' | 'idle'): Promise<Tally> {
+  const name = domain.name.replace('tau2:', '')
+  const ids = domain.tasks.map(({ id }) => id)
+  const { summary } = await runReference(domain, kind, ids)
+  const tally = { right: summary.successes, of: expected[name]?.[kind] ?? 0 }
+  say(name, `the ${kind} agent passes ${tally.right} of ${ids.length} tasks over A2A`)
+  return tally
 }
 
 async function examineGolden(
@@ -153,8 +184,10 @@ async function costOf(domain: Tau2Domain, task: EvalTask, golden: GoldenTask): P
   return (user + system) / 1000
 }
 
-function isRight({ hashes, outputs, recorded, schemas, clones }: Row): boolean {
-  const all = [hashes, outputs, ...(recorded ? [recorded] : [])]
+function isRight(row: Row): boolean {
+  const { hashes, outputs, recorded, verdicts, golden, idle, schemas, clones } = row
+  const known = [recorded, verdicts].flatMap((tally) => tally ?? [])
+  const all = [hashes, outputs, golden, idle, ...known]
   return all.every(({ right, of }) => right === of) && schemas && clones === 0
 }
 
@@ -173,12 +206,16 @@ function print(all: readonly Row[]): void {
     text(row.outputs),
     row.recorded ? text(row.recorded) : '–',
     row.schemas ? 'equal' : 'DIFFERENT',
+    row.verdicts ? text(row.verdicts) : '–',
+    text(row.golden),
+    text(row.idle),
     row.cpu.map((ms) => ms.toFixed(1)).join(' / '),
     `${row.clones} of ${row.worlds}`,
     row.mostRows,
   ])
   const head = [
-    ...['domain', 'tasks by hash', 'golden outputs', 'recorded', 'schemas'],
+    ...['domain', 'tasks by hash', 'golden outputs', 'recorded', 'schemas', 'verdicts'],
+    ...['golden over A2A', 'idle over A2A'],
     ...['open + score, CPU ms p50 / p95', 'worlds copied whole', 'most rows copied'],
   ]
   const widths = head.map((cell, i) =>

@@ -1,15 +1,15 @@
 /**
- * Measures an agent on the built-in airline domain, and again after a change that makes it worse.
+ * Measures an agent on the built-in kestrel domain, and again after a change that makes it worse.
  * Run: npx tsx examples/eval/evaluate.ts
  */
 // #region run
 import {
-  airline,
   checkGate,
   compareResults,
   createGoldenAgent,
   createIdleAgent,
   type EvalResults,
+  kestrel,
   runEvaluation,
 } from 'corral/eval'
 import { createServer, listen } from 'corral/server'
@@ -19,7 +19,7 @@ async function measure(agent: ReturnType<typeof createIdleAgent>): Promise<EvalR
   try {
     return await runEvaluation({
       agent: { endpoint: listening.url },
-      domain: airline,
+      domain: kestrel,
       numTrials: 2,
     })
   } finally {
@@ -27,7 +27,7 @@ async function measure(agent: ReturnType<typeof createIdleAgent>): Promise<EvalR
   }
 }
 
-const before = await measure(createGoldenAgent(airline))
+const before = await measure(createGoldenAgent(kestrel))
 const after = await measure(createIdleAgent())
 console.log(before.summary.pass_hat_k, after.summary.do_nothing)
 console.log(compareResults(before, after).difference)

@@ -3,7 +3,7 @@
  * Run: npx tsx examples/eval/scorer.ts
  */
 // #region scorer
-import { airline, createGoldenAgent, runEvaluation, type Scorer } from 'corral/eval'
+import { createGoldenAgent, kestrel, runEvaluation, type Scorer } from 'corral/eval'
 import { createServer, listen } from 'corral/server'
 
 const brief: Scorer = {
@@ -18,12 +18,12 @@ const brief: Scorer = {
   },
 }
 
-const listening = await listen(await createServer({ agents: [createGoldenAgent(airline)] }), {
+const listening = await listen(await createServer({ agents: [createGoldenAgent(kestrel)] }), {
   port: 0,
 })
 const { simulations } = await runEvaluation({
   agent: { endpoint: listening.url },
-  domain: airline,
+  domain: kestrel,
   scorers: [brief],
   numTasks: 3,
 })

@@ -33,7 +33,6 @@ export {
   ValidationError,
 } from './base/errors.ts'
 export type { ChatModel, ModelOptions } from './base/model.ts'
-export { airline } from './domain/airline/domain.ts'
 export { type CallReport, type PlannedCall, parseCalls, runCalls } from './domain/call.ts'
 export { type CallCheck, createCallCheck } from './domain/call-check.ts'
 export { type CheckReport, checkDomain, type Finding, type FindingKind } from './domain/check.ts'
@@ -61,8 +60,16 @@ export {
   type ToolModule,
   type World,
 } from './domain/functions.ts'
-export { builtInDomains, findDomain, loadDomain, resolveDomain } from './domain/load.ts'
+export { kestrel, kestrel as airline } from './domain/kestrel/domain.ts'
+export {
+  builtInDomains,
+  findDomain,
+  findDomainOf,
+  loadDomain,
+  resolveDomain,
+} from './domain/load.ts'
 export { defineMcpDomain, type McpDomain, type McpWorld } from './domain/mcp.ts'
+export { presentName } from './domain/names.ts'
 export type {
   EnvAssertion,
   EvalTask,
@@ -117,6 +124,7 @@ export {
   requireOwn,
 } from './results/recorded.ts'
 export {
+  type Change,
   type Rescored,
   type RescoreOptions,
   type RescoreReport,
@@ -128,7 +136,7 @@ export { type Conversation, type ConversationOptions, converse, greeting } from 
 export { runEvaluation } from './run/evaluate.ts'
 export type { EvaluationOptions, Job, Progress } from './run/options.ts'
 export { doNothingBaseline } from './run/to-results.ts'
-export { createJudge } from './scorers/judge.ts'
+export { agreeingJudge, createJudge } from './scorers/judge.ts'
 export { type Scorable, scoreConversation } from './scorers/reward.ts'
 export type {
   Judge,
@@ -148,6 +156,7 @@ export {
 export { createEvaluator, type EvaluatorOptions } from './serve/evaluator.ts'
 export type { Tau2Domain } from './tau2/domain.ts'
 export { createA2AUser } from './users/a2a.ts'
+export { goldenUser } from './users/golden.ts'
 export { createHumanUser, type Terminal } from './users/human.ts'
 export { createLlmUser } from './users/llm.ts'
 export { createReplayUser, type Recording } from './users/replay.ts'

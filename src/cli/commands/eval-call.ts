@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
-import { findDomain, parseCalls, runCalls } from '../../eval/index.ts'
+import { parseCalls, runCalls } from '../../eval/index.ts'
 import { safe } from '../text.ts'
+import { chooseDomain } from './eval-domain.ts'
 
 /** The flags of `corral eval call`. */
 interface CallFlags {
@@ -12,7 +13,7 @@ interface CallFlags {
 
 /** Executes a list of calls in a domain's world and prints what they gave. */
 export async function callCommand(name: string, flags: CallFlags): Promise<number> {
-  const domain = await findDomain(name, { directory: flags.tau2Data })
+  const domain = await chooseDomain(name, flags.tau2Data)
   const calls = parseCalls(await readFile(flags.calls, 'utf8'))
   const report = await runCalls(domain, calls, flags.task)
   if (flags.json) {

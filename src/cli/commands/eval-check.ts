@@ -1,5 +1,6 @@
-import { type CheckReport, checkDomain, findDomain } from '../../eval/index.ts'
+import { type CheckReport, checkDomain } from '../../eval/index.ts'
 import { safe, toColumns } from '../text.ts'
+import { chooseDomain } from './eval-domain.ts'
 
 /** The flags of `corral eval check`. */
 interface CheckFlags {
@@ -9,7 +10,7 @@ interface CheckFlags {
 
 /** Lints a domain. Gives the exit code: 0 nothing is wrong, 1 something is. */
 export async function checkCommand(name: string, flags: CheckFlags): Promise<number> {
-  const domain = await findDomain(name, { directory: flags.tau2Data })
+  const domain = await chooseDomain(name, flags.tau2Data)
   const report = await checkDomain(domain)
   const manifest = 'manifest' in domain ? { manifest: domain.manifest } : {}
   const text = flags.json ? JSON.stringify({ ...report, ...manifest }, null, 2) : toText(report)

@@ -2,13 +2,18 @@ import { readFile } from 'node:fs/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import {
   type A2AConfigInput,
+  agreeingJudge,
   type ChatModel,
   createA2AConfig,
   createA2AUser,
+  createGoldenAgent,
   createHumanUser,
+  createIdleAgent,
   createJudge,
   createLlmUser,
   createReplayUser,
+  type Domain,
+  goldenUser,
   type Judge,
   loadResults,
   type PriceTable,
@@ -17,6 +22,7 @@ import {
   type UserSimulator,
   ValidationError,
 } from '../../eval/index.ts'
+import { createServer, listen } from '../../server/index.ts'
 import { toCount } from '../command.ts'
 import { readSecret } from '../secret.ts'
 
@@ -24,6 +30,7 @@ import { readSecret } from '../secret.ts'
 export interface RunFlags extends UserFlags, JudgeFlags {
   readonly domain: string
   readonly agent: string
+  readonly tau2Data?: string
   readonly agentA2aEndpoint?: string
   readonly agentA2aAuthToken?: string
   readonly agentA2aTimeout: number
@@ -50,8 +57,10 @@ export interface RunFlags extends UserFlags, JudgeFlags {
   readonly json?: boolean
 }
 
+/** The flags that name a user. */
 interface UserFlags {
-  readonly user: string
+  /** The scripted one if absent, or, for the agents of a self-test, one that every task has. */
+  readonly user?: string
   readonly userLlm?: string
   readonly userLlmUrl: string
   readonly userA2aEndpoint?: string
@@ -64,15 +73,23 @@ export interface JudgeFlags {
   readonly judgeLlmUrl: string
 }
 
+/** What `--tau2-data` is. */
+export const tau2Data = '"data" of a tau2-bench checkout; CORRAL_TAU2_DATA if absent'
+
 const modelUrl = 'https://api.openai.com/v1'
 
 /** Adds the flags of `corral eval run`. */
 export function addRunOptions(command: Command): Command {
   command
-    .option('--domain <name|directory>', 'built-in domain, or the directory of one', 'airline')
+    .option(
+      '--domain <name|directory>',
+      'built-in domain, the directory of one, or tau2:airline, tau2:retail, tau2:telecom, tau2:mock',
+      'kestrel',
+    )
+    .option('--tau2-data <directory>', tau2Data)
     .addOption(
-      new Option('--agent <kind>', 'how the agent is reached')
-        .choices(['a2a_agent'])
+      new Option('--agent <kind>', 'an agent over A2A, or one of ours that tests the domain')
+        .choices(['a2a_agent', 'golden', 'idle'])
         .default('a2a_agent'),
     )
     .option('--agent-a2a-endpoint <url>', 'base URL of the agent')
@@ -112,21 +129,35 @@ export function addJudgeOptions(command: Command): Command {
 }
 
 function addUserOptions(command: Command): Command {
-  const kinds = ['scripted', 'llm', 'a2a', 'replay', 'human']
+  const kinds = ['scripted', 'llm', 'a2a', 'replay', 'human', 'golden']
   return command
-    .addOption(new Option('--user <kind>', 'who plays the user').choices(kinds).default('scripted'))
+    .addOption(new Option('--user <kind>', 'who plays the user; scripted if absent').choices(kinds))
     .option('--user-llm <model>', 'model that plays the user; key in OPENAI_API_KEY')
     .option('--user-llm-url <url>', 'its OpenAI-compatible API', modelUrl)
     .option('--user-a2a-endpoint <url>', 'agent that plays the user')
     .option('--user-recording <file>', 'results whose users are replayed')
 }
 
+/** An agent to evaluate; whoever asks for it closes it. */
+interface OpenAgent {
+  readonly config: A2AConfigInput
+  close(): Promise<void>
+}
+
 /**
- * The agent's config from its flags.
+ * The agent that the flags name: somebody's, or one of ours, served on this machine for as long as the run takes.
  *
  * @throws ValidationError where there is no endpoint.
  */
-export async function toAgent(flags: RunFlags): Promise<A2AConfigInput> {
+export async function openAgent(flags: RunFlags, domain: Domain): Promise<OpenAgent> {
+  if (flags.agent === 'a2a_agent') return { config: await toConfig(flags), close: async () => {} }
+  const agent = flags.agent === 'golden' ? createGoldenAgent(domain) : createIdleAgent()
+  const server = await createServer({ agents: [agent], logger: false })
+  const { url, close } = await listen(server, { port: 0, host: '127.0.0.1' })
+  return { config: { endpoint: url }, close }
+}
+
+async function toConfig(flags: RunFlags): Promise<A2AConfigInput> {
   if (flags.agentA2aEndpoint === undefined)
     throw new ValidationError('--agent-a2a-endpoint is required when using a2a_agent')
   return {
@@ -137,8 +168,10 @@ export async function toAgent(flags: RunFlags): Promise<A2AConfigInput> {
   }
 }
 
-/** The user that the flags name. */
-export async function toUser(flags: UserFlags): Promise<UserSimulator> {
+/** The user that the flags name. The agents of a self-test talk to the golden user where a task has no script. */
+export async function toUser(flags: RunFlags, { tasks }: Domain): Promise<UserSimulator> {
+  const unscripted = flags.agent !== 'a2a_agent' && !tasks.every((task) => task.user_script)
+  if (flags.user === 'golden' || (flags.user === undefined && unscripted)) return goldenUser
   if (flags.user === 'llm')
     return createLlmUser(toModel(flags.userLlm, flags.userLlmUrl, '--user-llm'))
   if (flags.user === 'a2a')
@@ -154,11 +187,11 @@ export async function toUser(flags: UserFlags): Promise<UserSimulator> {
   return scriptedUser
 }
 
-/** The judge that the flags name, if any. */
-export function toJudge({ judgeLlm, judgeLlmUrl }: JudgeFlags): Judge | undefined {
-  return judgeLlm === undefined
-    ? undefined
-    : createJudge(toModel(judgeLlm, judgeLlmUrl, '--judge-llm'))
+/** The judge that the flags name, if any; without one nobody doubts the golden agent. */
+export function toJudge(flags: JudgeFlags & { readonly agent?: string }): Judge | undefined {
+  const { judgeLlm, judgeLlmUrl, agent } = flags
+  if (judgeLlm === undefined) return agent === 'golden' ? agreeingJudge : undefined
+  return createJudge(toModel(judgeLlm, judgeLlmUrl, '--judge-llm'))
 }
 
 /** The price table of a file, if one is named. */

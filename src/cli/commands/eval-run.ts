@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import {
+  type A2AConfigInput,
   checkGate,
   compareResults,
   type Domain,
@@ -8,18 +9,28 @@ import {
   headline,
   loadResults,
   requireOwn,
-  resolveDomain,
   runEvaluation,
   spreadOf,
   ValidationError,
 } from '../../eval/index.ts'
 import { systemClock, toTimestamp } from '../../shared/clock.ts'
-import { type RunFlags, toAgent, toJudge, toPrices, toUser } from './eval-options.ts'
+import { chooseDomain } from './eval-domain.ts'
+import { openAgent, type RunFlags, toJudge, toPrices, toUser } from './eval-options.ts'
 import { createEvalLog, createProgress, interruptible } from './eval-output.ts'
 
 /** Runs an evaluation as the flags say. Gives the exit code: 0 it ran, 1 a gate failed. */
 export async function runCommand(flags: RunFlags): Promise<number> {
-  const options = await toOptions(flags)
+  const domain = await chooseDomain(flags.domain, flags.tau2Data)
+  const agent = await openAgent(flags, domain)
+  try {
+    return await runWith(flags, domain, agent.config)
+  } finally {
+    await agent.close()
+  }
+}
+
+async function runWith(flags: RunFlags, domain: Domain, agent: A2AConfigInput): Promise<number> {
+  const options = await toOptions(flags, domain, agent)
   const before =
     flags.baseline === undefined ? undefined : requireOwn(await loadResults(flags.baseline))
   const interrupt = interruptible()
@@ -42,10 +53,13 @@ export async function runCommand(flags: RunFlags): Promise<number> {
   return report(flags, runs, before)
 }
 
-async function toOptions(flags: RunFlags): Promise<EvaluationOptions> {
-  const agent = await toAgent(flags)
-  const domain = await resolveDomain(flags.domain)
-  const [user, prices, judge] = [await toUser(flags), await toPrices(flags.prices), toJudge(flags)]
+async function toOptions(
+  flags: RunFlags,
+  domain: Domain,
+  agent: A2AConfigInput,
+): Promise<EvaluationOptions> {
+  const [user, judge] = [await toUser(flags, domain), toJudge(flags)]
+  const prices = await toPrices(flags.prices)
   const taskIds = selected(domain, flags)
   return {
     agent,

@@ -1,5 +1,6 @@
-import { builtInDomains, createEvaluator, resolveDomain } from '../../eval/index.ts'
+import { builtInDomains, createEvaluator } from '../../eval/index.ts'
 import { createServer, runServer } from '../../server/index.ts'
+import { chooseDomain } from './eval-domain.ts'
 import { createEvalLog } from './eval-output.ts'
 
 /** The flags of `corral eval serve`. */
@@ -14,7 +15,7 @@ interface EvalServeFlags {
 
 /** Offers evaluations over A2A until a signal ends it. */
 export async function serveCommand(flags: EvalServeFlags): Promise<number> {
-  const further = await Promise.all((flags.domain ?? []).map(resolveDomain))
+  const further = await Promise.all((flags.domain ?? []).map((name) => chooseDomain(name)))
   const { allowEndpoint } = flags
   const evaluator = createEvaluator({
     archive: flags.dir,

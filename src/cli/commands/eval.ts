@@ -4,12 +4,12 @@ import {
   builtInDomains,
   checkGate,
   compareResults,
+  findDomainOf,
   listEvaluations,
   loadResults,
   percent,
   requireOwn,
   rescore,
-  resolveDomain,
   saveResults,
   toHtml,
   toJUnit,
@@ -20,18 +20,18 @@ import { CliError } from '../errors.ts'
 import { safe } from '../text.ts'
 import { callCommand } from './eval-call.ts'
 import { checkCommand } from './eval-check.ts'
+import { noteName } from './eval-domain.ts'
 import {
   addJudgeOptions,
   addRunOptions,
   type JudgeFlags,
   share,
+  tau2Data,
   toJudge,
   toPrices,
 } from './eval-options.ts'
 import { runCommand } from './eval-run.ts'
 import { serveCommand } from './eval-serve.ts'
-
-const tau2Data = '"data" of a tau2-bench checkout; CORRAL_TAU2_DATA if absent'
 
 /** Adds `corral eval run|rescore|report|compare|call|check|serve|list`. Exit codes: 0 done, 1 a gate failed, 2 could not run. */
 export function addEvalCommand(program: Command): void {
@@ -53,7 +53,8 @@ export function addEvalCommand(program: Command): void {
       'corral eval rescore eval-results/last --save-to eval-results/again',
     ),
   )
-    .option('--domain <name|directory>', "the domain; the recording's own name if absent")
+    .option('--domain <name|directory>', "the domain; the recording's own if absent")
+    .option('--tau2-data <directory>', tau2Data)
     .option('--prices <file>', 'price table, JSON')
     .option('--save-to <directory>', 'where the results with the new scores go')
     .action(guarded(rescoreCommand))
@@ -111,6 +112,7 @@ function guarded<A extends readonly unknown[]>(
 
 interface RescoreFlags extends JudgeFlags {
   readonly domain?: string
+  readonly tau2Data?: string
   readonly prices?: string
   readonly saveTo?: string
   readonly json?: boolean
@@ -118,7 +120,8 @@ interface RescoreFlags extends JudgeFlags {
 
 async function rescoreCommand(path: string, flags: RescoreFlags): Promise<number> {
   const recorded = await loadResults(path)
-  const domain = await resolveDomain(flags.domain ?? recorded.domain)
+  if (flags.domain !== undefined && recorded.own) noteName(flags.domain)
+  const domain = await findDomainOf(recorded, flags.domain, { directory: flags.tau2Data })
   const [judge, prices] = [toJudge(flags), await toPrices(flags.prices)]
   const report = await rescore(recorded, {
     domain,
@@ -127,7 +130,12 @@ async function rescoreCommand(path: string, flags: RescoreFlags): Promise<number
   })
   if (flags.saveTo !== undefined && report.results) await saveResults(flags.saveTo, report.results)
   const words = `${report.simulations.length} simulations scored again, ${report.changed} rewards changed`
-  process.stdout.write(`${flags.json ? JSON.stringify(report, null, 2) : words}\n`)
+  if (flags.json) process.stdout.write(`${JSON.stringify(report, null, 2)}\n`)
+  else {
+    process.stdout.write(`${words}\n`)
+    for (const { task_id, trial, what, recorded: before, now } of report.changes)
+      process.stdout.write(`${safe(`${task_id} #${trial + 1}: ${what}: ${before} → ${now}`)}\n`)
+  }
   return 0
 }
 

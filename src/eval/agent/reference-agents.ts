@@ -3,31 +3,45 @@ import { defineAgent } from '../../agents/function.ts'
 import { dataPart } from '../../protocol/build.ts'
 import type { Message, Part } from '../../protocol/types.ts'
 import type { Domain } from '../domain/environment.ts'
+import { askForPart, type GoldenStep, goldenOpening, goldenSteps } from '../domain/golden.ts'
 import type { EvalTask } from '../domain/task.ts'
 
+/** A task that the golden agent is at, and what is still to do. */
+interface Solving {
+  readonly task: EvalTask
+  readonly steps: GoldenStep[]
+}
+
+const sorry = 'Sorry, I cannot help with that.'
+
+/** How many conversations it keeps in mind; the oldest is forgotten where more are begun and not ended. */
+const bound = 10_000
+
 /**
- * An agent that knows the golden actions: it recognises a task by the scripted user's opening words, does what is to
- * be done in one answer, and then tells what is to be told. A domain whose tasks are sound gives it the full score.
+ * An agent that knows the golden actions: it recognises a task by the opening words of the golden or the scripted user,
+ * does its part step by step, asks the user for theirs, and then tells what is to be told. A domain whose tasks are
+ * sound gives it the full score.
  */
 export function createGoldenAgent(domain: Domain): Agent {
-  const tasks = new Map<string, EvalTask>()
-  const find = (message: Message): EvalTask | undefined => {
-    const words = message.parts.flatMap((part) => ('text' in part ? [part.text] : []))
-    return domain.tasks.find((task) => words.at(-1) === task.user_script?.opening)
-  }
+  const openings = new Map(domain.tasks.flatMap(openingsOf))
+  const solving = new Map<string, Solving>()
   return defineAgent(
     { name: 'Golden agent', description: `Solves every task of the domain ${domain.name}` },
     (message, turn) => {
-      const task = find(message)
-      if (!task) {
-        const known = tasks.get(turn.contextId)
-        tasks.delete(turn.contextId)
-        return turn.reply(known ? closing(known) : 'Sorry, I cannot help with that.')
+      const begun = openings.get(lastWords(message))
+      const known = begun
+        ? { task: begun, steps: [...goldenSteps(begun)] }
+        : solving.get(turn.contextId)
+      solving.delete(turn.contextId)
+      if (!known) return turn.reply(sorry)
+      const step = known.steps.shift()
+      if (!step) return turn.reply(closing(known.task))
+      solving.set(turn.contextId, known)
+      for (const oldest of solving.keys()) {
+        if (solving.size <= bound) break
+        solving.delete(oldest)
       }
-      const calls = callsOf(task)
-      if (calls.length === 0) return turn.reply(closing(task))
-      tasks.set(turn.contextId, task)
-      return turn.reply(calls)
+      return turn.reply(step.requestor === 'user' ? askForPart(step) : callsOf(step))
     },
   )
 }
@@ -36,19 +50,30 @@ export function createGoldenAgent(domain: Domain): Agent {
 export function createIdleAgent(): Agent {
   return defineAgent(
     { name: 'Idle agent', description: 'Answers politely and does nothing' },
-    (_, turn) => turn.reply('Sorry, I cannot help with that.'),
+    (_, turn) => turn.reply(sorry),
   )
 }
 
-function callsOf(task: EvalTask): readonly Part[] {
-  const actions = task.evaluation_criteria?.actions ?? []
-  const calls = actions
-    .filter(({ requestor = 'assistant' }) => requestor === 'assistant')
-    .map(({ name, arguments: args }) => ({ tool_call: { name, arguments: args } }))
-  return calls.length > 0 ? [dataPart({ tool_calls: calls })] : []
+function openingsOf(task: EvalTask): readonly (readonly [string, EvalTask])[] {
+  const scripted = task.user_script?.opening
+  return [
+    [goldenOpening(task), task],
+    ...(scripted === undefined ? [] : ([[scripted, task]] as const)),
+  ]
+}
+
+function lastWords(message: Message): string {
+  return message.parts.flatMap((part) => ('text' in part ? [part.text] : [])).at(-1) ?? ''
+}
+
+function callsOf({ actions }: GoldenStep): readonly Part[] {
+  const calls = actions.map(({ name, arguments: args }) => ({
+    tool_call: { name, arguments: args },
+  }))
+  return [dataPart({ tool_calls: calls })]
 }
 
 function closing(task: EvalTask): string {
   const facts = task.evaluation_criteria?.communicate_info ?? []
-  return facts.length > 0 ? `It has been done: ${facts.join(', ')}.` : 'It has been seen to.'
+  return facts.length > 0 ? `It has been done: ${facts.join(', ')}.` : 'It has been done.'
 }

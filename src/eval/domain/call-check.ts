@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { ToolCall } from './conversation.ts'
-import type { ToolDescriptor } from './environment.ts'
+import type { ToolDescriptor, ToolOutcome } from './environment.ts'
 
 /** Says why a call cannot be executed; undefined when it can. */
 export type CallCheck = (call: ToolCall) => string | undefined
@@ -18,6 +18,11 @@ export function createCallCheck(tools: readonly ToolDescriptor[]): CallCheck {
     const result = check.safeParse(call.arguments)
     return result.success ? undefined : `Invalid arguments: ${explain(result.error)}`
   }
+}
+
+/** The outcome of a call that is not executed. */
+export function refuse(problem: string): ToolOutcome {
+  return { content: `Error: ${problem}`, error: true, refused: true }
 }
 
 function compile(schema: ToolDescriptor['parameters']): z.ZodType {

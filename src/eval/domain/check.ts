@@ -1,6 +1,7 @@
 import { messageOf } from '../base/errors.ts'
 import { isSuccess } from '../results/simulation.ts'
 import { greeting } from '../run/converse.ts'
+import { agreeingJudge } from '../scorers/judge.ts'
 import { scoreConversation } from '../scorers/reward.ts'
 import type { Judge, RewardInfo } from '../scorers/scorer.ts'
 import { type CallCheck, createCallCheck } from './call-check.ts'
@@ -12,6 +13,7 @@ import {
   type ToolCall,
 } from './conversation.ts'
 import type { Domain, Environment, ToolOutcome } from './environment.ts'
+import { historyOf } from './history.ts'
 import type { EvalTask } from './task.ts'
 
 /** What can be wrong with a domain. */
@@ -83,7 +85,12 @@ async function checkTask(domain: Domain, task: EvalTask): Promise<TaskCheck> {
   try {
     const { messages, findings } = await solve(domain, task)
     const oracle = await score(domain, task, messages)
-    const idle = await score(domain, task, [spoken('assistant', greeting)], null)
+    const idle = await score(
+      domain,
+      task,
+      [...historyOf(task), spoken('assistant', greeting)],
+      null,
+    )
     const [solves, idles] = [isPassed(oracle), isPassed(idle)]
     return {
       findings: [
@@ -119,7 +126,7 @@ async function solve(domain: Domain, task: EvalTask): Promise<Solution> {
   const world = await domain.open(task)
   try {
     const checks = callChecks(world)
-    const messages: ConversationMessage[] = [spoken('assistant', greeting)]
+    const messages: ConversationMessage[] = [...historyOf(task), spoken('assistant', greeting)]
     const findings: Finding[] = []
     for (const [index, action] of (task.evaluation_criteria?.actions ?? []).entries()) {
       const { name, requestor = 'assistant', arguments: args } = action
@@ -163,14 +170,12 @@ function checkCall(
 }
 
 const stop: SpokenMessage = spoken('user', '###STOP###')
-const agreeing: Judge = async (statements) =>
-  statements.map((nl_assertion) => ({ nl_assertion, met: true, justification: 'Not asked' }))
 
 function score(
   domain: Domain,
   task: EvalTask,
   messages: readonly ConversationMessage[],
-  judge: Judge | null = agreeing,
+  judge: Judge | null = agreeingJudge,
 ): Promise<RewardInfo> {
   return scoreConversation({
     domain,

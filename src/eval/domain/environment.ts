@@ -16,6 +16,8 @@ export type ToolKind = 'read' | 'write' | 'think' | 'generic'
 export interface ToolOutcome {
   readonly content: string
   readonly error: boolean
+  /** The call was not executed: there is no such tool, or its arguments break the tool's schema. */
+  readonly refused?: true
 }
 
 /** The hashes of the two halves of the world; `user` is null where the user has no state of their own. */
@@ -40,7 +42,10 @@ export interface Environment {
   /** The user's own tools. */
   readonly userTools: readonly ToolDescriptor[]
   kindOf(name: string, requestor: Requestor): ToolKind | undefined
-  /** Executes a call, then brings the two halves in line. Never rejects for a tool's own error. */
+  /**
+   * Executes a call, then brings the two halves in line. Never rejects for a tool's own error. Which arguments a tool
+   * takes is the world's to decide: tau2's check nothing, all others refuse what breaks the schema.
+   */
   call(call: ToolCall): Promise<ToolOutcome>
   /** Executes a golden action as tau2's evaluator does: without the sync after it, and a throw has no effect. */
   apply(action: GoldAction): Promise<ToolOutcome>
@@ -63,6 +68,10 @@ export interface Domain {
   readonly tasks: readonly EvalTask[]
   /** Named selections of task ids. */
   readonly splits: Readonly<Record<string, readonly string[]>>
-  /** A fresh world in the task's initial state. */
+  /** The split that runs where nobody chooses tasks; all tasks if absent. */
+  readonly defaultSplit?: string
+  /** SHA-256 of the files that it was made of, by name: scores are comparable only where these are equal. */
+  readonly manifest?: Readonly<Record<string, string>>
+  /** A fresh world in the task's initial state: its data, its set-up, and what its message history did. */
   open(task: EvalTask): Promise<Environment>
 }

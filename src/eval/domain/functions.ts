@@ -1,6 +1,8 @@
 import type { Json, JsonObject } from '../../protocol/types.ts'
 import { messageOf } from '../base/errors.ts'
 import { hashOf, isJsonObject } from '../base/json.ts'
+import { type CallCheck, createCallCheck, refuse } from './call-check.ts'
+import type { Requestor } from './conversation.ts'
 import type {
   Domain,
   Environment,
@@ -9,6 +11,7 @@ import type {
   ToolKind,
   ToolOutcome,
 } from './environment.ts'
+import { replayHistory } from './history.ts'
 import type { EvalTask, GoldAction } from './task.ts'
 
 /** Both halves of a world while functions work on them: plain JSON that they change in place. */
@@ -57,34 +60,61 @@ export interface FunctionDomain<S = unknown, U = unknown> {
 
 /** Declares a domain whose tools are functions; every simulation works on its own copy of the state. */
 export function defineDomain<S, U>(domain: FunctionDomain<S, U>): Domain {
-  const { name, policy, tasks, splits = {} } = domain
-  return { name, policy, tasks, splits, open: (task) => openWorld(domain, task) }
+  const { name, policy, tasks, splits = {}, module } = domain
+  const offered = {
+    assistant: describe(module.tools),
+    user: describe(module.userTools ?? {}),
+  }
+  const checks = {
+    assistant: createCallCheck(offered.assistant),
+    user: createCallCheck(offered.user),
+  }
+  const open = (task: EvalTask): Promise<Environment> =>
+    openWorld(domain, task, { offered, checks })
+  return { name, policy, tasks, splits, open }
+}
+
+/** The tools of both sides as callers are told of them, and what is checked before one runs. */
+interface Offer {
+  readonly offered: Readonly<Record<Requestor, readonly ToolDescriptor[]>>
+  readonly checks: Readonly<Record<Requestor, CallCheck>>
 }
 
 /** A fresh world of a function domain, in the task's initial state. */
-async function openWorld<S, U>(domain: FunctionDomain<S, U>, task: EvalTask): Promise<Environment> {
+async function openWorld<S, U>(
+  domain: FunctionDomain<S, U>,
+  task: EvalTask,
+  offer: Offer,
+): Promise<Environment> {
   const data = task.initial_state?.initialization_data
   const world = {
     agent: merge(structuredClone(domain.state), data?.agent_data),
     user: merge(structuredClone(domain.userState), data?.user_data),
   }
-  const environment = createEnvironment(domain.module, world)
+  const environment = createEnvironment(domain.module, world, offer)
   for (const action of task.initial_state?.initialization_actions ?? [])
     await environment.initialise(action)
   await environment.sync()
+  await replayHistory(environment, task)
   return environment
 }
 
-function createEnvironment<S, U>(module: ToolModule<S, U>, world: World<S, U>): Environment {
+function createEnvironment<S, U>(
+  module: ToolModule<S, U>,
+  world: World<S, U>,
+  { offered, checks }: Offer,
+): Environment {
   const sync = async (): Promise<void> => module.sync?.(world)
   return {
-    tools: describe(module.tools),
-    userTools: describe(module.userTools ?? {}),
+    tools: offered.assistant,
+    userTools: offered.user,
     kindOf: (name, side) => {
       const tool = toolOf(module, { name, requestor: side })
       return tool && (tool.kind ?? 'write')
     },
     async call(call) {
+      const problem = checks[call.requestor](call)
+      if (problem) return refuse(problem)
       const outcome = await execute(module, call, world)
       await sync()
       return outcome

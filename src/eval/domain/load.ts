@@ -20,15 +20,17 @@ import { parse as parseToml } from 'smol-toml'
 import { z } from 'zod'
 import { messageOf, ValidationError } from '../base/errors.ts'
 import { parseWith } from '../base/json.ts'
+import type { RecordedResults } from '../results/recorded.ts'
 import type { DataOptions } from '../tau2/data.ts'
-import { airline } from './airline/domain.ts'
 import type { Domain } from './environment.ts'
 import { defineDomain, type ToolModule } from './functions.ts'
+import { kestrel } from './kestrel/domain.ts'
 import { defineMcpDomain } from './mcp.ts'
+import { presentName } from './names.ts'
 import { parseTasks } from './task-schema.ts'
 
 /** The domains that need no files. */
-export const builtInDomains: Readonly<Record<string, Domain>> = { airline }
+export const builtInDomains: Readonly<Record<string, Domain>> = { kestrel }
 
 const mcp = z.strictObject({
   command: z.string().optional(),
@@ -80,9 +82,30 @@ export async function findDomain(name: string, tau2?: DataOptions): Promise<Doma
   return loadTau2Domain(name, tau2)
 }
 
+/**
+ * The domain of recorded results: the one that is named, else the one that they were made in. Results of tau2 are of
+ * tau2's domains, whatever the names of our own.
+ *
+ * @throws ValidationError where results of tau2 are to be scored by a built-in domain.
+ */
+export function findDomainOf(
+  recorded: RecordedResults,
+  named: string | undefined,
+  tau2?: DataOptions,
+): Promise<Domain> {
+  if (recorded.own) return findDomain(named ?? recorded.domain, tau2)
+  if (named === undefined) return findDomain(`tau2:${recorded.domain}`, tau2)
+  if (Object.hasOwn(builtInDomains, presentName(named)))
+    throw new ValidationError(
+      `These results are not of our ${presentName(named)}: score them by tau2:${recorded.domain}, or by a domain of your own`,
+    )
+  return findDomain(named, tau2)
+}
+
 /** A built-in domain by its name, or one in files by its directory. */
 export async function resolveDomain(nameOrPath: string): Promise<Domain> {
-  if (Object.hasOwn(builtInDomains, nameOrPath)) return builtInDomains[nameOrPath] ?? airline
+  const name = presentName(nameOrPath)
+  if (Object.hasOwn(builtInDomains, name)) return builtInDomains[name] ?? kestrel
   if (/^[\w-]+$/.test(nameOrPath)) {
     const names = Object.keys(builtInDomains).join(', ')
     throw new ValidationError(

@@ -3,7 +3,9 @@ import type { JsonObject } from '../../protocol/types.ts'
 import { ValidationError } from '../base/errors.ts'
 import { hashOf, isJsonObject, tryParse } from '../base/json.ts'
 import { needsState } from '../scorers/built-in.ts'
+import { createCallCheck, refuse } from './call-check.ts'
 import type { Domain, Environment, ToolDescriptor, ToolKind, ToolOutcome } from './environment.ts'
+import { replayHistory } from './history.ts'
 import type { EvalTask } from './task.ts'
 
 /** An MCP server that is the world of a domain: a program, started afresh for every simulation, or a URL. */
@@ -58,6 +60,7 @@ async function openWorld(world: McpWorld, task: EvalTask): Promise<Environment> 
     const environment = createEnvironment(client, world, tools)
     for (const action of task.initial_state?.initialization_actions ?? [])
       await environment.initialise(action)
+    await replayHistory(environment, task)
     return environment
   } catch (error) {
     await client.close()
@@ -96,11 +99,16 @@ function createEnvironment(
   const shown = tools.filter(({ name }) => !hidden.has(name))
   const kinds = new Map(shown.map((tool) => [tool.name, kindOf(tool)]))
   const state = (): Promise<string> => readState(client, world.state)
+  const offered = shown.map(describe)
+  const checks = { assistant: createCallCheck(offered), user: createCallCheck([]) }
   return {
-    tools: shown.map(describe),
+    tools: offered,
     userTools: [],
     kindOf: (name, side) => (side === 'assistant' ? kinds.get(name) : undefined),
-    call: ({ name, arguments: args }) => callTool(client, name, args),
+    async call(call) {
+      const problem = checks[call.requestor](call)
+      return problem ? refuse(problem) : callTool(client, call.name, call.arguments)
+    },
     apply: ({ name, arguments: args }) => callTool(client, name, args),
     sync: async () => {},
     async initialise({ func_name, arguments: args }) {

@@ -25,6 +25,8 @@ const criteria = z.looseObject({
     .nullish(),
 })
 
+const historyMessage = z.looseObject({ role: z.enum(['user', 'assistant', 'tool']) })
+
 const pattern = z.string().refine(isPattern, 'is no regular expression')
 
 const script = z.strictObject({
@@ -49,7 +51,7 @@ const task = z.looseObject({
     .looseObject({
       initialization_data: z.looseObject({}).nullish(),
       initialization_actions: z.array(envCall).nullish(),
-      message_history: z.array(z.looseObject({})).nullish(),
+      message_history: z.array(historyMessage).nullish(),
     })
     .nullish(),
   evaluation_criteria: criteria.nullish(),

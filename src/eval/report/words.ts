@@ -29,6 +29,7 @@ export function headline(results: EvalResults): readonly (readonly [string, stri
     ],
     ['Doing nothing would score', percent(summary.do_nothing.rate)],
     ['Succeeded', `${summary.successes} of ${summary.scored} scored`],
+    ...withoutUserFaults(summary),
     ['Faults', faults(summary.faults)],
     ['Requests', `${summary.metrics.total_requests}, ${summary.metrics.error_count} failed`],
     [
@@ -38,6 +39,15 @@ export function headline(results: EvalResults): readonly (readonly [string, stri
     ['Tokens', `${summary.metrics.total_tokens} (${tokenWords(summary.token_sources)})`],
     ['Cost', costWords(summary.cost)],
   ]
+}
+
+/** A second score, only where a fault of the simulated user makes it another one. */
+function withoutUserFaults({
+  faults: { user },
+  without_user_faults: without,
+}: EvalResults['summary']): readonly (readonly [string, string])[] {
+  if (user === 0) return []
+  return [['Without faults of the user', `${percent(without.rate)} of ${without.scored}`]]
 }
 
 function faults({ agent, user, infrastructure }: EvalResults['summary']['faults']): string {

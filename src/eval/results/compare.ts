@@ -1,4 +1,5 @@
 import { round } from '../base/json.ts'
+import { presentName } from '../domain/names.ts'
 import type { EvalResults } from './results.ts'
 import { isSuccess } from './simulation.ts'
 import { trialsByTask } from './summary.ts'
@@ -62,13 +63,18 @@ export function compareResults(before: EvalResults, after: EvalResults): Compari
   }
 }
 
-/** Whether a run passes: enough successes, and not too many fewer than before. A run without any score never passes. */
+/**
+ * Whether a run passes: enough successes, and not too many fewer than before in the same domain. A run without any
+ * score never passes.
+ */
 export function checkGate(results: EvalResults, gate: Gate, baseline?: EvalResults): GateResult {
   const rate = passRate(results)
   const reasons: string[] = []
   if (rate === null) reasons.push('Nothing was scored')
   if (gate.failUnder !== undefined && rate !== null && rate < gate.failUnder)
     reasons.push(`The pass rate ${rate} is under ${gate.failUnder}`)
+  if (baseline && domainOf(baseline) !== domainOf(results))
+    reasons.push(`The baseline is of ${domainOf(baseline)}, not of ${domainOf(results)}`)
   const before = baseline && passRate(baseline)
   const drop =
     before !== undefined && before !== null && rate !== null ? round(before - rate, 6) : 0
@@ -98,6 +104,10 @@ export function spreadOf(runs: readonly EvalResults[]): Spread {
     lowest: Math.min(...rates),
     highest: Math.max(...rates),
   }
+}
+
+function domainOf({ info }: EvalResults): string {
+  return presentName(info.environment_info.domain_name)
 }
 
 function ratesOf(results: EvalResults): ReadonlyMap<string, number> {

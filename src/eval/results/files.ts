@@ -1,5 +1,6 @@
-import { mkdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readdir, readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { isJsonObject } from '../base/json.ts'
 import type { ProtocolMetrics } from '../metrics/metrics.ts'
 import { toMetricsDocument } from '../metrics/summary.ts'
 import { toHtml } from '../report/html.ts'
@@ -36,8 +37,21 @@ function allRecords(simulation: Simulation): readonly ProtocolMetrics[] {
   )
 }
 
-/** Reads recorded results: ours or tau2's, from the file or from the directory that holds `results.json`. */
+/**
+ * Reads recorded results: ours or tau2's, from the file or from the directory that holds `results.json`. tau2 may keep
+ * its simulations in files of their own, in `simulations` beside it.
+ */
 export async function loadResults(path: string): Promise<RecordedResults> {
   const file = path.endsWith('.json') ? path : join(path, 'results.json')
-  return parseResults(JSON.parse(await readFile(file, 'utf8')))
+  const document: unknown = await readJson(file)
+  if (!isJsonObject(document) || !Array.isArray(document.simulation_index))
+    return parseResults(document)
+  const folder = join(dirname(file), 'simulations')
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.json')).sort()
+  const simulations = await Promise.all(names.map((name) => readJson(join(folder, name))))
+  return parseResults({ ...document, simulations })
+}
+
+async function readJson(file: string): Promise<unknown> {
+  return JSON.parse(await readFile(file, 'utf8'))
 }

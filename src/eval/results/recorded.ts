@@ -2,8 +2,10 @@ import { z } from 'zod'
 import { ValidationError } from '../base/errors.ts'
 import { isJsonObject, parseWith } from '../base/json.ts'
 import type { ConversationMessage } from '../domain/conversation.ts'
-import type { EvalTask, GoldAction, RewardType } from '../domain/task.ts'
+import type { EvalTask, EvaluationCriteria } from '../domain/task.ts'
 import { parseTasks } from '../domain/task-schema.ts'
+import { noChecks } from '../scorers/define.ts'
+import type { RewardChecks } from '../scorers/scorer.ts'
 import type { EvalResults } from './results.ts'
 
 /** A recorded simulation, by us or by tau2. */
@@ -14,10 +16,11 @@ export interface RecordedSimulation {
   readonly seed: number
   readonly termination_reason: string
   readonly messages: readonly ConversationMessage[]
-  /** The golden actions that it was scored by, where the record names them. */
-  readonly gold: readonly GoldAction[] | undefined
-  readonly basis: readonly RewardType[] | undefined
+  /** The golden actions, facts, statements and assertions that it was scored by, where the record names them. */
+  readonly criteria: EvaluationCriteria | undefined
   readonly reward: number | null
+  /** What was found then. */
+  readonly checks: RewardChecks
 }
 
 /** Recorded results, by us or by tau2. */
@@ -30,6 +33,7 @@ export interface RecordedResults {
 }
 
 const action = z.looseObject({ name: z.string(), arguments: z.record(z.string(), z.json()) })
+const envCall = z.looseObject({ func_name: z.string() })
 const call = z.looseObject({
   id: z.string(),
   name: z.string(),
@@ -63,7 +67,11 @@ const rewardInfo = z.looseObject({
   reward: z.number().nullish(),
   reward_basis: z.array(z.string()).nullish(),
   reward_breakdown: z.looseObject({}).nullish(),
-  action_checks: z.array(z.looseObject({ action })).nullish(),
+  db_check: z.looseObject({ db_match: z.boolean() }).nullish(),
+  env_assertions: z.array(z.looseObject({ env_assertion: envCall, met: z.boolean() })).nullish(),
+  action_checks: z.array(z.looseObject({ action, action_match: z.boolean() })).nullish(),
+  communicate_checks: z.array(z.looseObject({ info: z.string(), met: z.boolean() })).nullish(),
+  nl_assertions: z.array(z.looseObject({ nl_assertion: z.string(), met: z.boolean() })).nullish(),
 })
 type Reward = z.infer<typeof rewardInfo>
 const document = z.looseObject({
@@ -99,21 +107,42 @@ export function parseResults(value: unknown): RecordedResults {
       seed: one.seed ?? 0,
       termination_reason: one.termination_reason ?? 'user_stop',
       messages: one.messages,
-      gold: goldOf(reward),
-      // Loosely parsed above; the names inside a basis are checked when it is used.
-      basis: (reward?.reward_basis ?? undefined) as readonly RewardType[] | undefined,
+      criteria: criteriaOf(reward),
       reward: reward?.reward ?? null,
+      checks: checksOf(reward),
     })),
     // The format names itself, and what was checked above is all that readers rely on.
     own: isOurs(value) ? value : undefined,
   }
 }
 
-/** A record that was scored and names no checks of actions had no golden actions. */
-function goldOf(reward: Reward | null | undefined): readonly GoldAction[] | undefined {
-  if (!reward?.action_checks) return reward?.reward_breakdown ? [] : undefined
-  // A loose object of this shape is a golden action with further keys.
-  return reward.action_checks.map((check) => check.action) as readonly GoldAction[]
+/**
+ * What a record was scored by. Lists that it does not mention were empty; but where it mentions neither actions nor
+ * assertions, the task asked nothing of the world. Undefined where nothing was looked at.
+ */
+function criteriaOf(reward: Reward | null | undefined): EvaluationCriteria | undefined {
+  if (!reward || (!reward.action_checks && !reward.db_check && !reward.reward_breakdown))
+    return undefined
+  const { db_check, action_checks, env_assertions, communicate_checks, nl_assertions } = reward
+  const asked = action_checks || env_assertions || !db_check
+  const criteria = {
+    actions: action_checks?.map((check) => check.action) ?? (asked ? [] : null),
+    env_assertions: env_assertions?.map((check) => check.env_assertion) ?? null,
+    communicate_info: communicate_checks?.map((check) => check.info) ?? [],
+    nl_assertions: nl_assertions?.map((check) => check.nl_assertion) ?? [],
+    reward_basis: reward.reward_basis ?? null,
+  }
+  // Loose objects of these shapes are actions and assertions; the names inside a basis are checked when it is used.
+  return criteria as EvaluationCriteria
+}
+
+function checksOf(reward: Reward | null | undefined): RewardChecks {
+  const { db_check, env_assertions, action_checks, communicate_checks, nl_assertions } =
+    reward ?? {}
+  const known = { db_check, env_assertions, action_checks, communicate_checks, nl_assertions }
+  const given = Object.entries(known).filter(([, value]) => value !== undefined)
+  // Every field that is there has been checked for what readers of it look at.
+  return { ...noChecks, ...Object.fromEntries(given) } as RewardChecks
 }
 
 /**

@@ -9,6 +9,7 @@ import type { TerminationReason } from './fault.ts'
 import type { RecordedResults, RecordedSimulation } from './recorded.ts'
 import type { EvalResults } from './results.ts'
 import { summariseRun } from './summary.ts'
+import { changedVerdicts, type VerdictChange } from './verdicts.ts'
 
 /** A recorded simulation, scored again. */
 export interface Rescored {
@@ -19,11 +20,20 @@ export interface Rescored {
   readonly reward_info: RewardInfo
 }
 
+/** A verdict that changed, and where. */
+export interface Change extends VerdictChange {
+  readonly id: string
+  readonly task_id: string
+  readonly trial: number
+}
+
 /** Results scored again, without a call to the agent. */
 export interface RescoreReport {
   readonly simulations: readonly Rescored[]
   /** Simulations whose reward is not the recorded one. */
   readonly changed: number
+  /** Every verdict that is another one now. */
+  readonly changes: readonly Change[]
   /** Our own document with the new scores; undefined for tau2's. */
   readonly results: EvalResults | undefined
 }
@@ -38,8 +48,8 @@ export interface RescoreOptions {
 }
 
 /**
- * Scores recorded conversations by the domain's tasks of today, or, where the domain does not know a task, by the
- * task and golden actions that the record brings.
+ * Scores recorded conversations: ours by the domain's tasks of today, those of tau2 by what their record says that they
+ * were scored by. Where no judge is given, statements keep the verdicts that are recorded.
  */
 export async function rescore(
   recorded: RecordedResults,
@@ -48,6 +58,7 @@ export async function rescore(
   const { domain, judge, scorers = [], signal = new AbortController().signal } = options
   checkScorers(scorers)
   const simulations: Rescored[] = []
+  const changes: Change[] = []
   for (const one of recorded.simulations) {
     const task = taskOf(recorded, one, domain)
     const termination = one.termination_reason as TerminationReason // an unknown word scores as a fault
@@ -58,34 +69,39 @@ export async function rescore(
       termination,
       scorers,
       signal,
-      ...(judge && { judge }),
+      judge: judge ?? recordedJudge(one),
     })
     const { id, task_id, trial, reward: recorded_reward } = one
     simulations.push({ id, task_id, trial, recorded_reward, reward_info })
+    for (const change of changedVerdicts(one, reward_info))
+      changes.push({ id, task_id, trial, ...change })
   }
   return {
     simulations,
-    changed: simulations.filter((one) => one.reward_info.reward !== one.recorded_reward).length,
+    changed: changes.filter(({ what }) => what === 'reward').length,
+    changes,
     results: recorded.own && withScores(recorded.own, simulations, options.prices),
   }
 }
 
 function taskOf(recorded: RecordedResults, one: RecordedSimulation, domain: Domain): EvalTask {
-  const known = domain.tasks.find((task) => task.id === one.task_id)
-  if (known && recorded.own) return known
-  const task = known ?? recorded.tasks.find((given) => given.id === one.task_id)
-  if (!task && !one.gold) throw new ValidationError(`Nobody knows task ${one.task_id}`)
-  return withRecordedGold(task ?? { id: one.task_id }, one)
+  const isTask = ({ id }: EvalTask): boolean => id === one.task_id
+  const known = domain.tasks.find(isTask)
+  if (recorded.own && known) return known
+  const task = recorded.tasks.find(isTask) ?? known
+  if (!task && !one.criteria) throw new ValidationError(`Nobody knows task ${one.task_id}`)
+  return { id: one.task_id, ...task, ...(one.criteria && { evaluation_criteria: one.criteria }) }
 }
 
-/** tau2's recordings name their golden actions themselves; those are what they were scored by. */
-function withRecordedGold(task: EvalTask, { gold, basis }: RecordedSimulation): EvalTask {
-  if (!gold) return task
-  const criteria = task.evaluation_criteria ?? {}
-  return {
-    ...task,
-    evaluation_criteria: { ...criteria, actions: gold, ...(basis && { reward_basis: basis }) },
-  }
+/** Says of each statement what was said of it then; where one is new, nobody has judged it. */
+function recordedJudge({ checks: { nl_assertions } }: RecordedSimulation): Judge {
+  const verdicts = new Map(nl_assertions?.map((one) => [one.nl_assertion, one]))
+  return async (statements) =>
+    statements.map((statement) => {
+      const verdict = verdicts.get(statement)
+      if (!verdict) throw new ValidationError('no judge is configured')
+      return verdict
+    })
 }
 
 function withScores(

@@ -40,7 +40,12 @@ export interface EvalInfo {
     readonly name: string
     readonly version: string
   }
-  readonly environment_info: { readonly domain_name: string; readonly policy: string }
+  readonly environment_info: {
+    readonly domain_name: string
+    readonly policy: string
+    /** SHA-256 of the files that the domain was made of, where it says so. */
+    readonly manifest?: Readonly<Record<string, string>>
+  }
   /** Two runs with the same hash measure the same thing. */
   readonly config_hash: string
 }
@@ -60,6 +65,8 @@ export interface EvalSummary {
   readonly scored: number
   readonly successes: number
   readonly avg_reward: number | null
+  /** The same without the simulations that a fault of the simulated user ended, which tau2 counts as failures. */
+  readonly without_user_faults: { readonly scored: number; readonly rate: number | null }
   readonly pass_hat_k: Readonly<Record<string, PassEstimate>>
   readonly do_nothing: {
     readonly successes: number

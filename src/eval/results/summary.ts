@@ -32,6 +32,7 @@ export function summariseRun(
     scored: scored.length,
     successes: rewards.filter(isSuccess).length,
     avg_reward: rewards.length > 0 ? round(total(rewards) / rewards.length, 6) : null,
+    without_user_faults: withoutUserFaults(scored),
     pass_hat_k: passHatK([...trialsByTask(scored).values()]),
     do_nothing: doNothing(baseline),
     unscored_tasks: unscoredTasks(simulations),
@@ -61,6 +62,13 @@ export function trialsByTask(simulations: readonly Simulation[]): ReadonlyMap<st
     trials.set(task_id, { n: n + 1, c: c + Number(isSuccess(reward_info.reward ?? 0)) })
   }
   return trials
+}
+
+function withoutUserFaults(scored: readonly Simulation[]): EvalSummary['without_user_faults'] {
+  const played = scored.filter((one) => !userFaults.has(one.termination_reason))
+  const successes = played.filter((one) => isSuccess(one.reward_info.reward ?? 0)).length
+  const rate = played.length > 0 ? round(successes / played.length, 6) : null
+  return { scored: played.length, rate }
 }
 
 function doNothing(baseline: readonly TaskBaseline[]): EvalSummary['do_nothing'] {

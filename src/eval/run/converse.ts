@@ -9,7 +9,7 @@ import type { Logger } from '../../shared/log.ts'
 import type { A2AAgentState } from '../agent/state.ts'
 import type { AgentUnderTest } from '../agent/under-test.ts'
 import { messageOf } from '../base/errors.ts'
-import { createCallCheck } from '../domain/call-check.ts'
+import { refuse } from '../domain/call-check.ts'
 import {
   type AgentInput,
   type ConversationMessage,
@@ -133,19 +133,13 @@ async function askAgent(talk: Talk, input: AgentInput): Promise<SpokenMessage> {
 
 /** Executes calls in order. One that cannot be executed is logged and answered with an error instead. */
 function createToolRun({ environment, note, log }: Talk) {
-  const checks = {
-    assistant: createCallCheck(environment.tools),
-    user: createCallCheck(environment.userTools),
-  }
   return async (calls: readonly ToolCall[]): Promise<readonly ToolMessage[]> => {
     const results: ToolMessage[] = []
     for (const call of calls) {
-      const problem = checks[call.requestor](call)
-      if (problem) log.warn({ tool: call.name, id: call.id, problem }, 'tool call refused')
-      const outcome = problem
-        ? { content: `Error: ${problem}`, error: true, refused: true as const }
-        : await environment.call(call)
-      const { id, name, requestor } = call
+      const { id, name, requestor, fault } = call
+      const outcome = fault === undefined ? await environment.call(call) : refuse(fault)
+      if (outcome.refused)
+        log.warn({ tool: name, id, problem: outcome.content }, 'tool call refused')
       const result: ToolMessage = { id, role: 'tool', name, requestor, ...outcome }
       note(result)
       results.push(result)

@@ -12,7 +12,7 @@ import type { UserSimulator } from '../users/user.ts'
 /** What to evaluate, and how. Only the agent is required. */
 export interface EvaluationOptions {
   readonly agent: A2AConfigInput
-  /** The built-in airline if absent. */
+  /** The built-in `kestrel` if absent. */
   readonly domain?: Domain
   /** The scripted user if absent. */
   readonly user?: UserSimulator

@@ -3,8 +3,9 @@ import { type Logger, silent } from '../../shared/log.ts'
 import { type A2AConfig, createA2AConfig } from '../agent/config.ts'
 import { ValidationError } from '../base/errors.ts'
 import { hashOf } from '../base/json.ts'
-import { airline } from '../domain/airline/domain.ts'
 import type { Domain } from '../domain/environment.ts'
+import { kestrel } from '../domain/kestrel/domain.ts'
+import { firstName } from '../domain/names.ts'
 import type { EvalTask } from '../domain/task.ts'
 import { checkScorers } from '../scorers/built-in.ts'
 import { scriptedUser } from '../users/scripted.ts'
@@ -36,7 +37,7 @@ export interface EvaluationPlan {
  */
 export function createPlan(options: EvaluationOptions): EvaluationPlan {
   const config = createA2AConfig(options.agent)
-  const { domain = airline, user = scriptedUser, numTrials = 1, seed = 300 } = options
+  const { domain = kestrel, user = scriptedUser, numTrials = 1, seed = 300 } = options
   const { maxSteps = 200, maxErrors = 10, strict = false } = options
   const { log = silent, clock = systemClock } = options
   checkNumbers(options)
@@ -68,12 +69,12 @@ function selectTasks(
   user: UserSimulator,
   { taskIds, numTasks }: Pick<EvaluationOptions, 'taskIds' | 'numTasks'>,
 ): readonly EvalTask[] {
-  for (const id of taskIds ?? [])
+  const chosen = taskIds ?? domain.splits[domain.defaultSplit ?? '']
+  for (const id of chosen ?? [])
     if (!domain.tasks.some((task) => task.id === id))
       throw new ValidationError(`The domain ${domain.name} has no task ${id}`)
-  const selected = domain.tasks
-    .filter((task) => taskIds?.includes(task.id) ?? true)
-    .slice(0, numTasks)
+  const wanted = chosen && new Set(chosen)
+  const selected = domain.tasks.filter(({ id }) => wanted?.has(id) ?? true).slice(0, numTasks)
   if (selected.length === 0) throw new ValidationError('No task is selected')
   for (const task of selected) {
     const problem = user.refuses(task)
@@ -89,8 +90,9 @@ function configHash(
 ): string {
   const { numTrials, maxSteps, maxErrors, seed, strict, taskIds, numTasks, taskTimeout } = options
   return hashOf({
-    domain: domain.name,
+    domain: firstName(domain.name),
     policy: domain.policy,
+    ...(domain.manifest && { manifest: domain.manifest }),
     tasks: domain.tasks,
     user: [user.kind, user.model ?? null],
     endpoint: config.endpoint,

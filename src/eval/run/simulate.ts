@@ -6,7 +6,7 @@ import { type AgentUnderTest, createAgentUnderTest } from '../agent/under-test.t
 import { messageOf } from '../base/errors.ts'
 import { round } from '../base/json.ts'
 import type { Domain, Environment } from '../domain/environment.ts'
-import { replay } from '../domain/replay.ts'
+import { historyOf } from '../domain/history.ts'
 import { createCollector } from '../metrics/collector.ts'
 import { type ProtocolMetrics, toDict } from '../metrics/metrics.ts'
 import { costOf, type PriceTable } from '../metrics/prices.ts'
@@ -80,14 +80,12 @@ async function play(
     const { trial, seed, task } = job
     const user = context.user.start({ task, trial, seed, tools: environment.userTools })
     const agent = createAgent(context, job, environment.tools)
-    const history = task.initial_state?.message_history ?? []
-    await replay(environment, history)
     const said = await converse({
       ...context,
       agent,
       user,
       environment,
-      history,
+      history: historyOf(task),
       signal: AbortSignal.any([signal, limit.signal]),
     })
     return await finish(context, job, { said, agent, user, started })

@@ -2,6 +2,7 @@ import type { AgentCard } from '../../protocol/types.ts'
 import type { Endpoint } from '../agent/endpoint.ts'
 import { spoken } from '../domain/conversation.ts'
 import type { Domain } from '../domain/environment.ts'
+import { historyOf } from '../domain/history.ts'
 import type { EvalTask } from '../domain/task.ts'
 import { toDict } from '../metrics/metrics.ts'
 import type { PriceTable } from '../metrics/prices.ts'
@@ -74,7 +75,11 @@ function toInfo(plan: EvaluationPlan, card: AgentCard): EvalInfo {
       name: card.name,
       version: card.version,
     },
-    environment_info: { domain_name: domain.name, policy: domain.policy },
+    environment_info: {
+      domain_name: domain.name,
+      policy: domain.policy,
+      ...(domain.manifest && { manifest: domain.manifest }),
+    },
     config_hash: plan.hash,
   }
 }
@@ -89,8 +94,7 @@ async function idleReward(
   task: EvalTask,
   scorers: readonly Scorer[],
 ): Promise<number | null> {
-  const history = task.initial_state?.message_history ?? []
-  const messages = [...history, spoken('assistant', greeting), spoken('user', '###STOP###')]
+  const messages = [...historyOf(task), spoken('assistant', greeting), spoken('user', '###STOP###')]
   const signal = new AbortController().signal
   const ended = { messages, termination: 'user_stop', signal } as const
   return (await scoreConversation({ domain, task, scorers, ...ended })).reward

@@ -1,7 +1,8 @@
 import { messageOf } from '../base/errors.ts'
 import type { ConversationMessage } from '../domain/conversation.ts'
 import type { Domain } from '../domain/environment.ts'
-import { replay } from '../domain/replay.ts'
+import { afterHistory } from '../domain/history.ts'
+import { type Difference, replay } from '../domain/replay.ts'
 import { basisOf, type EvalTask, type RewardType } from '../domain/task.ts'
 import type { TerminationReason } from '../results/fault.ts'
 import { isMeasured } from '../results/simulation.ts'
@@ -21,6 +22,7 @@ import type {
 export interface Scorable {
   readonly domain: Domain
   readonly task: EvalTask
+  /** The conversation, with the task's history first where it has one. */
   readonly messages: readonly ConversationMessage[]
   readonly termination: TerminationReason
   readonly judge?: Judge
@@ -54,7 +56,7 @@ export async function scoreConversation(scorable: Scorable): Promise<RewardInfo>
     return { ...empty, reward: 1, info: { note: 'The task has no criteria' } }
   const world = await domain.open(task)
   try {
-    const different = await replay(world, messages)
+    const different = await replay(world, afterHistory(task, messages))
     const input = { task, messages, world, domain, judge, signal }
     const scores = await runScorers(scorers, input)
     return combine(scores, task.evaluation_criteria ? basis : [], different)
@@ -110,7 +112,7 @@ function unscored(note: string): Score {
 function combine(
   { builtIn, own, checks }: Scores,
   basis: readonly RewardType[],
-  different: readonly string[],
+  different: readonly Difference[],
 ): RewardInfo {
   const parts = [
     ...basis.map(
@@ -121,7 +123,9 @@ function combine(
   const missing = parts.filter(([, { reward }]) => reward === null)
   const reasons = missing.flatMap(([, { note }]) => note ?? [])
   const notes = [
-    ...(different.length > 0 ? [`Replayed calls that differ: ${different.join(', ')}`] : []),
+    ...(different.length > 0
+      ? [`Replayed calls that differ: ${different.map(({ name }) => name).join(', ')}`]
+      : []),
     ...(reasons.length > 0 ? [`Unscored: ${reasons.join('; ')}`] : []),
   ]
   return {

@@ -53,7 +53,7 @@ export function createEvaluator(options: EvaluatorOptions): Agent {
 
 const skills = [
   skill('run_evaluation', 'Run an evaluation', 'Measure an A2A agent on a domain', [
-    '{"participants": {"agent": "https://agent.example.com"}, "config": {"domain": "airline"}}',
+    '{"participants": {"agent": "https://agent.example.com"}, "config": {"domain": "kestrel"}}',
   ]),
   skill('list_domains', 'List domains', 'Which domains there are, and their tasks', [
     'list domains',

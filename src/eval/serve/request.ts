@@ -5,6 +5,7 @@ import { findJson } from '../../shared/embedded-json.ts'
 import { readUtterances, type ToolCallRequest } from '../agent/dialects.ts'
 import { ValidationError } from '../base/errors.ts'
 import { isJsonObject, parseWith, tryParseSaid } from '../base/json.ts'
+import { presentName } from '../domain/names.ts'
 
 /** What can be asked of the evaluator. */
 export type EvaluatorRequest =
@@ -24,7 +25,7 @@ export interface RunRequest {
 
 const positive = z.int().min(1).max(10_000)
 const limits = {
-  domain: z.string().default('airline'),
+  domain: z.string().default('kestrel').transform(presentName),
   num_trials: positive.optional(),
   num_tasks: positive.nullish().transform((n) => n ?? undefined),
   task_ids: z
@@ -38,7 +39,7 @@ const agentBeats = z.object({
   participants: z.looseObject({ agent: z.string() }),
   config: z
     .object(limits)
-    .default({ domain: 'airline', num_tasks: undefined, task_ids: undefined }),
+    .default({ domain: 'kestrel', num_tasks: undefined, task_ids: undefined }),
 })
 const resultArguments = z.object({ evaluation_id: z.string().optional() })
 

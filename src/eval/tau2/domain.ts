@@ -15,8 +15,7 @@ import { telecomKind, telecomWorkflowKind } from './telecom/domain.ts'
 
 /** A domain of tau2: its own tasks, policy and data, and worlds that answer byte for byte as its Python does. */
 export interface Tau2Domain extends Domain {
-  /** SHA-256 of the files it was made of: scores are comparable only where these are equal. */
-  readonly manifest: Readonly<Record<string, string>>
+  readonly manifest: NonNullable<Domain['manifest']>
   open(task: EvalTask): Promise<Tau2Environment>
 }
 
@@ -48,7 +47,10 @@ export async function loadTau2Domain(name: string, options?: DataOptions): Promi
   const [parts, tasks] = [await readWorld(kind, files), await readTasks(files)]
   const splits = await readSplits(files)
   const open = (task: EvalTask): Promise<Tau2Environment> => openWorld(parts, task)
-  return { name, policy, tasks, splits, open, manifest: files.manifest() }
+  return {
+    ...{ name, policy, tasks, splits, defaultSplit: 'base', open },
+    manifest: files.manifest(),
+  }
 }
 
 async function readWorld(kind: DomainKind, files: DataFiles): Promise<WorldParts> {

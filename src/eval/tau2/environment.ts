@@ -1,11 +1,5 @@
-import { sameJson, tryParse } from '../base/json.ts'
-import {
-  type ConversationMessage,
-  isToolCall,
-  type Requestor,
-  type ToolMessage,
-} from '../domain/conversation.ts'
 import type { Environment, ToolKind, ToolOutcome } from '../domain/environment.ts'
+import { replayHistory } from '../domain/history.ts'
 import type { EnvFunctionCall, EvalTask, GoldAction } from '../domain/task.ts'
 import { toAnswer } from './answer.ts'
 import { dictFromJson, fromJson, toJson } from './bridge.ts'
@@ -56,7 +50,7 @@ export async function openWorld(parts: WorldParts, task: EvalTask): Promise<Tau2
   if (data?.user_data) update(needUser(sides), sides.assistant, fromJson(data.user_data))
   for (const action of initial.initialization_actions ?? []) runFunction(sides, action)
   const environment = createEnvironment(sides)
-  await replayHistory(environment, initial.message_history ?? [])
+  await replayHistory(environment, task)
   sides.sync()
   return environment
 }
@@ -162,36 +156,4 @@ function runFunction(
 function needUser(sides: Sides): Side {
   if (!sides.user) throw attributeError(null, 'update_db')
   return sides.user
-}
-
-/** Does again what a task's history did; a call whose answer is not the recorded one makes the task unusable. */
-async function replayHistory(
-  environment: Environment,
-  messages: readonly ConversationMessage[],
-): Promise<void> {
-  const results = new Map<string, ToolMessage>()
-  for (const message of messages) if (message.role === 'tool') results.set(message.id, message)
-  for (const message of messages) {
-    if (message.role === 'tool' || !isToolCall(message)) continue
-    for (const call of message.tool_calls ?? []) {
-      if (!mutates(environment, call.name)) continue
-      const requestor: Requestor = call.requestor ?? 'assistant'
-      const { content } = await environment.call({ ...call, requestor })
-      const recorded = results.get(call.id)?.content
-      if (recorded !== undefined && !sameContent(content, recorded))
-        throw valueError(
-          `The history's call of ${call.name} gave ${recorded}, but gives ${content} here`,
-        )
-    }
-  }
-}
-
-/** tau2 asks the agent's tools first, whoever calls. */
-function mutates(environment: Environment, name: string): boolean {
-  const kind = environment.kindOf(name, 'assistant') ?? environment.kindOf(name, 'user')
-  return kind === 'write'
-}
-
-function sameContent(a: string, b: string): boolean {
-  return a === b || sameJson(tryParse(a) ?? a, tryParse(b) ?? b)
 }

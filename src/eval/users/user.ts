@@ -4,7 +4,7 @@ import type { EvalTask } from '../domain/task.ts'
 import type { TokenCount } from '../metrics/tokens.ts'
 
 /** The kinds of simulated user. */
-export type UserKind = 'scripted' | 'llm' | 'a2a' | 'replay' | 'human'
+export type UserKind = 'scripted' | 'llm' | 'a2a' | 'replay' | 'human' | 'golden'
 
 /** What ends a conversation when it stands in the user's words. */
 export const stopTokens: readonly string[] = ['###STOP###', '###TRANSFER###', '###OUT-OF-SCOPE###']

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { run } from '../../../src/cli/program.ts'
+import { besideData, dataDirectory, hasVectors } from '../../eval/tau2/vectors.ts'
 
 const library = resolve(import.meta.dirname, '../../../examples/eval/library')
 let directory = ''
@@ -154,5 +155,35 @@ describe('corral eval check', () => {
       ]),
     )
     expect(code).toBe(1)
+  })
+})
+
+describe('corral eval run in a self-test', () => {
+  test('plays both sides by the golden actions, over A2A', async () => {
+    const saveTo = ['--save-to', join(directory, 'golden'), '--json']
+    const flags = ['--domain', 'tau2:mock', '--agent', 'golden', '--user', 'golden']
+    const { stdout, code } = await corral('run', ...flags, ...saveTo)
+    const { summary, info } = JSON.parse(stdout)
+    expect({ code, ...summary }).toMatchObject({ code: 0, successes: 8, scored: 10 })
+    expect(Object.keys(info.environment_info.manifest)).toContain('tau2/domains/mock/tasks.json')
+  })
+
+  test('finds a user for the idle agent where tasks have no script', async () => {
+    const saveTo = ['--save-to', join(directory, 'idle')]
+    const { stdout } = await corral('run', '--domain', 'tau2:mock', '--agent', 'idle', ...saveTo)
+    expect(stdout).toMatch(/Score \(golden user\) +10\.0 %/)
+  })
+
+  test.skipIf(!hasVectors)("scores tau2's own results again, by tau2's domain", async () => {
+    const recorded = besideData('recorded/to_airline.json')
+    const data = ['--tau2-data', dataDirectory ?? '']
+    const { stdout } = await corral('rescore', recorded, ...data)
+    expect(stdout).toBe('50 simulations scored again, 0 rewards changed\n')
+    const refused = await corral('rescore', recorded, '--domain', 'airline', ...data)
+    expect(refused).toMatchObject({ code: 2, stdout: '' })
+  })
+
+  test('needs an endpoint for the agents of others', async () => {
+    expect(await corral('run', '--domain', 'tau2:mock')).toMatchObject({ code: 2 })
   })
 })

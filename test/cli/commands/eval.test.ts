@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { run } from '../../../src/cli/program.ts'
 import { createGoldenAgent, createIdleAgent } from '../../../src/eval/agent/reference-agents.ts'
-import { airline } from '../../../src/eval/domain/airline/domain.ts'
+import { kestrel } from '../../../src/eval/domain/kestrel/domain.ts'
 import { createServer, type Listening, listen } from '../../../src/server/index.ts'
 import { v10Card } from '../../eval/serving.ts'
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
     opened.push(listening)
     return listening.url
   }
-  ;[golden, idle] = [await serve(createGoldenAgent(airline)), await serve(createIdleAgent())]
+  ;[golden, idle] = [await serve(createGoldenAgent(kestrel)), await serve(createIdleAgent())]
   vi.stubEnv('AGENT_TOKEN', 'very-secret')
   return async () => {
     vi.unstubAllEnvs()
@@ -82,6 +82,7 @@ describe('corral eval run', () => {
       '2',
     )
     expect(code).toBe(0)
+    expect(stderr).toContain('Note: our airline is called kestrel; the one of tau2-bench is tau2:')
     const results = JSON.parse(stdout)
     expect(results.summary).toMatchObject({ total_simulations: 40, successes: 40 })
     expect(stderr).toMatch(/40\/40 [\w-]+: passed; 100\.0 % so far/)
@@ -238,9 +239,9 @@ describe('corral eval', () => {
     expect(rescored.stdout).toBe('40 simulations scored again, 0 rewards changed\n')
     const file = join(directory, 'report.html')
     expect((await corral('report', after, '--html', file)).code).toBe(0)
-    expect(await readFile(file, 'utf8')).toContain('Idle agent on airline')
+    expect(await readFile(file, 'utf8')).toContain('Idle agent on kestrel')
     expect((await corral('report', after)).stdout).toContain(
-      '# Evaluation of Idle agent on airline',
+      '# Evaluation of Idle agent on kestrel',
     )
     const compared = await corral('compare', before, after)
     expect(compared.code).toBe(1)
@@ -248,7 +249,7 @@ describe('corral eval', () => {
     expect((await corral('compare', before, after, '--max-drop', '0.8')).code).toBe(0)
     expect((await corral('compare', after, before, '--json')).code).toBe(0)
     const listed = JSON.parse((await corral('list', '--dir', directory, '--json')).stdout)
-    expect(listed.domains).toEqual([{ name: 'airline', tasks: 20 }])
+    expect(listed.domains).toEqual([{ name: 'kestrel', tasks: 20 }])
     expect(listed.evaluations.map((one: { evaluation_id: string }) => one.evaluation_id)).toContain(
       'golden',
     )

@@ -5,13 +5,14 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/function.ts'
 import { createGoldenAgent } from '../../../src/eval/agent/reference-agents.ts'
-import { airline } from '../../../src/eval/domain/airline/domain.ts'
 import { spoken } from '../../../src/eval/domain/conversation.ts'
+import { kestrel } from '../../../src/eval/domain/kestrel/domain.ts'
 import { loadDomain, resolveDomain } from '../../../src/eval/domain/load.ts'
 import { defineMcpDomain } from '../../../src/eval/domain/mcp.ts'
 import { parseTasks } from '../../../src/eval/domain/task-schema.ts'
 import { runEvaluation } from '../../../src/eval/run/evaluate.ts'
 import { doNothingBaseline } from '../../../src/eval/run/to-results.ts'
+import { goldenUser } from '../../../src/eval/users/golden.ts'
 import { scriptedUser } from '../../../src/eval/users/scripted.ts'
 import { textOf } from '../../../src/protocol/task.ts'
 import { serveAgent } from '../serving.ts'
@@ -27,29 +28,29 @@ async function copyOf(directory: string): Promise<string> {
   return copy
 }
 
-describe('the airline', () => {
+describe('the airline Kestrel', () => {
   test('has between 8 and 12 tools and 20 tasks that a scripted user can play', async () => {
-    const [first] = airline.tasks
+    const [first] = kestrel.tasks
     if (!first) throw new Error('There are tasks')
-    const { tools } = await airline.open(first)
+    const { tools } = await kestrel.open(first)
     expect(tools).toHaveLength(12)
-    expect(airline.tasks).toHaveLength(20)
-    expect(new Set(airline.tasks.map((task) => task.user_script?.opening)).size).toBe(20)
-    expect(parseTasks(JSON.parse(JSON.stringify(airline.tasks)))).toHaveLength(20)
+    expect(kestrel.tasks).toHaveLength(20)
+    expect(new Set(kestrel.tasks.map((task) => task.user_script?.opening)).size).toBe(20)
+    expect(parseTasks(JSON.parse(JSON.stringify(kestrel.tasks)))).toHaveLength(20)
   })
 
   test('has golden actions that all succeed', async () => {
-    for (const task of airline.tasks) {
-      const world = await airline.open(task)
+    for (const task of kestrel.tasks) {
+      const world = await kestrel.open(task)
       for (const action of task.evaluation_criteria?.actions ?? [])
         expect(await world.apply(action)).toMatchObject({ error: false })
     }
   })
 
   test('tells the caller what is wrong with a call', async () => {
-    const [task] = airline.tasks
+    const [task] = kestrel.tasks
     if (!task) throw new Error('There are tasks')
-    const world = await airline.open(task)
+    const world = await kestrel.open(task)
     const outcome = async (name: string, args: object) =>
       (await world.apply({ name, arguments: { ...args } })).content
     expect(await outcome('get_booking', { booking_ref: 'BK9' })).toBe('Error: No such booking')
@@ -75,7 +76,7 @@ describe('the airline', () => {
     ['BK1001 is now cancelled.', /###STOP###/],
   ]
   test('has callers who answer a desk that asks, and hang up when it is done', async () => {
-    const [task] = airline.tasks
+    const [task] = kestrel.tasks
     if (!task) throw new Error('There are tasks')
     for (const [desk, caller] of lines) {
       const signal = new AbortController().signal
@@ -86,12 +87,12 @@ describe('the airline', () => {
   })
 
   test('is the same at the start of every simulation', async () => {
-    const [task] = airline.tasks
+    const [task] = kestrel.tasks
     if (!task) throw new Error('There are tasks')
-    const [a, b] = [await airline.open(task), await airline.open(task)]
+    const [a, b] = [await kestrel.open(task), await kestrel.open(task)]
     await a.apply({ name: 'cancel_booking', arguments: { booking_ref: 'BK1001' } })
     expect((await a.hash()).agent).not.toBe((await b.hash()).agent)
-    expect(await b.hash()).toEqual(await (await airline.open(task)).hash())
+    expect(await b.hash()).toEqual(await (await kestrel.open(task)).hash())
   })
 })
 
@@ -129,6 +130,15 @@ describe('a domain in plain files', () => {
     ])
   })
 
+  test('is solved by the golden agent, who asks the user for their part', async () => {
+    const domain = await loadDomain(library)
+    const endpoint = await serveAgent(createGoldenAgent(domain))
+    for (const user of [scriptedUser, goldenUser]) {
+      const { summary } = await runEvaluation({ agent: { endpoint }, domain, user })
+      expect(summary).toMatchObject({ successes: 3, total_simulations: 3 })
+    }
+  })
+
   test('names the file and the place of what is wrong in it', async () => {
     const copy = await copyOf(library)
     const broken = async (file: string, text: string): Promise<unknown> => {
@@ -154,9 +164,10 @@ describe('a domain in plain files', () => {
   })
 
   test('is told from a built-in one by its path', async () => {
-    expect(await resolveDomain('airline')).toBe(airline)
+    expect(await resolveDomain('kestrel')).toBe(kestrel)
+    expect(await resolveDomain('airline')).toBe(kestrel)
     await expect(resolveDomain('libary')).rejects.toThrow(
-      'There is no domain libary: built in are airline',
+      'There is no domain libary: built in are kestrel',
     )
     expect((await resolveDomain(library)).name).toBe('library')
   })

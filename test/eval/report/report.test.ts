@@ -7,7 +7,7 @@ import { chromium } from 'playwright-core'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/function.ts'
 import { createGoldenAgent } from '../../../src/eval/agent/reference-agents.ts'
-import { airline } from '../../../src/eval/domain/airline/domain.ts'
+import { kestrel } from '../../../src/eval/domain/kestrel/domain.ts'
 import { toHtml } from '../../../src/eval/report/html.ts'
 import { toJUnit } from '../../../src/eval/report/junit.ts'
 import { toMarkdown } from '../../../src/eval/report/markdown.ts'
@@ -23,7 +23,7 @@ let results: EvalResults
 
 /** The golden agent with a fault: it refuses what is about light fares, and says something nasty. */
 beforeAll(async () => {
-  const golden = createGoldenAgent(airline)
+  const golden = createGoldenAgent(kestrel)
   const agent = defineAgent({ name: 'Half <golden>' }, (message, turn) =>
     JSON.stringify(message).includes('BK1008')
       ? turn.reply(`Sorry. ${attack}`)
@@ -54,7 +54,7 @@ describe('reports', () => {
   test('as JUnit count failures, errors and passes, and escape what was said', () => {
     const xml = toJUnit(results)
     expect(xml).toMatch(/<testsuites tests="40" failures="2" errors="1" skipped="0"/)
-    expect(xml).toContain('classname="airline" name="change-light-upgraded #1"')
+    expect(xml).toContain('classname="kestrel" name="change-light-upgraded #1"')
     expect(xml).toContain('<error message="infrastructure_error: Connection lost"/>')
     expect(xml).toContain('Half &lt;golden&gt;')
     expect(xml.match(/<testcase /g)).toHaveLength(40)
@@ -62,7 +62,7 @@ describe('reports', () => {
 
   test('as Markdown show score, baseline, pass^k and every task', () => {
     const text = toMarkdown(results)
-    expect(text).toContain('# Evaluation of Half &lt;golden> on airline')
+    expect(text).toContain('# Evaluation of Half &lt;golden> on kestrel')
     expect(text).toContain('| Doing nothing would score | 25.0 % |')
     expect(text).toMatch(/\| 2 \| 9\d\.\d % \| /)
     expect(text).toContain(
@@ -92,7 +92,7 @@ describe('reports', () => {
     page.on('pageerror', (error) => complaints.push(error.message))
     const url = pathToFileURL(join(directory, 'report.html')).href
     await page.goto(url)
-    expect(await page.title()).toBe('Half <golden> on airline')
+    expect(await page.title()).toBe('Half <golden> on kestrel')
     expect(await page.locator('.tiles dd').first().innerText()).toMatch(/^9\d\.\d %/)
     expect(await page.locator('details.sim').count()).toBe(40)
     expect(await page.locator('figure svg rect').count()).toBeGreaterThan(40)
@@ -106,7 +106,7 @@ describe('reports', () => {
     if (picture) await page.screenshot({ path: picture, fullPage: true })
     expect(asked).toEqual([url])
     expect(complaints).toEqual([])
-    expect(await page.title()).toBe('Half <golden> on airline')
+    expect(await page.title()).toBe('Half <golden> on kestrel')
   })
 
   test('lie beside the results in the directory of the run', async () => {

@@ -1,13 +1,18 @@
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
-import { describe, expect, test } from 'vitest'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { findDomainOf } from '../../../src/eval/domain/load.ts'
 import { checkGate, compareResults, passRate, spreadOf } from '../../../src/eval/results/compare.ts'
+import { loadResults } from '../../../src/eval/results/files.ts'
 import { parseResults, requireOwn } from '../../../src/eval/results/recorded.ts'
 import { rescore } from '../../../src/eval/results/rescore.ts'
 import type { EvalResults } from '../../../src/eval/results/results.ts'
 import { runEvaluation } from '../../../src/eval/run/evaluate.ts'
 import { agentMessage, agentSays, servePeer } from '../serving.ts'
 import { addTask, smallDomain } from '../small-domain.ts'
+import { besideData, dataDirectory, hasVectors } from '../tau2/vectors.ts'
 
 const call = { tool_call: { name: 'add_book', arguments: { title: 'Ulysses' } } }
 
@@ -88,6 +93,9 @@ describe('scoring again', () => {
     }
     const report = await rescore(parseResults(tau2), { domain: smallDomain() })
     expect(report).toMatchObject({ changed: 1, results: undefined })
+    expect(report.changes).toEqual([
+      { id: 's1', task_id: '27', trial: 0, what: 'reward', recorded: 0, now: 1 },
+    ])
     expect(report.simulations[0]).toMatchObject({
       task_id: '27',
       recorded_reward: 0,
@@ -108,13 +116,88 @@ describe('scoring again', () => {
         messages.flatMap((message) => (message.role === 'tool' ? [message.id] : [])),
       )
       expect(calls).toHaveLength(name === 'airline' ? 581 : 873)
-      for (const { gold } of simulations) expect(gold).toBeDefined()
+      for (const { criteria } of simulations) expect(criteria).toBeDefined()
     })
+
+  for (const [name, count] of [
+    ['airline', 50],
+    ['retail', 114],
+  ] as const)
+    test.skipIf(!hasVectors)(`gives every recorded verdict of tau2's ${name} again`, async () => {
+      const recorded = await loadResults(besideData(`recorded/to_${name}.json`))
+      const domain = await findDomainOf(recorded, undefined, { directory: dataDirectory })
+      const { simulations, changes } = await rescore(recorded, { domain })
+      expect(simulations).toHaveLength(count)
+      expect(changes).toEqual([])
+      for (const { reward_info } of simulations) expect(reward_info.info).toEqual({})
+    })
+
+  test('lists every verdict that changed, and keeps those of the judge', async () => {
+    const met = { nl_assertion: 'The agent is kind.', met: true, justification: 'It is.' }
+    const said = { info: '2', met: false }
+    const file = (reward: object): object => ({
+      info: {},
+      tasks: [addTask()],
+      simulations: [
+        {
+          id: 's',
+          task_id: 'add-ulysses',
+          trial: 1,
+          messages: [{ role: 'assistant', content: 'Now 2.' }],
+          reward_info: { reward: 0, reward_basis: ['DB', 'NL_ASSERTION'], ...reward },
+        },
+      ],
+    })
+    const again = (reward: object) => rescore(parseResults(file(reward)), { domain: smallDomain() })
+    const db_check = { db_match: false, db_reward: 0 }
+    const { changes } = await again({ db_check, nl_assertions: [met], communicate_checks: [said] })
+    const place = { id: 's', task_id: 'add-ulysses', trial: 1 }
+    expect(changes).toEqual([
+      { ...place, what: 'reward', recorded: 0, now: 1 },
+      { ...place, what: 'DB: final state is the golden one', recorded: false, now: true },
+      { ...place, what: 'COMMUNICATE: said "2"', recorded: false, now: true },
+    ])
+  })
+
+  test("reads tau2's results whose simulations have files of their own", async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'eval-tau2-'))
+    onTestFinished(() => rm(directory, { recursive: true }))
+    await mkdir(join(directory, 'simulations'))
+    const head = { info: {}, tasks: [], simulation_index: [{ id: 'a' }] }
+    await writeFile(join(directory, 'results.json'), JSON.stringify(head))
+    const one = { id: 'a', task_id: '1', messages: [] }
+    await writeFile(join(directory, 'simulations', 'a.json'), JSON.stringify(one))
+    expect((await loadResults(directory)).simulations).toMatchObject([{ id: 'a', task_id: '1' }])
+  })
 
   test('refuses what are no results, with the place of the fault', () => {
     expect(() => parseResults({ info: {}, tasks: [], simulations: [{ id: 's' }] })).toThrow(
       /simulations\.0\.task_id/,
     )
+  })
+})
+
+describe('the domain of recorded results', () => {
+  const tau2 = parseResults({
+    info: { environment_info: { domain_name: 'mock' } },
+    tasks: [],
+    simulations: [],
+  })
+
+  test('is one of tau2 where the results are tau2, never one of ours', async () => {
+    const mock = await findDomainOf(tau2, undefined, { environment: {} })
+    expect(mock.name).toBe('tau2:mock')
+    expect(() => findDomainOf(tau2, 'kestrel')).toThrow('score them by tau2:mock')
+    expect(() => findDomainOf({ ...tau2, domain: 'airline' }, 'airline')).toThrow('not of our')
+    await expect(findDomainOf({ ...tau2, domain: 'kestrel' }, undefined)).rejects.toThrow(
+      'There is no domain tau2:kestrel',
+    )
+  })
+
+  test('is ours under its old name where the results are ours', async () => {
+    const own = await runOf(1, 1)
+    const domain = await findDomainOf({ ...tau2, own, domain: 'airline' }, undefined)
+    expect(domain.name).toBe('kestrel')
   })
 })
 
@@ -148,6 +231,18 @@ describe('comparing runs', () => {
       reasons: ['Nothing was scored'],
     })
     expect(passRate(nothing)).toBeNull()
+  })
+
+  test('knows a domain by the name that it had, and no other', async () => {
+    const run = await runOf(1, 2)
+    const named = (domain_name: string): EvalResults => ({
+      ...run,
+      info: { ...run.info, environment_info: { ...run.info.environment_info, domain_name } },
+    })
+    expect(checkGate(named('kestrel'), {}, named('airline')).passed).toBe(true)
+    expect(checkGate(named('kestrel'), {}, named('tau2:airline')).reasons).toEqual([
+      'The baseline is of tau2:airline, not of kestrel',
+    ])
   })
 
   test('shows how much repeated runs differ', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/function.ts'
 import { createGoldenAgent, createIdleAgent } from '../../../src/eval/agent/reference-agents.ts'
-import { airline } from '../../../src/eval/domain/airline/domain.ts'
+import { kestrel } from '../../../src/eval/domain/kestrel/domain.ts'
 import { runEvaluation } from '../../../src/eval/run/evaluate.ts'
 import { createPlan } from '../../../src/eval/run/plan.ts'
 import { createReplayUser } from '../../../src/eval/users/replay.ts'
@@ -11,9 +11,9 @@ import { serveSdkGolden } from '../sdk-agent.ts'
 import { agentSays, serveAgent, servePeer } from '../serving.ts'
 import { addTask, smallDomain } from '../small-domain.ts'
 
-describe('the airline domain over HTTP', () => {
+describe('the airline Kestrel over HTTP', () => {
   test('gives an agent that knows the golden actions the full score', async () => {
-    const endpoint = await serveAgent(createGoldenAgent(airline))
+    const endpoint = await serveAgent(createGoldenAgent(kestrel))
     const { summary, info } = await runEvaluation({ agent: { endpoint } })
     expect(summary).toMatchObject({
       total_simulations: 20,
@@ -39,7 +39,7 @@ describe('the airline domain over HTTP', () => {
 
   for (const streaming of [false, true])
     test(`is solved by an agent on the official SDK, ${streaming ? 'streaming' : 'without streams'}`, async () => {
-      const endpoint = await serveSdkGolden(airline, streaming)
+      const endpoint = await serveSdkGolden(kestrel, streaming)
       const { summary, simulations } = await runEvaluation({ agent: { endpoint } })
       expect(
         simulations.filter((one) => one.reward_info.reward !== 1).map((one) => one.error),
@@ -49,7 +49,7 @@ describe('the airline domain over HTTP', () => {
 
   test('is solved by a Corral team with a member that knows the golden actions', async () => {
     const manager = new AgentManager()
-    manager.registerWithId('desk', createGoldenAgent(airline))
+    manager.registerWithId('desk', createGoldenAgent(kestrel))
     const team = new Team(
       {
         id: 'airline-team',

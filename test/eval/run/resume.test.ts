@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Agent } from '../../../src/agents/agent.ts'
 import { createGoldenAgent } from '../../../src/eval/agent/reference-agents.ts'
-import { airline } from '../../../src/eval/domain/airline/domain.ts'
+import { kestrel } from '../../../src/eval/domain/kestrel/domain.ts'
 import { runEvaluation } from '../../../src/eval/run/evaluate.ts'
 import { createDeferred, isAsyncIterable } from '../../../src/shared/async.ts'
 import { agentSays, serveAgent, servePeer } from '../serving.ts'
@@ -73,7 +73,7 @@ async function comparable(path: string): Promise<unknown> {
 
 describe('a run that is killed', () => {
   test('and resumed has the results of one that was not', { timeout: 120_000 }, async () => {
-    const held = holding(createGoldenAgent(airline), 30)
+    const held = holding(createGoldenAgent(kestrel), 30)
     const url = await serveAgent(held.agent)
     const root = await directory()
     const killed = start(url, join(root, 'killed'))

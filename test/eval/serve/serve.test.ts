@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { A2AClient } from '../../../src/client/client.ts'
 import { createGoldenAgent, createIdleAgent } from '../../../src/eval/agent/reference-agents.ts'
-import { airline } from '../../../src/eval/domain/airline/domain.ts'
+import { kestrel } from '../../../src/eval/domain/kestrel/domain.ts'
 import { evaluationPath } from '../../../src/eval/serve/archive.ts'
 import { createEvaluator, type EvaluatorOptions } from '../../../src/eval/serve/evaluator.ts'
 import { userMessage } from '../../../src/protocol/build.ts'
@@ -33,7 +33,7 @@ async function ask(client: A2AClient, name: string, args: object = {}): Promise<
 describe('the evaluator as an agent', () => {
   test("runs AgentBeats' request, streams its progress, and ends with AgentBeats' result", async () => {
     const { client, archive } = await serveEvaluator()
-    const agent = await serveAgent(createGoldenAgent(airline))
+    const agent = await serveAgent(createGoldenAgent(kestrel))
     const request = { participants: { agent }, config: { domain: 'airline', num_tasks: 4 } }
     const events: StreamResponse[] = []
     for await (const event of client.sendMessageStream(JSON.stringify(request))) events.push(event)
@@ -47,11 +47,11 @@ describe('the evaluator as an agent', () => {
     )
     expect(artifact?.name).toBe('Result')
     expect(artifact?.parts[0]).toMatchObject({
-      text: expect.stringContaining('airline: 4 of 4, 100 % passed'),
+      text: expect.stringContaining('kestrel: 4 of 4, 100 % passed'),
     })
     expect(artifact?.parts[1]).toMatchObject({
       data: {
-        domain: 'airline',
+        domain: 'kestrel',
         score: 4,
         max_score: 4,
         pass_rate: 100,
@@ -71,7 +71,7 @@ describe('the evaluator as an agent', () => {
   test('lists domains, and results by their id (T-1)', async () => {
     const { client } = await serveEvaluator()
     expect(await ask(client, 'list_domains')).toMatchObject({
-      domains: [{ name: 'airline', num_tasks: 20 }],
+      domains: [{ name: 'kestrel', num_tasks: 20 }],
     })
     expect(dataOf(await client.sendMessage('list domains'))).toMatchObject({ domains: [{}] })
     expect(await ask(client, 'get_evaluation_results')).toEqual({ evaluations: [] })
@@ -81,7 +81,7 @@ describe('the evaluator as an agent', () => {
     const sent = await client.sendMessage(userMessage([{ data }]))
     const id = /evaluation ([0-9a-f-]{36})/.exec(JSON.stringify(sent))?.[1]
     expect(await ask(client, 'get_evaluation_results')).toMatchObject({
-      evaluations: [{ evaluation_id: id, domain: 'airline', agent: 'Idle agent', pass_rate: 1 }],
+      evaluations: [{ evaluation_id: id, domain: 'kestrel', agent: 'Idle agent', pass_rate: 1 }],
     })
     expect(await ask(client, 'get_evaluation_results', { evaluation_id: id })).toMatchObject({
       format: 'corral-eval/1',

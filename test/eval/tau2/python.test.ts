@@ -28,10 +28,24 @@ const { value } = fc.letrec<{ value: Value; list: Value; dict: Value }>((tie) =>
   list: fc.array(tie('value'), { maxLength: 4 }),
   dict: fc.array(fc.tuple(key, tie('value')), { maxLength: 4 }).map((all) => new Map(all)),
 }))
+const unpacking = ['(*', '(**', '(*2)', '(**())', '1(*(3)+', '()(*']
 const expression = fc
-  .array(fc.constantFrom(...'0123456789+-*/(). ', '//', '**', '1.5', '12', '(3)', ' - ', '0.1'), {
-    maxLength: 12,
-  })
+  .array(
+    fc.constantFrom(
+      ...'0123456789+-*/(). ',
+      '//',
+      '**',
+      '1.5',
+      '12',
+      '(3)',
+      ' - ',
+      '0.1',
+      ...unpacking,
+    ),
+    {
+      maxLength: 12,
+    },
+  )
   .map((parts) => parts.join(''))
   // Powers of powers run for hours in Python itself.
   .filter((text) => (text.match(/\*\*/g)?.length ?? 0) < 2 && !/\*\*[-+ (]*\d{4}/.test(text))
@@ -89,6 +103,12 @@ describe('the Python layer', () => {
     ['2)', "unmatched ')' (<string>, line 1)"],
     ['(1 2)', 'invalid syntax. Perhaps you forgot a comma? (<string>, line 1)'],
     ['2(3)', "'int' object is not callable"],
+    ['0.1(*(3)+51212)', '0.1 argument after * must be an iterable, not int'],
+    ['(1+2)(**.5)', '3 argument after ** must be a mapping, not float'],
+    ['()(**())', '() argument after ** must be a mapping, not tuple'],
+    ['1(*()*2)', "'int' object is not callable"],
+    ['1(*(1/0))', 'division by zero'],
+    ['1(* *2)', 'invalid syntax (<string>, line 1)'],
     ['1/0', 'division by zero'],
     ['()', "float() argument must be a string or a real number, not 'tuple'"],
   ])('explains %j as Python does', (text, message) => {

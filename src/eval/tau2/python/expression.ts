@@ -1,7 +1,7 @@
 /**
  * What tau2's `calculate` does with `eval`: numbers, `+ - * / // **`, signs and parentheses, as Python understands them,
- * ints of any size included. A number before a parenthesis is a call, which raises as in Python. Only a power of floats
- * may differ in its last digit: V8 and C round it differently.
+ * ints of any size included. A number before a parenthesis is a call, with an argument to be unpacked or without, which
+ * raises as in Python. Only a power of floats may differ in its last digit: V8 and C round it differently.
  */
 import { add, multiply, type Numeric, subtract, toFloat } from './arithmetic.ts'
 import { PythonError, typeError } from './error.ts'
@@ -90,14 +90,31 @@ function parsePower(parser: Parser, depth: number): Run {
 function parseCalls(parser: Parser, depth: number): Run {
   let callee = parseAtom(parser, depth)
   while (peek(parser) === '(') {
-    const [called, argument] = [callee, parseAtom(parser, depth)]
+    const [called, give] = [callee, parseArgument(parser, depth)]
     callee = () => {
-      const type = typeOf(called())
-      argument()
-      throw typeError(`'${type}' object is not callable`)
+      const value = called()
+      give(value)
+      throw typeError(`'${typeOf(value)}' object is not callable`)
     }
   }
   return callee
+}
+
+/** The argument of a call: none, a value, or one to be unpacked, which raises before the call does. */
+function parseArgument(parser: Parser, depth: number): (callee: Result) => void {
+  const stars = parser.tokens[parser.at + 1]
+  if (stars !== '*' && stars !== '**') return parseAtom(parser, depth)
+  parser.at += 2
+  const inner = parseSum(parser, depth + 1)
+  if (peek(parser) !== ')') throw stuck(parser, depth + 1)
+  parser.at++
+  return (callee) => {
+    const given = inner()
+    if (stars === '*' && given === 'tuple') return
+    const wanted = stars === '*' ? 'an iterable' : 'a mapping'
+    const who = callee === 'tuple' ? '()' : repr(callee)
+    throw typeError(`${who} argument after ${stars} must be ${wanted}, not ${typeOf(given)}`)
+  }
 }
 
 function parseAtom(parser: Parser, depth: number): Run {

@@ -1,7 +1,7 @@
 import type { EvalTask, GoldAction, RewardType, ScriptedReply } from '../task.ts'
 
 /** A task of the airline in short: who calls, what they say, what a right solution does and says. */
-export interface AirlineTask {
+export interface KestrelTask {
   readonly id: string
   readonly purpose: string
   readonly customer: string
@@ -18,7 +18,7 @@ export interface AirlineTask {
 }
 
 /** The task in tau2's format, with the lines of a caller who answers what desks usually ask. */
-export function toTask(task: AirlineTask): EvalTask {
+export function toTask(task: KestrelTask): EvalTask {
   const { id, purpose, customer, opening, knows = '', actions, told = [] } = task
   return {
     id,

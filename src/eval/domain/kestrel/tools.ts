@@ -12,9 +12,9 @@ import {
   flightOf,
   readArguments,
 } from './desk.ts'
-import type { AirlineState } from './state.ts'
+import type { KestrelState } from './state.ts'
 
-type Tool = ToolFunction<AirlineState, null>
+type Tool = ToolFunction<KestrelState, null>
 
 const text = (description: string): JsonObject => ({ type: 'string', description })
 const count = (description: string): JsonObject => ({ type: 'integer', minimum: 0, description })
@@ -28,7 +28,7 @@ const customerId = text('Customer id, such as mira-holt')
 const flightId = text('Flight id, such as KE110-0305')
 
 /** The tools of the airline desk. They keep the books; whether something is allowed is for the agent to know. */
-export const airlineModule: ToolModule<AirlineState, null> = {
+export const kestrelModule: ToolModule<KestrelState, null> = {
   tools: {
     find_customer: read(
       'Find a customer by e-mail address.',
@@ -143,7 +143,7 @@ export const airlineModule: ToolModule<AirlineState, null> = {
   },
 }
 
-type Run = (args: Arguments, state: AirlineState) => unknown
+type Run = (args: Arguments, state: KestrelState) => unknown
 
 function read(description: string, properties: JsonObject, run: Run): Tool {
   return { ...write(description, properties, run), kind: 'read' }

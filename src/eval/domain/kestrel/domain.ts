@@ -1,11 +1,11 @@
 import type { Domain } from '../environment.ts'
 import { defineDomain } from '../functions.ts'
-import { airlineState } from './state.ts'
-import { airlineTasks } from './tasks.ts'
-import { airlineModule } from './tools.ts'
+import { kestrelState } from './state.ts'
+import { kestrelTasks } from './tasks.ts'
+import { kestrelModule } from './tools.ts'
 
 /** The rules of Kestrel Air's service desk: what the agent is sent and judged by. */
-const airlinePolicy = `# Kestrel Air service desk
+const kestrelPolicy = `# Kestrel Air service desk
 
 You help customers of Kestrel Air with their bookings. The time is 2026-03-02 09:00. All amounts are in euro.
 
@@ -43,12 +43,12 @@ Ask for flight, cabin, passengers, bags and whether they want insurance (25 for 
 `
 
 /** The built-in domain: the service desk of Kestrel Air, twelve tools and twenty tasks, all invented here. */
-export const airline: Domain = defineDomain({
-  name: 'airline',
-  policy: airlinePolicy,
-  tasks: airlineTasks,
-  splits: { base: airlineTasks.map(({ id }) => id) },
-  state: airlineState,
+export const kestrel: Domain = defineDomain({
+  name: 'kestrel',
+  policy: kestrelPolicy,
+  tasks: kestrelTasks,
+  splits: { base: kestrelTasks.map(({ id }) => id) },
+  state: kestrelState,
   userState: null,
-  module: airlineModule,
+  module: kestrelModule,
 })

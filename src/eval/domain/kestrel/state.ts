@@ -2,7 +2,7 @@
 export type Cabin = 'light' | 'economy' | 'business'
 
 /** A customer of Kestrel Air. */
-export interface AirlineCustomer {
+export interface KestrelCustomer {
   readonly name: string
   readonly email: string
   readonly tier: 'standard' | 'silver' | 'gold'
@@ -11,7 +11,7 @@ export interface AirlineCustomer {
 }
 
 /** One departure. Fares are per passenger, in euro. */
-export interface AirlineFlight {
+export interface KestrelFlight {
   readonly number: string
   readonly date: string
   readonly from: string
@@ -37,10 +37,10 @@ export interface Booking {
 }
 
 /** All that Kestrel Air knows. */
-export interface AirlineState {
+export interface KestrelState {
   readonly now: string
-  customers: Record<string, AirlineCustomer>
-  flights: Record<string, AirlineFlight>
+  customers: Record<string, KestrelCustomer>
+  flights: Record<string, KestrelFlight>
   bookings: Record<string, Booking>
 }
 
@@ -48,7 +48,7 @@ const regular = { light: 79, economy: 119, business: 340 }
 const long = { light: 149, economy: 219, business: 690 }
 
 /** The airline as it is at the beginning of every task. */
-export const airlineState: AirlineState = {
+export const kestrelState: KestrelState = {
   now: '2026-03-02T09:00',
   customers: {
     'mira-holt': customer('Mira Holt', 'standard', ['BK1001', 'BK1002']),
@@ -110,9 +110,9 @@ export const airlineState: AirlineState = {
 
 function customer(
   name: string,
-  tier: AirlineCustomer['tier'],
+  tier: KestrelCustomer['tier'],
   bookings: string[],
-): AirlineCustomer {
+): KestrelCustomer {
   const email = `${name.toLowerCase().replace(' ', '.')}@example.com`
   return { name, email, tier, bookings, vouchers: [] }
 }
@@ -121,7 +121,7 @@ function flight(
   number: string,
   date: string,
   route: [string, string, string, string],
-): AirlineFlight {
+): KestrelFlight {
   const [from, to, departs, arrives] = route
   return {
     number,

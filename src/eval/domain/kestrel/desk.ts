@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '../../../protocol/types.ts'
-import type { AirlineCustomer, AirlineFlight, AirlineState, Booking, Cabin } from './state.ts'
+import type { Booking, Cabin, KestrelCustomer, KestrelFlight, KestrelState } from './state.ts'
 
 /** Books seats and writes the booking down. */
-export function bookFlight(args: Arguments, state: AirlineState): Json {
+export function bookFlight(args: Arguments, state: KestrelState): Json {
   const chosen = args.text('cabin') as Cabin // one of the three, by the tool's schema
   const passengers = args.texts('passengers')
   const insured = args.flag('insurance')
@@ -27,7 +27,7 @@ export function bookFlight(args: Arguments, state: AirlineState): Json {
 }
 
 /** Moves a booking to another flight of its route. */
-export function changeFlight(args: Arguments, state: AirlineState): Json {
+export function changeFlight(args: Arguments, state: KestrelState): Json {
   const booking = openBookingOf(state, args)
   const [from, to] = [flightOf(state, booking.flight_id), flightOf(state, args.text('flight_id'))]
   if (from.from !== to.from || from.to !== to.to) throw new Error('The flight is of another route')
@@ -38,7 +38,7 @@ export function changeFlight(args: Arguments, state: AirlineState): Json {
 }
 
 /** Moves a booking to another cabin of its flight, at the difference of the fares. */
-export function changeCabin(args: Arguments, state: AirlineState): Json {
+export function changeCabin(args: Arguments, state: KestrelState): Json {
   const booking = openBookingOf(state, args)
   const chosen = args.text('cabin') as Cabin // one of the three, by the tool's schema
   const flight = flightOf(state, booking.flight_id)
@@ -51,7 +51,7 @@ export function changeCabin(args: Arguments, state: AirlineState): Json {
 }
 
 /** Sets the number of bags; those to be paid cost 40 each. */
-export function addBags(args: Arguments, state: AirlineState): Json {
+export function addBags(args: Arguments, state: KestrelState): Json {
   const booking = openBookingOf(state, args)
   if (args.integer('bags') < booking.bags) throw new Error('Bags cannot be taken away')
   booking.bags = args.integer('bags')
@@ -60,41 +60,41 @@ export function addBags(args: Arguments, state: AirlineState): Json {
 }
 
 /** Cancels a booking, frees its seats, gives back what was paid. */
-export function cancelBooking(args: Arguments, state: AirlineState): Json {
+export function cancelBooking(args: Arguments, state: KestrelState): Json {
   const booking = openBookingOf(state, args)
   flightOf(state, booking.flight_id).seats[booking.cabin] += booking.passengers.length
   booking.status = 'cancelled'
   return { booking_ref: args.text('booking_ref'), refund: booking.paid, status: booking.status }
 }
 
-function takeSeats(flight: AirlineFlight, chosen: Cabin, seats: number): void {
+function takeSeats(flight: KestrelFlight, chosen: Cabin, seats: number): void {
   if (flight.status !== 'scheduled') throw new Error(`The flight is ${flight.status}`)
   if (flight.seats[chosen] < seats) throw new Error(`Not enough seats in ${chosen}`)
   flight.seats[chosen] -= seats
 }
 
 /** The customer that a call names. */
-export function customerOf(state: AirlineState, args: Arguments): AirlineCustomer {
+export function customerOf(state: KestrelState, args: Arguments): KestrelCustomer {
   const found = state.customers[args.text('customer_id')]
   if (!found) throw new Error('No such customer')
   return found
 }
 
 /** The booking that a call names. */
-export function bookingOf(state: AirlineState, args: Arguments): Booking {
+export function bookingOf(state: KestrelState, args: Arguments): Booking {
   const found = state.bookings[args.text('booking_ref')]
   if (!found) throw new Error('No such booking')
   return found
 }
 
-function openBookingOf(state: AirlineState, args: Arguments): Booking {
+function openBookingOf(state: KestrelState, args: Arguments): Booking {
   const found = bookingOf(state, args)
   if (found.status === 'cancelled') throw new Error('The booking is already cancelled')
   return found
 }
 
 /** A flight by its id. */
-export function flightOf(state: AirlineState, id: string): AirlineFlight {
+export function flightOf(state: KestrelState, id: string): KestrelFlight {
   const found = state.flights[id]
   if (!found) throw new Error('No such flight')
   return found

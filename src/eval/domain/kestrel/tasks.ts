@@ -1,7 +1,7 @@
 import type { EvalTask } from '../task.ts'
-import { type AirlineTask, toTask } from './script.ts'
+import { type KestrelTask, toTask } from './script.ts'
 
-const tasks: readonly AirlineTask[] = [
+const tasks: readonly KestrelTask[] = [
   {
     id: 'cancel-within-a-day',
     purpose: 'A booking made less than 24 hours ago may be cancelled.',
@@ -211,7 +211,7 @@ const tasks: readonly AirlineTask[] = [
 ]
 
 /** The airline's twenty tasks. */
-export const airlineTasks: readonly EvalTask[] = tasks.map(toTask).map(nameOnly)
+export const kestrelTasks: readonly EvalTask[] = tasks.map(toTask).map(nameOnly)
 
 /** A summary's words are free, so of a hand-over only the name is compared. */
 function nameOnly(task: EvalTask): EvalTask {
