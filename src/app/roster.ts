@@ -55,9 +55,11 @@ export async function createTeamFromConfig(
   deps: BuildDeps,
 ): Promise<Team> {
   const needed = reachable(config, teamId)
+  const { plans } = config
   const { teams } = await createRoster(
     {
       ...config,
+      ...(plans && { plans }),
       agents: config.agents.filter(({ id }) => needed.has(id)),
       teams: config.teams.filter(({ id }) => needed.has(id)),
     },

@@ -2,6 +2,7 @@ import {
   type OperationName,
   operations,
   type RequestOf,
+  type ResultKind,
   type ResultOf,
 } from '../protocol/operations.ts'
 import {
@@ -27,11 +28,16 @@ export function receiveResult<N extends OperationName>(
   result: unknown,
   { name, request }: { readonly name: N; readonly request: RequestOf<N> },
 ): ResultOf<N> {
-  // A card is always respelled: those who serve several versions write all of them into one.
-  const isCanonical = reader.isCanonical && operations[name].gives !== 'card'
+  const isCanonical = reader.isCanonical && !respelled.has(operations[name].gives)
   const known = isCanonical ? canonicalResult(name, result) : undefined
   return known ?? readResult(name, reader.decodeResult(name, result, request))
 }
+
+/**
+ * What is always respelled, since it may look canonical and not be it: those who serve several versions write all of
+ * them into one card, and a page without its counts is not an empty one.
+ */
+const respelled: ReadonlySet<ResultKind> = new Set<ResultKind>(['card', 'tasks'])
 
 /** An event of a peer's stream or webhook. */
 export function receiveEvent(reader: WireReader, event: unknown): StreamResponse {

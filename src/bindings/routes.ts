@@ -47,7 +47,7 @@ export const serverRoutes: RouteRows<ServerRoute> = {
   metrics: { paths: ['/metrics'], methods: page },
   catalogue: { paths: ['/agents'], methods: page },
   keys: { paths: ['/.well-known/jwks.json'], methods: page },
-  mcp: { paths: ['/mcp'], methods: ['GET', 'POST', 'DELETE'] },
+  mcp: { paths: ['/mcp'], methods: post },
   ...openAIRoutes,
 }
 

@@ -8,6 +8,9 @@ export interface OutgoingCall {
   readonly headers: Readonly<Record<string, string>>
   /** Where the wire has one that may carry a key. */
   readonly url?: string | undefined
+  /** What an HTTP request has besides, for credentials that sign it. */
+  readonly method?: string
+  readonly body?: string
   readonly signal?: AbortSignal | undefined
 }
 
@@ -92,8 +95,7 @@ async function reveal(secret: Secret): Promise<string> {
 }
 
 function withHeader(call: OutgoingCall, name: string, value: string): OutgoingCall {
-  const { headers, url, signal } = call
-  return { headers: { ...headers, [name]: value }, url, signal }
+  return { ...call, headers: { ...call.headers, [name]: value } }
 }
 
 function withQuery(call: OutgoingCall, name: string, value: string): OutgoingCall {
@@ -101,7 +103,7 @@ function withQuery(call: OutgoingCall, name: string, value: string): OutgoingCal
     throw new A2AError('unsupportedOperation', 'This wire has no query that could carry a key')
   const url = new URL(call.url)
   url.searchParams.set(name, value)
-  return { headers: call.headers, url: url.href, signal: call.signal }
+  return { ...call, url: url.href }
 }
 
 function withCookie(call: OutgoingCall, name: string, value: string): OutgoingCall {

@@ -72,10 +72,10 @@ function checkScheduler(
       `there is no scheduler "${scheduler.type}"; ${builtInTypes} are known`,
     )
   const kind = kindOf(scheduler)
+  kind.check(scheduler, members, refuse)
   const mode = kind.mode(scheduler)
   if (mode !== scheduler.type && isKind(mode))
     refuse('invalidScheduler', `a scheduler of one's own cannot be called "${mode}"`)
-  kind.check(scheduler, members, refuse)
 }
 
 function checkBudget({ budget = {} }: TeamConfig, refuse: Refuse): void {

@@ -73,6 +73,13 @@ describe('a roster', () => {
     await roster.close()
   })
 
+  test('checks a configuration again that was changed after it was read', async () => {
+    const config = parseConfig(agent('a') + team('t', 'a'))
+    const changed = { ...config, teams: config.teams.map((one) => ({ ...one, agents: [] })) }
+    await expect(createRoster(changed, { directory })).rejects.toThrow('at least one member')
+    expect(structuredClone(config)).toEqual(config)
+  })
+
   test('names the agent whose file is missing', async () => {
     const config = parseConfig(agent('a') + agent('b', 'none.js'))
     await expect(createRoster(config, { directory })).rejects.toThrow(
@@ -208,9 +215,9 @@ test('what a file says is checked when it is read, and not again when it is made
     ...config,
     teams: config.teams.map((one) => ({ ...one, version: 'not a version' })),
   }
-  const roster = await createRoster(spoilt, { directory })
+  const { plans = new Map() } = config
+  const roster = await createRoster({ ...spoilt, plans }, { directory })
   expect(roster.teams).toHaveLength(1)
   await roster.close()
-  const { plans: _, ...unchecked } = spoilt
-  await expect(createRoster(unchecked, { directory })).rejects.toThrow('semantic version')
+  await expect(createRoster(spoilt, { directory })).rejects.toThrow('semantic version')
 })

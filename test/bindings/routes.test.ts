@@ -55,7 +55,7 @@ test.each([
   ['/v1/rpc/', ['POST']],
   ['/health', ['GET']],
   ['/v1/models/gpt', ['GET']],
-  ['/mcp', ['GET', 'POST', 'DELETE']],
+  ['/mcp', ['POST']],
   ['/tasks/1', ['GET', 'POST', 'DELETE']],
   ['/agents', ['GET']],
   ['/agents/one', ['POST']],

@@ -61,6 +61,20 @@ describe('credentials', () => {
       key: 'k',
     })
   })
+
+  test('can sign what others have put their credentials on', async () => {
+    const signature: ClientAuth = {
+      apply: (call) => ({
+        ...call,
+        headers: { ...call.headers, signed: `${call.method} ${call.url} ${call.body}` },
+      }),
+    }
+    const keyed = [bearer('t'), apiKey('k', { location: 'query', name: 'key' })]
+    const posted = { ...request, method: 'POST', body: '{}' }
+    expect((await allOf([...keyed, signature]).apply(posted)).headers.signed).toBe(
+      'POST http://h/p?x=1&key=k {}',
+    )
+  })
 })
 
 describe('credentials on a wire that is not HTTP', () => {

@@ -82,6 +82,14 @@ describe('the server’s pages', () => {
     }
   })
 
+  test('names with a 405 at /mcp only what is taken there', async () => {
+    const server = await open()
+    for (const method of ['GET', 'PUT', 'DELETE']) {
+      const reply = await get(server, '/mcp', {}, method)
+      expect([method, reply.status, reply.headers.allow]).toEqual([method, 405, 'POST'])
+    }
+  })
+
   test('JSON-RPC takes POST alone, REST the verbs of each path', async () => {
     const server = await open()
     expect((await get(server, '/')).status).toBe(405)

@@ -13,7 +13,7 @@ export interface Config {
   readonly agents: readonly AgentConfig[]
   readonly teams: readonly TeamConfig[]
   readonly server: ServerConfig
-  /** How each agent is made. It comes from the check of the file: what has it is not checked again. */
+  /** How each agent is made. It comes from the check of the file: what has it is not checked again. A copy has none. */
   readonly plans?: ReadonlyMap<AgentConfig, AgentPlan>
 }
 

@@ -46,7 +46,9 @@ export function parseConfig(text: string, options: ParseOptions = {}): Config {
   const problems = [...filled.problems, ...issues]
   if (!parsed.success || problems.length > 0) return refuse(problems)
   const { problems: faults, plans } = checkConfig(parsed.data, env)
-  return faults.length > 0 ? refuse(faults) : { ...parsed.data, plans }
+  if (faults.length > 0) return refuse(faults)
+  // Hidden: whoever copies the configuration to change it gets one that is checked again, and can be cloned.
+  return Object.defineProperty(parsed.data, 'plans', { value: plans })
 }
 
 function parseToml(text: string, file: string): unknown {

@@ -16,6 +16,9 @@ import type {
 export const ownScheduler: SchedulerKind<OwnScheduler> = {
   mode: ({ definition }) => definition.type,
   check({ definition, config }, members, refuse) {
+    // A team that was written down and read again has lost its functions.
+    if (typeof definition?.create !== 'function')
+      refuse('invalidScheduler', 'a scheduler of type "own" is what defineScheduler makes')
     const { type } = definition
     if (!/^[a-z][a-z0-9_-]{0,63}$/.test(type))
       refuse('invalidScheduler', `"${type}" cannot be the type of a scheduler of one's own`)

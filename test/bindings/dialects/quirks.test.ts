@@ -68,21 +68,21 @@ const samples: Readonly<Record<keyof typeof quirks, () => readonly [read: unknow
       { message: { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'Hi' }] } },
     ],
     bareList: () => [
-      receiveResult(
-        v03,
-        [{ taskId: 't', pushNotificationConfig: { id: 'w', url: 'https://a.example' } }],
-        listConfigs,
+      [[{ taskId: 't', pushNotificationConfig: { id: 'w', url: 'https://a.example' } }], null].map(
+        (answer) => receiveResult(v03, answer, listConfigs),
       ),
-      { configs: [{ taskId: 't', id: 'w', url: 'https://a.example' }] },
+      [{ configs: [{ taskId: 't', id: 'w', url: 'https://a.example' }] }, { configs: [] }],
     ],
     uncounted: () => [
-      receiveResult(rest03, { tasks: [{ id: 't', status: { state: 'working' } }] }, listTasks),
-      {
-        tasks: [{ id: 't', contextId: '', status: { state: 'TASK_STATE_WORKING' } }],
-        nextPageToken: '',
-        pageSize: 1,
-        totalSize: 1,
-      },
+      [rest03, v10].map((wire) => {
+        const task = { id: 't', contextId: 'c', status: { state: 'TASK_STATE_WORKING' } }
+        const { pageSize, totalSize } = receiveResult(wire, { tasks: [task] }, listTasks)
+        return [pageSize, totalSize]
+      }),
+      [
+        [1, 1],
+        [1, 1],
+      ],
     ],
     emptyAuthentication: () => [
       receiveResult(

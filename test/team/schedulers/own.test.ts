@@ -168,6 +168,14 @@ describe('a team with a scheduler of one’s own is refused', () => {
     ])
   })
 
+  test.each(['{"type":"own"}', JSON.stringify(limited({ max: 1 }))])('when read as %s', (text) => {
+    const read: OwnScheduler = JSON.parse(text)
+    expect(faultOf(read)).toMatchObject([
+      'invalidScheduler',
+      expect.stringContaining('defineScheduler'),
+    ])
+  })
+
   test.each(['', 'Two Words', 'workflow'])('with the type %j', (type) => {
     const schedule: Scheduler['schedule'] = (run) => run.ask('clerk', run.message)
     const scheduler = defineScheduler<null>({ type, create: () => ({ schedule }) })(null)

@@ -33,8 +33,9 @@ export const quirks = {
   /** Protocol buffers write a role that nobody set by this name; only agents answer. */
   unsetRole: (role: unknown): unknown => (role === 'ROLE_UNSPECIFIED' || role === 0 ? null : role),
 
-  /** Servers of 0.3 answer with a bare list of webhooks. */
-  bareList: (configs: unknown): unknown => (Array.isArray(configs) ? { configs } : configs),
+  /** Servers of 0.3 answer with a bare list of webhooks, those in Go with null where it is empty. */
+  bareList: (configs: unknown): unknown =>
+    Array.isArray(configs) ? { configs } : (configs ?? { configs: [] }),
 
   /** Some servers do not count their tasks: a page is then as large as it is. */
   uncounted: (page: Raw): Raw => {
