@@ -22,6 +22,7 @@ import {
   type UserSimulator,
   ValidationError,
 } from '../../eval/index.ts'
+import type { JsonObject } from '../../index.ts'
 import { createServer, listen } from '../../server/index.ts'
 import { toCount } from '../command.ts'
 import { readSecret } from '../secret.ts'
@@ -63,6 +64,8 @@ interface UserFlags {
   readonly user?: string
   readonly userLlm?: string
   readonly userLlmUrl: string
+  readonly userLlmArgs?: JsonObject
+  readonly userLlmKey?: string
   readonly userA2aEndpoint?: string
   readonly userRecording?: string
 }
@@ -71,12 +74,16 @@ interface UserFlags {
 export interface JudgeFlags {
   readonly judgeLlm?: string
   readonly judgeLlmUrl: string
+  readonly judgeLlmArgs?: JsonObject
+  readonly judgeLlmKey?: string
 }
 
 /** What `--tau2-data` is. */
 export const tau2Data = '"data" of a tau2-bench checkout; CORRAL_TAU2_DATA if absent'
 
 const modelUrl = 'https://api.openai.com/v1'
+const keyHelp = 'its key; env:NAME or file:PATH reads it from there; OPENAI_API_KEY if absent'
+const argsHelp = 'further members of each request to it, such as {"temperature": 0.5}'
 
 /** Adds the flags of `corral eval run`. */
 export function addRunOptions(command: Command): Command {
@@ -124,16 +131,20 @@ export function addRunOptions(command: Command): Command {
 /** Adds the flags that name a judge. */
 export function addJudgeOptions(command: Command): Command {
   return command
-    .option('--judge-llm <model>', 'model that judges statements in words; key in OPENAI_API_KEY')
+    .option('--judge-llm <model>', 'model that judges statements in words')
     .option('--judge-llm-url <url>', 'its OpenAI-compatible API', modelUrl)
+    .option('--judge-llm-key <key>', keyHelp)
+    .option('--judge-llm-args <json>', argsHelp, toArgs)
 }
 
 function addUserOptions(command: Command): Command {
   const kinds = ['scripted', 'llm', 'a2a', 'replay', 'human', 'golden']
   return command
     .addOption(new Option('--user <kind>', 'who plays the user; scripted if absent').choices(kinds))
-    .option('--user-llm <model>', 'model that plays the user; key in OPENAI_API_KEY')
+    .option('--user-llm <model>', 'model that plays the user')
     .option('--user-llm-url <url>', 'its OpenAI-compatible API', modelUrl)
+    .option('--user-llm-key <key>', keyHelp)
+    .option('--user-llm-args <json>', argsHelp, toArgs)
     .option('--user-a2a-endpoint <url>', 'agent that plays the user')
     .option('--user-recording <file>', 'results whose users are replayed')
 }
@@ -173,7 +184,14 @@ export async function toUser(flags: RunFlags, { tasks }: Domain): Promise<UserSi
   const unscripted = flags.agent !== 'a2a_agent' && !tasks.every((task) => task.user_script)
   if (flags.user === 'golden' || (flags.user === undefined && unscripted)) return goldenUser
   if (flags.user === 'llm')
-    return createLlmUser(toModel(flags.userLlm, flags.userLlmUrl, '--user-llm'))
+    return createLlmUser(
+      await toModel('--user-llm', {
+        model: flags.userLlm,
+        baseUrl: flags.userLlmUrl,
+        args: flags.userLlmArgs,
+        key: flags.userLlmKey,
+      }),
+    )
   if (flags.user === 'a2a')
     return createA2AUser(
       createA2AConfig({ endpoint: needed(flags.userA2aEndpoint, '--user-a2a-endpoint') }),
@@ -188,10 +206,14 @@ export async function toUser(flags: RunFlags, { tasks }: Domain): Promise<UserSi
 }
 
 /** The judge that the flags name, if any; without one nobody doubts the golden agent. */
-export function toJudge(flags: JudgeFlags & { readonly agent?: string }): Judge | undefined {
-  const { judgeLlm, judgeLlmUrl, agent } = flags
-  if (judgeLlm === undefined) return agent === 'golden' ? agreeingJudge : undefined
-  return createJudge(toModel(judgeLlm, judgeLlmUrl, '--judge-llm'))
+export async function toJudge(
+  flags: JudgeFlags & { readonly agent?: string },
+  { prompts }: Domain,
+): Promise<Judge | undefined> {
+  const { judgeLlm: model, judgeLlmUrl: baseUrl, judgeLlmArgs: args, judgeLlmKey: key } = flags
+  if (model === undefined) return flags.agent === 'golden' ? agreeingJudge : undefined
+  const chat = await toModel('--judge-llm', { model, baseUrl, args, key })
+  return createJudge(chat, { prompt: prompts?.judge })
 }
 
 /** The price table of a file, if one is named. */
@@ -199,9 +221,31 @@ export async function toPrices(file: string | undefined): Promise<PriceTable | u
   return file === undefined ? undefined : parsePriceTable(JSON.parse(await readFile(file, 'utf8')))
 }
 
-function toModel(model: string | undefined, baseUrl: string, flag: string): ChatModel {
-  const apiKey = process.env.OPENAI_API_KEY
-  return { model: needed(model, flag), baseUrl, ...(apiKey !== undefined && { apiKey }) }
+/** What the flags of one role say of its model. */
+interface ModelFlags {
+  readonly model: string | undefined
+  readonly baseUrl: string
+  readonly args: JsonObject | undefined
+  readonly key: string | undefined
+}
+
+async function toModel(flag: string, flags: ModelFlags): Promise<ChatModel> {
+  const { baseUrl, args } = flags
+  const apiKey = (await readSecret(flags.key)) ?? process.env.OPENAI_API_KEY
+  return {
+    model: needed(flags.model, flag),
+    baseUrl,
+    ...(args && { args }),
+    ...(apiKey !== undefined && { apiKey }),
+  }
+}
+
+function toArgs(text: string): JsonObject {
+  try {
+    const args: unknown = JSON.parse(text)
+    if (typeof args === 'object' && args !== null && !Array.isArray(args)) return args as JsonObject // what JSON.parse gives is JSON
+  } catch {} // said below
+  throw new InvalidArgumentError('Not a JSON object.')
 }
 
 function needed(value: string | undefined, flag: string): string {

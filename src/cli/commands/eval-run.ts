@@ -58,7 +58,7 @@ async function toOptions(
   domain: Domain,
   agent: A2AConfigInput,
 ): Promise<EvaluationOptions> {
-  const [user, judge] = [await toUser(flags, domain), toJudge(flags)]
+  const [user, judge] = [await toUser(flags, domain), await toJudge(flags, domain)]
   const prices = await toPrices(flags.prices)
   const taskIds = selected(domain, flags)
   return {

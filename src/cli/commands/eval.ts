@@ -122,7 +122,7 @@ async function rescoreCommand(path: string, flags: RescoreFlags): Promise<number
   const recorded = await loadResults(path)
   if (flags.domain !== undefined && recorded.own) noteName(flags.domain)
   const domain = await findDomainOf(recorded, flags.domain, { directory: flags.tau2Data })
-  const [judge, prices] = [toJudge(flags), await toPrices(flags.prices)]
+  const [judge, prices] = [await toJudge(flags, domain), await toPrices(flags.prices)]
   const report = await rescore(recorded, {
     domain,
     ...(judge && { judge }),

@@ -4,6 +4,7 @@
  * and task, whatever the order they ended in.
  */
 
+import type { JsonObject } from '../../protocol/types.ts'
 import type { EvalTask } from '../domain/task.ts'
 import type { ProtocolMetrics } from '../metrics/metrics.ts'
 import type { LatencySpread, MetricsSummary } from '../metrics/summary.ts'
@@ -33,7 +34,11 @@ export interface EvalInfo {
   readonly max_errors: number
   readonly seed: number
   readonly strict: boolean
-  readonly user_info: { readonly implementation: UserKind; readonly llm: string | null }
+  readonly user_info: {
+    readonly implementation: UserKind
+    readonly llm: string | null
+    readonly llm_args?: JsonObject
+  }
   readonly agent_info: {
     readonly implementation: 'a2a_agent'
     readonly endpoint: string

@@ -78,14 +78,16 @@ async function play(
   const limit = timeLimit(context)
   try {
     const { trial, seed, task } = job
-    const user = context.user.start({ task, trial, seed, tools: environment.userTools })
+    const history = historyOf(task)
+    const briefing = { task, trial, seed, tools: environment.userTools, history }
+    const user = context.user.start({ ...briefing, prompts: domain.prompts })
     const agent = createAgent(context, job, environment.tools)
     const said = await converse({
       ...context,
       agent,
       user,
       environment,
-      history: historyOf(task),
+      history,
       signal: AbortSignal.any([signal, limit.signal]),
     })
     return await finish(context, job, { said, agent, user, started })

@@ -68,7 +68,11 @@ function toInfo(plan: EvaluationPlan, card: AgentCard): EvalInfo {
     max_errors: plan.maxErrors,
     seed: plan.seed,
     strict: plan.strict,
-    user_info: { implementation: user.kind, llm: user.model ?? null },
+    user_info: {
+      implementation: user.kind,
+      llm: user.model ?? null,
+      ...(user.args && { llm_args: user.args }),
+    },
     agent_info: {
       implementation: 'a2a_agent',
       endpoint: config.endpoint,
