@@ -6,6 +6,7 @@
 
 import type { JsonObject } from '../../protocol/types.ts'
 import type { EvalTask } from '../domain/task.ts'
+import type { LoopLag } from '../metrics/lag.ts'
 import type { ProtocolMetrics } from '../metrics/metrics.ts'
 import type { LatencySpread, MetricsSummary } from '../metrics/summary.ts'
 import type { UserKind } from '../users/user.ts'
@@ -24,6 +25,8 @@ export interface EvalResults {
   readonly baseline: readonly TaskBaseline[]
   /** Requests that belong to no task. */
   readonly discovery_metrics: readonly ProtocolMetrics[]
+  /** How late the harness itself was; results that were written before it was measured lack it. */
+  readonly harness_lag?: LoopLag
   readonly summary: EvalSummary
 }
 
