@@ -4,8 +4,8 @@
  *   npm run walks [-- [message] [team] [evaluation] [serve] [--files]]
  *
  * Each walk runs in a process of its own over the compiled package. V8 counts calls from the moment when everything is
- * loaded and listens (of `serve`: from the start of the command) until the walk is over. A file is crossed when one of
- * its functions has run; the body of a module, which runs when it is loaded, is none. The agent under test of the
+ * loaded and listens (of `serve`: is loaded) until the walk is over. A file is crossed when one of its functions has run;
+ * the body of a module, and what it calls when it is loaded, is not counted. The agent under test of the
  * evaluation is a process of its own as well: its side is the walk of a message.
  */
 import { type ChildProcess, fork } from 'node:child_process'
@@ -39,13 +39,16 @@ const walks: Readonly<Record<string, Walk>> = {
     const endpoint = String(await hear(start('--golden')))
     return () => runEvaluation({ agent: { endpoint }, domain: airline, numTasks: 1 })
   },
-  serve: async () => async () => {
+  serve: async () => {
     const main = new URL('../dist/cli/main.js', import.meta.url)
+    await loadAll()
     const team = fileURLToPath(new URL('../examples/fantasy/corral.toml', import.meta.url))
     process.argv = [process.execPath, fileURLToPath(main), 'serve', team, '--port', '0']
     const listening = firstWords('http://')
-    void import(main.href)
-    await listening
+    return () => {
+      void import(main.href)
+      return listening
+    }
   },
 }
 
@@ -121,6 +124,13 @@ function hasRun({ functionName, ranges: [whole] }: FunctionCoverage): boolean {
 interface FunctionCoverage {
   readonly functionName: string
   readonly ranges: readonly { readonly startOffset: number; readonly count: number }[]
+}
+
+/** Loads every module that a command may use. */
+async function loadAll(): Promise<void> {
+  const folders = ['agents', 'client', 'server', 'store', 'team', 'eval']
+  await Promise.all(folders.map((folder) => dist(folder)))
+  await import(new URL('../dist/cli/program.js', import.meta.url).href)
 }
 
 /** A public entry point of the compiled package. */

@@ -31,16 +31,3 @@ export const checks: Readonly<Record<string, (tree: Tree, facts: Facts) => strin
   lengths: checkLengths,
   spread: checkSpread,
 }
-
-/** Rules that the tree does not satisfy yet: their faults are counted, and shown with `--pending`. */
-export const pending: readonly string[] = [
-  'cycles',
-  'contracts',
-  'unique names',
-  'unused exports',
-  'provenance',
-  'expressions',
-  'clock',
-  'casts',
-  'lengths',
-]

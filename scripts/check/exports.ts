@@ -58,7 +58,8 @@ function* importedBy(source: Source, tree: Tree): Generator<[target: string, nam
     const passedOn = new Set(
       source.exports.flatMap(({ from }) => (from?.target === target ? [from.name] : [])),
     )
-    const asked = names ?? namesWithin(source.text, tree.get(target))
+    const module = tree.get(target)
+    const asked = names === '*' ? namesOf(module) : (names ?? namesWithin(source.text, module))
     for (const name of asked)
       if (!passedOn.has(name) || isUsedWithin(source.text, name)) yield [target, name]
   }
@@ -66,9 +67,11 @@ function* importedBy(source: Source, tree: Tree): Generator<[target: string, nam
 
 /** Of a module that is taken whole, the names that stand in the text. */
 function namesWithin(text: string, module: Source | undefined): string[] {
-  return (module?.exports ?? [])
-    .map(({ name }) => name)
-    .filter((name) => new RegExp(`\\b${name}\\b`).test(text))
+  return namesOf(module).filter((name) => new RegExp(`\\b${name}\\b`).test(text))
+}
+
+function namesOf(module: Source | undefined): string[] {
+  return (module?.exports ?? []).map(({ name }) => name)
 }
 
 /** Beyond the statements that bring a name in and pass it on. */

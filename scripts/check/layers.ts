@@ -32,7 +32,7 @@ const entrances = ['server', 'client', 'agents', 'store', 'team', 'eval', 'compa
 /** Files and folders that are Node's by nature. Everything else also runs in a browser or a worker. */
 const nodeOnly = [
   ...['app/', 'cli/', 'console/', 'eval/', 'network/', 'webhooks/'],
-  'server/node.ts',
+  'server/run.ts',
   'server/node-handler.ts',
   'store/sqlite',
   'agents/module.ts',

@@ -12,8 +12,8 @@ export interface Import {
   readonly target: string | undefined
   /** Leaves nothing at run time. */
   readonly typeOnly: boolean
-  /** The names asked for; `undefined` where the whole module is taken. */
-  readonly names: readonly string[] | undefined
+  /** The names asked for; `undefined` where the whole module is taken, `*` where it is passed on whole. */
+  readonly names: readonly string[] | undefined | '*'
 }
 
 /** One exported name. */
@@ -65,7 +65,7 @@ function parse(path: string, text: string): Source {
 
 function importsOf(path: string, program: ESTree.Program): Import[] {
   const imports: Import[] = []
-  const add = (source: unknown, typeOnly: boolean, names: readonly string[] | undefined): void => {
+  const add = (source: unknown, typeOnly: boolean, names: Import['names']): void => {
     if (typeof source !== 'string') return
     imports.push({ specifier: source, target: targetOf(path, source), typeOnly, names })
   }
@@ -81,7 +81,7 @@ function importsOf(path: string, program: ESTree.Program): Import[] {
       const names = node.specifiers.map((one) => nameOf(one.local))
       if (node.source) add(node.source.value, node.exportKind === 'type', names)
     },
-    ExportAllDeclaration: (node) => add(node.source.value, node.exportKind === 'type', undefined),
+    ExportAllDeclaration: (node) => add(node.source.value, node.exportKind === 'type', '*'),
     ImportExpression: (node) =>
       add(node.source.type === 'Literal' ? node.source.value : undefined, false, undefined),
     TSImportType: (node) => add(node.source.value, true, undefined),

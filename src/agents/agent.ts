@@ -37,8 +37,8 @@ export interface Agent {
    */
   readonly definition?: Json
   /**
-   * Told when a task that waits for its client is cancelled; a running turn hears of it by `turn.signal`. After a crash
-   * it may be told again, and of a task whose turn was running.
+   * Told when a task is given up, or is cancelled while it waits for its client; a running turn hears of a cancel by
+   * `turn.signal`. After a crash it may be told again, and of a task whose turn was running.
    */
   cancel?(task: WaitingTask): Promise<void>
   /**

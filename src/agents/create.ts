@@ -1,4 +1,4 @@
-import type { AddressGuard } from '../network/address-guard.ts'
+import type { AddressGuard } from '../network/guard.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Logger } from '../shared/log.ts'
 import type { Agent } from './agent.ts'

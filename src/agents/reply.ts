@@ -188,8 +188,12 @@ function statusEvent({ status, metadata }: Members, place: ReplyPlace): Unchecke
   const { state, message } = membersOf(status)
   const { taskId, contextId } = place
   const timestamp = place.timestamp?.()
-  const entered: Record<string, unknown> = message ? { state, message } : { state }
-  if (timestamp !== undefined) entered.timestamp = timestamp
+  const entered =
+    timestamp === undefined
+      ? { state, ...(message !== undefined && { message }) }
+      : message
+        ? { state, message, timestamp }
+        : { state, timestamp }
   return metadata
     ? { statusUpdate: { taskId, contextId, status: entered, metadata } }
     : { statusUpdate: { taskId, contextId, status: entered } }

@@ -2,8 +2,8 @@ import { dirname, resolve } from 'node:path'
 import { serveMcpStdio } from '../bindings/mcp/server.ts'
 import { createServer } from '../server/server.ts'
 import type { Logger } from '../shared/log.ts'
-import type { ConfigVariables } from './config/environment.ts'
 import type { Config } from './config/file.ts'
+import type { ConfigVariables } from './config/values.ts'
 import { createRoster } from './roster.ts'
 
 /** How a configuration is offered over MCP. */

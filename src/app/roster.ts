@@ -1,7 +1,7 @@
 import type { Agent } from '../agents/agent.ts'
 import type { AgentConfig } from '../agents/config.ts'
 import { type AgentDeps, type AgentPlan, planAgent } from '../agents/create.ts'
-import { createMemberGuard } from '../network/address-guard.ts'
+import { createMemberGuard } from '../network/guard.ts'
 import { AgentManager } from '../team/manager.ts'
 import { Team, type TeamOptions } from '../team/team.ts'
 import type { TeamConfig } from '../team/team-config.ts'

@@ -26,6 +26,7 @@ export class TeamServer {
   readonly #options: TeamServerOptions
   readonly #stopped = createDeferred<void>()
   #state: TeamServerState = 'Initialized'
+  #starting: Promise<StartedServer> | undefined
   #running: StartedServer | undefined
 
   /** @throws InvalidTeamError for a team whose members are not all registered; RangeError for what is not a port. */
@@ -59,36 +60,47 @@ export class TeamServer {
   async start(): Promise<void> {
     if (this.#state !== 'Initialized') throw new Error(`The server is ${this.#state} already`)
     this.#state = 'Binding'
-    const { host = '0.0.0.0', maxBodyBytes, ...options } = this.#options
-    const { clock } = options
-    const logger = toLogger(options.logger)
-    logger.info({}, `Starting TeamServer on ${host}:${this.#port}`)
     try {
-      const server = await createServer({ ...options, agents: [this.team] })
-      this.#running = await runServer(server, {
-        port: this.#port,
-        host,
-        logger,
-        openWarning: 'Anyone who can reach this machine may use the team: no auth is set',
-        ...(clock && { clock }),
-        ...(maxBodyBytes !== undefined && { maxBodyBytes }),
-      })
-      this.#state = 'Running'
+      this.#starting = this.#run()
+      this.#running = await this.#starting
+      this.#leaveBinding('Running')
     } catch (error) {
-      this.#state = 'Initialized'
+      this.#leaveBinding('Initialized')
       throw error
     }
   }
 
-  /** Stops gracefully: no more messages, running turns end, streams close. Idempotent. */
+  /** Stops gracefully: no more messages, running turns end, streams close. One that is starting is stopped too. Idempotent. */
   async shutdown(): Promise<void> {
     this.#state = 'Shutdown'
-    await this.#running?.close()
+    const running = await this.#starting?.catch(() => undefined) // who started it hears of that
+    await running?.close()
     this.#stopped.resolve()
   }
 
   /** Resolves when the server has been shut down. */
   stopped(): Promise<void> {
     return this.#stopped.promise
+  }
+
+  /** A shutdown in between stays one. */
+  #leaveBinding(state: TeamServerState): void {
+    if (this.#state === 'Binding') this.#state = state
+  }
+
+  async #run(): Promise<StartedServer> {
+    const { host = '0.0.0.0', maxBodyBytes, ...options } = this.#options
+    const { clock } = options
+    const logger = toLogger(options.logger)
+    logger.info({}, `Starting TeamServer on ${host}:${this.#port}`)
+    const server = await createServer({ ...options, agents: [this.team] })
+    return runServer(server, {
+      port: this.#port,
+      host,
+      logger,
+      openWarning: 'Anyone who can reach this machine may use the team: no auth is set',
+      ...(clock && { clock }),
+      ...(maxBodyBytes !== undefined && { maxBodyBytes }),
+    })
   }
 }

@@ -1,9 +1,9 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { type Clock, systemClock } from '../shared/clock.ts'
-import type { ConfigVariables } from './config/environment.ts'
 import type { Config } from './config/file.ts'
 import { loadConfig } from './config/load.ts'
+import type { ConfigVariables } from './config/values.ts'
 import { type BuildDeps, createRoster, type Roster } from './roster.ts'
 
 /** What happens when a configuration changes. */

@@ -5,6 +5,7 @@ import {
   noExtensions,
   type Reply,
 } from '../protocol/call.ts'
+import { A2AError } from '../protocol/errors.ts'
 import type { Mutable } from '../shared/json.ts'
 import type { HttpRequest } from './http.ts'
 
@@ -62,4 +63,31 @@ function splitList(value: string): readonly string[] {
 function setLastEventId(call: Mutable<Call>, value: string): void {
   const id = Number(value)
   if (Number.isSafeInteger(id) && id >= 0) call.lastEventId = id
+}
+
+/**
+ * The JSON of a request.
+ *
+ * @throws A2AError `contentTypeNotSupported`, `parseError`, or why the body could not be read.
+ */
+export function parseBody(request: HttpRequest): unknown {
+  if (request.fault) throw request.fault
+  if (!isJsonContent(request))
+    throw new A2AError('contentTypeNotSupported', 'The content type must be application/json')
+  try {
+    return JSON.parse(request.body)
+  } catch (cause) {
+    throw new A2AError('parseError', 'Invalid JSON payload', { cause })
+  }
+}
+
+/**
+ * Whether a body may be JSON: `application/json` or any `+json` type, or no type at all, which is tolerated.
+ */
+export function isJsonContent(request: Pick<HttpRequest, 'headers'>): boolean {
+  const header = request.headers['content-type']
+  if (header === undefined || header === 'application/json' || header === '') return true
+  const semicolon = header.indexOf(';')
+  const type = (semicolon < 0 ? header : header.slice(0, semicolon)).trim().toLowerCase()
+  return type === 'application/json' || (type.startsWith('application/') && type.endsWith('+json'))
 }

@@ -1,5 +1,5 @@
 import type { HttpSend } from '../bindings/http.ts'
-import type { AddressGuard } from '../network/address-guard.ts'
+import type { AddressGuard } from '../network/guard.ts'
 import type { Call, Dispatch } from '../protocol/call.ts'
 import type { AgentCard, JsonObject, SendMessageConfiguration } from '../protocol/types.ts'
 import type { Clock } from '../shared/clock.ts'

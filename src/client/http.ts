@@ -1,5 +1,5 @@
 import type { ClientReply, HttpSend } from '../bindings/http.ts'
-import type { AddressGuard } from '../network/address-guard.ts'
+import type { AddressGuard } from '../network/guard.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { tooSlow } from './faults.ts'

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { Agent } from 'undici'
-import { type AddressGuard, guardedLookup } from '../network/address-guard.ts'
+import { type AddressGuard, guardedLookup } from '../network/guard.ts'
 import { systemClock } from '../shared/clock.ts'
 import { HttpExchange } from './exchange.ts'
 import { connectFailure } from './faults.ts'

@@ -1,6 +1,6 @@
 import type { Sequenced } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
-import { createFold } from '../protocol/fold.ts'
+import { createFold, type Fold } from '../protocol/fold.ts'
 import { isTerminal } from '../protocol/task.ts'
 import type { Artifact, Part, StreamResponse, Task, TaskState } from '../protocol/types.ts'
 import { isSame } from '../shared/json.ts'
@@ -19,12 +19,18 @@ export interface View {
   take(item: Sequenced): readonly StreamResponse[]
 }
 
+/** Beyond this many events they are folded: a task's size bounds what is kept of it, not the length of its story. */
+const maxSince = 1_024
+
 /**
  * Makes the view of a task that has not been seen. Events are kept as they come and folded only where a later snapshot
- * has to be compared with them: whoever follows a task folds them anyway, and most streams never break.
+ * has to be compared with them, or where there are many: whoever follows a task folds them anyway, and most streams
+ * never break.
  */
 export function createView(): View {
-  let seen: Task | undefined
+  let id: string | undefined
+  /** The task with the events that are folded in; what came before a first snapshot is in that snapshot. */
+  let seen: Fold | undefined
   let since: StreamResponse[] = []
   let state: TaskState = 'TASK_STATE_UNSPECIFIED'
   let seq: number | undefined
@@ -37,27 +43,32 @@ export function createView(): View {
 
   function add(event: StreamResponse): void {
     if (isTerminal(state)) throw new A2AError('invalidAgentResponse', `Event after ${state}`)
-    since.push(event)
+    if (seen && since.push(event) >= maxSince) foldIn(seen)
     if ('statusUpdate' in event) enter(event.statusUpdate.status.state)
+  }
+
+  function foldIn(fold: Fold): void {
+    for (const event of since) fold.apply(event)
+    since = []
   }
 
   function catchUp(task: Task, at?: number): readonly StreamResponse[] {
     seq = at ?? seq
     if (!seen) {
-      seen = task
+      id = task.id
+      seen = createFold(task)
       enter(task.status.state)
       return [{ task }]
     }
-    seen = foldAll(seen, since)
-    since = []
-    const news = difference(seen, task)
+    foldIn(seen)
+    const news = difference(seen.snapshot(), task)
     for (const event of news) add(event)
     return news
   }
 
   return {
     get id() {
-      return seen?.id
+      return id
     },
     get seq() {
       return seq
@@ -78,12 +89,6 @@ export function createView(): View {
       return [event]
     },
   }
-}
-
-function foldAll(start: Task, events: readonly StreamResponse[]): Task {
-  const fold = createFold(start)
-  for (const event of events) fold.apply(event)
-  return fold.snapshot()
 }
 
 /**

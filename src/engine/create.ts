@@ -15,14 +15,19 @@ import type { Engine, EngineOptions, SubscriptionStart } from './engine.ts'
 import { shuttingDown, taskNotFound } from './faults.ts'
 import { isTurnEnd } from './leftover.ts'
 import type { TaskLog } from './log.ts'
-import type { QueuedMessage } from './queued-message.ts'
-import { goOn, type Recovery, recoverAll, type TakenUp } from './recover.ts'
+import type { QueuedMessage } from './messages.ts'
+import {
+  createStranded,
+  goOn,
+  type Recovery,
+  recoverAll,
+  type Stranded,
+  type TakenUp,
+} from './recover.ts'
 import type { TaskRun } from './run.ts'
 import type { RunHost } from './run-host.ts'
 import { closeRuns, createRuns, type Runs } from './runs.ts'
-import { createSend, type Send } from './send.ts'
-import type { SendResult } from './send-result.ts'
-import { createStranded, type Stranded } from './stranded.ts'
+import { createSend, type Send, type SendResult } from './send.ts'
 import { createSuspects, type Suspects } from './suspects.ts'
 import { createTasks } from './tasks.ts'
 import { watchTask } from './watch.ts'
@@ -157,13 +162,13 @@ class AgentEngine implements Engine {
   }
 
   #createLogHost(): LogHost {
-    const { committer, hub } = this.#options
+    const { committer, hub, webhooks } = this.#options
     return {
       committer,
       published: (taskId, records, webhook) => {
         if (this.#suspects.watching) tellProgress(this.#suspects, taskId, records)
         hub.publish(taskId, records)
-        this.#options.stored?.(taskId, records, webhook)
+        webhooks?.published(taskId, records, webhook)
       },
       refused: (taskId, error, never) => {
         hub.fail(taskId, error)

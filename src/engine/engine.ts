@@ -9,7 +9,7 @@ import type { Hub } from '../streams/hub.ts'
 import type { Committer } from './commit.ts'
 import type { TurnQueue } from './queue.ts'
 import type { Recovery } from './recover.ts'
-import type { SendResult } from './send-result.ts'
+import type { SendResult } from './send.ts'
 import type { Suspects } from './suspects.ts'
 
 /** Runs the turns of one agent: detached from requests, one at a time per task, everything through the log. */
@@ -62,6 +62,8 @@ export interface EngineOptions {
   readonly logger?: Logger
   /** Messages that may wait for a running task; 16 by default. */
   readonly maxMailbox?: number
-  /** Told of each stored batch, and whether a webhook was registered with it; the webhooks listen here. */
-  stored?(taskId: string, records: readonly LogRecord[], webhook: boolean): void
+  /** The webhooks, told of each stored batch and whether one of them was registered with it. */
+  readonly webhooks?: {
+    published(taskId: string, records: readonly LogRecord[], registered: boolean): void
+  }
 }

@@ -10,8 +10,7 @@ import type {
 import { newId } from '../shared/ids.ts'
 import type { LogRecord, RecordDraft, Scope, Write, WriteResult } from '../store/store.ts'
 import { type CommitSource, faultOf, type LogHost } from './commit.ts'
-import { FoldedTask, type TaskKey } from './folded-task.ts'
-import { Standing } from './standing.ts'
+import { FoldedTask, Standing, type TaskKey } from './standing.ts'
 
 /** A task and the sequence number of the last record in it. */
 export interface VersionedTask {

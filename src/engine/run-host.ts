@@ -4,8 +4,8 @@ import type { FullTaskStore } from '../protocol/task-store.ts'
 import type { Json, Message } from '../protocol/types.ts'
 import type { Logger } from '../shared/log.ts'
 import type { TaskLog } from './log.ts'
+import type { QueuedMessage } from './messages.ts'
 import type { TurnQueue } from './queue.ts'
-import type { QueuedMessage } from './queued-message.ts'
 
 /** What a run needs of its engine. */
 export interface RunHost {

@@ -1,17 +1,19 @@
-import type { Call } from '../protocol/call.ts'
+import type { Call, EventStream } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { isTerminal } from '../protocol/task.ts'
 import type { Message, SendMessageRequest, Task, TaskState } from '../protocol/types.ts'
 import { newId } from '../shared/ids.ts'
+import { scopeKey } from '../store/scope.ts'
 import type { Scope, Store, TurnRequest } from '../store/store.ts'
 import type { Hub } from '../streams/hub.ts'
+import { TurnAnswer } from './answer.ts'
 import { shuttingDown, taskNotFound } from './faults.ts'
-import { createSendOnce } from './idempotency.ts'
 import type { VersionedTask } from './log.ts'
+import type { QueuedMessage } from './messages.ts'
 import type { TurnQueue } from './queue.ts'
 import type { TaskRun } from './run.ts'
 import type { Runs } from './runs.ts'
-import { LiveResult, pastResult, type SendResult } from './send-result.ts'
+import { watchSend } from './watch.ts'
 
 /** Takes in a message for a scope. */
 export type Send = (
@@ -133,4 +135,114 @@ function mustContinue(run: TaskRun, message: Message): void {
 function endedCode(state: TaskState): 'taskFailed' | 'taskCanceled' | 'unsupportedOperation' {
   if (state === 'TASK_STATE_FAILED' || state === 'TASK_STATE_REJECTED') return 'taskFailed'
   return state === 'TASK_STATE_CANCELED' ? 'taskCanceled' : 'unsupportedOperation'
+}
+
+/** What comes of a message that was taken in. */
+export interface SendResult {
+  readonly answer: TurnAnswer
+  /** Makes the task exist if it does not yet, and gives it as stored. */
+  task(): Promise<Task>
+  /** The events of this message's turn, from the first; with the task's trace if asked for. */
+  events(options?: { readonly trace?: boolean }): EventStream
+}
+
+/** A message that has its turn or waits for one. */
+interface Sending {
+  readonly run: TaskRun
+  readonly queued: QueuedMessage
+  /** The task as it was before the message, where the message continues one. */
+  readonly before?: VersionedTask | undefined
+}
+
+/** What comes of a message whose turn runs or is to come. A class, not closures: one is made per request. */
+class LiveResult implements SendResult {
+  readonly #hub: Hub
+  readonly #run: TaskRun
+  readonly #queued: QueuedMessage
+  readonly #before: VersionedTask | undefined
+
+  constructor(hub: Hub, { run, queued, before }: Sending) {
+    this.#hub = hub
+    this.#run = run
+    this.#queued = queued
+    this.#before = before
+  }
+
+  get answer(): TurnAnswer {
+    return this.#queued.answer
+  }
+
+  async task(): Promise<Task> {
+    this.#run.writer.ensureTask()
+    await this.#run.log.committed()
+    return (await this.#run.log.snapshot()).task
+  }
+
+  events({ trace }: { readonly trace?: boolean } = {}): EventStream {
+    const run = this.#run
+    if (run.mailbox.queued) run.writer.ensureTask()
+    return watchSend(this.#hub, { run, queued: this.#queued, before: this.#before, trace })
+  }
+}
+
+/** What came of a message that was taken in before: its task is all there is to tell. */
+function pastResult(task: Task): SendResult {
+  const answer = new TurnAnswer()
+  answer.settle({ task })
+  return {
+    answer,
+    task: async () => task,
+    async *events() {
+      yield [{ event: { task } }]
+    },
+  }
+}
+
+/** Sends a message once per idempotency key and caller, however often it is repeated. */
+type SendOnce = (scope: Scope, key: string, send: SendOnceSteps) => Promise<SendResult>
+
+/** What a send with a key can turn into. */
+interface SendOnceSteps {
+  /** The task that the message continues, if it does: its log then knows the key. */
+  readonly taskId?: string | undefined
+  /** Takes the message in; the task must exist when this resolves. */
+  first(): Promise<SendResult>
+  /** The answer to a repetition: what became of the first. */
+  repeat(taskId: string): Promise<SendResult>
+}
+
+/** Makes the keeper of keys: the store knows the ones of the past, this the ones on their way to it. */
+function createSendOnce(store: Store): SendOnce {
+  const underway = new Map<string, Promise<void>>()
+
+  return async function sendOnce(scope, key, steps): Promise<SendResult> {
+    const name = `${scopeKey(scope)}\n${key}`
+    for (let other = underway.get(name); other; other = underway.get(name)) await other
+    let done: () => void = () => {}
+    underway.set(name, new Promise((resolve) => (done = resolve)))
+    try {
+      const known =
+        (await store.findByKey(scope, key)) ??
+        (await continuedWith(store, { ...steps, scope, key }))
+      if (known !== undefined) return await steps.repeat(known)
+      const sent = await steps.first()
+      await sent.task()
+      return sent
+    } finally {
+      underway.delete(name)
+      done()
+    }
+  }
+}
+
+/** The continued task, if its log holds a message with this key. */
+async function continuedWith(
+  store: Store,
+  sent: { readonly taskId?: string | undefined; readonly scope: Scope; readonly key: string },
+): Promise<string | undefined> {
+  const { taskId, scope, key } = sent
+  if (!taskId || !(await store.get(taskId, scope))) return undefined
+  const records = await store.records(taskId, 0)
+  const heard = records.some((r) => r.kind === 'message' && r.request.idempotencyKey === key)
+  return heard ? taskId : undefined
 }

@@ -8,7 +8,8 @@ import type { Deaths } from '../store/store.ts'
  * that died beside others runs beside half as many, so two, then one, and before those that did not. It is cleared by a
  * finished step, by the end of its turn or by running for five seconds. Only one that dies twice as the sole suspect is
  * given up. For the second time it waits until the process has lived for a while: where the process is killed from
- * outside, again and again, nobody is convicted.
+ * outside, again and again, nobody is convicted. Nor is one that ran beside a task that a step has just cleared: until
+ * that one has ended, or its five seconds are over, it may be the killer all the same.
  *
  * One that finishes a step at each attempt is no suspect, but one that keeps dying all the same starts apart too, and
  * later each time; a step does not clear it, and if it dies alone it is given up after thirty deaths.
@@ -80,6 +81,8 @@ class SuspectWatch implements Suspects {
   readonly #waiting: Held[] = []
   /** Those that run and are not cleared, with what calls their clearing off. */
   readonly #running = new Map<string, Held & { callOff(): void }>()
+  /** Those that a step has cleared and that still run, with what calls their end as company off. */
+  readonly #company = new Map<string, () => void>()
   readonly #timers = new Set<() => void>()
   #gathering = 0
   #closed = false
@@ -90,7 +93,7 @@ class SuspectWatch implements Suspects {
   }
 
   get watching(): boolean {
-    return this.#running.size > 0
+    return this.#running.size + this.#company.size > 0
   }
 
   add(suspect: Suspect): void {
@@ -118,7 +121,11 @@ class SuspectWatch implements Suspects {
 
   gotOn(id: string, over: boolean): void {
     const held = this.#running.get(id)
-    if (held && (over || isClearedByStep({ ...held.deaths, apart: held.apart }))) this.#clear(id)
+    if (over) {
+      this.#clear(id)
+      this.#leave(id)
+    } else if (held && isClearedByStep({ ...held.deaths, apart: held.apart }))
+      this.#clearByStep(held)
   }
 
   close(): void {
@@ -137,10 +144,15 @@ class SuspectWatch implements Suspects {
   #startNext(): void {
     while (!this.#closed && this.#gathering === 0) {
       const next = this.#waiting[0]
-      if (!next || this.#running.size >= this.#roomBeside(next)) return
+      if (!next || this.#isFull(this.#roomBeside(next))) return
       this.#waiting.shift()
       this.#run(next)
     }
+  }
+
+  /** Who must be alone has nobody beside it that was suspected a moment ago. */
+  #isFull(room: number): boolean {
+    return this.#running.size + (room === 1 ? this.#company.size : 0) >= room
   }
 
   /** How many may run at once, by what is known of this one and of those that run. */
@@ -153,8 +165,8 @@ class SuspectWatch implements Suspects {
   #run(held: Held): void {
     const { suspect, deaths } = held
     // Where nobody else waits it is alone; who comes later waits for it.
-    const beside = this.#running.size + 1 + this.#waiting.length
-    const apart = Math.min(this.#roomBeside(held), beside)
+    const others = this.#running.size + this.#company.size + this.#waiting.length
+    const apart = Math.min(this.#roomBeside(held), 1 + others)
     this.#watch({ suspect, deaths, apart })
     if (!suspect.start({ ...deaths, apart })) this.#clear(suspect.id)
   }
@@ -174,6 +186,21 @@ class SuspectWatch implements Suspects {
     held.callOff()
     this.#running.delete(id)
     this.#startNext()
+  }
+
+  /** A finished step clears a suspect; it stays as company while it could still be the one. */
+  #clearByStep(held: Held): void {
+    const { id } = held.suspect
+    this.#company.set(
+      id,
+      this.#later(watchMs(held.deaths), () => this.#leave(id)),
+    )
+    this.#clear(id)
+  }
+
+  #leave(id: string): void {
+    this.#company.get(id)?.()
+    if (this.#company.delete(id)) this.#startNext()
   }
 
   #later(ms: number, work: () => void): () => void {

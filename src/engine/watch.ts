@@ -8,7 +8,7 @@ import type { LogRecord, Scope, Store } from '../store/store.ts'
 import type { Hub } from '../streams/hub.ts'
 import { taskNotFound } from './faults.ts'
 import type { VersionedTask } from './log.ts'
-import type { QueuedMessage } from './queued-message.ts'
+import type { QueuedMessage } from './messages.ts'
 import type { TaskRun } from './run.ts'
 
 /** Which message's turn is watched. */

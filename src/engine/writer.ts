@@ -10,7 +10,7 @@ import type {
 } from '../protocol/types.ts'
 import { failureMessage } from './faults.ts'
 import type { TaskLog } from './log.ts'
-import type { QueuedMessage } from './queued-message.ts'
+import type { QueuedMessage } from './messages.ts'
 import type { RunHost } from './run-host.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { SendResult } from '../engine/send-result.ts'
+import type { SendResult } from '../engine/send.ts'
 import type { EventStream } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { traceExtension } from '../protocol/extensions.ts'

@@ -1,3 +1,4 @@
+import { systemClock, toTimestamp } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
 import { type TaskStateSpelling, toTaskState } from './task.ts'
 import type { Artifact, Json, Message, Part, Role, Task, TaskStatus } from './types.ts'
@@ -71,7 +72,7 @@ export function completedTaskWithText(message: Message, reply: string): Task {
 
 /** Now, as the protocol writes it: ISO 8601, UTC, milliseconds. */
 export function nowIso8601(): string {
-  return new Date().toISOString()
+  return toTimestamp(systemClock.now())
 }
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i

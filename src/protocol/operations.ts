@@ -46,19 +46,33 @@ export type RequestOf<N extends OperationName> = Operations[N]['request']
 /** The result type of an operation; an EventStream for the streaming ones. */
 export type ResultOf<N extends OperationName> = Operations[N]['result']
 
-/** What a request says; a dialect that spells it differently has one codec per kind. */
-export type RequestKind = 'message' | 'task' | 'filter' | 'webhook' | 'webhookId' | 'nothing'
+/** What a request says, by kind; a dialect that spells it differently has one codec per kind. */
+export interface RequestKinds {
+  message: A2A.SendMessageRequest
+  task: A2A.GetTaskRequest & A2A.CancelTaskRequest
+  filter: A2A.ListTasksRequest
+  webhook: A2A.TaskPushNotificationConfig
+  webhookId: { readonly taskId: string; readonly id?: string }
+  nothing: A2A.GetExtendedAgentCardRequest
+}
 
-/** What an answer says; a dialect that spells it differently has one codec per kind. */
-export type ResultKind =
-  | 'answer'
-  | 'events'
-  | 'task'
-  | 'tasks'
-  | 'webhook'
-  | 'webhooks'
-  | 'nothing'
-  | 'card'
+/** What an answer says, by kind; a dialect that spells it differently has one codec per kind. */
+export interface ResultKinds {
+  answer: A2A.SendMessageResponse
+  events: A2A.EventStream
+  task: A2A.Task
+  tasks: A2A.ListTasksResponse
+  webhook: A2A.TaskPushNotificationConfig
+  webhooks: A2A.ListTaskPushNotificationConfigsResponse
+  nothing: null
+  card: A2A.AgentCard
+}
+
+/** The kinds of requests. */
+export type RequestKind = keyof RequestKinds
+
+/** The kinds of results. */
+export type ResultKind = keyof ResultKinds
 
 /** How a parameter of a query is read. */
 export type QueryKind = 'string' | 'integer' | 'boolean' | 'state'

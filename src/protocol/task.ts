@@ -42,9 +42,8 @@ export type TaskStateSpelling = TaskState | TaskStateName
 
 /** The specification's word for a state. @throws A2AError `invalidParams` for what is none. */
 export function toTaskState(state: TaskStateSpelling): TaskState {
-  // true for both: own keys of these tables are names of states
-  if (Object.hasOwn(transitions, state)) return state as TaskState
-  if (Object.hasOwn(taskStateNames, state)) return taskStateNames[state as TaskStateName]
+  if (Object.hasOwn(transitions, state)) return state as TaskState // true: an own key of that table
+  if (Object.hasOwn(taskStateNames, state)) return taskStateNames[state as TaskStateName] // true: likewise
   throw new A2AError('invalidParams', `"${state}" is no state of a task`)
 }
 

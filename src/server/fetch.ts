@@ -1,4 +1,4 @@
-import { isJsonContent } from '../bindings/content-type.ts'
+import { isJsonContent } from '../bindings/call.ts'
 import { type HttpChunk, type HttpReply, type HttpRequest, isStreamed } from '../bindings/http.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Server } from './server.ts'

@@ -17,11 +17,16 @@ export {
   jwtAuthenticator as jwt,
   type Secrets,
 } from './authenticators.ts'
-export type { CorsOptions } from './cors.ts'
 export { type FetchOptions, toFetch } from './fetch.ts'
 export type { RateLimitOptions } from './limits.ts'
-export { type Listening, type ListenOptions, listen } from './node.ts'
 export { toNodeHandler } from './node-handler.ts'
-export type { PushOptions, ServerOptions, TimeoutOptions } from './options.ts'
-export { type RunServerOptions, runServer, type StartedServer } from './run.ts'
+export type { CorsOptions, PushOptions, ServerOptions, TimeoutOptions } from './options.ts'
+export {
+  type Listening,
+  type ListenOptions,
+  listen,
+  type RunServerOptions,
+  runServer,
+  type StartedServer,
+} from './run.ts'
 export { createServer, type Server } from './server.ts'

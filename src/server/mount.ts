@@ -6,13 +6,10 @@ import { createRestBinding } from '../bindings/rest/server.ts'
 import { agentRoutes, createRouteTable } from '../bindings/routes.ts'
 import { createEngine } from '../engine/create.ts'
 import type { Engine } from '../engine/engine.ts'
-import { createOperations } from '../operations/handlers.ts'
-import { createKeeper } from '../operations/keeper.ts'
-import { createPassOn } from '../operations/pass-on.ts'
+import { createKeeper, createOperations, createPassOn } from '../operations/handlers.ts'
 import type { Service } from '../operations/service.ts'
 import type { Dispatch } from '../protocol/call.ts'
-import { createCardPage } from './card.ts'
-import { createAgentIdentity, type Identity } from './identity.ts'
+import { createAgentIdentity, createCardPage, type Identity } from './card.ts'
 import type { ServerParts } from './parts.ts'
 
 /** One served agent: its operations, and the paths below where it is mounted. */
@@ -49,7 +46,7 @@ export function createMount(
   const identity = createAgentIdentity(parts, { agent: () => agent, info, base })
   const engine = createEngine({
     ...{ agent, agentId: id, build, store, committer, hub, queue, suspects, clock, logger },
-    ...(push && { stored: push.stored }),
+    ...(push && { webhooks: push }),
   })
   const service = createService(parts, engine, identity)
   const byEngine = createOperations(service)

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { isJsonContent } from '../bindings/content-type.ts'
+import { isJsonContent } from '../bindings/call.ts'
 import { type HttpChunk, type HttpReply, type HttpRequest, isStreamed } from '../bindings/http.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { soon } from '../shared/async.ts'

@@ -13,8 +13,13 @@ import type { Logger } from '../shared/log.ts'
 import type { Store } from '../store/store.ts'
 import type { WebhooksOptions } from '../webhooks/webhooks.ts'
 import type { AuthOptions } from './auth.ts'
-import type { CorsOptions } from './cors.ts'
 import type { RateLimitOptions } from './limits.ts'
+
+/** Which pages may call. Credentials are never allowed together with `*`. */
+export interface CorsOptions {
+  /** Allowed origins, or `*` for all, the default; an empty list turns CORS off. */
+  readonly origins?: '*' | readonly string[]
+}
 
 /** What a server serves and how. Everything but the agents has a sensible value. */
 export interface ServerOptions {

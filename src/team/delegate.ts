@@ -1,8 +1,7 @@
 import { isInterrupted } from '../protocol/task.ts'
-import type { Json } from '../protocol/types.ts'
 import { callWithRules, type MemberCall } from './call.ts'
 import { Suspension } from './memory.ts'
-import { replyParts } from './reply.ts'
+import { replyFromJson, replyParts, replyToJson } from './reply.ts'
 import type { Delegation, Run } from './run.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
 import { linkSignal } from './signal.ts'
@@ -34,9 +33,9 @@ export async function delegate(run: Run, delegation: Delegation): Promise<Member
   let fresh: MemberReply | undefined
   const stepped = await run.turn.step(key, async () => {
     fresh = await callWithRules(call)
-    return fresh as unknown as Json // a reply is built of JSON values only
+    return replyToJson(fresh)
   })
-  const reply = fresh ?? (stepped as unknown as MemberReply) // what the step returned, here or before a crash
+  const reply = fresh ?? replyFromJson(stepped)
   if (fresh) live?.finish(fresh)
   run.memory.remember(key, reply)
   run.budget.spend(reply)

@@ -1,4 +1,3 @@
-export type { ConfigVariables as Environment } from '../app/config/environment.ts'
 export { type Config, toConfigJsonSchema } from '../app/config/file.ts'
 export { loadConfig, type ParseOptions, parseConfig } from '../app/config/load.ts'
 export { ConfigError, type Problem } from '../app/config/problems.ts'
@@ -9,6 +8,7 @@ export type {
   ServerConfig,
   WebhooksConfig,
 } from '../app/config/server.ts'
+export type { ConfigVariables as Environment } from '../app/config/values.ts'
 export { type McpServeOptions, serveConfigOverMcp } from '../app/mcp.ts'
 export {
   type BuildDeps,

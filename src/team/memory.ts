@@ -67,10 +67,8 @@ const stateKey = 'run'
 
 /** The replies of members that wait for the user in a task between two turns. */
 export function waitingReplies(task: WaitingTask): readonly MemberReply[] {
-  const value = task.load(stateKey)
-  if (value === undefined || value === null) return []
-  const { entries, over } = value as unknown as Saved // only save() writes this key
-  return over === undefined ? waitingOf(Object.values(entries)) : []
+  const saved = read(task)
+  return saved && saved.over === undefined ? waitingOf(Object.values(saved.entries)) : []
 }
 
 function waitingOf(entries: Iterable<readonly Entry[]>): readonly MemberReply[] {
@@ -115,15 +113,14 @@ export function openMemory(turn: Turn, message: Message): Memory {
 }
 
 async function save(turn: Turn, state: Saved): Promise<void> {
-  await turn.save(stateKey, state as unknown as Json) // built of JSON values only
+  const value: object = state
+  await turn.save(stateKey, value as Json) // built of JSON values only
 }
 
 /** What was saved, as it was before this turn: a turn that runs again after a crash begins where it first began. */
 function load(turn: Turn): Saved | undefined {
-  const value = turn.load(stateKey)
-  if (value === undefined || value === null) return undefined
-  const saved = value as unknown as Saved // only save() writes this key
-  if (saved.over !== undefined && saved.over !== turn.number) return undefined
+  const saved = read(turn)
+  if (!saved || (saved.over !== undefined && saved.over !== turn.number)) return undefined
   return saved.turn === turn.number ? before(saved) : saved
 }
 
@@ -135,4 +132,11 @@ function before({ message, turn, answered, entries }: Saved): Saved | undefined 
   )
   const kept = Object.fromEntries(earlier.filter(([, list]) => list.length > 0))
   return { message, turn: turn - 1, asked: answered, entries: kept }
+}
+
+function read(task: Pick<WaitingTask, 'load'>): Saved | undefined {
+  const value = task.load(stateKey)
+  if (typeof value !== 'object' || value === null) return undefined
+  const saved: object = value
+  return saved as Saved // only save() writes this key
 }

@@ -1,8 +1,16 @@
 import type { AgentReply, Turn } from '../agents/agent.ts'
 import { type ReplyPlace, readReply, responseArtifact, responseOf } from '../agents/reply.ts'
+import { A2AError } from '../protocol/errors.ts'
 import { createFold, type Fold } from '../protocol/fold.ts'
 import { isInterrupted, isTerminal } from '../protocol/task.ts'
-import type { Artifact, JsonObject, Message, Part, StreamResponse } from '../protocol/types.ts'
+import type {
+  Artifact,
+  Json,
+  JsonObject,
+  Message,
+  Part,
+  StreamResponse,
+} from '../protocol/types.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
 
 /** Where a reply is collected. */
@@ -30,6 +38,20 @@ export async function collectReply(
     },
   })
   return collector.reply()
+}
+
+/** A reply as the task's log takes it. */
+export function replyToJson(reply: MemberReply): Json {
+  const value: object = reply
+  return value as Json // a reply is built of JSON values only
+}
+
+/** A reply from the task's log, where only `replyToJson` has put it. */
+export function replyFromJson(value: Json): MemberReply {
+  if (typeof value !== 'object' || value === null)
+    throw new A2AError('internal', 'The log of the team holds no reply')
+  const stored: object = value
+  return stored as MemberReply // written by replyToJson
 }
 
 /** The parts of a member's answer: its artifacts', else its message's. Files and data are among them. */

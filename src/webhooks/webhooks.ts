@@ -8,8 +8,12 @@ import {
   type DeliveryOutcome,
   type EncodeWebhook,
 } from './deliver.ts'
-import { type DeliveryContext, type DeliverySignals, redriveLetter } from './delivery-queue.ts'
-import { createDeliveryQueues } from './delivery-queues.ts'
+import {
+  createDeliveryQueues,
+  type DeliveryContext,
+  type DeliverySignals,
+  redriveLetter,
+} from './delivery-queue.ts'
 import { persist, type RetryPolicy, standardRetry } from './retry.ts'
 import { createSlots, type SlotLimits } from './slots.ts'
 

@@ -3,7 +3,7 @@ import { defineAgent } from '../../src/agents/function.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import { bearer } from '../../src/server/index.ts'
 import { rpc, serve } from './serve.ts'
-import { type Act, act, ranchStatus, rc, told, v10, type Wire, wires } from './wires.ts'
+import { type Act, type ActingWire, act, ranchStatus, rc, told, v10, wires } from './wires.ts'
 
 /** Works until it is cancelled, unless it is told to end, fail or ask; or says how much of the conversation it sees. */
 const worker = defineAgent({ name: 'Worker' }, async function* (message, turn) {
@@ -45,7 +45,7 @@ const states = [
 /** A task of Ann's in a state, with a webhook. */
 async function begin(
   url: string,
-  wire: Wire,
+  wire: ActingWire,
   [text, state]: (typeof states)[number] = states[0],
 ): Promise<string> {
   const sent = await act(url, wire.request('send', { text, atOnce: true }), ann)

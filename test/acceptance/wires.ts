@@ -1,78 +1,15 @@
+import type { OperationName } from '../../src/protocol/operations.ts'
+import * as contract from '../contracts/binding.ts'
+import { readRpc, rpcRequest, type Wild } from '../contracts/binding.ts'
+import { toRpc03 } from '../contracts/v03.ts'
 import type { Posted } from './serve.ts'
 
-/** What a caller does; the names are of this test, each wire has its own. */
-export type Act =
-  | 'send'
-  | 'stream'
-  | 'get'
-  | 'list'
-  | 'cancel'
-  | 'subscribe'
-  | 'setPush'
-  | 'getPush'
-  | 'listPush'
-  | 'deletePush'
-  | 'extendedCard'
+export type { RawRequest } from '../contracts/binding.ts'
 
-/** What an act is about. */
-export interface Given {
-  readonly id?: string
-  readonly text?: string
-  /** Answer with the task at once. */
-  readonly atOnce?: boolean
-}
+/** What a caller does, in the words of these tests. */
+export type Act = keyof typeof operationOf
 
-/** An HTTP request as it is sent. */
-export interface RawRequest {
-  readonly method: string
-  readonly path: string
-  readonly headers: Record<string, string>
-  readonly body?: string
-}
-
-/** A dialect on its binding, by the requests that a peer of it writes. */
-export interface Wire {
-  readonly name: string
-  /** Undefined where the wire has no such thing. */
-  request(act: Act, given: Given): RawRequest | undefined
-}
-
-const json = { 'content-type': 'application/json' }
-const hook = 'https://hooks.example.com/a'
-
-function rpcWire(name: string, path: string, { headers = {}, methods, params }: RpcShape): Wire {
-  return {
-    name,
-    request(act, given) {
-      const method = methods[act]
-      if (method === undefined) return undefined
-      const body = JSON.stringify({ jsonrpc: '2.0', method, params: params(act, given), id: 1 })
-      return { method: 'POST', path, headers: { ...json, ...headers }, body }
-    },
-  }
-}
-
-interface RpcShape {
-  readonly headers?: Record<string, string>
-  readonly methods: Partial<Record<Act, string>>
-  params(act: Act, given: Given): object
-}
-
-const slash: Partial<Record<Act, string>> = {
-  send: 'message/send',
-  stream: 'message/stream',
-  get: 'tasks/get',
-  list: 'tasks/list',
-  cancel: 'tasks/cancel',
-  subscribe: 'tasks/resubscribe',
-  setPush: 'tasks/pushNotificationConfig/set',
-  getPush: 'tasks/pushNotificationConfig/get',
-  listPush: 'tasks/pushNotificationConfig/list',
-  deletePush: 'tasks/pushNotificationConfig/delete',
-  extendedCard: 'agent/getAuthenticatedExtendedCard',
-}
-
-const pascal: Partial<Record<Act, string>> = {
+const operationOf = {
   send: 'SendMessage',
   stream: 'SendStreamingMessage',
   get: 'GetTask',
@@ -84,157 +21,111 @@ const pascal: Partial<Record<Act, string>> = {
   listPush: 'ListTaskPushNotificationConfigs',
   deletePush: 'DeleteTaskPushNotificationConfig',
   extendedCard: 'GetExtendedAgentCard',
+} as const satisfies Record<string, OperationName>
+
+/** What an act is about. */
+export interface Given {
+  readonly id?: string
+  readonly text?: string
+  /** Answer with the task at once. */
+  readonly atOnce?: boolean
 }
 
-function message10({ id, text = '' }: Given): object {
+/** A wire of the bindings' contract, asked in the words of these tests. */
+export interface ActingWire {
+  readonly name: string
+  /** Undefined where the wire has no such thing. */
+  request(act: Act, given: Given): contract.RawRequest | undefined
+}
+
+function acting(name: string, wire: Pick<contract.Wire, 'write'>): ActingWire {
+  return { name, request: (act, given) => wire.write(operationOf[act], requestOf(act, given)) }
+}
+
+/** The request of an act, in 1.0's shapes. */
+function requestOf(act: Act, { id, text = '', atOnce }: Given): Wild {
+  const task = id === undefined ? {} : { taskId: id }
+  if (act === 'send' || act === 'stream') {
+    const message = {
+      messageId: crypto.randomUUID(),
+      role: 'ROLE_USER',
+      parts: [{ text }],
+      ...task,
+    }
+    return { message, configuration: { returnImmediately: atOnce === true } }
+  }
+  if (act === 'setPush') return { ...task, id: 'hook', url: 'https://hooks.example.com/a' }
+  if (act === 'getPush' || act === 'deletePush') return { ...task, id: 'hook' }
+  if (act === 'listPush') return task
+  return id === undefined ? {} : { id }
+}
+
+/** RANCH's own JSON-RPC, with the method by which it asks for a task. */
+function ranchWire(get: string): Pick<contract.Wire, 'write' | 'read'> {
+  const methods: Partial<Record<OperationName, string>> = {
+    SendMessage: 'message/send',
+    SendStreamingMessage: 'message/stream',
+    GetTask: get,
+    CancelTask: 'task/cancel',
+    SubscribeToTask: 'task/resubscribe',
+  }
   return {
-    messageId: crypto.randomUUID(),
-    role: 'ROLE_USER',
-    parts: [{ text }],
-    ...(id !== undefined && { taskId: id }),
+    write(name, { id, message, configuration }) {
+      const method = methods[name]
+      if (method === undefined) return undefined
+      const taskId = id ?? message?.taskId
+      const said = message && {
+        message: { role: 'user', parts: [{ type: 'text', text: message.parts[0].text }] },
+        ...(configuration?.returnImmediately && { immediate: false }),
+      }
+      const params = { ...said, ...(taskId !== undefined && { task_id: `task-${taskId}` }) }
+      return rpcRequest('/rpc', { method, params })
+    },
+    read: (_, text) => readRpc(text),
   }
 }
 
-function params10(act: Act, given: Given): object {
-  const { id, atOnce } = given
-  if (act === 'send' || act === 'stream')
-    return { message: message10(given), configuration: { returnImmediately: atOnce === true } }
-  if (act === 'setPush') return { taskId: id, id: 'hook', url: hook }
-  if (act === 'getPush' || act === 'deletePush') return { taskId: id, id: 'hook' }
-  if (act === 'listPush') return { taskId: id }
-  return id === undefined ? {} : { id }
-}
+/** RANCH's own JSON-RPC. */
+export const ranch: ActingWire = acting('ranch', ranchWire('task/get'))
 
-function params03(act: Act, given: Given): object {
-  const { id, text, atOnce } = given
-  if (act === 'send' || act === 'stream')
-    return {
-      message: {
-        kind: 'message',
-        messageId: crypto.randomUUID(),
-        role: 'user',
-        parts: [{ kind: 'text', text: text ?? '' }],
-        ...(id !== undefined && { taskId: id }),
-      },
-      configuration: { blocking: atOnce !== true },
-    }
-  if (act === 'setPush') return { taskId: id, pushNotificationConfig: { id: 'hook', url: hook } }
-  if (act === 'getPush' || act === 'deletePush') return { id, pushNotificationConfigId: 'hook' }
-  return id === undefined ? {} : { id }
-}
-
-function paramsRanch(act: Act, { id, text, atOnce }: Given): object {
-  const task = id === undefined ? {} : { task_id: `task-${id}` }
-  if (act !== 'send' && act !== 'stream') return task
-  const message = { role: 'user', parts: [{ type: 'text', text: text ?? '' }] }
-  return { message, ...task, ...(atOnce && { immediate: false }) }
-}
-
-const version10 = { 'a2a-version': '1.0' }
-
-/** RANCH's own JSON-RPC (000, 004). */
-export const ranch: Wire = rpcWire('ranch', '/rpc', {
-  methods: {
-    send: 'message/send',
-    stream: 'message/stream',
-    get: 'task/get',
-    cancel: 'task/cancel',
-    subscribe: 'task/resubscribe',
-  },
-  params: paramsRanch,
+/** `task/status` beside `task/get`: RANCH's lighter way to ask, and nothing else. */
+export const ranchStatus: ActingWire = acting('ranch task/status', {
+  write: (name, request) =>
+    name === 'GetTask' ? ranchWire('task/status').write(name, request) : undefined,
 })
 
-/** `task/status` beside `task/get`: RANCH's lighter way to ask. */
-export const ranchStatus: Wire = rpcWire('ranch task/status', '/rpc', {
-  methods: { get: 'task/status' },
-  params: paramsRanch,
+/** 0.3 JSON-RPC. */
+export const v03: ActingWire = acting('0.3', contract.rpc03)
+
+/** 1.0-rc JSON-RPC: the names of 0.3 with the types of 1.0. */
+export const rc: ActingWire = acting('1.0-rc', {
+  write: (name, params) => rpcRequest('/v1/rpc', { method: toRpc03(name, {}).method, params }),
 })
-
-/** 0.3 JSON-RPC (003, 001). */
-export const v03: Wire = rpcWire('0.3', '/', { methods: slash, params: params03 })
-
-/** 1.0-rc JSON-RPC (002). */
-export const rc: Wire = rpcWire('1.0-rc', '/v1/rpc', { methods: slash, params: params10 })
 
 /** 1.0 JSON-RPC. */
-export const v10: Wire = rpcWire('1.0', '/', {
-  headers: version10,
-  methods: pascal,
-  params: params10,
-})
-
-const restPaths: Record<Act, readonly [method: string, path: string]> = {
-  send: ['POST', '/message:send'],
-  stream: ['POST', '/message:stream'],
-  get: ['GET', '/tasks/{id}'],
-  list: ['GET', '/tasks'],
-  cancel: ['POST', '/tasks/{id}:cancel'],
-  subscribe: ['POST', '/tasks/{id}:subscribe'],
-  setPush: ['POST', '/tasks/{id}/pushNotificationConfigs'],
-  getPush: ['GET', '/tasks/{id}/pushNotificationConfigs/hook'],
-  listPush: ['GET', '/tasks/{id}/pushNotificationConfigs'],
-  deletePush: ['DELETE', '/tasks/{id}/pushNotificationConfigs/hook'],
-  extendedCard: ['GET', '/extendedAgentCard'],
-}
-
-function restWire(
-  name: string,
-  prefix: string,
-  { headers, body }: { headers: Record<string, string>; body(act: Act, given: Given): object },
-): Wire {
-  return {
-    name,
-    request(act, given) {
-      const [method, template] = restPaths[act]
-      const renamed = name === '0.3-rest' && act === 'extendedCard' ? '/card' : template
-      const path = prefix + renamed.replace('{id}', given.id ?? '')
-      const request = { method, path, headers: { ...json, ...headers } }
-      return method === 'POST' ? { ...request, body: JSON.stringify(body(act, given)) } : request
-    },
-  }
-}
+export const v10: ActingWire = acting('1.0', contract.rpc10)
 
 /** HTTP+JSON 1.0. */
-export const rest: Wire = restWire('rest', '', {
-  headers: version10,
-  body: (act, given) => (act === 'cancel' || act === 'subscribe' ? {} : params10(act, given)),
-})
+export const rest: ActingWire = acting('rest', contract.rest10)
 
 /** HTTP+JSON 0.3. */
-export const rest03: Wire = restWire('0.3-rest', '/v1', {
-  headers: {},
-  body(act, given) {
-    const { id, text, atOnce } = given
-    if (act === 'setPush')
-      return { configId: 'hook', config: { pushNotificationConfig: { id: 'hook', url: hook } } }
-    if (act !== 'send' && act !== 'stream') return {}
-    return {
-      message: {
-        messageId: crypto.randomUUID(),
-        role: 'ROLE_USER',
-        content: [{ text: text ?? '' }],
-        ...(id !== undefined && { taskId: id }),
-      },
-      configuration: { blocking: atOnce !== true },
-    }
-  },
-})
+export const rest03: ActingWire = acting('0.3-rest', contract.rest03)
 
 /** Every dialect on every binding. */
-export const wires: readonly Wire[] = [ranch, v03, rc, v10, rest, rest03]
+export const wires: readonly ActingWire[] = [ranch, v03, rc, v10, rest, rest03]
 
 /** Sends a request of a wire. */
 export async function act(
   url: string,
-  request: RawRequest | undefined,
+  request: contract.RawRequest | undefined,
   headers: Record<string, string> = {},
 ): Promise<Response> {
   if (!request) throw new Error('The wire has no such request')
-  const { path, method, body } = request
-  return fetch(url + path, {
+  const { path, query, method, body } = request
+  return fetch(url + path + (query && `?${query}`), {
     method,
     headers: { ...request.headers, ...headers },
-    ...(body !== undefined && { body }),
+    ...(body !== '' && { body }),
   })
 }
 

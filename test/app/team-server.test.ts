@@ -138,6 +138,19 @@ describe('a TeamServer', () => {
     expect(server.state).toBe('Shutdown')
   })
 
+  test('is stopped by a shutdown that comes while it starts', async () => {
+    const server = new TeamServer(teamOf({ writer: member('writer', () => 'x') }), 0, {
+      host: '127.0.0.1',
+      logger: false,
+    })
+    servers.push(server)
+    const started = server.start()
+    await server.shutdown()
+    await started
+    expect(server.state).toBe('Shutdown')
+    await expect(fetch(`http://127.0.0.1:${server.port}/health`)).rejects.toThrow()
+  })
+
   test('does not warn when callers must prove who they are', async () => {
     const logger = recorded()
     const auth = { authenticators: [apiKey({ keys: { secret: 'alice' } })] }

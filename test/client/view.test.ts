@@ -1,5 +1,7 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { createView } from '../../src/client/view.ts'
 import { createFold } from '../../src/protocol/fold.ts'
 import type { Artifact, Part, StreamResponse, Task, TaskState } from '../../src/protocol/types.ts'
@@ -75,5 +77,37 @@ describe('the difference of two snapshots', () => {
         expect(fold.snapshot()).toEqual(later.snapshot())
       }),
     )
+  })
+})
+
+describe('a view', () => {
+  const chunk = (text: string, append: boolean): StreamResponse => ({
+    artifactUpdate: { taskId: 't', contextId: 'c', artifact: words(text), append },
+  })
+
+  test('counts what came before the first snapshot once', () => {
+    const view = createView()
+    view.take({ event: chunk('one ', true) })
+    view.catchUp(taskWith([words('one ')]))
+    view.take({ event: chunk('two', true) })
+    expect(view.catchUp(taskWith([words('one two')]))).toEqual([])
+  })
+
+  test('keeps no event that a later one has replaced', async () => {
+    const view = createView()
+    view.catchUp(taskWith([]))
+    const first = new WeakRef(chunk('a draft', false))
+    const takeFirst = (): void => {
+      const event = first.deref()
+      if (event) view.take({ event })
+    }
+    takeFirst()
+    for (let number = 0; number < 2_000; number++) view.take({ event: chunk(`${number}`, false) })
+    setFlagsFromString('--expose-gc')
+    await vi.waitFor(() => {
+      runInNewContext('gc')()
+      expect(first.deref() === undefined).toBe(true)
+    })
+    expect(view.catchUp(taskWith([words('1999')]))).toEqual([])
   })
 })

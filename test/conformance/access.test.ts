@@ -4,10 +4,10 @@ import { anonymous } from '../../src/protocol/call.ts'
 import { bearer, type ServerOptions } from '../../src/server/index.ts'
 import { systemClock } from '../../src/shared/clock.ts'
 import type { Logger } from '../../src/shared/log.ts'
+import type { Answer } from '../contracts/binding.ts'
 import { createEngineFor } from '../engine/scene.ts'
 import { createScriptedAgent } from './agent.ts'
 import { open, request, type Scene, statesOf, type WireName, wireNames } from './scene.ts'
-import type { Answer } from './wires.ts'
 
 const ann = { authorization: 'Bearer ann-key' }
 const bob = { authorization: 'Bearer bob-key' }

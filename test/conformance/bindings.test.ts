@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { OperationName } from '../../src/protocol/operations.ts'
+import type { Wild } from '../contracts/binding.ts'
 import { open, request, wireNames } from './scene.ts'
-import type { Wild } from './wires.ts'
 
 const raw = (
   body: string,

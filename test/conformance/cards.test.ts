@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { HttpReply } from '../../src/bindings/http.ts'
 import type { Server, ServerOptions } from '../../src/server/index.ts'
+import { type Wild, wiresOf } from '../contracts/binding.ts'
 import { createScriptedAgent } from './agent.ts'
 import { open, request, wireNames, wireNames10 } from './scene.ts'
-import { type Wild, wiresOf } from './wires.ts'
 
 const wellKnown = '/.well-known/agent-card.json'
 const extension = 'urn:example:shouting'

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Wild } from './wires.ts'
+import type { Wild } from '../contracts/binding.ts'
 
 const script = join(import.meta.dirname, '../../scripts/tck-agent.ts')
 

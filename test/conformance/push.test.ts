@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import type { Wild } from '../contracts/binding.ts'
 import { open, type Scene, type WireName, wireNames } from './scene.ts'
-import type { Wild } from './wires.ts'
 
 const url = 'https://hooks.example/a2a'
 

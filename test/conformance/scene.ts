@@ -1,15 +1,15 @@
 import { onTestFinished } from 'vitest'
 import { createServer, type Server, type ServerOptions } from '../../src/server/index.ts'
+import { type Answer, type Talk, type Wild, wiresOf } from '../contracts/binding.ts'
 import { createScriptedAgent, type ScriptedAgent } from './agent.ts'
-import { type Answer, type Wild, type Wire, wiresOf } from './wires.ts'
 
 /** A served agent and a wire to it. */
 export interface Scene {
   readonly server: Server
   readonly agent: ScriptedAgent
-  readonly wire: Wire
+  readonly wire: Talk
   /** All four wires, for what must be the same on each. */
-  readonly wires: readonly Wire[]
+  readonly wires: readonly Talk[]
   /** Sends a text and waits for its answer. */
   send(text: string, more?: Wild, headers?: Record<string, string>): Promise<Answer>
   /** Sends a text without waiting; the task as it came into being. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import type { Answer } from '../contracts/binding.ts'
 import { createFakeClock } from '../support/clock.ts'
 import { all, open, request, wireNames, wireNames10 } from './scene.ts'
-import type { Answer } from './wires.ts'
 
 describe.each(wireNames)('sending over %s', (name) => {
   test('D001: answers with a task or with a message', async () => {

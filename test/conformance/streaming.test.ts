@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import type { Watching, Wild } from '../contracts/binding.ts'
 import { createScriptedAgent } from './agent.ts'
 import { all, open, request, statesOf, wireNames } from './scene.ts'
-import type { Watching, Wild } from './wires.ts'
 
 /** The next event of a stream that goes on. */
 async function next(stream: Watching): Promise<Wild> {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import type { Wild } from '../contracts/binding.ts'
 import { createFakeClock } from '../support/clock.ts'
 import { open, type Scene, wireNames, wireNames10 } from './scene.ts'
-import type { Wild } from './wires.ts'
 
 describe.each(wireNames)('tasks over %s', (name) => {
   test('E001: a task is there to get, with its artifacts', async () => {

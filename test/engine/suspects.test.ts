@@ -83,6 +83,19 @@ describe('suspects', () => {
     expect(process.started).toEqual(letters)
   })
 
+  test('are not alone while one that a step has cleared still runs', () => {
+    const machine = createMachine()
+    for (const id of letters) {
+      machine.send(`stepper ${id}`, stepper(`stepper ${id}`, 20))
+      machine.send(id, lasting(id, 100))
+    }
+    // Each has died alone once, by no fault of its own.
+    kill(machine, 60)
+    machine.settle(hour, 400)
+    expect(machine.ended.toSorted()).toEqual(letters)
+    expect(machine.failed.toSorted()).toEqual(letters.map((id) => `stepper ${id}`))
+  })
+
   test('are cleared by the end of the turn', () => {
     const machine = suspected(...letters)
     const process = machine.start()

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { A2AAgent } from '../../src/agents/remote/agent.ts'
 import type { Reach } from '../../src/client/index.ts'
-import { createMemberGuard } from '../../src/network/address-guard.ts'
+import { createMemberGuard } from '../../src/network/guard.ts'
 import { jsonRpc, testCard } from '../client/cards.ts'
 import { createTurn, runTurn } from '../fixtures/turn.ts'
 

@@ -5,7 +5,7 @@ import type { Authenticator } from '../../src/server/authenticator.ts'
 import { apiKey, bearer, extractor, jwt } from '../../src/server/index.ts'
 import type { ServerOptions } from '../../src/server/options.ts'
 import { get, post, serve } from '../acceptance/serve.ts'
-import { act, type Wire, wires } from '../acceptance/wires.ts'
+import { type ActingWire, act, wires } from '../acceptance/wires.ts'
 
 /** Says who calls. */
 const mirror = defineAgent({ name: 'Mirror' }, (_message, turn) => `You are ${turn.caller.userId}`)
@@ -162,14 +162,14 @@ describe('every operation on every wire', () => {
       .map((name) => [name, wire.name, wire] as const),
   )
 
-  test.each(cases)('%s in %s asks who calls', async (name, _wire, wire: Wire) => {
+  test.each(cases)('%s in %s asks who calls', async (name, _wire, wire: ActingWire) => {
     const url = await serveWith(bearer({ tokens: { t: 'ann' } }), options)
     const response = await act(url, wire.request(name, { id: 'x', text: 'hi' }))
     expect(response.status).toBe(401)
     expect(response.headers.get('www-authenticate')).toBe('Bearer realm="a2a"')
   })
 
-  test.each(cases)('%s in %s asks whether one may', async (name, _wire, wire: Wire) => {
+  test.each(cases)('%s in %s asks whether one may', async (name, _wire, wire: ActingWire) => {
     const authenticator = bearer({ tokens: { t: 'ann' } })
     const auth = { authenticators: [authenticator], authorize: () => false }
     const url = await serveWith(authenticator, { ...options, auth })

@@ -4,7 +4,7 @@ import { createServer, type Server, type ServerOptions } from '../../src/server/
 import { createMemoryStore } from '../../src/store/memory/store.ts'
 import { createScriptedAgent } from '../conformance/agent.ts'
 import { request, wireNames10 } from '../conformance/scene.ts'
-import { wiresOf } from '../conformance/wires.ts'
+import { wiresOf } from '../contracts/binding.ts'
 
 async function open(options: Partial<ServerOptions> = {}): Promise<Server> {
   const agents = [createScriptedAgent()]

@@ -1,4 +1,4 @@
-import type { AddressGuard } from '../../network/address-guard.ts'
+import type { AddressGuard } from '../../network/guard.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { isTerminal } from '../../protocol/task.ts'
 import type { Message, StreamResponse } from '../../protocol/types.ts'

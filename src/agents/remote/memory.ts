@@ -82,8 +82,10 @@ export function forgetSend(turn: Turn, key: string): Promise<void> {
 
 /** The last send, unless its task has a name by now. */
 export function loadUnnamed(task: Pick<WaitingTask, 'load'>, key: string): UnnamedSend | undefined {
-  const send = task.load(sendKey(key)) as unknown as UnnamedSend | null | undefined // nobody else writes there
-  if (!send) return undefined
+  const value = task.load(sendKey(key))
+  if (typeof value !== 'object' || value === null) return undefined
+  const stored: object = value
+  const send = stored as UnnamedSend // only saveSend writes there
   const named = loadRemote(task, key)
   const isNamed = named?.turn === send.turn && named.messageId === send.request.message.messageId
   return isNamed ? undefined : send

@@ -107,10 +107,8 @@ function named(list: unknown): readonly Named[] {
 }
 
 function objectOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
-  // true: a non-null, non-array object from JSON.parse has string keys and unknown values
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Readonly<Record<string, unknown>>)
-    : undefined
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  return value as Readonly<Record<string, unknown>> // an object from JSON.parse
 }
 
 function textOf(value: unknown): string | undefined {

@@ -4,9 +4,9 @@ import { type AgentPlan, planAgent } from '../../agents/create.ts'
 import { AgentManager } from '../../team/manager.ts'
 import type { TeamConfig } from '../../team/team-config.ts'
 import { InvalidTeamError, validateTeam } from '../../team/validate.ts'
-import type { ConfigVariables } from './environment.ts'
 import type { Config } from './file.ts'
 import { nearest, type Unplaced } from './problems.ts'
+import type { ConfigVariables } from './values.ts'
 
 /** What is wrong with a file, and how its agents are made if nothing is. */
 interface Checked {

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { parse, TomlError } from 'smol-toml'
 import { checkConfig } from './check.ts'
-import { type ConfigVariables, fillEnvironment } from './environment.ts'
 import { type Config, fileSchema, knownKeys } from './file.ts'
 import { createLocate } from './locate.ts'
 import { ConfigError, toProblems, type Unplaced } from './problems.ts'
+import { type ConfigVariables, fillEnvironment } from './values.ts'
 
 /** What surrounds a configuration's text. */
 export interface ParseOptions {

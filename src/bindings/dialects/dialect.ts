@@ -1,6 +1,11 @@
 import type { Call, DialectName } from '../../protocol/call.ts'
 import type { A2AError } from '../../protocol/errors.ts'
-import type { OperationName, RequestOf } from '../../protocol/operations.ts'
+import type {
+  OperationName,
+  RequestKinds,
+  RequestOf,
+  ResultKinds,
+} from '../../protocol/operations.ts'
 import type { StreamResponse } from '../../protocol/types.ts'
 
 /**
@@ -101,3 +106,16 @@ export interface RestError {
   readonly status: number
   readonly body: unknown
 }
+
+/** How a dialect writes each kind of request. */
+export type RequestEncoders = {
+  readonly [K in keyof RequestKinds]: (request: RequestKinds[K]) => unknown
+}
+
+/** How a dialect writes each kind of result. */
+export type ResultEncoders = {
+  readonly [K in keyof ResultKinds]: (result: ResultKinds[K]) => unknown
+}
+
+/** The encoder of a kind: a row's request and result are of the kinds that it names. */
+export type Encoder = (value: unknown) => unknown

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { addCommand, exits } from '../command.ts'
-import { addServeOptions, type ServeFlags, serveUntilStopped } from '../serving.ts'
+import { addServeOptions, type ServeFlags, serveUntilStopped } from './serve.ts'
 
 /** The team of the demo: a file of the package. */
 const team = fileURLToPath(new URL('../../../examples/fantasy/corral.toml', import.meta.url))

@@ -1,6 +1,7 @@
-import type { Command } from 'commander'
-import { addCommand, exits } from '../command.ts'
-import { addServeOptions, type ServeFlags, serveUntilStopped } from '../serving.ts'
+import { type Command, Option } from 'commander'
+import { loadConfig, type Serving, serveConfig } from '../../team/index.ts'
+import { addCommand, exits, toPort } from '../command.ts'
+import { createLogger, type LoggerOptions, logLevels } from '../logger.ts'
 
 /** Adds `corral serve`. */
 export function addServeCommand(program: Command): void {
@@ -19,4 +20,97 @@ export function addServeCommand(program: Command): void {
     .option('--team <id>', "the team or agent at the root (default: the file's first team)")
     .option('--watch', 'take over changes of the file and of its modules')
     .action(exits((file: string, flags: ServeFlags) => serveUntilStopped(file, flags)))
+}
+
+/** How something is served, as the command line says it. */
+export interface ServeFlags {
+  readonly port?: number
+  readonly host?: string
+  readonly store?: string
+  readonly team?: string
+  readonly watch?: boolean
+  readonly logLevel: LoggerOptions['level']
+  readonly json?: boolean
+  readonly debug?: boolean
+}
+
+/** Adds the options of commands that serve. */
+export function addServeOptions(command: Command): Command {
+  return command
+    .option('--port <n>', 'port; 0 takes any free one (default: 3000)', toPort)
+    .option('--host <name>', 'interface (default: 127.0.0.1)')
+    .addOption(
+      new Option('--log-level <level>', 'how much is logged').choices(logLevels).default('info'),
+    )
+}
+
+/** Serves a file until a signal ends it. */
+export async function serveUntilStopped(path: string, flags: ServeFlags): Promise<number> {
+  const logger = createLogger({ level: flags.logLevel, debug: flags.debug ?? false })
+  const { env } = process
+  const config = await loadConfig(path, env)
+  const options = { path, env, logger, signals: true, ...placeOf(flags) }
+  const serving = await serveConfig(config, options)
+  process.stdout.write(flags.json ? toJson(serving) : toBanner(serving))
+  await serving.stopped
+  logger.info({}, 'Stopped')
+  // An agent's own timers must not keep the process.
+  process.exit(0)
+}
+
+function placeOf({ port, host, store, team, watch }: ServeFlags): Partial<ServeFlags> {
+  return {
+    ...(port !== undefined && { port }),
+    ...(host !== undefined && { host }),
+    ...(store !== undefined && { store }),
+    ...(team !== undefined && { team }),
+    ...(watch !== undefined && { watch }),
+  }
+}
+
+/** Where things answer, by what speaks there. */
+function placesOf({ listening: { url } }: Serving): Readonly<Record<string, string>> {
+  return {
+    card: `${url}/.well-known/agent-card.json`,
+    jsonrpc: `${url}/`,
+    rest: `${url}/message:send`,
+    ranch: `${url}/rpc`,
+    openai: `${url}/v1/chat/completions`,
+    mcp: `${url}/mcp`,
+    agents: `${url}/agents`,
+    health: `${url}/health`,
+  }
+}
+
+function toJson(serving: Serving): string {
+  const { root, listening, store, recovery } = serving
+  const { url, host, port } = listening
+  const agent = { id: root.id, name: root.name }
+  const facts = { url, host, port, agent, places: placesOf(serving), store, recovery }
+  return `${JSON.stringify(facts)}\n`
+}
+
+function toBanner(serving: Serving): string {
+  const { root, server, listening, store, recovery } = serving
+  const { url } = listening
+  const { resumed, failed } = recovery
+  const places = Object.entries(placesOf(serving))
+  const message = '{"messageId":"1","role":"ROLE_USER","parts":[{"text":"Hello"}]}'
+  const rpc = `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":${message}}}`
+  const credentials = server.open ? '' : " -H 'Authorization: Bearer TOKEN'"
+  return [
+    `${root.name} is served at ${url}`,
+    '',
+    ...places.map(([name, place]) => `  ${name.padEnd(8)} ${place}`),
+    `  store    ${store}`,
+    ...(resumed + failed > 0
+      ? ['', `From before: ${resumed} tasks taken up again, ${failed} could not be`]
+      : []),
+    '',
+    'Try:',
+    `  corral chat ${url}`,
+    `  curl -s ${url}/ -H 'A2A-Version: 1.0' -H 'Content-Type: application/json'${credentials} -d '${rpc}'`,
+    '',
+    '',
+  ].join('\n')
 }

@@ -21,7 +21,7 @@ export function createCallCheck(tools: readonly ToolDescriptor[]): CallCheck {
 }
 
 /** The outcome of a call that is not executed. */
-export function refuse(problem: string): ToolOutcome {
+export function refusedCall(problem: string): ToolOutcome {
   return { content: `Error: ${problem}`, error: true, refused: true }
 }
 

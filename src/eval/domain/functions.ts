@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../protocol/types.ts'
 import { messageOf } from '../base/errors.ts'
 import { hashOf, isJsonObject } from '../base/json.ts'
-import { type CallCheck, createCallCheck, refuse } from './call-check.ts'
+import { type CallCheck, createCallCheck, refusedCall } from './call-check.ts'
 import type { Requestor } from './conversation.ts'
 import type {
   Domain,
@@ -114,7 +114,7 @@ function createEnvironment<S, U>(
     },
     async call(call) {
       const problem = checks[call.requestor](call)
-      if (problem) return refuse(problem)
+      if (problem) return refusedCall(problem)
       const outcome = await execute(module, call, world)
       await sync()
       return outcome

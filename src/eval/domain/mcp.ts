@@ -3,7 +3,7 @@ import type { JsonObject } from '../../protocol/types.ts'
 import { ValidationError } from '../base/errors.ts'
 import { hashOf, isJsonObject, tryParse } from '../base/json.ts'
 import { needsState } from '../scorers/built-in.ts'
-import { createCallCheck, refuse } from './call-check.ts'
+import { createCallCheck, refusedCall } from './call-check.ts'
 import type { Domain, Environment, ToolDescriptor, ToolKind, ToolOutcome } from './environment.ts'
 import { replayHistory } from './history.ts'
 import type { EvalTask } from './task.ts'
@@ -107,7 +107,7 @@ function createEnvironment(
     kindOf: (name, side) => (side === 'assistant' ? kinds.get(name) : undefined),
     async call(call) {
       const problem = checks[call.requestor](call)
-      return problem ? refuse(problem) : callTool(client, call.name, call.arguments)
+      return problem ? refusedCall(problem) : callTool(client, call.name, call.arguments)
     },
     apply: ({ name, arguments: args }) => callTool(client, name, args),
     sync: async () => {},

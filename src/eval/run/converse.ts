@@ -9,7 +9,7 @@ import type { Logger } from '../../shared/log.ts'
 import type { A2AAgentState } from '../agent/state.ts'
 import type { AgentUnderTest } from '../agent/under-test.ts'
 import { messageOf } from '../base/errors.ts'
-import { refuse } from '../domain/call-check.ts'
+import { refusedCall } from '../domain/call-check.ts'
 import {
   type AgentInput,
   type ConversationMessage,
@@ -137,7 +137,7 @@ function createToolRun({ environment, note, log }: Talk) {
     const results: ToolMessage[] = []
     for (const call of calls) {
       const { id, name, requestor, fault } = call
-      const outcome = fault === undefined ? await environment.call(call) : refuse(fault)
+      const outcome = fault === undefined ? await environment.call(call) : refusedCall(fault)
       if (outcome.refused)
         log.warn({ tool: name, id, problem: outcome.content }, 'tool call refused')
       const result: ToolMessage = { id, role: 'tool', name, requestor, ...outcome }

@@ -1,14 +1,14 @@
 import {
+  arrayOf,
   type Check,
   expected,
   explicit,
   implicit,
-  listOf,
   mapOf,
+  object,
   required,
   requiredOfUs,
 } from './check.ts'
-import { object } from './object.ts'
 import * as v from './values.ts'
 
 /**
@@ -90,8 +90,8 @@ const securityScheme: Check = object(
   },
 )
 
-const scopeList = object({ list: implicit(listOf(v.anyText)) })
-const securityRequirements = implicit(listOf(object({ schemes: expected(mapOf(scopeList), {}) })))
+const scopeList = object({ list: implicit(arrayOf(v.anyText)) })
+const securityRequirements = implicit(arrayOf(object({ schemes: expected(mapOf(scopeList), {}) })))
 
 const agentInterface = object({
   url: requiredOfUs(v.requiredText, v.anyText, ''),
@@ -114,7 +114,7 @@ const extension = object({
 const capabilities = object({
   streaming: explicit(v.flag),
   pushNotifications: explicit(v.flag),
-  extensions: implicit(listOf(extension)),
+  extensions: implicit(arrayOf(extension)),
   extendedAgentCard: explicit(v.flag),
 })
 
@@ -122,10 +122,10 @@ const skill = object({
   id: requiredOfUs(v.requiredText, v.anyText, ''),
   name: requiredOfUs(v.requiredText, v.anyText, ''),
   description: expected(v.anyText, ''),
-  tags: expected(listOf(v.anyText), []),
-  examples: implicit(listOf(v.anyText)),
-  inputModes: implicit(listOf(v.anyText)),
-  outputModes: implicit(listOf(v.anyText)),
+  tags: expected(arrayOf(v.anyText), []),
+  examples: implicit(arrayOf(v.anyText)),
+  inputModes: implicit(arrayOf(v.anyText)),
+  outputModes: implicit(arrayOf(v.anyText)),
   securityRequirements,
 })
 
@@ -139,7 +139,7 @@ const signature = object({
 export const agentCard: Check = object({
   name: required(v.requiredText),
   description: expected(v.anyText, ''),
-  supportedInterfaces: requiredOfUs(listOf(agentInterface, 1), listOf(agentInterface), []),
+  supportedInterfaces: requiredOfUs(arrayOf(agentInterface, 1), arrayOf(agentInterface), []),
   provider: implicit(
     object({ url: expected(v.anyText, ''), organization: expected(v.anyText, '') }),
   ),
@@ -149,9 +149,9 @@ export const agentCard: Check = object({
   // Some peers write schemes in the shape of their own memory; what cannot be used does not spoil the card.
   securitySchemes: implicit(mapOf(v.forgiving(securityScheme))),
   securityRequirements,
-  defaultInputModes: expected(listOf(v.anyText), []),
-  defaultOutputModes: expected(listOf(v.anyText), []),
-  skills: expected(listOf(skill), []),
-  signatures: implicit(listOf(signature)),
+  defaultInputModes: expected(arrayOf(v.anyText), []),
+  defaultOutputModes: expected(arrayOf(v.anyText), []),
+  skills: expected(arrayOf(skill), []),
+  signatures: implicit(arrayOf(signature)),
   iconUrl: explicit(v.anyText),
 })

@@ -1,5 +1,4 @@
-import { type Check, explicit, implicit, required } from './check.ts'
-import { object } from './object.ts'
+import { type Check, explicit, implicit, object, required } from './check.ts'
 import { requestMessage, sendMessageConfiguration, stateFilter } from './tasks.ts'
 import * as v from './values.ts'
 

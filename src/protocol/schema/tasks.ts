@@ -2,16 +2,16 @@ import type { FieldViolation } from '../errors.ts'
 import { taskStates } from '../task.ts'
 import {
   addFault,
+  arrayOf,
   type Check,
   expected,
   explicit,
   implicit,
   isPlainObject,
-  listOf,
+  object,
   required,
   requiredOfUs,
 } from './check.ts'
-import { object } from './object.ts'
 import * as v from './values.ts'
 
 /** The objects of tasks and messages (specification §4.1 to §4.3), field for field as in `a2a.proto`. */
@@ -56,10 +56,10 @@ function toMessage(
       contextId: implicit(v.optionalText),
       taskId: implicit(v.optionalText),
       role: requiredOfUs(role, role, 'ROLE_AGENT'),
-      parts: requiredOfUs(listOf(part, 1, max), listOf(part), []),
+      parts: requiredOfUs(arrayOf(part, 1, max), arrayOf(part), []),
       metadata: implicit(v.struct),
-      extensions: implicit(listOf(v.requiredText)),
-      referenceTaskIds: implicit(listOf(v.requiredText)),
+      extensions: implicit(arrayOf(v.requiredText)),
+      referenceTaskIds: implicit(arrayOf(v.requiredText)),
     },
     rule === undefined ? {} : { rule },
   )
@@ -78,9 +78,9 @@ const artifact = object({
   name: implicit(v.optionalText),
   description: implicit(v.optionalText),
   // ProtoJSON leaves out the empty list of a last chunk that only says it is the last.
-  parts: expected(listOf(part), []),
+  parts: expected(arrayOf(part), []),
   metadata: implicit(v.struct),
-  extensions: implicit(listOf(v.requiredText)),
+  extensions: implicit(arrayOf(v.requiredText)),
 })
 
 const status = object({
@@ -94,8 +94,8 @@ export const task: Check = object({
   id: required(v.requiredText),
   contextId: expected(v.anyText, ''),
   status: required(status),
-  artifacts: implicit(listOf(artifact)),
-  history: implicit(listOf(message)),
+  artifacts: implicit(arrayOf(artifact)),
+  history: implicit(arrayOf(message)),
   metadata: implicit(v.struct),
 })
 
@@ -132,9 +132,9 @@ export const streamResponse: Check = object(
   { oneOf: ['task', 'message', 'statusUpdate', 'artifactUpdate'] },
 )
 
-/** A page of tasks; ProtoJSON leaves out an empty listOf, an empty token and zeros. */
+/** A page of tasks; ProtoJSON leaves out an empty arrayOf, an empty token and zeros. */
 export const listTasksResponse: Check = object({
-  tasks: expected(listOf(task), []),
+  tasks: expected(arrayOf(task), []),
   nextPageToken: expected(v.anyText, ''),
   pageSize: expected(v.integer(0), 0),
   totalSize: expected(v.integer(0), 0),
@@ -152,7 +152,7 @@ const webhook = {
   url: required(v.requiredText),
   token: implicit(v.optionalText),
   authentication: implicit(authentication),
-  events: implicit(listOf(v.requiredText)),
+  events: implicit(arrayOf(v.requiredText)),
 }
 
 /** A webhook, its task known from elsewhere or named in it. */
@@ -163,13 +163,13 @@ export const pushConfigOfTask: Check = object({ ...webhook, taskId: required(v.r
 
 /** The webhooks of a task. */
 export const listPushConfigsResponse: Check = object({
-  configs: expected(listOf(pushConfig), []),
+  configs: expected(arrayOf(pushConfig), []),
   nextPageToken: implicit(v.optionalText),
 })
 
 /** Options of a send. */
 export const sendMessageConfiguration: Check = object({
-  acceptedOutputModes: implicit(listOf(v.requiredText)),
+  acceptedOutputModes: implicit(arrayOf(v.requiredText)),
   taskPushNotificationConfig: implicit(pushConfig),
   historyLength: explicit(v.integer(0)),
   returnImmediately: implicit(v.flag),

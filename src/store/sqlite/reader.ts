@@ -2,8 +2,8 @@ import { A2AError } from '../../protocol/errors.ts'
 import type { Store } from '../store.ts'
 import { type DriverName, openConnection, type Row } from './driver.ts'
 import { type SqliteFault, toFault, toStoreError } from './faults.ts'
-import { createList, type Query } from './list.ts'
-import { createQueries } from './queries.ts'
+import type { Query } from './list.ts'
+import { createList, createQueries } from './queries.ts'
 import { type StartedThread, startThread } from './thread.ts'
 
 /** The reading half of the store. A read sees every commit that was answered before it began. */

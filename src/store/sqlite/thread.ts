@@ -95,8 +95,12 @@ export function startThread(task: ThreadTask, background = false): StartedThread
   }
 }
 
-/** The worker beside this file: JavaScript as published, TypeScript where the sources run. */
+/**
+ * The worker beside this file: JavaScript as published, TypeScript where the sources run. As published it takes none of
+ * the process's options: it needs none, and with some, such as `--input-type`, no thread starts.
+ */
 function createWorker(task: ThreadTask): Worker {
-  const name = import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js'
-  return new Worker(new URL(name, import.meta.url), { workerData: task })
+  if (import.meta.url.endsWith('.ts'))
+    return new Worker(new URL('./worker.ts', import.meta.url), { workerData: task })
+  return new Worker(new URL('./worker.js', import.meta.url), { workerData: task, execArgv: [] })
 }

@@ -3,10 +3,8 @@ export type Raw = Readonly<Record<string, unknown>>
 
 /** The value as an object with string keys, if it is one. */
 export function asRaw(value: unknown): Raw | undefined {
-  // true: a non-null, non-array object from JSON.parse has string keys and unknown values
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Raw)
-    : undefined
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  return value as Raw // true: such an object from JSON.parse has string keys and unknown values
 }
 
 /** The first of several spellings that is present; null counts as absent. */

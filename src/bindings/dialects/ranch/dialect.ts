@@ -1,7 +1,7 @@
 import { A2AError } from '../../../protocol/errors.ts'
 import type { OperationName, RequestOf } from '../../../protocol/operations.ts'
 import type { SendMessageRequest, SendMessageResponse, Task } from '../../../protocol/types.ts'
-import type { DecodedRequest, Dialect, DialectMethod, RpcRequest } from '../dialect.ts'
+import type { DecodedRequest, Dialect, DialectMethod, Encoder, RpcRequest } from '../dialect.ts'
 import { asRaw } from '../lenient/raw.ts'
 import { decodeEvent, decodeResult } from '../lenient/results.ts'
 import { decodeSend, decodeTaskParams } from './decode.ts'
@@ -24,17 +24,16 @@ const methods: ReadonlyMap<string, DialectMethod> = new Map<string, DialectMetho
     'message/stream',
     { operation: 'SendStreamingMessage', decode: decodeSend, encode: (result) => result },
   ],
-  // true for the three: the operation's result is a Task
-  ['task/get', onTask('GetTask', (task) => toRanchTask(task as Task))],
-  ['task/status', onTask('GetTask', (task) => toRanchStatusAnswer((task as Task).status))],
+  ['task/get', onTask('GetTask', toRanchTask)],
+  ['task/status', onTask('GetTask', ({ status }) => toRanchStatusAnswer(status))],
   [
     'task/cancel',
     {
-      ...onTask('CancelTask', (task) => ({ cancelled: isCancelled(task as Task) })),
+      ...onTask('CancelTask', (task) => ({ cancelled: isCancelled(task) })),
       rescue: (error) => (error.code === 'taskNotCancelable' ? { cancelled: false } : undefined),
     },
   ],
-  ['task/resubscribe', onTask('SubscribeToTask', (result) => result)],
+  ['task/resubscribe', onTask('SubscribeToTask', (events) => events)],
   [
     'agent/card',
     { operation: 'AgentCard', decode: () => ({ request: {} }), encode: (card) => card },
@@ -63,8 +62,9 @@ export const ranch: Dialect = {
   decodeError: fromRanchError,
 }
 
-function onTask(operation: OperationName, encode: (result: unknown) => unknown): DialectMethod {
-  return { operation, decode: decodeTaskParams, encode }
+function onTask(operation: OperationName, encode: (task: Task) => unknown): DialectMethod {
+  // true: these operations give a task, and a stream is not encoded here
+  return { operation, decode: decodeTaskParams, encode: encode as Encoder }
 }
 
 /** A finished task is its message, a failed one is an error, any other is a task to ask for later. */
@@ -99,9 +99,9 @@ function encodeRequest<N extends OperationName>(
 ): RpcRequest | undefined {
   const method = clientMethods.get(name)
   if (method === undefined) return undefined
-  // true for both: a send has a message, and all other methods that a client calls name a task
+  // true: what has a message is a send
   if ('message' in request) return { method, params: toSendParams(request as SendMessageRequest) }
-  return { method, params: { task_id: (request as { readonly id: string }).id } }
+  return { method, params: { task_id: asRaw(request)?.id } }
 }
 
 function toSendParams({ message, configuration }: SendMessageRequest): object {

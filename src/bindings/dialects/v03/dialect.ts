@@ -1,23 +1,18 @@
 import { A2AError } from '../../../protocol/errors.ts'
-import {
-  type OperationName,
-  operationNames,
-  operations,
-  type RequestKind,
-  type ResultKind,
-} from '../../../protocol/operations.ts'
+import { type OperationName, operationNames, operations } from '../../../protocol/operations.ts'
 import type {
-  AgentCard,
-  CancelTaskRequest,
-  GetTaskRequest,
   ListTaskPushNotificationConfigsResponse,
-  ListTasksResponse,
   SendMessageRequest,
-  SendMessageResponse,
-  Task,
   TaskPushNotificationConfig,
 } from '../../../protocol/types.ts'
-import type { DecodedRequest, Dialect, DialectMethod } from '../dialect.ts'
+import type {
+  DecodedRequest,
+  Dialect,
+  DialectMethod,
+  Encoder,
+  RequestEncoders,
+  ResultEncoders,
+} from '../dialect.ts'
 import { fromRpcError, toPlainRpcError } from '../errors.ts'
 import { asRaw, present } from '../lenient/raw.ts'
 import { requestDecoder } from '../lenient/requests.ts'
@@ -26,41 +21,25 @@ import { checkTags } from '../lenient/tags.ts'
 import { toSupersetCard } from './card.ts'
 import { toConfiguration03, toEvent03, toMessage03, toPushConfig03, toTask03 } from './encode.ts'
 
-/** What a 0.3 client sends. Dispatch gives each operation its own request type, so that each `as` here is true. */
-const requests: Readonly<Record<Exclude<RequestKind, 'filter'>, (request: unknown) => unknown>> = {
-  message: (request) => encodeSend(request as SendMessageRequest),
-  task: (request) => {
-    const { id, historyLength, metadata } = request as GetTaskRequest & CancelTaskRequest
-    return present({ id, historyLength, metadata })
-  },
-  webhook: (request) => toPushConfig03(request as TaskPushNotificationConfig),
-  webhookId: (request) => {
-    const { taskId, id } = request as { readonly taskId: string; readonly id?: string }
-    return present({ id: taskId, pushNotificationConfigId: id })
-  },
+/** What a 0.3 client sends; its public methods list no tasks. */
+const requests: Omit<RequestEncoders, 'filter'> = {
+  message: encodeSend,
+  task: ({ id, historyLength, metadata }) => present({ id, historyLength, metadata }),
+  webhook: toPushConfig03,
+  webhookId: ({ taskId, id }) => present({ id: taskId, pushNotificationConfigId: id }),
   nothing: () => undefined,
 }
 
-/**
- * What a 0.3 server answers. The gate has checked what goes in and the engine makes what comes out, so that each `as`
- * here is true.
- */
-const results: Readonly<Record<ResultKind, (result: unknown) => unknown>> = {
-  answer: (result) => {
-    const answer = result as SendMessageResponse
-    return 'task' in answer ? toTask03(answer.task) : toMessage03(answer.message)
-  },
+/** What a 0.3 server answers. */
+const results: ResultEncoders = {
+  answer: (answer) => ('task' in answer ? toTask03(answer.task) : toMessage03(answer.message)),
   events: (result) => result,
-  task: (result) => toTask03(result as Task),
-  tasks: (result) => {
-    const list = result as ListTasksResponse
-    return { ...list, tasks: list.tasks.map(toTask03) }
-  },
+  task: toTask03,
+  tasks: (list) => ({ ...list, tasks: list.tasks.map(toTask03) }),
   webhook: encodeWebhook,
-  webhooks: (result) =>
-    (result as ListTaskPushNotificationConfigsResponse).configs.map(toPushConfig03),
+  webhooks: ({ configs }) => configs.map(toPushConfig03),
   nothing: () => null,
-  card: (result) => toSupersetCard(result as AgentCard),
+  card: (card) => toSupersetCard(card),
 }
 
 /** A2A 0.3 over JSON-RPC: slash names, `kind` on everything, `final` on status events. */
@@ -72,9 +51,9 @@ export const v03: Dialect = {
   encodeError: (error) => toPlainRpcError(error, '0.3'),
   encodeRequest: (name, request) => {
     const { slashNames, takes } = operations[name]
-    // The public methods of 0.3 list no tasks.
     if (takes === 'filter') return undefined
-    return { method: slashNames[0], params: requests[takes](request) }
+    const encode = requests[takes] as Encoder // true: the request is of the kind that the row names
+    return { method: slashNames[0], params: encode(request) }
   },
   decodeResult,
   decodeEvent,
@@ -86,7 +65,8 @@ function methodTable(): ReadonlyMap<string, DialectMethod> {
   const methods = new Map<string, DialectMethod>()
   for (const operation of operationNames) {
     const { slashNames, gives } = operations[operation]
-    methods.set(slashNames[0], { operation, decode: decoder(operation), encode: results[gives] })
+    const encode = results[gives] as Encoder // true: the result is of the kind that the row names
+    methods.set(slashNames[0], { operation, decode: decoder(operation), encode })
   }
   return methods
 }
@@ -119,9 +99,10 @@ function encodeSend({ message, configuration, metadata }: SendMessageRequest): o
   }
 }
 
-function encodeWebhook(result: unknown): object {
-  // true: a config, or the list that stands in for "the" config
-  const answer = result as TaskPushNotificationConfig | ListTaskPushNotificationConfigsResponse
+/** A webhook, or the first of the list that stands in for "the" webhook. */
+function encodeWebhook(
+  answer: TaskPushNotificationConfig | ListTaskPushNotificationConfigsResponse,
+): object {
   const config = 'configs' in answer ? answer.configs[0] : answer
   if (!config) throw new A2AError('taskNotFound', 'The task has no push notification config')
   return toPushConfig03(config)

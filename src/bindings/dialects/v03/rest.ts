@@ -1,15 +1,13 @@
 import { errorRow } from '../../../protocol/errors.ts'
-import { type OperationName, operations, type ResultKind } from '../../../protocol/operations.ts'
+import { type OperationName, operations } from '../../../protocol/operations.ts'
+import type { SendMessageRequest, TaskPushNotificationConfig } from '../../../protocol/types.ts'
 import type {
-  AgentCard,
-  ListTaskPushNotificationConfigsResponse,
-  ListTasksResponse,
-  SendMessageRequest,
-  SendMessageResponse,
-  Task,
-  TaskPushNotificationConfig,
-} from '../../../protocol/types.ts'
-import type { HttpDialect, RestInput } from '../dialect.ts'
+  Encoder,
+  HttpDialect,
+  RequestEncoders,
+  RestInput,
+  ResultEncoders,
+} from '../dialect.ts'
 import { toPlainRpcError } from '../errors.ts'
 import { asRaw, pick, present, type Raw } from '../lenient/raw.ts'
 import { decodePushConfig, requestDecoder } from '../lenient/requests.ts'
@@ -33,7 +31,10 @@ export const rest03: HttpDialect = {
   paths: { GetExtendedAgentCard: '/card' },
   headers: { 'content-type': 'application/json' },
   decodeRequest: (name, input) => ({ ...input.query, ...decodeRequest(name, input) }),
-  encodeResult: (name, result) => results[operations[name].gives](result),
+  encodeResult: (name, result) => {
+    const encode = results[operations[name].gives] as Encoder // true: the result is of the kind that the row names
+    return encode(result)
+  },
   encodeEvent: toProtoEvent,
   encodeError: (error) => {
     const { code, ...rest } = toPlainRpcError(error, '0.3')
@@ -46,9 +47,8 @@ export const rest03: HttpDialect = {
   baseUrl: (url) => (url.endsWith('/v1') ? url : `${url}/v1`),
   encodeRequest: (name, request) => {
     const { takes } = operations[name]
-    // true for both: Dispatch gives each operation its own request type
-    if (takes === 'message') return toSendBody(request as SendMessageRequest)
-    return takes === 'webhook' ? toConfigBody(request as TaskPushNotificationConfig) : {}
+    const encode = (bodies[takes] ?? noBody) as Encoder // true: the request is of the kind that the row names
+    return encode(request)
   },
   decodeResult: (name, result) => decodeResult(name, unwrap(result)),
   decodeEvent: (event) => decodeEvent(unwrap(event)),
@@ -71,25 +71,26 @@ const types: Readonly<Record<number, string>> = {
   [-32700]: 'JSONParseError',
 }
 
-/**
- * What a 0.3 server answers; the deletion of a webhook with no body at all. The gate has checked what goes in and the
- * engine makes what comes out, so that each `as` here is true.
- */
-const results: Readonly<Record<ResultKind, (result: unknown) => unknown>> = {
-  answer: (result) => toProtoAnswer(result as SendMessageResponse),
+/** What a 0.3 server answers; the deletion of a webhook with no body at all. */
+const results: ResultEncoders = {
+  answer: toProtoAnswer,
   events: (result) => result,
-  task: (result) => toProtoTask(result as Task),
-  tasks: (result) => {
-    const list = result as ListTasksResponse
-    return { ...list, tasks: list.tasks.map(toProtoTask) }
-  },
-  webhook: (result) => toProtoConfig(result as TaskPushNotificationConfig),
-  webhooks: (result) => {
-    const { configs, nextPageToken = '' } = result as ListTaskPushNotificationConfigsResponse
-    return { configs: configs.map(toProtoConfig), nextPageToken }
-  },
+  task: toProtoTask,
+  tasks: (list) => ({ ...list, tasks: list.tasks.map(toProtoTask) }),
+  webhook: toProtoConfig,
+  webhooks: ({ configs, nextPageToken = '' }) => ({
+    configs: configs.map(toProtoConfig),
+    nextPageToken,
+  }),
   nothing: () => undefined,
-  card: (result) => toSupersetCard(result as AgentCard),
+  card: (card) => toSupersetCard(card),
+}
+
+/** What a client sends; other requests say all they have to say in path and query. */
+const bodies: Partial<RequestEncoders> = { message: toSendBody, webhook: toConfigBody }
+
+function noBody(): object {
+  return {}
 }
 
 function decodeRequest(name: OperationName, { body, params }: RestInput): Raw {

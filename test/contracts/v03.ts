@@ -1,6 +1,6 @@
 import type { OperationName } from '../../src/protocol/operations.ts'
 import { operations } from '../../src/protocol/operations.ts'
-import { place, type Wild } from './wires.ts'
+import { place, type Wild } from './binding.ts'
 
 /**
  * 0.3 as its documents write it, apart from our own dialects: what the tests send and read must not come from the
@@ -10,6 +10,7 @@ const methods: Readonly<Partial<Record<OperationName, string>>> = {
   SendMessage: 'message/send',
   SendStreamingMessage: 'message/stream',
   GetTask: 'tasks/get',
+  ListTasks: 'tasks/list',
   CancelTask: 'tasks/cancel',
   SubscribeToTask: 'tasks/resubscribe',
   CreateTaskPushNotificationConfig: 'tasks/pushNotificationConfig/set',

@@ -31,37 +31,132 @@ export interface Watching extends Answer {
   leave(): Promise<void>
 }
 
-/** One binding in one version: requests and results are written here as 1.0 writes them. */
+/** An HTTP request as a peer sends it. */
+export interface RawRequest {
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  readonly headers: Record<string, string>
+  /** Empty if there is none. */
+  readonly body: string
+}
+
+/**
+ * What a binding in one version gives to be tested: how a peer of it writes requests and reads answers, apart from the
+ * code under test. Requests and results are in 1.0's shapes. A binding whose wire stands in `wires` is held to every
+ * test of `test/conformance`.
+ */
 export interface Wire {
   readonly name: string
-  readonly version: '1.0' | '0.3'
+  readonly version: '1.0' | '0.3' | '1.0-rc' | 'ranch'
   readonly binding: 'JSONRPC' | 'HTTP+JSON'
+  /** Undefined where the wire has no such operation. */
+  write(name: OperationName, request: Wild): RawRequest | undefined
+  /** Reads a whole answer, or one event of a stream. */
+  read(name: OperationName, text: string, status: number): Read
+}
+
+type Read = Pick<Answer, 'body' | 'result' | 'error'>
+
+/** A wire to a server at hand. */
+export interface Talk extends Pick<Wire, 'name' | 'version' | 'binding'> {
   ask(name: OperationName, request?: Wild, headers?: Record<string, string>): Promise<Answer>
   watch(name: OperationName, request?: Wild, headers?: Record<string, string>): Promise<Watching>
 }
 
-type Send = (name: OperationName, request: Wild, headers: Record<string, string>) => Promise<Sent>
-
-interface Sent {
-  readonly reply: HttpReply
-  read(text: string): Pick<Answer, 'body' | 'result' | 'error'>
+/** JSON-RPC 1.0. */
+export const rpc10: Wire = {
+  name: 'JSONRPC 1.0',
+  version: '1.0',
+  binding: 'JSONRPC',
+  write: (name, request) =>
+    rpcRequest('/', { method: name, params: request }, { 'a2a-version': '1.0' }),
+  read: (_, text) => readRpc(text),
 }
 
-/** The four wires over a handler. */
-export function wiresOf(handle: HttpHandler): readonly Wire[] {
-  return [
-    toWire('JSONRPC', '1.0', rpc10(handle)),
-    toWire('HTTP+JSON', '1.0', rest10(handle)),
-    toWire('JSONRPC', '0.3', rpc03(handle)),
-    toWire('HTTP+JSON', '0.3', rest03(handle)),
-  ]
+/** HTTP+JSON 1.0. */
+export const rest10: Wire = {
+  name: 'HTTP+JSON 1.0',
+  version: '1.0',
+  binding: 'HTTP+JSON',
+  write(name, request) {
+    const { rest } = operations[name]
+    const method = rest.verbs[0] ?? 'GET'
+    const { path, query, body } = place(rest.path, request, method === 'POST')
+    const headers = { 'content-type': 'application/a2a+json', 'a2a-version': '1.0' }
+    const hasBody = method === 'POST' && Object.keys(body).length > 0
+    return { method, path, query, headers, body: hasBody ? JSON.stringify(body) : '' }
+  },
+  read(_, text, status) {
+    const body = text === '' ? undefined : JSON.parse(text)
+    const error = body?.error && nameOfReason(body.error.details?.[0]?.reason, status)
+    return { body, result: body?.error ? undefined : body, error }
+  },
 }
 
-function toWire(binding: Wire['binding'], version: Wire['version'], send: Send): Wire {
+/** JSON-RPC 0.3. */
+export const rpc03: Wire = {
+  name: 'JSONRPC 0.3',
+  version: '0.3',
+  binding: 'JSONRPC',
+  write: (name, request) => rpcRequest('/', toRpc03(name, request)),
+  read(name, text) {
+    const answer = readRpc(text)
+    const result = from03(answer.result)
+    if (name === 'GetTask' || name === 'CancelTask') return { ...answer, result: result?.task }
+    return { ...answer, result: Array.isArray(result) ? { configs: result } : result }
+  },
+}
+
+/** HTTP+JSON 0.3. */
+export const rest03: Wire = {
+  name: 'HTTP+JSON 0.3',
+  version: '0.3',
+  binding: 'HTTP+JSON',
+  write(name, request) {
+    const { verb, path, query, body } = toRest03(name, request)
+    return {
+      method: verb,
+      path: `/v1${path}`,
+      query,
+      headers: { 'content-type': 'application/json' },
+      body: body === undefined ? '' : JSON.stringify(body),
+    }
+  },
+  read(_, text) {
+    const body = text === '' ? undefined : JSON.parse(text)
+    const failed = typeof body?.code === 'number'
+    return {
+      body,
+      result: failed ? undefined : from03(body),
+      error: failed ? nameOfNumber(body.code) : undefined,
+    }
+  },
+}
+
+/** The bindings that the conformance tests hold to the specification, in each version that they have. */
+export const wires: readonly Wire[] = [rpc10, rest10, rpc03, rest03]
+
+/** The wires over a handler. */
+export function wiresOf(handle: HttpHandler): readonly Talk[] {
+  return wires.map((wire) => talkOver(wire, handle))
+}
+
+function talkOver(wire: Wire, handle: HttpHandler): Talk {
+  const send = async (
+    name: OperationName,
+    request: Wild,
+    headers: Record<string, string>,
+  ): Promise<{ reply: HttpReply; read: (text: string) => Read }> => {
+    const raw = wire.write(name, request)
+    if (!raw) throw new Error(`${wire.name} has no ${name}`)
+    const reply = await handle({ ...raw, headers: { ...raw.headers, ...headers } })
+    return { reply, read: (text) => wire.read(name, text, reply.status) }
+  }
   return {
-    name: `${binding} ${version}`,
-    version,
-    binding,
+    name: wire.name,
+    version: wire.version,
+    binding: wire.binding,
     async ask(name, request = {}, headers = {}) {
       const { reply, read } = await send(name, request, headers)
       const text = typeof reply.body === 'string' ? reply.body : ''
@@ -87,7 +182,7 @@ function toWire(binding: Wire['binding'], version: Wire['version'], send: Send):
 
 async function* eventsOf(
   frames: AsyncIterator<HttpChunk> | undefined,
-  read: Sent['read'],
+  read: (text: string) => Read,
 ): AsyncGenerator<Wild> {
   while (frames) {
     const { done, value } = await frames.next()
@@ -96,91 +191,21 @@ async function* eventsOf(
   }
 }
 
-let lastId = 0
-
-function rpc10(handle: HttpHandler): Send {
-  return async (name, params, headers) => {
-    const id = `r${++lastId}`
-    const body = JSON.stringify({ jsonrpc: '2.0', id, method: name, params })
-    return {
-      reply: await post(handle, '/', body, { 'a2a-version': '1.0', ...headers }),
-      read: readRpc,
-    }
-  }
+/** A JSON-RPC request at a path; always with the same id, so that equal answers are equal. */
+export function rpcRequest(
+  path: string,
+  { method, params }: { readonly method: string; readonly params: Wild },
+  headers: Record<string, string> = {},
+): RawRequest {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+  const all = { 'content-type': 'application/json', ...headers }
+  return { method: 'POST', path, query: '', headers: all, body }
 }
 
-function rpc03(handle: HttpHandler): Send {
-  return async (name, request, headers) => {
-    const id = ++lastId
-    const { method, params } = toRpc03(name, request)
-    const body = JSON.stringify({ jsonrpc: '2.0', id, method, params })
-    const read: Sent['read'] = (text) => {
-      const answer = readRpc(text)
-      const result = from03(answer.result)
-      if (name === 'GetTask' || name === 'CancelTask') return { ...answer, result: result?.task }
-      return { ...answer, result: Array.isArray(result) ? { configs: result } : result }
-    }
-    return { reply: await post(handle, '/', body, headers), read }
-  }
-}
-
-function readRpc(text: string): Pick<Answer, 'body' | 'result' | 'error'> {
+/** A JSON-RPC answer as it stands. */
+export function readRpc(text: string): Read {
   const body = text === '' ? undefined : JSON.parse(text)
   return { body, result: body?.result, error: body?.error && nameOfNumber(body.error.code) }
-}
-
-function rest10(handle: HttpHandler): Send {
-  return async (name, request, headers) => {
-    const { rest } = operations[name]
-    const { path, query, body } = place(rest.path, request, rest.verbs[0] === 'POST')
-    const verb = rest.verbs[0] ?? 'GET'
-    const reply = await handle({
-      method: verb,
-      path,
-      query,
-      headers: { 'content-type': 'application/a2a+json', 'a2a-version': '1.0', ...headers },
-      body: verb === 'POST' && Object.keys(body).length > 0 ? JSON.stringify(body) : '',
-    })
-    const read: Sent['read'] = (text) => {
-      const body = text === '' ? undefined : JSON.parse(text)
-      const error = body?.error && nameOfReason(body.error.details?.[0]?.reason, reply.status)
-      return { body, result: body?.error ? undefined : body, error }
-    }
-    return { reply, read }
-  }
-}
-
-function rest03(handle: HttpHandler): Send {
-  return async (name, request, headers) => {
-    const { verb, path, query, body } = toRest03(name, request)
-    const reply = await handle({
-      method: verb,
-      path: `/v1${path}`,
-      query,
-      headers: { 'content-type': 'application/json', ...headers },
-      body: body === undefined ? '' : JSON.stringify(body),
-    })
-    const read: Sent['read'] = (text) => {
-      const body = text === '' ? undefined : JSON.parse(text)
-      const failed = typeof body?.code === 'number'
-      return {
-        body,
-        result: failed ? undefined : from03(body),
-        error: failed ? nameOfNumber(body.code) : undefined,
-      }
-    }
-    return { reply, read }
-  }
-}
-
-function post(
-  handle: HttpHandler,
-  path: string,
-  body: string,
-  headers: Record<string, string>,
-): Promise<HttpReply> | HttpReply {
-  const all = { 'content-type': 'application/json', ...headers }
-  return handle({ method: 'POST', path, query: '', headers: all, body })
 }
 
 /** Puts a request's members where a path template and the verb want them. */
