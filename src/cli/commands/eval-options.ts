@@ -2,19 +2,15 @@ import { readFile } from 'node:fs/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import {
   type A2AConfigInput,
-  agreeingJudge,
-  type ChatModel,
   createA2AConfig,
   createA2AUser,
   createGoldenAgent,
   createHumanUser,
   createIdleAgent,
-  createJudge,
   createLlmUser,
   createReplayUser,
   type Domain,
   goldenUser,
-  type Judge,
   loadResults,
   type PriceTable,
   parsePriceTable,
@@ -26,6 +22,13 @@ import type { JsonObject } from '../../index.ts'
 import { createServer, listen } from '../../server/index.ts'
 import { toCount } from '../command.ts'
 import { readSecret } from '../secret.ts'
+import {
+  addJudgeOptions,
+  addModelOptions,
+  type JudgeFlags,
+  needed,
+  toModel,
+} from './eval-models.ts'
 
 /** The flags of `corral eval run`, as commander names them. */
 export interface RunFlags extends UserFlags, JudgeFlags {
@@ -70,20 +73,8 @@ interface UserFlags {
   readonly userRecording?: string
 }
 
-/** The flags that name a judge. */
-export interface JudgeFlags {
-  readonly judgeLlm?: string
-  readonly judgeLlmUrl: string
-  readonly judgeLlmArgs?: JsonObject
-  readonly judgeLlmKey?: string
-}
-
 /** What `--tau2-data` is. */
 export const tau2Data = '"data" of a tau2-bench checkout; CORRAL_TAU2_DATA if absent'
-
-const modelUrl = 'https://api.openai.com/v1'
-const keyHelp = 'its key; env:NAME or file:PATH reads it from there; OPENAI_API_KEY if absent'
-const argsHelp = 'further members of each request to it, such as {"temperature": 0.5}'
 
 /** Adds the flags of `corral eval run`. */
 export function addRunOptions(command: Command): Command {
@@ -128,23 +119,12 @@ export function addRunOptions(command: Command): Command {
   return addJudgeOptions(addUserOptions(command))
 }
 
-/** Adds the flags that name a judge. */
-export function addJudgeOptions(command: Command): Command {
-  return command
-    .option('--judge-llm <model>', 'model that judges statements in words')
-    .option('--judge-llm-url <url>', 'its OpenAI-compatible API', modelUrl)
-    .option('--judge-llm-key <key>', keyHelp)
-    .option('--judge-llm-args <json>', argsHelp, toArgs)
-}
-
 function addUserOptions(command: Command): Command {
   const kinds = ['scripted', 'llm', 'a2a', 'replay', 'human', 'golden']
-  return command
-    .addOption(new Option('--user <kind>', 'who plays the user; scripted if absent').choices(kinds))
-    .option('--user-llm <model>', 'model that plays the user')
-    .option('--user-llm-url <url>', 'its OpenAI-compatible API', modelUrl)
-    .option('--user-llm-key <key>', keyHelp)
-    .option('--user-llm-args <json>', argsHelp, toArgs)
+  command.addOption(
+    new Option('--user <kind>', 'who plays the user; scripted if absent').choices(kinds),
+  )
+  return addModelOptions(command, 'user', 'model that plays the user')
     .option('--user-a2a-endpoint <url>', 'agent that plays the user')
     .option('--user-recording <file>', 'results whose users are replayed')
 }
@@ -205,52 +185,9 @@ export async function toUser(flags: RunFlags, { tasks }: Domain): Promise<UserSi
   return scriptedUser
 }
 
-/** The judge that the flags name, if any; without one nobody doubts the golden agent. */
-export async function toJudge(
-  flags: JudgeFlags & { readonly agent?: string },
-  { prompts }: Domain,
-): Promise<Judge | undefined> {
-  const { judgeLlm: model, judgeLlmUrl: baseUrl, judgeLlmArgs: args, judgeLlmKey: key } = flags
-  if (model === undefined) return flags.agent === 'golden' ? agreeingJudge : undefined
-  const chat = await toModel('--judge-llm', { model, baseUrl, args, key })
-  return createJudge(chat, { prompt: prompts?.judge })
-}
-
 /** The price table of a file, if one is named. */
 export async function toPrices(file: string | undefined): Promise<PriceTable | undefined> {
   return file === undefined ? undefined : parsePriceTable(JSON.parse(await readFile(file, 'utf8')))
-}
-
-/** What the flags of one role say of its model. */
-interface ModelFlags {
-  readonly model: string | undefined
-  readonly baseUrl: string
-  readonly args: JsonObject | undefined
-  readonly key: string | undefined
-}
-
-async function toModel(flag: string, flags: ModelFlags): Promise<ChatModel> {
-  const { baseUrl, args } = flags
-  const apiKey = (await readSecret(flags.key)) ?? process.env.OPENAI_API_KEY
-  return {
-    model: needed(flags.model, flag),
-    baseUrl,
-    ...(args && { args }),
-    ...(apiKey !== undefined && { apiKey }),
-  }
-}
-
-function toArgs(text: string): JsonObject {
-  try {
-    const args: unknown = JSON.parse(text)
-    if (typeof args === 'object' && args !== null && !Array.isArray(args)) return args as JsonObject // what JSON.parse gives is JSON
-  } catch {} // said below
-  throw new InvalidArgumentError('Not a JSON object.')
-}
-
-function needed(value: string | undefined, flag: string): string {
-  if (value === undefined) throw new ValidationError(`${flag} is required`)
-  return value
 }
 
 function number(text: string): number {

@@ -15,7 +15,8 @@ import {
 } from '../../eval/index.ts'
 import { systemClock, toTimestamp } from '../../shared/clock.ts'
 import { chooseDomain } from './eval-domain.ts'
-import { openAgent, type RunFlags, toJudge, toPrices, toUser } from './eval-options.ts'
+import { toJudge } from './eval-models.ts'
+import { openAgent, type RunFlags, toPrices, toUser } from './eval-options.ts'
 import { createEvalLog, createProgress, interruptible } from './eval-output.ts'
 
 /** Runs an evaluation as the flags say. Gives the exit code: 0 it ran, 1 a gate failed. */
