@@ -3,6 +3,7 @@
  * after the golden actions and each golden output; every recorded answer; every tool schema. Besides, what it costs to
  * open and score a task, and how many worlds were copied as a whole; every recorded verdict, by scoring again; and every
  * task over real A2A, solved by golden agent and user, and with an agent that does nothing. Exits 1 on any difference.
+ * At last the latency that a busy run reports, beside the agent's own clock.
  *
  * It needs the data of a tau2 checkout (`CORRAL_TAU2_DATA`, else `../shared/tau2/data`) and the vectors beside it.
  */
@@ -14,6 +15,7 @@ import { rescore } from '../src/eval/results/rescore.ts'
 import { scoreConversation } from '../src/eval/scorers/reward.ts'
 import type { Tau2Domain } from '../src/eval/tau2/domain.ts'
 import { compareTask } from '../test/eval/tau2/compare.ts'
+import { measureLatency } from '../test/eval/tau2/latency.ts'
 import { expected, runReference } from '../test/eval/tau2/oracle.ts'
 import { compareRecording, recordings } from '../test/eval/tau2/recorded.ts'
 import {
@@ -57,6 +59,7 @@ const began = performance.now()
 const rows: Row[] = []
 for (const name of ['mock', 'retail', 'airline', 'telecom']) rows.push(await examine(name))
 print(rows)
+await printLatency()
 console.log(`${((performance.now() - began) / 1000).toFixed(1)} s in all`)
 process.exit(rows.every(isRight) ? 0 : 1)
 
@@ -182,6 +185,18 @@ async function costOf(domain: Tau2Domain, task: EvalTask, golden: GoldenTask): P
   await scoreConversation({ domain, task, messages, termination: 'user_stop', signal })
   const { user, system } = process.cpuUsage(before)
   return (user + system) / 1000
+}
+
+async function printLatency(): Promise<void> {
+  const { simulations, requests, reported, own, lag } = await measureLatency(
+    await loadDomain('retail'),
+  )
+  const words = ([p50, p95]: readonly [number, number]): string =>
+    `p50 ${p50.toFixed(1)} ms, p95 ${p95.toFixed(1)} ms`
+  console.log(`${simulations} simulations, 50 at once, ${requests} requests of 30 ms each:`)
+  console.log(`  reported latency   ${words(reported)}`)
+  console.log(`  the agent's clock  ${words(own)}`)
+  if (lag) console.log(`  event loop late    ${words([lag.p50_ms, lag.p95_ms])}`)
 }
 
 function isRight(row: Row): boolean {

@@ -2,19 +2,15 @@ import { readFile } from 'node:fs/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import {
   type A2AConfigInput,
-  agreeingJudge,
-  type ChatModel,
   createA2AConfig,
   createA2AUser,
   createGoldenAgent,
   createHumanUser,
   createIdleAgent,
-  createJudge,
   createLlmUser,
   createReplayUser,
   type Domain,
   goldenUser,
-  type Judge,
   loadResults,
   type PriceTable,
   parsePriceTable,
@@ -22,9 +18,17 @@ import {
   type UserSimulator,
   ValidationError,
 } from '../../eval/index.ts'
+import type { JsonObject } from '../../index.ts'
 import { createServer, listen } from '../../server/index.ts'
 import { toCount } from '../command.ts'
 import { readSecret } from '../secret.ts'
+import {
+  addJudgeOptions,
+  addModelOptions,
+  type JudgeFlags,
+  needed,
+  toModel,
+} from './eval-models.ts'
 
 /** The flags of `corral eval run`, as commander names them. */
 export interface RunFlags extends UserFlags, JudgeFlags {
@@ -63,20 +67,14 @@ interface UserFlags {
   readonly user?: string
   readonly userLlm?: string
   readonly userLlmUrl: string
+  readonly userLlmArgs?: JsonObject
+  readonly userLlmKey?: string
   readonly userA2aEndpoint?: string
   readonly userRecording?: string
 }
 
-/** The flags that name a judge. */
-export interface JudgeFlags {
-  readonly judgeLlm?: string
-  readonly judgeLlmUrl: string
-}
-
 /** What `--tau2-data` is. */
 export const tau2Data = '"data" of a tau2-bench checkout; CORRAL_TAU2_DATA if absent'
-
-const modelUrl = 'https://api.openai.com/v1'
 
 /** Adds the flags of `corral eval run`. */
 export function addRunOptions(command: Command): Command {
@@ -121,19 +119,12 @@ export function addRunOptions(command: Command): Command {
   return addJudgeOptions(addUserOptions(command))
 }
 
-/** Adds the flags that name a judge. */
-export function addJudgeOptions(command: Command): Command {
-  return command
-    .option('--judge-llm <model>', 'model that judges statements in words; key in OPENAI_API_KEY')
-    .option('--judge-llm-url <url>', 'its OpenAI-compatible API', modelUrl)
-}
-
 function addUserOptions(command: Command): Command {
   const kinds = ['scripted', 'llm', 'a2a', 'replay', 'human', 'golden']
-  return command
-    .addOption(new Option('--user <kind>', 'who plays the user; scripted if absent').choices(kinds))
-    .option('--user-llm <model>', 'model that plays the user; key in OPENAI_API_KEY')
-    .option('--user-llm-url <url>', 'its OpenAI-compatible API', modelUrl)
+  command.addOption(
+    new Option('--user <kind>', 'who plays the user; scripted if absent').choices(kinds),
+  )
+  return addModelOptions(command, 'user', 'model that plays the user')
     .option('--user-a2a-endpoint <url>', 'agent that plays the user')
     .option('--user-recording <file>', 'results whose users are replayed')
 }
@@ -173,7 +164,14 @@ export async function toUser(flags: RunFlags, { tasks }: Domain): Promise<UserSi
   const unscripted = flags.agent !== 'a2a_agent' && !tasks.every((task) => task.user_script)
   if (flags.user === 'golden' || (flags.user === undefined && unscripted)) return goldenUser
   if (flags.user === 'llm')
-    return createLlmUser(toModel(flags.userLlm, flags.userLlmUrl, '--user-llm'))
+    return createLlmUser(
+      await toModel('--user-llm', {
+        model: flags.userLlm,
+        baseUrl: flags.userLlmUrl,
+        args: flags.userLlmArgs,
+        key: flags.userLlmKey,
+      }),
+    )
   if (flags.user === 'a2a')
     return createA2AUser(
       createA2AConfig({ endpoint: needed(flags.userA2aEndpoint, '--user-a2a-endpoint') }),
@@ -187,26 +185,9 @@ export async function toUser(flags: RunFlags, { tasks }: Domain): Promise<UserSi
   return scriptedUser
 }
 
-/** The judge that the flags name, if any; without one nobody doubts the golden agent. */
-export function toJudge(flags: JudgeFlags & { readonly agent?: string }): Judge | undefined {
-  const { judgeLlm, judgeLlmUrl, agent } = flags
-  if (judgeLlm === undefined) return agent === 'golden' ? agreeingJudge : undefined
-  return createJudge(toModel(judgeLlm, judgeLlmUrl, '--judge-llm'))
-}
-
 /** The price table of a file, if one is named. */
 export async function toPrices(file: string | undefined): Promise<PriceTable | undefined> {
   return file === undefined ? undefined : parsePriceTable(JSON.parse(await readFile(file, 'utf8')))
-}
-
-function toModel(model: string | undefined, baseUrl: string, flag: string): ChatModel {
-  const apiKey = process.env.OPENAI_API_KEY
-  return { model: needed(model, flag), baseUrl, ...(apiKey !== undefined && { apiKey }) }
-}
-
-function needed(value: string | undefined, flag: string): string {
-  if (value === undefined) throw new ValidationError(`${flag} is required`)
-  return value
 }
 
 function number(text: string): number {

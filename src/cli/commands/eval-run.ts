@@ -15,7 +15,8 @@ import {
 } from '../../eval/index.ts'
 import { systemClock, toTimestamp } from '../../shared/clock.ts'
 import { chooseDomain } from './eval-domain.ts'
-import { openAgent, type RunFlags, toJudge, toPrices, toUser } from './eval-options.ts'
+import { toJudge } from './eval-models.ts'
+import { openAgent, type RunFlags, toPrices, toUser } from './eval-options.ts'
 import { createEvalLog, createProgress, interruptible } from './eval-output.ts'
 
 /** Runs an evaluation as the flags say. Gives the exit code: 0 it ran, 1 a gate failed. */
@@ -58,7 +59,7 @@ async function toOptions(
   domain: Domain,
   agent: A2AConfigInput,
 ): Promise<EvaluationOptions> {
-  const [user, judge] = [await toUser(flags, domain), toJudge(flags)]
+  const [user, judge] = [await toUser(flags, domain), await toJudge(flags, domain)]
   const prices = await toPrices(flags.prices)
   const taskIds = selected(domain, flags)
   return {

@@ -21,15 +21,8 @@ import { safe } from '../text.ts'
 import { callCommand } from './eval-call.ts'
 import { checkCommand } from './eval-check.ts'
 import { noteName } from './eval-domain.ts'
-import {
-  addJudgeOptions,
-  addRunOptions,
-  type JudgeFlags,
-  share,
-  tau2Data,
-  toJudge,
-  toPrices,
-} from './eval-options.ts'
+import { addJudgeOptions, type JudgeFlags, toJudge } from './eval-models.ts'
+import { addRunOptions, share, tau2Data, toPrices } from './eval-options.ts'
 import { runCommand } from './eval-run.ts'
 import { serveCommand } from './eval-serve.ts'
 
@@ -122,7 +115,7 @@ async function rescoreCommand(path: string, flags: RescoreFlags): Promise<number
   const recorded = await loadResults(path)
   if (flags.domain !== undefined && recorded.own) noteName(flags.domain)
   const domain = await findDomainOf(recorded, flags.domain, { directory: flags.tau2Data })
-  const [judge, prices] = [toJudge(flags), await toPrices(flags.prices)]
+  const [judge, prices] = [await toJudge(flags, domain), await toPrices(flags.prices)]
   const report = await rescore(recorded, {
     domain,
     ...(judge && { judge }),

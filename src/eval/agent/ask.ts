@@ -1,11 +1,11 @@
 import type { A2AClient } from '../../client/client.ts'
-import { textOf } from '../../protocol/task.ts'
 import type { Message, Part, Task } from '../../protocol/types.ts'
 import type { Clock } from '../../shared/clock.ts'
 import type { Logger } from '../../shared/log.ts'
 import { A2ATimeoutError, messageOf } from '../base/errors.ts'
+import type { Turnstile } from '../base/turnstile.ts'
 import type { ExchangeTokens, MetricsCollector } from '../metrics/collector.ts'
-import { reportedUsage, type TokenCounter } from '../metrics/tokens.ts'
+import { countAll, reportedUsage, type TokenCounter } from '../metrics/tokens.ts'
 import { toSimulationFault } from '../results/fault.ts'
 import type { Endpoint } from './endpoint.ts'
 import { exchange } from './exchange.ts'
@@ -21,6 +21,7 @@ export interface AskContext {
   readonly counter: TokenCounter
   readonly clock: Clock
   readonly log: Logger
+  readonly turnstile?: Turnstile
 }
 
 interface Question {
@@ -50,6 +51,7 @@ export async function askAgent(context: AskContext, question: Question): Promise
   }
   try {
     const answer = await exchange(client, { message, card, signal, onTask })
+    await context.turnstile?.()
     measured.end(tokensOf(question, answer, counter), answer.contextId ?? state.contextId)
     return answer
   } catch (error) {
@@ -97,13 +99,15 @@ function tokensOf(
   const usage = reportedUsage(answer)
   if (usage) return { ...usage, source: 'reported' }
   return {
-    input: counter.count(plain(message.parts)),
-    output: counter.count(plain(newParts(answer, state))),
+    input: tokensIn(message.parts, counter),
+    output: tokensIn(newParts(answer, state), counter),
     source: counter.source,
   }
 }
 
-function plain(parts: readonly Part[]): string {
+/** The tokens of a message's text and data. */
+export function tokensIn(parts: readonly Part[], counter: TokenCounter): number {
+  const texts = parts.map((part) => ('text' in part ? part.text : ''))
   const data = parts.map((part) => ('data' in part ? JSON.stringify(part.data) : ''))
-  return textOf(parts) + data.join('')
+  return countAll(counter, [...texts, ...data])
 }

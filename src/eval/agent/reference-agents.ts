@@ -3,7 +3,13 @@ import { defineAgent } from '../../agents/function.ts'
 import { dataPart } from '../../protocol/build.ts'
 import type { Message, Part } from '../../protocol/types.ts'
 import type { Domain } from '../domain/environment.ts'
-import { askForPart, type GoldenStep, goldenOpening, goldenSteps } from '../domain/golden.ts'
+import {
+  askForPart,
+  type GoldenStep,
+  goldenOpening,
+  goldenSteps,
+  waitingWords,
+} from '../domain/golden.ts'
 import type { EvalTask } from '../domain/task.ts'
 
 /** A task that the golden agent is at, and what is still to do. */
@@ -19,7 +25,7 @@ const bound = 10_000
 
 /**
  * An agent that knows the golden actions: it recognises a task by the opening words of the golden or the scripted user,
- * does its part step by step, asks the user for theirs, and then tells what is to be told. A domain whose tasks are
+ * or by those that a history ends with, does its part step by step, asks the user for theirs, and then tells what is to be told. A domain whose tasks are
  * sound gives it the full score.
  */
 export function createGoldenAgent(domain: Domain): Agent {
@@ -55,11 +61,8 @@ export function createIdleAgent(): Agent {
 }
 
 function openingsOf(task: EvalTask): readonly (readonly [string, EvalTask])[] {
-  const scripted = task.user_script?.opening
-  return [
-    [goldenOpening(task), task],
-    ...(scripted === undefined ? [] : ([[scripted, task]] as const)),
-  ]
+  const openings = [goldenOpening(task), task.user_script?.opening, waitingWords(task)]
+  return openings.flatMap((opening) => (opening === undefined ? [] : [[opening, task] as const]))
 }
 
 function lastWords(message: Message): string {

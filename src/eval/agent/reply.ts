@@ -3,7 +3,12 @@ import { type EmbeddedJson, findJson } from '../../shared/embedded-json.ts'
 import { newId } from '../../shared/ids.ts'
 import { tryParseSaid } from '../base/json.ts'
 import type { ToolCall } from '../domain/conversation.ts'
-import { readPlainUtterances, readUtterances, type Utterance } from './dialects.ts'
+import {
+  readPlainUtterances,
+  readUtterances,
+  type ToolCallRequest,
+  type Utterance,
+} from './dialects.ts'
 
 /** What an agent's answer means: words, tool calls, or, against the rule of one of both, the two together. */
 export interface ParsedReply {
@@ -24,11 +29,15 @@ export interface ReplyOptions {
 export function parseReply(parts: readonly Part[], options: ReplyOptions = {}): ParsedReply {
   const read = options.strict ? readPlainUtterances : readUtterances
   const data = parts.filter((part): part is DataPart => 'data' in part)
-  const spoken = data.flatMap((part) => read(part.data) ?? [])
-  for (const part of parts)
-    if ('text' in part) spoken.push(...readText(part.text, read, options.strict ?? false))
+  const said = [
+    ...data.map((part) => read(part.data) ?? []),
+    ...parts.flatMap((part) =>
+      'text' in part ? readText(part.text, read, options.strict ?? false) : [],
+    ),
+  ]
+  const spoken = withoutRepetition(said)
   if (spoken.length === 0) spoken.push(...data.map((part) => ({ text: JSON.stringify(part.data) })))
-  return gather(dedupe(spoken))
+  return gather(spoken)
 }
 
 /**
@@ -43,15 +52,12 @@ function readText(
   text: string,
   read: (value: unknown) => readonly Utterance[] | undefined,
   strict: boolean,
-): readonly Utterance[] {
+): readonly (readonly Utterance[])[] {
   const whole = read(tryParseSaid(text))
-  if (whole) return whole
+  if (whole) return [whole]
   const pieces = strict ? [] : findJson(text).filter((piece) => read(piece.value))
   const prose = withoutJson(text, pieces)
-  return [
-    ...(prose ? [{ text: prose }] : []),
-    ...pieces.flatMap((piece) => read(piece.value) ?? []),
-  ]
+  return [...(prose ? [[{ text: prose }]] : []), ...pieces.map((piece) => read(piece.value) ?? [])]
 }
 
 /** The text without the given pieces and the fences or tags that held them. */
@@ -69,17 +75,18 @@ function withoutJson(text: string, pieces: readonly EmbeddedJson[]): string {
     .trim()
 }
 
-/** Agents that say the same call in a data part and again as text mean it once. */
-function dedupe(spoken: readonly Utterance[]): Utterance[] {
-  const seen = new Set<string>()
-  return spoken.filter((item) => {
-    const key = 'call' in item ? JSON.stringify([item.call.name, item.call.arguments]) : undefined
-    if (key === undefined || !seen.has(key)) {
-      if (key !== undefined) seen.add(key)
-      return true
-    }
-    return false
+/** Agents that say a call as data and again as text mean it once; two in one list are two. */
+function withoutRepetition(said: readonly (readonly Utterance[])[]): Utterance[] {
+  const known = new Set<string>()
+  return said.flatMap((piece) => {
+    const fresh = piece.filter((item) => !('call' in item) || !known.has(keyOf(item.call)))
+    for (const item of piece) if ('call' in item) known.add(keyOf(item.call))
+    return fresh
   })
+}
+
+function keyOf({ name, arguments: args }: ToolCallRequest): string {
+  return JSON.stringify([name, args])
 }
 
 function gather(spoken: readonly Utterance[]): ParsedReply {

@@ -2,6 +2,7 @@ import type { A2AClient } from '../../client/client.ts'
 import type { Message, Task } from '../../protocol/types.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import type { Logger } from '../../shared/log.ts'
+import type { Turnstile } from '../base/turnstile.ts'
 import {
   type AgentInput,
   type ConversationMessage,
@@ -44,6 +45,8 @@ export interface AgentUnderTestOptions {
   readonly log: Logger
   readonly clock?: Clock
   readonly counter?: TokenCounter
+  /** What comes after an answer waits here, so that the answers to others are not measured late. */
+  readonly turnstile?: Turnstile
   /** Accept tool calls only as `{"tool_call": …}`, and never words beside them. */
   readonly strict?: boolean
 }

@@ -1,6 +1,7 @@
 import type { ChatAnswer } from '../../agents/openai/assembly.ts'
 import { createChatClient } from '../../agents/openai/client.ts'
 import type { ChatRequest } from '../../agents/openai/wire.ts'
+import type { JsonObject } from '../../protocol/types.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Logger, silent } from '../../shared/log.ts'
 import { SimulationFault } from '../results/fault.ts'
@@ -13,6 +14,8 @@ export interface ChatModel {
   readonly model: string
   /** Sent as a bearer token; never written anywhere. */
   readonly apiKey?: string
+  /** Further members of every request, such as `temperature`, which is 0 if absent. */
+  readonly args?: JsonObject
 }
 
 /** What a model's client works with; the machine's time and no log if absent. */
@@ -24,7 +27,7 @@ export interface ModelOptions {
 /** A model that plays a user or judges. */
 export interface ModelClient {
   /**
-   * One answer, at temperature 0. A service that is busy or out of order is asked again, after the time it names.
+   * One answer. A service that is busy or out of order is asked again, after the time it names.
    *
    * @throws SimulationFault `infrastructure_error` where no usable answer comes back.
    */
@@ -38,7 +41,7 @@ const maxRetries = 2
 
 /** Opens the way to a model. Nothing is sent before it is asked. */
 export function openModel(
-  { baseUrl, model, apiKey }: ChatModel,
+  { baseUrl, model, apiKey, args }: ChatModel,
   { clock = systemClock, log = silent }: ModelOptions = {},
 ): ModelClient {
   const client = createChatClient({
@@ -54,7 +57,7 @@ export function openModel(
   return {
     async ask(request, signal) {
       try {
-        return await client.complete({ model, temperature: 0, ...request }, signal)
+        return await client.complete({ temperature: 0, ...args, ...request, model }, signal)
       } catch (cause) {
         signal.throwIfAborted()
         const reason = cause instanceof Error && cause.cause ? cause.cause : cause

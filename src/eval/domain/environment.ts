@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../protocol/types.ts'
-import type { Requestor, ToolCall } from './conversation.ts'
+import type { ConversationMessage, Requestor, ToolCall } from './conversation.ts'
 import type { EnvAssertion, EnvFunctionCall, EvalTask, GoldAction } from './task.ts'
 
 /** A tool as its caller is told of it: name, words, and JSON Schema of its parameters. */
@@ -60,6 +60,19 @@ export interface Environment {
   close(): Promise<void>
 }
 
+/** What a judge is asked, in a domain's own words. */
+export interface JudgePrompt {
+  readonly system: string
+  readonly user: string
+}
+
+/** A domain's own words for the models that play its users and judge its conversations. */
+export interface DomainPrompts {
+  /** The system message of a model that plays the user: how to behave, and the task's scenario. */
+  user(task: EvalTask, hasTools: boolean): string
+  judge(statements: readonly string[], messages: readonly ConversationMessage[]): JudgePrompt
+}
+
 /** A field of work: rules, tasks, and worlds to try them in. */
 export interface Domain {
   readonly name: string
@@ -72,6 +85,8 @@ export interface Domain {
   readonly defaultSplit?: string
   /** SHA-256 of the files that it was made of, by name: scores are comparable only where these are equal. */
   readonly manifest?: Readonly<Record<string, string>>
+  /** The words of general use if absent. */
+  readonly prompts?: DomainPrompts
   /** A fresh world in the task's initial state: its data, its set-up, and what its message history did. */
   open(task: EvalTask): Promise<Environment>
 }

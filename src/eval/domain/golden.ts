@@ -4,7 +4,8 @@
  * on it goes to the last action, after which the agent tells every fact that is to be told. Whoever only listens, as the
  * idle agent does, asks for nothing, and the user hangs up.
  */
-import type { Requestor } from './conversation.ts'
+import { isToolCall, type Requestor } from './conversation.ts'
+import { historyOf } from './history.ts'
 import type { EvalTask, GoldAction } from './task.ts'
 
 /** Golden actions in a row that are of one side. */
@@ -28,6 +29,12 @@ export function goldenSteps(task: EvalTask): readonly GoldenStep[] {
 /** The golden user's first words. */
 export function goldenOpening({ id }: EvalTask): string {
   return `Please see to the task ${id}.`
+}
+
+/** What the user has just said where a task's history ends with it: then the agent is the first to speak. */
+export function waitingWords(task: EvalTask): string | undefined {
+  const last = historyOf(task).at(-1)
+  return last?.role === 'user' && !isToolCall(last) ? (last.content ?? undefined) : undefined
 }
 
 const request = 'Please do this on your side:'

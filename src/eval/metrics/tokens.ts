@@ -27,11 +27,38 @@ export const estimator: TokenCounter = { source: 'estimate', count: estimateToke
 export async function createTokenCounter(): Promise<TokenCounter> {
   try {
     const { countTokens } = await import('gpt-tokenizer')
-    const count = (text: string): number =>
-      pieces(text).reduce((sum, piece) => sum + countTokens(piece), 0)
+    const count = remembering((text) =>
+      pieces(text).reduce((sum, piece) => sum + countTokens(piece), 0),
+    )
     return { source: 'tokenizer', count }
   } catch {
     return estimator
+  }
+}
+
+/**
+ * The tokens of a message: those of its texts, each counted by itself, so that one that opens every conversation is
+ * counted once. The estimate is of their length in all.
+ */
+export function countAll(counter: TokenCounter, texts: readonly string[]): number {
+  if (counter.source === 'estimate') return counter.count(texts.join(''))
+  return texts.reduce((sum, text) => sum + counter.count(text), 0)
+}
+
+/** Policy and tools open every conversation, and are most of it. */
+const longText = 1000
+const remembered = 50
+
+/** Counts a long text once; the oldest of many is forgotten. */
+function remembering(count: (text: string) => number): (text: string) => number {
+  const known = new Map<string, number>()
+  return (text) => {
+    if (text.length < longText) return count(text)
+    const tokens = known.get(text) ?? count(text)
+    if (!known.has(text) && known.size >= remembered)
+      for (const oldest of [...known.keys()].slice(0, 1)) known.delete(oldest)
+    known.set(text, tokens)
+    return tokens
   }
 }
 

@@ -34,7 +34,7 @@ export function headline(results: EvalResults): readonly (readonly [string, stri
     ['Requests', `${summary.metrics.total_requests}, ${summary.metrics.error_count} failed`],
     [
       'Latency',
-      `p50 ${summary.metrics.p50_latency_ms} ms, p95 ${summary.metrics.p95_latency_ms} ms`,
+      `p50 ${summary.metrics.p50_latency_ms} ms, p95 ${summary.metrics.p95_latency_ms} ms${lagWords(results)}`,
     ],
     ['Tokens', `${summary.metrics.total_tokens} (${tokenWords(summary.token_sources)})`],
     ['Cost', costWords(summary.cost)],
@@ -52,6 +52,10 @@ function withoutUserFaults({
 
 function faults({ agent, user, infrastructure }: EvalResults['summary']['faults']): string {
   return `agent ${agent}, user ${user}, infrastructure ${infrastructure}`
+}
+
+function lagWords({ harness_lag: lag }: EvalResults): string {
+  return lag ? `; event loop late by p50 ${lag.p50_ms} ms, p95 ${lag.p95_ms} ms` : ''
 }
 
 function tokenWords(sources: EvalResults['summary']['token_sources']): string {

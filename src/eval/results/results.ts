@@ -4,7 +4,9 @@
  * and task, whatever the order they ended in.
  */
 
+import type { JsonObject } from '../../protocol/types.ts'
 import type { EvalTask } from '../domain/task.ts'
+import type { LoopLag } from '../metrics/lag.ts'
 import type { ProtocolMetrics } from '../metrics/metrics.ts'
 import type { LatencySpread, MetricsSummary } from '../metrics/summary.ts'
 import type { UserKind } from '../users/user.ts'
@@ -23,6 +25,8 @@ export interface EvalResults {
   readonly baseline: readonly TaskBaseline[]
   /** Requests that belong to no task. */
   readonly discovery_metrics: readonly ProtocolMetrics[]
+  /** How late the harness itself was; results that were written before it was measured lack it. */
+  readonly harness_lag?: LoopLag
   readonly summary: EvalSummary
 }
 
@@ -33,7 +37,11 @@ export interface EvalInfo {
   readonly max_errors: number
   readonly seed: number
   readonly strict: boolean
-  readonly user_info: { readonly implementation: UserKind; readonly llm: string | null }
+  readonly user_info: {
+    readonly implementation: UserKind
+    readonly llm: string | null
+    readonly llm_args?: JsonObject
+  }
   readonly agent_info: {
     readonly implementation: 'a2a_agent'
     readonly endpoint: string

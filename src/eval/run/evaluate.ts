@@ -4,7 +4,9 @@ import { toTimestamp } from '../../shared/clock.ts'
 import { newId } from '../../shared/ids.ts'
 import { type Endpoint, openEndpoint } from '../agent/endpoint.ts'
 import { ValidationError } from '../base/errors.ts'
-import { createTokenCounter } from '../metrics/tokens.ts'
+import { createTurnstile } from '../base/turnstile.ts'
+import { measureLag } from '../metrics/lag.ts'
+import { createTokenCounter, type TokenCounter } from '../metrics/tokens.ts'
 import { saveResults } from '../results/files.ts'
 import type { EvalResults } from '../results/results.ts'
 import { isMeasured, isSuccess, type Simulation } from '../results/simulation.ts'
@@ -19,6 +21,7 @@ import type { EvaluationOptions } from './options.ts'
 import { createPlan, type EvaluationPlan } from './plan.ts'
 import { type SimulationContext, simulate } from './simulate.ts'
 import { toResults } from './to-results.ts'
+import { warmUp } from './warm-up.ts'
 
 /**
  * Runs an evaluation: discovers the agent, runs every task as often as asked, scores what came of it. With `saveTo`
@@ -36,9 +39,14 @@ export async function runEvaluation(options: EvaluationOptions): Promise<EvalRes
     const metricsLog = createMetricsLog(options.saveTo)
     for (const record of endpoint.discoveryMetrics()) metricsLog.write(record)
     try {
-      const simulations = await runJobs(options, plan, { endpoint, journal, metricsLog })
       const { prices, scorers } = options
-      const finished = { endpoint, head: journal.head, simulations, prices, scorers }
+      const counter = options.counter ?? (await createTokenCounter())
+      const baseline = await warmUp(plan, counter, scorers)
+      const lagOf = measureLag()
+      const simulations = await runJobs(options, plan, { endpoint, journal, metricsLog, counter })
+      const harness_lag = lagOf()
+      const { head } = journal
+      const finished = { endpoint, head, simulations, baseline, harness_lag, prices }
       const results = await toResults(plan, finished)
       if (options.saveTo !== undefined) await saveResults(options.saveTo, results)
       return results
@@ -73,14 +81,15 @@ interface Running {
   readonly endpoint: Endpoint
   readonly journal: Journal
   readonly metricsLog: MetricsLog
+  readonly counter: TokenCounter
 }
 
 async function runJobs(
   options: EvaluationOptions,
   plan: EvaluationPlan,
-  { endpoint, journal, metricsLog }: Running,
+  { journal, ...running }: Running,
 ): Promise<readonly Simulation[]> {
-  const context = await createContext(options, plan, { endpoint, metricsLog })
+  const context = createContext(options, plan, running)
   const done = new Map(journal.finished.filter(isMeasured).map((one) => [keyOf(one), one]))
   const open = plan.jobs.filter((job) => !done.has(keyOf({ ...job, task_id: job.task.id })))
   const started = plan.clock.elapsed()
@@ -102,11 +111,11 @@ async function runJobs(
   return plan.jobs.flatMap((job) => done.get(keyOf({ ...job, task_id: job.task.id })) ?? [])
 }
 
-async function createContext(
+function createContext(
   options: EvaluationOptions,
   { domain, user, clock, log, maxSteps, maxErrors, strict }: EvaluationPlan,
-  { endpoint, metricsLog }: Pick<Running, 'endpoint' | 'metricsLog'>,
-): Promise<SimulationContext> {
+  { endpoint, metricsLog, counter }: Omit<Running, 'journal'>,
+): SimulationContext {
   const { judge, scorers = [], prices, signal = new AbortController().signal } = options
   return {
     domain,
@@ -115,7 +124,7 @@ async function createContext(
     ...(judge && { judge }),
     scorers,
     ...(prices && { prices }),
-    counter: options.counter ?? (await createTokenCounter()),
+    counter,
     maxSteps,
     maxErrors,
     taskTimeout: options.taskTimeout ?? 600,
@@ -124,6 +133,7 @@ async function createContext(
     clock,
     log,
     signal,
+    turnstile: createTurnstile(),
     onRecord: metricsLog.write,
   }
 }

@@ -94,7 +94,7 @@ function configHash(
     policy: domain.policy,
     ...(domain.manifest && { manifest: domain.manifest }),
     tasks: domain.tasks,
-    user: [user.kind, user.model ?? null],
+    user: [user.kind, user.model ?? null, ...(user.args ? [user.args] : [])],
     endpoint: config.endpoint,
     timeout: config.timeout,
     judge: options.judge !== undefined,

@@ -5,6 +5,7 @@ import type { Endpoint } from '../agent/endpoint.ts'
 import { type AgentUnderTest, createAgentUnderTest } from '../agent/under-test.ts'
 import { messageOf } from '../base/errors.ts'
 import { round } from '../base/json.ts'
+import type { Turnstile } from '../base/turnstile.ts'
 import type { Domain, Environment } from '../domain/environment.ts'
 import { historyOf } from '../domain/history.ts'
 import { createCollector } from '../metrics/collector.ts'
@@ -37,6 +38,7 @@ export interface SimulationContext {
   readonly clock: Clock
   readonly log: Logger
   readonly signal: AbortSignal
+  readonly turnstile: Turnstile
   /** Told of every request's record as it comes. */
   readonly onRecord?: (record: ProtocolMetrics, job: AttemptedJob) => void
 }
@@ -74,18 +76,21 @@ async function play(
   started: Start,
 ): Promise<Simulation> {
   const { domain, signal } = context
+  await context.turnstile()
   const environment = await domain.open(job.task)
   const limit = timeLimit(context)
   try {
     const { trial, seed, task } = job
-    const user = context.user.start({ task, trial, seed, tools: environment.userTools })
+    const history = historyOf(task)
+    const briefing = { task, trial, seed, tools: environment.userTools, history }
+    const user = context.user.start({ ...briefing, prompts: domain.prompts })
     const agent = createAgent(context, job, environment.tools)
     const said = await converse({
       ...context,
       agent,
       user,
       environment,
-      history: historyOf(task),
+      history,
       signal: AbortSignal.any([signal, limit.signal]),
     })
     return await finish(context, job, { said, agent, user, started })
@@ -100,14 +105,15 @@ function createAgent(
   job: AttemptedJob,
   tools: Environment['tools'],
 ): AgentUnderTest {
-  const { domain, endpoint, clock, log, counter, strict, onRecord } = context
+  const { domain, endpoint, clock, log, counter, strict, turnstile, onRecord } = context
   const metrics = createCollector({
     endpoint: endpoint.config.endpoint,
     clock,
     ...(onRecord && { onRecord: (record) => onRecord(record, job) }),
   })
   const introduction = { policy: domain.policy, tools }
-  return createAgentUnderTest({ endpoint, introduction, metrics, log, clock, counter, strict })
+  const around = { log, clock, counter, turnstile }
+  return createAgentUnderTest({ endpoint, introduction, metrics, strict, ...around })
 }
 
 /** When it began, by the time of day and by the clock that nobody sets. */
@@ -128,6 +134,7 @@ async function finish(context: SimulationContext, job: Job, outcome: Ended): Pro
   const { domain, judge, scorers, prices, signal, clock } = context
   const { messages, termination } = said
   const ended = { at: clock.now(), elapsed: clock.elapsed() }
+  await context.turnstile()
   const reward_info = await scoreConversation({
     domain,
     task: job.task,

@@ -4,6 +4,7 @@ import { spoken } from '../domain/conversation.ts'
 import type { Domain } from '../domain/environment.ts'
 import { historyOf } from '../domain/history.ts'
 import type { EvalTask } from '../domain/task.ts'
+import type { LoopLag } from '../metrics/lag.ts'
 import { toDict } from '../metrics/metrics.ts'
 import type { PriceTable } from '../metrics/prices.ts'
 import type { EvalInfo, EvalResults, TaskBaseline } from '../results/results.ts'
@@ -20,14 +21,14 @@ interface Finished {
   readonly endpoint: Endpoint
   readonly head: JournalHead
   readonly simulations: readonly Simulation[]
+  readonly baseline: readonly TaskBaseline[]
+  readonly harness_lag: LoopLag
   readonly prices: PriceTable | undefined
-  readonly scorers: readonly Scorer[] | undefined
 }
 
 /** The document of a finished run. */
 export async function toResults(plan: EvaluationPlan, finished: Finished): Promise<EvalResults> {
-  const { endpoint, head, simulations, prices, scorers } = finished
-  const baseline = await doNothingBaseline(plan.domain, plan.tasks, scorers)
+  const { endpoint, head, simulations, baseline, harness_lag, prices } = finished
   const discovery_metrics = endpoint.discoveryMetrics().map(toDict)
   return {
     format: 'corral-eval/1',
@@ -38,6 +39,7 @@ export async function toResults(plan: EvaluationPlan, finished: Finished): Promi
     simulations,
     baseline,
     discovery_metrics,
+    harness_lag,
     summary: summariseRun({ simulations, baseline, discovery_metrics }, prices),
   }
 }
@@ -68,7 +70,11 @@ function toInfo(plan: EvaluationPlan, card: AgentCard): EvalInfo {
     max_errors: plan.maxErrors,
     seed: plan.seed,
     strict: plan.strict,
-    user_info: { implementation: user.kind, llm: user.model ?? null },
+    user_info: {
+      implementation: user.kind,
+      llm: user.model ?? null,
+      ...(user.args && { llm_args: user.args }),
+    },
     agent_info: {
       implementation: 'a2a_agent',
       endpoint: config.endpoint,

@@ -1,7 +1,9 @@
 import { z } from 'zod'
-import { parseWith } from '../base/json.ts'
+import { findJson } from '../../shared/embedded-json.ts'
+import { parseWith, tryParseSaid } from '../base/json.ts'
 import { type ChatModel, type ModelOptions, openModel } from '../base/model.ts'
 import { type ConversationMessage, isToolCall } from '../domain/conversation.ts'
+import type { DomainPrompts } from '../domain/environment.ts'
 import type { EvalTask } from '../domain/task.ts'
 import { defineBuiltIn } from './define.ts'
 import type { BuiltInScorer, Judge } from './scorer.ts'
@@ -23,35 +25,60 @@ export const statementsScorer: BuiltInScorer = defineBuiltIn({
     })),
 })
 
-const verdicts = z.object({
-  results: z.array(z.object({ met: z.boolean(), justification: z.string().default('') })),
-})
+/** Our words for a verdict, or tau2's. */
+const verdict = z.union([
+  z.object({ met: z.boolean(), justification: z.string().default('') }),
+  z
+    .object({ metExpectation: z.boolean(), reasoning: z.string().default('') })
+    .transform(({ metExpectation: met, reasoning: justification }) => ({ met, justification })),
+])
+const verdicts = z.object({ results: z.array(verdict) })
 
 const instructions = `You judge a conversation between a service desk and a customer. For each numbered statement,
 decide whether the conversation makes it true. Answer with JSON:
 {"results": [{"met": true or false, "justification": "one sentence"}, …]}, one entry per statement, in order.`
 
+/** What a judge works with. */
+interface JudgeOptions extends ModelOptions {
+  /** A domain's own words; those of general use if absent. */
+  readonly prompt?: DomainPrompts['judge'] | undefined
+}
+
 /** A judge that asks a model behind an OpenAI-compatible API. */
-export function createJudge(chat: ChatModel, options?: ModelOptions): Judge {
+export function createJudge(chat: ChatModel, options: JudgeOptions = {}): Judge {
   const model = openModel(chat, options)
   return async (statements, messages, signal) => {
-    const list = statements.map((text, index) => `${index + 1}. ${text}`).join('\n')
-    const content = `<conversation>\n${transcriptOf(messages)}\n</conversation>\n\n${list}`
+    const { system, user } = (options.prompt ?? generalPrompt)(statements, messages)
     const request = {
       messages: [
-        { role: 'system', content: instructions },
-        { role: 'user', content },
+        { role: 'system', content: system },
+        { role: 'user', content: user },
       ],
-      response_format: { type: 'json_object' },
+      // A domain's own words say themselves what they want; not every service knows this member.
+      ...(!options.prompt && { response_format: { type: 'json_object' } as const }),
     } as const
     const { text } = await model.ask(request, signal)
-    const { results } = parseWith(verdicts, JSON.parse(text || 'null'), "judge's answer")
+    const { results } = parseWith(verdicts, readAnswer(text), "judge's answer")
     return statements.map((nl_assertion, index) => ({
       nl_assertion,
       met: results[index]?.met ?? false,
       justification: results[index]?.justification ?? 'The judge gave no verdict',
     }))
   }
+}
+
+const generalPrompt: DomainPrompts['judge'] = (statements, messages) => {
+  const list = statements.map((text, index) => `${index + 1}. ${text}`).join('\n')
+  const user = `<conversation>\n${transcriptOf(messages)}\n</conversation>\n\n${list}`
+  return { system: instructions, user }
+}
+
+/** The object of an answer, also where it stands in a fence or in prose. */
+function readAnswer(text: string): unknown {
+  const whole = tryParseSaid(text)
+  if (whole !== undefined) return whole
+  const found = findJson(text).map(({ value }) => value)
+  return found.find((value) => 'results' in value) ?? found[0] ?? null
 }
 
 /** A judge that finds everything true without looking: for tests of a domain, where no model is asked. */

@@ -8,6 +8,7 @@ import { type DataFiles, type DataOptions, openData } from './data.ts'
 import { openWorld, type Tau2Environment, type WorldParts } from './environment.ts'
 import type { DomainKind } from './kind.ts'
 import { mockKind } from './mock/domain.ts'
+import { tau2Prompts } from './prompts.ts'
 import { isDict, isList, type Value } from './python/value.ts'
 import { retailKind } from './retail/domain.ts'
 import { createBase } from './state/base.ts'
@@ -50,6 +51,7 @@ export async function loadTau2Domain(name: string, options?: DataOptions): Promi
   return {
     ...{ name, policy, tasks, splits, defaultSplit: 'base', open },
     manifest: files.manifest(),
+    prompts: tau2Prompts,
   }
 }
 

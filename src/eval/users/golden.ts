@@ -1,5 +1,11 @@
 import { isResults, type SpokenMessage, spoken } from '../domain/conversation.ts'
-import { asksForPart, type GoldenStep, goldenOpening, goldenSteps } from '../domain/golden.ts'
+import {
+  asksForPart,
+  type GoldenStep,
+  goldenOpening,
+  goldenSteps,
+  waitingWords,
+} from '../domain/golden.ts'
 import type { EvalTask } from '../domain/task.ts'
 import type { User, UserSimulator } from './user.ts'
 
@@ -12,7 +18,7 @@ export const goldenUser: UserSimulator = {
 
 function createGolden(task: EvalTask): User {
   const parts = goldenSteps(task).filter(({ requestor }) => requestor === 'user')
-  let opened = false
+  let opened = waitingWords(task) !== undefined
   let done = 0
   return {
     async next(input) {

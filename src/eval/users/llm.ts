@@ -2,7 +2,14 @@ import type { ChatMessage, ChatToolCall } from '../../agents/openai/wire.ts'
 import type { ModelToolCall } from '../../agents/tools.ts'
 import { isJsonObject, tryParseSaid } from '../base/json.ts'
 import { type ChatModel, type ModelClient, type ModelOptions, openModel } from '../base/model.ts'
-import { type AgentInput, isResults, spoken, type ToolCall } from '../domain/conversation.ts'
+import {
+  type AgentInput,
+  type ConversationMessage,
+  isResults,
+  isToolCall,
+  spoken,
+  type ToolCall,
+} from '../domain/conversation.ts'
 import { scenarioText, type User, type UserBriefing, type UserSimulator } from './user.ts'
 
 const guidelines = `You play a customer who contacts a service desk. Follow the scenario below.
@@ -18,19 +25,23 @@ export function createLlmUser(chat: ChatModel, options?: ModelOptions): UserSimu
   return {
     kind: 'llm',
     model: chat.model,
+    ...(chat.args && { args: chat.args }),
     refuses: (task) => (task.user_scenario ? undefined : `Task ${task.id} has no user_scenario`),
     start: (briefing) => createPlayer(model, briefing),
     close: () => model.close(),
   }
 }
 
-function createPlayer(model: ModelClient, { task, seed, tools }: UserBriefing): User {
-  const scenario = `<scenario>\n${scenarioText(task)}\n</scenario>`
-  const messages: ChatMessage[] = [{ role: 'system', content: `${guidelines}\n\n${scenario}` }]
+function createPlayer(model: ModelClient, briefing: UserBriefing): User {
+  const { seed, tools, history = [] } = briefing
+  const messages: ChatMessage[] = [{ role: 'system', content: systemOf(briefing) }]
   const offered = tools.map((tool) => ({ type: 'function' as const, function: tool }))
   const used = { input: 0, output: 0 }
+  let begun = false
   return {
     async next(input, signal) {
+      if (!begun) messages.push(...beforeInput(history, input).flatMap(toPast))
+      begun = true
       messages.push(...toChat(input))
       const request = { messages, seed, ...(offered.length > 0 && { tools: offered }) }
       const answer = await model.ask(request, signal)
@@ -42,6 +53,33 @@ function createPlayer(model: ModelClient, { task, seed, tools }: UserBriefing): 
     },
     usage: () => ({ ...used }),
   }
+}
+
+function systemOf({ task, tools, prompts }: UserBriefing): string {
+  if (prompts) return prompts.user(task, tools.length > 0)
+  return `${guidelines}\n\n<scenario>\n${scenarioText(task)}\n</scenario>`
+}
+
+/** The history without what the user is about to be told as new. */
+function beforeInput(
+  history: readonly ConversationMessage[],
+  input: AgentInput,
+): readonly ConversationMessage[] {
+  const news: readonly ConversationMessage[] = isResults(input) ? input : [input]
+  return history.filter((message) => !news.includes(message))
+}
+
+/** A message of the history as the user saw it: the agent's calls and their results are not for them. */
+function toPast(message: ConversationMessage): ChatMessage[] {
+  if (message.role === 'tool') return message.requestor === 'user' ? toChat([message]) : []
+  if (message.role === 'assistant') return isToolCall(message) ? [] : toChat(message)
+  const calls = message.tool_calls ?? []
+  const written = calls.map(({ id, name, arguments: args }) => ({
+    id,
+    name,
+    arguments: JSON.stringify(args),
+  }))
+  return [toAssistant(message.content ?? '', written)]
 }
 
 /** The user's model sees the roles the other way round: the agent's words are its `user` messages. */

@@ -1,5 +1,6 @@
+import type { JsonObject } from '../../protocol/types.ts'
 import type { ConversationMessage, SpokenMessage, ToolMessage } from '../domain/conversation.ts'
-import type { ToolDescriptor } from '../domain/environment.ts'
+import type { DomainPrompts, ToolDescriptor } from '../domain/environment.ts'
 import type { EvalTask } from '../domain/task.ts'
 import type { TokenCount } from '../metrics/tokens.ts'
 
@@ -27,6 +28,10 @@ export interface UserBriefing {
   readonly trial: number
   readonly seed: number
   readonly tools: readonly ToolDescriptor[]
+  /** What was said before the simulation begins; nothing if absent. */
+  readonly history?: readonly ConversationMessage[]
+  /** The domain's own words, where it has some. */
+  readonly prompts?: DomainPrompts | undefined
 }
 
 /** A way to play the user; each simulation starts its own. Scores of different kinds are never mixed. */
@@ -34,6 +39,8 @@ export interface UserSimulator {
   readonly kind: UserKind
   /** The model or endpoint behind it, for the results. */
   readonly model?: string
+  /** Further members of its requests to a model, for the results. */
+  readonly args?: JsonObject
   /** Why this user cannot play a task; undefined when it can. */
   refuses(task: EvalTask): string | undefined
   start(briefing: UserBriefing): User

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { run } from '../../../src/cli/program.ts'
+import { serveModel } from '../../eval/chat-server.ts'
 import { besideData, dataDirectory, hasVectors } from '../../eval/tau2/vectors.ts'
 
 const library = resolve(import.meta.dirname, '../../../examples/eval/library')
@@ -181,6 +182,25 @@ describe('corral eval run in a self-test', () => {
     expect(stdout).toBe('50 simulations scored again, 0 rewards changed\n')
     const refused = await corral('rescore', recorded, '--domain', 'airline', ...data)
     expect(refused).toMatchObject({ code: 2, stdout: '' })
+  })
+
+  test('gives the model of a role its own key and members of its requests', async () => {
+    vi.stubEnv('USER_KEY', 'secret-of-the-user')
+    const model = await serveModel([{ text: 'Never mind. ###STOP###' }])
+    const flags = ['--domain', 'tau2:mock', '--agent', 'idle', '--num-tasks', '1', '--user', 'llm']
+    const llm = ['--user-llm', 'm', '--user-llm-url', model.url, '--user-llm-key', 'env:USER_KEY']
+    const args = ['--user-llm-args', '{"temperature": 0.5}', '--json']
+    const saveTo = ['--save-to', join(directory, 'llm')]
+    const { stdout } = await corral('run', ...flags, ...llm, ...args, ...saveTo)
+    vi.unstubAllEnvs()
+    expect(model.headers[0]?.authorization).toBe('Bearer secret-of-the-user')
+    expect(model.requests[0]).toMatchObject({ model: 'm', temperature: 0.5 })
+    expect(JSON.parse(stdout).info.user_info).toEqual({
+      ...{ implementation: 'llm', llm: 'm', llm_args: { temperature: 0.5 } },
+    })
+    expect(stdout).not.toContain('secret-of-the-user')
+    const wrong = await corral('run', '--agent', 'idle', '--user-llm-args', '[1]')
+    expect(wrong).toMatchObject({ code: 2 })
   })
 
   test('needs an endpoint for the agents of others', async () => {

@@ -148,6 +148,13 @@ describe('the reply ladder', () => {
   test('takes a call that is said twice once', () => {
     const text = JSON.stringify({ tool_call: call })
     expect(parseReply([{ data: { tool_call: call } }, { text }]).calls).toHaveLength(1)
+    expect(parseReply([{ text: `I call ${text}:\n\`\`\`\n${text}\n\`\`\`` }]).calls).toHaveLength(1)
+  })
+
+  test('takes a call that stands twice in one list twice', () => {
+    const list = { tool_calls: [{ tool_call: call }, { tool_call: call }] }
+    expect(parseReply([{ data: list }]).calls).toHaveLength(2)
+    expect(parseReply([{ data: list }, { text: JSON.stringify(list) }]).calls).toHaveLength(2)
   })
 
   test('finds nothing in an answer that says nothing, and invents nothing', () => {

@@ -2,8 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { ValidationError } from '../../../src/eval/base/errors.ts'
 import { costOf, parsePriceTable } from '../../../src/eval/metrics/prices.ts'
 import {
+  countAll,
   createTokenCounter,
   estimateTokens,
+  estimator,
   reportedUsage,
 } from '../../../src/eval/metrics/tokens.ts'
 import { usageExtension } from '../../../src/protocol/extensions.ts'
@@ -18,6 +20,14 @@ describe('tokens', () => {
     const counter = await createTokenCounter()
     expect(counter.source).toBe('tokenizer')
     expect(counter.count('hello world')).toBe(2)
+  })
+
+  test('of a message are those of its texts, or of their length in all', async () => {
+    const counter = await createTokenCounter()
+    const policy = 'Be kind. '.repeat(200)
+    const alone = counter.count(policy)
+    expect(countAll(counter, [policy, 'hello world'])).toBe(alone + 2)
+    expect(countAll(estimator, ['abc', 'abc', 'ab'])).toBe(2)
   })
 
   test('of a text without spaces are counted in time that grows with its length', async () => {

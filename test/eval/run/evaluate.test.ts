@@ -14,7 +14,7 @@ import { addTask, smallDomain } from '../small-domain.ts'
 describe('the airline Kestrel over HTTP', () => {
   test('gives an agent that knows the golden actions the full score', async () => {
     const endpoint = await serveAgent(createGoldenAgent(kestrel))
-    const { summary, info } = await runEvaluation({ agent: { endpoint } })
+    const { summary, info, harness_lag } = await runEvaluation({ agent: { endpoint } })
     expect(summary).toMatchObject({
       total_simulations: 20,
       successes: 20,
@@ -26,6 +26,9 @@ describe('the airline Kestrel over HTTP', () => {
       cost: null,
     })
     expect(info.user_info).toEqual({ implementation: 'scripted', llm: null })
+    expect(harness_lag).toEqual({
+      ...{ p50_ms: expect.any(Number), p95_ms: expect.any(Number), max_ms: expect.any(Number) },
+    })
   })
 
   test('gives an agent that does nothing exactly the baseline', async () => {

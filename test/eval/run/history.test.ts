@@ -33,6 +33,17 @@ describe('a task whose history has already written', () => {
     expect(await checkDomain(domain)).toMatchObject({ oracle: { passed: 1 }, findings: [] })
   })
 
+  test('may end with the words of the user, who then waits for the agent', async () => {
+    const task = begun()
+    const past = task.initial_state?.message_history ?? []
+    const message_history = [...past, spoken('user', 'And Ulysses, please.')]
+    const domain = smallDomain([{ ...task, initial_state: { message_history } }])
+    const endpoint = await serveAgent(createGoldenAgent(domain))
+    const { simulations } = await runEvaluation({ agent: { endpoint }, domain, user: goldenUser })
+    expect(simulations[0]?.reward_info.reward).toBe(1)
+    expect(simulations[0]?.messages[5]).toMatchObject({ tool_calls: [{ name: 'add_book' }] })
+  })
+
   test('is not run where its calls do not give what it says', async () => {
     const domain = smallDomain([begun('{"count": 7}')])
     const endpoint = await serveAgent(createGoldenAgent(domain))

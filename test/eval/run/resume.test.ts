@@ -57,7 +57,7 @@ function holding(
   }
 }
 
-const times = /^(timestamp|start_time|end_time|duration|latency_ms|.*_latency_ms)$/
+const times = /^(timestamp|start_time|end_time|duration|harness_lag|latency_ms|.*_latency_ms)$/
 const ids = /^(id|request_id|context_id)$/
 
 /** The results without times and ids, which no two runs share. */
