@@ -3,7 +3,7 @@ import { createFold } from '../protocol/fold.ts'
 import { parseMessage, parseStreamResponse, parseTask } from '../protocol/schema.ts'
 import type { Message, StreamResponse, Task } from '../protocol/types.ts'
 import { isAsyncIterable, isPromiseLike, withSignal } from '../shared/async.ts'
-import type { AgentEvent, AgentReply, Turn } from './agent.ts'
+import type { AgentReply, Turn } from './agent.ts'
 
 /**
  * Reads what an agent answers. Engine, teams, tools and reload read here and nowhere else, so an answer means the same
@@ -119,33 +119,6 @@ export async function collectTask(
 /** A lone message as a chunk of the response. */
 export function responseOf({ parts }: Message, place: ReplyPlace): StreamResponse {
   return chunkOf(parts, place) as StreamResponse // the parts of a checked message
-}
-
-/** A reply, and a call when nothing more comes of it. */
-export function whenOver(ask: () => AgentReply, done: () => void): AgentReply {
-  let reply: AgentReply
-  try {
-    reply = ask()
-  } catch (error) {
-    done()
-    throw error
-  }
-  // The contract's only iterable.
-  if (isAsyncIterable(reply)) return eventsThen(reply as AsyncIterable<AgentEvent>, done)
-  if (reply instanceof Promise) return reply.finally(done)
-  done()
-  return reply
-}
-
-async function* eventsThen(
-  events: AsyncIterable<AgentEvent>,
-  done: () => void,
-): AsyncGenerator<AgentEvent> {
-  try {
-    yield* events
-  } finally {
-    done()
-  }
 }
 
 /** The agent's task is the turn's own, whatever ids it has. */

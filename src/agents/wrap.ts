@@ -9,8 +9,17 @@ import type {
   Task,
   TaskState,
 } from '../protocol/types.ts'
+import { isAsyncIterable } from '../shared/async.ts'
 import type { Logger } from '../shared/log.ts'
-import type { Agent, AgentReply, ChunkOptions, ContextValues, Draft, Turn } from './agent.ts'
+import type {
+  Agent,
+  AgentEvent,
+  AgentReply,
+  ChunkOptions,
+  ContextValues,
+  Draft,
+  Turn,
+} from './agent.ts'
 
 /** All members of a contract, the optional ones too: a wrapper that forgets one does not compile. */
 type Every<T> = { [Name in keyof Required<T>]: T[Name] }
@@ -202,5 +211,32 @@ export async function elsewhere<T>(turn: Turn, work: () => Promise<T>): Promise<
     return await work()
   } finally {
     await back()
+  }
+}
+
+/** A reply, and a call when nothing more comes of it. */
+export function whenOver(ask: () => AgentReply, done: () => void): AgentReply {
+  let reply: AgentReply
+  try {
+    reply = ask()
+  } catch (error) {
+    done()
+    throw error
+  }
+  // The contract's only iterable.
+  if (isAsyncIterable(reply)) return eventsThen(reply as AsyncIterable<AgentEvent>, done)
+  if (reply instanceof Promise) return reply.finally(done)
+  done()
+  return reply
+}
+
+async function* eventsThen(
+  events: AsyncIterable<AgentEvent>,
+  done: () => void,
+): AsyncGenerator<AgentEvent> {
+  try {
+    yield* events
+  } finally {
+    done()
   }
 }

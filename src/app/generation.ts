@@ -1,6 +1,5 @@
 import type { Agent } from '../agents/agent.ts'
-import { whenOver } from '../agents/reply.ts'
-import { wrapAgent } from '../agents/wrap.ts'
+import { whenOver, wrapAgent } from '../agents/wrap.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Logger } from '../shared/log.ts'
 import type { Roster } from './roster.ts'

@@ -6,7 +6,7 @@ import type {
   AgentReply,
   Turn,
 } from '../agents/agent.ts'
-import { whenOver } from '../agents/reply.ts'
+import { whenOver } from '../agents/wrap.ts'
 import type { AuthContext } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { isInterrupted, isTerminal } from '../protocol/task.ts'

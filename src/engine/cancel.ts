@@ -28,7 +28,8 @@ async function tell(run: CancelledRun): Promise<void> {
   const { id: taskId, contextId } = run.log
   try {
     await agent.cancel?.({
-      ...{ taskId, contextId },
+      taskId,
+      contextId,
       load: (key) => run.load(key),
       keys: () => run.keys(),
     })

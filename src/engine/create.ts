@@ -64,7 +64,10 @@ class AgentEngine implements Engine {
     this.#host = this.#createHost(options.agent, options.build ?? '')
     const isClosed = (): boolean => this.#closed
     this.#runs = createRuns({
-      ...{ store, isClosed, logs: this.#createLogHost(), host: () => this.#host },
+      store,
+      isClosed,
+      logs: this.#createLogHost(),
+      host: () => this.#host,
       goOn: (run, records) => this.#goOn(run, records),
     })
     const get: Engine['get'] = (id, scope) => this.get(id, scope)
@@ -122,7 +125,10 @@ class AgentEngine implements Engine {
 
   tasks(scope: Scope): FullTaskStore {
     return createTasks({
-      ...{ store: this.#options.store, clock: this.#clock, scope, runs: this.#runs },
+      store: this.#options.store,
+      clock: this.#clock,
+      scope,
+      runs: this.#runs,
       timestamp: this.#timestamp,
       get: (id) => this.get(id, scope),
     })
@@ -137,7 +143,10 @@ class AgentEngine implements Engine {
     this.#suspects.gather()
     try {
       this.#recovering = recoverAll({
-        ...{ store, agentId, logger: this.#logger, isClosed: () => this.#closed },
+        store,
+        agentId,
+        logger: this.#logger,
+        isClosed: () => this.#closed,
         takeUp: (id) => this.#runs.takeUp(id),
       })
       const { resumed, failed } = await this.#recovering
@@ -181,7 +190,12 @@ class AgentEngine implements Engine {
   #createHost(agent: Agent, build: string): RunHost {
     const { store, queue, maxMailbox = 16 } = this.#options
     return {
-      ...{ agent, build, queue, maxMailbox, logger: this.#logger, timestamp: this.#timestamp },
+      agent,
+      build,
+      queue,
+      maxMailbox,
+      logger: this.#logger,
+      timestamp: this.#timestamp,
       conversation: ({ scope, contextId }, limit) =>
         conversationOf(store, { scope, contextId, limit }),
       contextValues: ({ scope, contextId }) => store.contextValues(scope, contextId),

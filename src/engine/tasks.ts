@@ -77,7 +77,7 @@ function changes(before: Task, given: Task, now: string): readonly StreamRespons
   const ids = { taskId: id, contextId }
   const status = { ...given.status, timestamp: given.status.timestamp ?? now }
   if (!isToldByEvents(before, given))
-    return [{ task: { ...before, ...given, ...{ id, contextId, status } } }]
+    return [{ task: { ...before, ...given, id, contextId, status } }]
   const known = new Map(before.artifacts?.map((artifact) => [artifact.artifactId, artifact]))
   const news = (given.artifacts ?? []).filter((one) => !isSame(one, known.get(one.artifactId)))
   const events: StreamResponse[] = news.map((artifact) => ({

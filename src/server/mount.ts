@@ -45,7 +45,16 @@ export function createMount(
   const { store, committer, hub, queue, suspects, clock, logger, push } = parts
   const identity = createAgentIdentity(parts, { agent: () => agent, info, base })
   const engine = createEngine({
-    ...{ agent, agentId: id, build, store, committer, hub, queue, suspects, clock, logger },
+    agent,
+    agentId: id,
+    build,
+    store,
+    committer,
+    hub,
+    queue,
+    suspects,
+    clock,
+    logger,
     ...(push && { webhooks: push }),
   })
   const service = createService(parts, engine, identity)

@@ -8,7 +8,7 @@ import { scenarios } from '../../test/durability/explorer/scenarios.ts'
 import { drivers } from '../../test/store/sqlite/drivers.ts'
 
 // As it is built: from the sources each of its threads, of which there are thousands here, has to be translated first.
-const built = new URL('../../dist/store/sqlite.js', import.meta.url).href
+const built = new URL('../../dist/store/index.js', import.meta.url).href
 const { openSqliteStore }: typeof import('../../src/store/sqlite/store.ts') = await import(built)
 
 const all = scenarios.map((scenario) => [scenario.name, scenario] as const)

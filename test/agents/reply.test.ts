@@ -5,8 +5,8 @@ import {
   type ReplyPlace,
   readAgentAnswer,
   readAgentEvent,
-  whenOver,
 } from '../../src/agents/reply.ts'
+import { whenOver } from '../../src/agents/wrap.ts'
 import { agentMessage } from '../../src/protocol/build.ts'
 import { answerParts, textOf } from '../../src/protocol/task.ts'
 import { defineTeam } from '../../src/team/team.ts'

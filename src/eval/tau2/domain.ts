@@ -49,7 +49,12 @@ export async function loadTau2Domain(name: string, options?: DataOptions): Promi
   const splits = await readSplits(files)
   const open = (task: EvalTask): Promise<Tau2Environment> => openWorld(parts, task)
   return {
-    ...{ name, policy, tasks, splits, defaultSplit: 'base', open },
+    name,
+    policy,
+    tasks,
+    splits,
+    defaultSplit: 'base',
+    open,
     manifest: files.manifest(),
     prompts: tau2Prompts,
   }

@@ -44,6 +44,10 @@ function isStatusOnly({ kind, status, id, task }: Raw): boolean {
   return kind === undefined && status !== undefined && id === undefined && task === undefined
 }
 
+/**
+ * A task or a message, however it is marked. The order tells them apart: what says what it is comes first, then what is
+ * wrapped, then a task by its status, and what is left may be a bare message.
+ */
 function decodeAnswer(value: unknown): unknown {
   const raw = asRaw(value)
   if (!raw) return value

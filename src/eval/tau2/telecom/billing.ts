@@ -68,7 +68,11 @@ export function suspendForOverdueBill(
   if (customer.row.bill_ids.some((id) => getBill(self, id).row.status === 'Overdue'))
     throw valueError('Customer already has an overdue bill')
   const bill = billModel.create({
-    ...{ bill_id, customer_id, ...lastMonth, total_due: 0n, status: 'Overdue' },
+    bill_id,
+    customer_id,
+    ...lastMonth,
+    total_due: 0n,
+    status: 'Overdue',
   })
   const description = `Charge for line ${line.row.line_id}`
   bill.line_items.push(
