@@ -35,9 +35,9 @@ const walks: Readonly<Record<string, Walk>> = {
     return () => send(url)
   },
   evaluation: async () => {
-    const { airline, runEvaluation } = await dist<typeof import('../src/eval/index.ts')>('eval')
+    const { kestrel, runEvaluation } = await dist<typeof import('../src/eval/index.ts')>('eval')
     const endpoint = String(await hear(start('--golden')))
-    return () => runEvaluation({ agent: { endpoint }, domain: airline, numTasks: 1 })
+    return () => runEvaluation({ agent: { endpoint }, domain: kestrel, numTasks: 1 })
   },
   serve: async () => {
     const main = new URL('../dist/cli/main.js', import.meta.url)
@@ -88,9 +88,9 @@ async function hear(child: ChildProcess): Promise<unknown> {
 
 /** The agent under test, until whoever evaluates it is gone. */
 async function serveGolden(): Promise<void> {
-  const { airline, createGoldenAgent } = await dist<typeof import('../src/eval/index.ts')>('eval')
+  const { kestrel, createGoldenAgent } = await dist<typeof import('../src/eval/index.ts')>('eval')
   process.once('disconnect', () => process.exit(0))
-  process.send?.(await serve(createGoldenAgent(airline)))
+  process.send?.(await serve(createGoldenAgent(kestrel)))
 }
 
 async function measureHere(name: string): Promise<void> {
