@@ -19,8 +19,8 @@ export const numberLike: z.ZodType<number, number | string> = z.union([
   z.number(),
   z
     .string()
-    // bounded: it is anchored, and a digit parts the blanks
-    .regex(/^\s*[+-]?(\d+\.?\d*|\.\d+)\s*$/, 'must be a number')
+    // bounded: it is anchored, and each character can be read in one way only
+    .regex(/^\s*[+-]?(\d+(\.\d*)?|\.\d+)\s*$/, 'must be a number')
     .transform(Number),
 ])
 
