@@ -52,7 +52,7 @@ describe('places to deliver', () => {
       await scene.begin(`t${i}`, 'ann')
       await scene.hook({ taskId: `t${i}`, config: { url: receiver.url } })
     }
-    await scene.open()
+    const webhooks = await scene.open()
     await receiver.received(8)
     const held: (() => void)[] = []
     receiver.answer = (_request, response) => void held.push(() => void response.end())
@@ -62,6 +62,13 @@ describe('places to deliver', () => {
       await new Promise((resolve) => setImmediate(resolve))
     scene.clock.advance(1_000)
     await receiver.received(9)
+    // A whole delivery elsewhere gives the others time to come, if they could.
+    const other = await scene.receiver()
+    await scene.begin('t', 'ann')
+    await scene.hook({ config: { url: other.url } })
+    webhooks.watch('t', 'h')
+    await scene.seen(1)
+    expect(held).toHaveLength(1)
     for (let count = 9; count <= 16; count++) {
       await receiver.received(count)
       while (held.length > 0) held.shift()?.()
