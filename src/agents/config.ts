@@ -40,6 +40,8 @@ export interface AgentConfig {
   readonly auth?: AgentAuth
   /** Tool servers of an OpenAI agent. */
   readonly mcpServers?: readonly McpServerConfig[]
+  /** Hosts and ranges inside our networks whose images an OpenAI agent may pass on by URL all the same. */
+  readonly allowFiles?: readonly string[]
 }
 
 /** What becomes of a remote answer that is a task. */
@@ -235,8 +237,9 @@ function requireKind(config: AgentConfig, expected: ProtocolType): void {
   for (const ability of config.capabilities ?? []) checkText('capabilities', ability)
 }
 
-function withoutTools({ mcpServers: [first] = [] }: AgentConfig): void {
+function withoutTools({ mcpServers: [first] = [], allowFiles: [host] = [] }: AgentConfig): void {
   if (first) throw invalidValue('mcp_servers', first.name, 'only a model uses tools')
+  if (host) throw invalidValue('allow_files', host, 'only a model is passed files by URL')
 }
 
 /** The origin's metadata keys; an API key wins over a bearer token. */

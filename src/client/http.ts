@@ -1,5 +1,4 @@
 import type { ClientReply, HttpSend } from '../bindings/http.ts'
-import type { GuardOptions } from '../network/guard.ts'
 import type { AddressGuard, Rules } from '../network/rules.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
@@ -32,8 +31,6 @@ export interface HttpOptions {
   readonly reach?: AddressGuard
   /** Decide alone, in place of both. Node only. */
   readonly rules?: Rules
-  /** How names are resolved; the system's way if absent. Node only. */
-  readonly lookup?: GuardOptions['lookup']
 }
 
 /** The longest whole answer that a client takes; streams have their own limit per event. */

@@ -1,3 +1,4 @@
+import { createGuard, type Guard, type GuardOptions } from '../../network/guard.ts'
 import { historyExtension, usageExtension } from '../../protocol/extensions.ts'
 import type { AgentInfo } from '../../protocol/profile.ts'
 import type { AgentExtension, Message } from '../../protocol/types.ts'
@@ -9,6 +10,7 @@ import { type Tool, type ToolSource, type ToolUser, toToolName } from '../tools.
 import { elsewhere } from '../wrap.ts'
 import { runChat } from './chat.ts'
 import { type ChatClient, createChatClient } from './client.ts'
+import { checkFiles, withoutRefusedFiles } from './files.ts'
 import { toChatMessages } from './messages.ts'
 import type { ChatRequest } from './wire.ts'
 
@@ -32,6 +34,8 @@ export interface OpenAIAgentOptions extends OpenAIAgentConfig {
   readonly maxHistory?: number
   /** How often the model may call tools before it must answer; 8 if absent. */
   readonly maxToolRounds?: number
+  /** Which images may be passed on by their URL; those at public addresses if absent. */
+  readonly files?: Omit<GuardOptions, 'allowHttp'>
   readonly clock?: Clock
   readonly random?: () => number
   readonly log?: Logger
@@ -46,11 +50,13 @@ export class OpenAIAgent implements ToolUser {
   readonly acceptsTools = true
   readonly #options: OpenAIAgentOptions
   readonly #client: ChatClient
+  readonly #guard: Guard
 
   /** @throws ConfigConversionError for a value out of range. */
   constructor(options: OpenAIAgentOptions) {
     validateOpenAIAgentConfig(options)
     this.#options = options
+    this.#guard = createGuard({ ...options.files, allowHttp: true })
     this.#client = createChatClient({
       agent: options.name,
       endpoint: options.endpoint,
@@ -81,10 +87,12 @@ export class OpenAIAgent implements ToolUser {
     offered: readonly Tool[] = [],
   ): AsyncGenerator<AgentEvent> {
     const { name, maxHistory = 20, maxToolRounds = 8, systemPrompt } = this.#options
-    const [own, earlier] = await Promise.all([
+    await checkFiles(this.#guard, message, turn.signal)
+    const [own, heard] = await Promise.all([
       this.#listTools(turn),
       earlierMessages(turn, maxHistory),
     ])
+    const earlier = await withoutRefusedFiles(this.#guard, heard, turn.signal)
     const tools = [...own, ...offered]
     const messages = toChatMessages({ ...(systemPrompt && { systemPrompt }), earlier, message })
     const request = { ...this.#sampling(), messages }
@@ -102,7 +110,11 @@ export class OpenAIAgent implements ToolUser {
 
   async close(): Promise<void> {
     const sources = this.#options.toolSources ?? []
-    await Promise.all([this.#client.close(), ...sources.map((source) => source.close())])
+    await Promise.all([
+      this.#client.close(),
+      this.#guard.close(),
+      ...sources.map((source) => source.close()),
+    ])
   }
 
   #sampling(): Omit<ChatRequest, 'messages'> {

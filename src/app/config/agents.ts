@@ -70,6 +70,7 @@ export const agentSchema: z.ZodType<AgentConfig> = z
     metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
     auth: authSchema.optional(),
     mcp_servers: z.array(mcpSchema).optional(),
+    allow_files: z.array(filledText).optional(),
   })
   .transform(
     (agent): AgentConfig => ({
@@ -84,5 +85,6 @@ export const agentSchema: z.ZodType<AgentConfig> = z
       ...whenGiven('maxRetries', agent.max_retries),
       ...whenGiven('auth', agent.auth),
       ...whenGiven('mcpServers', agent.mcp_servers),
+      ...whenGiven('allowFiles', agent.allow_files),
     }),
   )
