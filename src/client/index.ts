@@ -1,6 +1,6 @@
 /** `corral/client`: call any A2A agent. */
 
-export type { AddressGuard as Reach } from '../network/guard.ts'
+export type { AddressGuard as Reach } from '../network/rules.ts'
 export {
   allOf,
   apiKeyAuth as apiKey,
