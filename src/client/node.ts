@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { Agent } from 'undici'
 import { type AddressGuard, guardedLookup } from '../network/guard.ts'
 import { systemClock } from '../shared/clock.ts'
+import { toBounds } from './bounds.ts'
 import { HttpExchange } from './exchange.ts'
 import { connectFailure } from './faults.ts'
 import type { HttpClient, HttpOptions } from './http.ts'
@@ -12,7 +13,7 @@ import type { HttpClient, HttpOptions } from './http.ts'
  */
 export function createHttp(options: HttpOptions = {}): HttpClient {
   const { connectMs = 10_000, verifySsl = true, reach: guard, clock = systemClock } = options
-  const limits = { ...options, clock }
+  const limits = { ...options, ...toBounds(options), clock }
   const dispatcher = new Agent({
     connect: {
       timeout: connectMs,

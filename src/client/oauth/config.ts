@@ -22,6 +22,8 @@ export interface OAuthConfig {
   readonly interaction?: Interaction
   /** How a user elsewhere takes part: shows the code that is to be entered there. */
   readonly prompt?: (prompt: DevicePrompt) => void | Promise<void>
+  /** Whether an endpoint may be told the client secret or a refresh token; every one if absent. */
+  readonly mayReceiveSecrets?: (endpoint: string) => boolean
   readonly fetch?: typeof fetch
   readonly clock?: Clock
 }
