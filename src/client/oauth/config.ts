@@ -37,6 +37,8 @@ export interface Interaction {
 /** Where the browser comes back to. */
 export interface Redirect {
   readonly redirectUri: string
+  /** Told the `state` of the authorization before the browser is opened; answers with another are not its own. */
+  expect?(state: string): void
   /** The URL that the browser came back with. */
   wait(signal?: AbortSignal): Promise<URL>
   close(): Promise<void>
