@@ -34,10 +34,7 @@ export async function openServer(config: OAuthConfig, signal?: AbortSignal): Pro
   })
   const found = await metadata(config, options(signal))
   const as: oauth.AuthorizationServer = { ...found, ...given(config, found) }
-  if (config.clientSecret !== undefined) {
-    checkDisclosure(config, 'client secret', as.token_endpoint)
-    if (config.prompt) checkDisclosure(config, 'client secret', as.device_authorization_endpoint)
-  }
+  if (config.clientSecret !== undefined) checkDisclosure(config, 'client secret', as.token_endpoint)
   return {
     as,
     client: { client_id: config.clientId },
