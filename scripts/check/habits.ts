@@ -25,6 +25,32 @@ export function checkClock(tree: Tree): string[] {
   })
 }
 
+/** Where output leaves, for everybody else; `eval-options` lends the terminal to a person who plays the user. */
+const ownersOfOutput = [
+  'shared/log.ts',
+  'cli/screen.ts',
+  'cli/lines.ts',
+  'cli/main.ts',
+  'cli/commands/eval-options.ts',
+]
+
+/** Output leaves by a `Screen` or a `Logger`: what writes past them shows a stranger's words as they came. */
+export function checkOutput(tree: Tree): string[] {
+  return [...tree.values()].flatMap((source) => {
+    if (ownersOfOutput.includes(source.path)) return []
+    const faults: string[] = []
+    new Visitor({
+      MemberExpression: ({ object, start, end }) => {
+        const name = source.text.slice(start, end)
+        const isConsole = object.type === 'Identifier' && object.name === 'console'
+        if (isConsole || /^process\s*\.\s*std(?:out|err)$/.test(name))
+          faults.push(`${place(source, start)}: ${name} passes the screen by`)
+      },
+    }).visit(source.program)
+    return faults
+  })
+}
+
 /** Casts through `unknown` say nothing that the compiler could still refute; others need a reason beside them. */
 export function checkCasts(tree: Tree): string[] {
   return [...tree.values()].flatMap((source) => {

@@ -99,6 +99,28 @@ describe('time', () => {
   })
 })
 
+describe('output', () => {
+  test.each(['process.stdout.write(a)', 'process.stderr', 'console.log(a)', 'console.error(a)'])(
+    'passes no screen by: %s',
+    (code) => {
+      expect(faultsOf('output', { 'cli/commands/a.ts': `// first\n${code}\n` })).toEqual([
+        expect.stringMatching(/^cli\/commands\/a\.ts:2: .* passes the screen by$/),
+      ])
+    },
+  )
+
+  test.each(['stdout.write(a)', 'process.stdin', 'child.stdout', '// console.log(a)'])(
+    'may leave so: %s',
+    (code) => {
+      expect(faultsOf('output', { 'cli/commands/a.ts': `${code}\n` })).toEqual([])
+    },
+  )
+
+  test("is the screen's to write", () => {
+    expect(faultsOf('output', { 'cli/screen.ts': 'process.stdout.write(a)\n' })).toEqual([])
+  })
+})
+
 describe('casts', () => {
   test('through unknown are named, whatever is said beside them', () => {
     const planted = { 'engine/a.ts': 'const a = b as unknown as Task // it is one\n' }
