@@ -51,6 +51,36 @@ export function checkOutput(tree: Tree): string[] {
   })
 }
 
+/** A text that a loop makes shorter bit by bit is copied as often as it has bits: an index goes through it once. */
+export function checkTrimming(tree: Tree): string[] {
+  return [...tree.values()].flatMap((source) => {
+    const loops: ESTree.Node[] = []
+    const cuts: ESTree.AssignmentExpression[] = []
+    new Visitor({
+      WhileStatement: (node) => void loops.push(node),
+      DoWhileStatement: (node) => void loops.push(node),
+      ForStatement: (node) => void loops.push(node),
+      AssignmentExpression: (node) => {
+        if (isCut(source, node)) cuts.push(node)
+      },
+    }).visit(source.program)
+    return cuts
+      .filter(({ start, end }) => loops.some((loop) => loop.start < start && end <= loop.end))
+      .map(
+        (cut) => `${place(source, cut.start)}: a loop that cuts its text; go through it by index`,
+      )
+  })
+}
+
+/** Whether a value becomes a part of itself: `text = text.slice(1)`. */
+function isCut({ text }: Source, { left, right }: ESTree.AssignmentExpression): boolean {
+  if (right.type !== 'CallExpression') return false
+  const [name, call] = [text.slice(left.start, left.end), text.slice(right.start, right.end)]
+  return /^\.(?:slice|substring|substr|replace|trim\w*)\(/.test(
+    call.startsWith(name) ? call.slice(name.length) : '',
+  )
+}
+
 /** Casts through `unknown` say nothing that the compiler could still refute; others need a reason beside them. */
 export function checkCasts(tree: Tree): string[] {
   return [...tree.values()].flatMap((source) => {
