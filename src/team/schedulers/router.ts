@@ -61,7 +61,7 @@ function createRouter(config: RouterConfig): Schedule {
       refuseRepeats(hop, seen)
       const info = await run.manager.info(hop.agentId)
       const reply = await takeHop(run, { hop, info, number, seen })
-      const next = nextHop(run, { hop, info, reply, config })
+      const next = nextHop(run, { hop, number, info, reply, config })
       if (!next) return reply
       hop = next
     }
@@ -98,6 +98,7 @@ async function takeHop(run: Run, { hop, info, number, seen }: Departure): Promis
 
 interface Arrival {
   readonly hop: Hop
+  readonly number: number
   readonly info: AgentInfo
   readonly reply: MemberReply
   readonly config: RouterConfig
@@ -110,7 +111,9 @@ function nextHop(run: Run, arrival: Arrival): Hop | undefined {
   const [delegated] = decision?.delegations ?? []
   const agentId = toAgent(run, arrival, delegated?.recipient)
   if (agentId === undefined) return undefined
-  traceHop(run, { hop, agentId, decision })
+  // A run that goes on after a question repeats the decisions of its earlier turns.
+  if (run.memory.isFresh(`hop-${arrival.number}:${hop.agentId}`))
+    traceHop(run, { hop, agentId, decision })
   return {
     agentId,
     message: toMember(run, partsFor(arrival, delegated)),

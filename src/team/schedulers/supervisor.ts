@@ -56,7 +56,8 @@ function createSupervisor(config: SupervisorConfig): Schedule {
       })
       const wanted = readDecision(reply)
       if (!wanted || isFinal(wanted.delegations)) return reply
-      traceDecision(run, config.supervisorAgentId, wanted)
+      if (run.memory.isFresh(`round-${round}:${config.supervisorAgentId}`))
+        traceDecision(run, config.supervisorAgentId, wanted)
       const { parts, sender } = await consult({ run, leader, reply, round }, wanted.delegations)
       message = leader.brief(toMember(run, parts), sender)
     }
