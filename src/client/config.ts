@@ -11,6 +11,7 @@ import type { CardVerifier } from './discovery.ts'
 import type { OAuthConfig } from './oauth/config.ts'
 import type { RetryOptions } from './retry.ts'
 import type { Transport } from './transport.ts'
+import type { WithheldListener } from './withhold.ts'
 
 /** What a client talks to, and how. */
 export type ClientConfig = ClientTarget & ClientOptions
@@ -33,6 +34,13 @@ export interface ClientOptions {
   readonly oauth?: OAuthConfig
   /** Headers for every request, names in lower case. */
   readonly headers?: Readonly<Record<string, string>>
+  /**
+   * Origins that get auth, credentials and headers beside the one of `serverUrl`, such as `https://api.example.com`. A
+   * card may name others, but these get nothing, unless `signedBy` vouches for the card.
+   */
+  readonly credentialOrigins?: readonly string[]
+  /** Hears, once for each origin, what was not sent to it; the log if absent. */
+  readonly onCredentialsWithheld?: WithheldListener
   /** Extensions to activate on every request (`A2A-Extensions`). */
   readonly extensions?: readonly string[]
   /** Bindings that may be used; `JSONRPC` and `HTTP+JSON` if absent. The card's order decides among them. */
@@ -58,6 +66,12 @@ export interface ClientOptions {
    * names beside it at public addresses; at internal ones only where the card itself comes from one. Node only.
    */
   readonly reach?: AddressGuard
+  /** The longest answer that is not a stream; 64 MiB if absent. */
+  readonly maxResponseBytes?: number
+  /** The longest stream in bytes; 256 MiB if absent. */
+  readonly maxStreamBytes?: number
+  /** The longest stream in events; 1 000 000 if absent. */
+  readonly maxStreamEvents?: number
   readonly clock?: Clock
   readonly random?: () => number
   readonly log?: Logger

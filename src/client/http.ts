@@ -1,6 +1,5 @@
 import type { ClientReply, HttpSend } from '../bindings/http.ts'
 import type { AddressGuard, Rules } from '../network/rules.ts'
-import { A2AError } from '../protocol/errors.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { tooSlow } from './faults.ts'
 
@@ -19,6 +18,12 @@ export interface HttpOptions {
   readonly requestMs?: number
   /** For each further piece of a stream; no limit if absent. A reader may take its time. */
   readonly idleMs?: number
+  /** The longest answer that is read whole; 64 MiB if absent. */
+  readonly maxResponseBytes?: number
+  /** The longest stream in bytes; 256 MiB if absent. */
+  readonly maxStreamBytes?: number
+  /** The longest stream in events; 1 000 000 if absent. */
+  readonly maxStreamEvents?: number
   readonly clock?: Clock
   /** Whether TLS certificates are checked; true if absent. Node only. */
   readonly verifySsl?: boolean
@@ -31,14 +36,6 @@ export interface HttpOptions {
   readonly reach?: AddressGuard
   /** Decide alone, in place of both. Node only. */
   readonly rules?: Rules
-}
-
-/** The longest whole answer that a client takes; streams have their own limit per event. */
-export const maxReplyBytes: number = 64 * 1024 * 1024
-
-/** What becomes of an answer beyond that. */
-export function tooLarge(): A2AError {
-  return new A2AError('invalidAgentResponse', `Answer larger than ${maxReplyBytes} bytes`)
 }
 
 /** How long a peer may take; without limits it may take as long as it likes. */
@@ -110,6 +107,7 @@ function watched(reply: ClientReply, timer: Timer, idleMs: number | undefined): 
       timer.stop()
     }
   }
-  const text = (): Promise<string> => reply.text().finally(timer.stop)
-  return { status: reply.status, headers: reply.headers, chunks, text }
+  const text = (maxBytes?: number): Promise<string> => reply.text(maxBytes).finally(timer.stop)
+  const { status, headers, maxEvents } = reply
+  return { status, headers, ...(maxEvents !== undefined && { maxEvents }), chunks, text }
 }

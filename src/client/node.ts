@@ -2,6 +2,7 @@ import { Agent } from 'undici'
 import { checkedConnector } from '../network/connect.ts'
 import { createNamedRules, type Rules, toRules } from '../network/rules.ts'
 import { systemClock } from '../shared/clock.ts'
+import { toBounds } from './bounds.ts'
 import { HttpExchange } from './exchange.ts'
 import { AddressRefused } from './faults.ts'
 import type { HttpClient, HttpOptions } from './http.ts'
@@ -12,7 +13,7 @@ import type { HttpClient, HttpOptions } from './http.ts'
  */
 export function createHttp(options: HttpOptions = {}): HttpClient {
   const { connectMs = 10_000, verifySsl = true, clock = systemClock } = options
-  const limits = { ...options, clock }
+  const limits = { ...options, ...toBounds(options), clock }
   const rules = rulesOf(options)
   const dispatcher = new Agent({
     connect: rules

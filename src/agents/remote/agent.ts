@@ -57,7 +57,7 @@ export class A2AAgent implements Agent {
   /** @throws ConfigConversionError for a value out of range. */
   constructor(options: A2AAgentOptions) {
     validateA2AAgentConfig(options)
-    const { endpoint, auth, timeoutSeconds, maxRetries, random, reach } = options
+    const { endpoint, auth, credentialOrigins, timeoutSeconds, maxRetries, random, reach } = options
     this.#options = options
     this.#clock = options.clock ?? systemClock
     this.#log = options.log ?? silent
@@ -71,6 +71,7 @@ export class A2AAgent implements Agent {
     const ms = timeoutSeconds * 1000
     this.#connection = connectRemote(endpoint, {
       ...(auth && { auth: toClientAuth(auth) }),
+      ...(credentialOrigins && { credentialOrigins }),
       timeouts: { connectMs: Math.min(ms, 10_000), requestMs: ms, idleMs: Math.max(ms, 60_000) },
       retry: { maxRetries },
       clock: this.#clock,

@@ -19,7 +19,9 @@ async function serveEvaluator(over: Partial<EvaluatorOptions> = {}) {
   const archive = await mkdtemp(join(tmpdir(), 'eval-archive-'))
   onTestFinished(() => rm(archive, { recursive: true, force: true }))
   const client = new A2AClient(
-    await serveAgent(createEvaluator({ archive, guard: { allow: ['127.0.0.1', 'localhost'] }, ...over })),
+    await serveAgent(
+      createEvaluator({ archive, guard: { allow: ['127.0.0.1', 'localhost'] }, ...over }),
+    ),
   )
   onTestFinished(() => client.close())
   return { archive, client }
