@@ -17,7 +17,7 @@ test('the corpus is as large as it is said to be', () => {
 })
 
 describe.each(entrances)('$name', ({ open, dials, allows }) => {
-  test('refuses every hostile URL', async () => {
+  test('K012 refuses every hostile URL', async () => {
     const named = hostileUrls.flatMap(({ url, addresses }) =>
       addresses ? [[new URL(url).hostname, [addresses]] as const] : [],
     )
