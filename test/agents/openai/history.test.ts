@@ -1,9 +1,13 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { OpenAIAgent, type OpenAIAgentOptions } from '../../../src/agents/openai/agent.ts'
 import { userMessage } from '../../../src/protocol/build.ts'
 import { answerParts, textOf } from '../../../src/protocol/task.ts'
 import { usageOf } from '../../../src/protocol/usage.ts'
 import { createServer } from '../../../src/server/index.ts'
+import { createMemoryStore, openSqliteStore } from '../../../src/store/index.ts'
 import {
   type ChatBody,
   type OpenAIServer,
@@ -22,6 +26,7 @@ async function serve(
   summarise: (body: ChatBody, count: number) => ScriptedAnswer = (_, count) => ({
     whole: `summary ${count}`,
   }),
+  file?: string,
 ) {
   let [answers, summaries] = [0, 0]
   const service: OpenAIServer = await startOpenAIServer((body) =>
@@ -38,8 +43,10 @@ async function serve(
     systemPrompt: 'Be brief.',
     ...change,
   })
-  const server = await createServer({ agents: [agent], logger: false })
+  const store = file === undefined ? createMemoryStore() : await openSqliteStore(file)
+  const server = await createServer({ agents: [agent], logger: false, store })
   closing.push(
+    () => store.close(),
     service.close,
     () => agent.close(),
     () => server.close(),
@@ -96,6 +103,19 @@ describe('what a model hears of earlier messages', () => {
     expect(said(answers()[5])).toEqual([
       ...['Be brief.', short.replace('1', '2'), 'five', 'answer 5', 'six'],
     ])
+  })
+
+  test('is the same summary after a restart', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'corral-')), 'tasks.db')
+    const settings = { maxHistory: 4, history: 'summarise' } as const
+    const first = await serve(settings, () => ({ whole: 'kept' }), file)
+    for (const text of ['one', 'two', 'three', 'four']) await first.ask(text)
+    expect(first.summaries()).toHaveLength(1)
+    for (const close of closing.splice(0).reverse()) await close()
+    const second = await serve(settings, () => ({ whole: 'another' }), file)
+    await second.ask('five')
+    expect(second.summaries()).toEqual([])
+    expect(said(second.answers()[0])[1]).toBe('The conversation so far, in short:\nkept')
   })
 
   test('what the summary cost is among the tokens of the answer', async () => {
