@@ -67,6 +67,8 @@ function hintFor(error: unknown): { readonly hint: string } | undefined {
   if (error instanceof CliError) return error.hint === undefined ? undefined : { hint: error.hint }
   if (isConfigError(error)) return { hint: 'Correct the file and try again.' }
   if (!(error instanceof A2AError)) return undefined
+  const origin = error.details.metadata?.credentialOrigin
+  if (origin !== undefined) return { hint: `Allow it with --credential-origin ${safe(origin)}` }
   const hint = hintFromWords(error.message) ?? hints[error.code]
   return hint === undefined ? undefined : { hint }
 }
