@@ -9,7 +9,6 @@ import { createMemoryStore } from '../store/memory/store.ts'
 import { openSqliteStore, type SqliteStoreOptions } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
 import type {
-  LimitsConfig,
   RetentionConfig,
   ServerAuthConfig,
   ServerConfig,
@@ -25,7 +24,7 @@ export function toServerOptions(config: ServerConfig): Omit<ServerOptions, 'agen
     ...whenGiven('cors', cors),
     ...whenGiven('trace', trace),
     ...(auth && { auth: toAuth(auth) }),
-    ...(limits && toLimits(limits)),
+    ...whenGiven('limits', limits),
     ...(webhooks && { pushNotifications: toPush(webhooks) }),
   }
 }
@@ -42,7 +41,6 @@ export function toListenOptions(config: ServerConfig, { host, port }: Place): Li
   return {
     host: host ?? config.host ?? '127.0.0.1',
     port: port ?? config.port ?? 3000,
-    ...whenGiven('maxBodyBytes', config.limits?.maxBodyBytes),
   }
 }
 
@@ -105,19 +103,6 @@ function toAuth(config: ServerAuthConfig): AuthOptions {
   return {
     authenticators: Object.values(schemes).flatMap((scheme) => scheme(config) ?? []),
     ...whenGiven('required', config.required),
-  }
-}
-
-function toLimits({
-  requests,
-  windowSeconds,
-  maxConcurrentTurns,
-}: LimitsConfig): Pick<ServerOptions, 'rateLimit' | 'concurrency'> {
-  return {
-    ...(requests !== undefined && {
-      rateLimit: { requests, ...whenGiven('windowSeconds', windowSeconds) },
-    }),
-    ...whenGiven('concurrency', maxConcurrentTurns),
   }
 }
 

@@ -131,6 +131,7 @@ export function errorOfReply(reply: ClientReply, body: unknown, known?: A2AError
     : (known?.code ??
       codeOfReason(reason) ??
       codeOfNumber(error?.code) ??
+      (details.reason && error?.status === 'INVALID_ARGUMENT' ? 'invalidParams' : undefined) ??
       codeOfStatus(reply.status))
   const said = known?.message ?? (typeof error?.message === 'string' ? error.message : undefined)
   const message = said ?? `The agent answered with HTTP status ${reply.status}`

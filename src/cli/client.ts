@@ -14,9 +14,9 @@ import {
 } from '../client/index.ts'
 import type { AgentCard, SecurityScheme } from '../index.ts'
 import { collect, toCount } from './command.ts'
-import { CliError } from './errors.ts'
+import { allowing, CliError } from './errors.ts'
+import { stderr } from './screen.ts'
 import { readSecret } from './secret.ts'
-import { safe } from './text.ts'
 
 /** How an agent is called, as the command line says it. */
 export interface ClientFlags {
@@ -105,11 +105,8 @@ function toOptions(flags: ClientFlags): ClientOptions {
 function tellWithheld({ origin, auth, headers }: WithheldCredentials, flags: ClientFlags): void {
   const own = flags.bearerToken ? 'bearer token' : flags.apiKey ? 'API key' : 'access token'
   const kept = [...(auth ? [own] : []), ...headers.map((name) => `header ${name}`)].join(', ')
-  process.stderr.write(
-    safe(`Not sent to ${origin}: ${kept}. The card names this origin, the command does not.
-Allow it with --credential-origin ${origin}
-`),
-  )
+  const text = `Not sent to ${origin}: ${kept}. The card names this origin, the command does not.`
+  stderr.write(`${text}\n${allowing(origin)}\n`)
 }
 
 async function verifierOf({ cardKeys }: ClientFlags): Promise<Pick<ClientOptions, 'verifyCard'>> {
@@ -176,7 +173,7 @@ function oauthCredentials({ securitySchemes = {} }: AgentCard, config: OAuthConf
 /** How the person at the terminal takes part: by a browser here, or by a code that is entered elsewhere. */
 function participation(scheme: SecurityScheme): Pick<OAuthConfig, 'interaction' | 'prompt'> {
   const flows = 'oauth2SecurityScheme' in scheme ? scheme.oauth2SecurityScheme.flows : {}
-  const say = (text: string): void => void process.stderr.write(`${safe(text)}\n`)
+  const say = (text: string): void => stderr.write(`${text}\n`)
   if ('deviceCode' in flows)
     return {
       prompt: ({ userCode, verificationUri }) =>

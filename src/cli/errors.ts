@@ -1,5 +1,7 @@
+import type { UntrustedOrigin } from '../client/index.ts'
 import { A2AError, type ErrorCode } from '../index.ts'
-import { safe } from './text.ts'
+import { toPrintableLine } from '../shared/text.ts'
+import { stderr, stdout } from './screen.ts'
 
 /** What to do instead, which code to end with, 2 if absent, and where the error comes from. */
 interface CliErrorOptions extends ErrorOptions {
@@ -51,24 +53,28 @@ export function reportError(
   error: unknown,
   { json, debug }: { readonly json: boolean; readonly debug: boolean },
 ): void {
-  const message = safe(error instanceof Error ? error.message : String(error))
+  const message = error instanceof Error ? error.message : String(error)
   const hint = hintFor(error)
   if (json) {
     const code = error instanceof A2AError && { code: error.code }
-    process.stdout.write(`${JSON.stringify({ error: { ...code, message, ...hint } })}\n`)
+    stdout.write(`${JSON.stringify({ error: { ...code, message, ...hint } })}\n`)
   } else {
-    process.stderr.write(`corral: ${message}\n`)
-    if (hint) process.stderr.write(`${hint.hint}\n`)
+    stderr.write(`corral: ${error instanceof A2AError ? toPrintableLine(message) : message}\n`)
+    if (hint) stderr.write(`${hint.hint}\n`)
   }
-  if (debug) process.stderr.write(`${trailOf(error)}\n`)
+  if (debug) stderr.write(`${trailOf(error)}\n`)
+}
+
+/** How an origin that only a card names is allowed to get credentials. */
+export function allowing(origin: string): string {
+  return `Allow it with --credential-origin ${origin}`
 }
 
 function hintFor(error: unknown): { readonly hint: string } | undefined {
   if (error instanceof CliError) return error.hint === undefined ? undefined : { hint: error.hint }
   if (isConfigError(error)) return { hint: 'Correct the file and try again.' }
   if (!(error instanceof A2AError)) return undefined
-  const origin = error.details.metadata?.credentialOrigin
-  if (origin !== undefined) return { hint: `Allow it with --credential-origin ${safe(origin)}` }
+  if (isUntrustedOrigin(error.cause)) return { hint: allowing(error.cause.origin) }
   const hint = hintFromWords(error.message) ?? hints[error.code]
   return hint === undefined ? undefined : { hint }
 }
@@ -78,6 +84,11 @@ function hintFromWords(message: string): string | undefined {
   if (message.startsWith('Cannot connect')) return nobody
   if (!message.startsWith('Cannot open the task store')) return undefined
   return 'Choose another with --store PATH, or --store memory.'
+}
+
+/** By its name: the class itself would bring the whole client into every command. */
+function isUntrustedOrigin(cause: unknown): cause is UntrustedOrigin {
+  return cause instanceof Error && cause.name === 'UntrustedOrigin'
 }
 
 /** By its name: the class itself would bring the whole reader of configurations into every command. */

@@ -1,5 +1,5 @@
 import type { HttpSend } from '../bindings/http.ts'
-import type { AddressGuard } from '../network/guard.ts'
+import type { AddressGuard } from '../network/rules.ts'
 import type { Call, Dispatch } from '../protocol/call.ts'
 import type { AgentCard, JsonObject, SendMessageConfiguration } from '../protocol/types.ts'
 import type { Clock } from '../shared/clock.ts'
@@ -61,7 +61,10 @@ export interface ClientOptions {
   readonly send?: HttpSend
   /** Whether TLS certificates are checked; true if absent. Only for tests, and only on Node. */
   readonly verifySsl?: boolean
-  /** Which hosts may be reached at which addresses; all if absent. Node only. */
+  /**
+   * Which hosts may be reached at which addresses. If absent, the agent's own host as it is written, and what its card
+   * names beside it at public addresses; at internal ones only where the card itself comes from one. Node only.
+   */
   readonly reach?: AddressGuard
   /** The longest answer that is not a stream; 64 MiB if absent. */
   readonly maxResponseBytes?: number

@@ -77,8 +77,15 @@ function openHttp(config: ClientConfig, clock: Clock): HttpClient {
     ...limits,
     ...(connectMs !== undefined && { connectMs }),
     ...(verifySsl !== undefined && { verifySsl }),
-    ...(reach && { reach }),
+    ...(reach ? { reach } : { named: namedBy(config), allowed: config.credentialOrigins ?? [] }),
   })
+}
+
+/** The URLs that the user wrote, or handed over in a card. */
+function namedBy(config: ClientConfig): readonly string[] {
+  if ('transport' in config) return [config.transport.url]
+  if ('dispatch' in config) return []
+  return [config.serverUrl, ...(config.card?.supportedInterfaces ?? []).map(({ url }) => url)]
 }
 
 /** The last step: the given dispatch, the given transport, or what the card of the moment offers. */

@@ -1,5 +1,6 @@
 import type { ClientReply, HttpSend } from '../bindings/http.ts'
-import type { AddressGuard } from '../network/guard.ts'
+import type { GuardOptions } from '../network/guard.ts'
+import type { AddressGuard, Rules } from '../network/rules.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { tooSlow } from './faults.ts'
 
@@ -27,8 +28,19 @@ export interface HttpOptions {
   readonly clock?: Clock
   /** Whether TLS certificates are checked; true if absent. Node only. */
   readonly verifySsl?: boolean
-  /** Everything may be reached if absent. Node only. */
+  /**
+   * The URLs that the user named: they are reached as written, and what lies behind them leads inside only where they
+   * do. Everything may be reached if this, `reach` and `rules` are absent. Node only.
+   */
+  readonly named?: readonly string[]
+  /** URLs that the user wrote besides: they are reached as written too, and nothing follows from them. Node only. */
+  readonly allowed?: readonly string[]
+  /** Decides alone, in place of `named`. Node only. */
   readonly reach?: AddressGuard
+  /** Decide alone, in place of both. Node only. */
+  readonly rules?: Rules
+  /** How names are resolved; the system's way if absent. Node only. */
+  readonly lookup?: GuardOptions['lookup']
 }
 
 /** How long a peer may take; without limits it may take as long as it likes. */

@@ -1,6 +1,6 @@
 /** `corral/client`: call any A2A agent. */
 
-export type { AddressGuard as Reach } from '../network/guard.ts'
+export type { AddressGuard as Reach } from '../network/rules.ts'
 export {
   allOf,
   apiKeyAuth as apiKey,
@@ -34,6 +34,7 @@ export type {
   SubscribeOptions,
   Timeouts,
 } from './config.ts'
+export { UntrustedOrigin } from './credential-origins.ts'
 export type { CardVerifier } from './discovery.ts'
 export { fetchSend } from './fetch.ts'
 export type { FollowOptions } from './follow.ts'

@@ -1,3 +1,4 @@
+import { urlFault } from '../network/url.ts'
 import type { Dispatch, Middleware } from '../protocol/call.ts'
 import { chooseInterface, toMajorMinor } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
@@ -44,9 +45,9 @@ export function openWires(card: AgentCard, connect: Connect, options: WireOption
 /** The interfaces that fit, in the order in which they are tried. */
 function usableInterfaces(card: AgentCard, options: WireOptions): readonly AgentInterface[] {
   const { bindings = ['JSONRPC', 'HTTP+JSON'], versions = ['1.0', '0.3'], onlyTls } = options
-  let left = onlyTls
-    ? card.supportedInterfaces.filter((offer) => offer.url.startsWith('https:'))
-    : card.supportedInterfaces
+  let left = card.supportedInterfaces.filter(
+    ({ url }) => urlFault(url) === undefined && (!onlyTls || url.startsWith('https:')),
+  )
   const order: AgentInterface[] = []
   for (;;) {
     const choice = chooseInterface({ ...card, supportedInterfaces: left }, { bindings, versions })

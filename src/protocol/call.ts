@@ -15,6 +15,16 @@ export interface AuthContext {
 /** The caller nobody knows. Frozen: agents see it, and it is everybody's. */
 export const anonymous: AuthContext = Object.freeze({ userId: '' })
 
+/**
+ * Whose share a call is taken from: a user's, or that of an address where nobody is named. Empty where neither is known:
+ * then there is no share.
+ */
+export function principalOf({ auth, client }: Pick<Call, 'auth' | 'client'>): string {
+  // A user and an address of the same name are two.
+  if (auth?.userId) return `user ${auth.userId}`
+  return client ? `address ${client}` : ''
+}
+
 /** No extension is active. */
 export const noExtensions: readonly string[] = Object.freeze([])
 

@@ -7,7 +7,7 @@ import type { Server } from './server.ts'
 export interface FetchOptions {
   /** The path that the server is mounted under, without a trailing slash; the root if absent. */
   readonly mount?: string
-  /** Larger bodies are refused with 413; 10 MiB if absent. */
+  /** The same as the server's `limits.maxBodyBytes`. */
   readonly maxBodyBytes?: number
 }
 
@@ -16,7 +16,7 @@ export function toFetch(
   server: Server,
   options: FetchOptions = {},
 ): (request: Request) => Promise<Response> {
-  const { mount = '', maxBodyBytes = 10 * 1024 * 1024 } = options
+  const { mount = '', maxBodyBytes = server.limits.maxBodyBytes } = options
   let named = false
   return async (request) => {
     const url = new URL(request.url)

@@ -13,7 +13,8 @@ import type { Logger } from '../shared/log.ts'
 import type { Store } from '../store/store.ts'
 import type { WebhooksOptions } from '../webhooks/webhooks.ts'
 import type { AuthOptions } from './auth.ts'
-import type { RateLimitOptions } from './limits.ts'
+import type { LimitOptions } from './limits.ts'
+import type { RateLimitOptions } from './rate-limit.ts'
 
 /** Which pages may call. Credentials are never allowed together with `*`. */
 export interface CorsOptions {
@@ -31,6 +32,9 @@ export interface ServerOptions {
   readonly publicUrl?: string
   readonly auth?: AuthOptions
   readonly cors?: CorsOptions
+  /** How much is too much: bytes, turns, connections, shapes. */
+  readonly limits?: LimitOptions
+  /** The same as `limits.requests` and `limits.windowSeconds`. */
   readonly rateLimit?: RateLimitOptions
   /** Webhooks; true or options turn them on. */
   readonly pushNotifications?: boolean | PushOptions
@@ -54,7 +58,7 @@ export interface ServerOptions {
   readonly errorTable?: '1.0.0' | '1.0.1'
   /** Refuse parts of media types that the card does not name; true where the agent names its own, if absent. */
   readonly enforceInputModes?: boolean
-  /** Turns at once over all agents; 2,048 if absent. One that waits for a remote agent, a model or an MCP tool is none. */
+  /** The same as `limits.maxConcurrentTurns`. A turn that waits for a remote agent, a model or an MCP tool is none. */
   readonly concurrency?: number
   readonly timeouts?: TimeoutOptions
   /** Routes of your own, tried before ours; undefined, at once or promised, passes on. */

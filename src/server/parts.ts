@@ -12,9 +12,10 @@ import { createHub, type Hub } from '../streams/hub.ts'
 import { checkPushConfig } from '../webhooks/config.ts'
 import { createWebhooks, type Webhooks } from '../webhooks/webhooks.ts'
 import { type Auth, createAuth, openAuth } from './auth.ts'
-import { createRateLimit, type RateLimit } from './limits.ts'
+import { type Limits, resolveLimits, resolveRateLimit } from './limits.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import type { PushOptions, ServerOptions } from './options.ts'
+import { createRateLimit, type RateLimit } from './rate-limit.ts'
 
 /** What all agents of a server share. */
 export interface ServerParts {
@@ -32,6 +33,7 @@ export interface ServerParts {
   readonly auth: Auth
   readonly metrics: Metrics
   readonly limit: RateLimit | undefined
+  readonly limits: Limits
   /** Webhooks, where they are on. */
   readonly push: Push | undefined
   /** How soon the readers of streams should come back, once the server is closing. */
@@ -41,7 +43,9 @@ export interface ServerParts {
 
 /** Makes the parts of a server. */
 export function createParts(options: ServerOptions, retryMs: ServerParts['retryMs']): ServerParts {
-  const { clock = systemClock, concurrency, pushNotifications } = options
+  const { clock = systemClock, pushNotifications } = options
+  const limits = resolveLimits(options)
+  const rateLimit = resolveRateLimit(options)
   const logger = toLogger(options.logger)
   const store = options.store ?? createMemoryStore({ clock })
   const committer = createCommitter(store)
@@ -50,13 +54,14 @@ export function createParts(options: ServerOptions, retryMs: ServerParts['retryM
     store,
     committer,
     hub: createHub(store),
-    queue: createTurnQueue(concurrency === undefined ? {} : { slots: concurrency }),
+    queue: createTurnQueue({ slots: limits.maxConcurrentTurns }),
     suspects: createSuspects(clock),
     clock,
     logger,
     auth: options.auth ? createAuth(options.auth) : openAuth,
     metrics: createMetrics(),
-    limit: options.rateLimit && createRateLimit(options.rateLimit),
+    limit: rateLimit && createRateLimit(rateLimit),
+    limits,
     push: push ? createPush(push, { store, committer, clock, logger }) : undefined,
     retryMs,
     options,
@@ -120,7 +125,7 @@ function createPush(
         const stored = await store.get(record.taskId)
         const cursor = stored?.version ?? 0
         await committer.write([{ type: 'pushConfig', record: { ...record, cursor } }])
-        webhooks.watch(record.taskId)
+        webhooks.watch(record.taskId, record.id)
       },
       async remove(taskId, id) {
         webhooks.forget(taskId, id)

@@ -116,7 +116,7 @@ export interface ListenOptions {
   readonly port: number
   /** All interfaces if absent. */
   readonly host?: string
-  /** Larger bodies are refused with 413; 10 MiB if absent. */
+  /** The same as the server's `limits.maxBodyBytes`. */
   readonly maxBodyBytes?: number
   /** Where warnings and errors go; stderr if absent, nowhere where it is `false`. */
   readonly logger?: Logger | false
@@ -138,7 +138,8 @@ export interface Listening {
  * @throws Error that says what to do when the port is taken or not allowed.
  */
 export async function listen(server: Server, options: ListenOptions): Promise<Listening> {
-  const { host = '0.0.0.0', port, maxBodyBytes = 10 * 1024 * 1024, clock = systemClock } = options
+  const { host = '0.0.0.0', port, clock = systemClock } = options
+  const { maxBodyBytes = server.limits.maxBodyBytes } = options
   const logger = toLogger(options.logger)
   const handle = toNodeHandler(server.handle, { maxBodyBytes, logger })
   const http = createHttpServer({ keepAliveTimeout: 65_000, requestTimeout: 300_000 }, handle)

@@ -9,6 +9,7 @@ import type { Store } from '../store/store.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
 import { createEndpoints } from './endpoints.ts'
 import { createHandler } from './http.ts'
+import type { Limits } from './limits.ts'
 import { createMount, type Mount, type NamedAgent } from './mount.ts'
 import type { ServerOptions } from './options.ts'
 import { closeParts, createParts, type ServerParts } from './parts.ts'
@@ -26,6 +27,7 @@ export interface Server {
   readonly webhooks: Webhooks | undefined
   /** Whether anyone may call. */
   readonly open: boolean
+  readonly limits: Limits
   /** Tells the server under which URL it is reached, unless the options said so. */
   setUrl(url: string): void
   /** The URL that cards point to. */
@@ -82,6 +84,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     },
     webhooks,
     open: parts.auth.open,
+    limits: parts.limits,
     setUrl(next) {
       if (options.publicUrl) return
       url = next

@@ -2,7 +2,6 @@ export { type Config, toConfigJsonSchema } from '../app/config/file.ts'
 export { loadConfig, type ParseOptions, parseConfig } from '../app/config/load.ts'
 export { ConfigError, type Problem } from '../app/config/problems.ts'
 export type {
-  LimitsConfig,
   RetentionConfig,
   ServerAuthConfig,
   ServerConfig,
@@ -20,6 +19,7 @@ export { type ServeOptions, type Serving, serveConfig } from '../app/serve.ts'
 export { toServerOptions } from '../app/server-options.ts'
 export { TeamServer, type TeamServerOptions, type TeamServerState } from '../app/team-server.ts'
 export { type ConfigWatchOptions as WatchOptions, watchConfig } from '../app/watch.ts'
+export type { LimitOptions as LimitsConfig } from '../server/limits.ts'
 export type { TeamFault } from './faults.ts'
 export { AgentManager, type AgentManagerOptions, type RegisterOptions } from './manager.ts'
 export { replyParts } from './reply.ts'

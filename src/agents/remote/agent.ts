@@ -1,4 +1,4 @@
-import type { AddressGuard } from '../../network/guard.ts'
+import type { AddressGuard } from '../../network/rules.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { isTerminal } from '../../protocol/task.ts'
 import type { Message, StreamResponse } from '../../protocol/types.ts'
@@ -29,7 +29,7 @@ import { createWatch, type Watch } from './watch.ts'
 
 /** A remote agent, and what it is called here. */
 export interface A2AAgentOptions extends A2AAgentConfig, LocalInfo {
-  /** Which hosts may be reached at which addresses, those that the remote's card names too; all if absent. */
+  /** Which hosts may be reached at which addresses, those that the remote's card names too; as a client decides if absent. */
   readonly reach?: AddressGuard
   readonly clock?: Clock
   readonly random?: () => number

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { LimitOptions } from '../../server/limits.ts'
 import { filledText, whenGiven } from './values.ts'
 
 /** `[server]`: how the file's teams and agents are served. The command's flags come first. */
@@ -13,7 +14,7 @@ export interface ServerConfig {
   readonly trace?: boolean
   readonly auth?: ServerAuthConfig
   readonly cors?: { readonly origins: '*' | readonly string[] }
-  readonly limits?: LimitsConfig
+  readonly limits?: LimitOptions
   readonly retention?: RetentionConfig
   readonly webhooks?: WebhooksConfig
 }
@@ -35,15 +36,6 @@ export interface ServerAuthConfig {
     readonly algorithms?: readonly string[]
     readonly userClaim?: string
   }
-}
-
-/** `[server.limits]`: how much is too much. */
-export interface LimitsConfig {
-  /** Requests per window and client. */
-  readonly requests?: number
-  readonly windowSeconds?: number
-  readonly maxBodyBytes?: number
-  readonly maxConcurrentTurns?: number
 }
 
 /** `[server.retention]`: which tasks are kept; all where nothing is said. */
@@ -102,18 +94,44 @@ const authSchema: z.ZodType<ServerAuthConfig> = z
     }),
   }))
 
-const limitsSchema: z.ZodType<LimitsConfig> = z
+const limitsSchema: z.ZodType<LimitOptions> = z
   .strictObject({
     requests: count.optional(),
     window_seconds: count.optional(),
     max_body_bytes: count.optional(),
+    max_inflight_body_bytes: count.optional(),
+    max_queued_bytes: count.optional(),
+    max_waiting_per_principal: count.optional(),
     max_concurrent_turns: count.optional(),
+    max_connections: count.optional(),
+    max_task_bytes: count.optional(),
+    max_task_events: count.optional(),
+    max_push_configs: count.optional(),
+    max_context_bytes: count.optional(),
+    memory_store_bytes: count.optional(),
+    write_timeout_seconds: count.optional(),
+    max_depth: count.optional(),
+    max_parts: count.optional(),
+    max_metadata_keys: count.optional(),
   })
   .transform((limits) => ({
     ...whenGiven('requests', limits.requests),
     ...whenGiven('windowSeconds', limits.window_seconds),
     ...whenGiven('maxBodyBytes', limits.max_body_bytes),
+    ...whenGiven('maxInflightBodyBytes', limits.max_inflight_body_bytes),
+    ...whenGiven('maxQueuedBytes', limits.max_queued_bytes),
+    ...whenGiven('maxWaitingPerPrincipal', limits.max_waiting_per_principal),
     ...whenGiven('maxConcurrentTurns', limits.max_concurrent_turns),
+    ...whenGiven('maxConnections', limits.max_connections),
+    ...whenGiven('maxTaskBytes', limits.max_task_bytes),
+    ...whenGiven('maxTaskEvents', limits.max_task_events),
+    ...whenGiven('maxPushConfigs', limits.max_push_configs),
+    ...whenGiven('maxContextBytes', limits.max_context_bytes),
+    ...whenGiven('memoryStoreBytes', limits.memory_store_bytes),
+    ...whenGiven('writeTimeoutSeconds', limits.write_timeout_seconds),
+    ...whenGiven('maxDepth', limits.max_depth),
+    ...whenGiven('maxParts', limits.max_parts),
+    ...whenGiven('maxMetadataKeys', limits.max_metadata_keys),
   }))
 
 const days = z.number().positive()
