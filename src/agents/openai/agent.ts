@@ -9,6 +9,7 @@ import { type Tool, type ToolSource, type ToolUser, toToolName, withOwnNames } f
 import { elsewhere } from '../wrap.ts'
 import { runChat } from './chat.ts'
 import { type ChatClient, createChatClient } from './client.ts'
+import { readHistory } from './history.ts'
 import { toChatMessages } from './messages.ts'
 import type { ChatRequest } from './wire.ts'
 
@@ -28,10 +29,6 @@ export interface OpenAIAgentOptions extends OpenAIAgentConfig {
   readonly tools?: readonly Tool[]
   /** Tools of MCP servers; asked for at each turn. */
   readonly toolSources?: readonly ToolSource[]
-  /** How many earlier messages of the context the model sees; 20 if absent. */
-  readonly maxHistory?: number
-  /** How often the model may call tools before it must answer; 8 if absent. */
-  readonly maxToolRounds?: number
   readonly clock?: Clock
   readonly random?: () => number
   readonly log?: Logger
@@ -62,6 +59,8 @@ export class OpenAIAgent implements ToolUser {
       clock: this.#clock,
       random: options.random ?? Math.random,
       log: options.log ?? silent,
+      ...(options.headers && { headers: options.headers }),
+      ...(options.extraBody && { extraBody: options.extraBody }),
     })
   }
 
@@ -82,21 +81,30 @@ export class OpenAIAgent implements ToolUser {
     turn: Turn,
     offered: readonly Tool[] = [],
   ): AsyncGenerator<AgentEvent> {
-    const { name, maxHistory = 20, maxToolRounds = 8, systemPrompt } = this.#options
-    const [own, earlier] = await Promise.all([
+    const { id, name, systemPrompt, parallelToolCalls } = this.#options
+    const { maxHistory = 20, history = 'window', maxToolRounds = 8 } = this.#options
+    const [client, sampling, clock] = [this.#client, this.#sampling(), this.#clock]
+    const [own, { summary, messages: earlier, spent }] = await Promise.all([
       this.#listTools(turn),
-      earlierMessages(turn, maxHistory),
+      readHistory(turn, { id, name, client, sampling, maxHistory, history, clock }),
     ])
     const tools = withOwnNames([...own, ...offered])
-    const messages = toChatMessages({ ...(systemPrompt && { systemPrompt }), earlier, message })
-    const request = { ...this.#sampling(), messages }
+    const messages = toChatMessages({
+      ...(systemPrompt && { systemPrompt }),
+      ...(summary && { summary }),
+      earlier,
+      message,
+    })
+    const request = { ...sampling, messages }
     yield* runChat({
       agent: name,
-      client: this.#client,
+      client,
       request,
       tools,
+      parallelToolCalls,
       maxToolRounds,
-      clock: this.#clock,
+      spent,
+      clock,
       turn,
     })
   }
@@ -116,11 +124,15 @@ export class OpenAIAgent implements ToolUser {
   }
 
   #sampling(): Omit<ChatRequest, 'messages'> {
-    const { model, temperature, maxTokens } = this.#options
+    const { model, temperature, maxTokens, topP, stop, seed, reasoningEffort } = this.#options
     return {
       model,
       ...(temperature !== undefined && { temperature }),
       ...(maxTokens !== undefined && { max_tokens: maxTokens }),
+      ...(topP !== undefined && { top_p: topP }),
+      ...(stop !== undefined && { stop }),
+      ...(seed !== undefined && { seed }),
+      ...(reasoningEffort !== undefined && { reasoning_effort: reasoningEffort }),
     }
   }
 
@@ -140,14 +152,4 @@ export class OpenAIAgent implements ToolUser {
       }
     return [...byName.values()]
   }
-}
-
-/** The context's messages, then those of this task that are not among them, the newest `limit`. */
-async function earlierMessages(turn: Turn, limit: number): Promise<readonly Message[]> {
-  if (limit <= 0) return []
-  const heard = await turn.conversation(limit)
-  const known = new Set([turn.message.messageId, ...heard.map((message) => message.messageId)])
-  const rest = turn.history.filter((message) => !known.has(message.messageId))
-  const current = heard.filter((message) => message.messageId !== turn.message.messageId)
-  return [...current, ...rest].slice(-limit)
 }
