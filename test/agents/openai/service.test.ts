@@ -13,7 +13,7 @@ test('a model service is reached inside, and not by a name that is public too', 
   const ask = async (...answers: string[][]): Promise<string> => {
     const endpoint = `http://model.example.com:${port}/v1`
     const { lookup } = createResolver({ 'model.example.com': answers })
-    const rules = createNamedRules([endpoint], lookup)
+    const rules = createNamedRules([endpoint], { lookup })
     const clock = createInstantClock({ real: () => true })
     const client = createChatClient({
       ...{ agent: 'Eye', endpoint, timeoutMs: 5_000, maxRetries: 0, rules },

@@ -119,7 +119,7 @@ const withOpenId: CardWith = (url) => ({
 /** A client of an agent on the public internet, whose card names the URL. */
 async function openClient(lookup: LookupFunction, cardWith: CardWith): Promise<OpenEntrance> {
   const serverUrl = 'http://agent.example.com/'
-  const rules = createNamedRules([serverUrl], lookup)
+  const rules = createNamedRules([serverUrl], { lookup })
   // It was reached there for its card.
   const addresses = ['93.184.216.34']
   rules.refuseAddresses({ host: 'agent.example.com', addresses, named: true })
