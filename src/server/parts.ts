@@ -58,7 +58,7 @@ export function createParts(options: ServerOptions, retryMs: ServerParts['retryM
     suspects: createSuspects(clock),
     clock,
     logger,
-    auth: options.auth ? createAuth(options.auth) : openAuth,
+    auth: options.auth ? createAuth(options.auth, logger) : openAuth,
     metrics: createMetrics(),
     limit: rateLimit && createRateLimit(rateLimit),
     limits,
