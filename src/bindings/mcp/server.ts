@@ -1,7 +1,7 @@
 import type { AuthInfo, McpHttpHandler, McpServerFactory } from '@modelcontextprotocol/server'
 import type { AuthContext, Call } from '../../protocol/call.ts'
 import { A2AError, errorRow, toA2AError } from '../../protocol/errors.ts'
-import { mustHaveScope } from '../../protocol/scopes.ts'
+import { mustBeInTenant, mustHaveScope } from '../../protocol/scopes.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
 import { refusalHeaders } from '../refusal.ts'
 import {
@@ -85,11 +85,17 @@ async function identified(
   try {
     const auth = await identify?.(call)
     if (!auth) return call
-    if (auth.scopes && callsTool(body)) mustHaveScope(auth, 'tasks:write')
+    if ((auth.scopes || auth.tenants) && callsTool(body)) mustBeAllowed(auth)
     return { ...call, auth }
   } catch (thrown) {
     return toA2AError(thrown)
   }
+}
+
+/** What every tool needs, so that its lack is HTTP's matter and no tool's result. */
+function mustBeAllowed(auth: AuthContext): void {
+  mustHaveScope(auth, 'tasks:write')
+  mustBeInTenant(auth, '')
 }
 
 function callsTool(body: string): boolean {
