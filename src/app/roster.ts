@@ -1,10 +1,10 @@
 import type { Agent } from '../agents/agent.ts'
 import type { AgentConfig } from '../agents/config.ts'
 import { type AgentDeps, type AgentPlan, planAgent } from '../agents/create.ts'
-import { createMemberGuard } from '../network/guard.ts'
 import { AgentManager } from '../team/manager.ts'
 import { Team, type TeamOptions } from '../team/team.ts'
 import type { TeamConfig } from '../team/team-config.ts'
+import { warningsOf } from '../team/warnings.ts'
 import type { Config } from './config/file.ts'
 
 /** What agents and teams of a configuration get from around it. */
@@ -42,6 +42,15 @@ export async function createRoster(config: Config, deps: BuildDeps): Promise<Ros
   })
   const single = config.agents.flatMap(({ id }) => manager.get(id) ?? [])
   return { agents: [...teams, ...single], teams, manager, close: () => manager.close() }
+}
+
+/** What a file says of its teams that its author hardly meant. Nobody is contacted. */
+export async function rosterWarnings({
+  teams,
+  manager,
+}: Pick<Roster, 'teams' | 'manager'>): Promise<readonly string[]> {
+  const lists = await Promise.all(teams.map(({ config }) => warningsOf(config, manager)))
+  return lists.flat()
 }
 
 /**
@@ -89,7 +98,7 @@ async function createNamed(
 ): Promise<Agent> {
   try {
     const create = plan ?? planAgent(agent, deps.environment)
-    return await create({ reachOf: createMemberGuard, ...deps })
+    return await create(deps)
   } catch (cause) {
     const words = cause instanceof Error ? cause.message : 'it cannot be made'
     throw new Error(`Agent "${agent.id}": ${words}`, { cause })

@@ -27,7 +27,7 @@ export type Handlers = {
  * formed; then the handler. The order keeps strangers from learning anything.
  */
 export function createGate(service: Service, handlers: Handlers): Dispatch {
-  const { engine, agent, auth: callers, limit, metrics, clock } = service
+  const { engine, agent, auth: callers, limit, limits, metrics, clock } = service
   const agentId = engine.scopeOf(undefined, undefined).agent
   return async (name, request, call) => {
     const startedAt = clock.elapsed()
@@ -45,7 +45,7 @@ export function createGate(service: Service, handlers: Handlers): Dispatch {
       const extensions = negotiate(card, call)
       mustOffer(name, card)
       const passed = checked(call, auth, extensions)
-      const meant = parseRequest(name, request)
+      const meant = parseRequest(name, request, limits)
       if (auth.tenants) mustBeInTenant(auth, tenantOf(meant))
       if (auth.scopes && registersWebhook(meant)) mustHaveScope(auth, 'push')
       const result = await handlers[name](meant, passed)

@@ -16,9 +16,10 @@ export {
   extractorAuthenticator as extractor,
 } from './authenticators.ts'
 export { type FetchOptions, toFetch } from './fetch.ts'
+export type { Intake, RequestHead } from './intake.ts'
 export { type JwtOptions, jwtAuthenticator as jwt } from './jwt.ts'
 export type { LimitOptions } from './limits.ts'
-export { toNodeHandler } from './node-handler.ts'
+export { type NodeHandlerOptions, toNodeHandler } from './node-handler.ts'
 export type { CorsOptions, PushOptions, ServerOptions, TimeoutOptions } from './options.ts'
 export type { RateLimitOptions } from './rate-limit.ts'
 export {

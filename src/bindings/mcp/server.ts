@@ -44,11 +44,11 @@ export function createMcpBinding(options: McpBindingOptions): McpBinding {
   }
   return {
     async handle(request) {
-      if (request.fault) return refuse(413, request.fault.message)
+      if (request.fault) return refuseFault(request.fault)
       if (!isAllowedOrigin(request, options.allowedOrigins ?? []))
         return refuse(403, 'This origin may not call')
       const call = await identified(request, options.identify)
-      if (call instanceof A2AError) return refuseCaller(call)
+      if (call instanceof A2AError) return refuseFault(call)
       try {
         loading ??= load()
         const { fetch } = await loading
@@ -197,12 +197,13 @@ function chunksOf(body: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> {
   return { [Symbol.asyncIterator]: () => iterator }
 }
 
+/** Why a body was not read: HTTP itself refuses it, or it is no request. */
+function refuseFault(fault: A2AError): HttpReply {
+  const reply = refuse(errorRow(fault.code).http, fault.message)
+  return { ...reply, headers: { ...reply.headers, ...refusalHeaders(fault) } }
+}
+
 function refuse(status: number, message: string): HttpReply {
   const error = { jsonrpc: '2.0', id: null, error: { code: -32600, message } }
   return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(error) }
-}
-
-function refuseCaller(error: A2AError): HttpReply {
-  const { status, headers, body } = refuse(errorRow(error.code).http, error.message)
-  return { status, headers: { ...headers, ...refusalHeaders(error) }, ...(body && { body }) }
 }
