@@ -8,12 +8,8 @@ import type { ListenOptions } from '../server/run.ts'
 import { createMemoryStore } from '../store/memory/store.ts'
 import { openSqliteStore, type SqliteStoreOptions } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
-import type {
-  RetentionConfig,
-  ServerAuthConfig,
-  ServerConfig,
-  WebhooksConfig,
-} from './config/server.ts'
+import type { RetentionConfig, ServerConfig, WebhooksConfig } from './config/server.ts'
+import type { ServerAuthConfig } from './config/server-auth.ts'
 import { whenGiven } from './config/values.ts'
 
 /** What a server needs besides its agents and its store, from the `[server]` table of a file. */

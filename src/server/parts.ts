@@ -53,7 +53,7 @@ export function createParts(options: ServerOptions, retryMs: ServerParts['retryM
   const store = options.store ?? createMemoryStore({ clock })
   const committer = createCommitter(store)
   const push = pushNotifications === true ? {} : pushNotifications
-  const auth = options.auth ? createAuth(options.auth) : openAuth
+  const auth = options.auth ? createAuth(options.auth, logger) : openAuth
   const limit = rateLimit && createRateLimit(rateLimit)
   const givenMaxBodyBytes = options.limits?.maxBodyBytes
   return {
