@@ -47,14 +47,18 @@ export function createParts(options: ServerOptions, retryMs: ServerParts['retryM
   const limits = resolveLimits(options)
   const rateLimit = resolveRateLimit(options)
   const logger = toLogger(options.logger)
-  const store = options.store ?? createMemoryStore({ clock })
+  const store = options.store ?? createMemoryStore({ clock, maxBytes: limits.memoryStoreBytes })
   const committer = createCommitter(store)
   const push = pushNotifications === true ? {} : pushNotifications
   return {
     store,
     committer,
     hub: createHub(store),
-    queue: createTurnQueue({ slots: limits.maxConcurrentTurns }),
+    queue: createTurnQueue({
+      slots: limits.maxConcurrentTurns,
+      maxWaitingEach: limits.maxWaitingPerPrincipal,
+      maxBytes: limits.maxQueuedBytes,
+    }),
     suspects: createSuspects(clock),
     clock,
     logger,
