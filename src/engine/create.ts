@@ -191,9 +191,10 @@ class AgentEngine implements Engine {
   }
 
   #createHost(agent: Agent, build: string): RunHost {
-    const { store, queue, maxMailbox = 16 } = this.#options
+    const { store, queue, maxMailbox = 16, limits = defaultTaskLimits } = this.#options
     return {
       agent,
+      maxContextBytes: limits.maxContextBytes,
       build,
       queue,
       maxMailbox,

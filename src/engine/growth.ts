@@ -8,12 +8,15 @@ import { weighRecord } from '../store/weight.ts'
 export interface TaskLimits {
   readonly maxTaskBytes: number
   readonly maxTaskEvents: number
+  /** The values that one context may keep. */
+  readonly maxContextBytes: number
 }
 
 /** The limits where nobody set others. */
 export const defaultTaskLimits: TaskLimits = {
   maxTaskBytes: 32 * 1024 * 1024,
   maxTaskEvents: 100_000,
+  maxContextBytes: 256 * 1024,
 }
 
 /** How a task ends, and what its agent saves then, is written however much it holds. */

@@ -15,6 +15,7 @@ import { type Auth, createAuth, openAuth } from './auth.ts'
 import { type Limits, resolveLimits, resolveRateLimit } from './limits.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import type { PushOptions, ServerOptions } from './options.ts'
+import { createPushLimit } from './push-limit.ts'
 import { createRateLimit, type RateLimit } from './rate-limit.ts'
 
 /** What all agents of a server share. */
@@ -66,7 +67,7 @@ export function createParts(options: ServerOptions, retryMs: ServerParts['retryM
     metrics: createMetrics(),
     limit: rateLimit && createRateLimit(rateLimit),
     limits,
-    push: push ? createPush(push, { store, committer, clock, logger }) : undefined,
+    push: push ? createPush(push, { store, committer, clock, logger, limits }) : undefined,
     retryMs,
     options,
   }
@@ -104,12 +105,13 @@ interface PushDeps {
   readonly committer: Committer
   readonly clock: Clock
   readonly logger: Logger
+  readonly limits: Limits
 }
 
 /** Makes the webhooks of a server. */
 function createPush(
   { guard: rules, ...options }: PushOptions,
-  { store, committer, clock, logger }: PushDeps,
+  { store, committer, clock, logger, limits }: PushDeps,
 ): Push {
   const guard = createGuard(rules)
   const webhooks = createWebhooks({
@@ -125,6 +127,7 @@ function createPush(
     configs: {
       check: (config, path) => checkPushConfig(guard, { config, path }),
       list: (taskId) => store.pushConfigs(taskId),
+      ...createPushLimit(limits.maxPushConfigs, (taskId) => store.pushConfigs(taskId)),
       async add(record) {
         const stored = await store.get(record.taskId)
         const cursor = stored?.version ?? 0

@@ -4,7 +4,7 @@ import { textOf } from '../../src/protocol/task.ts'
 import type { Task } from '../../src/protocol/types.ts'
 import { ask, createEngineFor, taskOf } from './scene.ts'
 
-const limits = { maxTaskBytes: 20_000, maxTaskEvents: 10 }
+const limits = { maxTaskBytes: 20_000, maxTaskEvents: 10, maxContextBytes: 1_000 }
 const artifact = { artifactId: 'a', parts: [{ text: 'x' }] }
 
 function reasonOf({ status }: Task): string {
@@ -88,6 +88,38 @@ describe('a task that grows too large', () => {
     expect(last.status.state).toBe('TASK_STATE_FAILED')
     expect(last.history?.filter(({ role }) => role === 'ROLE_USER')).toHaveLength(2)
     await expect(ask(engine, 'more', { taskId })).rejects.toMatchObject({ code: 'taskFailed' })
+  })
+})
+
+describe('the values of a context', () => {
+  const keeper = defineAgent({ name: 'Keeper' }, async function* (message, turn) {
+    const [key = '', size = '0', look] = textOf(message.parts).split(' ')
+    if (look) await turn.context.get(key)
+    turn.context.set(key, 'x'.repeat(Number(size)))
+    await turn.step('wait', () => 1)
+    yield 'kept'
+  })
+
+  test.each(['', ' look'])('have an end, and the step at it fails (%s)', async (look) => {
+    const { engine, store, scope } = createEngineFor(keeper, { limits })
+    const contextId = 'c'
+    const say = async (text: string): Promise<Task> =>
+      taskOf(await ask(engine, text + look, { contextId }))
+    expect((await say('a 500')).status.state).toBe('TASK_STATE_COMPLETED')
+    expect((await say('b 400')).status.state).toBe('TASK_STATE_COMPLETED')
+    expect(reasonOf(await say('c 400'))).toContain('more than 1000 bytes')
+    // What replaces a value takes its place.
+    expect((await say('a 550')).status.state).toBe('TASK_STATE_COMPLETED')
+    const values = await store.contextValues(scope, contextId)
+    expect([...values].map(([key, value]) => [key, String(value).length])).toEqual([
+      ['a', 550],
+      ['b', 400],
+    ])
+  })
+
+  test('of one step alone have the same end', async () => {
+    const { engine } = createEngineFor(keeper, { limits })
+    expect(reasonOf(taskOf(await ask(engine, 'a 1001')))).toContain('more than 1000 bytes')
   })
 })
 
