@@ -18,19 +18,28 @@ export type Block =
 const plain: TextStyle = {}
 const quiet: TextStyle = { dim: true }
 
+/** A line that grows is not waited for beyond this length. */
+const longest = 4_000
+/** No mark is longer. */
+const longestMark = 100
+
 /** Reads how a line begins; undefined where a line that still grows has not yet shown it. */
 export function readBlock(line: string, whole: boolean): Block | undefined {
+  const block = readKnown(line, whole)
+  return block ?? (line.length > longest ? toWords(0) : undefined)
+}
+
+function readKnown(line: string, whole: boolean): Block | undefined {
   const indent = line.length - line.trimStart().length
-  const [word = ''] = line.slice(indent, indent + 100).split(' ', 1)
+  const [word = ''] = line.slice(indent, indent + longestMark).split(' ', 1)
   const isSettled = whole || indent + word.length < line.length
   if (line.charAt(indent) === '|') return whole ? { kind: 'row' } : undefined
   const [mark] = /^(?:`{3,}|~{3,})/.exec(word) ?? []
   if (mark) return whole ? toFence(line.slice(indent), mark) : undefined
-  if (/^(?:-{3,}|\*{3,}|_{3,})$/.test(word))
-    return whole ? toRule(line, indent) : isSettled ? toWords(indent) : undefined
+  if (/^(?:-{3,}|\*{3,}|_{3,})$/.test(word) && !isSettled) return undefined
   if (word.startsWith('>')) return toQuote(line, indent, whole)
   if (!isSettled) return mayBeMark(word) ? undefined : toWords(indent)
-  return toHeading(word, indent) ?? toItem(word, indent) ?? toWords(indent)
+  return toRule(line) ?? toHeading(word, indent) ?? toItem(word, indent) ?? toWords(indent)
 }
 
 function toFence(line: string, mark: string): Block {
@@ -38,8 +47,10 @@ function toFence(line: string, mark: string): Block {
   return language.includes('`') ? toWords(0) : { kind: 'fence', mark, language }
 }
 
-function toRule(line: string, indent: number): Block {
-  return line.trim().includes(' ') ? toWords(indent) : { kind: 'rule' }
+/** A line of nothing else; it is short, so that one that grows has ended when it is seen to be longer. */
+function toRule(line: string): Block | undefined {
+  const isRule = line.length <= longestMark && /^(?:-{3,}|\*{3,}|_{3,})$/.test(line.trim())
+  return isRule ? { kind: 'rule' } : undefined
 }
 
 function toWords(indent: number): Block {

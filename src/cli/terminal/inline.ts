@@ -98,7 +98,7 @@ function readCode(reading: Reading, at: number, style: TextStyle): Found {
   const { text } = reading
   const length = runLength(text, at)
   const inside = at + length
-  if (isOpenEnd(reading, inside)) return 'open'
+  if (length < furthest && isOpenEnd(reading, inside)) return 'open'
   const close = findRun(reading, { mark: '`', length, from: inside })
   if (close === undefined) return notFound(reading, at)
   const code = text.slice(inside, close).trim()
@@ -120,7 +120,7 @@ function readEmphasis(reading: Reading, at: number, style: TextStyle): Found {
   const mark = text.charAt(at)
   const length = runLength(text, at)
   const inside = at + length
-  if (isOpenEnd(reading, inside)) return 'open'
+  if (length < furthest && isOpenEnd(reading, inside)) return 'open'
   const inner = emphasis[mark.repeat(Math.min(length, 4))]
   if (!inner || depth >= deepest || isSpace(text, inside)) return 'plain'
   if (mark === '_' && isWordCharacter(text, at - 1)) return 'plain'
