@@ -45,6 +45,8 @@ export interface AgentConfig {
   readonly mcpServers?: readonly McpServerConfig[]
   /** Which model an OpenAI agent is, and how it answers. */
   readonly model?: ModelConfig
+  /** Hosts and ranges inside our networks whose images an OpenAI agent may pass on by URL all the same. */
+  readonly allowFiles?: readonly string[]
 }
 
 /** What becomes of a remote answer that is a task. */
@@ -241,8 +243,10 @@ function requireKind(config: AgentConfig, expected: ProtocolType): void {
   for (const ability of config.capabilities ?? []) checkText('capabilities', ability)
 }
 
-function withoutModel({ mcpServers: [first] = [], model }: AgentConfig): void {
-  if (first) throw invalidValue('mcp_servers', first.name, 'only a model uses tools')
+function withoutModel(config: AgentConfig): void {
+  const { mcpServers: [server] = [], allowFiles: [host] = [], model } = config
+  if (server) throw invalidValue('mcp_servers', server.name, 'only a model uses tools')
+  if (host) throw invalidValue('allow_files', host, 'only a model is passed files by URL')
   if (model)
     throw invalidValue('model', model.name ?? '…', 'only an agent of protocol openai has one')
 }

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import { isIP, type LookupFunction } from 'node:net'
 import { isMetadataAddress, isPublicAddress, sideOf } from './address.ts'
 import type { AllowList } from './allow-list.ts'
 import { type Target, toTarget } from './url.ts'
@@ -14,6 +14,8 @@ export interface Rules {
   isNamed(target: Target): boolean
   /** Why the addresses that a host has at this moment must not be reached. Asked for every connection. */
   refuseAddresses(found: Found): string | undefined
+  /** How names are resolved; the system's way if absent. */
+  readonly lookup?: LookupFunction | undefined
 }
 
 /** What a lookup gave; a literal address gives itself. */
@@ -34,15 +36,18 @@ interface RuleOptions {
   readonly leadsInside?: boolean
   /** Whether cards come from this host, so that it decides whether they lead inside; every written one if absent. */
   readonly isSource?: (host: string) => boolean
+  /** How names are resolved; the system's way if absent. */
+  readonly lookup?: LookupFunction | undefined
 }
 
 /** Rules for what strangers name. */
 export function createRules(options: RuleOptions): Rules {
-  const { allow, allowHttp, leadsInside = false, isSource = () => true } = options
+  const { allow, allowHttp, leadsInside = false, isSource = () => true, lookup } = options
   const origins = createOrigins(isSource)
   const internal = leadsInside ? fromOutside : notAllowed
   const isInside = (): boolean => leadsInside && origins.areInside()
   return {
+    lookup,
     refuse({ protocol, host, port }) {
       if (protocol === 'http:' && !allowHttp) return 'must be an https URL'
       if (allow.hasHost(host, port)) return undefined
@@ -68,7 +73,11 @@ export function createRules(options: RuleOptions): Rules {
  * inside only where every address that these had so far does. `others` are reached as written too, but no card comes
  * from them.
  */
-export function createNamedRules(urls: readonly string[], others: readonly string[] = []): Rules {
+export function createNamedRules(
+  urls: readonly string[],
+  lookup?: LookupFunction,
+  others: readonly string[] = [],
+): Rules {
   const named = new Set<string>()
   const sources = new Set<string>()
   for (const url of [...urls, ...others]) {
@@ -83,7 +92,7 @@ export function createNamedRules(urls: readonly string[], others: readonly strin
     hasAddress: () => false,
   }
   const isSource = (host: string): boolean => sources.has(host)
-  return createRules({ allow, allowHttp: true, leadsInside: true, isSource })
+  return createRules({ allow, allowHttp: true, leadsInside: true, isSource, lookup })
 }
 
 /**

@@ -77,10 +77,14 @@ describe('where requests to a member may go', () => {
   })
 
   test('what the operator allows besides is reached as written, and nothing follows from it', () => {
-    const outside = createNamedRules(['https://agent.example.com'], ['https://api.corp.example'])
+    const outside = createNamedRules(['https://agent.example.com'], undefined, [
+      'https://api.corp.example',
+    ])
     expect(reaches(outside, 'https://api.corp.example', '10.1.2.3')).toBe(true)
     expect(reaches(outside, 'http://10.9.9.9', '10.9.9.9')).toBe(false)
-    const inside = createNamedRules(['https://agent.corp.example'], ['https://api.example.com'])
+    const inside = createNamedRules(['https://agent.corp.example'], undefined, [
+      'https://api.example.com',
+    ])
     expect(reaches(inside, 'https://api.example.com', '93.184.216.34')).toBe(true)
     expect(reaches(inside, 'https://agent.corp.example', '10.1.2.3')).toBe(true)
     expect(reaches(inside, 'http://10.9.9.9', '10.9.9.9')).toBe(true)

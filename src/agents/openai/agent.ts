@@ -1,3 +1,4 @@
+import { createGuard, type Guard, type GuardOptions } from '../../network/guard.ts'
 import { historyExtension, usageExtension } from '../../protocol/extensions.ts'
 import type { AgentInfo } from '../../protocol/profile.ts'
 import type { AgentExtension, Message } from '../../protocol/types.ts'
@@ -9,6 +10,7 @@ import { type Tool, type ToolSource, type ToolUser, toToolName, withOwnNames } f
 import { elsewhere } from '../wrap.ts'
 import { runChat } from './chat.ts'
 import { type ChatClient, createChatClient } from './client.ts'
+import { checkFiles, withoutRefusedFiles } from './files.ts'
 import { readHistory } from './history.ts'
 import { toChatMessages } from './messages.ts'
 import type { ChatRequest } from './wire.ts'
@@ -29,6 +31,8 @@ export interface OpenAIAgentOptions extends OpenAIAgentConfig {
   readonly tools?: readonly Tool[]
   /** Tools of MCP servers; asked for at each turn. */
   readonly toolSources?: readonly ToolSource[]
+  /** Which images may be passed on by their URL; those at public addresses if absent. */
+  readonly files?: Omit<GuardOptions, 'allowHttp'>
   readonly clock?: Clock
   readonly random?: () => number
   readonly log?: Logger
@@ -44,11 +48,13 @@ export class OpenAIAgent implements ToolUser {
   readonly #options: OpenAIAgentOptions
   readonly #clock: Clock
   readonly #client: ChatClient
+  readonly #guard: Guard
 
   /** @throws ConfigConversionError for a value out of range. */
   constructor(options: OpenAIAgentOptions) {
     validateOpenAIAgentConfig(options)
     this.#options = options
+    this.#guard = createGuard({ ...options.files, allowHttp: true })
     this.#clock = options.clock ?? systemClock
     this.#client = createChatClient({
       agent: options.name,
@@ -84,10 +90,12 @@ export class OpenAIAgent implements ToolUser {
     const { id, name, systemPrompt, parallelToolCalls } = this.#options
     const { maxHistory = 20, history = 'window', maxToolRounds = 8 } = this.#options
     const [client, sampling, clock] = [this.#client, this.#sampling(), this.#clock]
-    const [own, { summary, messages: earlier, spent }] = await Promise.all([
+    await checkFiles(this.#guard, message, turn.signal)
+    const [own, { summary, messages: heard, spent }] = await Promise.all([
       this.#listTools(turn),
       readHistory(turn, { id, name, client, sampling, maxHistory, history, clock }),
     ])
+    const earlier = await withoutRefusedFiles(this.#guard, heard, turn.signal)
     const tools = withOwnNames([...own, ...offered])
     const messages = toChatMessages({
       ...(systemPrompt && { systemPrompt }),
@@ -120,7 +128,11 @@ export class OpenAIAgent implements ToolUser {
 
   async close(): Promise<void> {
     const sources = this.#options.toolSources ?? []
-    await Promise.all([this.#client.close(), ...sources.map((source) => source.close())])
+    await Promise.all([
+      this.#client.close(),
+      this.#guard.close(),
+      ...sources.map((source) => source.close()),
+    ])
   }
 
   #sampling(): Omit<ChatRequest, 'messages'> {

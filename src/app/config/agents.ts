@@ -122,6 +122,7 @@ export const agentSchema: z.ZodType<AgentConfig> = z
     credential_origins: z.array(filledText).optional(),
     mcp_servers: z.array(mcpSchema).optional(),
     model: modelSchema.optional(),
+    allow_files: z.array(filledText).optional(),
   })
   .transform(
     (agent): AgentConfig => ({
@@ -138,5 +139,6 @@ export const agentSchema: z.ZodType<AgentConfig> = z
       ...whenGiven('credentialOrigins', agent.credential_origins),
       ...whenGiven('mcpServers', agent.mcp_servers),
       ...whenGiven('model', agent.model),
+      ...whenGiven('allowFiles', agent.allow_files),
     }),
   )
