@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { createDeferred } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { type Logger, toLogger } from '../shared/log.ts'
-import { toNodeHandler } from './node-handler.ts'
+import { createNodeAdapter } from './node-handler.ts'
 import type { Server } from './server.ts'
 
 /** How a server runs. */
@@ -133,16 +133,32 @@ export interface Listening {
   close(): Promise<void>
 }
 
+/** A head has 16 KiB and 30 s, a whole request 300 s; a connection without one is kept for 65 s after its last. */
+const httpOptions = {
+  maxHeaderSize: 16 * 1024,
+  headersTimeout: 30_000,
+  requestTimeout: 300_000,
+  keepAliveTimeout: 65_000,
+  connectionsCheckingInterval: 5_000,
+}
+const maxHeadersCount = 200
+
 /**
  * Binds a server to a port through `node:http`.
  * @throws Error that says what to do when the port is taken or not allowed.
  */
 export async function listen(server: Server, options: ListenOptions): Promise<Listening> {
   const { host = '0.0.0.0', port, clock = systemClock } = options
-  const { maxBodyBytes = server.limits.maxBodyBytes } = options
   const logger = toLogger(options.logger)
-  const handle = toNodeHandler(server.handle, { maxBodyBytes, logger })
-  const http = createHttpServer({ keepAliveTimeout: 65_000, requestTimeout: 300_000 }, handle)
+  const adapter = createNodeAdapter(server.handle, {
+    ...options,
+    intake: server.intake,
+    logger,
+    clock,
+  })
+  const http = createHttpServer(httpOptions, adapter.request)
+  http.on('connection', adapter.connection).on('checkContinue', adapter.checkContinue)
+  http.maxHeadersCount = maxHeadersCount
   await new Promise<void>((resolve, reject) => {
     http.once('error', (error) => reject(explain(error, host, port)))
     http.listen(port, host, resolve)
