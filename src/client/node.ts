@@ -12,12 +12,12 @@ import type { HttpClient, HttpOptions } from './http.ts'
  * so that credentials go nowhere unasked. `package.json` puts `fetch.ts` in this file's place in a browser.
  */
 export function createHttp(options: HttpOptions = {}): HttpClient {
-  const { connectMs = 10_000, verifySsl = true, clock = systemClock, lookup } = options
+  const { connectMs = 10_000, verifySsl = true, clock = systemClock } = options
   const limits = { ...options, ...toBounds(options), clock }
   const rules = rulesOf(options)
   const dispatcher = new Agent({
     connect: rules
-      ? checkedConnector({ rules, refusal, lookup, timeoutMs: connectMs, verifySsl })
+      ? checkedConnector({ rules, refusal, timeoutMs: connectMs, verifySsl })
       : { timeout: connectMs, rejectUnauthorized: verifySsl },
     headersTimeout: 0, // an exchange keeps the time itself
     bodyTimeout: 0,
@@ -33,10 +33,10 @@ export function createHttp(options: HttpOptions = {}): HttpClient {
   }
 }
 
-function rulesOf({ rules, reach, named }: HttpOptions): Rules | undefined {
+function rulesOf({ rules, reach, named, allowed = [] }: HttpOptions): Rules | undefined {
   if (rules) return rules
   if (reach) return toRules(reach)
-  return named && createNamedRules(named)
+  return named && createNamedRules(named, { others: allowed })
 }
 
 /** Like a host that does not answer: another interface of the card may. */
