@@ -65,7 +65,7 @@ export function createPages(
   return {
     health: (request) => health(request, parts, mounts),
     metrics: () => parts.metrics.page(gauges(parts, mounts)),
-    catalogue: () => catalogue(mounts),
+    catalogue: ({ base }) => catalogue(mounts, base),
     keys: keys && (() => keys),
   }
 }
@@ -118,11 +118,11 @@ async function healthOf(agent: Agent, clock: Clock): Promise<Health> {
 }
 
 /** Every agent with its card's address. */
-async function catalogue(mounts: Mounts): Promise<HttpReply> {
+async function catalogue(mounts: Mounts, server?: string): Promise<HttpReply> {
   const agents = await Promise.all(
     [...mounts.values()].map(async ({ id, identity }) => {
       const card = await identity.card()
-      const url = identity.base()
+      const url = identity.base(server)
       const { name, description, version } = card
       return { id, name, description, version, url, card: `${url}/.well-known/agent-card.json` }
     }),
