@@ -2,7 +2,7 @@ import { checkContracts } from './contracts.ts'
 import { checkCycles } from './cycles.ts'
 import { checkUniqueNames, checkUnusedExports, type Replaced } from './exports.ts'
 import { checkExpressions } from './expressions.ts'
-import { checkCasts, checkClock } from './habits.ts'
+import { checkCasts, checkClock, checkOutput, checkTrimming } from './habits.ts'
 import { checkLayers } from './layers.ts'
 import { checkOperations } from './operations.ts'
 import { checkProvenance } from './provenance.ts'
@@ -26,7 +26,9 @@ export const checks: Readonly<Record<string, (tree: Tree, facts: Facts) => strin
   'unused exports': (tree, { replaced }) => checkUnusedExports(tree, replaced),
   provenance: checkProvenance,
   expressions: checkExpressions,
+  trimming: checkTrimming,
   clock: checkClock,
+  output: checkOutput,
   casts: checkCasts,
   lengths: checkLengths,
   spread: checkSpread,

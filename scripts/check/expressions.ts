@@ -3,7 +3,8 @@
  *
  * `/x+$/` tries every `x` as a beginning and runs to the end of its run each time: a run of n that is not at the end
  * costs n². The same happens behind `^` where two repetitions of the same characters stand side by side, as in
- * `/^(.+?)\s*$/`. A mandatory character outside the repeated ones takes the danger away: in `/;[^;]*$/` each run has
+ * `/^(.+?)\s*$/`, and worse where a repetition is repeated and its parts can be told apart in more than one way:
+ * `/(a+)+$/`, `/(?:\w|\d)*!/`. A mandatory character outside the repeated ones takes the danger away: in `/;[^;]*$/` each run has
  * one beginning. An expression that only sees short text says so: `// bounded: why`, on its line or the one above.
  */
 import { type ESTree, Visitor } from 'rolldown/utils'
@@ -62,6 +63,8 @@ interface Step {
   readonly optional: boolean
   readonly endless: boolean
   readonly anchor: '^' | '$' | undefined
+  /** What is repeated, by its alternatives, where that is a group. */
+  readonly loop?: readonly (readonly Step[])[]
 }
 
 type CharacterSet = ReadonlySet<string>
@@ -71,9 +74,31 @@ export function isQuadratic({ pattern, flags }: Pick<Expression, 'pattern' | 'fl
   return alternativesOf(pattern, flags).some((steps) =>
     steps.some((step, at) => {
       const canFail = steps.slice(at + 1).some((one) => one.anchor === '$' || !one.optional)
-      return step.endless && canFail && hasManyBeginnings(steps.slice(0, at), step, flags)
+      if (!step.endless || !canFail) return false
+      return hasManyBeginnings(steps.slice(0, at), step, flags) || hasManyReadings(step.loop)
     }),
   )
+}
+
+/** Whether a repeated group can take the same characters in more than one way. */
+function hasManyReadings(loop: Step['loop'] = []): boolean {
+  const [heads, lone] = [loop.map(firstOf), loop.filter(({ length }) => length === 1).map(firstOf)]
+  if (lone.some((one, at) => lone.slice(at + 1).some((other) => overlap(one, other)))) return true
+  return loop.some((steps) =>
+    steps.some((step, at) => {
+      if (hasManyReadings(step.loop)) return true
+      return step.endless && canGoOn(step, steps.slice(at + 1), heads)
+    }),
+  )
+}
+
+/** Whether what a repetition takes may as well be taken by what follows it, the group's next round included. */
+function canGoOn(run: Step, after: readonly Step[], heads: readonly CharacterSet[]): boolean {
+  for (const step of after) {
+    if (overlap(step.first, run.first)) return true
+    if (!step.optional) return false
+  }
+  return heads.some((head) => overlap(head, run.first))
 }
 
 /** Whether the run of a repetition can be entered at each of its characters. */
@@ -123,13 +148,16 @@ function atomStep(body: string, times: string, flags: string): Step {
 }
 
 function groupStep(text: string, times: string, flags: string): Step {
-  const first = new Set<string>()
-  for (const steps of alternativesOf(text, flags))
-    for (const step of steps) {
-      for (const character of step.first) first.add(character)
-      if (!step.optional) break
-    }
-  return { first, anchor: undefined, optional: mayBeAbsent(times), endless: isEndless(times) }
+  const loop = alternativesOf(text, flags)
+  const first = new Set(loop.flatMap((steps) => [...firstOf(steps)]))
+  return { first, anchor: undefined, optional: mayBeAbsent(times), endless: isEndless(times), loop }
+}
+
+/** The characters that a sequence can begin with. */
+function firstOf(steps: readonly Step[]): CharacterSet {
+  const mandatory = steps.findIndex((step) => !step.optional)
+  const begin = mandatory < 0 ? steps : steps.slice(0, mandatory + 1)
+  return new Set(begin.flatMap((step) => [...step.first]))
 }
 
 function mayBeAbsent(times: string): boolean {

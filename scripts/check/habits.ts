@@ -25,6 +25,62 @@ export function checkClock(tree: Tree): string[] {
   })
 }
 
+/** Where output leaves, for everybody else; `eval-options` lends the terminal to a person who plays the user. */
+const ownersOfOutput = [
+  'shared/log.ts',
+  'cli/screen.ts',
+  'cli/lines.ts',
+  'cli/main.ts',
+  'cli/commands/eval-options.ts',
+]
+
+/** Output leaves by a `Screen` or a `Logger`: what writes past them shows a stranger's words as they came. */
+export function checkOutput(tree: Tree): string[] {
+  return [...tree.values()].flatMap((source) => {
+    if (ownersOfOutput.includes(source.path)) return []
+    const faults: string[] = []
+    new Visitor({
+      MemberExpression: ({ object, start, end }) => {
+        const name = source.text.slice(start, end)
+        const isConsole = object.type === 'Identifier' && object.name === 'console'
+        if (isConsole || /^process\s*\.\s*std(?:out|err)$/.test(name))
+          faults.push(`${place(source, start)}: ${name} passes the screen by`)
+      },
+    }).visit(source.program)
+    return faults
+  })
+}
+
+/** A text that a loop makes shorter bit by bit is copied as often as it has bits: an index goes through it once. */
+export function checkTrimming(tree: Tree): string[] {
+  return [...tree.values()].flatMap((source) => {
+    const loops: ESTree.Node[] = []
+    const cuts: ESTree.AssignmentExpression[] = []
+    new Visitor({
+      WhileStatement: (node) => void loops.push(node),
+      DoWhileStatement: (node) => void loops.push(node),
+      ForStatement: (node) => void loops.push(node),
+      AssignmentExpression: (node) => {
+        if (isCut(source, node)) cuts.push(node)
+      },
+    }).visit(source.program)
+    return cuts
+      .filter(({ start, end }) => loops.some((loop) => loop.start < start && end <= loop.end))
+      .map(
+        (cut) => `${place(source, cut.start)}: a loop that cuts its text; go through it by index`,
+      )
+  })
+}
+
+/** Whether a value becomes a part of itself: `text = text.slice(1)`. */
+function isCut({ text }: Source, { left, right }: ESTree.AssignmentExpression): boolean {
+  if (right.type !== 'CallExpression') return false
+  const [name, call] = [text.slice(left.start, left.end), text.slice(right.start, right.end)]
+  return /^\.(?:slice|substring|substr|replace|trim\w*)\(/.test(
+    call.startsWith(name) ? call.slice(name.length) : '',
+  )
+}
+
 /** Casts through `unknown` say nothing that the compiler could still refute; others need a reason beside them. */
 export function checkCasts(tree: Tree): string[] {
   return [...tree.values()].flatMap((source) => {

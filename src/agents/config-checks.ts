@@ -1,8 +1,17 @@
+import { credentialOriginFault } from '../client/credential-origins.ts'
 import { validateAgentId } from '../protocol/card.ts'
 import { invalidValue, missingField } from './config-error.ts'
 
 /** What stands where a secret would stand in an error. */
 const redacted = '[redacted]'
+
+/** Origins that get credentials beside the endpoint's. */
+export function checkOrigins(field: string, origins: readonly string[]): void {
+  for (const origin of origins) {
+    const fault = credentialOriginFault(origin)
+    if (fault !== undefined) throw invalidValue(field, fault.shown, fault.reason)
+  }
+}
 
 /** An http or https URL without credentials in it. */
 export function checkUrl(field: string, value: string): string {

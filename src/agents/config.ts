@@ -2,6 +2,7 @@ import { type AgentAuth, checkAuth } from './auth.ts'
 import {
   checkId,
   checkMaxTokens,
+  checkOrigins,
   checkRetries,
   checkSecret,
   checkTemperature,
@@ -38,6 +39,8 @@ export interface AgentConfig {
   /** 3 if absent. */
   readonly maxRetries?: number
   readonly auth?: AgentAuth
+  /** Origins that get `auth` beside the endpoint's, where the remote agent's card names them. */
+  readonly credentialOrigins?: readonly string[]
   /** Tool servers of an OpenAI agent. */
   readonly mcpServers?: readonly McpServerConfig[]
 }
@@ -53,6 +56,8 @@ export interface A2AAgentConfig {
   readonly timeoutSeconds: number
   readonly maxRetries: number
   readonly auth?: AgentAuth
+  /** Origins that get `auth` beside the endpoint's, where the card names them. */
+  readonly credentialOrigins?: readonly string[]
   readonly taskHandling: TaskHandling
 }
 
@@ -121,6 +126,7 @@ export function toA2AAgentConfig(config: AgentConfig): A2AAgentConfig {
     timeoutSeconds: config.timeoutSeconds ?? 30,
     maxRetries: config.maxRetries ?? 3,
     ...(auth && { auth }),
+    ...(config.credentialOrigins && { credentialOrigins: config.credentialOrigins }),
     taskHandling: taskHandlingOf(config),
   })
 }
@@ -136,6 +142,7 @@ export function toOpenAIAgentConfig(
   environment: ConfigEnvironment = {},
 ): OpenAIAgentConfig {
   requireKind(config, 'openai')
+  withoutOrigins(config)
   const apiKey = keyOf(config) ?? environment.OPENAI_API_KEY
   if (apiKey === undefined) throw missingField('metadata.api_key')
   const temperature = number(config, 'temperature')
@@ -160,6 +167,7 @@ export function validateA2AAgentConfig(config: A2AAgentConfig): A2AAgentConfig {
   checkRetries(config.maxRetries)
   if (config.agentId !== undefined) checkText('metadata.agent_id', config.agentId)
   if (config.auth) checkAuth(config.auth)
+  checkOrigins('credential_origins', config.credentialOrigins ?? [])
   if (taskHandlings.get(config.taskHandling) !== config.taskHandling)
     throw unknownTaskHandling(config.taskHandling)
   return config
@@ -177,6 +185,7 @@ export function validateModuleAgentConfig(config: AgentConfig): AgentConfig {
   if (config.maxRetries !== undefined) checkRetries(config.maxRetries)
   if (config.auth) throw invalidValue('auth.type', config.auth.type, 'a module has no credentials')
   withoutTools(config)
+  withoutOrigins(config)
   return config
 }
 
@@ -237,6 +246,11 @@ function requireKind(config: AgentConfig, expected: ProtocolType): void {
 
 function withoutTools({ mcpServers: [first] = [] }: AgentConfig): void {
   if (first) throw invalidValue('mcp_servers', first.name, 'only a model uses tools')
+}
+
+function withoutOrigins({ credentialOrigins: [first] = [] }: AgentConfig): void {
+  if (first !== undefined)
+    throw invalidValue('credential_origins', first, 'only the card of an a2a agent names origins')
 }
 
 /** The origin's metadata keys; an API key wins over a bearer token. */

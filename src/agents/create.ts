@@ -1,4 +1,4 @@
-import type { AddressGuard } from '../network/guard.ts'
+import type { AddressGuard } from '../network/rules.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Logger } from '../shared/log.ts'
 import type { Agent } from './agent.ts'
@@ -26,7 +26,7 @@ export interface AgentDeps {
   readonly environment?: ConfigEnvironment
   /** Tools for every model of the configuration, beside its MCP servers. */
   readonly tools?: readonly Tool[]
-  /** Where requests to the remote agent at this endpoint may go; anywhere if absent. */
+  /** Where requests to the remote agent at this endpoint may go; as a client decides (`ClientOptions.reach`) if absent. */
   readonly reachOf?: (endpoint: string) => AddressGuard
   readonly clock?: Clock
   readonly random?: () => number

@@ -10,6 +10,11 @@ export interface Tool {
   readonly parameters: JsonObject
   /** Does the work. A throw is told to the model by its message, so that it can try something else. */
   execute(args: JsonObject, context: ToolContext): Promise<Json> | Json
+  /**
+   * Present where a call of this tool ends the model's turn, such as one that hands over to another agent: the result is
+   * not told to the model, and what this gives is the metadata of its answer. The same arguments must give the same.
+   */
+  ends?(args: JsonObject): JsonObject
 }
 
 /** What a tool knows of the turn that calls it. */
@@ -47,7 +52,7 @@ export interface ModelToolCall {
 }
 
 /** What a call gave, as text for the model. */
-interface ToolResult {
+export interface ToolResult {
   readonly content: string
   readonly failed: boolean
 }
@@ -65,6 +70,39 @@ export function defineTool(tool: Tool): Tool {
 /** The nearest name that model services accept. */
 export function toToolName(name: string): string {
   return name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64) || 'tool'
+}
+
+/** The tools with a name of its own for each: a later one whose name is taken gets a number behind it. */
+export function withOwnNames(tools: readonly Tool[]): readonly Tool[] {
+  const taken = new Set<string>()
+  return tools.map((tool) => {
+    let name = tool.name
+    for (let number = 2; taken.has(name); number++)
+      name = `${tool.name.slice(0, 63 - String(number).length)}_${number}`
+    taken.add(name)
+    if (name === tool.name) return tool
+    // Methods of a class are not copied, so they are called on the tool itself.
+    const { ends } = tool
+    return {
+      ...tool,
+      name,
+      execute: (args, context) => tool.execute(args, context),
+      ...(ends && { ends: (args: JsonObject) => ends.call(tool, args) }),
+    }
+  })
+}
+
+/** What the first call that ends the turn says of the answer; undefined where none of them does. */
+export function endOf(
+  tools: readonly Tool[],
+  calls: readonly ModelToolCall[],
+): JsonObject | undefined {
+  for (const call of calls) {
+    const tool = tools.find(({ name }) => name === call.name)
+    const args = tool?.ends && parseArguments(call.arguments)
+    if (tool?.ends && args) return tool.ends(args)
+  }
+  return undefined
 }
 
 /**

@@ -1,7 +1,6 @@
 import type { Agent } from '../agents/agent.ts'
 import type { AgentConfig } from '../agents/config.ts'
 import { type AgentDeps, type AgentPlan, planAgent } from '../agents/create.ts'
-import { createMemberGuard } from '../network/guard.ts'
 import { AgentManager } from '../team/manager.ts'
 import { Team, type TeamOptions } from '../team/team.ts'
 import type { TeamConfig } from '../team/team-config.ts'
@@ -89,7 +88,7 @@ async function createNamed(
 ): Promise<Agent> {
   try {
     const create = plan ?? planAgent(agent, deps.environment)
-    return await create({ reachOf: createMemberGuard, ...deps })
+    return await create(deps)
   } catch (cause) {
     const words = cause instanceof Error ? cause.message : 'it cannot be made'
     throw new Error(`Agent "${agent.id}": ${words}`, { cause })

@@ -65,11 +65,15 @@ export async function* readEvents(
   call: Call,
   decode: (frame: SseFrame) => StreamResponse,
 ): EventStream & AsyncGenerator<readonly Sequenced[]> {
+  const { maxEvents = 1_000_000 } = reply
+  let count = 0
   for await (const frames of decodeFrames(reply.chunks(), call.onRetry)) {
     const batch: Sequenced[] = []
     let failure: { error: unknown } | undefined
     for (const frame of frames) {
       try {
+        count += 1
+        if (count > maxEvents) throw tooManyEvents(maxEvents)
         batch.push(toSequenced(frame, decode))
       } catch (error) {
         failure = { error }
@@ -80,6 +84,11 @@ export async function* readEvents(
     if (batch.length > 0) yield batch
     if (failure) throw readable(failure.error)
   }
+}
+
+function tooManyEvents(max: number): A2AError {
+  const text = `The stream has more than ${max} events (maxStreamEvents)`
+  return new A2AError('invalidAgentResponse', text)
 }
 
 function toSequenced(frame: SseFrame, decode: (frame: SseFrame) => StreamResponse): Sequenced {
@@ -122,6 +131,7 @@ export function errorOfReply(reply: ClientReply, body: unknown, known?: A2AError
     : (known?.code ??
       codeOfReason(reason) ??
       codeOfNumber(error?.code) ??
+      (details.reason && error?.status === 'INVALID_ARGUMENT' ? 'invalidParams' : undefined) ??
       codeOfStatus(reply.status))
   const said = known?.message ?? (typeof error?.message === 'string' ? error.message : undefined)
   const message = said ?? `The agent answered with HTTP status ${reply.status}`

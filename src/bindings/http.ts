@@ -61,7 +61,10 @@ export interface ClientReply {
   readonly status: number
   /** Header names in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>
-  text(): Promise<string>
+  /** How many events a stream may bring; 1 000 000 if absent. */
+  readonly maxEvents?: number
+  /** The whole body. One of more than `maxBytes` is given up, where whoever sent the request takes more otherwise. */
+  text(maxBytes?: number): Promise<string>
   /** The body in pieces as they arrive; leaving the loop closes the connection. */
   chunks(): AsyncIterable<Uint8Array>
 }

@@ -1,17 +1,17 @@
 import type { A2AClient } from '../client/index.ts'
 import { isInterrupted, type Task } from '../index.ts'
+import { toPrintableLine } from '../shared/text.ts'
 import { reportError } from './errors.ts'
 import { createLines } from './lines.ts'
-import { type CommandOutput, dim, safe } from './text.ts'
+import { dim, type Screen } from './screen.ts'
 import { createTranscript, type Transcript } from './transcript.ts'
 
 /** Between whom a chat is, and where it goes. */
 interface ChatOptions {
   /** The agent's name. */
   readonly name: string
-  readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean }
-  readonly output: CommandOutput
-  readonly about: CommandOutput
+  readonly output: Screen
+  readonly about: Screen
   readonly json: boolean
   /** The conversation to go on with; a new one if absent. */
   readonly contextId?: string
@@ -36,14 +36,14 @@ export async function holdChat(client: A2AClient, options: ChatOptions): Promise
   const { about, json, name } = options
   let place: Place = options.contextId ? { contextId: options.contextId } : {}
   let running: Running | undefined
-  const lines = createLines(options.input, options.output, () => {
+  const lines = createLines(() => {
     if (running) cancel(client, running)
     else lines.close()
   })
   const note = (text: string): void => {
-    if (!json) about.write(`${dim(text, about)}\n`)
+    if (!json) about.write(dim(text), '\n')
   }
-  note(`Talking with ${safe(name)}. /new begins another conversation, /quit leaves.`)
+  note(`Talking with ${toPrintableLine(name)}. /new begins another conversation, /quit leaves.`)
   for (;;) {
     const line = await lines.ask(place.task ? 'answer> ' : 'you> ')
     if (line === undefined || line.trim() === '/quit') break

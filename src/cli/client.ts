@@ -12,8 +12,8 @@ import {
 import type { AgentCard, SecurityScheme } from '../index.ts'
 import { collect, toCount } from './command.ts'
 import { CliError } from './errors.ts'
+import { stderr } from './screen.ts'
 import { readSecret } from './secret.ts'
-import { safe } from './text.ts'
 
 /** How an agent is called, as the command line says it. */
 export interface ClientFlags {
@@ -139,7 +139,7 @@ function oauthCredentials({ securitySchemes = {} }: AgentCard, config: OAuthConf
 /** How the person at the terminal takes part: by a browser here, or by a code that is entered elsewhere. */
 function participation(scheme: SecurityScheme): Pick<OAuthConfig, 'interaction' | 'prompt'> {
   const flows = 'oauth2SecurityScheme' in scheme ? scheme.oauth2SecurityScheme.flows : {}
-  const say = (text: string): void => void process.stderr.write(`${safe(text)}\n`)
+  const say = (text: string): void => stderr.write(`${text}\n`)
   if ('deviceCode' in flows)
     return {
       prompt: ({ userCode, verificationUri }) =>

@@ -1,5 +1,6 @@
 import { A2AError, type ErrorCode } from '../index.ts'
-import { safe } from './text.ts'
+import { toPrintableLine } from '../shared/text.ts'
+import { stderr, stdout } from './screen.ts'
 
 /** What to do instead, which code to end with, 2 if absent, and where the error comes from. */
 interface CliErrorOptions extends ErrorOptions {
@@ -51,16 +52,16 @@ export function reportError(
   error: unknown,
   { json, debug }: { readonly json: boolean; readonly debug: boolean },
 ): void {
-  const message = safe(error instanceof Error ? error.message : String(error))
+  const message = error instanceof Error ? error.message : String(error)
   const hint = hintFor(error)
   if (json) {
     const code = error instanceof A2AError && { code: error.code }
-    process.stdout.write(`${JSON.stringify({ error: { ...code, message, ...hint } })}\n`)
+    stdout.write(`${JSON.stringify({ error: { ...code, message, ...hint } })}\n`)
   } else {
-    process.stderr.write(`corral: ${message}\n`)
-    if (hint) process.stderr.write(`${hint.hint}\n`)
+    stderr.write(`corral: ${error instanceof A2AError ? toPrintableLine(message) : message}\n`)
+    if (hint) stderr.write(`${hint.hint}\n`)
   }
-  if (debug) process.stderr.write(`${trailOf(error)}\n`)
+  if (debug) stderr.write(`${trailOf(error)}\n`)
 }
 
 function hintFor(error: unknown): { readonly hint: string } | undefined {

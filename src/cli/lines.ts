@@ -1,5 +1,4 @@
 import { createInterface, type Interface } from 'node:readline'
-import type { CommandOutput } from './text.ts'
 
 /** Lines that a person types, one after another; those typed while nobody asks wait for their turn. */
 interface Lines {
@@ -9,11 +8,8 @@ interface Lines {
 }
 
 /** Reads lines from a terminal, with editing and history, or from a file or pipe. */
-export function createLines(
-  input: NodeJS.ReadableStream & { readonly isTTY?: boolean },
-  output: CommandOutput,
-  interrupted: () => void,
-): Lines {
+export function createLines(interrupted: () => void): Lines {
+  const { stdin: input, stdout: output } = process
   const terminal = Boolean(input.isTTY && output.isTTY)
   const reader: Interface = createInterface({ input, output, terminal, historySize: 200 })
   const typed: string[] = []

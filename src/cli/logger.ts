@@ -1,8 +1,8 @@
 import { pino } from 'pino'
 import { A2AError } from '../index.ts'
 import type { Logger } from '../shared/log.ts'
-import { toPrintable } from '../shared/text.ts'
-import { type CommandOutput, dim } from './text.ts'
+import { toPrintable, toPrintableLine } from '../shared/text.ts'
+import { dim, type Screen, stderr } from './screen.ts'
 
 /** The levels of `--log-level`. */
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
@@ -26,8 +26,7 @@ export function createLogger({ level, debug = false }: LoggerOptions): Logger {
     serializers: { err, error: err },
     redact: { paths: [...secrets, ...secrets.map((name) => `*.${name}`)], censor: '[redacted]' },
   }
-  const terminal = process.stderr.isTTY
-  return pino(options, terminal ? toLines(process.stderr) : pino.destination({ fd: 2, sync: true }))
+  return pino(options, stderr.isTTY ? toLines(stderr) : toJsonLines())
 }
 
 /**
@@ -47,11 +46,17 @@ function describe(thrown: unknown, debug: boolean): unknown {
   }
 }
 
+/** Writes pino's JSON as it is, but for what pino leaves in it that a terminal would obey. */
+function toJsonLines(): { write(line: string): void } {
+  const destination = pino.destination({ fd: 2, sync: true })
+  return { write: (line) => void destination.write(toPrintable(line)) }
+}
+
 /** The levels of pino by number. */
 const names: Readonly<Record<number, string>> = { 20: 'debug', 30: 'info', 40: 'WARN', 50: 'ERROR' }
 
 /** Writes pino's JSON as one readable line each, stacks below it. */
-function toLines(output: CommandOutput): { write(line: string): void } {
+function toLines(screen: Screen): { write(line: string): void } {
   return {
     write(line) {
       const { level, time, msg, ...fields } = JSON.parse(line)
@@ -60,9 +65,10 @@ function toLines(output: CommandOutput): { write(line: string): void } {
       const rest = Object.entries(fields).map(
         ([key, value]) => `${key}=${toWord(withoutStacks(value, stacks))}`,
       )
-      const facts = rest.length > 0 ? ` ${dim(rest.join(' '), output)}` : ''
-      const below = stacks.map((stack) => `${dim(toPrintable(stack), output)}\n`).join('')
-      output.write(`${dim(clock, output)} ${names[level] ?? level} ${msg}${facts}\n${below}`)
+      const facts = rest.length > 0 ? [' ', dim(toPrintableLine(rest.join(' ')))] : []
+      const below = stacks.flatMap((stack) => [dim(stack), '\n'])
+      const words = toPrintableLine(` ${names[level] ?? level} ${msg}`)
+      screen.write(dim(clock), words, ...facts, '\n', ...below)
     },
   }
 }

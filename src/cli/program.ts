@@ -1,4 +1,7 @@
+import { inspect } from 'node:util'
 import { Command, CommanderError } from 'commander'
+import { toPrintable, toPrintableLine } from '../shared/text.ts'
+import { leaveWithReader, stderr, stdout } from './screen.ts'
 
 /** Adds a command to the program. */
 type AddCommand = (program: Command) => void
@@ -70,13 +73,15 @@ Exit codes: 0 done, 1 what was asked for failed, 2 it could not be tried.`
 
 /** Runs the command that the arguments name, to its exit code. */
 export async function run(args: readonly string[]): Promise<number> {
-  process.stdout.on('error', leaveQuietly)
+  leaveWithReader()
+  tellUncaught()
   hushExperiments()
   const program = new Command('corral')
     .description('Gather agents into teams, serve them over A2A, call and measure any A2A agent.')
     .option('-V, --version', 'show the version')
     .addHelpText('after', examples)
     .showHelpAfterError('Run it with --help to see how it is used.')
+    .configureOutput({ writeOut: stdout.write, writeErr: stderr.write })
     .exitOverride()
   try {
     await addCommands(program, args)
@@ -100,17 +105,28 @@ async function addCommands(program: Command, args: readonly string[]): Promise<v
   for (const [name, { words }] of Object.entries(commands)) program.command(name).description(words)
 }
 
+/** What nobody caught ends the process as Node would end it; its words may be a stranger's like any others. */
+function tellUncaught(): void {
+  process.on('uncaughtException', (thrown) => {
+    stderr.write(`${inspect(thrown)}\n`)
+    process.exit(1)
+  })
+}
+
 /** Node 22 tells at every start that its SQLite is an experiment, which nobody at a terminal can do anything about. */
 function hushExperiments(): void {
   const [print] = process.listeners('warning')
   process.removeAllListeners('warning')
   process.on('warning', (warning) => {
-    if (warning.name !== 'ExperimentalWarning') print?.(warning)
+    if (warning.name !== 'ExperimentalWarning') print?.(toPrintableWarning(warning))
   })
 }
 
-/** Whoever reads our output may stop early (`corral task list URL | head -1`). */
-function leaveQuietly(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error
-  process.exit()
+function toPrintableWarning(warning: Error): Error {
+  const { message, stack = '' } = warning
+  const words = {
+    message: { value: toPrintableLine(message) },
+    stack: { value: toPrintable(stack) },
+  }
+  return Object.create(warning, words)
 }

@@ -1,25 +1,12 @@
 import type { AgentCard, Part, Task, TaskState } from '../index.ts'
-
-/** A stream that may be a terminal. */
-export type CommandOutput = NodeJS.WritableStream & { readonly isTTY?: boolean }
-
-/** Dims what is not the answer itself, on terminals that show it and where NO_COLOR does not forbid it. */
-export function dim(text: string, output: CommandOutput): string {
-  const plain = !output.isTTY || Boolean(process.env.NO_COLOR) || process.env.TERM === 'dumb'
-  return plain ? text : `\u001b[2m${text}\u001b[22m`
-}
-
-/** Text of others without control characters: an agent's words must not steer the terminal that shows them. */
-export function safe(text: string): string {
-  return text.replace(/(?![\n\t])\p{Cc}/gu, '')
-}
+import { toPrintableLine } from '../shared/text.ts'
 
 /** A part as text; files by their name and type. */
 export function partText(part: Part): string {
-  if ('text' in part) return safe(part.text)
-  if ('data' in part) return safe(JSON.stringify(part.data, null, 2))
+  if ('text' in part) return part.text
+  if ('data' in part) return JSON.stringify(part.data, null, 2)
   const name = part.filename ?? ('url' in part ? part.url : 'file')
-  return safe(`[${name}${part.mediaType ? `, ${part.mediaType}` : ''}]`)
+  return toPrintableLine(`[${name}${part.mediaType ? `, ${part.mediaType}` : ''}]`)
 }
 
 /** A state as people write it: `completed`, `input-required`. */
@@ -31,15 +18,15 @@ export function stateName(state: TaskState): string {
 export function taskText(task: Task): string {
   const { id, contextId, status, artifacts = [], history = [] } = task
   const lines = [
-    `task     ${safe(id)}`,
-    `context  ${safe(contextId)}`,
-    `state    ${stateName(status.state)}${status.timestamp ? ` since ${safe(status.timestamp)}` : ''}`,
+    `task     ${toPrintableLine(id)}`,
+    `context  ${toPrintableLine(contextId)}`,
+    `state    ${stateName(status.state)}${status.timestamp ? ` since ${toPrintableLine(status.timestamp)}` : ''}`,
   ]
   if (status.message) lines.push(`says     ${status.message.parts.map(partText).join('')}`)
   for (const { role, parts } of history)
     lines.push('', `${role === 'ROLE_USER' ? 'user' : 'agent'}:`, parts.map(partText).join(''))
   for (const { name, artifactId, parts } of artifacts)
-    lines.push('', `artifact ${safe(name ?? artifactId)}:`, parts.map(partText).join(''))
+    lines.push('', `artifact ${toPrintableLine(name ?? artifactId)}:`, parts.map(partText).join(''))
   return lines.join('\n')
 }
 
@@ -49,28 +36,46 @@ export function cardText(card: AgentCard): string {
   const can = Object.entries(capabilities).flatMap(([name, value]) => (value === true ? name : []))
   const schemes = securityRequirements.map(({ schemes: all }) => Object.keys(all).join(' and '))
   const lines = [
-    `${safe(card.name)} ${safe(card.version)}`,
-    safe(card.description),
+    toPrintableLine(`${card.name} ${card.version}`),
+    toParagraph(card.description),
     '',
     'Interfaces:',
     toColumns(
-      card.supportedInterfaces.map(({ protocolBinding, protocolVersion, url }) =>
-        [' ', url, protocolBinding, protocolVersion].map(safe),
-      ),
+      card.supportedInterfaces.map(({ protocolBinding, protocolVersion, url }) => [
+        ' ',
+        url,
+        protocolBinding,
+        protocolVersion,
+      ]),
     ),
     'Skills:',
-    ...card.skills.map(({ id, description }) => `  ${safe(id)}: ${safe(description)}`),
-    `Can: ${can.join(', ') || 'answer'}`,
-    `Takes: ${safe(card.defaultInputModes.join(', '))}; gives: ${safe(card.defaultOutputModes.join(', '))}`,
-    `Asks for: ${safe(schemes.join(', or ')) || 'no credentials'}`,
+    ...card.skills.map(
+      ({ id, description }) => `  ${toPrintableLine(id)}: ${toParagraph(description)}`,
+    ),
+    toPrintableLine(`Can: ${can.join(', ') || 'answer'}`),
+    toPrintableLine(
+      `Takes: ${card.defaultInputModes.join(', ')}; gives: ${card.defaultOutputModes.join(', ')}`,
+    ),
+    toPrintableLine(`Asks for: ${schemes.join(', or ') || 'no credentials'}`),
   ]
   return lines.join('\n')
 }
 
-/** Rows as aligned columns. */
+/** Lines of others below a first one: they stand further in, so that none can pass for ours. */
+function toParagraph(text: string): string {
+  return text.replaceAll('\n', '\n    ')
+}
+
+/** A longer cell is not waited for: its row runs over, and the others stay as they are. */
+const widest = 100
+
+/** Rows as aligned columns; each cell stays on its line. */
 export function toColumns(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)))
-  return rows
+  const cells = rows.map((row) => row.map(toPrintableLine))
+  const widths = (cells[0] ?? []).map((_, i) =>
+    cells.reduce((width, row) => Math.min(Math.max(width, row[i]?.length ?? 0), widest), 0),
+  )
+  return cells
     .map((row) => row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  '))
     .map((line) => line.trimEnd())
     .join('\n')

@@ -6,7 +6,9 @@ import {
   type StreamResponse,
   type Task,
 } from '../index.ts'
-import { type CommandOutput, dim, partText, safe, stateName } from './text.ts'
+import { toPrintableLine } from '../shared/text.ts'
+import { dim, type Screen } from './screen.ts'
+import { partText, stateName } from './text.ts'
 
 /** Shows what an agent says as it comes, and remembers where the conversation stands. */
 export interface Transcript {
@@ -22,9 +24,9 @@ export interface Transcript {
 /** Where a transcript goes. */
 interface TranscriptOptions {
   /** The agent's words. */
-  readonly out: CommandOutput
+  readonly out: Screen
   /** What is said about them: progress and state. */
-  readonly about: CommandOutput
+  readonly about: Screen
   /** Each event as a line of JSON instead. */
   readonly json?: boolean
   /** The task as it was before: what it said then is not said again. */
@@ -52,7 +54,7 @@ export function createTranscript(options: TranscriptOptions): Transcript {
 
   function note(text: string): void {
     end()
-    about.write(`${dim(text, about)}\n`)
+    about.write(dim(text), '\n')
   }
 
   function showTask(task: Task): void {
@@ -111,9 +113,9 @@ export function createTranscript(options: TranscriptOptions): Transcript {
 
 /** What is said of a task beside its answer: where it stands, and how to go on with it. */
 export function aboutTask({ id, contextId, status }: Task, url: string): string {
-  const line = `task ${safe(id)} ${stateName(status.state)}, context ${safe(contextId)}`
+  const line = toPrintableLine(`task ${id} ${stateName(status.state)}, context ${contextId}`)
   if (status.state !== 'TASK_STATE_INPUT_REQUIRED') return line
-  return `${line}\nAnswer it with: corral send ${safe(url)} "…" --task ${safe(id)}`
+  return `${line}\nAnswer it with: corral send ${url} "…" --task ${toPrintableLine(id)}`
 }
 
 /** 0 for a task that is well: done, under way, or waiting for an answer. */

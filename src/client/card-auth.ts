@@ -14,6 +14,7 @@ import {
   httpAuth,
   type Secret,
 } from './auth.ts'
+import { type CredentialOrigins, createCredentialOrigins } from './credential-origins.ts'
 import type { OAuthConfig } from './oauth/config.ts'
 import { clientCredentials, oauth } from './oauth/oauth.ts'
 
@@ -29,13 +30,43 @@ export interface BasicCredential {
   readonly password: string
 }
 
+/** Whose word a card is: decides which authorization servers in it are told a client secret. */
+export interface CardAuthOptions {
+  /** The agent's URL as the user named it. */
+  readonly serverUrl?: string
+  /** Further origins that the user allows. */
+  readonly credentialOrigins?: readonly string[]
+}
+
 /**
  * What a card asks for, made of the credentials at hand: the first requirement all of whose schemes are covered.
- * Undefined where the card asks for nothing.
+ * Undefined where the card asks for nothing. A client secret or refresh token goes to an authorization server that only
+ * the card names if the options allow its origin.
  *
  * @throws A2AError `unauthenticated` where no requirement is covered; it names the schemes, not the secrets.
  */
-export function authFromCard(card: AgentCard, credentials: Credentials): ClientAuth | undefined {
+export function authFromCard(
+  card: AgentCard,
+  credentials: Credentials,
+  { serverUrl, credentialOrigins: allowed }: CardAuthOptions = {},
+): ClientAuth | undefined {
+  const origins = createCredentialOrigins({ named: [serverUrl], allowed })
+  return toCardAuth(card, credentials, { origins })
+}
+
+/** What is believed of a card, and how the authorization servers in it are reached. */
+export interface CardTerms {
+  readonly origins: CredentialOrigins
+  /** For servers that only the card names; the runtime's own if absent. */
+  readonly fetch?: typeof fetch
+}
+
+/** The same as `authFromCard`, on a client's own terms. */
+export function toCardAuth(
+  card: AgentCard,
+  credentials: Credentials,
+  terms: CardTerms,
+): ClientAuth | undefined {
   const requirements = card.securityRequirements ?? []
   if (requirements.length === 0) return undefined
   const chosen = requirements.find((requirement) =>
@@ -47,23 +78,24 @@ export function authFromCard(card: AgentCard, credentials: Credentials): ClientA
     const credential = credentials[name]
     if (!scheme || credential === undefined)
       throw new A2AError('invalidAgentResponse', `The card does not say what ${name} is`)
-    return authFor(scheme, credential, chosen.schemes[name]?.list ?? [])
+    return authFor(scheme, withScopes(credential, chosen.schemes[name]?.list ?? []), terms)
   })
   return auths.length === 0 ? undefined : allOf(auths)
 }
 
-function authFor(
-  scheme: SecurityScheme,
-  credential: Credential,
-  scopes: readonly string[],
-): ClientAuth {
+/** The scopes of the card's requirement, unless the credential says its own. */
+function withScopes(credential: Credential, scopes: readonly string[]): Credential {
+  return isSecret(credential) || 'password' in credential ? credential : { scopes, ...credential }
+}
+
+function authFor(scheme: SecurityScheme, credential: Credential, terms: CardTerms): ClientAuth {
   if (isSecret(credential)) return fromSecret(scheme, credential)
   if ('password' in credential) return basicAuth(credential.user, credential.password)
   if ('oauth2SecurityScheme' in scheme)
-    return fromFlow(scheme.oauth2SecurityScheme, { scopes, ...credential })
+    return fromFlow(scheme.oauth2SecurityScheme, credential, terms)
   if ('openIdConnectSecurityScheme' in scheme) {
-    const { openIdConnectUrl } = scheme.openIdConnectSecurityScheme
-    return oauth({ scopes, ...credential, metadataUrl: openIdConnectUrl })
+    const { openIdConnectUrl: metadataUrl } = scheme.openIdConnectSecurityScheme
+    return oauth(withEndpoints(credential, { metadataUrl }, terms))
   }
   throw new A2AError('invalidParams', 'OAuth credentials fit OAuth and OpenID schemes only')
 }
@@ -78,18 +110,44 @@ function fromSecret(scheme: SecurityScheme, secret: Secret): ClientAuth {
   return bearerAuth(secret)
 }
 
-/** The card names the flow and its endpoints; what the credential says itself comes first. */
-function fromFlow(scheme: OAuth2SecurityScheme, credential: OAuthConfig): ClientAuth {
+/** The card names the flow and its endpoints. */
+function fromFlow(
+  scheme: OAuth2SecurityScheme,
+  credential: OAuthConfig,
+  terms: CardTerms,
+): ClientAuth {
   const { flows, oauth2MetadataUrl } = scheme
   const { scopes: _, ...endpoints } = Object.values(flows)[0] ?? {}
-  const config: OAuthConfig = {
-    ...(oauth2MetadataUrl && { metadataUrl: oauth2MetadataUrl }),
-    ...endpoints,
-    ...credential,
-  }
+  const metadata = oauth2MetadataUrl ? { metadataUrl: oauth2MetadataUrl } : {}
+  const config = withEndpoints(credential, { ...metadata, ...endpoints }, terms)
   if ('clientCredentials' in flows) return clientCredentials(config)
   if ('deviceCode' in flows || 'authorizationCode' in flows) return oauth(config)
   throw new A2AError('unsupportedOperation', 'The card offers only flows that OAuth 2.1 dropped')
+}
+
+/**
+ * Endpoints that the card names; what the credential says itself comes first, and one that names its authorization
+ * server needs none of them.
+ */
+function withEndpoints(
+  credential: OAuthConfig,
+  endpoints: Partial<OAuthConfig>,
+  { origins, fetch: fetcher }: CardTerms,
+): OAuthConfig {
+  if (credential.issuer || credential.metadataUrl) return credential
+  const { tokenUrl, refreshUrl, deviceAuthorizationUrl } = credential
+  const named = createCredentialOrigins({ named: [tokenUrl, refreshUrl, deviceAuthorizationUrl] })
+  return {
+    ...(fetcher && { fetch: byWhoNamedIt(named, fetcher) }),
+    ...endpoints,
+    ...credential,
+    mayReceiveSecrets: (url) => named.has(url) || origins.has(url),
+  }
+}
+
+/** What the user named is asked for as it is written; what the card names, under the client's guard. */
+function byWhoNamedIt(named: CredentialOrigins, guarded: typeof fetch): typeof fetch {
+  return (input, init) => (named.has(String(input)) ? fetch(input, init) : guarded(input, init))
 }
 
 function isSecret(credential: Credential): credential is Secret {

@@ -1,5 +1,5 @@
 import type { HttpSend } from '../bindings/http.ts'
-import type { AddressGuard } from '../network/guard.ts'
+import type { AddressGuard } from '../network/rules.ts'
 import type { Call, Dispatch } from '../protocol/call.ts'
 import type { AgentCard, JsonObject, SendMessageConfiguration } from '../protocol/types.ts'
 import type { Clock } from '../shared/clock.ts'
@@ -11,6 +11,7 @@ import type { CardVerifier } from './discovery.ts'
 import type { OAuthConfig } from './oauth/config.ts'
 import type { RetryOptions } from './retry.ts'
 import type { Transport } from './transport.ts'
+import type { WithheldListener } from './withhold.ts'
 
 /** What a client talks to, and how. */
 export type ClientConfig = ClientTarget & ClientOptions
@@ -33,6 +34,13 @@ export interface ClientOptions {
   readonly oauth?: OAuthConfig
   /** Headers for every request, names in lower case. */
   readonly headers?: Readonly<Record<string, string>>
+  /**
+   * Origins that get auth, credentials and headers beside the one of `serverUrl`, such as `https://api.example.com`. A
+   * card may name others, but these get nothing, unless `signedBy` vouches for the card.
+   */
+  readonly credentialOrigins?: readonly string[]
+  /** Hears, once for each origin, what was not sent to it; the log if absent. */
+  readonly onCredentialsWithheld?: WithheldListener
   /** Extensions to activate on every request (`A2A-Extensions`). */
   readonly extensions?: readonly string[]
   /** Bindings that may be used; `JSONRPC` and `HTTP+JSON` if absent. The card's order decides among them. */
@@ -53,8 +61,17 @@ export interface ClientOptions {
   readonly send?: HttpSend
   /** Whether TLS certificates are checked; true if absent. Only for tests, and only on Node. */
   readonly verifySsl?: boolean
-  /** Which hosts may be reached at which addresses; all if absent. Node only. */
+  /**
+   * Which hosts may be reached at which addresses. If absent, the agent's own host as it is written, and what its card
+   * names beside it at public addresses; at internal ones only where the card itself comes from one. Node only.
+   */
   readonly reach?: AddressGuard
+  /** The longest answer that is not a stream; 64 MiB if absent. */
+  readonly maxResponseBytes?: number
+  /** The longest stream in bytes; 256 MiB if absent. */
+  readonly maxStreamBytes?: number
+  /** The longest stream in events; 1 000 000 if absent. */
+  readonly maxStreamEvents?: number
   readonly clock?: Clock
   readonly random?: () => number
   readonly log?: Logger

@@ -6,16 +6,21 @@ import { operations } from '../protocol/operations.ts'
 import type { AgentCard } from '../protocol/types.ts'
 import { isPromiseLike } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
-import { silent } from '../shared/log.ts'
+import { silent, toLogger } from '../shared/log.ts'
 import { type ClientAuth, withAuth } from './auth.ts'
-import { authFromCard, type Credentials } from './card-auth.ts'
+import { toBounds, withBounds } from './bounds.ts'
+import { type CardTerms, type Credentials, toCardAuth } from './card-auth.ts'
 import type { ClientConfig } from './config.ts'
+import { type CredentialOrigins, createCredentialOrigins } from './credential-origins.ts'
 import { withGateways } from './faults.ts'
 import { type HttpClient, withTimeouts } from './http.ts'
 import { createHttp } from './node.ts'
+import { fetchOver } from './oauth/fetch.ts'
 import { withRetry } from './retry.ts'
 import { createSessionCard, type SessionCard } from './session-card.ts'
+import type { Transport } from './transport.ts'
 import { openWires } from './wires.ts'
+import { tellOnce, withoutHeaders } from './withhold.ts'
 
 /** What stands between a client's methods and the agent. */
 export interface AgentConnection {
@@ -61,39 +66,67 @@ export function createConnection(config: ClientConfig): AgentConnection {
 function openHttp(config: ClientConfig, clock: Clock): HttpClient {
   const { send, timeouts = {}, verifySsl, reach } = config
   const { connectMs, requestMs = 300_000, idleMs = 120_000 } = timeouts
-  const limits = { requestMs, idleMs, clock }
-  if (send) return { send: withTimeouts(send, limits), close: () => Promise.resolve() }
+  const bounds = toBounds(config)
+  const limits = { requestMs, idleMs, clock, ...bounds }
+  if (send)
+    return {
+      send: withTimeouts(withBounds(send, bounds), limits),
+      close: () => Promise.resolve(),
+    }
   return createHttp({
     ...limits,
     ...(connectMs !== undefined && { connectMs }),
     ...(verifySsl !== undefined && { verifySsl }),
-    ...(reach && { reach }),
+    ...(reach ? { reach } : { named: namedBy(config) }),
   })
+}
+
+/** The URLs that the user wrote, or handed over in a card. */
+function namedBy(config: ClientConfig): readonly string[] {
+  if ('transport' in config) return [config.transport.url]
+  if ('dispatch' in config) return []
+  return [config.serverUrl, ...(config.card?.supportedInterfaces ?? []).map(({ url }) => url)]
 }
 
 /** The last step: the given dispatch, the given transport, or what the card of the moment offers. */
 function createWire(config: ClientConfig, card: SessionCard, send: HttpSend): Dispatch {
   if ('dispatch' in config) return config.dispatch
   const { auth, credentials } = config
-  const own = auth ?? (credentials && cardAuth(card, credentials))
+  const origins = originsOf(config, card)
+  const terms = { origins, fetch: fetchOver(send) }
+  const own = auth ?? (credentials && cardAuth(card, credentials, terms))
   const authorised = own ? withAuth(send, own) : send
   if ('transport' in config) return config.transport.connect(authorised, own)
+  const tell = tellOnce(toLogger(config.log), config.onCredentialsWithheld)
+  const connect = (transport: Transport): Dispatch => {
+    const { url } = transport
+    if (origins.has(url)) return transport.connect(authorised)
+    return withoutHeaders({ url, auth: own !== undefined, tell })(transport.connect(send))
+  }
   const options = { ...config, onlyTls: config.serverUrl.startsWith('https:') }
   let opened: { readonly card: AgentCard; readonly dispatch: Dispatch } | undefined
   return async (name, request, call) => {
     const now = card.last ?? (await card.get(call.signal)) // asked for a moment ago, with the capabilities
-    if (opened?.card !== now) opened = { card: now, dispatch: openWires(now, authorised, options) }
+    if (opened?.card !== now) opened = { card: now, dispatch: openWires(now, connect, options) }
     return opened.dispatch(name, request, call)
   }
 }
 
+/** Who gets credentials: whom the user named or allowed, and whom a card names that a key of the user's vouches for. */
+function originsOf(config: ClientConfig, card: SessionCard): CredentialOrigins {
+  const named = 'serverUrl' in config ? config.serverUrl : undefined
+  const wire = 'transport' in config ? config.transport.url : undefined
+  const allowed = config.credentialOrigins
+  return createCredentialOrigins({ named: [named, wire], allowed, vouched: () => card.vouched })
+}
+
 /** Credentials as the card of the moment wants them. They are made anew, tokens and all, only where it changes that. */
-function cardAuth(card: SessionCard, credentials: Credentials): ClientAuth {
+function cardAuth(card: SessionCard, credentials: Credentials, terms: CardTerms): ClientAuth {
   let made: { readonly wanted: string; readonly auth: ClientAuth | undefined } | undefined
   async function current(signal?: AbortSignal): Promise<ClientAuth | undefined> {
     const now = card.last ?? (await card.get(signal))
     const wanted = JSON.stringify([now.securitySchemes, now.securityRequirements])
-    if (made?.wanted !== wanted) made = { wanted, auth: authFromCard(now, credentials) }
+    if (made?.wanted !== wanted) made = { wanted, auth: toCardAuth(now, credentials, terms) }
     return made.auth
   }
   return {

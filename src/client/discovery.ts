@@ -4,6 +4,7 @@ import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import type { AgentCard } from '../protocol/types.ts'
 import type { Clock } from '../shared/clock.ts'
 import { retryAfterMs } from '../shared/retry.ts'
+import { maxSmallBytes } from './bounds.ts'
 
 /** Where a card is looked for below a base URL: the name of 0.3 and 1.0, then the older one. */
 const wellKnown = ['.well-known/agent-card.json', '.well-known/agent.json']
@@ -12,7 +13,11 @@ const wellKnown = ['.well-known/agent-card.json', '.well-known/agent.json']
 const version = '1.0'
 
 /** Refuses a card by throwing. Gets the JSON as served, since a signature covers that and not its translation. */
-export type CardVerifier = (served: unknown) => Promise<void> | void
+export interface CardVerifier {
+  (served: unknown): Promise<void> | void
+  /** True where passing proves that a key of the user's vouches for the card: see `signedBy`. */
+  readonly vouches?: boolean
+}
 
 /** A card that was fetched, and what the next request may say of it. */
 export interface CachedCard {
@@ -47,11 +52,11 @@ export async function fetchCard(url: string, options: FetchCardOptions): Promise
   for (const source of known ? [known.source] : candidates(url)) {
     const reply = await ask(send, source, known)
     if (known && reply.status === 304) {
-      await reply.text()
+      await reply.text(maxSmallBytes)
       return { ...known, freshUntil: options.freshUntil(reply) }
     }
     if (reply.status === 200) return read(reply, source, options)
-    await reply.text()
+    await reply.text(maxSmallBytes)
     if (reply.status !== 404) throw refusal(reply, source, clock)
   }
   // The place that served the card before may have moved to the other name.
@@ -86,7 +91,7 @@ async function ask(
   })
   if (reply.status !== 400) return reply
   // A server that knows only 0.3 may refuse the version; without one it answers as 0.3.
-  await reply.text()
+  await reply.text(maxSmallBytes)
   return send({ method: 'GET', url, headers })
 }
 
@@ -95,7 +100,7 @@ async function read(
   source: string,
   { verify, freshUntil }: FetchCardOptions,
 ): Promise<CachedCard> {
-  const served = parseJson(await reply.text(), source)
+  const served = parseJson(await reply.text(maxSmallBytes), source)
   await verify?.(served)
   const { etag, 'last-modified': lastModified, 'cache-control': control = '' } = reply.headers
   return {

@@ -2,11 +2,11 @@ import type { Dispatcher } from 'undici'
 import type { ClientReply, ClientRequest } from '../bindings/http.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Clock } from '../shared/clock.ts'
+import { type AnswerBounds, tooLarge, tooLong } from './bounds.ts'
 import { connectFailure, connectionLost, tooSlow } from './faults.ts'
-import { maxReplyBytes, tooLarge } from './http.ts'
 
-/** How long a peer may take, in milliseconds; as long as it likes where a limit is absent. */
-interface ExchangeLimits {
+/** How much a peer may send, and how long it may take in milliseconds: as long as it likes where a time is absent. */
+interface ExchangeLimits extends AnswerBounds {
   readonly clock: Clock
   /** For a whole answer, or for a stream to begin. */
   readonly requestMs?: number
@@ -50,7 +50,10 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   /** What has come and is not read yet. */
   #pieces: Buffer[] = []
   #bytes = 0
-  #wholeWanted = false
+  /** What has been read piece by piece. */
+  #streamedBytes = 0
+  /** How long the body may be that somebody wants whole; 0 while nobody does. */
+  #wantedBytes = 0
   /** Set once nothing more will come. */
   #end: End | undefined
   #wakeReader: (() => void) | undefined
@@ -87,7 +90,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     this.#listener.resolve({
       status,
       headers: withJoinedValues(headers),
-      text: () => this.#text(),
+      maxEvents: this.#limits.maxStreamEvents,
+      text: (maxBytes) => this.#text(maxBytes),
       chunks: () => this.#chunks(),
     })
   }
@@ -95,8 +99,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   onResponseData(controller: Controller, piece: Buffer): void {
     this.#pieces.push(piece)
     this.#bytes += piece.byteLength
-    if (!this.#wholeWanted && this.#bytes >= unreadBytes) controller.pause()
-    if (this.#wholeWanted && this.#bytes > maxReplyBytes) this.#giveUp(tooLarge())
+    if (this.#wantedBytes > 0) this.#checkSize()
+    else if (this.#bytes >= unreadBytes) controller.pause()
     this.#wakeReader?.()
   }
 
@@ -108,12 +112,18 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     this.#fail(cause)
   }
 
-  async #text(): Promise<string> {
-    this.#wholeWanted = true
+  async #text(maxBytes = this.#limits.maxResponseBytes): Promise<string> {
+    this.#wantedBytes = Math.min(maxBytes, this.#limits.maxResponseBytes)
+    this.#checkSize()
     this.#controller?.resume()
     while (!this.#end) await this.#news()
     if (this.#end.failure) throw this.#end.failure.reason
+    if (this.#bytes > this.#wantedBytes) throw tooLarge(this.#wantedBytes) // it came at once and whole
     return utf8.decode(joined(this.#pieces))
+  }
+
+  #checkSize(): void {
+    if (this.#bytes > this.#wantedBytes) this.#giveUp(tooLarge(this.#wantedBytes))
   }
 
   async *#chunks(): AsyncGenerator<Uint8Array> {
@@ -133,8 +143,11 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   /** All that has come, as one piece: a burst of events costs its reader one turn. */
   #take(): Uint8Array {
     const pieces = this.#pieces
+    this.#streamedBytes += this.#bytes
     this.#pieces = []
     this.#bytes = 0
+    const { maxStreamBytes } = this.#limits
+    if (this.#streamedBytes > maxStreamBytes) throw tooLong(maxStreamBytes)
     return joined(pieces)
   }
 

@@ -7,9 +7,15 @@ import { A2AError } from '../protocol/errors.ts'
  */
 const arrival = 'arrival'
 
+/** An address that must not be reached; the message says why. Taken as a host that does not answer. */
+export class AddressRefused extends Error {
+  readonly code = 'EHOSTUNREACH'
+}
+
 /** No connection came about: the peer has not seen the request. */
 export function connectFailure(url: string, cause: unknown): A2AError {
-  return new A2AError('unavailable', `Cannot connect to ${hostOf(url)}`, {
+  const why = cause instanceof AddressRefused ? `: it ${cause.message}` : ''
+  return new A2AError('unavailable', `Cannot connect to ${hostOf(url)}${why}`, {
     cause,
     metadata: { [arrival]: 'none' },
   })

@@ -1,10 +1,12 @@
 import type { ClientReply, ClientRequest, HttpSend } from '../bindings/http.ts'
+import { toBounds, tooLarge, withBounds } from './bounds.ts'
 import { connectionLost } from './faults.ts'
-import { type HttpClient, type HttpOptions, maxReplyBytes, tooLarge, withTimeouts } from './http.ts'
+import { type HttpClient, type HttpOptions, withTimeouts } from './http.ts'
 
 /** HTTP over the runtime's `fetch`. In a browser this file takes the place of `node.ts`, so it exports the same name. */
 function createFetchHttp(options: HttpOptions = {}): HttpClient {
-  return { send: withTimeouts(fetchSend(), options), close: () => Promise.resolve() }
+  const send = withBounds(fetchSend(), toBounds(options))
+  return { send: withTimeouts(send, options), close: () => Promise.resolve() }
 }
 
 export { createFetchHttp as createHttp }
@@ -61,16 +63,22 @@ function createReply(
       throw lost(cause)
     }
   }
-  return { ...head, chunks, text: () => readText(chunks()) }
+  return { ...head, chunks, text: (maxBytes) => readText(chunks(), maxBytes) }
 }
 
-async function readText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+/** Bounded even for those who use this `send` by itself. */
+const { maxResponseBytes } = toBounds({})
+
+async function readText(
+  chunks: AsyncIterable<Uint8Array>,
+  maxBytes = maxResponseBytes,
+): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
   let size = 0
   for await (const chunk of chunks) {
     size += chunk.byteLength
-    if (size > maxReplyBytes) throw tooLarge()
+    if (size > maxBytes) throw tooLarge(maxBytes)
     text += decoder.decode(chunk, { stream: true })
   }
   return text + decoder.decode()

@@ -1,6 +1,6 @@
 import type { ClientReply, HttpSend } from '../bindings/http.ts'
-import type { AddressGuard } from '../network/guard.ts'
-import { A2AError } from '../protocol/errors.ts'
+import type { GuardOptions } from '../network/guard.ts'
+import type { AddressGuard, Rules } from '../network/rules.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { tooSlow } from './faults.ts'
 
@@ -19,19 +19,26 @@ export interface HttpOptions {
   readonly requestMs?: number
   /** For each further piece of a stream; no limit if absent. A reader may take its time. */
   readonly idleMs?: number
+  /** The longest answer that is read whole; 64 MiB if absent. */
+  readonly maxResponseBytes?: number
+  /** The longest stream in bytes; 256 MiB if absent. */
+  readonly maxStreamBytes?: number
+  /** The longest stream in events; 1 000 000 if absent. */
+  readonly maxStreamEvents?: number
   readonly clock?: Clock
   /** Whether TLS certificates are checked; true if absent. Node only. */
   readonly verifySsl?: boolean
-  /** Everything may be reached if absent. Node only. */
+  /**
+   * The URLs that the user named: they are reached as written, and what lies behind them leads inside only where they
+   * do. Everything may be reached if this, `reach` and `rules` are absent. Node only.
+   */
+  readonly named?: readonly string[]
+  /** Decides alone, in place of `named`. Node only. */
   readonly reach?: AddressGuard
-}
-
-/** The longest whole answer that a client takes; streams have their own limit per event. */
-export const maxReplyBytes: number = 64 * 1024 * 1024
-
-/** What becomes of an answer beyond that. */
-export function tooLarge(): A2AError {
-  return new A2AError('invalidAgentResponse', `Answer larger than ${maxReplyBytes} bytes`)
+  /** Decide alone, in place of both. Node only. */
+  readonly rules?: Rules
+  /** How names are resolved; the system's way if absent. Node only. */
+  readonly lookup?: GuardOptions['lookup']
 }
 
 /** How long a peer may take; without limits it may take as long as it likes. */
@@ -103,6 +110,7 @@ function watched(reply: ClientReply, timer: Timer, idleMs: number | undefined): 
       timer.stop()
     }
   }
-  const text = (): Promise<string> => reply.text().finally(timer.stop)
-  return { status: reply.status, headers: reply.headers, chunks, text }
+  const text = (maxBytes?: number): Promise<string> => reply.text(maxBytes).finally(timer.stop)
+  const { status, headers, maxEvents } = reply
+  return { status, headers, ...(maxEvents !== undefined && { maxEvents }), chunks, text }
 }

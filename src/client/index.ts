@@ -1,6 +1,6 @@
 /** `corral/client`: call any A2A agent. */
 
-export type { AddressGuard as Reach } from '../network/guard.ts'
+export type { AddressGuard as Reach } from '../network/rules.ts'
 export {
   allOf,
   apiKeyAuth as apiKey,
@@ -14,6 +14,7 @@ export {
 export {
   authFromCard,
   type BasicCredential,
+  type CardAuthOptions,
   type Credential,
   type Credentials,
 } from './card-auth.ts'
@@ -57,6 +58,7 @@ export { authorizeDevice, deviceCode } from './oauth/device-code.ts'
 export { clientCredentials, oauth } from './oauth/oauth.ts'
 export type { PollOptions } from './result.ts'
 export type { RetryOptions } from './retry.ts'
+export { signedBy } from './signed-by.ts'
 export type { ClientTool } from './tool.ts'
 export {
   type JsonRpcDialect,
@@ -67,3 +69,4 @@ export {
   type TransportOptions,
 } from './transport.ts'
 export { createWebhookReceiver, type WebhookReceiverOptions } from './webhook.ts'
+export type { WithheldCredentials, WithheldListener } from './withhold.ts'

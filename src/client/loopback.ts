@@ -1,4 +1,4 @@
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createDeferred, withSignal } from '../shared/async.ts'
 import type { Redirect } from './oauth/config.ts'
@@ -13,29 +13,106 @@ export interface LoopbackOptions {
 
 const page = '<!doctype html><title>Corral</title><p>You can close this window.</p>'
 
-/** Listens on this machine for the browser's return from an authorization, for command lines. */
+/** What a browser on its way back needs is far less. */
+const maxHeaderBytes = 16 * 1024
+const maxConnections = 32
+
+/**
+ * Listens on this machine for the browser's return from an authorization, for command lines. Every page and program
+ * here can call it too, so only the answer with the expected state ends the wait; whatever else comes is refused.
+ */
 export async function listenForRedirect(options: LoopbackOptions = {}): Promise<Redirect> {
-  const { port = 0, path = '/callback' } = options
-  const returned = createDeferred<URL>()
-  let origin = ''
-  const server = createServer((request, response) => {
-    const url = new URL(request.url ?? '/', origin)
-    const found = request.method === 'GET' && url.pathname === path
-    response.writeHead(found ? 200 : 404, { 'content-type': 'text/html; charset=utf-8' })
-    response.end(found ? page : '')
-    if (found) returned.resolve(url)
+  const { port: wanted = 0, path = '/callback' } = options
+  const returned = createReturn()
+  let port = wanted
+  const server = createServer({ maxHeaderSize: maxHeaderBytes }, (request, response) => {
+    const status = judge(request, { port, path, returned })
+    response.writeHead(status, { 'content-type': 'text/html; charset=utf-8', connection: 'close' })
+    response.end(status === 200 ? page : '')
   })
+  server.maxConnections = maxConnections
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(port, '127.0.0.1', resolve)
+    server.once('error', reject).listen(wanted, '127.0.0.1', resolve)
   })
-  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}` // a listening TCP server has one
+  port = (server.address() as AddressInfo).port // a listening TCP server has one
   return {
-    redirectUri: `${origin}${path}`,
-    wait: (signal) => withSignal(returned.promise, signal),
+    redirectUri: `http://127.0.0.1:${port}${path}`,
+    expect: returned.expect,
+    wait: returned.wait,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
         server.closeAllConnections()
       }),
   }
+}
+
+/** The answer that is waited for. */
+interface Return extends Required<Pick<Redirect, 'expect' | 'wait'>> {
+  /** Takes an answer; false where it is not the expected one. */
+  take(url: URL): boolean
+}
+
+function createReturn(): Return {
+  const returned = createDeferred<URL>()
+  let expected: string | undefined
+  /** Came before anyone said what is expected. */
+  let early: URL | undefined
+  let isAwaited = false
+
+  function settle(): void {
+    if (early && expected !== undefined && stateOf(early) !== expected) early = undefined
+    if (early && (expected !== undefined || isAwaited)) returned.resolve(early)
+  }
+
+  return {
+    expect(state) {
+      expected = state
+      settle()
+    },
+    wait(signal) {
+      isAwaited = true
+      settle()
+      return withSignal(returned.promise, signal)
+    },
+    take(url) {
+      const { searchParams } = url
+      const isAnswer = searchParams.has('code') || searchParams.has('error')
+      const state = stateOf(url)
+      if (!isAnswer || state === null || (expected !== undefined && state !== expected))
+        return false
+      early ??= url
+      settle()
+      return true
+    },
+  }
+}
+
+function stateOf({ searchParams }: URL): string | null {
+  return searchParams.get('state')
+}
+
+/** What a request is looked at with. */
+interface Listening {
+  readonly port: number
+  readonly path: string
+  readonly returned: Return
+}
+
+/** The status that a request is answered with. */
+function judge(
+  { method, url = '', headers }: IncomingMessage,
+  { port, path, returned }: Listening,
+): number {
+  const names = ['127.0.0.1', 'localhost', '[::1]']
+  // A page whose name was bound to this address has another host (DNS rebinding).
+  if (!names.some((name) => headers.host === `${name}:${port}`)) return 421
+  // `//host/` and whole URLs would name another place.
+  if (!/^\/(?!\/)/.test(url)) return 400
+  const target = `http://127.0.0.1:${port}${url}`
+  if (!URL.canParse(target)) return 400
+  const found = new URL(target)
+  if (found.pathname !== path) return 404
+  if (method !== 'GET') return 405
+  return returned.take(found) ? 200 : 400
 }

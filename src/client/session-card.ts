@@ -17,6 +17,8 @@ export interface SessionCard {
   known(signal?: AbortSignal): Promise<AgentCard> | AgentCard | undefined
   /** The card that was used last, without asking anyone. */
   readonly last: AgentCard | undefined
+  /** The card that was fetched last, where a key of the user's vouches for it. */
+  readonly vouched: AgentCard | undefined
   replace(card: AgentCard): void
   invalidate(): void
 }
@@ -29,6 +31,7 @@ export function createSessionCard(config: ClientConfig, send: HttpSend): Session
   const asked = config.auth ? withAuthIfRefused(send, config.auth) : send
   let replaced = config.card
   let last = config.card
+  let vouched: AgentCard | undefined
   const context = { ...config.retry, clock, random, log }
 
   function fetched(signal?: AbortSignal): Promise<AgentCard> {
@@ -38,10 +41,15 @@ export function createSessionCard(config: ClientConfig, send: HttpSend): Session
     return retry(attempt, retryRules(context, mayAppear, signal))
   }
 
+  function note(card: AgentCard): AgentCard {
+    if (config.verifyCard?.vouches) vouched = card
+    return card
+  }
+
   async function get(signal?: AbortSignal): Promise<AgentCard> {
     if (replaced) return replaced
     try {
-      last = await fetched(signal)
+      last = note(await fetched(signal))
     } catch (error) {
       // An agent that worked a moment ago is not given up because its card cannot be had now.
       if (!last || !isPassing(error)) throw error
@@ -54,7 +62,7 @@ export function createSessionCard(config: ClientConfig, send: HttpSend): Session
     if (replaced || !('serverUrl' in config)) return replaced ?? last
     const fresh = cache.fresh?.(config.serverUrl, config.verifyCard)
     if (!fresh) return get(signal)
-    last = fresh
+    last = note(fresh)
     return fresh
   }
 
@@ -64,12 +72,16 @@ export function createSessionCard(config: ClientConfig, send: HttpSend): Session
     get last() {
       return replaced ?? last
     },
+    get vouched() {
+      return vouched
+    },
     replace(card) {
       replaced = card
     },
     invalidate() {
       replaced = config.card
       last = config.card
+      vouched = undefined
       cache.invalidate(url)
     },
   }

@@ -1,4 +1,4 @@
-import type { HttpSend } from '../bindings/http.ts'
+import { urlFault } from '../network/url.ts'
 import type { Dispatch, Middleware } from '../protocol/call.ts'
 import { chooseInterface, toMajorMinor } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
@@ -26,25 +26,28 @@ interface WireOptions {
   readonly onlyTls?: boolean
 }
 
+/** Opens a wire, with credentials or without. */
+type Connect = (transport: Transport) => Dispatch
+
 /**
  * A Dispatch over the interfaces of a card: the first that both sides speak, and the next when no connection comes
  * about or the version is refused (specification §5.2, §8.3.2). It stays with the one that answered.
  *
  * @throws A2AError `versionNotSupported` where no interface fits.
  */
-export function openWires(card: AgentCard, send: HttpSend, options: WireOptions = {}): Dispatch {
+export function openWires(card: AgentCard, connect: Connect, options: WireOptions = {}): Dispatch {
   const offers = usableInterfaces(card, options)
   if (offers.length === 0)
     throw new A2AError('versionNotSupported', `No interface of ${card.name} speaks our wires`)
-  return firstThatConnects(offers.map((offer) => open(offer, send)))
+  return firstThatConnects(offers.map((offer) => open(offer, connect)))
 }
 
 /** The interfaces that fit, in the order in which they are tried. */
 function usableInterfaces(card: AgentCard, options: WireOptions): readonly AgentInterface[] {
   const { bindings = ['JSONRPC', 'HTTP+JSON'], versions = ['1.0', '0.3'], onlyTls } = options
-  let left = onlyTls
-    ? card.supportedInterfaces.filter((offer) => offer.url.startsWith('https:'))
-    : card.supportedInterfaces
+  let left = card.supportedInterfaces.filter(
+    ({ url }) => urlFault(url) === undefined && (!onlyTls || url.startsWith('https:')),
+  )
   const order: AgentInterface[] = []
   for (;;) {
     const choice = chooseInterface({ ...card, supportedInterfaces: left }, { bindings, versions })
@@ -54,10 +57,10 @@ function usableInterfaces(card: AgentCard, options: WireOptions): readonly Agent
   }
 }
 
-function open({ url, tenant, ...offer }: AgentInterface, send: HttpSend): Dispatch {
+function open({ url, tenant, ...offer }: AgentInterface, connect: Connect): Dispatch {
   const transport = wires[wireName(offer)]?.(url, tenant ? { tenant } : {})
   if (!transport) throw new A2AError('internal', `No wire for ${wireName(offer)}`)
-  return withoutTenant(transport.connect(send))
+  return withoutTenant(connect(transport))
 }
 
 function wireName({

@@ -171,8 +171,8 @@ export class A2AServer {
   /** The server's own path behind one that this builder added; its JSON-RPC stays where the card says it is. */
   #ownPath(path: string): string | undefined {
     const { paths } = agentRoutes.rc
-    if (path === this.#rpcPath) return paths[0]
     if (paths.some((own) => own === path)) return undefined
+    if (path === this.#rpcPath) return paths[0]
     const prefix = this.#restPrefix
     return prefix && path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined
   }

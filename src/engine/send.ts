@@ -3,7 +3,6 @@ import { A2AError } from '../protocol/errors.ts'
 import { isTerminal } from '../protocol/task.ts'
 import type { Message, SendMessageRequest, Task, TaskState } from '../protocol/types.ts'
 import { newId } from '../shared/ids.ts'
-import { scopeKey } from '../store/scope.ts'
 import type { Scope, Store, TurnRequest } from '../store/store.ts'
 import type { Hub } from '../streams/hub.ts'
 import { TurnAnswer } from './answer.ts'
@@ -13,6 +12,7 @@ import type { QueuedMessage } from './messages.ts'
 import type { TurnQueue } from './queue.ts'
 import type { TaskRun } from './run.ts'
 import type { Runs } from './runs.ts'
+import { createSendOnce } from './send-once.ts'
 import { watchSend } from './watch.ts'
 
 /** Takes in a message for a scope. */
@@ -35,7 +35,7 @@ interface SendOptions {
 
 /** Makes what takes in messages: each begins a task or continues one, and one with a key is taken in once. */
 export function createSend({ store, hub, queue, runs, get, isClosed }: SendOptions): Send {
-  const sendOnce = createSendOnce(store)
+  const sendOnce = createSendOnce<SendResult>(store)
 
   function begin(request: SendMessageRequest, call: Call, scope: Scope): SendResult {
     const contextId = request.message.contextId ?? newId()
@@ -94,7 +94,7 @@ export function createSend({ store, hub, queue, runs, get, isClosed }: SendOptio
     const send = request.message.taskId ? proceed : begin
     if (call.idempotencyKey === undefined) return send(request, call, scope)
     return sendOnce(scope, call.idempotencyKey, {
-      taskId: request.message.taskId,
+      message: request.message,
       first: async () => send(request, call, scope),
       repeat: (taskId) => repeat(taskId, scope),
     })
@@ -196,53 +196,4 @@ function pastResult(task: Task): SendResult {
       yield [{ event: { task } }]
     },
   }
-}
-
-/** Sends a message once per idempotency key and caller, however often it is repeated. */
-type SendOnce = (scope: Scope, key: string, send: SendOnceSteps) => Promise<SendResult>
-
-/** What a send with a key can turn into. */
-interface SendOnceSteps {
-  /** The task that the message continues, if it does: its log then knows the key. */
-  readonly taskId?: string | undefined
-  /** Takes the message in; the task must exist when this resolves. */
-  first(): Promise<SendResult>
-  /** The answer to a repetition: what became of the first. */
-  repeat(taskId: string): Promise<SendResult>
-}
-
-/** Makes the keeper of keys: the store knows the ones of the past, this the ones on their way to it. */
-function createSendOnce(store: Store): SendOnce {
-  const underway = new Map<string, Promise<void>>()
-
-  return async function sendOnce(scope, key, steps): Promise<SendResult> {
-    const name = `${scopeKey(scope)}\n${key}`
-    for (let other = underway.get(name); other; other = underway.get(name)) await other
-    let done: () => void = () => {}
-    underway.set(name, new Promise((resolve) => (done = resolve)))
-    try {
-      const known =
-        (await store.findByKey(scope, key)) ??
-        (await continuedWith(store, { ...steps, scope, key }))
-      if (known !== undefined) return await steps.repeat(known)
-      const sent = await steps.first()
-      await sent.task()
-      return sent
-    } finally {
-      underway.delete(name)
-      done()
-    }
-  }
-}
-
-/** The continued task, if its log holds a message with this key. */
-async function continuedWith(
-  store: Store,
-  sent: { readonly taskId?: string | undefined; readonly scope: Scope; readonly key: string },
-): Promise<string | undefined> {
-  const { taskId, scope, key } = sent
-  if (!taskId || !(await store.get(taskId, scope))) return undefined
-  const records = await store.records(taskId, 0)
-  const heard = records.some((r) => r.kind === 'message' && r.request.idempotencyKey === key)
-  return heard ? taskId : undefined
 }

@@ -10,6 +10,7 @@ import { taskNotFound } from './faults.ts'
 import type { VersionedTask } from './log.ts'
 import type { QueuedMessage } from './messages.ts'
 import type { TaskRun } from './run.ts'
+import { toShownEntry } from './trace.ts'
 
 /** Which message's turn is watched. */
 interface WatchSendOptions {
@@ -113,7 +114,7 @@ function createTraceView(
   return (record) => {
     if (record.kind === 'event') status = statusOf(record.event) ?? status
     if (record.kind !== 'trace') return showEvent(record)
-    const metadata = { [traceExtension]: record.entry }
+    const metadata = { [traceExtension]: toShownEntry(record) }
     return { seq: record.seq, event: { statusUpdate: { ...ids, status, metadata } } }
   }
 }

@@ -36,6 +36,15 @@ const special6 = blockList('ipv6', [
   '3fff::/20', // documentation
 ])
 
+const metadata4 = blockList('ipv4', [
+  '100.100.100.200/32',
+  '168.63.129.16/32',
+  '169.254.0.0/16',
+  '192.0.0.192/32',
+])
+
+const metadata6 = blockList('ipv6', ['fd00:ec2::/32', 'fd20:ce::/32'])
+
 const embedding = blockList('ipv6', ['::ffff:0:0/96', '64:ff9b::/96'])
 
 /** Whether an IP address, as a resolver or a URL writes it, is on the public internet. Anything else is not. */
@@ -47,6 +56,23 @@ export function isPublicAddress(address: string): boolean {
   // `check` judges a mapped address by IPv4 rules too, so the embeddings are taken apart before the ranges.
   if (embedding.check(address, 'ipv6')) return isPublicAddress(embeddedAddress(address))
   return global6.check(address, 'ipv6') && !special6.check(address, 'ipv6')
+}
+
+/** Where the addresses of one name lie. An honest name's are all on one side. */
+export function sideOf(addresses: readonly string[]): 'public' | 'internal' | 'mixed' {
+  let outside = 0
+  for (const address of addresses) if (isPublicAddress(address)) outside++
+  if (outside === 0) return 'internal'
+  return outside === addresses.length ? 'public' : 'mixed'
+}
+
+/** Whether a cloud gives the machine's own credentials to whoever calls this address: no agent answers there. */
+export function isMetadataAddress(address: string): boolean {
+  const family = isIP(address)
+  if (family === 4) return metadata4.check(address, 'ipv4')
+  if (family !== 6 || address.includes('%')) return false
+  if (embedding.check(address, 'ipv6')) return isMetadataAddress(embeddedAddress(address))
+  return metadata6.check(address, 'ipv6')
 }
 
 /** A list of ranges in CIDR notation, of one family. */

@@ -1,10 +1,19 @@
 import { trimEnd } from '../shared/text.ts'
 
 /** Longer ones are no URLs to us: whoever names one wants our time, not our call. */
-export const maxUrlLength = 2_048
+const maxUrlLength = 2_048
 
 /** The longest name that DNS can hold (RFC 1035 §2.3.4). */
 const maxHostLength = 253
+
+/** What a connection is opened to. */
+export interface Target {
+  /** `https:` or `http:`, as the URL parser writes it. */
+  readonly protocol: string
+  /** Lower case, without brackets and trailing dots. */
+  readonly host: string
+  readonly port: number
+}
 
 /**
  * Reads an absolute URL; undefined if it is none, or longer than any that is meant.
@@ -18,6 +27,32 @@ export function parseUrl(text: string): URL | undefined {
   } catch {
     return undefined
   }
+}
+
+/** Why a URL cannot be called whoever named it, in words that a peer may read; undefined where it can. */
+export function urlFault(text: string): string | undefined {
+  if (text.length > maxUrlLength) return `must have at most ${maxUrlLength} characters`
+  const url = parseUrl(text)
+  if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:'))
+    return 'must be an absolute https URL'
+  if (url.username !== '' || url.password !== '') return 'must not contain a user name or password'
+  return undefined
+}
+
+/**
+ * What a URL leads to; undefined where `parseUrl` finds none. The URL parser reads decimal, octal, hexadecimal, short,
+ * full-width and percent-encoded addresses as one.
+ */
+export function toTarget(text: string): Target | undefined {
+  const url = parseUrl(text)
+  if (!url) return undefined
+  const { protocol } = url
+  return { protocol, host: toHost(url.hostname), port: Number(url.port) || portOf(protocol) }
+}
+
+/** The port of a scheme where the URL names none. */
+export function portOf(protocol: string): number {
+  return protocol === 'http:' ? 80 : 443
 }
 
 /** A URL's host as rules compare it: lower case, no brackets, no trailing dots. */

@@ -26,7 +26,7 @@ export type Handlers = {
  * formed; then the handler. The order keeps strangers from learning anything.
  */
 export function createGate(service: Service, handlers: Handlers): Dispatch {
-  const { agent, auth: callers, limit, metrics, clock } = service
+  const { agent, auth: callers, limit, limits, metrics, clock } = service
   return async (name, request, call) => {
     const startedAt = clock.elapsed()
     let counted: Call | undefined
@@ -42,7 +42,7 @@ export function createGate(service: Service, handlers: Handlers): Dispatch {
       const extensions = negotiate(card, call)
       mustOffer(name, card)
       const passed = checked(call, auth, extensions)
-      const result = await handlers[name](parseRequest(name, request), passed)
+      const result = await handlers[name](parseRequest(name, request, limits), passed)
       metrics.observe(name, 'ok', clock.elapsed() - startedAt)
       return result
     } catch (thrown) {

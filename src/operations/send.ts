@@ -1,7 +1,6 @@
 import type { SendResult } from '../engine/send.ts'
 import type { EventStream } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
-import { traceExtension } from '../protocol/extensions.ts'
 import type {
   Part,
   SendMessageConfiguration,
@@ -13,6 +12,7 @@ import type { CheckedCall } from './gate.ts'
 import { trimHistory, trimStream } from './history.ts'
 import { withKnownTask } from './known-task.ts'
 import type { Service } from './service.ts'
+import { wantsTrace, withTrace } from './trace.ts'
 
 /** Sends a message and waits for its answer, or for the task to come into being (specification §3.1.1). */
 export async function sendMessage(
@@ -30,8 +30,10 @@ export async function sendMessage(
   const inTime = returnImmediately ? undefined : await answerInTime(sent, call, service)
   // When the wait is over the task is told as it is; the work goes on.
   const answer = inTime ?? { task: await sent.task() }
-  if (historyLength === undefined || 'message' in answer) return answer
-  return { task: trimHistory(answer.task, historyLength) }
+  if ('message' in answer) return answer
+  if (wantsTrace(call))
+    return { task: await withTrace(engine, trimHistory(answer.task, historyLength)) }
+  return historyLength === undefined ? answer : { task: trimHistory(answer.task, historyLength) }
 }
 
 /** Sends a message and streams what becomes of it (specification §3.1.2). */
@@ -47,7 +49,7 @@ export async function sendStreamingMessage(
   const sending = engine.send(meant, call)
   const sent = sending instanceof Promise ? await sending : sending
   const historyLength = request.configuration?.historyLength
-  const events = sent.events({ trace: call.extensions.includes(traceExtension) })
+  const events = sent.events({ trace: wantsTrace(call) })
   return historyLength === undefined ? events : trimStream(events, historyLength)
 }
 

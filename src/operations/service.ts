@@ -1,6 +1,7 @@
 import type { Engine } from '../engine/engine.ts'
 import type { AuthContext, Call } from '../protocol/call.ts'
 import type { OperationName } from '../protocol/operations.ts'
+import type { RequestLimits } from '../protocol/request-limits.ts'
 import type { AgentCard, Part, TaskPushNotificationConfig } from '../protocol/types.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { PushConfigRecord } from '../store/store.ts'
@@ -15,6 +16,8 @@ export interface Service {
   readonly auth: CallerAuth
   /** Keeps callers within their share; absent where they may ask as often as they like. */
   readonly limit?: CallerLimit | undefined
+  /** How large a request's shape may be; the defaults if absent. */
+  readonly limits?: RequestLimits | undefined
   /** Is told how each operation ended. */
   readonly metrics: OperationMetrics
   /** Keeps the webhooks of tasks; absent where the server has none. */

@@ -1,10 +1,8 @@
 import type { EventStream } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
-import { traceExtension } from '../protocol/extensions.ts'
 import type {
   CancelTaskRequest,
   GetTaskRequest,
-  JsonObject,
   ListTasksRequest,
   ListTasksResponse,
   SubscribeToTaskRequest,
@@ -16,6 +14,7 @@ import { trimHistory } from './history.ts'
 import { knownTaskId } from './known-task.ts'
 import { fromPageToken, toPageToken } from './page-token.ts'
 import type { Service } from './service.ts'
+import { wantsTrace, withTrace } from './trace.ts'
 
 const pageSizeIfAbsent = 50
 
@@ -28,7 +27,7 @@ export async function getTask(
   const scope = engine.scopeOf(request.tenant, call.auth)
   const id = await knownTaskId((given) => engine.get(given, scope), request.id, call)
   const task = trimHistory(await engine.get(id, scope), request.historyLength)
-  return call.extensions.includes(traceExtension) ? withTrace(engine, task) : task
+  return wantsTrace(call) ? withTrace(engine, task) : task
 }
 
 /** The caller's tasks, newest status first (specification §3.1.4). */
@@ -69,7 +68,8 @@ export async function cancelTask(
   const id = await knownTaskId((given) => engine.get(given, scope), request.id, call)
   if (call.dialect === '0.3' || call.dialect === '0.3-rest')
     await mustBeCancelable(engine, id, scope)
-  return engine.cancel(id, scope)
+  const task = await engine.cancel(id, scope)
+  return wantsTrace(call) ? withTrace(engine, task) : task
 }
 
 /** In 1.0 a canceled task can be canceled again; in 0.3 it has ended like any other. */
@@ -96,7 +96,7 @@ export async function subscribeToTask(
     await knownTaskId((given) => engine.get(given, scope), request.id, call),
     scope,
     {
-      trace: call.extensions.includes(traceExtension),
+      trace: wantsTrace(call),
       ...(call.lastEventId !== undefined && { lastEventId: call.lastEventId }),
     },
   )
@@ -107,12 +107,4 @@ function withArtifacts(task: Task, include: boolean): Task {
   if (include) return task.artifacts ? task : { ...task, artifacts: [] }
   const { artifacts: _, ...rest } = task
   return rest
-}
-
-async function withTrace(engine: Service['engine'], task: Task): Promise<Task> {
-  const records = await engine.trace(task.id)
-  const entries: JsonObject[] = records.flatMap((record) =>
-    record.kind === 'trace' ? [{ seq: record.seq, at: record.at, ...record.entry }] : [],
-  )
-  return { ...task, metadata: { ...task.metadata, [traceExtension]: entries } }
 }

@@ -209,6 +209,8 @@ export interface FieldViolation {
 
 /** What an error says beside its message; all of it may reach a peer. */
 export interface ErrorDetails {
+  /** A finer reason for the ErrorInfo than the code's own. */
+  readonly reason?: string
   readonly violations?: readonly FieldViolation[]
   /** Plain facts for the ErrorInfo: strings only, as the specification demands. */
   readonly metadata?: Readonly<Record<string, string>>

@@ -1,5 +1,6 @@
 import { A2AError, type ErrorCode, type FieldViolation } from './errors.ts'
 import { type OperationName, operations, type RequestOf, type ResultOf } from './operations.ts'
+import { checkShape, defaultRequestLimits, type RequestLimits } from './request-limits.ts'
 import { agentCard } from './schema/cards.ts'
 import { type Check, missing, tolerant } from './schema/check.ts'
 import * as tasks from './schema/tasks.ts'
@@ -13,14 +14,22 @@ import type { AgentCard, Message, StreamResponse, Task } from './types.ts'
  */
 
 /**
- * The request of an operation. A request without params is an empty one.
+ * The request of an operation, within limits. A request without params is an empty one.
  *
  * @throws A2AError `invalidMessage` for faults inside `message`, `invalidParams` for all others; the message names the
  * first failing path, the violations name them all.
  */
-export function parseRequest<N extends OperationName>(name: N, input: unknown): RequestOf<N> {
-  // The check of an operation's request gives back that request's type.
-  return parse(operations[name].request, input ?? {}, requestFault) as RequestOf<N>
+export function parseRequest<N extends OperationName>(
+  name: N,
+  input: unknown,
+  limits: RequestLimits = defaultRequestLimits,
+): RequestOf<N> {
+  const faults: FieldViolation[] = []
+  const request = operations[name].request(input ?? {}, faults)
+  // What is not even well formed may nest without end.
+  if (faults.length === 0) checkShape(request, limits, faults)
+  if (faults.length > 0) throw requestFault(faults)
+  return request as RequestOf<N> // the check of an operation's request gives back that request's type
 }
 
 /**

@@ -84,12 +84,13 @@ export function createMount(
 
 /** Who plays which role for the operations of this agent. */
 function createService(parts: ServerParts, engine: Engine, identity: Identity): Service {
-  const { clock, auth, limit, metrics, push, options } = parts
+  const { clock, auth, limit, limits, metrics, push, options } = parts
   return {
     engine,
     agent: identity,
     auth,
     limit,
+    limits,
     metrics,
     webhooks: push?.configs,
     clock,

@@ -125,7 +125,7 @@ function createPush(
         const stored = await store.get(record.taskId)
         const cursor = stored?.version ?? 0
         await committer.write([{ type: 'pushConfig', record: { ...record, cursor } }])
-        webhooks.watch(record.taskId)
+        webhooks.watch(record.taskId, record.id)
       },
       async remove(taskId, id) {
         webhooks.forget(taskId, id)

@@ -19,13 +19,18 @@ const maxScanned = 10_000_000
  * outermost one; brackets inside strings do not count.
  */
 export function findJson(text: string): EmbeddedJson[] {
+  return findWithin(text, { scanned: 0 })
+}
+
+/** What was looked at so far adds up in `spent`, over all pieces of one text. */
+function findWithin(text: string, spent: { scanned: number }): EmbeddedJson[] {
   const found: EmbeddedJson[] = []
   const begins = /[{[]/g
-  for (let attempts = 0, scanned = 0; attempts < maxAttempts && scanned < maxScanned; attempts++) {
+  for (let attempts = 0; attempts < maxAttempts && spent.scanned < maxScanned; attempts++) {
     const match = begins.exec(text)
     if (!match) break
     const end = closingBracket(text, match.index)
-    scanned += (end ?? text.length) - match.index
+    spent.scanned += (end ?? text.length) - match.index
     const value = end === undefined ? undefined : tryParse(text.slice(match.index, end))
     if (end === undefined || value === undefined) continue
     found.push({ value, start: match.index, end })
@@ -40,7 +45,8 @@ export function findJson(text: string): EmbeddedJson[] {
  */
 export function jsonIn(text: string): readonly object[] {
   const blocks = text.split('```').filter((block, at) => at % 2 === 1 && /^(json)?\s/.test(block))
-  return [...blocks, text].flatMap((piece) => findJson(piece).map(({ value }) => value))
+  const spent = { scanned: 0 }
+  return [...blocks, text].flatMap((piece) => findWithin(piece, spent).map(({ value }) => value))
 }
 
 function closingBracket(text: string, start: number): number | undefined {

@@ -1,4 +1,4 @@
-import { toPrintable } from './text.ts'
+import { toPrintable, toPrintableLine } from './text.ts'
 
 /** Where Corral tells what it does. `pino` fits. */
 export interface Logger {
@@ -35,7 +35,8 @@ function toText(level: string, fields: object, message: string): string {
   for (const [name, value] of Object.entries(fields))
     if (value instanceof Error) causes.push(withCauses(value))
     else facts.push(`${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
-  return toPrintable([[level, message, ...facts].join(' '), ...causes].join('\n'))
+  const line = toPrintableLine([level, message, ...facts].join(' '))
+  return [line, ...causes.map(toPrintable)].join('\n')
 }
 
 /** An error and what caused it, each with its stack. */

@@ -9,13 +9,26 @@ export function trimEnd(text: string, characters: string): string {
 }
 
 /**
- * Text that a stranger may have written, as a terminal may show it: control characters, and those that turn the
- * direction of writing, are written out. Line feeds and tabs stay.
+ * Text that a stranger may have written, as a screen may show it: control characters, those that turn the direction of
+ * writing, line and paragraph separators and halves of characters are written out as in JSON, so that JSON stays JSON.
+ * Tabs and the ends of lines stay.
  */
 export function toPrintable(text: string): string {
-  return text.replace(unprintable, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return text.replace(unprintable, writtenOut)
+}
+
+/** The same for a place of one line, such as an id or a name: a text with further lines could pass for ours. */
+export function toPrintableLine(text: string): string {
+  return text.replace(unprintableInLine, writtenOut)
 }
 
 const unprintable =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ud800-\udfff\ufffe\uffff]|\r(?!\n)/gu
+const unprintableInLine = new RegExp(`${unprintable.source}|[\\t\\r\\n]`, 'gu')
+
+const shortForms: Readonly<Record<string, string>> = { '\t': '\\t', '\n': '\\n', '\r': '\\r' }
+
+function writtenOut(one: string): string {
+  return shortForms[one] ?? `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`
+}

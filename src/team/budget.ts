@@ -1,4 +1,5 @@
 import { A2AError } from '../protocol/errors.ts'
+import { isInterrupted } from '../protocol/task.ts'
 import { addUsage, type Usage, usageOf } from '../protocol/usage.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
 import type { BudgetConfig } from './team-config.ts'
@@ -19,11 +20,11 @@ export interface Budget {
   readonly used: Usage | undefined
 }
 
-/** Makes the account of one run. */
-export function createBudget(limits: BudgetConfig = {}): Budget {
+/** Makes the account of one run, which has used this much in earlier turns. */
+export function createBudget(limits: BudgetConfig = {}, before?: Usage): Budget {
   const maxHops = Math.min(limits.maxHops ?? hardCap, hardCap)
   let hops = 0
-  let used: Usage | undefined
+  let used = before
   return {
     spendHop() {
       if (++hops > maxHops) throw overspent(`${maxHops} delegations`)
@@ -31,6 +32,8 @@ export function createBudget(limits: BudgetConfig = {}): Budget {
         throw overspent(`${limits.maxTokens} tokens`)
     },
     spend(reply) {
+      // A member that asks the user tells what it used, also before its question, when it has answered.
+      if (isInterrupted(reply.state)) return
       used = addUsage(used, usageOf(reply.metadata))
     },
     get used() {

@@ -73,14 +73,15 @@ export interface Delegation extends CallRules {
 export function createRun(turn: Turn, options: RunOptions): Run {
   const { config, manager, clock, random, exposeMembers, link } = options
   checkDepth(turn, options.hop, config.budget)
+  const memory = openMemory(turn, options.message)
   return {
     config,
     turn,
     link,
     manager,
     clock,
-    budget: createBudget(config.budget),
-    memory: openMemory(turn, options.message),
+    budget: createBudget(config.budget, memory.used),
+    memory,
     output: createTeamOutput(turn, options.emit),
     exchanges: new Map(),
     left: options.left,

@@ -216,7 +216,7 @@ export function defineTeam(definition: TeamDefinition): Team {
 async function endEarly(run: Run, thrown: unknown): Promise<void> {
   run.link.throwIfAborted()
   if (thrown instanceof Suspension) {
-    await run.memory.suspend(thrown.key)
+    await run.memory.suspend(thrown.key, run.budget.used)
     await run.output.ask(thrown.reply)
   } else if (thrown instanceof Refusal) {
     await run.memory.end()

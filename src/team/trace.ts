@@ -39,6 +39,14 @@ export type TraceEntry =
       readonly recipients: readonly string[]
       readonly reason?: string
     }
+  /** The user has answered an approval: `approved`, `rejected`, or `unclear` and asked again. */
+  | {
+      readonly type: 'approval'
+      readonly team: string
+      readonly step: string
+      readonly verdict: 'approved' | 'rejected' | 'unclear'
+      readonly text: string
+    }
   /** A workflow step was left out because its condition does not hold. */
   | { readonly type: 'skip'; readonly team: string; readonly step: string }
 

@@ -45,7 +45,13 @@ export type EncodeWebhook = (
 /** What became of an attempt. The reason is for the operator; it holds no secret and nothing that the receiver wrote. */
 export type DeliveryOutcome =
   | { readonly kind: 'delivered' }
-  | { readonly kind: 'retry'; readonly reason: string; readonly afterMs?: number }
+  | {
+      readonly kind: 'retry'
+      readonly reason: string
+      readonly afterMs?: number
+      /** The receiver held the attempt until its time was over. */
+      readonly isTimeout?: true
+    }
   | { readonly kind: 'refused'; readonly reason: string }
 
 /** Attempts a delivery once. Rejects only with the signal's reason, when the signal fires. */
@@ -90,7 +96,7 @@ export function createDeliver(options: DeliverOptions): Deliver {
       return outcomeOf(response, clock.now())
     } catch (error) {
       signal.throwIfAborted()
-      if (timeout.signal.aborted) return { kind: 'retry', reason: 'timeout' }
+      if (timeout.signal.aborted) return { kind: 'retry', reason: 'timeout', isTimeout: true }
       return faultOf(error)
     } finally {
       stopTimer()
@@ -150,5 +156,10 @@ function faultOf(error: unknown): DeliveryOutcome {
   if (error instanceof errors.InvalidArgumentError)
     return { kind: 'refused', reason: 'The config makes no valid request' }
   const code = error instanceof Error && 'code' in error ? error.code : undefined
-  return { kind: 'retry', reason: `No connection (${typeof code === 'string' ? code : 'unknown'})` }
+  const reason = `No connection (${typeof code === 'string' ? code : 'unknown'})`
+  return {
+    kind: 'retry',
+    reason,
+    ...(error instanceof errors.ConnectTimeoutError && { isTimeout: true }),
+  }
 }

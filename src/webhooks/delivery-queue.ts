@@ -5,7 +5,9 @@ import type { Logger } from '../shared/log.ts'
 import { backoffMs, wait } from '../shared/retry.ts'
 import type { DeadLetter, PushConfigRecord, Store } from '../store/store.ts'
 import type { Deliver, DeliveryOutcome, EncodeWebhook, WebhookPayload } from './deliver.ts'
+import type { FreePlace } from './hosts.ts'
 import { findConfig, findNext, type Pending, taskWith, type WebhookKey } from './pending.ts'
+import type { PrincipalOf } from './principals.ts'
 import { persist, type RetryPolicy } from './retry.ts'
 import type { Slots } from './slots.ts'
 
@@ -15,6 +17,7 @@ export interface DeliveryContext {
   readonly deliver: Deliver
   readonly encode: EncodeWebhook
   readonly slots: Slots
+  readonly principalOf: PrincipalOf
   readonly retry: RetryPolicy
   readonly clock: Clock
   readonly log: Logger
@@ -45,7 +48,7 @@ interface Trial {
  * Rejects when a signal fires or the store fails. The config is read again before every attempt, so a change or a
  * deletion counts at once; nothing but the count of attempts is kept in memory.
  */
-async function finishDeliveries(
+export async function finishDeliveries(
   context: DeliveryContext,
   key: WebhookKey,
   signals: DeliverySignals,
@@ -71,13 +74,14 @@ export async function redriveLetter(
   { stop, kill }: DeliverySignals,
 ): Promise<DeliveryOutcome> {
   const pending = await findLetter(context.store, id)
-  const free = await context.slots.take(hostOf(pending.record), stop)
+  const free = await takePlace(context, pending.record, stop)
+  let outcome: DeliveryOutcome | undefined
   try {
-    const outcome = await attempt(context, pending, kill)
+    outcome = await attempt(context, pending, kill)
     if (outcome.kind === 'delivered') await context.store.commit([{ type: 'deleteDeadLetter', id }])
     return outcome
   } finally {
-    free()
+    free(answerOf(outcome))
   }
 }
 
@@ -92,15 +96,33 @@ async function tryNext(
 ): Promise<(Told & { readonly outcome: DeliveryOutcome }) | undefined> {
   const config = await findConfig(context.store, key)
   if (!config) return undefined
-  const free = await context.slots.take(hostOf(config), stop)
+  const free = await takePlace(context, config, stop)
+  let outcome: DeliveryOutcome | undefined
   try {
     const pending = await findNext(context.store, key)
     if (!pending) return undefined
     const { since: first, entry } = pending
-    return { first, seq: entry.seq, outcome: await attempt(context, pending, kill) }
+    outcome = await attempt(context, pending, kill)
+    return { first, seq: entry.seq, outcome }
   } finally {
-    free()
+    free(answerOf(outcome))
   }
+}
+
+/** Waits for a place to deliver to a webhook. */
+async function takePlace(
+  { slots, principalOf }: DeliveryContext,
+  { taskId, config }: PushConfigRecord,
+  stop: AbortSignal,
+): Promise<FreePlace> {
+  const principal = await principalOf(taskId)
+  return slots.take({ principal, host: parseUrl(config.url)?.host ?? '' }, stop)
+}
+
+/** What an attempt says of its host; nothing where there was none, or the host was not there. */
+function answerOf(outcome: DeliveryOutcome | undefined): Parameters<FreePlace>[0] {
+  if (outcome?.kind === 'delivered') return 'answered'
+  return outcome?.kind === 'retry' && outcome.isTimeout ? 'timeout' : undefined
 }
 
 /** Attempts one delivery. The caller holds a place for its host. */
@@ -181,11 +203,6 @@ function report(
   else log.info({ ...fields, reason: outcome.reason, delayMs }, 'webhook delivery failed')
 }
 
-/** The host and port that a webhook's places are counted by. */
-function hostOf({ config }: PushConfigRecord): string {
-  return parseUrl(config.url)?.host ?? ''
-}
-
 async function findLetter(store: Store, id: string): Promise<Pending> {
   const letter = (await store.deadLetters()).find((item) => item.id === id)
   if (!letter) throw new A2AError('invalidParams', `No dead letter ${id}`)
@@ -197,85 +214,4 @@ async function findLetter(store: Store, id: string): Promise<Pending> {
   if (entry?.kind !== 'event' || entry.seq !== seq)
     throw new A2AError('invalidParams', `The event of ${id} is no longer kept`)
   return { record, entry, since: seq, stored }
-}
-
-/** The work under way: one delivery queue per webhook that is behind, and single attempts beside them. */
-interface DeliveryQueues {
-  /** Has a webhook's queue look at the log, now or once more when it is through. */
-  wake(key: WebhookKey): void
-  /** Breaks a webhook's queue off. */
-  end(key: WebhookKey): void
-  /** Does something that `close` can end. */
-  run<T>(work: (signals: DeliverySignals) => Promise<T>): Promise<T>
-  /** Begins nothing more, and breaks off what does not end within the grace. */
-  close(graceMs: number): Promise<void>
-}
-
-interface Switch {
-  readonly stop: AbortController
-  readonly kill: AbortController
-}
-
-interface Queue {
-  /** The log may have grown since the queue looked. */
-  again: boolean
-  off: Switch | undefined
-}
-
-/** Makes the set of queues, all of them idle. */
-export function createDeliveryQueues(context: DeliveryContext): DeliveryQueues {
-  const { clock } = context
-  const queues = new Map<string, Queue>()
-  const running = new Map<Switch, Promise<unknown>>()
-  let closed = false
-
-  function begin<T>(work: (signals: DeliverySignals) => Promise<T>): [Switch, Promise<T>] {
-    const off = { stop: new AbortController(), kill: new AbortController() }
-    if (closed) off.stop.abort()
-    const promise = work({ stop: off.stop.signal, kill: off.kill.signal })
-    const ended = promise.finally(() => running.delete(off))
-    running.set(off, ended)
-    return [off, ended]
-  }
-
-  async function serve(key: WebhookKey, queue: Queue, signals: DeliverySignals): Promise<void> {
-    do {
-      queue.again = false
-      await persist(context, signals.stop, () => finishDeliveries(context, key, signals))
-    } while (queue.again && !signals.stop.aborted)
-    if (queues.get(nameOf(key)) === queue) queues.delete(nameOf(key))
-  }
-
-  return {
-    wake(key) {
-      const queue = queues.get(nameOf(key))
-      if (queue) queue.again = true
-      if (queue || closed) return
-      const fresh: Queue = { again: false, off: undefined }
-      queues.set(nameOf(key), fresh)
-      const [off, ended] = begin((signals) => serve(key, fresh, signals))
-      fresh.off = off
-      ended.catch((error) => context.log.error({ error }, 'webhook delivery queue ended'))
-    },
-    end(key) {
-      const queue = queues.get(nameOf(key))
-      queues.delete(nameOf(key))
-      queue?.off?.stop.abort()
-      queue?.off?.kill.abort()
-    },
-    run: (work) => begin(work)[1],
-    async close(graceMs) {
-      closed = true
-      for (const { stop } of running.keys()) stop.abort()
-      const cancel = clock.after(graceMs, () => {
-        for (const { kill } of running.keys()) kill.abort()
-      })
-      await Promise.allSettled(running.values())
-      cancel()
-    },
-  }
-}
-
-function nameOf({ taskId, id }: WebhookKey): string {
-  return JSON.stringify([taskId, id])
 }

@@ -1,90 +1,105 @@
 import { createDeferred, type Deferred } from '../shared/async.ts'
+import { type Addressee, createHosts, type FreePlace, type Host, type Principal } from './hosts.ts'
 
-/** Lets a limited number of deliveries run at once, in all and per host. */
+/** Lets a limited number of deliveries run at once, shared between principals, then between their hosts. */
 export interface Slots {
   /**
-   * Waits for a place; call what it gives back to free it. Hosts take turns, and the waiters of one host are served in
-   * order, so a host with a long queue holds up nobody else.
+   * Waits for a place; call what it gives back to free it, once. Principals take turns, and so do the hosts of each;
+   * the waiters of one host are served in order.
    * Rejects with the signal's reason when the signal fires first.
    */
-  take(host: string, signal: AbortSignal): Promise<() => void>
+  take(addressee: Addressee, signal: AbortSignal): Promise<FreePlace>
 }
 
 /** How many may run at once. */
 export interface SlotLimits {
   readonly total: number
+  /** For one principal. */
   readonly perHost: number
 }
 
-interface Host {
-  running: number
-  readonly waiting: Set<Deferred<() => void>>
-}
-
-/** Makes the places. A host is remembered only while somebody runs or waits there. */
+/**
+ * Makes the places. A principal may hold as many as are left free beside it: half of them where it is alone, half of
+ * the rest where another holds its share, so that there is a place for one that has none. An attempt cannot be taken
+ * back before its timeout, hence the rule holds also while nobody else waits.
+ */
 export function createSlots({ total, perHost }: SlotLimits): Slots {
-  const hosts = new Map<string, Host>()
+  const hosts = createHosts(perHost)
+  /** Principals with waiters, in the order of their turns. */
+  const waiting = new Set<Principal>()
   let running = 0
 
-  /** One place came free, or one waiter came: at most one can be served. */
+  /** One place came free, or one waiter came: at most one can be served. Who is passed over here has places. */
   function serve(): void {
     if (running >= total) return
-    for (const [name, host] of hosts) {
-      const [next] = host.waiting
-      if (!next || host.running >= perHost) continue
-      start(name, host, next)
-      return
+    for (const principal of waiting) {
+      if (principal.running >= total - running) continue
+      for (const host of principal.waiting) {
+        const [next] = host.waiting
+        if (!next || host.running >= host.limit) continue
+        start(host, next)
+        return
+      }
     }
   }
 
-  function start(name: string, host: Host, next: Deferred<() => void>): void {
-    host.waiting.delete(next)
+  function start(host: Host, next: Deferred<FreePlace>): void {
+    const { principal } = host
     host.running++
+    principal.running++
     running++
-    hosts.delete(name) // To the end of the map: the other hosts come first now.
-    hosts.set(name, host)
-    next.resolve(once(() => free(name, host)))
+    leave(host, next)
+    // To the end: the others come first now.
+    if (principal.waiting.delete(host)) principal.waiting.add(host)
+    if (waiting.delete(principal)) waiting.add(principal)
+    let done = false
+    next.resolve((outcome) => {
+      if (done) return
+      done = true
+      free(host, outcome)
+    })
   }
 
-  function free(name: string, host: Host): void {
+  function free(host: Host, outcome?: 'answered' | 'timeout'): void {
     host.running--
+    host.principal.running--
     running--
-    forget(name, host)
+    if (outcome === 'timeout') host.limit = Math.max(1, host.limit >> 1)
+    else if (outcome === 'answered') host.limit = Math.min(perHost, host.limit + 1)
+    hosts.rest(host)
     serve()
+    if (outcome === 'answered') serve() // it may have gained one
   }
 
-  function forget(name: string, host: Host): void {
-    if (host.running === 0 && host.waiting.size === 0) hosts.delete(name)
+  /** Ends the wait of one; false where it has ended. */
+  function leave(host: Host, place: Deferred<FreePlace>): boolean {
+    if (!host.waiting.delete(place)) return false
+    const { principal } = host
+    if (host.waiting.size === 0) principal.waiting.delete(host)
+    if (principal.waiting.size === 0) waiting.delete(principal)
+    return true
   }
 
   return {
-    async take(name, signal) {
+    async take(addressee, signal) {
       signal.throwIfAborted()
-      const host = hosts.get(name) ?? { running: 0, waiting: new Set() }
-      hosts.set(name, host)
-      const place = createDeferred<() => void>()
+      const host = hosts.find(addressee)
+      const place = createDeferred<FreePlace>()
       host.waiting.add(place)
-      const leave = (): void => {
-        if (!host.waiting.delete(place)) return
-        forget(name, host)
+      host.principal.waiting.add(host)
+      waiting.add(host.principal)
+      const giveUp = (): void => {
+        if (!leave(host, place)) return
+        hosts.rest(host)
         place.reject(signal.reason)
       }
-      signal.addEventListener('abort', leave, { once: true })
+      signal.addEventListener('abort', giveUp, { once: true })
       serve()
       try {
         return await place.promise
       } finally {
-        signal.removeEventListener('abort', leave)
+        signal.removeEventListener('abort', giveUp)
       }
     },
-  }
-}
-
-function once(action: () => void): () => void {
-  let done = false
-  return () => {
-    if (done) return
-    done = true
-    action()
   }
 }

@@ -8,12 +8,9 @@ import {
   type DeliveryOutcome,
   type EncodeWebhook,
 } from './deliver.ts'
-import {
-  createDeliveryQueues,
-  type DeliveryContext,
-  type DeliverySignals,
-  redriveLetter,
-} from './delivery-queue.ts'
+import { type DeliveryContext, type DeliverySignals, redriveLetter } from './delivery-queue.ts'
+import { createPrincipals } from './principals.ts'
+import { createDeliveryQueues } from './queues.ts'
 import { persist, type RetryPolicy, standardRetry } from './retry.ts'
 import { createSlots, type SlotLimits } from './slots.ts'
 
@@ -31,8 +28,8 @@ export interface Webhooks {
   notify(taskId: string): void
   /** Says that a task was made without webhooks, so that its first `notify` need not ask the store. */
   ignore(taskId: string): void
-  /** Says that a webhook of a task was stored, new or replaced. */
-  watch(taskId: string): void
+  /** Says that a webhook of a task was stored, new or replaced; without its id, that some were. */
+  watch(taskId: string, id?: string): void
   /** Says that a webhook was deleted: its attempt under way is broken off and nothing follows (§3.1.10). */
   forget(taskId: string, id: string): void
   /** Deliveries given up, newest first. */
@@ -54,7 +51,7 @@ export interface WebhooksOptions extends Omit<DeliverOptions, 'clock'> {
   readonly log?: Logger
   readonly random?: () => number
   readonly retry?: Partial<RetryPolicy>
-  /** Attempts at once; 64 in all and 8 per host by default. */
+  /** Attempts at once; 64 in all, half of them for one principal alone, and 8 per host of a principal by default. */
   readonly limits?: Partial<SlotLimits>
   /** How long `close` waits for attempts under way; 5 s by default. */
   readonly graceMs?: number
@@ -113,10 +110,11 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     },
     notify,
     ignore,
-    watch(taskId) {
+    watch(taskId, id) {
       watched++
       ignored.delete(taskId)
-      notify(taskId)
+      if (id === undefined) notify(taskId)
+      else if (!closing) queues.wake({ taskId, id })
     },
     forget: (taskId, id) => queues.end({ taskId, id }),
     deadLetters: (limit) => store.deadLetters(limit),
@@ -140,6 +138,7 @@ function createContext(options: WebhooksOptions): DeliveryContext {
     log,
     random,
     deliver: createDeliver({ ...options, clock }),
+    principalOf: createPrincipals(store),
     slots: createSlots({ total: 64, perHost: 8, ...options.limits }),
     retry: { ...standardRetry, ...options.retry },
   }

@@ -29,6 +29,8 @@ export interface Given {
   readonly text?: string
   /** Answer with the task at once. */
   readonly atOnce?: boolean
+  /** The tenant, where the wire can name one. */
+  readonly tenant?: string
 }
 
 /** A wire of the bindings' contract, asked in the words of these tests. */
@@ -39,7 +41,13 @@ export interface ActingWire {
 }
 
 function acting(name: string, wire: Pick<contract.Wire, 'write'>): ActingWire {
-  return { name, request: (act, given) => wire.write(operationOf[act], requestOf(act, given)) }
+  return {
+    name,
+    request(act, { tenant, ...given }) {
+      const request = requestOf(act, given)
+      return wire.write(operationOf[act], tenant === undefined ? request : { ...request, tenant })
+    },
+  }
 }
 
 /** The request of an act, in 1.0's shapes. */

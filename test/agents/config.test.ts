@@ -199,6 +199,30 @@ describe('an A2A agent', () => {
   })
 })
 
+describe('credential origins', () => {
+  test('are kept for an agent whose card may name them', () => {
+    const credentialOrigins = ['https://api.example.com']
+    expect(toA2AAgentConfig({ ...a2a, credentialOrigins })).toMatchObject({ credentialOrigins })
+  })
+
+  test('must be origins', () => {
+    const refuse = (origin: string) =>
+      faultOf(() => toA2AAgentConfig({ ...a2a, credentialOrigins: [origin] })).message
+    expect(refuse('api.example.com')).toContain('credential_origins: api.example.com')
+    expect(refuse('https://h.example/path')).toContain('must be an origin such as https://')
+    expect(refuse('https://u:secret@h.example')).not.toContain('secret')
+  })
+
+  test('mean nothing to a model', () => {
+    const config = {
+      ...openai,
+      metadata: { api_key: 'k' },
+      credentialOrigins: ['https://h.example'],
+    }
+    expect(faultOf(() => toOpenAIAgentConfig(config)).message).toContain('credential_origins')
+  })
+})
+
 describe('an OpenAI agent', () => {
   test('reads every setting from metadata, numbers as strings too', () => {
     const metadata = {

@@ -60,6 +60,20 @@ client_secret = "\${KEY}"
     ])
   })
 
+  test('an agent names the origins that get its credentials beside its own', () => {
+    const text = (origin: string): string => `
+[[agents]]
+id = "member"
+name = "Member"
+endpoint = "https://agent.example.com"
+protocol = "a2a"
+credential_origins = ["${origin}"]
+`
+    const { agents: found } = parseConfig(text('https://api.example.com'))
+    expect(found).toMatchObject([{ credentialOrigins: ['https://api.example.com'] }])
+    expect(() => parseConfig(text('api.example.com'))).toThrow('must be an origin such as https://')
+  })
+
   test('a supervisor, a workflow and a router team are read word for word', () => {
     const { teams } = parseConfig(`${agents}
 [[teams]]

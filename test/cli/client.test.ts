@@ -93,7 +93,7 @@ describe('corral send', () => {
   test('keeps control characters of an agent from the terminal', async () => {
     const url = await serveHere(file())
     const { stdout } = await corral(['send', url, 'a\u001b[31mred\u0007'])
-    expect(stdout).toBe('Echo: a[31mred\n')
+    expect(stdout).toBe('Echo: a\\u001b[31mred\\u0007\n')
   })
 
   test('puts an API key where the card wants it', async () => {

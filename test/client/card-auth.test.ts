@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { receiveCard } from '../../src/bindings/border.ts'
-import { authFromCard, type Credentials } from '../../src/client/card-auth.ts'
+import { authFromCard, type CardAuthOptions, type Credentials } from '../../src/client/card-auth.ts'
 import { A2AClient } from '../../src/client/index.ts'
 import type { AgentCard } from '../../src/protocol/types.ts'
 import { doneTask, Raw, serveAgent } from './agent.ts'
@@ -11,8 +11,12 @@ const keyInHeader = { apiKeySecurityScheme: { location: 'header', name: 'X-Key' 
 const bearerHttp = { httpAuthSecurityScheme: { scheme: 'bearer' } } as const
 const basicHttp = { httpAuthSecurityScheme: { scheme: 'Basic' } } as const
 
-async function headersOf(card: AgentCard, credentials: Credentials): Promise<object> {
-  const auth = authFromCard(card, credentials)
+async function headersOf(
+  card: AgentCard,
+  credentials: Credentials,
+  options?: CardAuthOptions,
+): Promise<object> {
+  const auth = authFromCard(card, credentials, options)
   const request = { method: 'GET', url: 'http://h/', headers: {} }
   return auth ? (await auth.apply(request)).headers : request.headers
 }
@@ -59,14 +63,15 @@ describe('credentials by card', () => {
   })
 
   test('bring a token by the flow and endpoints that the card names', async () => {
-    const { endpoints, tokenRequests } = await startAuthorizationServer()
+    const { endpoints, issuer, tokenRequests } = await startAuthorizationServer()
     const flow = { tokenUrl: endpoints.tokenUrl, scopes: { agents: 'Call agents' } }
     const oauth = testCard({
       securitySchemes: { oauth: { oauth2SecurityScheme: { flows: { clientCredentials: flow } } } },
       securityRequirements: [{ schemes: { oauth: { list: ['agents'] } } }],
     })
     const credential = { ...clients.service, allowInsecure: true }
-    expect(await headersOf(oauth, { oauth: credential })).toEqual({
+    const allowed = { credentialOrigins: [issuer] }
+    expect(await headersOf(oauth, { oauth: credential }, allowed)).toEqual({
       authorization: expect.stringMatching(/^Bearer .{20,}/),
     })
     expect(tokenRequests[0]?.get('scope')).toBe('agents')
@@ -80,7 +85,8 @@ describe('credentials by card', () => {
       securityRequirements: [{ schemes: { openid: { list: ['agents'] } } }],
     })
     const credential = { ...clients.service, allowInsecure: true }
-    expect(await headersOf(openid, { openid: credential })).toEqual({
+    const allowed = { credentialOrigins: [issuer] }
+    expect(await headersOf(openid, { openid: credential }, allowed)).toEqual({
       authorization: expect.stringMatching(/^Bearer .{20,}/),
     })
   })
@@ -95,7 +101,7 @@ describe('credentials by card', () => {
 })
 
 test('a client makes its credentials of the card, and renews a token that was refused', async () => {
-  const { endpoints, tokenRequests } = await startAuthorizationServer()
+  const { endpoints, issuer, tokenRequests } = await startAuthorizationServer()
   const flow = { tokenUrl: endpoints.tokenUrl, scopes: {} }
   const seen = new Set<string | undefined>()
   const agent = await serveAgent(
@@ -111,7 +117,7 @@ test('a client makes its credentials of the card, and renews a token that was re
     },
   )
   const credentials = { oauth: { ...clients.service, allowInsecure: true } }
-  const client = new A2AClient({ serverUrl: agent.url, credentials })
+  const client = new A2AClient({ serverUrl: agent.url, credentials, credentialOrigins: [issuer] })
   expect(await client.getTask('t1')).toEqual(doneTask)
   expect(tokenRequests).toHaveLength(2)
 })

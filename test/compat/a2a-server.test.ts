@@ -77,6 +77,27 @@ describe('the builder', () => {
     expect(json.id).toBe(result.task.id)
   })
 
+  test.each(['/', '/rpc', '/v1/rpc', '/v1/rpc/', '/mcp'])(
+    'A-13: rpcPath(%s), a path of the server itself, answers once',
+    async (path) => {
+      let asked = 0
+      const server = A2AServer.echo()
+        .bind('127.0.0.1:0')
+        .rpcPath(path)
+        .additionalRoutes(() => {
+          asked++
+          return undefined
+        })
+      const { url } = await run(server)
+      const { result } = await rpc(`${url}${path}`, {
+        method: 'message/send',
+        params: rcMessage('a'),
+      })
+      expect(result.task.status.message.parts[0].text).toBe('Echo: a')
+      expect(asked).toBe(1)
+    },
+  )
+
   test("gives routes of one's own the state of the server", async () => {
     const server = new A2AServer(new EchoHandler())
       .bind('127.0.0.1:0')

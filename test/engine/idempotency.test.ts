@@ -1,4 +1,10 @@
-import { describe, expect, test } from 'vitest'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createMemoryStore } from '../../src/store/memory/store.ts'
+import { openSqliteStore } from '../../src/store/sqlite/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { createScriptedAgent } from '../conformance/agent.ts'
 import { ask, begin, createEngineFor, eventsOf, message, taskOf } from './scene.ts'
 
@@ -112,5 +118,75 @@ describe('an idempotency key', () => {
     expect((await events).at(-1)).toMatchObject({
       statusUpdate: { status: { state: 'TASK_STATE_INPUT_REQUIRED' } },
     })
+  })
+})
+
+const reused = { code: 'invalidParams', details: { reason: 'IDEMPOTENCY_KEY_REUSED' } }
+
+/** Opens the same store again and again; in memory there is nothing to open again. */
+async function opener(kind: 'memory' | 'sqlite'): Promise<() => Promise<Store>> {
+  if (kind === 'memory') {
+    const store = createMemoryStore()
+    return async () => store
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'corral-keys-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  let last: Store | undefined
+  onTestFinished(() => last?.close())
+  return async () => {
+    await last?.close()
+    last = await openSqliteStore(join(folder, 'tasks.db'))
+    return last
+  }
+}
+
+describe.each(['memory', 'sqlite'] as const)('an idempotency key used again, on %s', (kind) => {
+  test('with another message is refused, also after a restart', async () => {
+    const open = await opener(kind)
+    const agent = createScriptedAgent()
+    const first = createEngineFor(agent, { store: await open() })
+    const task = taskOf(await ask(first.engine, 'hi', { call }))
+    await expect(ask(first.engine, 'ho', { call })).rejects.toMatchObject(reused)
+    const again = createEngineFor(agent, { store: await open() })
+    await expect(ask(again.engine, 'ho', { call })).rejects.toMatchObject(reused)
+    expect(taskOf(await ask(again.engine, 'hi', { call })).id).toBe(task.id)
+    expect(agent.heard).toEqual(['hi'])
+  })
+
+  test('with the same words in another order of members is a repetition', async () => {
+    const open = await opener(kind)
+    const agent = createScriptedAgent()
+    const { engine } = createEngineFor(agent, { store: await open() })
+    const metadata = { a: 1, b: { c: 2, d: [3] } }
+    const task = taskOf(await ask(engine, 'hi', { metadata, call }))
+    const turned = { b: { d: [3], c: 2 }, a: 1 }
+    expect(taskOf(await ask(engine, 'hi', { metadata: turned, call })).id).toBe(task.id)
+    const other = { b: { d: [4], c: 2 }, a: 1 }
+    await expect(ask(engine, 'hi', { metadata: other, call })).rejects.toMatchObject(reused)
+  })
+
+  test('with another message to the same task, or to another, is refused', async () => {
+    const open = await opener(kind)
+    const agent = createScriptedAgent()
+    const { engine } = createEngineFor(agent, { store: await open() })
+    const { id: taskId } = taskOf(await ask(engine, 'ask'))
+    const { id: otherId } = taskOf(await ask(engine, 'ask'))
+    await ask(engine, 'red', { taskId, call })
+    await expect(ask(engine, 'blue', { taskId, call })).rejects.toMatchObject(reused)
+    const made = { idempotencyKey: 'k2' }
+    await ask(engine, 'ask', { call: made })
+    await expect(ask(engine, 'ask', { taskId: otherId, call: made })).rejects.toMatchObject(reused)
+  })
+
+  test('in another context is refused, and one that came at once too', async () => {
+    const open = await opener(kind)
+    const { engine } = createEngineFor(createScriptedAgent(), { store: await open() })
+    await ask(engine, 'hi', { contextId: 'c1', call })
+    await expect(ask(engine, 'hi', { contextId: 'c2', call })).rejects.toMatchObject(reused)
+    const together = { idempotencyKey: 'k3' }
+    const all = await Promise.allSettled(
+      ['one', 'two', 'three'].map((text) => ask(engine, text, { call: together })),
+    )
+    expect(all.filter(({ status }) => status === 'rejected')).toHaveLength(2)
   })
 })

@@ -75,7 +75,7 @@ describe('a trace', () => {
     const shown = (await eventsOf(stream)).flatMap((event) =>
       'statusUpdate' in event ? (event.statusUpdate.metadata?.[traceExtension] ?? []) : [],
     )
-    expect(shown).toEqual([{ kind: 'secret plan' }])
+    expect(shown).toEqual([{ kind: 'secret plan', time: expect.any(String) }])
     expect(await engine.trace(id)).toMatchObject([{ entry: { kind: 'secret plan' } }])
   })
 })

@@ -181,11 +181,25 @@ describe('the guard', () => {
     expect(isRefused(lenient, `http://${host}:8080/hook`)).toBe(true)
   })
 
-  test('lets public names pass, with any port', () => {
+  test('lets public names pass', () => {
     guard.check('https://hooks.example.com/a2a?x=1')
     guard.check('https://hooks.example.com.:8443/a2a')
     guard.check('https://localhost.example.com/')
     guard.check('https://bücher.example/')
+  })
+
+  test.each([1, 22, 25, 53, 79, 81, 110, 389, 445, 587, 993, 1023])(
+    'refuses port %i, where another service than the web may listen',
+    (port) => {
+      expect(isRefused(guard, `https://hooks.example.com:${port}/`)).toBe(true)
+      expect(isRefused(lenient, `http://8.8.8.8:${port}/`)).toBe(true)
+    },
+  )
+
+  test('lets ports 80 and 443 and those above 1023 pass', () => {
+    for (const port of [80, 443, 1024, 8443, 65_535])
+      lenient.check(`https://hooks.example.com:${port}/`)
+    lenient.check('http://hooks.example.com:443/')
   })
 
   test.each([
@@ -265,6 +279,14 @@ describe('the allow list', () => {
     guard.check('https://[::1]/')
     expect(isRefused(guard, 'http://localhost:9001/')).toBe(true)
     expect(isRefused(guard, 'http://[::1]/')).toBe(true)
+  })
+
+  test('opens a port where it names the host, and not where it names a range', () => {
+    const guard = createGuard({ allow: ['mail.internal:25', '10.1.0.0/16'] })
+    guard.check('https://mail.internal:25/')
+    guard.check('https://10.1.0.1:8443/')
+    expect(isRefused(guard, 'https://10.1.0.1:25/')).toBe(true)
+    createGuard({ allow: ['*'] }).check('https://10.1.0.1:25/')
   })
 
   test('opens a range of addresses and not the names of the network', () => {

@@ -170,6 +170,8 @@ describe('a refused message', () => {
 })
 
 describe('limits', () => {
+  const keys = (count: number): Record<string, unknown> =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, i]))
   const nest = (levels: number): unknown => {
     let value: unknown = 1
     for (let i = 0; i < levels; i++) value = i % 2 ? [value] : { a: value }
@@ -188,6 +190,74 @@ describe('limits', () => {
     const parts = Array.from({ length: 1001 }, () => ({ text: 'a' }))
     expect(fields(faultOf(() => send({ ...hello, parts })))).toEqual(['message.parts'])
     expect(() => send({ ...hello, parts: parts.slice(1) })).not.toThrow()
+  })
+
+  test('the limits of a server stand in for the usual ones, above and below them', () => {
+    const limits = { maxDepth: 100, maxParts: 2, maxMetadataKeys: 3 }
+    const read = (message: object): unknown =>
+      parseRequest('SendMessage', { message: { ...hello, ...message } }, limits)
+    expect(() => read({ parts: [{ data: nest(100) }] })).not.toThrow()
+    const deep = faultOf(() => read({ parts: [{ data: nest(101) }] }))
+    expect(deep.message).toBe('message.parts[0].data: must not nest deeper than 100 levels')
+    const many = faultOf(() => read({ parts: [{ text: 'a' }, { text: 'b' }, { text: 'c' }] }))
+    expect(many.message).toBe('message.parts: must have at most 2 elements')
+    const keys = faultOf(() =>
+      read({ metadata: { a: [{ b: 1 }] }, parts: [{ text: 'a', metadata: { c: 1, d: 2 } }] }),
+    )
+    expect(fields(keys)).toEqual(['message.parts[0].metadata'])
+    expect(keys.code).toBe('invalidMessage')
+  })
+
+  test('metadata has at most a thousand keys over the whole request, nested ones too', () => {
+    const metadata = Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`k${i}`, keys(49)]))
+    const request = { message: { ...hello, metadata }, metadata }
+    expect(() => parseRequest('SendMessage', request)).not.toThrow()
+    const error = faultOf(() =>
+      parseRequest('SendMessage', { ...request, metadata: { ...metadata, more: 1 } }),
+    )
+    expect(error.code).toBe('invalidParams')
+    expect(fields(error)).toEqual(['metadata'])
+    const cancel = { id: 't', metadata: keys(1_001) }
+    expect(fields(faultOf(() => parseRequest('CancelTask', cancel)))).toEqual(['metadata'])
+  })
+
+  const long = 'x'.repeat(257)
+  const ids: [OperationName, object, string][] = [
+    ['SendMessage', { message: { ...hello, messageId: long } }, 'message.messageId'],
+    ['SendMessage', { message: { ...hello, contextId: long } }, 'message.contextId'],
+    ['SendMessage', { message: { ...hello, taskId: 'a\u001b[2J' } }, 'message.taskId'],
+    ['SendMessage', { message: { ...hello, taskId: 'a\u009b2J' } }, 'message.taskId'],
+    [
+      'SendMessage',
+      { message: { ...hello, referenceTaskIds: ['a', long] } },
+      'message.referenceTaskIds[1]',
+    ],
+    ['SendMessage', { message: hello, tenant: long }, 'tenant'],
+    [
+      'SendMessage',
+      { message: hello, configuration: { taskPushNotificationConfig: { id: long, url: 'u' } } },
+      'configuration.taskPushNotificationConfig.id',
+    ],
+    ['GetTask', { id: long }, 'id'],
+    ['GetTask', { id: 'a\n' }, 'id'],
+    ['ListTasks', { contextId: long }, 'contextId'],
+    ['CancelTask', { id: 't', tenant: 'a\u007f' }, 'tenant'],
+    ['SubscribeToTask', { id: long }, 'id'],
+    ['CreateTaskPushNotificationConfig', { taskId: 't', id: long, url: 'u' }, 'id'],
+    ['CreateTaskPushNotificationConfig', { taskId: long, id: 'c', url: 'u' }, 'taskId'],
+    ['GetTaskPushNotificationConfig', { taskId: long, id: 'c' }, 'taskId'],
+    ['DeleteTaskPushNotificationConfig', { taskId: 't', id: long }, 'id'],
+    ['ListTaskPushNotificationConfigs', { taskId: long }, 'taskId'],
+    ['GetExtendedAgentCard', { tenant: long }, 'tenant'],
+  ]
+  test.each(ids)('an id of %s %j has an end and no control characters', (name, request, field) => {
+    const error = faultOf(() => parseRequest(name, request))
+    expect(fields(error)).toEqual([field])
+    expect(error.code).toBe(field.startsWith('message.') ? 'invalidMessage' : 'invalidParams')
+  })
+
+  test('an id of 256 characters is taken', () => {
+    expect(() => parseRequest('GetTask', { id: 'é'.repeat(256) })).not.toThrow()
   })
 
   test('members named __proto__ never come through, and nothing is polluted', () => {

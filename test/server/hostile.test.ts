@@ -154,7 +154,7 @@ describe('hostile paths', () => {
   test('line breaks in ids do not break a stream into other events', async () => {
     const { url } = await serveAgent()
     const id = '1\n\ndata: {"forged":true}\n\n'
-    const params = text('chunks a b', { messageId: id, contextId: id })
+    const params = text('chunks a b', { metadata: { id } })
     const said = await (await fetch(url, rpc('SendStreamingMessage', params, id))).text()
     for (const line of said.split('\n')) expect(line).toMatch(/^$|^id: \d+$|^data: \{"jsonrpc"/)
   })

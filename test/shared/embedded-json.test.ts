@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { findJson } from '../../src/shared/embedded-json.ts'
+import { findJson, jsonIn } from '../../src/shared/embedded-json.ts'
 
 describe('JSON in text', () => {
   test('finds any JSON object that stands in prose without brackets', () => {
@@ -24,4 +24,11 @@ describe('JSON in text', () => {
   test('is given up where brackets only open, however many there are', () => {
     expect(findJson('{'.repeat(1_000_000))).toEqual([])
   })
+})
+
+test('looks at a text of many fences no longer than at one without', () => {
+  const open = `\`\`\`json\n${'['.repeat(2_500)}\n\`\`\`\n`
+  const late = '```json\n{"late":1}\n```\n'
+  expect(jsonIn(open.repeat(4) + late)).toContainEqual({ late: 1 })
+  expect(jsonIn(open.repeat(40) + late)).toEqual([])
 })

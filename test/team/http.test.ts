@@ -221,6 +221,44 @@ describe('the trace', () => {
     expect(plain).not.toContain(traceExtension)
   })
 
+  test('is in the answer to the message itself, and to a cancel', async () => {
+    const client = connect(await served())
+    const extensions = [traceExtension]
+    const message = userMessage('x')
+    const configuration = { historyLength: 0 }
+    const sent = taskOf(await client.sendMessage({ message, configuration }, { extensions }))
+    expect(sent.metadata?.[traceExtension]).toHaveLength(7)
+    expect(sent.history).toBeUndefined()
+    const asks = member('asks', async function* (_, turn) {
+      yield turn.ask('Which?')
+    })
+    const waiting = connect(await serve(teamOf({ asks })))
+    const { id } = taskOf(await waiting.sendMessage('x'))
+    const canceled = await waiting.cancelTask(id, { extensions })
+    expect(canceled.metadata?.[traceExtension]).toMatchObject([
+      { type: 'delegation' },
+      { type: 'reply', state: 'TASK_STATE_INPUT_REQUIRED' },
+    ])
+  })
+
+  test('says of every entry when it was and by which way it was reached, one beside the other', async () => {
+    const inner = teamOf({ leaf: member('leaf') })
+    const client = connect(await serve(teamOf({ inner }, 'outer')))
+    const traced = await client.sendMessage('x', { extensions: [traceExtension] })
+    const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT/)
+    const { metadata, id } = taskOf(traced)
+    expect(metadata?.[traceExtension]).toMatchObject([
+      { member: 'inner', time },
+      { member: 'leaf', time, path: '1:inner', at: '1:inner' },
+      { member: 'leaf', time, path: '1:inner' },
+      { member: 'inner', time },
+    ])
+    const streamed: JsonObject[] = []
+    const options = { lastEventId: 0, extensions: [traceExtension] }
+    for await (const event of client.subscribeToTask(id, options)) streamed.push(...entryOf(event))
+    expect(streamed[1]).toMatchObject({ member: 'leaf', time, path: '1:inner' })
+  })
+
   test('is in the stream for a request that activates the extension, and for no other', async () => {
     const heard = async (extensions: readonly string[]): Promise<readonly StreamResponse[]> => {
       const client = connect(await served())

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { Agent, Turn } from '../../src/agents/agent.ts'
+import type { Agent, AgentEvent, Turn } from '../../src/agents/agent.ts'
 import { userMessage, validateTaskId } from '../../src/protocol/build.ts'
 import { textOf } from '../../src/protocol/task.ts'
-import type { Json, Message, Task } from '../../src/protocol/types.ts'
+import type { Json, JsonObject, Message, Task } from '../../src/protocol/types.ts'
+import { toUsageMetadata, type Usage, usageOf } from '../../src/protocol/usage.ts'
 import { defineTeam, type Team } from '../../src/team/team.ts'
 import type { Step } from '../../src/team/team-config.ts'
 import { member } from '../fixtures/members.ts'
@@ -17,6 +18,8 @@ function workflow(agents: Record<string, Agent>, steps: readonly Step[], id = 'f
 function conversation(team: Team) {
   const saved = new Map<string, Json>()
   const history: Message[] = []
+  const traces: JsonObject[] = []
+  let used: Usage | undefined
   return {
     saved,
     async say(text: string, setup: TurnSetup = {}): Promise<Task> {
@@ -27,9 +30,28 @@ function conversation(team: Team) {
       const known = history.length > 0 && { task, number, history: [...history] }
       const turn = createTurn(message, { saved, ...known, ...setup })
       history.push(message)
-      return foldEvents(turn, await runTurn(team, turn))
+      const events = await runTurn(team, turn)
+      traces.push(...turn.traces)
+      used = events.map(usageIn).findLast(Boolean)
+      return foldEvents(turn, events)
     },
+    traces,
+    /** The tokens that the last turn's status tells. */
+    used: () => used,
   }
+}
+
+function usageIn(event: AgentEvent): Usage | undefined {
+  const isStatus = typeof event === 'object' && 'statusUpdate' in event
+  return isStatus ? usageOf(event.statusUpdate.metadata) : undefined
+}
+
+/** A member that says what each of its answers cost. */
+function costly(id: string, inputTokens: number) {
+  return member(id, (text, turn: Turn) => ({
+    ...turn.reply(`${id}(${text})`),
+    metadata: toUsageMetadata({ inputTokens, outputTokens: 1 }),
+  }))
 }
 
 function textOfStatus(task: Task): string {
@@ -319,4 +341,69 @@ describe('after a crash', () => {
     expect(answerOf(done)).toBe('last(painter paints red)')
     expect(painter.asked).toEqual(['a house', 'red'])
   })
+})
+
+describe('the tokens of a run', () => {
+  const approval = { approval: { question: 'Go on?' } }
+
+  test('are those of all its turns', async () => {
+    const steps = [{ agentId: 'a' }, approval, { agentId: 'b' }, approval, { agentId: 'c' }]
+    const agents = { a: costly('a', 100), b: costly('b', 20), c: costly('c', 3) }
+    const task = conversation(workflow(agents, steps))
+    await task.say('x')
+    await task.say('yes')
+    await task.say('yes')
+    expect(task.used()).toEqual({ inputTokens: 123, outputTokens: 3 })
+  })
+
+  test('are counted once where a nested team asked', async () => {
+    const inner = workflow({ a: costly('a', 100), p: asker('p') }, [
+      { agentId: 'a' },
+      { agentId: 'p' },
+    ])
+    const outer = workflow(
+      { inner, b: costly('b', 20) },
+      [{ agentId: 'inner' }, { agentId: 'b' }],
+      'outer',
+    )
+    const task = conversation(outer)
+    await task.say('x')
+    await task.say('red')
+    expect(task.used()).toEqual({ inputTokens: 120, outputTokens: 2 })
+  })
+
+  test('are the same when the turn runs again after a crash', async () => {
+    const steps = [{ agentId: 'a' }, approval, { agentId: 'b' }, approval]
+    const task = conversation(workflow({ a: costly('a', 100), b: costly('b', 20) }, steps))
+    await task.say('x')
+    await task.say('yes')
+    await task.say('yes', { number: 2 })
+    expect(task.saved.get('run')).toMatchObject({ used: { inputTokens: 120 } })
+  })
+
+  test('count against the budget in later turns too', async () => {
+    const agents = { a: costly('a', 100), b: costly('b', 20) }
+    const steps = [{ agentId: 'a' }, approval, { agentId: 'b' }]
+    const scheduler = { type: 'workflow', steps } as const
+    const team = defineTeam({ id: 't', name: 't', agents, scheduler, budget: { maxTokens: 50 } })
+    const task = conversation(team)
+    await task.say('x')
+    await expect(task.say('yes')).rejects.toThrow('budget of 50 tokens')
+  })
+})
+
+test('decisions are in the trace once, whatever turns the run takes', async () => {
+  const approval = { approval: { question: 'Go on?' } }
+  const steps = [{ agentId: 'a' }, approval, approval, { agentId: 'b' }]
+  const task = conversation(workflow({ a: member('a'), b: member('b') }, steps))
+  await task.say('x')
+  await task.say('perhaps')
+  await task.say('yes')
+  await task.say('no')
+  const decided = task.traces.filter(({ type }) => type === 'approval')
+  expect(decided).toEqual([
+    { type: 'approval', team: 'flow', step: '2', verdict: 'unclear', text: 'perhaps' },
+    { type: 'approval', team: 'flow', step: '2', verdict: 'approved', text: 'yes' },
+    { type: 'approval', team: 'flow', step: '3', verdict: 'rejected', text: 'no' },
+  ])
 })

@@ -174,7 +174,7 @@ describe('a delivery', () => {
     await receiver.received(1)
     expect(clock.pending()).toEqual([15_000])
     clock.advance(15_000)
-    expect(await attempt).toEqual({ kind: 'retry', reason: 'timeout' })
+    expect(await attempt).toEqual({ kind: 'retry', reason: 'timeout', isTimeout: true })
     expect(clock.pending()).toEqual([])
   })
 

@@ -17,6 +17,8 @@ export interface Scene {
   receiver(port?: number): Promise<Receiver>
   /** Appends records to a task's log, making the task with the first of them. */
   append(taskId: string, ...drafts: RecordDraft[]): Promise<void>
+  /** Makes a task of a principal. */
+  begin(taskId: string, owner: string): Promise<void>
   /** Stores a webhook of a task. */
   hook(record: Partial<PushConfigRecord> & Pick<PushConfigRecord, 'config'>): Promise<void>
   /** Resolves when a webhook's cursor has come this far. */
@@ -105,6 +107,8 @@ export function createScene(kept: Store = createMemoryStore()): Scene {
       return receiver
     },
     append: (taskId, ...drafts) => append(store, taskId, drafts),
+    begin: (taskId, owner) =>
+      append(store, taskId, [status('TASK_STATE_SUBMITTED', taskId)], owner),
     async hook(record) {
       const filled = {
         taskId: 't',
@@ -128,7 +132,12 @@ export function createScene(kept: Store = createMemoryStore()): Scene {
   }
 }
 
-async function append(store: Store, id: string, drafts: readonly RecordDraft[]): Promise<void> {
+async function append(
+  store: Store,
+  id: string,
+  drafts: readonly RecordDraft[],
+  owner = '',
+): Promise<void> {
   const stored = await store.get(id)
   const expectedVersion = stored?.version ?? 0
   // Numbering keeps each draft's own kind, which the spread widens.
@@ -146,7 +155,7 @@ async function append(store: Store, id: string, drafts: readonly RecordDraft[]):
   }
   const head = {
     id,
-    scope: { agent: 'a', tenant: '', owner: '' },
+    scope: stored?.head.scope ?? { agent: 'a', tenant: '', owner },
     contextId: 'c',
     state: task.status.state,
     timestamp: '2026-01-01T00:00:00.000Z',

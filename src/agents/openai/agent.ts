@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Logger, silent } from '../../shared/log.ts'
 import type { AgentEvent, Health, Turn } from '../agent.ts'
 import { type OpenAIAgentConfig, validateOpenAIAgentConfig } from '../config.ts'
-import { type Tool, type ToolSource, type ToolUser, toToolName } from '../tools.ts'
+import { type Tool, type ToolSource, type ToolUser, toToolName, withOwnNames } from '../tools.ts'
 import { elsewhere } from '../wrap.ts'
 import { runChat } from './chat.ts'
 import { type ChatClient, createChatClient } from './client.ts'
@@ -45,19 +45,21 @@ export class OpenAIAgent implements ToolUser {
   readonly resumable = true
   readonly acceptsTools = true
   readonly #options: OpenAIAgentOptions
+  readonly #clock: Clock
   readonly #client: ChatClient
 
   /** @throws ConfigConversionError for a value out of range. */
   constructor(options: OpenAIAgentOptions) {
     validateOpenAIAgentConfig(options)
     this.#options = options
+    this.#clock = options.clock ?? systemClock
     this.#client = createChatClient({
       agent: options.name,
       endpoint: options.endpoint,
       apiKey: options.apiKey,
       timeoutMs: options.timeoutSeconds * 1000,
       maxRetries: options.maxRetries,
-      clock: options.clock ?? systemClock,
+      clock: this.#clock,
       random: options.random ?? Math.random,
       log: options.log ?? silent,
     })
@@ -85,10 +87,18 @@ export class OpenAIAgent implements ToolUser {
       this.#listTools(turn),
       earlierMessages(turn, maxHistory),
     ])
-    const tools = [...own, ...offered]
+    const tools = withOwnNames([...own, ...offered])
     const messages = toChatMessages({ ...(systemPrompt && { systemPrompt }), earlier, message })
     const request = { ...this.#sampling(), messages }
-    yield* runChat({ agent: name, client: this.#client, request, tools, maxToolRounds, turn })
+    yield* runChat({
+      agent: name,
+      client: this.#client,
+      request,
+      tools,
+      maxToolRounds,
+      clock: this.#clock,
+      turn,
+    })
   }
 
   async health(): Promise<Health> {

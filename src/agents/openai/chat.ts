@@ -1,11 +1,20 @@
 import { A2AError } from '../../protocol/errors.ts'
 import { addUsage, type Usage } from '../../protocol/usage.ts'
-import { digestOf, newId } from '../../shared/ids.ts'
+import type { Clock } from '../../shared/clock.ts'
 import type { AgentEvent, Turn } from '../agent.ts'
-import { type ModelToolCall, runTool, type Tool } from '../tools.ts'
-import { createAssembly } from './assembly.ts'
+import { endOf, type ModelToolCall, runTool, type Tool } from '../tools.ts'
+import { type ChatAnswer, createAssembly } from './assembly.ts'
 import type { ChatClient } from './client.ts'
 import { malformed } from './errors.ts'
+import {
+  addRound,
+  type ChatProgress,
+  endProgress,
+  loadProgress,
+  openCalls,
+  saveProgress,
+} from './progress.ts'
+import { modelEntry, toolEntry } from './trace.ts'
 import type { ChatMessage, ChatRequest, ChatTool } from './wire.ts'
 import { createAnswerWriter } from './writer.ts'
 
@@ -16,43 +25,41 @@ interface Chat {
   /** Model and sampling; the messages are the conversation up to and with the user's. */
   readonly request: ChatRequest
   readonly tools: readonly Tool[]
+  /** Whether the model may call several tools at once; the service's default if absent. */
+  readonly parallelToolCalls?: boolean | undefined
   /** How often the model may call tools before it must answer. */
   readonly maxToolRounds: number
+  /** Tokens that were used for this answer before it began. */
+  readonly spent?: Usage | undefined
+  readonly clock: Clock
   readonly turn: Turn
 }
 
-/** How far an answer has come; saved before tools run, so that a turn which runs again goes on from there. */
-interface Progress {
-  readonly id: string
-  /** Names what is asked. */
-  readonly digest: string
-  /** The turn in which the answer came to its end. */
-  readonly over?: number
-  round: number
-  text: string
-  usage: Usage | undefined
-  /** What model and tools said in this turn. */
-  readonly added: ChatMessage[]
-}
-
-const progressKey = 'openai'
-
 /**
  * Lets the model answer: its text is streamed, its tool calls run at once and in parallel, and their results go back
- * to it until it calls no more. In the last round it may not call tools, so the loop always ends.
+ * to it until it calls no more, or one that ends its turn. In the last round it may not call tools, so the loop always
+ * ends.
  */
 export async function* runChat(chat: Chat): AsyncGenerator<AgentEvent> {
   const { turn } = chat
   const writer = createAnswerWriter(turn)
-  const progress = await loadProgress(turn)
+  const progress = await loadProgress(turn, chat.spent)
   yield* writer.write(progress.text)
   let calls = openCalls(progress)
   while (true) {
     if (calls.length > 0) {
-      progress.added.push(...(await runCalls(chat, calls, progress)))
+      const results = await runCalls(chat, calls, progress)
+      const said = endOf(chat.tools, calls)
+      if (said) {
+        await endProgress(turn, progress)
+        yield* writer.end(progress.usage, said)
+        return
+      }
+      progress.added.push(...results)
       progress.round++
     }
     const answer = createAssembly()
+    const began = chat.clock.elapsed()
     const back = turn.away()
     try {
       for await (const delta of chat.client.stream(toRequest(chat, progress), turn.signal)) {
@@ -62,52 +69,31 @@ export async function* runChat(chat: Chat): AsyncGenerator<AgentEvent> {
     } finally {
       await back()
     }
-    const usage = addUsage(progress.usage, answer.usage)
-    traceRound(chat, progress.round, answer)
+    traceRound(chat, progress.round, { answer, began })
     calls = progress.round < chat.maxToolRounds ? answer.toolCalls() : []
     if (calls.length === 0) {
       if (progress.text + answer.text === '') throw emptyAnswer(chat.agent, answer.finish)
-      // A later turn begins anew; this one, should a crash make it run again, goes on from before its last round.
-      if (progress.added.length > 0)
-        await turn.save(progressKey, JSON.stringify({ ...progress, over: turn.number }))
-      yield* writer.end(usage)
+      if (progress.added.length > 0) await endProgress(turn, progress)
+      yield* writer.end(addUsage(progress.usage, answer.usage))
       return
     }
-    progress.text += answer.text
-    progress.usage = usage
-    progress.added.push(toAssistant(answer.text, calls))
-    await turn.save(progressKey, JSON.stringify(progress))
+    addRound(progress, answer.text, { calls, usage: answer.usage })
+    await saveProgress(turn, progress)
   }
 }
 
-/** What an interrupted run of this turn came to; the ids of messages may differ from run to run, their words do not. */
-async function loadProgress(turn: Turn): Promise<Progress> {
-  const digest = await digestOf(turn.message.parts)
-  const saved = turn.load(progressKey)
-  if (typeof saved === 'string') {
-    const progress: Progress = JSON.parse(saved) // what the loop above saved
-    const isOver = progress.over !== undefined && progress.over !== turn.number
-    if (progress.digest === digest && !isOver) return progress
-  }
-  return { id: newId(), digest, round: 0, text: '', usage: undefined, added: [] }
-}
-
-/** Calls that were wished for and whose results are not there: the crash came in between. */
-function openCalls(progress: Progress): readonly ModelToolCall[] {
-  const last = progress.added.at(-1)
-  if (last?.role !== 'assistant') return []
-  return (last.tool_calls ?? []).map((call) => ({ id: call.id, ...call.function }))
-}
-
-function toRequest(chat: Chat, progress: Progress): ChatRequest {
-  const messages = [...chat.request.messages, ...progress.added]
-  if (chat.tools.length === 0) return { ...chat.request, messages }
+function toRequest(chat: Chat, progress: ChatProgress): ChatRequest {
+  const { request, tools, parallelToolCalls } = chat
+  const messages = [...request.messages, ...progress.added]
+  if (tools.length === 0) return { ...request, messages }
   const mayCall = progress.round < chat.maxToolRounds
   return {
-    ...chat.request,
+    ...request,
     messages,
-    tools: chat.tools.map(toChatTool),
+    tools: tools.map(toChatTool),
     tool_choice: mayCall ? 'auto' : 'none',
+    // Services refuse it where there are no tools.
+    ...(parallelToolCalls !== undefined && { parallel_tool_calls: parallelToolCalls }),
   }
 }
 
@@ -118,7 +104,7 @@ function toRequest(chat: Chat, progress: Progress): ChatRequest {
 function runCalls(
   chat: Chat,
   calls: readonly ModelToolCall[],
-  { id, round }: Progress,
+  { id, round }: ChatProgress,
 ): Promise<readonly ChatMessage[]> {
   return Promise.all(
     calls.map(async (call, index): Promise<ChatMessage> => {
@@ -129,49 +115,29 @@ function runCalls(
 }
 
 async function runOnce(
-  { turn, tools, agent }: Chat,
+  { turn, tools, agent, clock }: Chat,
   call: ModelToolCall,
   { key, round }: { readonly key: string; readonly round: number },
 ): Promise<string> {
   const known = turn.load(key)
   if (typeof known === 'string') return known
-  const { content, failed } = await runTool(tools, call, { signal: turn.signal, turn })
+  const began = clock.elapsed()
+  const result = await runTool(tools, call, { signal: turn.signal, turn })
   // A call that asked the user has stopped the turn: it has no result yet.
   turn.signal.throwIfAborted()
-  turn.trace({ type: 'tool', agent, tool: call.name, round, failed })
-  await turn.save(key, content)
-  return content
+  const durationMs = Math.round(clock.elapsed() - began)
+  turn.trace(toolEntry({ agent, round, durationMs }, call, result))
+  await turn.save(key, result.content)
+  return result.content
 }
 
 function traceRound(
-  chat: Chat,
+  { agent, request, clock, turn }: Chat,
   round: number,
-  answer: { readonly usage: Usage | undefined; readonly finish: string | undefined },
+  { answer, began }: { readonly answer: ChatAnswer; readonly began: number },
 ): void {
-  const { agent, request, turn } = chat
-  turn.trace({
-    type: 'model',
-    agent,
-    model: request.model,
-    round,
-    ...(answer.finish !== undefined && { finish: answer.finish }),
-    ...(answer.usage && {
-      inputTokens: answer.usage.inputTokens,
-      outputTokens: answer.usage.outputTokens,
-    }),
-  })
-}
-
-function toAssistant(text: string, calls: readonly ModelToolCall[]): ChatMessage {
-  return {
-    role: 'assistant',
-    content: text === '' ? null : text,
-    tool_calls: calls.map(({ id, name, arguments: args }) => ({
-      id,
-      type: 'function',
-      function: { name, arguments: args },
-    })),
-  }
+  const durationMs = Math.round(clock.elapsed() - began)
+  turn.trace(modelEntry({ agent, round, durationMs }, request.model, answer))
 }
 
 function toChatTool({ name, description, parameters }: Tool): ChatTool {

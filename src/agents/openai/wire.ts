@@ -15,7 +15,11 @@ export interface ChatRequest {
   readonly max_tokens?: number
   readonly tools?: readonly ChatTool[]
   readonly tool_choice?: 'auto' | 'none'
+  readonly parallel_tool_calls?: boolean
+  readonly top_p?: number
+  readonly stop?: string | readonly string[]
   readonly seed?: number
+  readonly reasoning_effort?: string
   /** Asks for an answer that is a JSON object. */
   readonly response_format?: { readonly type: 'json_object' }
 }

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../protocol/types.ts'
 import { toUsageMetadata, type Usage } from '../../protocol/usage.ts'
 import type { Draft, Turn } from '../agent.ts'
 
@@ -5,8 +6,11 @@ import type { Draft, Turn } from '../agent.ts'
 interface Writer {
   /** The event for one more piece of text; none for an empty piece. */
   write(text: string): Iterable<Draft>
-  /** The last chunk: no text, but the usage in the artifact's metadata. */
-  end(usage: Usage | undefined): Iterable<Draft>
+  /**
+   * The last chunk: no text, but the usage in the artifact's metadata. What else is `said` of the answer, such as who goes
+   * on, stands on a status of its own before it: a team reads it there, and it does not stay with the artifact.
+   */
+  end(usage: Usage | undefined, said?: JsonObject): Iterable<Draft>
 }
 
 /**
@@ -33,7 +37,8 @@ export function createAnswerWriter(turn: Turn): Writer {
     *write(text) {
       if (text !== '') yield chunk(text)
     },
-    *end(usage) {
+    *end(usage, said) {
+      if (said) yield { statusUpdate: { status: { state: 'TASK_STATE_WORKING' }, metadata: said } }
       yield chunk('', { usage })
     },
   }

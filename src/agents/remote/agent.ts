@@ -1,4 +1,4 @@
-import type { AddressGuard } from '../../network/guard.ts'
+import type { AddressGuard } from '../../network/rules.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { isTerminal } from '../../protocol/task.ts'
 import type { Message, StreamResponse } from '../../protocol/types.ts'
@@ -29,7 +29,7 @@ import { createWatch, type Watch } from './watch.ts'
 
 /** A remote agent, and what it is called here. */
 export interface A2AAgentOptions extends A2AAgentConfig, LocalInfo {
-  /** Which hosts may be reached at which addresses, those that the remote's card names too; all if absent. */
+  /** Which hosts may be reached at which addresses, those that the remote's card names too; as a client decides if absent. */
   readonly reach?: AddressGuard
   readonly clock?: Clock
   readonly random?: () => number
@@ -57,7 +57,7 @@ export class A2AAgent implements Agent {
   /** @throws ConfigConversionError for a value out of range. */
   constructor(options: A2AAgentOptions) {
     validateA2AAgentConfig(options)
-    const { endpoint, auth, timeoutSeconds, maxRetries, random, reach } = options
+    const { endpoint, auth, credentialOrigins, timeoutSeconds, maxRetries, random, reach } = options
     this.#options = options
     this.#clock = options.clock ?? systemClock
     this.#log = options.log ?? silent
@@ -71,6 +71,7 @@ export class A2AAgent implements Agent {
     const ms = timeoutSeconds * 1000
     this.#connection = connectRemote(endpoint, {
       ...(auth && { auth: toClientAuth(auth) }),
+      ...(credentialOrigins && { credentialOrigins }),
       timeouts: { connectMs: Math.min(ms, 10_000), requestMs: ms, idleMs: Math.max(ms, 60_000) },
       retry: { maxRetries },
       clock: this.#clock,

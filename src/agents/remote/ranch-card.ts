@@ -1,3 +1,4 @@
+import { maxSmallBytes } from '../../client/bounds.ts'
 import type { Transport } from '../../client/transport.ts'
 import type { AgentDetails, AgentInfo } from '../agent.ts'
 import type { LocalInfo } from './info.ts'
@@ -34,7 +35,7 @@ export async function askRanchCard(
     body: '{"jsonrpc":"2.0","method":"agent/card","params":{},"id":1}',
     ...(signal && { signal }),
   })
-  const text = await reply.text()
+  const text = await reply.text(maxSmallBytes)
   return reply.status === 200 ? parseCard(text) : undefined
 }
 

@@ -69,6 +69,7 @@ export const agentSchema: z.ZodType<AgentConfig> = z
     max_retries: numberLike.optional(),
     metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
     auth: authSchema.optional(),
+    credential_origins: z.array(filledText).optional(),
     mcp_servers: z.array(mcpSchema).optional(),
   })
   .transform(
@@ -83,6 +84,7 @@ export const agentSchema: z.ZodType<AgentConfig> = z
       ...whenGiven('timeoutSeconds', agent.timeout_seconds),
       ...whenGiven('maxRetries', agent.max_retries),
       ...whenGiven('auth', agent.auth),
+      ...whenGiven('credentialOrigins', agent.credential_origins),
       ...whenGiven('mcpServers', agent.mcp_servers),
     }),
   )

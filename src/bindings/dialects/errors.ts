@@ -15,10 +15,10 @@ const domain = 'a2a-protocol.org'
 
 /** The `details` of REST and the `data` of 1.0 JSON-RPC: an ErrorInfo, and a BadRequest where fields are at fault. */
 export function toDetails(error: A2AError): readonly object[] {
-  const { metadata, violations } = error.details
+  const { metadata, violations, reason = errorRow(error.code).reason } = error.details
   const info = {
     '@type': errorInfoType,
-    reason: errorRow(error.code).reason,
+    reason,
     domain,
     ...(metadata ? { metadata } : {}),
   }
@@ -34,9 +34,9 @@ export function toRpcError10(error: A2AError): RpcError {
 
 /** A JSON-RPC error of a dialect whose `data` is a plain object. */
 export function toPlainRpcError(error: A2AError, dialect: '0.3' | 'ranch'): RpcError {
-  const { metadata, violations } = error.details
+  const { metadata, violations, reason = reasonOf(error.code, dialect) } = error.details
   const data = {
-    reason: reasonOf(error.code, dialect),
+    reason,
     ...(violations?.length ? { fieldViolations: violations } : {}),
     ...(metadata ? { metadata } : {}),
   }
@@ -97,9 +97,24 @@ export function readDetails(data: unknown): { reason?: string; details: ErrorDet
   const metadata = readMetadata(info)
   return {
     ...(typeof info?.reason === 'string' ? { reason: info.reason } : {}),
-    details: { ...(violations ? { violations } : {}), ...(metadata ? { metadata } : {}) },
+    details: {
+      ...(isFiner(info?.reason) ? { reason: info.reason } : {}),
+      ...(violations ? { violations } : {}),
+      ...(metadata ? { metadata } : {}),
+    },
   }
 }
+
+/** Whether a reason is one that ErrorInfo allows and that is no code's own. */
+function isFiner(reason: unknown): reason is string {
+  return (
+    typeof reason === 'string' && /^[A-Z][A-Z0-9_]{1,61}$/.test(reason) && !ownReasons.has(reason)
+  )
+}
+
+const ownReasons: ReadonlySet<string> = new Set(
+  errorCodes.flatMap((code) => [errorRow(code).reason, errorRow(code).ranchReason ?? []].flat()),
+)
 
 function readViolations(bad: Raw | undefined): ErrorDetails['violations'] {
   if (!Array.isArray(bad?.fieldViolations)) return undefined

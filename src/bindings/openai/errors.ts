@@ -12,12 +12,13 @@ interface OpenAIError {
 
 /** The error that a fault of ours is to an OpenAI client; what is internal stays internal. */
 export function toOpenAIError(error: A2AError): OpenAIError {
-  const violation = error.details.violations?.[0]
+  const { violations, metadata, reason = errorRow(error.code).reason } = error.details
+  const violation = violations?.[0]
   return {
     message: error.message,
     type: typeOf(errorRow(error.code).http),
     param: violation?.field ?? null,
-    code: error.details.metadata?.openai ?? errorRow(error.code).reason.toLowerCase(),
+    code: metadata?.openai ?? reason.toLowerCase(),
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { backupSqliteStore } from '../../store/index.ts'
 import { addCommand, exits } from '../command.ts'
+import { stdout } from '../screen.ts'
 
 /** Adds `corral backup`. */
 export function addBackupCommand(program: Command): void {
@@ -17,7 +18,7 @@ async function backupCommand(
   { json }: { readonly json?: boolean },
 ): Promise<number> {
   await backupSqliteStore(store, target)
-  process.stdout.write(
+  stdout.write(
     json ? `${JSON.stringify({ store, target })}\n` : `${store} is copied to ${target}\n`,
   )
   return 0

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { addClientOptions, type ClientFlags, withClient } from '../client.ts'
 import { addCommand, exits } from '../command.ts'
+import { stdout } from '../screen.ts'
 import { cardText } from '../text.ts'
 
 interface CardFlags extends ClientFlags {
@@ -26,6 +27,6 @@ async function cardCommand(url: string, flags: CardFlags): Promise<number> {
   const card = await withClient(url, flags, (client) =>
     flags.extended ? client.getExtendedAgentCard() : client.fetchAgentCard(),
   )
-  process.stdout.write(`${flags.json ? JSON.stringify(card, null, 2) : cardText(card)}\n`)
+  stdout.write(`${flags.json ? JSON.stringify(card, null, 2) : cardText(card)}\n`)
   return 0
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { holdChat } from '../chat.ts'
 import { addClientOptions, type ClientFlags, withClient } from '../client.ts'
 import { addCommand, exits } from '../command.ts'
+import { stderr, stdout } from '../screen.ts'
 
 interface ChatFlags extends ClientFlags {
   readonly context?: string
@@ -28,9 +29,8 @@ async function chatCommand(url: string, flags: ChatFlags): Promise<number> {
     const { name } = await client.fetchAgentCard()
     await holdChat(client, {
       name,
-      input: process.stdin,
-      output: process.stdout,
-      about: process.stderr,
+      output: stdout,
+      about: stderr,
       json: flags.json ?? false,
       ...(flags.context && { contextId: flags.context }),
     })

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { parseCalls, runCalls } from '../../eval/index.ts'
-import { safe } from '../text.ts'
+import { stdout } from '../screen.ts'
 import { chooseDomain } from './eval-domain.ts'
 
 /** The flags of `corral eval call`. */
@@ -17,12 +17,12 @@ export async function callCommand(name: string, flags: CallFlags): Promise<numbe
   const calls = parseCalls(await readFile(flags.calls, 'utf8'))
   const report = await runCalls(domain, calls, flags.task)
   if (flags.json) {
-    process.stdout.write(`${JSON.stringify(report, null, 2)}\n`)
+    stdout.write(`${JSON.stringify(report, null, 2)}\n`)
     return 0
   }
   for (const [index, { content }] of report.outputs.entries())
-    process.stdout.write(`${calls[index]?.name}: ${safe(content)}\n`)
-  process.stdout.write(`agent ${report.agent_hash}\n`)
-  if (report.user_hash !== null) process.stdout.write(`user  ${report.user_hash}\n`)
+    stdout.write(`${calls[index]?.name}: ${content}\n`)
+  stdout.write(`agent ${report.agent_hash}\n`)
+  if (report.user_hash !== null) stdout.write(`user  ${report.user_hash}\n`)
   return 0
 }

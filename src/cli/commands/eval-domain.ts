@@ -1,4 +1,5 @@
 import { type Domain, findDomain, presentName } from '../../eval/index.ts'
+import { stderr } from '../screen.ts'
 
 /** The domain that a flag or an argument names; a name that it had once is understood, with a note. */
 export function chooseDomain(name: string, tau2Data?: string): Promise<Domain> {
@@ -10,7 +11,5 @@ export function chooseDomain(name: string, tau2Data?: string): Promise<Domain> {
 export function noteName(name: string): void {
   const present = presentName(name)
   if (present !== name)
-    process.stderr.write(
-      `Note: our ${name} is called ${present}; the one of tau2-bench is tau2:${name}\n`,
-    )
+    stderr.write(`Note: our ${name} is called ${present}; the one of tau2-bench is tau2:${name}\n`)
 }

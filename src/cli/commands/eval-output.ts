@@ -1,6 +1,7 @@
 import { outcomeOf, type Progress, percent } from '../../eval/index.ts'
 import type { Logger } from '../../shared/log.ts'
-import { safe } from '../text.ts'
+import { toPrintableLine } from '../../shared/text.ts'
+import type { Screen } from '../screen.ts'
 
 /** Shows how far a run is. */
 interface ProgressDisplay {
@@ -9,14 +10,15 @@ interface ProgressDisplay {
 }
 
 /** A line per simulation, or, on a terminal, one bar that moves. */
-export function createProgress(out: NodeJS.WriteStream): ProgressDisplay {
-  const live = out.isTTY === true
+export function createProgress(screen: Screen): ProgressDisplay {
+  const live = screen.isTTY
   return {
     show(progress) {
-      const line = describe(progress)
-      out.write(live ? `\r\u001b[K${bar(progress)} ${line}` : `${line}\n`)
+      const line = toPrintableLine(describe(progress))
+      if (live) screen.rewrite(`${bar(progress)} ${line}`)
+      else screen.write(`${line}\n`)
     },
-    end: (words) => void out.write(live ? `\n${words}\n` : `${words}\n`),
+    end: (words) => screen.write(live ? `\n${words}\n` : `${words}\n`),
   }
 }
 
@@ -24,7 +26,7 @@ function describe({ done, total, successes, scored, cost, eta, simulation }: Pro
   const score = percent(scored > 0 ? successes / scored : null)
   const money = cost === null ? '' : `, $${cost.toFixed(4)}`
   const left = eta === null ? '' : `, ${eta} s left`
-  return `${done}/${total} ${safe(simulation.task_id)}: ${outcomeOf(simulation)}; ${score} so far${money}${left}`
+  return `${done}/${total} ${simulation.task_id}: ${outcomeOf(simulation)}; ${score} so far${money}${left}`
 }
 
 function bar({ done, total }: Progress): string {
@@ -33,11 +35,11 @@ function bar({ done, total }: Progress): string {
 }
 
 /** Warnings on stderr, and everything with `--a2a-debug`. Messages never hold credentials. */
-export function createEvalLog(out: NodeJS.WritableStream, debug: boolean): Logger {
+export function createEvalLog(screen: Screen, debug: boolean): Logger {
   const write =
     (level: string) =>
     (fields: object, message: string): void =>
-      void out.write(`${level} ${message} ${JSON.stringify(fields)}\n`)
+      screen.write(`${toPrintableLine(`${level} ${message} ${JSON.stringify(fields)}`)}\n`)
   const quiet = (): void => {}
   return {
     debug: debug ? write('debug') : quiet,

@@ -14,6 +14,7 @@ import {
   ValidationError,
 } from '../../eval/index.ts'
 import { systemClock, toTimestamp } from '../../shared/clock.ts'
+import { stderr, stdout } from '../screen.ts'
 import { chooseDomain } from './eval-domain.ts'
 import { toJudge } from './eval-models.ts'
 import { openAgent, type RunFlags, toPrices, toUser } from './eval-options.ts'
@@ -35,7 +36,7 @@ async function runWith(flags: RunFlags, domain: Domain, agent: A2AConfigInput): 
   const before =
     flags.baseline === undefined ? undefined : requireOwn(await loadResults(flags.baseline))
   const interrupt = interruptible()
-  const progress = createProgress(process.stderr)
+  const progress = createProgress(stderr)
   const runs: EvalResults[] = []
   try {
     for (let index = 0; index < flags.repeat; index++) {
@@ -74,7 +75,7 @@ async function toOptions(
     taskTimeout: flags.taskTimeout,
     strict: flags.strict ?? false,
     resume: flags.resume ?? false,
-    log: createEvalLog(process.stderr, flags.a2aDebug ?? false),
+    log: createEvalLog(stderr, flags.a2aDebug ?? false),
     ...(judge && { judge }),
     ...(prices && { prices }),
     ...(flags.numTasks !== undefined && { numTasks: flags.numTasks }),
@@ -121,14 +122,11 @@ function report(
       ...(before && { comparison: comparisons[0] }),
     }
     const several = { runs, spread: spreadOf(runs), gates: verdicts, comparisons }
-    process.stdout.write(
-      `${JSON.stringify(runs.length > 1 ? several : { ...first, ...extra }, null, 2)}\n`,
-    )
-  } else for (const run of runs) process.stdout.write(`${toText(run)}\n`)
-  if (!flags.json && runs.length > 1)
-    process.stdout.write(`Spread: ${JSON.stringify(spreadOf(runs))}\n`)
+    stdout.write(`${JSON.stringify(runs.length > 1 ? several : { ...first, ...extra }, null, 2)}\n`)
+  } else for (const run of runs) stdout.write(`${toText(run)}\n`)
+  if (!flags.json && runs.length > 1) stdout.write(`Spread: ${JSON.stringify(spreadOf(runs))}\n`)
   const reasons = verdicts.flatMap((verdict) => verdict.reasons)
-  for (const reason of reasons) process.stderr.write(`Gate: ${reason}\n`)
+  for (const reason of reasons) stderr.write(`Gate: ${reason}\n`)
   return reasons.length > 0 ? 1 : 0
 }
 

@@ -1,5 +1,6 @@
 import { builtInDomains, createEvaluator } from '../../eval/index.ts'
 import { createServer, runServer } from '../../server/index.ts'
+import { stderr, stdout } from '../screen.ts'
 import { chooseDomain } from './eval-domain.ts'
 import { createEvalLog } from './eval-output.ts'
 
@@ -24,7 +25,7 @@ export async function serveCommand(flags: EvalServeFlags): Promise<number> {
   const evaluator = createEvaluator({
     archive: flags.dir,
     domains: { ...builtInDomains, ...Object.fromEntries(further.map((one) => [one.name, one])) },
-    log: createEvalLog(process.stderr, false),
+    log: createEvalLog(stderr, false),
     ...(allowEndpoint && { allowEndpoint: endpointFilter(allowEndpoint) }),
   })
   const { port, host, allowUnauthenticated = false } = flags
@@ -35,8 +36,8 @@ export async function serveCommand(flags: EvalServeFlags): Promise<number> {
     signals: true,
     ...(!allowUnauthenticated && { openRefusal }),
   })
-  if (flags.json) process.stdout.write(`${JSON.stringify({ url })}\n`)
-  process.stderr.write(`Evaluator at ${url}\n`)
+  if (flags.json) stdout.write(`${JSON.stringify({ url })}\n`)
+  stderr.write(`Evaluator at ${url}\n`)
   await stopped
   return 0
 }

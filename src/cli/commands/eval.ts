@@ -15,9 +15,10 @@ import {
   toJUnit,
   toMarkdown,
 } from '../../eval/index.ts'
+import { toPrintableLine } from '../../shared/text.ts'
 import { addCommand, allowUnauthenticated, exits, toPort } from '../command.ts'
 import { CliError } from '../errors.ts'
-import { safe } from '../text.ts'
+import { stderr, stdout } from '../screen.ts'
 import { callCommand } from './eval-call.ts'
 import { checkCommand } from './eval-check.ts'
 import { noteName } from './eval-domain.ts'
@@ -124,11 +125,11 @@ async function rescoreCommand(path: string, flags: RescoreFlags): Promise<number
   })
   if (flags.saveTo !== undefined && report.results) await saveResults(flags.saveTo, report.results)
   const words = `${report.simulations.length} simulations scored again, ${report.changed} rewards changed`
-  if (flags.json) process.stdout.write(`${JSON.stringify(report, null, 2)}\n`)
+  if (flags.json) stdout.write(`${JSON.stringify(report, null, 2)}\n`)
   else {
-    process.stdout.write(`${words}\n`)
+    stdout.write(`${words}\n`)
     for (const { task_id, trial, what, recorded: before, now } of report.changes)
-      process.stdout.write(`${safe(`${task_id} #${trial + 1}: ${what}: ${before} → ${now}`)}\n`)
+      stdout.write(`${toPrintableLine(`${task_id} #${trial + 1}: ${what}: ${before} → ${now}`)}\n`)
   }
   return 0
 }
@@ -145,8 +146,8 @@ async function reportCommand(path: string, flags: ReportFlags): Promise<number> 
   if (flags.html !== undefined) await writeFile(flags.html, toHtml(results))
   if (flags.junit !== undefined) await writeFile(flags.junit, toJUnit(results))
   if (flags.markdown !== undefined) await writeFile(flags.markdown, toMarkdown(results))
-  if (flags.json) process.stdout.write(`${JSON.stringify(results.summary, null, 2)}\n`)
-  if (Object.keys(flags).length === 0) process.stdout.write(safe(toMarkdown(results)))
+  if (flags.json) stdout.write(`${JSON.stringify(results.summary, null, 2)}\n`)
+  if (Object.keys(flags).length === 0) stdout.write(toMarkdown(results))
   return 0
 }
 
@@ -158,16 +159,16 @@ async function compareCommand(
   const [old, fresh] = [requireOwn(await loadResults(before)), requireOwn(await loadResults(after))]
   const comparison = compareResults(old, fresh)
   const gate = checkGate(fresh, { maxDrop: flags.maxDrop }, old)
-  if (flags.json) process.stdout.write(`${JSON.stringify({ ...comparison, gate }, null, 2)}\n`)
+  if (flags.json) stdout.write(`${JSON.stringify({ ...comparison, gate }, null, 2)}\n`)
   else {
     const noise = comparison.within_noise ? ' (the intervals overlap)' : ''
-    process.stdout.write(`${percent(comparison.before)} → ${percent(comparison.after)}${noise}\n`)
+    stdout.write(`${percent(comparison.before)} → ${percent(comparison.after)}${noise}\n`)
     for (const task of comparison.tasks.filter(({ change }) => change !== 'same'))
-      process.stdout.write(
-        `${task.change}: ${safe(task.task_id)} ${percent(task.before)} → ${percent(task.after)}\n`,
+      stdout.write(
+        `${task.change}: ${toPrintableLine(task.task_id)} ${percent(task.before)} → ${percent(task.after)}\n`,
       )
   }
-  for (const reason of gate.reasons) process.stderr.write(`Gate: ${reason}\n`)
+  for (const reason of gate.reasons) stderr.write(`Gate: ${reason}\n`)
   return gate.passed ? 0 : 1
 }
 
@@ -181,13 +182,13 @@ async function listCommand(flags: {
     tasks: tasks.length,
   }))
   if (flags.json) {
-    process.stdout.write(`${JSON.stringify({ domains, evaluations }, null, 2)}\n`)
+    stdout.write(`${JSON.stringify({ domains, evaluations }, null, 2)}\n`)
     return 0
   }
-  for (const { name, tasks } of domains) process.stdout.write(`domain ${name}: ${tasks} tasks\n`)
+  for (const { name, tasks } of domains) stdout.write(`domain ${name}: ${tasks} tasks\n`)
   for (const one of evaluations)
-    process.stdout.write(
-      safe(`${one.evaluation_id}: ${one.agent} on ${one.domain}, ${percent(one.pass_rate)}\n`),
+    stdout.write(
+      `${toPrintableLine(`${one.evaluation_id}: ${one.agent} on ${one.domain}, ${percent(one.pass_rate)}`)}\n`,
     )
   return 0
 }

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import type { Command } from 'commander'
 import { addCommand, exits } from '../command.ts'
 import { CliError } from '../errors.ts'
+import { stdout } from '../screen.ts'
 
 /** What `corral init` writes. */
 const files: Readonly<Record<string, string>> = {
@@ -88,7 +89,7 @@ async function initCommand(
     await writeFile(path, text, { flag: 'wx' })
   }
   const next = `Next: corral serve ${join(directory, 'corral.toml')} --watch`
-  process.stdout.write(
+  stdout.write(
     json
       ? `${JSON.stringify({ files: paths })}\n`
       : `${paths.map((path) => `wrote ${path}`).join('\n')}\n${next}\n`,

@@ -3,7 +3,8 @@ import type { A2AClient, SendOptions } from '../../client/index.ts'
 import { answerParts, isInterrupted, isTerminal, type SendMessageResponse } from '../../index.ts'
 import { addClientOptions, type ClientFlags, withClient } from '../client.ts'
 import { addCommand, exits } from '../command.ts'
-import { dim, partText } from '../text.ts'
+import { dim, stderr, stdout } from '../screen.ts'
+import { partText } from '../text.ts'
 import { aboutTask, createTranscript, exitCodeOfTask } from '../transcript.ts'
 
 interface SendFlags extends ClientFlags {
@@ -66,11 +67,11 @@ async function send(
 function show(answer: SendMessageResponse, url: string, { json }: SendFlags): number {
   const code = 'task' in answer ? exitCodeOfTask(answer.task) : 0
   if (json) {
-    process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`)
+    stdout.write(`${JSON.stringify(answer, null, 2)}\n`)
     return code
   }
   const parts = 'task' in answer ? answerParts(answer.task) : answer.message.parts
-  if (parts.length > 0) process.stdout.write(`${parts.map(partText).join('')}\n`)
+  if (parts.length > 0) stdout.write(`${parts.map(partText).join('')}\n`)
   if ('task' in answer) tell(aboutTask(answer.task, url))
   return code
 }
@@ -81,8 +82,8 @@ async function stream(
   { url, flags, options }: { url: string; flags: SendFlags; options: SendOptions },
 ): Promise<number> {
   const transcript = createTranscript({
-    out: process.stdout,
-    about: process.stderr,
+    out: stdout,
+    about: stderr,
     json: flags.json ?? false,
     before: flags.task && !flags.json ? await client.getTask(flags.task) : undefined,
   })
@@ -95,7 +96,7 @@ async function stream(
 }
 
 function tell(text: string): void {
-  process.stderr.write(`${dim(text, process.stderr)}\n`)
+  stderr.write(dim(text), '\n')
 }
 
 async function readAll(input: AsyncIterable<Buffer | string>): Promise<string> {

@@ -1,7 +1,9 @@
 import { type Command, Option } from 'commander'
+import { toPrintableLine } from '../../shared/text.ts'
 import { loadConfig, type Serving, serveConfig } from '../../team/index.ts'
 import { addCommand, allowUnauthenticated, exits, toPort } from '../command.ts'
 import { createLogger, type LoggerOptions, logLevels } from '../logger.ts'
+import { stdout } from '../screen.ts'
 
 /** Adds `corral serve`. */
 export function addServeCommand(program: Command): void {
@@ -55,7 +57,7 @@ export async function serveUntilStopped(path: string, flags: ServeFlags): Promis
   const place = { path, env, ...placeOf(flags) }
   const options = { ...place, logger, signals: true, allowUnauthenticated: allowed }
   const serving = await serveConfig(config, options)
-  process.stdout.write(flags.json ? toJson(serving) : toBanner(serving))
+  stdout.write(flags.json ? toJson(serving) : toBanner(serving))
   await serving.stopped
   logger.info({}, 'Stopped')
   // An agent's own timers must not keep the process.
@@ -103,7 +105,7 @@ function toBanner(serving: Serving): string {
   const rpc = `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":${message}}}`
   const credentials = server.open ? '' : " -H 'Authorization: Bearer TOKEN'"
   return [
-    `${root.name} is served at ${url}`,
+    toPrintableLine(`${root.name} is served at ${url}`),
     '',
     ...places.map(([name, place]) => `  ${name.padEnd(8)} ${place}`),
     `  store    ${store}`,

@@ -1,8 +1,10 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { type ListTasksRequest, type TaskState, taskStates } from '../../index.ts'
+import { toPrintableLine } from '../../shared/text.ts'
 import { addClientOptions, type ClientFlags, withClient } from '../client.ts'
 import { addCommand, exits, toCount } from '../command.ts'
-import { safe, stateName, taskText, toColumns } from '../text.ts'
+import { stderr, stdout } from '../screen.ts'
+import { stateName, taskText, toColumns } from '../text.ts'
 import { createTranscript, exitCodeOfTask } from '../transcript.ts'
 
 interface GetFlags extends ClientFlags {
@@ -65,11 +67,14 @@ async function listCommand(url: string, flags: ListFlags): Promise<number> {
   }
   const list = await withClient(url, flags, (client) => client.listTasks(request))
   print(list, flags, ({ tasks, totalSize, nextPageToken }) => {
-    const rows = tasks.map(({ id, contextId, status }) =>
-      [id, stateName(status.state), status.timestamp ?? '', contextId].map(safe),
-    )
+    const rows = tasks.map(({ id, contextId, status }) => [
+      id,
+      stateName(status.state),
+      status.timestamp ?? '',
+      contextId,
+    ])
     const more = nextPageToken
-      ? `\n${tasks.length} of ${totalSize}; go on with --page ${safe(nextPageToken)}`
+      ? `\n${tasks.length} of ${totalSize}; go on with --page ${toPrintableLine(nextPageToken)}`
       : ''
     return `${toColumns([['TASK', 'STATE', 'SINCE', 'CONTEXT'], ...rows])}${more}`
   })
@@ -78,8 +83,8 @@ async function listCommand(url: string, flags: ListFlags): Promise<number> {
 
 async function watchCommand(url: string, id: string, flags: ClientFlags): Promise<number> {
   const transcript = createTranscript({
-    out: process.stdout,
-    about: process.stderr,
+    out: stdout,
+    about: stderr,
     json: flags.json ?? false,
   })
   await withClient(url, flags, async (client) => {
@@ -88,18 +93,18 @@ async function watchCommand(url: string, id: string, flags: ClientFlags): Promis
   transcript.end()
   const task = transcript.task()
   if (!task) return 0
-  if (!flags.json) process.stderr.write(`task ${safe(id)} ${stateName(task.status.state)}\n`)
+  if (!flags.json) stderr.write(`task ${id} ${stateName(task.status.state)}\n`)
   return exitCodeOfTask(task)
 }
 
 async function cancelCommand(url: string, id: string, flags: ClientFlags): Promise<number> {
   const task = await withClient(url, flags, (client) => client.cancelTask(id))
-  print(task, flags, ({ status }) => `task ${safe(id)} ${stateName(status.state)}`)
+  print(task, flags, ({ status }) => `task ${id} ${stateName(status.state)}`)
   return 0
 }
 
 function print<T>(value: T, { json }: ClientFlags, toText: (value: T) => string): void {
-  process.stdout.write(`${json ? JSON.stringify(value, null, 2) : toText(value)}\n`)
+  stdout.write(`${json ? JSON.stringify(value, null, 2) : toText(value)}\n`)
 }
 
 function toState(text: string): TaskState {

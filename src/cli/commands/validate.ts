@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
+import { toPrintableLine } from '../../shared/text.ts'
 import {
   type Config,
   ConfigError,
@@ -10,6 +11,7 @@ import {
 } from '../../team/index.ts'
 import { addCommand, exits } from '../command.ts'
 import { CliError } from '../errors.ts'
+import { stderr, stdout } from '../screen.ts'
 
 /** A problem of the file, or of a module that it names, which has no line in it. */
 type Finding = Partial<Problem> & Pick<Problem, 'message'>
@@ -34,12 +36,12 @@ async function validateCommand(
     const { teams, agents } = result.config
     const ids = { teams: teams.map(({ id }) => id), agents: agents.map(({ id }) => id) }
     const words = `${file} is valid. Teams: ${list(ids.teams)}. Agents: ${list(ids.agents)}.`
-    process.stdout.write(`${json ? JSON.stringify({ valid: true, ...ids }, null, 2) : words}\n`)
+    stdout.write(`${json ? JSON.stringify({ valid: true, ...ids }, null, 2) : words}\n`)
     return 0
   }
   const { problems } = result
-  if (json) process.stdout.write(`${JSON.stringify({ valid: false, problems }, null, 2)}\n`)
-  else for (const problem of problems) process.stderr.write(`${toLine(file, problem)}\n`)
+  if (json) stdout.write(`${JSON.stringify({ valid: false, problems }, null, 2)}\n`)
+  else for (const problem of problems) stderr.write(`${toLine(file, problem)}\n`)
   return 1
 }
 
@@ -62,9 +64,9 @@ async function examine(
 
 function toLine(file: string, { line, column, message, hint }: Finding): string {
   const place = line === undefined ? file : `${file}:${line}:${column}`
-  return `${place}: ${message}${hint ? ` (${hint})` : ''}`
+  return toPrintableLine(`${place}: ${message}${hint ? ` (${hint})` : ''}`)
 }
 
 function list(ids: readonly string[]): string {
-  return ids.join(', ') || 'none'
+  return toPrintableLine(ids.join(', ')) || 'none'
 }

@@ -1,10 +1,12 @@
 import type { Command } from 'commander'
 import { createEchoAgent } from '../../agents/index.ts'
 import { createServer, type Server } from '../../server/index.ts'
+import { toPrintableLine } from '../../shared/text.ts'
 import { openSqliteStore, readDeadLetters } from '../../store/index.ts'
 import { addCommand, collect, exits } from '../command.ts'
 import { CliError } from '../errors.ts'
-import { safe, toColumns } from '../text.ts'
+import { stdout } from '../screen.ts'
+import { toColumns } from '../text.ts'
 
 interface ListFlags {
   readonly json?: boolean
@@ -42,13 +44,17 @@ export function addWebhooksCommand(program: Command): void {
 
 async function listCommand(store: string, { json }: ListFlags): Promise<number> {
   const letters = await readDeadLetters(store)
-  if (json) process.stdout.write(`${JSON.stringify(letters, null, 2)}\n`)
-  else if (letters.length === 0) process.stdout.write('No delivery was given up\n')
+  if (json) stdout.write(`${JSON.stringify(letters, null, 2)}\n`)
+  else if (letters.length === 0) stdout.write('No delivery was given up\n')
   else {
-    const rows = letters.map(({ id, taskId, at, attempts, reason }) =>
-      [id, taskId, at, String(attempts), reason].map(safe),
-    )
-    process.stdout.write(`${toColumns([['ID', 'TASK', 'AT', 'ATTEMPTS', 'REASON'], ...rows])}\n`)
+    const rows = letters.map(({ id, taskId, at, attempts, reason }) => [
+      id,
+      taskId,
+      at,
+      String(attempts),
+      reason,
+    ])
+    stdout.write(`${toColumns([['ID', 'TASK', 'AT', 'ATTEMPTS', 'REASON'], ...rows])}\n`)
   }
   return 0
 }
@@ -69,8 +75,8 @@ async function redriveCommand(
     for (const id of wanted) done.push({ id, outcome: (await webhooks.redrive(id)).kind })
     return done
   })
-  const words = outcomes.map(({ id, outcome }) => `${safe(id)} ${outcome}`).join('\n')
-  process.stdout.write(`${flags.json ? JSON.stringify(outcomes, null, 2) : words}\n`)
+  const words = outcomes.map(({ id, outcome }) => `${toPrintableLine(id)} ${outcome}`).join('\n')
+  stdout.write(`${flags.json ? JSON.stringify(outcomes, null, 2) : words}\n`)
   return outcomes.every(({ outcome }) => outcome === 'delivered') ? 0 : 1
 }
 

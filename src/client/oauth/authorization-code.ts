@@ -42,6 +42,7 @@ export async function authorize(
   try {
     const { redirectUri } = redirect
     const authorization = await startAuthorization({ ...config, redirectUri }, signal)
+    redirect.expect?.(authorization.state)
     await interaction.open(authorization.url)
     return await authorization.finish(await redirect.wait(signal), signal)
   } finally {

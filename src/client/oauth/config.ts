@@ -22,6 +22,8 @@ export interface OAuthConfig {
   readonly interaction?: Interaction
   /** How a user elsewhere takes part: shows the code that is to be entered there. */
   readonly prompt?: (prompt: DevicePrompt) => void | Promise<void>
+  /** Whether an endpoint may be told the client secret or a refresh token; every one if absent. */
+  readonly mayReceiveSecrets?: (endpoint: string) => boolean
   readonly fetch?: typeof fetch
   readonly clock?: Clock
 }
@@ -35,6 +37,8 @@ export interface Interaction {
 /** Where the browser comes back to. */
 export interface Redirect {
   readonly redirectUri: string
+  /** Told the `state` of the authorization before the browser is opened; answers with another are not its own. */
+  expect?(state: string): void
   /** The URL that the browser came back with. */
   wait(signal?: AbortSignal): Promise<URL>
   close(): Promise<void>

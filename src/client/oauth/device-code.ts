@@ -4,7 +4,7 @@ import { systemClock } from '../../shared/clock.ts'
 import { wait } from '../../shared/retry.ts'
 import type { ClientAuth } from '../auth.ts'
 import type { DevicePrompt, OAuthConfig, Tokens } from './config.ts'
-import { type OAuthServer, oauthFault, openServer, toTokens } from './server.ts'
+import { checkDisclosure, type OAuthServer, oauthFault, openServer, toTokens } from './server.ts'
 import { tokenAuth } from './tokens.ts'
 
 /** Tokens for a device without a browser (RFC 8628): `prompt` shows the code, the user enters it elsewhere. */
@@ -41,6 +41,8 @@ async function askForCode(
   config: OAuthConfig,
   signal?: AbortSignal,
 ): Promise<oauth.DeviceAuthorizationResponse> {
+  if (config.clientSecret !== undefined)
+    checkDisclosure(config, 'client secret', as.device_authorization_endpoint)
   const parameters = config.scopes?.length ? { scope: config.scopes.join(' ') } : {}
   const response = await oauth.deviceAuthorizationRequest(
     as,

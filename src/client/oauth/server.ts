@@ -1,7 +1,10 @@
 import * as oauth from 'oauth4webapi'
 import { A2AError } from '../../protocol/errors.ts'
 import { systemClock } from '../../shared/clock.ts'
+import { shownOrigin } from '../credential-origins.ts'
+import { fetchSend } from '../fetch.ts'
 import type { OAuthConfig, Tokens } from './config.ts'
+import { fetchOver } from './fetch.ts'
 
 /** An authorization server and who we are to it. */
 export interface OAuthServer {
@@ -18,19 +21,20 @@ export interface OAuthServer {
 interface RequestOptions {
   readonly signal?: AbortSignal
   readonly [oauth.allowInsecureRequests]?: boolean
-  readonly [oauth.customFetch]?: (url: string, init: object) => Promise<Response>
+  readonly [oauth.customFetch]: (url: string, init: object) => Promise<Response>
 }
 
 /** Finds the server's endpoints: in the config, or in the metadata that it names. */
 export async function openServer(config: OAuthConfig, signal?: AbortSignal): Promise<OAuthServer> {
-  const { fetch: fetcher } = config
+  const fetcher = fetchOver(fetchSend(config.fetch))
   const options = (stop?: AbortSignal): RequestOptions => ({
     ...(stop && { signal: stop }),
     ...(config.allowInsecure && { [oauth.allowInsecureRequests]: true }),
-    ...(fetcher && { [oauth.customFetch]: (url, init) => fetcher(url, init) }),
+    [oauth.customFetch]: (url, init) => fetcher(url, init),
   })
   const found = await metadata(config, options(signal))
   const as: oauth.AuthorizationServer = { ...found, ...given(config, found) }
+  if (config.clientSecret !== undefined) checkDisclosure(config, 'client secret', as.token_endpoint)
   return {
     as,
     client: { client_id: config.clientId },
@@ -38,6 +42,23 @@ export async function openServer(config: OAuthConfig, signal?: AbortSignal): Pro
     issuerKnown: found !== undefined,
     options,
   }
+}
+
+/**
+ * Refuses to tell a secret to an endpoint that the config does not trust with it.
+ * @throws A2AError `unauthenticated` that names the origin to allow.
+ */
+export function checkDisclosure(
+  { mayReceiveSecrets }: OAuthConfig,
+  secret: 'client secret' | 'refresh token',
+  endpoint: string | undefined,
+): void {
+  if (endpoint === undefined || !mayReceiveSecrets || mayReceiveSecrets(endpoint)) return
+  const origin = shownOrigin(endpoint)
+  const text = `The ${secret} was not sent to ${origin}: only the card names this origin`
+  throw new A2AError('unauthenticated', `${text}. Allow it as a credential origin`, {
+    metadata: { credentialOrigin: origin },
+  })
 }
 
 /** The tokens of an answer, with the moment they end. */
@@ -96,11 +117,10 @@ async function metadata(
 async function metadataAt(
   url: string,
   config: OAuthConfig,
-  { signal }: RequestOptions,
+  { signal, [oauth.customFetch]: fetcher }: RequestOptions,
 ): Promise<oauth.AuthorizationServer> {
   oauth.checkProtocol(new URL(url), !config.allowInsecure)
-  const fetcher = config.fetch ?? fetch
-  const response = await fetcher(url, { redirect: 'error', ...(signal && { signal }) })
+  const response = await fetcher(url, { ...(signal && { signal }) })
   const { issuer } = (await response.clone().json()) as { issuer?: unknown } // checked in the next line
   if (typeof issuer !== 'string')
     throw new A2AError('invalidAgentResponse', 'The authorization metadata names no issuer')

@@ -4,7 +4,7 @@ import { withSignal } from '../../shared/async.ts'
 import { systemClock } from '../../shared/clock.ts'
 import { bearerAuth, type ClientAuth } from '../auth.ts'
 import type { OAuthConfig, Tokens } from './config.ts'
-import { oauthFault, openServer, toTokens } from './server.ts'
+import { checkDisclosure, oauthFault, openServer, toTokens } from './server.ts'
 
 /** A token is renewed this long before it ends, so that it does not end on the way. */
 const leewayMs = 30_000
@@ -97,6 +97,7 @@ async function refresh(
   try {
     const { as, client, authentication, options } = await openServer(config, signal)
     const server = config.refreshUrl ? { ...as, token_endpoint: config.refreshUrl } : as
+    checkDisclosure(config, 'refresh token', server.token_endpoint)
     const response = await oauth.refreshTokenGrantRequest(
       server,
       client,

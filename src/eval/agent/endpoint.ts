@@ -2,6 +2,7 @@ import { bearerAuth } from '../../client/auth.ts'
 import { A2AClient } from '../../client/client.ts'
 import type { HttpClient } from '../../client/http.ts'
 import { createHttp } from '../../client/node.ts'
+import type { Rules } from '../../network/rules.ts'
 import type { A2AError } from '../../protocol/errors.ts'
 import type { AgentCard } from '../../protocol/types.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
@@ -29,12 +30,17 @@ export interface EndpointOptions {
   readonly clock?: Clock
   /** Between polls of an agent that does not stream; 250 if absent. */
   readonly pollIntervalMs?: number
+  /** Where requests may go if a stranger named the endpoint; if the user did, as a client decides. */
+  readonly rules?: Rules
 }
 
 /** Opens the way to the agent under test. Nothing is sent before `discover`. */
 export function openEndpoint(config: A2AConfig, options: EndpointOptions): Endpoint {
-  const { log, clock = systemClock, pollIntervalMs = 250 } = options
-  const http: HttpClient = createHttp({ verifySsl: config.verifySsl })
+  const { log, clock = systemClock, pollIntervalMs = 250, rules } = options
+  const http: HttpClient = createHttp({
+    verifySsl: config.verifySsl,
+    ...(rules ? { rules } : { named: [config.endpoint] }),
+  })
   const collector = createCollector({ endpoint: config.endpoint, clock })
   const clientOf = (measuring: MetricsCollector, card?: AgentCard): A2AClient =>
     new A2AClient({

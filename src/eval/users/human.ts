@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline/promises'
+import { toPrintable } from '../../shared/text.ts'
 import { spoken } from '../domain/conversation.ts'
 import { scenarioText, type UserSimulator } from './user.ts'
 
@@ -15,11 +16,14 @@ export function createHumanUser(terminal: Terminal): UserSimulator {
     kind: 'human',
     refuses: () => undefined,
     start({ task }) {
-      terminal.output.write(`\n== ${task.id} ==\n${scenarioText(task)}\n(/stop ends it)\n`)
+      terminal.output.write(
+        toPrintable(`\n== ${task.id} ==\n${scenarioText(task)}\n(/stop ends it)\n`),
+      )
       return {
         async next(input, signal) {
           const said = 'role' in input ? (input.content ?? '') : JSON.stringify(input)
-          const typed = (await lines.question(`\nagent> ${said}\nyou> `, { signal })).trim()
+          const prompt = toPrintable(`\nagent> ${said}\nyou> `)
+          const typed = (await lines.question(prompt, { signal })).trim()
           return spoken('user', typed === '/stop' || typed === '' ? '###STOP###' : typed)
         },
       }

@@ -75,19 +75,14 @@ export function implicit(check: Check): Field {
   return { check, presence: 'implicit' }
 }
 
-/** A list whose items all pass a check, with its least and greatest length. */
-export function arrayOf(
-  items: Check,
-  min: number = 0,
-  max: number = Number.POSITIVE_INFINITY,
-): Check {
+/** A list whose items all pass a check, with its least length. */
+export function arrayOf(items: Check, min: number = 0): Check {
   const check: Check = (value, faults) => {
     if (!Array.isArray(value)) return refuse(value, faults, 'must be an array')
     if (value.length < min) return refuse(value, faults, 'must have at least one element')
-    if (value.length > max) return refuse(value, faults, `must have at most ${max} elements`)
     return checkItems(items, value, faults)
   }
-  return Object.assign(check, { items, toTolerant: () => arrayOf(tolerant(items), min, max) })
+  return Object.assign(check, { items, toTolerant: () => arrayOf(tolerant(items), min) })
 }
 
 /** An object whose keys are free and whose values all pass a check; a value that means "absent" is left out. */
@@ -148,7 +143,7 @@ function checkEntries(
 }
 
 /** Puts a name in front of the faults that were found since `start`. */
-function prefix(faults: FieldViolation[], start: number, name: string): void {
+export function prefix(faults: FieldViolation[], start: number, name: string): void {
   for (let i = start; i < faults.length; i++) {
     const { field = '', description = '' } = faults[i] ?? {}
     const joint = field === '' || field.startsWith('[') ? '' : '.'

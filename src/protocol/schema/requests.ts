@@ -4,7 +4,7 @@ import * as v from './values.ts'
 
 /** The requests of the operations (specification §3.1). The request for a webhook is the webhook itself. */
 
-const tenant = implicit(v.optionalText)
+const tenant = implicit(v.optionalId)
 const historyLength = explicit(v.integer(0))
 
 /** A message to send, at once or as a stream. */
@@ -12,16 +12,16 @@ export const sendMessageRequest: Check = object({
   tenant,
   message: required(requestMessage),
   configuration: implicit(sendMessageConfiguration),
-  metadata: implicit(v.struct),
+  metadata: implicit(v.requestStruct),
 })
 
 /** A task to get. */
-export const getTaskRequest: Check = object({ tenant, id: required(v.requiredText), historyLength })
+export const getTaskRequest: Check = object({ tenant, id: required(v.requiredId), historyLength })
 
 /** Which tasks to list. */
 export const listTasksRequest: Check = object({
   tenant,
-  contextId: implicit(v.optionalText),
+  contextId: implicit(v.optionalId),
   status: implicit(stateFilter),
   pageSize: explicit(v.integer(1, 100)),
   pageToken: implicit(v.optionalText),
@@ -33,24 +33,24 @@ export const listTasksRequest: Check = object({
 /** A task to cancel. */
 export const cancelTaskRequest: Check = object({
   tenant,
-  id: required(v.requiredText),
-  metadata: implicit(v.struct),
+  id: required(v.requiredId),
+  metadata: implicit(v.requestStruct),
 })
 
 /** A task to watch. */
-export const subscribeToTaskRequest: Check = object({ tenant, id: required(v.requiredText) })
+export const subscribeToTaskRequest: Check = object({ tenant, id: required(v.requiredId) })
 
 /** A webhook to get or to delete. */
 export const pushConfigReference: Check = object({
   tenant,
-  taskId: required(v.requiredText),
-  id: required(v.requiredText),
+  taskId: required(v.requiredId),
+  id: required(v.requiredId),
 })
 
 /** The task whose webhooks to list. */
 export const listPushConfigsRequest: Check = object({
   tenant,
-  taskId: required(v.requiredText),
+  taskId: required(v.requiredId),
   pageSize: implicit(v.optionalCount),
   pageToken: implicit(v.optionalText),
 })

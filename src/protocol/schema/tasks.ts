@@ -16,9 +16,6 @@ import * as v from './values.ts'
 
 /** The objects of tasks and messages (specification §4.1 to §4.3), field for field as in `a2a.proto`. */
 
-/** The most parts that a message of a request may have. */
-const maxParts = 1000
-
 /** A task's state as a filter: the unspecified one filters nothing. */
 export const stateFilter: Check = v.oneOfNames(taskStates, 'TASK_STATE_UNSPECIFIED')
 
@@ -27,43 +24,50 @@ const state = v.oneOfNames(taskStates)
 
 const role = v.oneOfNames([undefined, 'ROLE_USER', 'ROLE_AGENT'])
 
-const part = object(
-  {
-    text: explicit(v.anyText),
-    raw: explicit(v.bytes),
-    url: explicit(v.anyText),
-    data: explicit(v.anyJson),
-    metadata: implicit(v.struct),
-    filename: implicit(v.optionalText),
-    mediaType: implicit(v.optionalText),
-  },
-  { oneOf: ['text', 'raw', 'url', 'data'], nullable: 'data' },
-)
+const part = toPart(v.anyJson, v.struct)
+const requestPart = toPart(v.requestJson, v.requestStruct)
 
-/** A message that an agent sent. */
-export const message: Check = toMessage(Number.POSITIVE_INFINITY)
-
-/** A message of a request: bounded, and with something in it. */
-export const requestMessage: Check = toMessage(maxParts, hasContent)
-
-function toMessage(
-  max: number,
-  rule?: (value: Readonly<Record<string, unknown>>, faults: FieldViolation[]) => void,
-): Check {
+function toPart(json: Check, struct: Check): Check {
   return object(
     {
-      messageId: requiredOfUs(v.requiredText, v.anyText, ''),
-      contextId: implicit(v.optionalText),
-      taskId: implicit(v.optionalText),
-      role: requiredOfUs(role, role, 'ROLE_AGENT'),
-      parts: requiredOfUs(arrayOf(part, 1, max), arrayOf(part), []),
-      metadata: implicit(v.struct),
-      extensions: implicit(arrayOf(v.requiredText)),
-      referenceTaskIds: implicit(arrayOf(v.requiredText)),
+      text: explicit(v.anyText),
+      raw: explicit(v.bytes),
+      url: explicit(v.anyText),
+      data: explicit(json),
+      metadata: implicit(struct),
+      filename: implicit(v.optionalText),
+      mediaType: implicit(v.optionalText),
     },
-    rule === undefined ? {} : { rule },
+    { oneOf: ['text', 'raw', 'url', 'data'], nullable: 'data' },
   )
 }
+
+/** A message that an agent sent. */
+export const message: Check = object({
+  messageId: requiredOfUs(v.requiredText, v.anyText, ''),
+  contextId: implicit(v.optionalText),
+  taskId: implicit(v.optionalText),
+  role: requiredOfUs(role, role, 'ROLE_AGENT'),
+  parts: requiredOfUs(arrayOf(part, 1), arrayOf(part), []),
+  metadata: implicit(v.struct),
+  extensions: implicit(arrayOf(v.requiredText)),
+  referenceTaskIds: implicit(arrayOf(v.requiredText)),
+})
+
+/** A message of a request: its ids bounded, and with something in it. */
+export const requestMessage: Check = object(
+  {
+    messageId: required(v.requiredId),
+    contextId: implicit(v.optionalId),
+    taskId: implicit(v.optionalId),
+    role: required(role),
+    parts: required(arrayOf(requestPart, 1)),
+    metadata: implicit(v.requestStruct),
+    extensions: implicit(arrayOf(v.requiredText)),
+    referenceTaskIds: implicit(arrayOf(v.requiredId)),
+  },
+  { rule: hasContent },
+)
 
 /** An empty text beside other content is allowed; a message of nothing but empty texts says nothing. */
 function hasContent(value: Readonly<Record<string, unknown>>, faults: FieldViolation[]): void {
@@ -145,10 +149,7 @@ const authentication = object({
   credentials: implicit(v.optionalText),
 })
 
-const webhook = {
-  tenant: implicit(v.optionalText),
-  id: implicit(v.optionalText),
-  taskId: implicit(v.optionalText),
+const delivery = {
   url: required(v.requiredText),
   token: implicit(v.optionalText),
   authentication: implicit(authentication),
@@ -156,10 +157,28 @@ const webhook = {
 }
 
 /** A webhook, its task known from elsewhere or named in it. */
-export const pushConfig: Check = object(webhook)
+export const pushConfig: Check = object({
+  tenant: implicit(v.optionalText),
+  id: implicit(v.optionalText),
+  taskId: implicit(v.optionalText),
+  ...delivery,
+})
 
 /** A webhook that names its task: the request of its creation. */
-export const pushConfigOfTask: Check = object({ ...webhook, taskId: required(v.requiredText) })
+export const pushConfigOfTask: Check = object({
+  tenant: implicit(v.optionalId),
+  id: implicit(v.optionalId),
+  taskId: required(v.requiredId),
+  ...delivery,
+})
+
+/** A webhook that comes with a message. */
+const pushConfigOfMessage: Check = object({
+  tenant: implicit(v.optionalId),
+  id: implicit(v.optionalId),
+  taskId: implicit(v.optionalId),
+  ...delivery,
+})
 
 /** The webhooks of a task. */
 export const listPushConfigsResponse: Check = object({
@@ -170,7 +189,7 @@ export const listPushConfigsResponse: Check = object({
 /** Options of a send. */
 export const sendMessageConfiguration: Check = object({
   acceptedOutputModes: implicit(arrayOf(v.requiredText)),
-  taskPushNotificationConfig: implicit(pushConfig),
+  taskPushNotificationConfig: implicit(pushConfigOfMessage),
   historyLength: explicit(v.integer(0)),
   returnImmediately: implicit(v.flag),
 })

@@ -1,5 +1,6 @@
 import type { FieldViolation } from '../errors.ts'
 import {
+  addFault,
   type Check,
   foundNone,
   isPlainObject,
@@ -14,8 +15,14 @@ import {
  * base64 in either alphabet with or without padding. What comes out is the one form that the specification writes.
  */
 
-/** How deep free JSON (metadata, data) may nest. */
+/** How deep free JSON (metadata, data) may nest in an answer. */
 const maxDepth = 64
+
+/** The same in a request, before its own limit is asked: what is deeper could exhaust the stack. */
+const maxRequestDepth = 1_000
+
+/** The longest id, in characters. */
+const maxIdLength = 256
 
 /** A string that says something: a required one. */
 export const requiredText: Check = (value, faults) => {
@@ -27,6 +34,33 @@ export const requiredText: Check = (value, faults) => {
 export const optionalText: Check = (value, faults) => {
   if (typeof value !== 'string') return refuse(value, faults, 'must be a string')
   return value === '' ? undefined : value
+}
+
+/** The id of something in a request: short, and fit for a line of a log. */
+export const requiredId: Check = (value, faults) => {
+  const id = requiredText(value, faults)
+  return typeof id === 'string' ? checkedId(id, faults) : id
+}
+
+/** An id where the empty one means "absent". */
+export const optionalId: Check = (value, faults) => {
+  const id = optionalText(value, faults)
+  return typeof id === 'string' ? checkedId(id, faults) : id
+}
+
+function checkedId(id: string, faults: FieldViolation[]): string {
+  if (id.length > maxIdLength) addFault(faults, `must have at most ${maxIdLength} characters`)
+  else if (hasControls(id)) addFault(faults, 'must not have control characters')
+  return id
+}
+
+/** Whether a text has characters that steer a terminal: C0, DEL and C1. */
+function hasControls(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code < 0x20 || (code >= 0x7f && code <= 0x9f)) return true
+  }
+  return false
 }
 
 /** Any string, the empty one included. */
@@ -121,19 +155,27 @@ function toMoment(date: Date, value: unknown, faults: FieldViolation[]): unknown
 
 /** A free JSON object (`google.protobuf.Struct`). */
 export const struct: Check = (value, faults) =>
-  isPlainObject(value) ? tidy(value, faults, 1) : refuse(value, faults, 'must be an object')
+  isPlainObject(value) ? tidy(value, faults, maxDepth) : refuse(value, faults, 'must be an object')
 
 /** Any JSON, null included (`google.protobuf.Value`). */
-export const anyJson: Check = (value, faults) => tidy(value, faults, 1)
+export const anyJson: Check = (value, faults) => tidy(value, faults, maxDepth)
+
+/** A free JSON object of a request, whose depth its own limit decides. */
+export const requestStruct: Check = (value, faults) =>
+  isPlainObject(value)
+    ? tidy(value, faults, maxRequestDepth)
+    : refuse(value, faults, 'must be an object')
+
+/** Any JSON of a request, whose depth its own limit decides. */
+export const requestJson: Check = (value, faults) => tidy(value, faults, maxRequestDepth)
 
 /** The value itself, or a copy without members named `__proto__`, which harm whoever merges them. */
-function tidy(value: unknown, faults: FieldViolation[], depth: number): unknown {
+function tidy(value: unknown, faults: FieldViolation[], levels: number): unknown {
   if (typeof value === 'object' && value !== null) {
-    if (depth > maxDepth)
-      return refuse(value, faults, `must not nest deeper than ${maxDepth} levels`)
+    if (levels === 0) return refuse(value, faults, 'must not nest so deep')
     return Array.isArray(value)
-      ? tidyArray(value, faults, depth)
-      : tidyObject(value as Record<string, unknown>, faults, depth) // an object, neither null nor array
+      ? tidyArray(value, faults, levels)
+      : tidyObject(value as Record<string, unknown>, faults, levels) // an object, neither null nor array
   }
   const isJson =
     value === null ||
@@ -143,10 +185,10 @@ function tidy(value: unknown, faults: FieldViolation[], depth: number): unknown 
   return isJson ? value : refuse(value, faults, 'must be JSON')
 }
 
-function tidyArray(value: unknown[], faults: FieldViolation[], depth: number): unknown[] {
+function tidyArray(value: unknown[], faults: FieldViolation[], levels: number): unknown[] {
   let copy: unknown[] | undefined
   for (let i = 0; i < value.length; i++) {
-    const item = tidy(value[i], faults, depth + 1)
+    const item = tidy(value[i], faults, levels - 1)
     if (item !== value[i]) copy ??= value.slice(0, i)
     copy?.push(item)
   }
@@ -156,7 +198,7 @@ function tidyArray(value: unknown[], faults: FieldViolation[], depth: number): u
 function tidyObject(
   value: Record<string, unknown>,
   faults: FieldViolation[],
-  depth: number,
+  levels: number,
 ): Record<string, unknown> {
   let copy: Record<string, unknown> | undefined
   for (const key in value) {
@@ -166,7 +208,7 @@ function tidyObject(
       delete copy[key]
       continue
     }
-    const item = member === undefined ? member : tidy(member, faults, depth + 1)
+    const item = member === undefined ? member : tidy(member, faults, levels - 1)
     if (item === member) continue
     copy ??= { ...value }
     copy[key] = item

@@ -1,15 +1,24 @@
 import type { AgentInfo } from '../../agents/agent.ts'
+import { acceptsTools } from '../../agents/tools.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { textOf } from '../../protocol/task.ts'
-import type { Message } from '../../protocol/types.ts'
+import type { Message, Part } from '../../protocol/types.ts'
 import { delegate } from '../delegate.ts'
 import { checkLimit } from '../faults.ts'
 import { replyParts } from '../reply.ts'
 import { peersOf, type Run, toMember, traceRun } from '../run.ts'
 import type { RouterConfig } from '../team-config.ts'
 import type { Schedule, SchedulerKind } from './kind.ts'
-import { type Decision, readDecision, type Sender, supportsRouting, withPeers } from './routing.ts'
+import {
+  type Decision,
+  type Delegated,
+  readDecision,
+  type Sender,
+  supportsRouting,
+  withPeers,
+} from './routing.ts'
 import type { MemberReply } from './scheduler.ts'
+import { toTransferTools } from './tools.ts'
 
 /** RANCH's default. */
 const defaultHops = 10
@@ -31,12 +40,15 @@ interface Hop {
   readonly agentId: string
   readonly message: Message
   readonly sender: Sender
+  /** Whether the member goes on with the conversation in the sender's place. */
+  readonly takesOver?: boolean | undefined
   /** The only peers that the member may see. */
   readonly handoffs?: readonly string[] | undefined
 }
 
 /**
- * Members pass the message on among themselves, starting with the default agent, until one answers the user. A member
+ * Members pass the message on among themselves, starting with the default agent, until one answers the user. A model
+ * does so by calling a tool, and its peer goes on in its place. A member
  * that does not decide answers the user if it is the default agent or does not know the routing extension; else its
  * answer goes to the default agent. Nobody may pass a message to itself, nor the same words twice to the same member.
  */
@@ -48,8 +60,8 @@ function createRouter(config: RouterConfig): Schedule {
     for (let number = 1; number <= maxHops; number++) {
       refuseRepeats(hop, seen)
       const info = await run.manager.info(hop.agentId)
-      const reply = await takeHop(run, { hop, info, number })
-      const next = nextHop(run, { hop, info, reply, config })
+      const reply = await takeHop(run, { hop, info, number, seen })
+      const next = nextHop(run, { hop, number, info, reply, config })
       if (!next) return reply
       hop = next
     }
@@ -57,25 +69,36 @@ function createRouter(config: RouterConfig): Schedule {
   }
 }
 
-async function takeHop(
-  run: Run,
-  { hop, info, number }: { hop: Hop; info: AgentInfo; number: number },
-): Promise<MemberReply> {
+interface Departure {
+  readonly hop: Hop
+  readonly info: AgentInfo
+  readonly number: number
+  /** What has gone to whom, by `keyOf`. */
+  readonly seen: ReadonlySet<string>
+}
+
+async function takeHop(run: Run, { hop, info, number, seen }: Departure): Promise<MemberReply> {
   const { agentId, handoffs } = hop
   const routes = supportsRouting(info)
-  const peers = routes ? await peersOf(run, agentId) : []
+  const agent = run.manager.get(agentId)
+  const uses = agent !== undefined && acceptsTools(agent)
+  const peers = routes || uses ? await peersOf(run, agentId) : []
   const visible = handoffs ? peers.filter(({ id }) => handoffs.includes(id)) : peers
+  // A model is not offered to hand these words to a member that has had them: they would go in a circle.
+  const open = visible.filter(({ id }) => !seen.has(keyOf(id, hop.message)))
   return delegate(run, {
     name: `hop-${number}`,
     agentId,
     message: routes ? withPeers(hop.message, visible, hop.sender) : hop.message,
-    facesCaller: hop.sender === 'user',
+    facesCaller: hop.sender === 'user' || hop.takesOver === true,
     live: routes ? 'end' : 'prose',
+    ...(uses && { tools: toTransferTools(open) }),
   })
 }
 
 interface Arrival {
   readonly hop: Hop
+  readonly number: number
   readonly info: AgentInfo
   readonly reply: MemberReply
   readonly config: RouterConfig
@@ -83,18 +106,27 @@ interface Arrival {
 
 /** Where the reply goes; undefined is the user. */
 function nextHop(run: Run, arrival: Arrival): Hop | undefined {
-  const { hop, reply } = arrival
-  const decision = readDecision(reply)
+  const { hop } = arrival
+  const decision = readDecision(arrival.reply)
   const [delegated] = decision?.delegations ?? []
   const agentId = toAgent(run, arrival, delegated?.recipient)
   if (agentId === undefined) return undefined
-  traceHop(run, { hop, agentId, decision })
+  // A run that goes on after a question repeats the decisions of its earlier turns.
+  if (run.memory.isFresh(`hop-${arrival.number}:${hop.agentId}`))
+    traceHop(run, { hop, agentId, decision })
   return {
     agentId,
-    message: toMember(run, delegated?.message ? [{ text: delegated.message }] : replyParts(reply)),
+    message: toMember(run, partsFor(arrival, delegated)),
     sender: { agentId: hop.agentId },
+    takesOver: delegated?.takesOver,
     handoffs: decision?.handoffs,
   }
+}
+
+/** What the next member is told. */
+function partsFor({ hop, reply }: Arrival, delegated: Delegated | undefined): readonly Part[] {
+  if (delegated?.message) return [{ text: delegated.message }]
+  return delegated?.takesOver ? hop.message.parts : replyParts(reply)
 }
 
 function toAgent(
@@ -115,10 +147,14 @@ function toAgent(
 }
 
 function refuseRepeats({ agentId, message }: Hop, seen: Set<string>): void {
-  const key = JSON.stringify([agentId, textOf(message.parts), message.parts.length])
+  const key = keyOf(agentId, message)
   if (seen.has(key))
     throw new A2AError('processingError', 'The agents of the team pass the same words in a circle')
   seen.add(key)
+}
+
+function keyOf(agentId: string, { parts }: Message): string {
+  return JSON.stringify([agentId, textOf(parts), parts.length])
 }
 
 function traceHop(

@@ -11,8 +11,10 @@ import type { MemberReply } from './scheduler.ts'
  *
  * To a member that declares the client-routing extension, the message's metadata says under the extension's URI
  * `{ agentCards: [{ id, name, description, capabilities, supportsClientRouting }], sender: { type, id? } }`, and its
- * reply's metadata may say `{ recipient, handoffs?, reason? }`, where a recipient is `"user"`, `"sender"`, an id, or
- * `{ "type": "user" | "sender" | "agent", "id" }`. Any member may answer with a data part or JSON text
+ * reply's metadata may say `{ recipient, handoffs?, reason?, message?, takesOver? }`, where a recipient is `"user"`,
+ * `"sender"`, an id, or `{ "type": "user" | "sender" | "agent", "id" }`; the message is told to it instead of the reply,
+ * and one that takes over goes on with the conversation in the sender's place. A model of a router says the same by
+ * calling a tool. Any member may answer with a data part or JSON text
  * `{ "delegate": { "agent_id", "message" } }`; a list instead of the object names several members at once.
  */
 export interface Decision {
@@ -27,6 +29,8 @@ export interface Delegated {
   readonly recipient: string
   /** What to tell the recipient; the decider's own answer if absent. */
   readonly message?: string
+  /** The recipient goes on in the decider's place: it gets what the decider got, and sees the conversation. */
+  readonly takesOver?: boolean
 }
 
 /** Who sent a message to a member. */
@@ -57,11 +61,19 @@ export function withPeers(message: Message, peers: readonly AgentInfo[], sender:
   }
 }
 
+/** What a model reads of an agent: its name, what it is for, and what it can do where it says so. */
+export function introduce({ name, description, capabilities }: AgentInfo): string {
+  const about = description.trim() === '' ? name : `${name}: ${description.trim()}`
+  const abilities = capabilities.filter((ability) => ability !== clientRoutingExtension)
+  if (abilities.length === 0) return about
+  return `${about}${/[.!?]$/.test(about) ? '' : '.'} Can do: ${abilities.join(', ')}.`
+}
+
 /** The message with the peers in words, for a member that does not know the extension. */
 export function withPeerText(message: Message, peers: readonly AgentInfo[]): Message {
-  const lines = peers.map(({ id, name, description, capabilities }) => {
-    const abilities = capabilities.length > 0 ? ` Can do: ${capabilities.join(', ')}.` : ''
-    return `- ${id} (${name}): ${description}${abilities}`
+  const lines = peers.map((peer) => {
+    const name = `${peer.id} (${peer.name})`
+    return `- ${introduce({ ...peer, name })}`
   })
   const text = `\n\n<team>
 You lead a team. Its members:
@@ -84,8 +96,13 @@ function fromExtension({ metadata }: MemberReply): Decision | undefined {
   const recipient = toRecipient(routing.recipient)
   const handoffs = toHandoffs(routing.handoffs)
   if (recipient === undefined && !handoffs) return undefined
+  const { message, takesOver } = routing
+  const delegated = {
+    ...(typeof message === 'string' && { message }),
+    ...(takesOver === true && { takesOver }),
+  }
   return {
-    delegations: recipient === undefined ? [] : [{ recipient }],
+    delegations: recipient === undefined ? [] : [{ recipient, ...delegated }],
     ...(handoffs && { handoffs }),
     ...(typeof routing.reason === 'string' && { reason: routing.reason }),
   }

@@ -1,5 +1,5 @@
 import type { AgentInfo } from '../../agents/agent.ts'
-import { acceptsTools } from '../../agents/tools.ts'
+import { acceptsTools, type Tool } from '../../agents/tools.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Message, Part } from '../../protocol/types.ts'
 import { delegate, delegateAll } from '../delegate.ts'
@@ -18,7 +18,7 @@ import {
   withPeerText,
 } from './routing.ts'
 import type { MemberReply } from './scheduler.ts'
-import { toTools } from './tools.ts'
+import { toDelegateTools } from './tools.ts'
 
 /** As many rounds of delegation as the router has hops. */
 const defaultRounds = 10
@@ -52,11 +52,12 @@ function createSupervisor(config: SupervisorConfig): Schedule {
         message,
         facesCaller: true,
         live: leader.routes ? 'end' : 'prose',
-        ...(leader.uses && { tools: toTools(run, `round-${round}`, leader.peers) }),
+        ...(leader.uses && { tools: leader.tools(`round-${round}`) }),
       })
       const wanted = readDecision(reply)
       if (!wanted || isFinal(wanted.delegations)) return reply
-      traceDecision(run, config.supervisorAgentId, wanted)
+      if (run.memory.isFresh(`round-${round}:${config.supervisorAgentId}`))
+        traceDecision(run, config.supervisorAgentId, wanted)
       const { parts, sender } = await consult({ run, leader, reply, round }, wanted.delegations)
       message = leader.brief(toMember(run, parts), sender)
     }
@@ -70,6 +71,7 @@ interface Leader {
   readonly routes: boolean
   /** Whether it takes tools, and so delegates by calling them. */
   readonly uses: boolean
+  tools(round: string): readonly Tool[]
   brief(message: Message, sender: Sender): Message
 }
 
@@ -82,6 +84,7 @@ async function meetLeader(run: Run, id: string): Promise<Leader> {
     peers,
     routes,
     uses,
+    tools: (round) => toDelegateTools(run, { leader: id, round, peers }),
     brief(message, sender) {
       if (routes) return withPeers(message, peers, sender)
       return uses ? message : withPeerText(message, peers)

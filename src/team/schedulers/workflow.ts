@@ -144,11 +144,24 @@ async function runApproval(step: ApprovalStep, { run, name, input, previous }: P
   const question = [...input.parts, { text: `\n\n${step.approval.question}` }]
   for (let round = 1; ; round++) {
     const asked = round === 1 ? question : [unclear, ...question]
-    const { parts } = askUser(run, round === 1 ? name : `${name}~${round}`, asked)
+    const place = round === 1 ? name : `${name}~${round}`
+    const { parts } = askUser(run, place, asked)
     const verdict = readVerdict(parts)
+    if (run.memory.isFresh(`${place}:user`)) traceApproval(run, name, { verdict, parts })
     if (verdict === 'no') throw new Refusal()
     if (verdict === 'yes') return previous ?? answered(run, input.parts)
   }
+}
+
+const verdicts = { yes: 'approved', no: 'rejected', unclear: 'unclear' } as const
+
+function traceApproval(
+  run: Run,
+  step: string,
+  { verdict, parts }: { readonly verdict: keyof typeof verdicts; readonly parts: readonly Part[] },
+): void {
+  const team = run.config.id
+  traceRun(run, { type: 'approval', team, step, verdict: verdicts[verdict], text: clip(parts) })
 }
 
 const unclear: Part = { text: 'That was neither a yes nor a no. Please answer yes or no.\n\n' }

@@ -5,6 +5,7 @@ import { usageExtension } from '../../../src/protocol/extensions.ts'
 import { textOf } from '../../../src/protocol/task.ts'
 import { type OpenAIServer, type Script, startOpenAIServer } from '../../fixtures/openai-server.ts'
 import { createTurn, foldEvents, runTurn, type ScriptedTurn } from '../../fixtures/turn.ts'
+import { createFakeClock } from '../../support/clock.ts'
 
 const closing: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -99,6 +100,50 @@ describe('tool calls', () => {
       outputTokens: 14,
     })
     expect(turn.traces.map((entry) => entry.type)).toEqual(['model', 'tool', 'model'])
+  })
+
+  test('are in the trace with arguments, result and duration, long ones cut', async () => {
+    const clock = createFakeClock()
+    const slow = defineTool({
+      name: 'slow',
+      description: '',
+      parameters,
+      async execute() {
+        await clock.advance(70)
+        return 'r'.repeat(5_000)
+      },
+    })
+    const long = { city: 'x'.repeat(3_000) }
+    const { agent } = await start(
+      [
+        {
+          text: 'Let me see. ',
+          tools: [
+            { name: 'weather', arguments: { city: 'Oslo' } },
+            { name: 'slow', arguments: long },
+          ],
+        },
+        'Clear.',
+      ],
+      { tools: [weatherTool(), slow], clock },
+    )
+    const turn = createTurn('weather?')
+    await runTurn(agent, turn)
+    const facts = { agent: 'Guide', round: 0, failed: false }
+    expect(turn.traces).toMatchObject([
+      { type: 'model', round: 0, durationMs: 0, text: 'Let me see. ', calls: ['weather', 'slow'] },
+      {
+        type: 'tool',
+        tool: 'weather',
+        ...facts,
+        arguments: '{"city":"Oslo"}',
+        result: '{"sky":"clear","city":"Oslo"}',
+      },
+      { type: 'tool', tool: 'slow', ...facts, durationMs: 70 },
+      { type: 'model', round: 1, text: 'Clear.' },
+    ])
+    expect(turn.traces[2]?.arguments).toMatch(/^\{"city":"x{1990}…$/)
+    expect(turn.traces[2]?.result).toMatch(/^r{1999}…$/)
   })
 
   test.each([

@@ -265,4 +265,14 @@ describe('the human user', () => {
     expect((await second).content).toBe('###STOP###')
     expect(String(output.read())).toContain('You want Ulysses on the shelf.')
   })
+
+  test('sees what the agent says, and its terminal does not obey it', async () => {
+    const [input, output] = [new PassThrough(), new PassThrough()]
+    const user = createHumanUser({ input, output })
+    onTestFinished(() => user.close?.())
+    const reply = start(user).next(agentSaid('Hi\u001b[2J\u202e!'), signal)
+    input.write('/stop\n')
+    await reply
+    expect(String(output.read())).toContain('agent> Hi\\u001b[2J\\u202e!')
+  })
 })

@@ -51,6 +51,13 @@ describe('regular expressions', () => {
     'const a = /^\\d+\\.?\\d*$/',
     'const a = /\\s+,/',
     'const a = new RegExp("/+$")',
+    'const a = /.*.*x/',
+    'const a = /^.*.*x/',
+    'const a = /^(a+)+$/',
+    'const a = /^(?:\\s+\\w*)+$/',
+    'const a = /^(?:[^"]+|\\\\.)*"/',
+    'const a = /^(?:\\w|\\d)*!/',
+    'const a = /^(?:x(?:y*)*)*z/',
   ])('%s is refused', (code) => {
     expect(faults(code)).toEqual([
       expect.stringMatching(/^network\/url\.ts:1: .*square of the text/),
@@ -66,11 +73,35 @@ describe('regular expressions', () => {
     'const a = /^bearer\\s+(\\S+)\\s*$/i',
     'const a = /^[^/]+(?:\\/[^/]+)*$/',
     'const a = /[+$]/',
+    'const a = /^"(?:[^"\\\\]|\\\\.)*"/',
+    'const a = /^(?:\\w+,)*$/',
+    'const a = /^\\w+(?:-\\w+)*$/',
+    'const a = /^(?:\\s*,\\s*x)*$/',
     'const a = /\\d+\\$?/',
     'const a = /x+$/ // bounded: a line of our own log',
     '// bounded: at most 253 characters\nconst a = /x+$/',
   ])('%s is not', (code) => {
     expect(faults(code)).toEqual([])
+  })
+})
+
+describe('trimming', () => {
+  test.each([
+    "while (text.endsWith('.')) text = text.slice(0, -1)",
+    'for (;;) { if (done) break; this.#rest = this.#rest.substring(1) }',
+    "do { text = text.replace('..', '.') } while (text.includes('..'))",
+  ])('%s is refused', (code) => {
+    expect(faultsOf('trimming', { 'network/url.ts': `${code}\n` })).toEqual([
+      expect.stringMatching(/^network\/url\.ts:1: a loop that cuts its text/),
+    ])
+  })
+
+  test.each([
+    'text = text.slice(1)',
+    'while (more()) part = text.slice(at)',
+    'while (more()) text = other.slice(1)',
+  ])('%s is not', (code) => {
+    expect(faultsOf('trimming', { 'network/url.ts': `${code}\n` })).toEqual([])
   })
 })
 
@@ -96,6 +127,28 @@ describe('time', () => {
 
   test("is the clock's to ask", () => {
     expect(faultsOf('clock', { 'shared/clock.ts': 'const now = Date.now()\n' })).toEqual([])
+  })
+})
+
+describe('output', () => {
+  test.each(['process.stdout.write(a)', 'process.stderr', 'console.log(a)', 'console.error(a)'])(
+    'passes no screen by: %s',
+    (code) => {
+      expect(faultsOf('output', { 'cli/commands/a.ts': `// first\n${code}\n` })).toEqual([
+        expect.stringMatching(/^cli\/commands\/a\.ts:2: .* passes the screen by$/),
+      ])
+    },
+  )
+
+  test.each(['stdout.write(a)', 'process.stdin', 'child.stdout', '// console.log(a)'])(
+    'may leave so: %s',
+    (code) => {
+      expect(faultsOf('output', { 'cli/commands/a.ts': `${code}\n` })).toEqual([])
+    },
+  )
+
+  test("is the screen's to write", () => {
+    expect(faultsOf('output', { 'cli/screen.ts': 'process.stdout.write(a)\n' })).toEqual([])
   })
 })
 

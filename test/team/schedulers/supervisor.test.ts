@@ -54,7 +54,7 @@ describe('a supervisor', () => {
       'report: coder answered:\ncoder(write it)\n',
     )
     expect(coder.asked).toEqual(['write it'])
-    expect(boss.asked[0]).toContain('- coder (coder agent): Does what coder does Can do: coder.')
+    expect(boss.asked[0]).toContain('- coder (coder agent): Does what coder does. Can do: coder.')
   })
 
   test('asks several members at once, in several rounds', async () => {

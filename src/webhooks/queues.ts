@@ -1,0 +1,84 @@
+import { type DeliveryContext, type DeliverySignals, finishDeliveries } from './delivery-queue.ts'
+import type { WebhookKey } from './pending.ts'
+import { persist } from './retry.ts'
+
+/** The work under way: one delivery queue per webhook that is behind, and single attempts beside them. */
+interface DeliveryQueues {
+  /** Has a webhook's queue look at the log, now or once more when it is through. */
+  wake(key: WebhookKey): void
+  /** Breaks a webhook's queue off. */
+  end(key: WebhookKey): void
+  /** Does something that `close` can end. */
+  run<T>(work: (signals: DeliverySignals) => Promise<T>): Promise<T>
+  /** Begins nothing more, and breaks off what does not end within the grace. */
+  close(graceMs: number): Promise<void>
+}
+
+interface Switch {
+  readonly stop: AbortController
+  readonly kill: AbortController
+}
+
+interface Queue {
+  /** The log may have grown since the queue looked. */
+  again: boolean
+  off: Switch | undefined
+}
+
+/** Makes the set of queues, all of them idle. */
+export function createDeliveryQueues(context: DeliveryContext): DeliveryQueues {
+  const { clock } = context
+  const queues = new Map<string, Queue>()
+  const running = new Map<Switch, Promise<unknown>>()
+  let closed = false
+
+  function begin<T>(work: (signals: DeliverySignals) => Promise<T>): [Switch, Promise<T>] {
+    const off = { stop: new AbortController(), kill: new AbortController() }
+    if (closed) off.stop.abort()
+    const promise = work({ stop: off.stop.signal, kill: off.kill.signal })
+    const ended = promise.finally(() => running.delete(off))
+    running.set(off, ended)
+    return [off, ended]
+  }
+
+  async function serve(key: WebhookKey, queue: Queue, signals: DeliverySignals): Promise<void> {
+    do {
+      queue.again = false
+      await persist(context, signals.stop, () => finishDeliveries(context, key, signals))
+    } while (queue.again && !signals.stop.aborted)
+    if (queues.get(nameOf(key)) === queue) queues.delete(nameOf(key))
+  }
+
+  return {
+    wake(key) {
+      const queue = queues.get(nameOf(key))
+      if (queue) queue.again = true
+      if (queue || closed) return
+      const fresh: Queue = { again: false, off: undefined }
+      queues.set(nameOf(key), fresh)
+      const [off, ended] = begin((signals) => serve(key, fresh, signals))
+      fresh.off = off
+      ended.catch((error) => context.log.error({ error }, 'webhook delivery queue ended'))
+    },
+    end(key) {
+      const queue = queues.get(nameOf(key))
+      queues.delete(nameOf(key))
+      queue?.off?.stop.abort()
+      queue?.off?.kill.abort()
+    },
+    run: (work) => begin(work)[1],
+    async close(graceMs) {
+      closed = true
+      for (const { stop } of running.keys()) stop.abort()
+      const cancel = clock.after(graceMs, () => {
+        for (const { kill } of running.keys()) kill.abort()
+      })
+      await Promise.allSettled(running.values())
+      cancel()
+    },
+  }
+}
+
+function nameOf({ taskId, id }: WebhookKey): string {
+  return JSON.stringify([taskId, id])
+}

@@ -1,0 +1,239 @@
+import type { Tally } from './tally.ts'
+import { type Answer, call, fate, head, open, post, say, type Target } from './wire.ts'
+
+/** One way to hurt a server. */
+export interface Attack {
+  readonly name: string
+  /** What may happen to it, and what must happen at least once. */
+  readonly right: RegExp
+  readonly must?: RegExp
+  /** Goes on until it is through or the siege has ended. */
+  run(siege: Siege): Promise<void>
+}
+
+/** What an attack is given. */
+export interface Siege {
+  readonly tally: Tally
+  /** Someone without a name, from an address of its own. */
+  readonly stranger: Target
+  /** A caller with credentials. */
+  readonly mallory: Target
+  /** How many of everything: 1 for the whole run, less for a short one. */
+  readonly scale: number
+  /** Where nothing is ever answered, one host per number. */
+  tarpit(number: number): string
+  readonly ended: AbortSignal
+}
+
+const mib = 1024 * 1024
+
+/** A body far beyond the limit, announced or not. */
+const oversized: Attack = {
+  name: 'oversized bodies',
+  right: /^(413|closed)$/,
+  must: /^413$/,
+  async run({ stranger, tally, ended, scale }) {
+    const announced = head('/agents/echo', {
+      'content-type': 'application/json',
+      'content-length': 64 * mib,
+    })
+    const chunked = head('/agents/echo', {
+      'content-type': 'application/json',
+      'transfer-encoding': 'chunked',
+    })
+    const piece = `${(256 * 1024).toString(16)}\r\n${' '.repeat(256 * 1024)}\r\n`
+    for (let i = 0; i < 40 * scale && !ended.aborted; i++) {
+      const first = await open(stranger, announced)
+      tally.count(await fate(first, ended))
+      const second = await open(stranger, chunked)
+      const pump = (): void => {
+        while (second.writable && second.write(piece));
+      }
+      second.on('drain', pump)
+      pump()
+      tally.count(await fate(second, ended))
+    }
+  },
+}
+
+/** Brackets without end. */
+const deep: Attack = {
+  name: 'deep bodies',
+  right: /^(200 -32602|200 -32700|400.*|413|503|429|closed)$/,
+  must: /^(200 -32602|200 -32700|400.*)$/,
+  async run({ stranger, tally, ended, scale }) {
+    const body = '['.repeat(9 * mib)
+    for (let i = 0; i < 20 * scale && !ended.aborted; i++)
+      await counted(tally, post(stranger, '/agents/echo', body))
+  },
+}
+
+/** One byte a second. */
+const dripping: Attack = {
+  name: 'dripping bodies',
+  right: /^(408|413|429|503|closed|held)$/,
+  async run({ stranger, tally, ended, scale }) {
+    const text = head('/agents/echo', { 'content-type': 'application/json', 'content-length': mib })
+    await many(200 * scale, async () => {
+      const socket = await open(stranger, text)
+      const drip = setInterval(() => socket.writable && socket.write(' '), 1_000)
+      tally.count(await fate(socket, ended))
+      clearInterval(drip)
+    })
+  },
+}
+
+/** Connections that say nothing. */
+const idle: Attack = {
+  name: 'idle sockets',
+  right: /^(408|closed|held)$/,
+  async run({ stranger, tally, ended, scale }) {
+    await many(2_000 * scale, async () => tally.count(await fate(await open(stranger), ended)))
+  },
+}
+
+/** Headers beyond measure: large ones, and many. */
+const headers: Attack = {
+  name: 'header bombs',
+  right: /^(431|400|closed)$/,
+  must: /^431$/,
+  async run({ stranger, tally, ended, scale }) {
+    const large = head('/agents/echo', { 'x-large': 'x'.repeat(128 * 1024) })
+    const lines = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`x-${i}`, i]))
+    for (let i = 0; i < 50 * scale && !ended.aborted; i++)
+      for (const text of [large, head('/agents/echo', lines)])
+        tally.count(await fate(await open(stranger, text), ended))
+  },
+}
+
+/** Streams of megabytes that nobody reads. */
+const unread: Attack = {
+  name: 'unread streams',
+  right: /^(closed|held)$/,
+  async run({ mallory, tally, ended, scale }) {
+    const body = JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'SendStreamingMessage',
+      params: say('go'),
+    })
+    const text = head('/agents/flood', {
+      'content-type': 'application/json',
+      'content-length': body.length,
+      'a2a-version': '1.0',
+      authorization: `Bearer ${mallory.token}`,
+    })
+    await many(60 * scale, async () => {
+      const socket = await open(mallory, text + body)
+      socket.pause()
+      const outcome = await new Promise<string>((resolve) => {
+        socket.on('error', () => {})
+        socket.on('close', () => resolve('closed'))
+        ended.addEventListener('abort', () => resolve('held'))
+      })
+      tally.count(outcome)
+      socket.destroy()
+    })
+  },
+}
+
+/** More work than there are slots, by someone known and someone not. */
+const flooding: Attack = {
+  name: 'queue flooding',
+  right: /^(200|429.*|503.*|closed)$/,
+  must: /^429/,
+  async run({ mallory, stranger, tally, ended, scale }) {
+    const params = () => say('work', { configuration: { returnImmediately: true } })
+    for (const target of [mallory, stranger])
+      for (let i = 0; i < 75 && !ended.aborted; i++)
+        await many(20, () =>
+          counted(tally, call(target, 'slow', { method: 'SendMessage', params: params() })),
+        )
+    await leave(ended, scale)
+  },
+}
+
+/** Webhooks to hosts that take a connection and never answer. */
+const tarpits: Attack = {
+  name: 'webhook tarpits',
+  right: /^(200|200 -32602|429.*|503.*|closed)$/,
+  must: /^200 -32602$/,
+  async run({ mallory, tally, tarpit, ended, scale }) {
+    let host = 0
+    for (let i = 0; i < 24 * scale && !ended.aborted; i++) {
+      const begun = await call(mallory, 'twenty', { method: 'SendMessage', params: say('go') })
+      const taskId = /"task":\{"id":"([^"]+)"/.exec(begun.text)?.[1]
+      for (let hook = 0; hook < 12; hook++) {
+        const params = { taskId, id: `hook-${hook}`, url: tarpit(host++) }
+        const method = 'CreateTaskPushNotificationConfig'
+        await counted(tally, call(mallory, 'twenty', { method, params }))
+      }
+    }
+  },
+}
+
+/** Teams whose remote member never stops talking. */
+const endless: Attack = {
+  name: 'endless members',
+  right: /^(200 TASK_STATE_FAILED|429.*|503.*|held)$/,
+  must: /^200 TASK_STATE_FAILED$/,
+  async run({ mallory, tally, ended, scale }) {
+    for (let i = 0; i < Math.max(1, 4 * scale) && !ended.aborted; i++) {
+      const answer = call(mallory, 'relay', { method: 'SendMessage', params: say('go') })
+      const { status, text } = await answer.catch(() => ({ status: 0, text: '' }))
+      const state = /"state":"(TASK_STATE_[A-Z_]+)"/.exec(text)?.[1]
+      tally.count(ended.aborted ? 'held' : `${status} ${state ?? ''}`.trim())
+    }
+  },
+}
+
+/** Messages near the limit, many at once, to an agent that holds on to them. */
+const large: Attack = {
+  name: '9 MB messages',
+  right: /^(200|413|429.*|503.*|closed)$/,
+  must: /^(429|503)/,
+  async run({ stranger, mallory, tally, ended, scale }) {
+    const params = say('x'.repeat(9 * mib), { configuration: { returnImmediately: true } })
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params })
+    for (let i = 0; i < 10 * scale && !ended.aborted; i++)
+      for (const target of [stranger, mallory])
+        await many(8, () => counted(tally, post(target, '/agents/slow', body)))
+  },
+}
+
+/** All of them. */
+export const attacks: readonly Attack[] = [
+  oversized,
+  deep,
+  dripping,
+  idle,
+  headers,
+  unread,
+  flooding,
+  tarpits,
+  endless,
+  large,
+]
+
+/** Does something many times at once; what fails below HTTP is a connection that was closed. */
+async function many(count: number, one: () => Promise<void>): Promise<void> {
+  await Promise.all(
+    Array.from({ length: Math.max(1, Math.round(count)) }, () => one().catch(() => {})),
+  )
+}
+
+async function counted(tally: Tally, answer: Promise<Answer>): Promise<void> {
+  try {
+    const { status, text } = await answer
+    const code = /"error":\{"code":(-?\d+)/.exec(text)?.[1]
+    tally.count(code === undefined ? String(status) : `${status} ${code}`)
+  } catch {
+    tally.count('closed')
+  }
+}
+
+/** A short run ends when its attacks do; a long one keeps what it has taken until the end. */
+async function leave(ended: AbortSignal, scale: number): Promise<void> {
+  if (scale < 1 || ended.aborted) return
+  await new Promise((resolve) => ended.addEventListener('abort', resolve))
+}

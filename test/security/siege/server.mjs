@@ -1,0 +1,69 @@
+/**
+ * The server under siege: a plain script on the built package, so that it runs as a user's would. Its argument is JSON:
+ * `file` for the SQLite store (in memory without one) and `endless`, where a remote agent never stops. Prints
+ * `listening <port>`; answers `/vitals` with what it holds.
+ */
+import { A2AAgent, defineAgent } from 'corral/agents'
+import { bearer, createServer, listen } from 'corral/server'
+import { openSqliteStore } from 'corral/store'
+import { defineTeam } from 'corral/team'
+
+const { file, endless } = JSON.parse(process.argv[2])
+const store = file ? await openSqliteStore(file) : undefined
+
+const echo = defineAgent({ name: 'Echo' }, (message) => `You said ${message.parts[0].text.length}`)
+
+const twenty = defineAgent({ name: 'Twenty' }, async function* (_message, turn) {
+  for (let i = 0; i < 20; i++) yield turn.chunk(`${i} `)
+})
+
+/** Holds its turn until somebody calls it off. */
+const slow = defineAgent({ name: 'Slow' }, async function* (_message, turn) {
+  yield turn.status('TASK_STATE_WORKING')
+  await new Promise((resolve) => turn.signal.addEventListener('abort', resolve))
+})
+
+/** Says more than anybody reads. */
+const flood = defineAgent({ name: 'Flood' }, async function* (_message, turn) {
+  for (let i = 0; i < 400; i++) yield turn.chunk('x'.repeat(16_384))
+})
+
+const relay = defineTeam({
+  id: 'relay',
+  name: 'Relay',
+  agents: {
+    far: new A2AAgent({
+      endpoint: endless,
+      id: 'far',
+      name: 'Far',
+      timeoutSeconds: 290,
+      maxRetries: 0,
+      taskHandling: 'PollUntilComplete',
+    }),
+  },
+  scheduler: { type: 'workflow', steps: [{ agentId: 'far' }] },
+})
+
+const tokens = { 'ann-token': 'ann', 'mallory-token': 'mallory' }
+let honestHooks = 0
+const server = await createServer({
+  agents: [echo, twenty, slow, flood, relay],
+  ...(store && { store }),
+  auth: { authenticators: [bearer({ tokens })], required: false },
+  logger: false,
+  limits: { maxConcurrentTurns: 64 },
+  pushNotifications: {
+    guard: { allow: ['127.0.0.0/8'], allowHttp: true },
+    timeoutMs: 2_000,
+    retry: { firstDelayMs: 200, maxDelayMs: 1_000 },
+  },
+  routes({ path, method }) {
+    if (path === '/hook' && method === 'POST') honestHooks++
+    else if (path !== '/vitals') return undefined
+    const { rss, heapUsed } = process.memoryUsage()
+    const body = JSON.stringify({ rss, heapUsed, honestHooks })
+    return { status: 200, headers: { 'content-type': 'application/json' }, body }
+  },
+})
+const { port } = await listen(server, { port: 0, host: '127.0.0.1', logger: false })
+process.stdout.write(`listening ${port}\n`)

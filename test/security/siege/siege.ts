@@ -1,0 +1,144 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { request } from 'undici'
+import { attacks } from './attacks.ts'
+import { beHonest, type Fared } from './honest.ts'
+import { openHosts } from './hosts.ts'
+import type { Outcomes } from './tally.ts'
+
+/** How long and how hard. */
+export interface SiegeOptions {
+  readonly seconds: number
+  readonly store: 'sqlite' | 'memory'
+  /** 1 for everything, less for a short run. */
+  readonly scale: number
+  /** Told of what the server holds, once a second. */
+  readonly progress?: ((second: number, rssMb: number) => void) | undefined
+}
+
+/** What became of the server, the attacks and the honest client. */
+export interface SiegeReport {
+  readonly store: SiegeOptions['store']
+  /** Whether the server was there all the time. */
+  readonly survived: boolean
+  /** What it wrote before it died. */
+  readonly lastWords: string
+  readonly peakRssMb: number
+  readonly attacks: readonly AttackReport[]
+  readonly honest: Fared
+  /** Webhooks of the honest client that arrived. */
+  readonly honestHooks: number
+}
+
+/** What became of one attack. */
+export interface AttackReport {
+  readonly name: string
+  readonly outcomes: Outcomes
+  /** What was answered otherwise than it should be; what should have been answered and was not. */
+  readonly wrong: readonly string[]
+}
+
+const heapMb = 512
+const mib = 1024 * 1024
+
+/** Besieges a server of the built package, in a process with a heap of 512 MB, while an honest client calls it. */
+export async function besiege(options: SiegeOptions): Promise<SiegeReport> {
+  const { seconds, store, scale, progress } = options
+  const folder = await mkdtemp(join(tmpdir(), 'corral-siege-'))
+  const hosts = await openHosts()
+  const file = store === 'sqlite' ? { file: join(folder, 'tasks.db') } : {}
+  const server = startServer({ ...file, endless: hosts.endless })
+  try {
+    const port = await server.port
+    const url = `http://127.0.0.1:${port}`
+    const ended = AbortSignal.timeout(seconds * 1_000)
+    const watching = watch(url, ended, progress)
+    const honest = beHonest(url, ended)
+    const attacking = attack({ port, seconds, scale, hosts: { tarpit: hosts.tarpit } })
+    const [outcomes, fared, peakRssMb] = await Promise.all([attacking, honest, watching])
+    await pause(2_000)
+    const { honestHooks = 0 } = await vitals(url).catch(() => ({ honestHooks: 0 }))
+    return {
+      store,
+      survived: server.child.exitCode === null && server.child.signalCode === null,
+      lastWords: server.errors().slice(-2_000),
+      peakRssMb,
+      attacks: attacks.map(({ name }) => judge(name, outcomes[name] ?? {})),
+      honest: fared,
+      honestHooks,
+    }
+  } finally {
+    server.child.kill('SIGKILL')
+    hosts.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+function judge(name: string, outcomes: Outcomes): AttackReport {
+  const { right, must } = attacks.find((attack) => attack.name === name) ?? { right: /^$/ }
+  const seen = Object.keys(outcomes)
+  const wrong = seen.filter((outcome) => !right.test(outcome))
+  const missing = must && !seen.some((outcome) => must.test(outcome)) ? [`never ${must}`] : []
+  return { name, outcomes, wrong: [...wrong, ...missing] }
+}
+
+interface Started {
+  readonly child: ChildProcess
+  readonly port: Promise<number>
+  errors(): string
+}
+
+function startServer(setup: object): Started {
+  const child = spawn(
+    process.execPath,
+    [`--max-old-space-size=${heapMb}`, pathOf('./server.mjs'), JSON.stringify(setup)],
+    { stdio: ['ignore', 'pipe', 'pipe'] },
+  )
+  let errors = ''
+  child.stderr.on('data', (chunk) => (errors += chunk))
+  const port = new Promise<number>((resolve, reject) => {
+    child.stdout.on('data', (chunk) => {
+      const said = /listening (\d+)/.exec(String(chunk))
+      if (said) resolve(Number(said[1]))
+    })
+    child.once('exit', () => reject(new Error(errors)))
+  })
+  return { child, port, errors: () => errors }
+}
+
+async function attack(setup: object): Promise<Readonly<Record<string, Outcomes>>> {
+  const words = ['--import', 'tsx', pathOf('./attacker.ts'), JSON.stringify(setup)]
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] })
+  let output = ''
+  for await (const chunk of child.stdout) output += chunk
+  return JSON.parse(output)
+}
+
+/** The most that the server held, as far as it could be asked. */
+async function watch(
+  url: string,
+  ended: AbortSignal,
+  progress: SiegeOptions['progress'],
+): Promise<number> {
+  let peak = 0
+  for (let second = 0; !ended.aborted; second++) {
+    const { rss } = await vitals(url).catch(() => ({ rss: 0 }))
+    peak = Math.max(peak, rss / mib)
+    progress?.(second, rss / mib)
+    await pause(1_000)
+  }
+  return peak
+}
+
+async function vitals(url: string): Promise<{ rss: number; honestHooks?: number }> {
+  const { body } = await request(`${url}/vitals`)
+  return (await body.json()) as { rss: number; honestHooks?: number } // server.mjs writes it
+}
+
+function pathOf(name: string): string {
+  return fileURLToPath(new URL(name, import.meta.url))
+}
