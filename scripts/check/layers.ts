@@ -33,7 +33,7 @@ const entrances = ['server', 'client', 'agents', 'store', 'team', 'eval', 'compa
 const nodeOnly = [
   ...['app/', 'cli/', 'console/', 'eval/', 'network/', 'webhooks/'],
   'server/run.ts',
-  'server/node-handler.ts',
+  'server/node-',
   'store/sqlite',
   'agents/module.ts',
   'agents/mcp',

@@ -39,17 +39,29 @@ export function checkRetries(count: number): number {
 }
 
 /** Sampling temperature, both bounds included. */
-export function checkTemperature(value: number): number {
+export function checkTemperature(field: string, value: number): number {
   if (!(value >= 0 && value <= 2))
-    throw invalidValue('metadata.temperature', value, 'must be a number from 0.0 to 2.0')
+    throw invalidValue(field, value, 'must be a number from 0.0 to 2.0')
   return value
 }
 
-/** The longest answer in tokens, both bounds included. */
+/** The longest answer in tokens as metadata may say it, both bounds included. */
 export function checkMaxTokens(value: number): number {
   if (!Number.isInteger(value) || value < 1 || value > 4096)
     throw invalidValue('metadata.max_tokens', value, 'must be a whole number from 1 to 4096')
   return value
+}
+
+/** A whole number within bounds, both included. */
+export function checkWhole(
+  field: string,
+  value: number,
+  { min, max }: { readonly min: number; readonly max?: number },
+): number {
+  const isWithin = value >= min && value <= (max ?? Number.MAX_SAFE_INTEGER)
+  if (Number.isInteger(value) && isWithin) return value
+  const range = max === undefined ? (min === 1 ? ' above 0' : '') : ` from ${min} to ${max}`
+  throw invalidValue(field, value, `must be a whole number${range}`)
 }
 
 /** A text that says something. */

@@ -1,4 +1,4 @@
-/** Why a generic agent configuration does not become a specific one; the three variants of the origin. */
+/** Why a generic agent configuration does not become a specific one; the first three variants are the origin's. */
 export type ConfigFault =
   | { readonly variant: 'WrongProtocol'; readonly expected: string; readonly found: string }
   | { readonly variant: 'MissingField'; readonly field: string }
@@ -9,6 +9,10 @@ export type ConfigFault =
       readonly value: string
       readonly reason: string
     }
+  /** A field that means nothing, but is all but one that does. */
+  | { readonly variant: 'UnknownField'; readonly field: string; readonly meant: string }
+  /** One setting in two places. */
+  | { readonly variant: 'SetTwice'; readonly field: string; readonly other: string }
 
 /** Thrown where an AgentConfig cannot become what its protocol needs. The message names the field, never a secret. */
 export class ConfigConversionError extends Error {
@@ -31,7 +35,21 @@ export function missingField(field: string): ConfigConversionError {
   return new ConfigConversionError({ variant: 'MissingField', field })
 }
 
+/** The error for a field that was probably meant to be another. */
+export function unknownField(field: string, meant: string): ConfigConversionError {
+  return new ConfigConversionError({ variant: 'UnknownField', field, meant })
+}
+
+/** The error for a setting that stands in two places. */
+export function setTwice(field: string, other: string): ConfigConversionError {
+  return new ConfigConversionError({ variant: 'SetTwice', field, other })
+}
+
 function describe(fault: ConfigFault): string {
+  if (fault.variant === 'UnknownField')
+    return `Unknown field: ${fault.field} (did you mean ${fault.meant}?)`
+  if (fault.variant === 'SetTwice')
+    return `${fault.field} and ${fault.other} are the same setting: keep one of them`
   if (fault.variant === 'WrongProtocol')
     return `Wrong protocol type: expected ${fault.expected}, found ${fault.found}`
   if (fault.variant === 'MissingField') return `Missing required field: ${fault.field}`

@@ -1,21 +1,21 @@
 import { type AgentAuth, checkAuth } from './auth.ts'
 import {
   checkId,
-  checkMaxTokens,
   checkOrigins,
   checkRetries,
   checkSecret,
-  checkTemperature,
   checkText,
   checkTimeout,
   checkUrl,
-  parseNumber,
 } from './config-checks.ts'
 import { ConfigConversionError, invalidValue, missingField } from './config-error.ts'
 import type { McpServerConfig } from './mcp/config.ts'
+import type { ModelConfig } from './model-config.ts'
+import { checkMetadata, checkModelConfig, toModelConfig } from './model-settings.ts'
 
 export type { AgentAuth } from './auth.ts'
 export { ConfigConversionError, type ConfigFault } from './config-error.ts'
+export type { ModelConfig } from './model-config.ts'
 
 /** How an agent of a configuration is reached. */
 export type ProtocolType = 'a2a' | 'openai' | 'module'
@@ -43,6 +43,10 @@ export interface AgentConfig {
   readonly credentialOrigins?: readonly string[]
   /** Tool servers of an OpenAI agent. */
   readonly mcpServers?: readonly McpServerConfig[]
+  /** Which model an OpenAI agent is, and how it answers. */
+  readonly model?: ModelConfig
+  /** Hosts and ranges inside our networks whose images an OpenAI agent may pass on by URL all the same. */
+  readonly allowFiles?: readonly string[]
 }
 
 /** What becomes of a remote answer that is a task. */
@@ -62,16 +66,13 @@ export interface A2AAgentConfig {
 }
 
 /** What an OpenAIAgent needs. */
-export interface OpenAIAgentConfig {
+export interface OpenAIAgentConfig extends Omit<ModelConfig, 'name'> {
   /** A base URL, or the full URL of `/chat/completions`. */
   readonly endpoint: string
   readonly apiKey: string
   readonly model: string
   readonly timeoutSeconds: number
   readonly maxRetries: number
-  readonly temperature?: number
-  readonly maxTokens?: number
-  readonly systemPrompt?: string
 }
 
 /** What the environment may add to a configuration; passed in, never read globally. */
@@ -79,13 +80,15 @@ export interface ConfigEnvironment {
   readonly OPENAI_API_KEY?: string | undefined
 }
 
+/** Metadata keys that are settings of a remote agent. */
+const remoteSettings: readonly string[] = [
+  ...['api_key', 'auth_header', 'bearer_token'],
+  ...['task_handling', 'agent_id'],
+]
+
 /** Metadata keys that are settings; they never show in an AgentInfo. */
 const settings: ReadonlySet<string> = new Set([
-  'api_key',
-  'auth_header',
-  'bearer_token',
-  'task_handling',
-  'agent_id',
+  ...remoteSettings,
   'model',
   'temperature',
   'max_tokens',
@@ -117,7 +120,8 @@ const taskHandlings: ReadonlyMap<string, TaskHandling> = new Map<string, TaskHan
  */
 export function toA2AAgentConfig(config: AgentConfig): A2AAgentConfig {
   requireKind(config, 'a2a')
-  withoutTools(config)
+  withoutModel(config)
+  checkMetadata(config.metadata ?? {}, remoteSettings)
   const auth = config.auth ?? authOf(config)
   const agentId = text(config, 'agent_id')
   return validateA2AAgentConfig({
@@ -145,18 +149,14 @@ export function toOpenAIAgentConfig(
   withoutOrigins(config)
   const apiKey = keyOf(config) ?? environment.OPENAI_API_KEY
   if (apiKey === undefined) throw missingField('metadata.api_key')
-  const temperature = number(config, 'temperature')
-  const maxTokens = number(config, 'max_tokens')
-  const systemPrompt = text(config, 'system_prompt')
+  const { name = 'gpt-4', ...model } = toModelConfig(config)
   return validateOpenAIAgentConfig({
     endpoint: config.endpoint,
     apiKey,
-    model: text(config, 'model') ?? 'gpt-4',
+    model: name,
     timeoutSeconds: config.timeoutSeconds ?? 30,
     maxRetries: config.maxRetries ?? 3,
-    ...(temperature !== undefined && { temperature }),
-    ...(maxTokens !== undefined && { maxTokens }),
-    ...(systemPrompt !== undefined && { systemPrompt }),
+    ...model,
   })
 }
 
@@ -184,7 +184,7 @@ export function validateModuleAgentConfig(config: AgentConfig): AgentConfig {
   if (config.timeoutSeconds !== undefined) checkTimeout(config.timeoutSeconds)
   if (config.maxRetries !== undefined) checkRetries(config.maxRetries)
   if (config.auth) throw invalidValue('auth.type', config.auth.type, 'a module has no credentials')
-  withoutTools(config)
+  withoutModel(config)
   withoutOrigins(config)
   return config
 }
@@ -193,11 +193,10 @@ export function validateModuleAgentConfig(config: AgentConfig): AgentConfig {
 export function validateOpenAIAgentConfig(config: OpenAIAgentConfig): OpenAIAgentConfig {
   checkUrl('endpoint', config.endpoint)
   checkSecret('metadata.api_key', config.apiKey)
-  checkText('metadata.model', config.model)
+  checkText('model', config.model)
   checkTimeout(config.timeoutSeconds)
   checkRetries(config.maxRetries)
-  if (config.temperature !== undefined) checkTemperature(config.temperature)
-  if (config.maxTokens !== undefined) checkMaxTokens(config.maxTokens)
+  checkModelConfig(config, (key) => key)
   return config
 }
 
@@ -244,8 +243,12 @@ function requireKind(config: AgentConfig, expected: ProtocolType): void {
   for (const ability of config.capabilities ?? []) checkText('capabilities', ability)
 }
 
-function withoutTools({ mcpServers: [first] = [] }: AgentConfig): void {
-  if (first) throw invalidValue('mcp_servers', first.name, 'only a model uses tools')
+function withoutModel(config: AgentConfig): void {
+  const { mcpServers: [server] = [], allowFiles: [host] = [], model } = config
+  if (server) throw invalidValue('mcp_servers', server.name, 'only a model uses tools')
+  if (host) throw invalidValue('allow_files', host, 'only a model is passed files by URL')
+  if (model)
+    throw invalidValue('model', model.name ?? '…', 'only an agent of protocol openai has one')
 }
 
 function withoutOrigins({ credentialOrigins: [first] = [] }: AgentConfig): void {
@@ -285,9 +288,4 @@ function unknownTaskHandling(given: string): ConfigConversionError {
 function text(config: AgentConfig, key: string): string | undefined {
   const value = config.metadata?.[key]
   return value === undefined ? undefined : String(value)
-}
-
-function number(config: AgentConfig, key: string): number | undefined {
-  const value = config.metadata?.[key]
-  return value === undefined ? undefined : parseNumber(`metadata.${key}`, value)
 }

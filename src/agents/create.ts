@@ -1,3 +1,4 @@
+import { createAllowList } from '../network/allow-list.ts'
 import type { AddressGuard } from '../network/rules.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Logger } from '../shared/log.ts'
@@ -61,12 +62,14 @@ export function planAgent(config: AgentConfig, environment?: ConfigEnvironment):
   }
   if (protocol === 'openai') {
     const model = { ...toOpenAIAgentConfig(config, environment), ...toConfiguredInfo(config) }
-    const servers = config.mcpServers ?? []
+    const { mcpServers: servers = [], allowFiles: allow = [] } = config
+    checkAllowed(allow)
     return (deps) =>
       new OpenAIAgent({
         ...model,
         ...around(deps),
         tools: deps.tools ?? [],
+        files: { allow },
         toolSources: servers.map((server) => createMcpToolSource(server, deps.log)),
       })
   }
@@ -81,6 +84,15 @@ export function planAgent(config: AgentConfig, environment?: ConfigEnvironment):
  */
 export async function createAgentFromConfig(config: AgentConfig, deps: AgentDeps): Promise<Agent> {
   return planAgent(config, deps.environment)(deps)
+}
+
+function checkAllowed(entries: readonly string[]): void {
+  for (const entry of entries)
+    try {
+      createAllowList([entry])
+    } catch {
+      throw invalidValue('allow_files', entry, 'must be a host, host:port, a range or *')
+    }
 }
 
 type Surroundings = Pick<AgentDeps, 'clock' | 'random' | 'log'>

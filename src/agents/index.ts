@@ -35,6 +35,7 @@ export {
   ConfigConversionError,
   type ConfigEnvironment,
   type ConfigFault,
+  type ModelConfig,
   type OpenAIAgentConfig,
   type ProtocolType,
   type TaskHandling,

@@ -4,6 +4,7 @@ import { type AgentDeps, type AgentPlan, planAgent } from '../agents/create.ts'
 import { AgentManager } from '../team/manager.ts'
 import { Team, type TeamOptions } from '../team/team.ts'
 import type { TeamConfig } from '../team/team-config.ts'
+import { warningsOf } from '../team/warnings.ts'
 import type { Config } from './config/file.ts'
 
 /** What agents and teams of a configuration get from around it. */
@@ -41,6 +42,15 @@ export async function createRoster(config: Config, deps: BuildDeps): Promise<Ros
   })
   const single = config.agents.flatMap(({ id }) => manager.get(id) ?? [])
   return { agents: [...teams, ...single], teams, manager, close: () => manager.close() }
+}
+
+/** What a file says of its teams that its author hardly meant. Nobody is contacted. */
+export async function rosterWarnings({
+  teams,
+  manager,
+}: Pick<Roster, 'teams' | 'manager'>): Promise<readonly string[]> {
+  const lists = await Promise.all(teams.map(({ config }) => warningsOf(config, manager)))
+  return lists.flat()
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts'
 import type { Config } from './config/file.ts'
 import type { ConfigVariables } from './config/values.ts'
 import { createGeneration, type Generation } from './generation.ts'
-import { type BuildDeps, createRoster } from './roster.ts'
+import { type BuildDeps, createRoster, rosterWarnings } from './roster.ts'
 import { openStore, storePlace, toListenOptions, toServerOptions } from './server-options.ts'
 import { watchConfig } from './watch.ts'
 
@@ -148,8 +148,10 @@ function follow(config: Config, server: Server, { options, generation }: Parts):
 }
 
 async function createFirst(config: Config, options: ServeOptions): Promise<Generation> {
+  const { logger = silent } = options
   const roster = await createRoster(config, depsOf(options))
-  return createGeneration(roster, options.logger ?? silent)
+  for (const words of await rosterWarnings(roster)) logger.warn({}, words)
+  return createGeneration(roster, logger)
 }
 
 function depsOf({ path, env, logger }: ServeOptions): BuildDeps {

@@ -4,6 +4,7 @@ import type { A2AError, ErrorCode } from '../protocol/errors.ts'
 const refused: ReadonlyMap<ErrorCode, number> = new Map([
   ['unauthenticated', 401],
   ['forbidden', 403],
+  ['requestTimeout', 408],
   ['payloadTooLarge', 413],
   ['rateLimited', 429],
   ['unavailable', 503],

@@ -5,7 +5,8 @@ import { CliError } from './errors.ts'
 export async function readSecret(given: string | undefined): Promise<string | undefined> {
   if (given?.startsWith('file:')) return (await readFile(given.slice(5), 'utf8')).trim()
   if (!given?.startsWith('env:')) return given
-  const value = process.env[given.slice(4)]
+  const name = given.slice(4)
+  const value = Object.hasOwn(process.env, name) ? process.env[name] : undefined
   if (value) return value
-  throw new CliError(`The variable ${given.slice(4)} is not set`)
+  throw new CliError(`The variable ${name} is not set`)
 }

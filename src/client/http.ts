@@ -1,5 +1,4 @@
 import type { ClientReply, HttpSend } from '../bindings/http.ts'
-import type { GuardOptions } from '../network/guard.ts'
 import type { AddressGuard, Rules } from '../network/rules.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { tooSlow } from './faults.ts'
@@ -37,8 +36,6 @@ export interface HttpOptions {
   readonly reach?: AddressGuard
   /** Decide alone, in place of both. Node only. */
   readonly rules?: Rules
-  /** How names are resolved; the system's way if absent. Node only. */
-  readonly lookup?: GuardOptions['lookup']
 }
 
 /** How long a peer may take; without limits it may take as long as it likes. */

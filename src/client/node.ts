@@ -12,12 +12,12 @@ import type { HttpClient, HttpOptions } from './http.ts'
  * so that credentials go nowhere unasked. `package.json` puts `fetch.ts` in this file's place in a browser.
  */
 export function createHttp(options: HttpOptions = {}): HttpClient {
-  const { connectMs = 10_000, verifySsl = true, clock = systemClock, lookup } = options
+  const { connectMs = 10_000, verifySsl = true, clock = systemClock } = options
   const limits = { ...options, ...toBounds(options), clock }
   const rules = rulesOf(options)
   const dispatcher = new Agent({
     connect: rules
-      ? checkedConnector({ rules, refusal, lookup, timeoutMs: connectMs, verifySsl })
+      ? checkedConnector({ rules, refusal, timeoutMs: connectMs, verifySsl })
       : { timeout: connectMs, rejectUnauthorized: verifySsl },
     headersTimeout: 0, // an exchange keeps the time itself
     bodyTimeout: 0,

@@ -9,8 +9,6 @@ interface ConnectOptions {
   readonly rules: Rules
   /** What a connection fails with that the rules refuse. */
   readonly refusal: (reason: string) => Error
-  /** How names are resolved; the system's way if absent. */
-  readonly lookup?: LookupFunction | undefined
   readonly timeoutMs?: number
   readonly verifySsl?: boolean
 }
@@ -49,10 +47,8 @@ function openConnector(options: ConnectOptions, named: boolean): buildConnector.
 }
 
 /** Gives a name's addresses to a connection only if the rules let all of them pass. */
-function checkedLookup(
-  { rules, refusal, lookup = systemLookup }: ConnectOptions,
-  named: boolean,
-): LookupFunction {
+function checkedLookup({ rules, refusal }: ConnectOptions, named: boolean): LookupFunction {
+  const { lookup = systemLookup } = rules
   return (hostname, wanted, callback) => {
     lookup(hostname, { ...wanted, all: true }, (error, answer, family) => {
       if (error) return callback(error, '', 0)

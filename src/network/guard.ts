@@ -45,9 +45,9 @@ export interface GuardOptions {
 /** Makes a guard. */
 export function createGuard(options: GuardOptions = {}): Guard {
   const { allowHttp = false, lookup } = options
-  const rules = createRules({ allow: createAllowList(options.allow ?? []), allowHttp })
+  const rules = createRules({ allow: createAllowList(options.allow ?? []), allowHttp, lookup })
   const refusal = (reason: string): A2AError => refused('url', reason)
-  const dispatcher = new Agent({ connect: checkedConnector({ rules, refusal, lookup }) })
+  let connections: Agent | undefined
 
   function check(url: string, field = 'url'): Target {
     const fault = urlFault(url)
@@ -69,8 +69,13 @@ export function createGuard(options: GuardOptions = {}): Guard {
       if (reason !== undefined) throw refused(field, reason)
     },
     rules,
-    dispatcher,
-    close: () => (dispatcher.destroyed ? Promise.resolve() : dispatcher.destroy()),
+    get dispatcher() {
+      connections ??= new Agent({ connect: checkedConnector({ rules, refusal }) })
+      return connections
+    },
+    async close() {
+      if (connections && !connections.destroyed) await connections.destroy()
+    },
   }
 }
 

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import { isIP, type LookupFunction } from 'node:net'
 import { isMetadataAddress, isPublicAddress, sideOf } from './address.ts'
 import type { AllowList } from './allow-list.ts'
 import { type Target, toTarget } from './url.ts'
@@ -14,6 +14,8 @@ export interface Rules {
   isNamed(target: Target): boolean
   /** Why the addresses that a host has at this moment must not be reached. Asked for every connection. */
   refuseAddresses(found: Found): string | undefined
+  /** How names are resolved; the system's way if absent. */
+  readonly lookup?: LookupFunction | undefined
 }
 
 /** What a lookup gave; a literal address gives itself. */
@@ -32,14 +34,18 @@ interface RuleOptions {
   readonly allowHttp: boolean
   /** Whether hosts that lie inside may name others inside: a card may where all its own addresses are internal. */
   readonly leadsInside?: boolean
+  /** How names are resolved; the system's way if absent. */
+  readonly lookup?: LookupFunction | undefined
 }
 
 /** Rules for what strangers name. */
-export function createRules({ allow, allowHttp, leadsInside = false }: RuleOptions): Rules {
+export function createRules(options: RuleOptions): Rules {
+  const { allow, allowHttp, leadsInside = false, lookup } = options
   const origins = createOrigins()
   const internal = leadsInside ? fromOutside : notAllowed
   const isInside = (): boolean => leadsInside && origins.areInside()
   return {
+    lookup,
     refuse({ protocol, host, port }) {
       if (protocol === 'http:' && !allowHttp) return 'must be an https URL'
       if (allow.hasHost(host, port)) return undefined
@@ -64,7 +70,7 @@ export function createRules({ allow, allowHttp, leadsInside = false }: RuleOptio
  * Rules for a client: the URLs that its user named are reached as written. What the card behind them names may lie
  * inside only where every address that these had so far does.
  */
-export function createNamedRules(urls: readonly string[]): Rules {
+export function createNamedRules(urls: readonly string[], lookup?: LookupFunction): Rules {
   const named = new Set<string>()
   for (const url of urls) {
     const target = toTarget(url)
@@ -75,7 +81,7 @@ export function createNamedRules(urls: readonly string[]): Rules {
     hasHost: (host, port) => named.has(`${host} ${port}`),
     hasAddress: () => false,
   }
-  return createRules({ allow, allowHttp: true, leadsInside: true })
+  return createRules({ allow, allowHttp: true, leadsInside: true, lookup })
 }
 
 /**

@@ -167,6 +167,13 @@ const table = {
     reason: 'PERMISSION_DENIED',
     ranch: -32600,
   },
+  requestTimeout: {
+    jsonrpc: -32600,
+    http: 408,
+    grpc: 'DEADLINE_EXCEEDED',
+    reason: 'REQUEST_TIMEOUT',
+    ranch: -32600,
+  },
   payloadTooLarge: {
     jsonrpc: -32600,
     http: 413,

@@ -16,6 +16,8 @@ export interface AuthOptions {
 
 /** What a server asks of its callers. */
 export interface Auth {
+  /** Who calls, whatever it is about. @throws A2AError `unauthenticated` with the challenges of all authenticators. */
+  identify(call: Call): AuthContext | Promise<AuthContext>
   /** @throws A2AError `unauthenticated` with the challenges of all authenticators, or `forbidden`. */
   authenticate(call: Call, operation: OperationName): AuthContext | Promise<AuthContext>
   readonly securitySchemes: Readonly<Record<string, SecurityScheme>>
@@ -26,6 +28,7 @@ export interface Auth {
 
 /** Lets everyone in as the anonymous caller. */
 export const openAuth: Auth = {
+  identify: () => anonymous,
   authenticate: () => anonymous,
   securitySchemes: {},
   securityRequirements: [],
@@ -48,6 +51,7 @@ export function createAuth(options: AuthOptions): Auth {
   }
 
   return {
+    identify,
     async authenticate(call, operation) {
       const auth = await identify(call)
       if (options.authorize && !(await options.authorize(auth, operation)))

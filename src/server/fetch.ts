@@ -1,6 +1,8 @@
 import { isJsonContent } from '../bindings/call.ts'
 import { type HttpChunk, type HttpReply, type HttpRequest, isStreamed } from '../bindings/http.ts'
-import { A2AError } from '../protocol/errors.ts'
+import type { A2AError } from '../protocol/errors.ts'
+import type { Mutable } from '../shared/json.ts'
+import { BodyReading, beginning } from './body.ts'
 import type { Server } from './server.ts'
 
 /** How a server is mounted in a web-standard runtime. */
@@ -9,6 +11,8 @@ export interface FetchOptions {
   readonly mount?: string
   /** The same as the server's `limits.maxBodyBytes`. */
   readonly maxBodyBytes?: number
+  /** The network address of a request's client, by which callers whom nobody knows have their shares; without it none. */
+  readonly clientAddress?: (request: Request) => string | undefined
 }
 
 /** Makes a web-standard handler of a server: for Hono, Next, Bun, Deno, Workers or a plain `fetch` handler. */
@@ -16,7 +20,9 @@ export function toFetch(
   server: Server,
   options: FetchOptions = {},
 ): (request: Request) => Promise<Response> {
-  const { mount = '', maxBodyBytes = server.limits.maxBodyBytes } = options
+  const { mount = '', clientAddress } = options
+  const maxBytes = server.intake.maxBodyBytes(options.maxBodyBytes)
+  if (!clientAddress) server.intake.warnOfUnknownClients()
   let named = false
   return async (request) => {
     const url = new URL(request.url)
@@ -26,8 +32,10 @@ export function toFetch(
     }
     const path = below(mount, url.pathname)
     if (path === undefined) return new Response('Not found', { status: 404 })
-    const reply = await server.handle(await toRequest(request, url, { path, maxBodyBytes }))
-    return toResponse(reply, request.method === 'HEAD')
+    const incoming = toHead(request, { path, query: url.search.slice(1) })
+    const client = clientAddress?.(request)
+    if (client) incoming.client = client
+    return answer(server, { request, incoming, maxBytes })
   }
 }
 
@@ -37,42 +45,67 @@ function below(mount: string, path: string): string | undefined {
   return path.startsWith(`${mount}/`) ? path.slice(mount.length) : undefined
 }
 
-async function toRequest(
+/** A request whose body is not read yet. */
+function toHead(
   request: Request,
-  url: URL,
-  { path, maxBodyBytes }: { readonly path: string; readonly maxBodyBytes: number },
-): Promise<HttpRequest> {
-  const bytes = await readBody(request, maxBodyBytes)
+  { path, query }: Pick<HttpRequest, 'path' | 'query'>,
+): Mutable<HttpRequest> {
   const headers = Object.fromEntries(request.headers)
-  return {
-    method: request.method,
-    path,
-    query: url.search.slice(1),
-    headers,
-    body: bytes ? new TextDecoder().decode(bytes) : '',
-    signal: request.signal,
-    ...(bytes && !isJsonContent({ headers }) && { bytes }),
-    ...(bytes === undefined && {
-      fault: new A2AError('payloadTooLarge', `The body exceeds ${maxBodyBytes} bytes`),
-    }),
+  return { method: request.method, path, query, headers, body: '', signal: request.signal }
+}
+
+interface Asked {
+  readonly request: Request
+  readonly incoming: Mutable<HttpRequest>
+  readonly maxBytes: number
+}
+
+async function answer(server: Server, { request, incoming, maxBytes }: Asked): Promise<Response> {
+  const { headers } = incoming
+  const length = headers['content-length']
+  const isJson = isJsonContent(incoming)
+  const reading = new BodyReading({
+    intake: server.intake,
+    maxBytes,
+    length: length === undefined ? undefined : Number(length),
+    isJson,
+    head: () => incoming,
+  })
+  try {
+    const fault = await readBody(request, reading)
+    // Of what nests too deep the beginning is kept: the answer carries its id.
+    if (fault?.code === 'invalidParams') incoming.body = beginning(reading.chunks)
+    if (fault) incoming.fault = fault
+    else {
+      const bytes = joined(reading.chunks)
+      incoming.body = new TextDecoder().decode(bytes)
+      if (!isJson) incoming.bytes = bytes
+    }
+    const reply = server.handle(incoming)
+    reading.release()
+    return toResponse(await reply, request.method === 'HEAD')
+  } finally {
+    reading.release()
   }
 }
 
-/** The body; undefined if it is too large, of which no more is read than it takes to know. */
-async function readBody(request: Request, maxBytes: number): Promise<Uint8Array | undefined> {
-  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) return undefined
-  const chunks: Uint8Array[] = []
-  let size = 0
+/** Reads a body, and no more of it than it takes to know why it is refused, if it is. */
+async function readBody(request: Request, reading: BodyReading): Promise<A2AError | undefined> {
+  const refusal = await reading.begin()
+  if (refusal) {
+    await request.body?.cancel().catch(() => {})
+    return refusal
+  }
   for await (const chunk of request.body ?? []) {
-    size += chunk.length
-    if (size > maxBytes) return undefined
-    chunks.push(chunk)
+    const fault = await reading.take(chunk)
+    if (fault) return fault
   }
-  return joined(chunks, size)
+  return undefined
 }
 
-function joined(chunks: readonly Uint8Array[], size: number): Uint8Array {
-  const all = new Uint8Array(size)
+function joined(chunks: readonly Uint8Array[]): Uint8Array {
+  if (chunks.length === 1 && chunks[0]) return chunks[0]
+  const all = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0))
   let at = 0
   for (const chunk of chunks) {
     all.set(chunk, at)

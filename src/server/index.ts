@@ -18,8 +18,9 @@ export {
   type Secrets,
 } from './authenticators.ts'
 export { type FetchOptions, toFetch } from './fetch.ts'
+export type { Intake, RequestHead } from './intake.ts'
 export type { LimitOptions } from './limits.ts'
-export { toNodeHandler } from './node-handler.ts'
+export { type NodeHandlerOptions, toNodeHandler } from './node-handler.ts'
 export type { CorsOptions, PushOptions, ServerOptions, TimeoutOptions } from './options.ts'
 export type { RateLimitOptions } from './rate-limit.ts'
 export {

@@ -1,103 +1,227 @@
-import { setMaxListeners } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { isJsonContent } from '../bindings/call.ts'
-import { type HttpChunk, type HttpReply, type HttpRequest, isStreamed } from '../bindings/http.ts'
+import { type HttpReply, type HttpRequest, isStreamed } from '../bindings/http.ts'
 import { A2AError } from '../protocol/errors.ts'
-import { soon } from '../shared/async.ts'
+import { type Clock, systemClock } from '../shared/clock.ts'
 import type { Mutable } from '../shared/json.ts'
 import type { Logger } from '../shared/log.ts'
+import { BodyReading, type BodyRefusal, type BodySource, beginning } from './body.ts'
+import { createIntake, type Intake, type RequestHead } from './intake.ts'
+import type { ClientConnection, Exchange } from './node-connection.ts'
+import { type Connections, createConnections } from './node-connections.ts'
+import { sendLastReply, sendReply } from './node-reply.ts'
 import type { Server } from './server.ts'
+
+/** How requests of `node:http` are read and answered. */
+export interface NodeHandlerOptions {
+  /** The same as the server's `limits.maxBodyBytes`. */
+  readonly maxBodyBytes?: number
+  readonly logger: Logger
+  /** Who may send large bodies, and within which bounds: a server's own `intake`; anyone, the defaults if absent. */
+  readonly intake?: Intake
+  readonly clock?: Clock
+}
 
 /** Makes a `node:http` request listener of a handler, to mount in a server of your own. */
 export function toNodeHandler(
   handle: Server['handle'],
-  options: { readonly maxBodyBytes: number; readonly logger: Logger },
+  options: NodeHandlerOptions,
 ): (request: IncomingMessage, response: ServerResponse) => void {
-  const signalOf = createSignals()
-  return (incoming, response) => {
-    const head = incoming.method === 'HEAD'
-    const failed = (err: unknown): void => {
-      options.logger.error({ err }, 'A reply could not be written')
-      response.destroy()
-    }
-    const answer = (reply: HttpReply): void => {
-      try {
-        send(response, reply, head)?.catch(failed)
-      } catch (err) {
-        // A header that HTTP cannot carry must cost this reply, not the process.
-        failed(err)
-      }
-    }
-    const chunks: Buffer[] = []
-    let size = 0
-    let fault: A2AError | undefined
-    incoming.on('data', (chunk: Buffer) => {
-      size += chunk.length
-      if (size <= options.maxBodyBytes) chunks.push(chunk)
-      else {
-        fault ??= new A2AError('payloadTooLarge', `The body exceeds ${options.maxBodyBytes} bytes`)
-        chunks.length = 0
-      }
-    })
-    incoming.on('error', () => response.destroy())
-    incoming.on('end', () => {
-      const [first = noBytes] = chunks
-      const bytes = chunks.length > 1 ? Buffer.concat(chunks) : first
-      const request = toRequest(incoming, { bytes, signal: signalOf(incoming.socket), fault })
-      const reply = handle(request)
-      if (reply instanceof Promise) reply.then(answer, failed)
-      else answer(reply)
-    })
+  return createNodeAdapter(handle, options).request
+}
+
+/** What a `node:http` server is to call. */
+interface NodeAdapter {
+  request(incoming: IncomingMessage, response: ServerResponse): void
+  /** For a request whose client waits to be told that its body is wanted. */
+  checkContinue(incoming: IncomingMessage, response: ServerResponse): void
+  connection(socket: Socket): void
+}
+
+/** Connects a handler to `node:http`. */
+export function createNodeAdapter(
+  handle: Server['handle'],
+  { maxBodyBytes, logger, intake = createIntake(), clock = systemClock }: NodeHandlerOptions,
+): NodeAdapter {
+  const { maxConnections: max, writeTimeoutSeconds } = intake.limits
+  const connections = createConnections({ max, writeTimeoutMs: writeTimeoutSeconds * 1000, clock })
+  const maxBytes = intake.maxBodyBytes(maxBodyBytes)
+  const adapter: AdapterParts = { handle, intake, maxBytes, logger, clock, connections }
+  return {
+    request: (incoming, response) => new NodeExchange(adapter, incoming, response).begin(false),
+    checkContinue: (incoming, response) =>
+      new NodeExchange(adapter, incoming, response).begin(true),
+    connection: connections.open,
   }
+}
+
+interface AdapterParts {
+  readonly handle: Server['handle']
+  readonly intake: Intake
+  readonly maxBytes: number
+  readonly logger: Logger
+  readonly clock: Clock
+  readonly connections: Connections
 }
 
 const noBytes: Buffer = Buffer.alloc(0)
 
-/**
- * The signal that a client has left: its connection is closed. There is one per connection, not per request, because
- * making one costs as much as answering a small request.
- */
-function createSignals(): (socket: Socket) => AbortSignal {
-  const signals = new WeakMap<Socket, AbortSignal>()
-  return (socket) => {
-    const known = signals.get(socket)
-    if (known) return known
-    const controller = new AbortController()
-    const leave = (): void =>
-      controller.abort(new A2AError('unavailable', 'The client has closed the connection'))
-    if (socket.destroyed) leave()
-    else socket.once('close', leave)
-    // Every request that waits listens; how many there are is bounded by the turns.
-    setMaxListeners(0, controller.signal)
-    signals.set(socket, controller.signal)
-    return controller.signal
-  }
-}
+/** One request and its answer. A class, since one is made per request. */
+class NodeExchange implements Exchange, BodySource {
+  readonly length: number | undefined
+  readonly isJson: boolean
+  readonly #adapter: AdapterParts
+  readonly #incoming: IncomingMessage
+  readonly #response: ServerResponse
+  readonly #connection: ClientConnection
+  readonly #body: BodyReading
+  #streams = false
+  #refused = false
+  /** Whether the answer comes before the request has been read to its end. */
+  #cut = false
 
-/** What came with a request beside its head. */
-interface Received {
-  readonly bytes: Buffer
-  readonly signal: AbortSignal
-  readonly fault: A2AError | undefined
-}
-
-function toRequest(incoming: IncomingMessage, { bytes, signal, fault }: Received): HttpRequest {
-  const target = originForm(incoming.url ?? '/')
-  const cut = target.indexOf('?')
-  const request: Mutable<HttpRequest> = {
-    method: incoming.method ?? 'GET',
-    path: cut < 0 ? target : target.slice(0, cut),
-    query: cut < 0 ? '' : target.slice(cut + 1),
-    // Node joins repeated headers by commas; only set-cookie is a list, and requests have none.
-    headers: incoming.headers as Readonly<Record<string, string | undefined>>,
-    body: bytes.toString('utf8'),
-    client: incoming.socket.remoteAddress ?? '',
-    signal,
+  constructor(adapter: AdapterParts, incoming: IncomingMessage, response: ServerResponse) {
+    const length = incoming.headers['content-length']
+    this.length = length === undefined ? undefined : Number(length)
+    // Of the headers only set-cookie is a list.
+    this.isJson = isJsonContent(incoming as Pick<HttpRequest, 'headers'>)
+    this.#adapter = adapter
+    this.#incoming = incoming
+    this.#response = response
+    this.#connection = adapter.connections.begin(incoming.socket, this)
+    this.#body = new BodyReading(this)
   }
-  if (!isJsonContent(request)) request.bytes = bytes
-  if (fault) request.fault = fault
-  return request
+
+  get intake(): Intake {
+    return this.#adapter.intake
+  }
+
+  get maxBytes(): number {
+    return this.#adapter.maxBytes
+  }
+
+  get phase(): Exchange['phase'] {
+    const { writableFinished, destroyed } = this.#response
+    if (writableFinished || destroyed) return 'done'
+    if (!this.#incoming.complete) return 'receiving'
+    return this.#streams ? 'streaming' : 'answering'
+  }
+
+  head(): RequestHead {
+    return this.#toRequest('')
+  }
+
+  /** Reads the body; a client that waits to be asked for it is asked once it is wanted. */
+  begin(isAwaited: boolean): void {
+    this.#incoming.on('error', () => {
+      this.#body.release()
+      this.#response.destroy()
+    })
+    const refusal = this.#body.begin()
+    if (refusal === undefined) this.#read(isAwaited)
+    else this.#whenAllowed(refusal, () => this.#read(isAwaited))
+  }
+
+  #read(isAwaited: boolean): void {
+    if (isAwaited) this.#response.writeContinue()
+    this.#incoming.on('data', (chunk: Buffer) => this.#take(chunk))
+    this.#incoming.on('end', () => this.#end())
+  }
+
+  expire(): void {
+    if (this.#refused || this.#response.headersSent) this.#response.destroy()
+    else this.#refuse(new A2AError('requestTimeout', 'The body came too slowly; send it faster'))
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.#refused) return
+    const refusal = this.#body.take(chunk)
+    if (refusal === undefined) return
+    if (refusal instanceof Promise) this.#incoming.pause()
+    this.#whenAllowed(refusal, () => this.#incoming.resume())
+  }
+
+  #whenAllowed(refusal: BodyRefusal | Promise<BodyRefusal>, goOn: () => void): void {
+    if (refusal instanceof Promise)
+      refusal.then(
+        (settled) => this.#whenAllowed(settled, goOn),
+        (err) => this.#failed(err),
+      )
+    else if (refusal) this.#refuse(refusal)
+    else if (!this.#refused && !this.#response.destroyed) goOn()
+  }
+
+  #refuse(fault: A2AError): void {
+    if (this.#refused || this.#response.destroyed) return
+    this.#refused = true
+    this.#cut = !this.#incoming.complete
+    // Of what nests too deep the beginning is kept: the answer carries its id.
+    const text = fault.code === 'invalidParams' ? beginning(this.#body.chunks) : ''
+    this.#body.release()
+    if (this.#cut) this.#incoming.pause()
+    else this.#incoming.resume()
+    const request = this.#toRequest(text)
+    request.fault = fault
+    this.#answer(request)
+  }
+
+  #end(): void {
+    if (this.#refused) return
+    // Node gives its own buffers.
+    const chunks = this.#body.chunks as readonly Buffer[]
+    const bytes = chunks.length > 1 ? Buffer.concat(chunks) : (chunks[0] ?? noBytes)
+    const request = this.#toRequest(bytes.toString('utf8'))
+    if (!this.isJson) request.bytes = bytes
+    this.#answer(request)
+    this.#body.release()
+  }
+
+  #answer(request: HttpRequest): void {
+    const reply = this.#adapter.handle(request)
+    if (reply instanceof Promise)
+      reply.then(
+        (settled) => this.#send(settled),
+        (err) => this.#failed(err),
+      )
+    else this.#send(reply)
+  }
+
+  #send(reply: HttpReply): void {
+    const response = this.#response
+    try {
+      this.#streams = isStreamed(reply.body)
+      const sending = this.#cut
+        ? sendLastReply(response, reply, this.#adapter.clock)
+        : sendReply(response, reply, this.#incoming.method === 'HEAD')
+      sending?.catch((err) => this.#failed(err))
+      if (response.writableFinished) this.#connection.end(this)
+    } catch (err) {
+      // A header that HTTP cannot carry must cost this reply, not the process.
+      this.#failed(err)
+    }
+  }
+
+  #failed(err: unknown): void {
+    this.#adapter.logger.error({ err }, 'A reply could not be written')
+    this.#response.destroy()
+  }
+
+  #toRequest(body: string): Mutable<HttpRequest> {
+    const incoming = this.#incoming
+    const target = originForm(incoming.url ?? '/')
+    const cut = target.indexOf('?')
+    return {
+      method: incoming.method ?? 'GET',
+      path: cut < 0 ? target : target.slice(0, cut),
+      query: cut < 0 ? '' : target.slice(cut + 1),
+      // Node joins repeated headers by commas; only set-cookie is a list, and requests have none.
+      headers: incoming.headers as Readonly<Record<string, string | undefined>>,
+      body,
+      client: this.#connection.address,
+      signal: this.#connection.left,
+    }
+  }
 }
 
 /** The path and query of a target; proxies may send whole URLs (RFC 9112 §3.2.2). */
@@ -105,70 +229,4 @@ function originForm(target: string): string {
   if (target.startsWith('/')) return target
   const rest = target.replace(/^https?:\/\/[^/?]*/i, '')
   return rest.startsWith('/') ? rest : `/${rest}`
-}
-
-/** Writes a reply; a stream's promise settles when it is over. */
-function send(
-  response: ServerResponse,
-  reply: HttpReply,
-  head: boolean,
-): Promise<void> | undefined {
-  const { status, headers, body } = reply
-  if (isStreamed(body)) return stream(response, body, { status, headers })
-  if (status === 204 || status === 304) response.writeHead(status, headers)
-  else response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body ?? '') })
-  response.end(head ? '' : (body ?? ''))
-  return undefined
-}
-
-/**
- * Writes chunks as they come, waits where the client is slow, and leaves the source when the client does.
- * What one tick brings, the headers and the end included, goes out in one write.
- */
-async function stream(
-  response: ServerResponse,
-  body: AsyncIterable<HttpChunk>,
-  { status, headers }: Pick<HttpReply, 'status' | 'headers'>,
-): Promise<void> {
-  const source = body[Symbol.asyncIterator]()
-  // A client that left while the reply was made has told so already: nobody will tell again.
-  if (response.destroyed) {
-    await source.return?.()
-    return
-  }
-  let gone = false
-  let corked = false
-  let wake: (() => void) | undefined
-  response.on('close', () => {
-    gone = true
-    wake?.()
-    void Promise.resolve(source.return?.()).catch(() => {})
-  })
-  response.on('drain', () => wake?.())
-
-  function gather(): void {
-    if (corked) return
-    corked = true
-    response.cork()
-    soon(() => {
-      corked = false
-      if (gone || response.writableEnded) return
-      response.flushHeaders()
-      response.uncork()
-    })
-  }
-
-  response.writeHead(status, headers)
-  gather()
-  while (!gone) {
-    const { done, value } = await source.next()
-    if (done || gone) break
-    gather()
-    if (!response.write(value) && !gone) await new Promise<void>((resolve) => (wake = resolve))
-  }
-  if (gone) return
-  // Node 22 and newer would write the end before what is corked; the socket's own cork keeps both in one write.
-  response.socket?.cork()
-  if (corked) response.uncork()
-  response.end()
 }

@@ -12,6 +12,7 @@ import { createHub, type Hub } from '../streams/hub.ts'
 import { checkPushConfig } from '../webhooks/config.ts'
 import { createWebhooks, type Webhooks } from '../webhooks/webhooks.ts'
 import { type Auth, createAuth, openAuth } from './auth.ts'
+import { createIntake, type Intake } from './intake.ts'
 import { type Limits, resolveLimits, resolveRateLimit } from './limits.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import type { PushOptions, ServerOptions } from './options.ts'
@@ -34,6 +35,8 @@ export interface ServerParts {
   readonly metrics: Metrics
   readonly limit: RateLimit | undefined
   readonly limits: Limits
+  /** What the adapters ask before they read a body. */
+  readonly intake: Intake
   /** Webhooks, where they are on. */
   readonly push: Push | undefined
   /** How soon the readers of streams should come back, once the server is closing. */
@@ -50,6 +53,9 @@ export function createParts(options: ServerOptions, retryMs: ServerParts['retryM
   const store = options.store ?? createMemoryStore({ clock })
   const committer = createCommitter(store)
   const push = pushNotifications === true ? {} : pushNotifications
+  const auth = options.auth ? createAuth(options.auth) : openAuth
+  const limit = rateLimit && createRateLimit(rateLimit)
+  const givenMaxBodyBytes = options.limits?.maxBodyBytes
   return {
     store,
     committer,
@@ -58,10 +64,11 @@ export function createParts(options: ServerOptions, retryMs: ServerParts['retryM
     suspects: createSuspects(clock),
     clock,
     logger,
-    auth: options.auth ? createAuth(options.auth) : openAuth,
+    auth,
     metrics: createMetrics(),
-    limit: rateLimit && createRateLimit(rateLimit),
+    limit,
     limits,
+    intake: createIntake({ auth, limit, limits, givenMaxBodyBytes, logger }),
     push: push ? createPush(push, { store, committer, clock, logger }) : undefined,
     retryMs,
     options,

@@ -4,7 +4,7 @@ import { createDeferred } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { type Logger, toLogger } from '../shared/log.ts'
 import { isLoopback } from './hosts.ts'
-import { toNodeHandler } from './node-handler.ts'
+import { createNodeAdapter } from './node-handler.ts'
 import type { Server } from './server.ts'
 
 /** How a server runs. */
@@ -138,6 +138,16 @@ export interface Listening {
   close(): Promise<void>
 }
 
+/** A head has 16 KiB and 30 s, a whole request 300 s; a connection without one is kept for 65 s after its last. */
+const httpOptions = {
+  maxHeaderSize: 16 * 1024,
+  headersTimeout: 30_000,
+  requestTimeout: 300_000,
+  keepAliveTimeout: 65_000,
+  connectionsCheckingInterval: 5_000,
+}
+const maxHeadersCount = 200
+
 /**
  * Binds a server to a port through `node:http`, and warns where anyone on the network may use it. Bound to loopback, it
  * refuses foreign pages of this machine's browser, unless the server's `cors` lets them in.
@@ -145,10 +155,10 @@ export interface Listening {
  */
 export async function listen(server: Server, options: ListenOptions): Promise<Listening> {
   const { host = anyHost, port, clock = systemClock } = options
-  const { maxBodyBytes = server.limits.maxBodyBytes } = options
   const { openWarning = 'Anyone who reaches this server may use it' } = options
   const logger = toLogger(options.logger)
-  const http = createHttpServer({ keepAliveTimeout: 65_000, requestTimeout: 300_000 })
+  const http = createHttpServer(httpOptions)
+  http.maxHeadersCount = maxHeadersCount
   await new Promise<void>((resolve, reject) => {
     http.once('error', (error) => reject(explain(error, host, port)))
     http.listen(port, host, resolve)
@@ -156,7 +166,9 @@ export async function listen(server: Server, options: ListenOptions): Promise<Li
   // A server that listens on TCP has an address with a port.
   const address = http.address() as AddressInfo
   const handle = isLoopback(address.address) ? server.localHandle(host) : server.handle
-  http.on('request', toNodeHandler(handle, { maxBodyBytes, logger }))
+  const adapter = createNodeAdapter(handle, { ...options, intake: server.intake, logger, clock })
+  http.on('request', adapter.request)
+  http.on('connection', adapter.connection).on('checkContinue', adapter.checkContinue)
   const name = host === '0.0.0.0' || host === '::' || host === '127.0.0.1' ? 'localhost' : host
   server.setUrl(`http://${name.includes(':') ? `[${name}]` : name}:${address.port}`)
   if (isExposed(server, options)) logger.warn({ host, url: server.url() }, openWarning)

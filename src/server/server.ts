@@ -9,6 +9,7 @@ import type { Store } from '../store/store.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
 import { createEndpoints } from './endpoints.ts'
 import { createHandlers } from './http.ts'
+import type { Intake } from './intake.ts'
 import type { Limits } from './limits.ts'
 import { createMount, type Mount, type NamedAgent } from './mount.ts'
 import type { ServerOptions } from './options.ts'
@@ -30,6 +31,8 @@ export interface Server {
   /** Whether anyone may call. */
   readonly open: boolean
   readonly limits: Limits
+  /** What adapters ask before they read a body: `listen` and `toFetch` do; `toNodeHandler` takes it as an option. */
+  readonly intake: Intake
   /** Tells the server under which URL it is reached, unless the options said so. */
   setUrl(url: string): void
   /** The URL that cards point to. */
@@ -89,6 +92,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     webhooks,
     open: parts.auth.open,
     limits: parts.limits,
+    intake: parts.intake,
     setUrl(next) {
       if (options.publicUrl) return
       url = next

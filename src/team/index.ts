@@ -14,6 +14,7 @@ export {
   createRoster,
   createTeamFromConfig,
   type Roster,
+  rosterWarnings,
 } from '../app/roster.ts'
 export { type ServeOptions, type Serving, serveConfig } from '../app/serve.ts'
 export { toServerOptions } from '../app/server-options.ts'

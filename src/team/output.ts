@@ -2,7 +2,8 @@ import type { AgentEvent, ChunkOptions, Turn } from '../agents/agent.ts'
 import { responseArtifact } from '../agents/reply.ts'
 import { textOf } from '../protocol/task.ts'
 import type { Artifact, StreamResponse, TaskArtifactUpdateEvent } from '../protocol/types.ts'
-import { toUsageMetadata, type Usage } from '../protocol/usage.ts'
+import { addUsage, toUsageMetadata, type Usage, usageOf } from '../protocol/usage.ts'
+import type { Budget } from './budget.ts'
 import { replyParts } from './reply.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
 
@@ -37,9 +38,10 @@ export interface Live {
   finish(reply: MemberReply): void
 }
 
-/** Makes the output of one run. */
+/** Makes the output of one run, whose budget knows what has been used so far. */
 export function createTeamOutput(
   turn: Turn,
+  budget: Pick<Budget, 'used'>,
   emit: (event: AgentEvent) => Promise<void>,
 ): TeamOutput {
   let heard: MemberReply | undefined
@@ -47,7 +49,7 @@ export function createTeamOutput(
   return {
     progress: (text) => emit(turn.status('TASK_STATE_WORKING', text)),
     live(release) {
-      const live = createLive(turn, emit, release)
+      const live = createLive({ turn, budget, emit }, release)
       return {
         ...live,
         finish(reply) {
@@ -57,7 +59,7 @@ export function createTeamOutput(
     },
     async deliver(reply) {
       if (heard === reply) return
-      for (const event of toArtifacts(turn, reply)) await emit(event)
+      for (const event of toArtifacts(turn, reply, budget.used)) await emit(event)
     },
     async ask(reply) {
       const { state, metadata } = reply
@@ -79,22 +81,34 @@ export function createTeamOutput(
   }
 }
 
+interface LiveOptions {
+  readonly turn: Turn
+  readonly budget: Pick<Budget, 'used'>
+  readonly emit: (event: AgentEvent) => Promise<void>
+}
+
 /** The first chunk of an artifact replaces what an attempt before a crash, or a failed try, may have left of it. */
 function createLive(
-  turn: Turn,
-  emit: (event: AgentEvent) => Promise<void>,
+  { turn, budget, emit }: LiveOptions,
   release: Release,
 ): Omit<Live, 'finish'> & { saidSomething(): boolean } {
+  const response = responseName(turn)
   let begun = new Set<string>()
-  let name = createNaming(turn)
+  let name = createNaming(response)
   let held: StreamResponse[] = []
   let flows = release === 'now'
 
   const chunk = async (update: Chunk): Promise<void> => {
     const artifact = name(update.artifact)
-    const append = update.append === true && begun.has(artifact.artifactId)
-    begun.add(artifact.artifactId)
-    await emit(turn.artifact(artifact, { ...optionsOf(update), append }))
+    const { artifactId } = artifact
+    const append = update.append === true && begun.has(artifactId)
+    begun.add(artifactId)
+    const own = usageOf(artifact.metadata)
+    // The member's own tokens are not in the budget before it has ended.
+    const total = artifactId === response && (own || !append) && addUsage(budget.used, own)
+    await emit(
+      turn.artifact(total ? telling(artifact, total) : artifact, { ...optionsOf(update), append }),
+    )
   }
   const forward = async (event: StreamResponse): Promise<void> => {
     if ('artifactUpdate' in event) await chunk(event.artifactUpdate)
@@ -110,7 +124,7 @@ function createLive(
     saidSomething: () => begun.size > 0,
     restart() {
       begun = new Set()
-      name = createNaming(turn)
+      name = createNaming(response)
       held = []
       flows = release === 'now'
     },
@@ -142,14 +156,28 @@ function isProse(events: readonly StreamResponse[]): boolean {
   return /^\s*[^\s{[`]/.test(text)
 }
 
-function toArtifacts(turn: Turn, reply: MemberReply): readonly AgentEvent[] {
-  const name = createNaming(turn)
+function toArtifacts(
+  turn: Turn,
+  reply: MemberReply,
+  used: Usage | undefined,
+): readonly AgentEvent[] {
+  const response = responseName(turn)
+  const name = createNaming(response)
   const parts = replyParts(reply)
   const plain = { artifactId: responseArtifact, name: responseArtifact, parts }
   const artifacts = reply.artifacts?.length ? reply.artifacts : [plain]
   return artifacts
     .filter((artifact) => artifact.parts.length > 0)
-    .map((artifact) => turn.artifact(name(artifact), { lastChunk: true }))
+    .map((artifact) => {
+      const named = name(artifact)
+      const isCounted = used && named.artifactId === response
+      return turn.artifact(isCounted ? telling(named, used) : named, { lastChunk: true })
+    })
+}
+
+/** The artifact with the tokens of the whole run in its metadata, instead of its member's own. */
+function telling(artifact: Artifact, total: Usage): Artifact {
+  return { ...artifact, metadata: { ...artifact.metadata, ...toUsageMetadata(total) } }
 }
 
 /**
@@ -157,8 +185,7 @@ function toArtifacts(turn: Turn, reply: MemberReply): readonly AgentEvent[] {
  * calls it, so that words which turn out to be a decision are replaced by the next member's; the answer of a later turn
  * is `response-2` and so on, as the engine names plain answers; the others keep their names.
  */
-function createNaming(turn: Turn): (artifact: Artifact) => Artifact {
-  const response = responseName(turn)
+function createNaming(response: string): (artifact: Artifact) => Artifact {
   let first: string | undefined
   return (artifact) => {
     first ??= artifact.artifactId

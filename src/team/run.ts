@@ -74,15 +74,16 @@ export function createRun(turn: Turn, options: RunOptions): Run {
   const { config, manager, clock, random, exposeMembers, link } = options
   checkDepth(turn, options.hop, config.budget)
   const memory = openMemory(turn, options.message)
+  const budget = createBudget(config.budget, memory.used)
   return {
     config,
     turn,
     link,
     manager,
     clock,
-    budget: createBudget(config.budget, memory.used),
+    budget,
     memory,
-    output: createTeamOutput(turn, options.emit),
+    output: createTeamOutput(turn, budget, options.emit),
     exchanges: new Map(),
     left: options.left,
     hops: [...turn.hops, options.hop],

@@ -6,6 +6,7 @@ import { loadConfig } from '../../src/app/config/load.ts'
 import { createRoster, type Roster } from '../../src/app/roster.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import { createServer, type Server } from '../../src/server/index.ts'
+import { startOpenAIServer } from '../fixtures/openai-server.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const closers: (() => unknown)[] = []
@@ -182,4 +183,19 @@ describe('AT-21: the router, worker and supervisor in processes of their own', (
     )
     expect(await ask(server, 'Thank you!')).toBe('[Router] Processed: Thank you!')
   })
+})
+
+test('handoff: the front desk hands over to whom it concerns', async () => {
+  const models = await startOpenAIServer(({ messages, tools }) => {
+    const isDesk = String(messages[0]?.content).includes('front desk')
+    if (isDesk && tools) return { tools: [{ name: 'transfer_to_shipping', arguments: {} }] }
+    return String(messages[0]?.content)
+  })
+  closers.push(() => models.close())
+  const env = { MODEL_URL: models.url, MODEL: 'm', OPENAI_API_KEY: 'k' }
+  const server = await serve('examples/handoff/corral.toml', env)
+  const message = { role: 'user', messageId: 'm1', parts: [{ kind: 'text', text: 'My parcel?' }] }
+  const answer = JSON.stringify(await rpc(server, 'message/send', { message }))
+  expect(answer).toContain('You find parcels.')
+  expect(models.requests).toHaveLength(2)
 })

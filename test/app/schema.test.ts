@@ -16,10 +16,13 @@ const examples = [
   'examples/router/router.toml',
   'examples/router/worker.toml',
   'examples/router/supervisor.toml',
+  'examples/handoff/corral.toml',
   'examples/config.example.toml',
 ]
 
 const env = {
+  MODEL_URL: 'http://localhost:3004/v1',
+  MODEL: 'm',
   OPENAI_API_KEY: 'sk-1',
   REVIEWER_TOKEN: 't',
   ALICE_KEY: 'k',

@@ -108,6 +108,8 @@ user = "ann"
     expect((await corral(['send', url, 'hi', '--api-key', 'k1'])).code).toBe(0)
     expect((await corral(['send', url, 'hi', '--header', 'x-badge: k1'])).code).toBe(0)
     expect((await corral(['send', url, 'hi', '--api-key', 'wrong'])).code).toBe(1)
+    const inherited = await corral(['send', url, 'hi', '--api-key', 'env:toString'])
+    expect(inherited.stderr).toBe('corral: The variable toString is not set\n')
   })
 })
 

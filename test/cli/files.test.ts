@@ -49,6 +49,40 @@ describe('corral validate', () => {
     expect(stderr).toContain('Agent "clerk"')
   })
 
+  test('warns of a router of whose members none can route', async () => {
+    const agents = `${clerkAgent()}\n${clerkAgent('other')}`
+    const team = `
+[[teams]]
+id = "desk"
+name = "Desk"
+description = ""
+[[teams.agents]]
+agent_id = "clerk"
+[[teams.agents]]
+agent_id = "other"
+[teams.router_config]
+default_agent_id = "clerk"
+`
+    const directory = temporary()
+    const file = writeFile(directory, agents + team)
+    const page = await corral(['validate', file])
+    expect(page.code).toBe(0)
+    expect(page.stderr).toContain(`${file}: warning: Team "desk": no member can route`)
+    expect(page.stderr).toContain('"clerk" answers every message')
+    const { stdout } = await corral(['validate', file, '--json'])
+    expect(JSON.parse(stdout)).toMatchObject({
+      valid: true,
+      warnings: [expect.stringContaining('desk')],
+    })
+    const routed = agents.replace(
+      'protocol = "module"',
+      'protocol = "openai"\nmetadata = { api_key = "k" }',
+    )
+    const model = routed.replace(/endpoint = .*/, 'endpoint = "http://127.0.0.1:1/v1"')
+    writeFile(directory, model + team)
+    expect((await corral(['validate', file])).stderr).toBe('')
+  })
+
   test('cannot run without the file', async () => {
     const { code, stderr } = await corral(['validate', 'none.toml'])
     expect({ code, stderr }).toEqual({ code: 2, stderr: 'corral: There is no file none.toml\n' })

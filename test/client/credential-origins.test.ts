@@ -146,7 +146,7 @@ const strangers = [
   'https://127.0.0.1:4711',
   'http://127.0.0.2:4711',
   'http://localhost.example:4711',
-  'http://user@10.0.0.1:4711',
+  'http://10.0.0.1:4711',
 ]
 test.each(strangers)('%s is another origin than http://127.0.0.1:4711', async (url) => {
   const sent: Record<string, string>[] = []

@@ -21,7 +21,12 @@ const steering =
 const shown = /Mallory\\u001b/
 const ctrlC = '\u0003'
 const terminal = { env: { TERM: 'xterm', NO_COLOR: undefined } }
-const variants = [[], ['--json'], ['--debug'], ['--json', '--debug']] as const
+const variants: readonly (readonly string[])[] = [
+  [],
+  ['--json'],
+  ['--debug'],
+  ['--json', '--debug'],
+]
 
 /** What a person at the terminal sees of a command, once it ended. */
 async function screenOf(args: readonly string[]): Promise<string> {
@@ -30,8 +35,8 @@ async function screenOf(args: readonly string[]): Promise<string> {
   return stdout
 }
 
-function screensOf(args: readonly string[]): Promise<readonly string[]> {
-  return Promise.all(variants.map((flags) => screenOf([...args, ...flags])))
+function screensOf(args: readonly string[], flags = variants): Promise<readonly string[]> {
+  return Promise.all(flags.map((some) => screenOf([...args, ...some])))
 }
 
 function steeringIn(output: string): readonly string[] {
@@ -67,7 +72,8 @@ describe.runIf(hasTerminal)('a hostile agent steers no terminal', () => {
 
   test.each(commands)('by its ids: corral %s', async (command) => {
     const { url, called } = await serveHostileAgent()
-    for (const screen of await screensOf(toArgs(command, url))) expect(screen).not.toBe('')
+    const screens = await screensOf(toArgs(command, url), [['--json'], ['--debug']])
+    for (const screen of screens) expect(screen).not.toBe('')
     expect(called.size).toBe(command.startsWith('card') ? 0 : 1)
   })
 
@@ -175,6 +181,26 @@ describe.runIf(hasTerminal)('hostile callers and members steer no terminal', () 
     expect(steeringIn(stdout + stderr)).toEqual([])
     expect(stderr).toMatch(shown)
     for (const one of stderr.trimEnd().split('\n')) JSON.parse(one)
+  })
+
+  test('what nobody caught, and what Node warns of', async () => {
+    const directory = temporary()
+    const path = join(directory, 'corral.toml')
+    const words = JSON.stringify(hostile)
+    const lines = [
+      `process.emitWarning('warned ' + ${words})`,
+      `process.once('warning', () => setImmediate(() => { throw new Error(${words}) }))`,
+      'export default () => "hi"',
+    ]
+    writeFileSync(join(directory, 'a.mjs'), lines.join('\n'))
+    const agent = 'id = "a"\nname = "A"\ndescription = "d"\ncapabilities = []'
+    writeFileSync(path, `[[agents]]\n${agent}\nprotocol = "module"\nendpoint = "./a.mjs"\n`)
+    const args = ['serve', path, '--port', '0', '--store', 'memory']
+    const { code, stdout } = await startInTerminal(args, terminal).ended
+    expect(code).toBe(1)
+    expect(steeringIn(stdout)).toEqual([])
+    expect(stdout).toMatch(/Warning: warned Mallory\\u001b/)
+    expect(stdout).toMatch(/Error: Mallory\\u001b/)
   })
 
   /** A team whose only member is a hostile agent, with a name to match, and a webhook that is refused. */

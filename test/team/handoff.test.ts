@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { OpenAIAgent } from '../../src/agents/openai/agent.ts'
 import { type Tool, withOwnNames } from '../../src/agents/tools.ts'
+import { traceExtension } from '../../src/protocol/extensions.ts'
 import { answerParts, textOf } from '../../src/protocol/task.ts'
-import type { Task } from '../../src/protocol/types.ts'
+import type { JsonObject, Task } from '../../src/protocol/types.ts'
 import { createServer, listen } from '../../src/server/index.ts'
 import { defineTeam, type Team } from '../../src/team/team.ts'
 import { member } from '../fixtures/members.ts'
@@ -90,6 +91,15 @@ describe('a router of models', () => {
     const listening = await listen(server, { port: 0, host: '127.0.0.1' })
     closing.push(listening.close)
     const task = await send(listening.url, 'My money back, please')
+    const trace = task.metadata?.[traceExtension] as readonly JsonObject[] // as the extension writes it
+    expect(trace.filter(({ type }) => type === 'decision')).toMatchObject([
+      { team: 'desk', member: 'triage', recipients: ['billing'] },
+      { team: 'desk', member: 'billing', recipients: ['refunds'] },
+    ])
+    expect(trace.filter(({ type }) => type === 'tool')).toMatchObject([
+      { tool: 'transfer_to_billing', arguments: '{}', path: 'hop-1:triage' },
+      { tool: 'transfer_to_refunds', arguments: '{"message":"refund order 7"}' },
+    ])
     expect(textOf(answerParts(task))).toBe('Order 7 is refunded.')
     expect(models.requests.map(({ model }) => model)).toEqual(['triage', 'billing', 'refunds'])
     expect(models.requests.map(({ messages }) => messages.at(-1)?.content)).toEqual([
@@ -240,7 +250,11 @@ function info(name: string, description: string, capabilities: string[]) {
 async function send(url: string, text: string): Promise<Task> {
   const message = { role: 'ROLE_USER', messageId: 'm1', parts: [{ text }] }
   const body = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }
-  const headers = { 'content-type': 'application/json', 'a2a-version': '1.0' }
+  const headers = {
+    'content-type': 'application/json',
+    'a2a-version': '1.0',
+    'a2a-extensions': traceExtension,
+  }
   const answered = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
   return (await answered.json()).result.task
 }

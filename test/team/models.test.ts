@@ -3,6 +3,7 @@ import { OpenAIAgent } from '../../src/agents/openai/agent.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import { usageOf } from '../../src/protocol/usage.ts'
 import { defineTeam } from '../../src/team/team.ts'
+import type { Step } from '../../src/team/team-config.ts'
 import { member } from '../fixtures/members.ts'
 import { type OpenAIServer, type Script, startOpenAIServer } from '../fixtures/openai-server.ts'
 import { createTurn, foldEvents, runTurn } from '../fixtures/turn.ts'
@@ -52,7 +53,10 @@ describe('a team with models', () => {
     const last = events.at(-1)
     const metadata =
       typeof last === 'object' && 'statusUpdate' in last ? last.statusUpdate.metadata : {}
-    expect(usageOf(metadata)?.inputTokens).toBeGreaterThan(0)
+    expect(usageOf(metadata)).toMatchObject({ inputTokens: 22, outputTokens: 14 })
+    expect(turn.traces.filter(({ type }) => type === 'decision')).toEqual([
+      { type: 'decision', team: 'team', member: 'boss', recipients: ['coder'] },
+    ])
     await boss.close()
   })
 
@@ -73,5 +77,25 @@ describe('a team with models', () => {
     const reply = turn.traces.find(({ type, member: who }) => type === 'reply' && who === 'writer')
     expect(reply).toMatchObject({ inputTokens: 11, outputTokens: 7 })
     await writer.close()
+  })
+
+  test('the artifact of its answer tells what all members used, whoever answers last', async () => {
+    const { agent: draft } = await model('draft', ['a draft'])
+    const { agent: writer } = await model('writer', [{ chunks: ['pol', 'ished'] }])
+    const usedBy = async (agents: Parameters<typeof defineTeam>[0]['agents'], steps: Step[]) => {
+      const scheduler = { type: 'workflow', steps } as const
+      const turn = createTurn('news')
+      const team = defineTeam({ id: 'team', name: 'Team', agents, scheduler })
+      const [artifact] = foldEvents(turn, await runTurn(team, turn)).artifacts ?? []
+      return usageOf(artifact?.metadata)
+    }
+    const both = { inputTokens: 22, outputTokens: 14 }
+    const [first, second] = [{ agentId: 'draft' }, { agentId: 'writer' }]
+    expect(await usedBy({ draft, writer }, [first, second])).toMatchObject(both)
+    expect(await usedBy({ draft, writer }, [{ parallel: [first, second] }])).toMatchObject(both)
+    const plain = member('plain')
+    const last = { agentId: 'plain' }
+    expect(await usedBy({ draft, writer, plain }, [first, second, last])).toMatchObject(both)
+    await Promise.all([draft.close(), writer.close()])
   })
 })

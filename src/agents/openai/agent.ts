@@ -1,3 +1,4 @@
+import { createGuard, type Guard, type GuardOptions } from '../../network/guard.ts'
 import { historyExtension, usageExtension } from '../../protocol/extensions.ts'
 import type { AgentInfo } from '../../protocol/profile.ts'
 import type { AgentExtension, Message } from '../../protocol/types.ts'
@@ -9,6 +10,8 @@ import { type Tool, type ToolSource, type ToolUser, toToolName, withOwnNames } f
 import { elsewhere } from '../wrap.ts'
 import { runChat } from './chat.ts'
 import { type ChatClient, createChatClient } from './client.ts'
+import { checkFiles, withoutRefusedFiles } from './files.ts'
+import { readHistory } from './history.ts'
 import { toChatMessages } from './messages.ts'
 import type { ChatRequest } from './wire.ts'
 
@@ -28,10 +31,8 @@ export interface OpenAIAgentOptions extends OpenAIAgentConfig {
   readonly tools?: readonly Tool[]
   /** Tools of MCP servers; asked for at each turn. */
   readonly toolSources?: readonly ToolSource[]
-  /** How many earlier messages of the context the model sees; 20 if absent. */
-  readonly maxHistory?: number
-  /** How often the model may call tools before it must answer; 8 if absent. */
-  readonly maxToolRounds?: number
+  /** Which images may be passed on by their URL; those at public addresses if absent. */
+  readonly files?: Omit<GuardOptions, 'allowHttp'>
   readonly clock?: Clock
   readonly random?: () => number
   readonly log?: Logger
@@ -47,11 +48,13 @@ export class OpenAIAgent implements ToolUser {
   readonly #options: OpenAIAgentOptions
   readonly #clock: Clock
   readonly #client: ChatClient
+  readonly #guard: Guard
 
   /** @throws ConfigConversionError for a value out of range. */
   constructor(options: OpenAIAgentOptions) {
     validateOpenAIAgentConfig(options)
     this.#options = options
+    this.#guard = createGuard({ ...options.files, allowHttp: true })
     this.#clock = options.clock ?? systemClock
     this.#client = createChatClient({
       agent: options.name,
@@ -62,6 +65,8 @@ export class OpenAIAgent implements ToolUser {
       clock: this.#clock,
       random: options.random ?? Math.random,
       log: options.log ?? silent,
+      ...(options.headers && { headers: options.headers }),
+      ...(options.extraBody && { extraBody: options.extraBody }),
     })
   }
 
@@ -82,21 +87,32 @@ export class OpenAIAgent implements ToolUser {
     turn: Turn,
     offered: readonly Tool[] = [],
   ): AsyncGenerator<AgentEvent> {
-    const { name, maxHistory = 20, maxToolRounds = 8, systemPrompt } = this.#options
-    const [own, earlier] = await Promise.all([
+    const { id, name, systemPrompt, parallelToolCalls } = this.#options
+    const { maxHistory = 20, history = 'window', maxToolRounds = 8 } = this.#options
+    const [client, sampling, clock] = [this.#client, this.#sampling(), this.#clock]
+    await checkFiles(this.#guard, message, turn.signal)
+    const [own, { summary, messages: heard, spent }] = await Promise.all([
       this.#listTools(turn),
-      earlierMessages(turn, maxHistory),
+      readHistory(turn, { id, name, client, sampling, maxHistory, history, clock }),
     ])
+    const earlier = await withoutRefusedFiles(this.#guard, heard, turn.signal)
     const tools = withOwnNames([...own, ...offered])
-    const messages = toChatMessages({ ...(systemPrompt && { systemPrompt }), earlier, message })
-    const request = { ...this.#sampling(), messages }
+    const messages = toChatMessages({
+      ...(systemPrompt && { systemPrompt }),
+      ...(summary && { summary }),
+      earlier,
+      message,
+    })
+    const request = { ...sampling, messages }
     yield* runChat({
       agent: name,
-      client: this.#client,
+      client,
       request,
       tools,
+      parallelToolCalls,
       maxToolRounds,
-      clock: this.#clock,
+      spent,
+      clock,
       turn,
     })
   }
@@ -112,15 +128,23 @@ export class OpenAIAgent implements ToolUser {
 
   async close(): Promise<void> {
     const sources = this.#options.toolSources ?? []
-    await Promise.all([this.#client.close(), ...sources.map((source) => source.close())])
+    await Promise.all([
+      this.#client.close(),
+      this.#guard.close(),
+      ...sources.map((source) => source.close()),
+    ])
   }
 
   #sampling(): Omit<ChatRequest, 'messages'> {
-    const { model, temperature, maxTokens } = this.#options
+    const { model, temperature, maxTokens, topP, stop, seed, reasoningEffort } = this.#options
     return {
       model,
       ...(temperature !== undefined && { temperature }),
       ...(maxTokens !== undefined && { max_tokens: maxTokens }),
+      ...(topP !== undefined && { top_p: topP }),
+      ...(stop !== undefined && { stop }),
+      ...(seed !== undefined && { seed }),
+      ...(reasoningEffort !== undefined && { reasoning_effort: reasoningEffort }),
     }
   }
 
@@ -140,14 +164,4 @@ export class OpenAIAgent implements ToolUser {
       }
     return [...byName.values()]
   }
-}
-
-/** The context's messages, then those of this task that are not among them, the newest `limit`. */
-async function earlierMessages(turn: Turn, limit: number): Promise<readonly Message[]> {
-  if (limit <= 0) return []
-  const heard = await turn.conversation(limit)
-  const known = new Set([turn.message.messageId, ...heard.map((message) => message.messageId)])
-  const rest = turn.history.filter((message) => !known.has(message.messageId))
-  const current = heard.filter((message) => message.messageId !== turn.message.messageId)
-  return [...current, ...rest].slice(-limit)
 }

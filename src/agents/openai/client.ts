@@ -1,6 +1,7 @@
 import { Agent as Connections, errors, request } from 'undici'
 import { isPassing, type RetryContext, retryRules } from '../../client/retry.ts'
 import type { A2AError } from '../../protocol/errors.ts'
+import type { JsonObject } from '../../protocol/types.ts'
 import { retry } from '../../shared/retry.ts'
 import { type ChatAnswer, createAssembly } from './assembly.ts'
 import { malformed, networkFault, refusal, retryAfterOf } from './errors.ts'
@@ -16,6 +17,10 @@ interface ChatClientOptions extends RetryContext {
   readonly apiKey?: string
   /** How long the service may be silent: until it connects, until it answers, between two chunks of the answer. */
   readonly timeoutMs: number
+  /** Sent with every request, over our own; they may hold secrets. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Further fields of every request. */
+  readonly extraBody?: JsonObject
 }
 
 /** A model service. Leaving a stream, or a signal that fires, closes the connection. */
@@ -54,13 +59,18 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
 
   return {
     stream(chat, signal) {
-      const streamed = { ...chat, stream: true, stream_options: { include_usage: true } }
+      const streamed = {
+        ...options.extraBody,
+        ...chat,
+        stream: true,
+        stream_options: { include_usage: true },
+      }
       const body = JSON.stringify(streamed)
       const attempt = (): Promise<ServiceReply> => service.ask(body, signal)
       return read(() => retry(attempt, retryRules(options, isPassing, signal)), signal)
     },
     complete(chat, signal) {
-      const body = JSON.stringify(chat)
+      const body = JSON.stringify({ ...options.extraBody, ...chat })
       const opening = (): Promise<ServiceReply> => service.ask(body, signal)
       const attempt = (): Promise<ChatAnswer> => assemble(read(opening, signal), agent)
       return retry(attempt, retryRules(options, isPassing, signal))
@@ -79,7 +89,14 @@ function connectService(options: ChatClientOptions): Service {
   const { agent, timeoutMs, apiKey, clock, log } = options
   const { completions, models } = toUrls(options.endpoint)
   const dispatcher = new Connections({ connect: { timeout: timeoutMs } })
-  const credentials = apiKey ? { authorization: `Bearer ${apiKey}` } : {}
+  const own = Object.entries(options.headers ?? {})
+  const credentials = {
+    ...(apiKey && { authorization: `Bearer ${apiKey}` }),
+    ...Object.fromEntries(own.map(([name, value]) => [name.toLowerCase(), value])),
+  }
+  const secrets = [apiKey ?? '', ...own.map(([, value]) => value)].filter(
+    ({ length }) => length > 3,
+  )
   const headers = {
     ...credentials,
     'content-type': 'application/json',
@@ -90,7 +107,7 @@ function connectService(options: ChatClientOptions): Service {
 
   async function refuse(reply: ServiceReply): Promise<A2AError> {
     const said = (await readText(reply).catch(() => '')).slice(0, 500)
-    const text = apiKey ? said.replaceAll(apiKey, '[redacted]') : said
+    const text = secrets.reduce((words, one) => words.replaceAll(one, '[redacted]'), said)
     log.warn({ agent, status: reply.statusCode, text }, 'the model service refused')
     return refusal(agent, reply.statusCode, retryAfterOf(reply.headers, clock.now()))
   }

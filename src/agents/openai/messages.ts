@@ -5,6 +5,8 @@ import { type ChatContent, type ChatMessage, isRecord } from './wire.ts'
 /** What goes to the model before the user's message. */
 interface Conversation {
   readonly systemPrompt?: string
+  /** What was said before the earlier messages. */
+  readonly summary?: string
   /** Earlier messages of the context, oldest first. */
   readonly earlier: readonly Message[]
   readonly message: Message
@@ -15,11 +17,31 @@ interface Conversation {
  * extension), they are the history; else the context's own messages are.
  */
 export function toChatMessages(conversation: Conversation): ChatMessage[] {
-  const { systemPrompt, earlier, message } = conversation
+  const { systemPrompt, summary, earlier, message } = conversation
   const history = sentAlong(message) ?? earlier.map(toChatMessage)
   const last = toChatMessage({ ...message, role: 'ROLE_USER' })
   const said = [...history, last].filter(saysSomething)
-  return systemPrompt ? [{ role: 'system', content: systemPrompt }, ...said] : said
+  const told: ChatMessage[] = [
+    ...(systemPrompt ? [system(systemPrompt)] : []),
+    ...(summary ? [system(`The conversation so far, in short:\n${summary}`)] : []),
+  ]
+  return [...told, ...said]
+}
+
+/** Messages as text to be summarised, after the summary of what came before them; long ones are cut. */
+export function toTranscript(messages: readonly Message[], summary: string | undefined): string {
+  const lines = messages.map(({ role, parts }) => {
+    const text = plain(parts)
+    const short = text.length > longestLine ? `${text.slice(0, longestLine)}…` : text
+    return `${role === 'ROLE_AGENT' ? 'Assistant' : 'User'}: ${short}`
+  })
+  return [...(summary ? [`Summary of what came before: ${summary}`] : []), ...lines].join('\n\n')
+}
+
+const longestLine = 4_000
+
+function system(content: string): ChatMessage {
+  return { role: 'system', content }
 }
 
 /** One message; text alone becomes a plain string. */
@@ -28,6 +50,11 @@ function toChatMessage(message: Message): ChatMessage {
   const isText = message.parts.every((part) => 'text' in part || 'data' in part)
   if (isText) return { role: 'user', content: plain(message.parts) }
   return { role: 'user', content: message.parts.map(toContent) }
+}
+
+/** Whether the client sent the earlier turns along with its message, so that nobody need look for them. */
+export function bringsHistory(message: Message): boolean {
+  return sentAlong(message) !== undefined
 }
 
 /** The earlier turns that the history extension carries; undefined where there are none. */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import type { AgentAuth, AgentConfig } from '../../agents/config.ts'
+import type { AgentAuth, AgentConfig, ModelConfig } from '../../agents/config.ts'
 import type { McpServerConfig } from '../../agents/mcp/config.ts'
+import type { JsonObject } from '../../protocol/types.ts'
 import { filledText, numberLike, whenGiven, word } from './values.ts'
 
 /** `[agents.auth]`: how Corral proves itself to the agent. */
@@ -56,6 +57,55 @@ const mcpSchema: z.ZodType<McpServerConfig> = z
     }
   })
 
+/** `[agents.model]`: which model an OpenAI agent is, and how it answers. */
+const modelSchema: z.ZodType<ModelConfig> = z
+  .strictObject({
+    name: filledText.optional(),
+    system_prompt: z.string().optional(),
+    temperature: numberLike.optional(),
+    top_p: numberLike.optional(),
+    max_tokens: numberLike.optional(),
+    stop: z.union([filledText, z.array(filledText)]).optional(),
+    seed: numberLike.optional(),
+    reasoning_effort: filledText.optional(),
+    parallel_tool_calls: z.boolean().optional(),
+    max_history: numberLike.optional(),
+    history: z.enum(['window', 'summarise']).optional(),
+    max_tool_rounds: numberLike.optional(),
+    headers: words.optional(),
+    extra_body: z
+      .record(z.string(), z.unknown())
+      .refine(isJsonTable, 'dates are no JSON')
+      .optional(),
+  })
+  .transform(
+    (model): ModelConfig => ({
+      ...whenGiven('name', model.name),
+      ...whenGiven('systemPrompt', model.system_prompt),
+      ...whenGiven('temperature', model.temperature),
+      ...whenGiven('topP', model.top_p),
+      ...whenGiven('maxTokens', model.max_tokens),
+      ...whenGiven('stop', model.stop),
+      ...(model.seed !== undefined && { seed: model.seed }),
+      ...whenGiven('reasoningEffort', model.reasoning_effort),
+      ...whenGiven('parallelToolCalls', model.parallel_tool_calls),
+      ...whenGiven('maxHistory', model.max_history),
+      ...whenGiven('history', model.history),
+      ...whenGiven('maxToolRounds', model.max_tool_rounds),
+      ...whenGiven('headers', model.headers),
+      ...whenGiven('extraBody', model.extra_body),
+    }),
+  )
+
+/** Whether a table of TOML is JSON: dates are not. */
+function isJsonTable(value: Readonly<Record<string, unknown>>): value is JsonObject {
+  const isJson = (one: unknown): boolean => {
+    if (typeof one !== 'object' || one === null) return typeof one !== 'bigint'
+    return !(one instanceof Date) && Object.values(one).every(isJson)
+  }
+  return isJson(value)
+}
+
 /** `[[agents]]`: one agent. Ranges are checked where it becomes an agent of its kind. */
 export const agentSchema: z.ZodType<AgentConfig> = z
   .strictObject({
@@ -71,6 +121,8 @@ export const agentSchema: z.ZodType<AgentConfig> = z
     auth: authSchema.optional(),
     credential_origins: z.array(filledText).optional(),
     mcp_servers: z.array(mcpSchema).optional(),
+    model: modelSchema.optional(),
+    allow_files: z.array(filledText).optional(),
   })
   .transform(
     (agent): AgentConfig => ({
@@ -86,5 +138,7 @@ export const agentSchema: z.ZodType<AgentConfig> = z
       ...whenGiven('auth', agent.auth),
       ...whenGiven('credentialOrigins', agent.credential_origins),
       ...whenGiven('mcpServers', agent.mcp_servers),
+      ...whenGiven('model', agent.model),
+      ...whenGiven('allowFiles', agent.allow_files),
     }),
   )

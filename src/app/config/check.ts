@@ -1,11 +1,12 @@
 import type { Agent } from '../../agents/agent.ts'
 import { type AgentConfig, ConfigConversionError } from '../../agents/config.ts'
 import { type AgentPlan, planAgent } from '../../agents/create.ts'
+import { nearest } from '../../shared/nearest.ts'
 import { AgentManager } from '../../team/manager.ts'
 import type { TeamConfig } from '../../team/team-config.ts'
 import { InvalidTeamError, validateTeam } from '../../team/validate.ts'
 import type { Config } from './file.ts'
-import { nearest, type Unplaced } from './problems.ts'
+import type { Unplaced } from './problems.ts'
 import type { ConfigVariables } from './values.ts'
 
 /** What is wrong with a file, and how its agents are made if nothing is. */
@@ -50,6 +51,12 @@ function checkIds({ agents, teams }: Config): readonly Unplaced[] {
 
 function describeAgent({ fault, message }: ConfigConversionError, index: number): Unplaced {
   const field = 'field' in fault ? fault.field.split('.') : []
+  if (fault.variant === 'UnknownField') {
+    const [table, key] = fault.meant.split('.')
+    const meant = table === field[0] ? key : `${key} in [agents.${table}]`
+    const path = ['agents', index, ...field]
+    return { path, message: `unknown key ${field.at(-1)}`, hint: `did you mean ${meant}?` }
+  }
   const hint = hints[field.join('.')]
   return { path: ['agents', index, ...field], message, ...(hint && { hint }) }
 }

@@ -57,7 +57,7 @@ export function fillEnvironment(value: unknown, environment: ConfigVariables): F
   const fillText = (text: string, path: readonly PropertyKey[]): string =>
     text.replace(/(\$?)\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (whole, literal: string, name: string) => {
       if (literal) return whole.slice(1)
-      const known = environment[name]
+      const known = Object.hasOwn(environment, name) ? environment[name] : undefined
       if (known === undefined) problems.push({ path, message: `the variable ${name} is not set` })
       return known ?? whole
     })

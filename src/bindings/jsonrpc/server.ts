@@ -16,6 +16,7 @@ import { createEventBody, type RetryMs } from '../event-body.ts'
 import { createEventJson, type EventJson } from '../event-json.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
 import { refusalHeaders, refusalStatus } from '../refusal.ts'
+import { skimJson } from '../skim.ts'
 import { encodeFrame, streamHeaders } from '../sse.ts'
 import {
   failureText,
@@ -49,7 +50,7 @@ const noContent: HttpReply = { status: 204, headers: {} }
 
 /**
  * Answers A2A over JSON-RPC 2.0 in every dialect, single requests and batches (specification §9).
- * The status is 200 for results and errors alike, but for what HTTP itself refuses (401, 403, 413, 429, 503).
+ * The status is 200 for results and errors alike, but for what HTTP itself refuses (401, 403, 408, 413, 429, 503).
  * A notification is answered 204; one that fails alone is told so with `id: null`, as the conformance kit demands.
  */
 export function createJsonRpcBinding(options: JsonRpcBindingOptions): HttpHandler {
@@ -63,7 +64,9 @@ export function createJsonRpcBinding(options: JsonRpcBindingOptions): HttpHandle
     try {
       body = parseBody(request)
     } catch (thrown) {
-      return failure(toA2AError(thrown), { id: null, dialect: speaking })
+      // Of a body that is not to be parsed the beginning is there, if anything.
+      const id = request.fault ? recoverId(skimJson(request.body, 1)) : null
+      return failure(toA2AError(thrown), { id, dialect: speaking })
     }
     const exchange: RpcExchange = { request, version, speaking, inBatch: Array.isArray(body) }
     return Array.isArray(body) ? answerBatch(body, exchange) : answer(body, exchange)

@@ -1,7 +1,8 @@
 import type { McpHttpHandler, McpServerFactory } from '@modelcontextprotocol/server'
 import type { Call } from '../../protocol/call.ts'
-import { A2AError } from '../../protocol/errors.ts'
+import { A2AError, errorRow } from '../../protocol/errors.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
+import { refusalHeaders } from '../refusal.ts'
 import {
   answerQuestion,
   type McpOffer,
@@ -40,7 +41,7 @@ export function createMcpBinding(options: McpBindingOptions): McpBinding {
   }
   return {
     async handle(request) {
-      if (request.fault) return refuse(413, request.fault.message)
+      if (request.fault) return refuseFault(request.fault)
       if (!isAllowedOrigin(request, options.allowedOrigins ?? []))
         return refuse(403, 'This origin may not call')
       try {
@@ -148,6 +149,12 @@ function chunksOf(body: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> {
     },
   }
   return { [Symbol.asyncIterator]: () => iterator }
+}
+
+/** Why a body was not read: HTTP itself refuses it, or it is no request. */
+function refuseFault(fault: A2AError): HttpReply {
+  const reply = refuse(errorRow(fault.code).http, fault.message)
+  return { ...reply, headers: { ...reply.headers, ...refusalHeaders(fault) } }
 }
 
 function refuse(status: number, message: string): HttpReply {

@@ -87,7 +87,7 @@ export function addEvalCommand(program: Command): void {
     .option('--allow-unauthenticated', allowUnauthenticated)
     .option('--dir <directory>', 'where evaluations are kept', 'eval-results')
     .option('--domain <directories...>', 'further domains')
-    .option('--allow-endpoint <prefixes...>', 'only agents whose URL begins so')
+    .option('--allow-endpoint <prefixes...>', 'only agents whose URL begins so, private ones too')
     .action(guarded(serveCommand))
   add('list', 'list domains and finished evaluations', 'corral eval list --dir eval-results')
     .option('--dir <directory>', 'where evaluations are kept', 'eval-results')

@@ -8,6 +8,7 @@ import {
   createRoster,
   loadConfig,
   type Problem,
+  rosterWarnings,
 } from '../../team/index.ts'
 import { addCommand, exits } from '../command.ts'
 import { CliError } from '../errors.ts'
@@ -36,7 +37,10 @@ async function validateCommand(
     const { teams, agents } = result.config
     const ids = { teams: teams.map(({ id }) => id), agents: agents.map(({ id }) => id) }
     const words = `${file} is valid. Teams: ${list(ids.teams)}. Agents: ${list(ids.agents)}.`
-    stdout.write(`${json ? JSON.stringify({ valid: true, ...ids }, null, 2) : words}\n`)
+    const { warnings } = result
+    const found = { valid: true, ...ids, ...(warnings.length > 0 && { warnings }) }
+    stdout.write(`${json ? JSON.stringify(found, null, 2) : words}\n`)
+    if (!json) for (const text of warnings) stderr.write(`${file}: warning: ${text}\n`)
     return 0
   }
   const { problems } = result
@@ -45,17 +49,22 @@ async function validateCommand(
   return 1
 }
 
-async function examine(
-  file: string,
-): Promise<{ readonly config: Config } | { readonly problems: readonly Finding[] }> {
+type Examined =
+  | { readonly config: Config; readonly warnings: readonly string[] }
+  | { readonly problems: readonly Finding[] }
+
+async function examine(file: string): Promise<Examined> {
   try {
     const config = await loadConfig(file, process.env)
     const roster = await createRoster(config, {
       directory: dirname(resolve(file)),
       environment: process.env,
     })
-    await roster.close()
-    return { config }
+    try {
+      return { config, warnings: await rosterWarnings(roster) }
+    } finally {
+      await roster.close()
+    }
   } catch (error) {
     if (error instanceof ConfigError) return { problems: error.problems }
     return { problems: [{ message: error instanceof Error ? error.message : String(error) }] }

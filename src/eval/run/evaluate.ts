@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { toTimestamp } from '../../shared/clock.ts'
 import { newId } from '../../shared/ids.ts'
-import { type Endpoint, openEndpoint } from '../agent/endpoint.ts'
+import { type Endpoint, type EndpointOptions, openEndpoint } from '../agent/endpoint.ts'
 import { ValidationError } from '../base/errors.ts'
 import { createTurnstile } from '../base/turnstile.ts'
 import { measureLag } from '../metrics/lag.ts'
@@ -29,10 +29,14 @@ import { warmUp } from './warm-up.ts'
  *
  * @throws ValidationError for options that cannot be run, A2ADiscoveryError or A2AAuthError where the agent cannot be
  * reached; once simulations run, their faults are results.
+ * @param around Where requests may go, if a stranger named the agent.
  */
-export async function runEvaluation(options: EvaluationOptions): Promise<EvalResults> {
+export async function runEvaluation(
+  options: EvaluationOptions,
+  around: Pick<EndpointOptions, 'rules'> = {},
+): Promise<EvalResults> {
   const plan = createPlan(options)
-  const endpoint = openEndpoint(plan.config, { log: plan.log, clock: plan.clock })
+  const endpoint = openEndpoint(plan.config, { log: plan.log, clock: plan.clock, ...around })
   try {
     await endpoint.discover(options.signal)
     const journal = await openJournal(options, plan)

@@ -1,5 +1,8 @@
 import type { Agent, AgentEvent, Turn } from '../../agents/agent.ts'
 import { defineAgent } from '../../agents/function.ts'
+import { createGuard, type GuardOptions } from '../../network/guard.ts'
+import type { Rules } from '../../network/rules.ts'
+import { urlFault } from '../../network/url.ts'
 import { dataPart, newArtifact, textPart } from '../../protocol/build.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Json, Message } from '../../protocol/types.ts'
@@ -13,6 +16,7 @@ import { builtInDomains } from '../domain/load.ts'
 import { passRate } from '../results/compare.ts'
 import type { EvalResults } from '../results/results.ts'
 import { runEvaluation } from '../run/evaluate.ts'
+import type { EvaluationOptions } from '../run/options.ts'
 import { scriptedUser } from '../users/scripted.ts'
 import type { UserSimulator } from '../users/user.ts'
 import { evaluationPath, listEvaluations, readEvaluation } from './archive.ts'
@@ -27,8 +31,10 @@ export interface EvaluatorOptions {
   readonly domains?: Readonly<Record<string, Domain>>
   /** The scripted user if absent. */
   readonly user?: UserSimulator
-  /** Which agents may be evaluated; any if absent. The evaluator calls whatever URL it is given. */
+  /** Which agents may be evaluated, wherever they lie; if absent, those that `guard` lets through. */
   readonly allowEndpoint?: (url: string) => boolean
+  /** Where an agent may lie that a caller names; at public addresses if absent. */
+  readonly guard?: Omit<GuardOptions, 'allowHttp'>
   /** Simulations at the same time, in one evaluation; 3 if absent. */
   readonly maxConcurrency?: number
   readonly clock?: Clock
@@ -93,16 +99,15 @@ async function* run(
   request: RunRequest,
   turn: Turn,
 ): AsyncGenerator<AgentEvent> {
-  const { domains = builtInDomains, allowEndpoint = () => true, archive } = options
+  const { domains = builtInDomains, archive } = options
   const { clock = systemClock } = options
   const domain = Object.hasOwn(domains, request.domain) ? domains[request.domain] : undefined
   if (!domain) throw new ValidationError('There is no such domain; ask for list_domains')
-  if (!allowEndpoint(request.agent_endpoint))
-    throw new A2AError('forbidden', 'This evaluator may not call that agent')
+  const around = checkAgent(options, request.agent_endpoint)
   const id = newId()
   const started = clock.elapsed()
   const queue = createEventQueue<string>()
-  const running = runEvaluation({
+  const evaluation: EvaluationOptions = {
     id,
     domain,
     agent: { endpoint: request.agent_endpoint },
@@ -117,7 +122,8 @@ async function* run(
       queue.push(
         `${done}/${total} ${simulation.task_id}: ${simulation.termination_reason}, ${successes}/${scored} passed`,
       ),
-  }).finally(queue.end)
+  }
+  const running = runEvaluation(evaluation, around).finally(queue.end)
   running.catch(() => {}) // awaited below, after the progress
   const back = turn.away()
   try {
@@ -129,6 +135,23 @@ async function* run(
   const seconds = round((clock.elapsed() - started) / 1000, 3)
   yield turn.artifact(toArtifact(await running, seconds))
   yield turn.status('TASK_STATE_COMPLETED')
+}
+
+/**
+ * Whoever asks for an evaluation names the agent, so its address is judged as a stranger's word, now and at every
+ * connection; where the operator has said which agents may be called, these are called as written.
+ */
+function checkAgent(
+  { allowEndpoint, guard: given }: EvaluatorOptions,
+  endpoint: string,
+): { readonly rules?: Rules } {
+  const fault = urlFault(endpoint)
+  if (fault !== undefined) throw new ValidationError(`participants.agent ${fault}`)
+  if (allowEndpoint?.(endpoint)) return {}
+  if (allowEndpoint) throw new A2AError('forbidden', 'This evaluator may not call that agent')
+  const guard = createGuard({ ...given, allowHttp: true })
+  guard.check(endpoint, 'participants.agent')
+  return { rules: guard.rules }
 }
 
 function limits({ num_trials, num_tasks, task_ids, max_steps }: RunRequest) {

@@ -1,4 +1,6 @@
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -10,12 +12,17 @@ import { createEvaluator, type EvaluatorOptions } from '../../../src/eval/serve/
 import { userMessage } from '../../../src/protocol/build.ts'
 import { answerParts } from '../../../src/protocol/task.ts'
 import type { Json, SendMessageResponse, StreamResponse } from '../../../src/protocol/types.ts'
+import { createResolver } from '../../network/resolver.ts'
 import { serveAgent } from '../serving.ts'
 
 async function serveEvaluator(over: Partial<EvaluatorOptions> = {}) {
   const archive = await mkdtemp(join(tmpdir(), 'eval-archive-'))
   onTestFinished(() => rm(archive, { recursive: true, force: true }))
-  const client = new A2AClient(await serveAgent(createEvaluator({ archive, ...over })))
+  const client = new A2AClient(
+    await serveAgent(
+      createEvaluator({ archive, guard: { allow: ['127.0.0.1', 'localhost'] }, ...over }),
+    ),
+  )
   onTestFinished(() => client.close())
   return { archive, client }
 }
@@ -130,5 +137,33 @@ describe('the evaluator as an agent', () => {
     const unknown = { ...request, config: { domain: '__proto__' } }
     expect(await said(JSON.stringify(unknown))).toContain('no such domain')
     expect(await said('{"participants": {"agent": 7}}')).toContain('participants.agent')
+  })
+
+  test('calls no agent on this machine or its network unless the operator allows it', async () => {
+    const agent = createServer((_request, response) => {
+      visits++
+      response.end()
+    })
+    let visits = 0
+    await new Promise<void>((resolve) => agent.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void agent.close())
+    const { port } = agent.address() as AddressInfo // it listens on a port
+    const { lookup } = createResolver({ 'agent.example.com': [['127.0.0.1']] })
+    const { client } = await serveEvaluator({ guard: { lookup } })
+    const told = (url: string) =>
+      client
+        .sendMessage(JSON.stringify({ participants: { agent: url } }))
+        .then(JSON.stringify, ({ message }) => message)
+    for (const host of ['127.0.0.1', 'localhost', '[::ffff:7f00:1]'])
+      expect(await told(`http://${host}:${port}`)).toContain(
+        'participants.agent must not point to an internal address',
+      )
+    expect(await told(`http://agent.example.com:${port}`)).toContain('TASK_STATE_FAILED')
+    expect(visits).toBe(0)
+    const open = await serveEvaluator({ allowEndpoint: () => true })
+    await open.client.sendMessage(
+      JSON.stringify({ participants: { agent: `http://127.0.0.1:${port}` } }),
+    )
+    expect(visits).toBeGreaterThan(0)
   })
 })

@@ -1,0 +1,34 @@
+import type { JsonObject } from '../protocol/types.ts'
+
+/** How a model that has more to read than fits hears of earlier messages. */
+export type ModelHistory = 'window' | 'summarise'
+
+/** `[agents.model]`: which model answers, and how. What is absent is left to the service, or has the default named here. */
+export interface ModelConfig {
+  /** The service's name for the model; `gpt-4` if absent. */
+  readonly name?: string
+  readonly systemPrompt?: string
+  /** From 0 to 2. */
+  readonly temperature?: number
+  /** From 0 to 1. */
+  readonly topP?: number
+  /** The longest answer in tokens. */
+  readonly maxTokens?: number
+  /** The answer ends before one of these. */
+  readonly stop?: string | readonly string[]
+  readonly seed?: number
+  /** How long a model thinks that does: `minimal`, `low`, `medium`, `high`, or what else the service knows. */
+  readonly reasoningEffort?: string
+  /** Whether the model may call several tools at once. */
+  readonly parallelToolCalls?: boolean
+  /** How many earlier messages of the context the model sees; 20 if absent. */
+  readonly maxHistory?: number
+  /** What becomes of messages before those: forgotten (`window`), or summarised by the model; `window` if absent. */
+  readonly history?: ModelHistory
+  /** How often the model may call tools before it must answer; 8 if absent. */
+  readonly maxToolRounds?: number
+  /** Sent with every request; they may hold secrets. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Further fields of every request, for what this service alone knows. */
+  readonly extraBody?: JsonObject
+}

@@ -1,0 +1,82 @@
+import type { HttpRequest } from '../bindings/http.ts'
+import { anonymous, type Call, principalOf } from '../protocol/call.ts'
+import { type A2AError, toA2AError } from '../protocol/errors.ts'
+import type { Logger } from '../shared/log.ts'
+import { type Auth, openAuth } from './auth.ts'
+import { type BodyBudget, createBodyBudget } from './body-budget.ts'
+import { type Limits, resolveLimits } from './limits.ts'
+import type { RateLimit } from './rate-limit.ts'
+
+/** What is known of a request before its body is read. */
+export type RequestHead = Pick<HttpRequest, 'headers' | 'query' | 'client'>
+
+/** What the adapters ask before they read a body, and while they do. */
+export interface Intake {
+  readonly limits: Limits
+  readonly budget: BodyBudget
+  /**
+   * Asks who sends a large body, by its head alone: whose share it counts in, or why it is refused. Small ones are read
+   * without asking, since their answer shall carry the request's id.
+   */
+  admit(head: RequestHead): string | A2AError | Promise<string | A2AError>
+  /** The largest body: what an adapter was given, else the server's. @throws Error where the two were given and differ. */
+  maxBodyBytes(given?: number): number
+  /** Says once that callers whom nobody knows have no shares, since an adapter does not know their addresses. */
+  warnOfUnknownClients(): void
+}
+
+/** What an intake is made of; without any of it, it lets everybody in within the default limits. */
+interface IntakeDeps {
+  readonly auth?: Auth
+  readonly limit?: RateLimit | undefined
+  readonly limits?: Limits
+  /** The largest body that the server's options name, where they do. */
+  readonly givenMaxBodyBytes?: number | undefined
+  readonly logger?: Logger
+}
+
+/** Makes the intake of a server. */
+export function createIntake(deps: IntakeDeps = {}): Intake {
+  const { auth = openAuth, limit, limits = resolveLimits(), givenMaxBodyBytes, logger } = deps
+  const { maxInflightBodyBytes } = limits
+  const share = Math.max(maxInflightBodyBytes / 2, limits.maxBodyBytes)
+  let warned = false
+
+  async function identify(call: Call): Promise<string | A2AError> {
+    try {
+      return principalOf({ ...call, auth: await auth.identify(call) })
+    } catch (thrown) {
+      try {
+        await limit?.refused(call)
+        return toA2AError(thrown)
+      } catch (refusal) {
+        return toA2AError(refusal)
+      }
+    }
+  }
+
+  return {
+    limits,
+    budget: createBodyBudget(maxInflightBodyBytes, share),
+    admit({ headers, query, client }) {
+      if (auth === openAuth) return principalOf(client === undefined ? {} : { client })
+      return identify({ headers, query, auth: anonymous, ...(client !== undefined && { client }) })
+    },
+    maxBodyBytes(given) {
+      if (given !== undefined && givenMaxBodyBytes !== undefined && given !== givenMaxBodyBytes)
+        throw new Error(
+          `maxBodyBytes says ${given} and limits says ${givenMaxBodyBytes}: give one of them`,
+        )
+      // A body that is larger than all bodies together may be would never be taken.
+      return Math.min(given ?? limits.maxBodyBytes, maxInflightBodyBytes)
+    },
+    warnOfUnknownClients() {
+      if (warned || !auth.open) return
+      warned = true
+      logger?.warn({}, unknownClients)
+    },
+  }
+}
+
+const unknownClients =
+  'toFetch does not know the addresses of clients, so callers whom nobody knows have no shares; give it clientAddress'

@@ -1,0 +1,125 @@
+import type { Socket } from 'node:net'
+import { describe, expect, test } from 'vitest'
+import { rpc, serveAgent, text } from './sockets.ts'
+import { head, openClient, type RawClient } from './wire.ts'
+
+const live = 'GET /health?live=1 HTTP/1.1\r\nhost: localhost\r\n\r\n'
+
+/** A connection that has been answered and is kept for the next request. */
+async function openIdle(port: number, from?: string): Promise<RawClient> {
+  const client = await openClient(port, from)
+  client.socket.write(live)
+  await client.reply()
+  return client
+}
+
+/** A connection with an open stream, or with a request that waits for its answer. */
+async function openBusy(port: number, method: string, from?: string): Promise<RawClient> {
+  const client = await openClient(port, from)
+  const body = String(rpc(method, text('hold')).body)
+  client.socket.write(head({ 'content-length': body.length }) + body)
+  if (method === 'SendStreamingMessage') await client.until('TASK_STATE_WORKING')
+  return client
+}
+
+function isOpen({ socket }: { readonly socket: Socket }): boolean {
+  return !socket.destroyed && !socket.readableEnded
+}
+
+describe('at the bound of connections', () => {
+  test('two thousand idle sockets do not keep an honest client out', async () => {
+    const { url, listening } = await serveAgent({ limits: { maxConnections: 500 } })
+    const idle: RawClient[] = []
+    for (let i = 0; i < 2_000; i += 100)
+      idle.push(
+        ...(await Promise.all(Array.from({ length: 100 }, () => openClient(listening.port)))),
+      )
+    for (let i = 0; i < 20; i++) {
+      const reply = await fetch(url, { ...rpc('SendMessage', text('hi')), keepalive: false })
+      expect(reply.status).toBe(200)
+    }
+    await Promise.all(idle.slice(0, 1_400).map((client) => client.closed()))
+    expect(idle.filter(isOpen).length).toBeLessThanOrEqual(500)
+  })
+
+  test('the address that holds most loses its longest idle one', async () => {
+    const { listening } = await serveAgent({ limits: { maxConnections: 4 } })
+    const { port } = listening
+    const honest = await openIdle(port, '127.0.0.2')
+    const [first, second, third] = [
+      await openIdle(port),
+      await openIdle(port),
+      await openIdle(port),
+    ]
+    first.socket.write(live)
+    await first.until('alive"}HTTP')
+    const late = await openIdle(port, '127.0.0.3')
+    await second.closed()
+    expect([honest, first, third, late].map(isOpen)).toEqual([true, true, true, true])
+  })
+
+  test('where none is idle it loses its oldest stream, and the reader can resume', async () => {
+    const { listening, agent } = await serveAgent({ limits: { maxConnections: 3 } })
+    const { port } = listening
+    const waiting = await openBusy(port, 'SendMessage')
+    const streams = [
+      await openBusy(port, 'SendStreamingMessage'),
+      await openBusy(port, 'SendStreamingMessage'),
+    ]
+    const again = await openClient(port)
+    const told = (await streams[0]?.closed()) ?? ''
+    expect([waiting, streams[1], again].map((one) => one && isOpen(one))).toEqual([
+      true,
+      true,
+      true,
+    ])
+    const id = /"taskId":"([^"]+)"/.exec(told)?.[1] ?? ''
+    const seen = [...told.matchAll(/^id: (\d+)/gm)].at(-1)?.[1] ?? ''
+    const body = String(rpc('SubscribeToTask', { id }).body)
+    again.socket.write(head({ 'content-length': body.length, 'last-event-id': seen }) + body)
+    await again.until('text/event-stream')
+    agent.release()
+    expect(await again.until('TASK_STATE_COMPLETED')).toContain('TASK_STATE_COMPLETED')
+    expect(await waiting.reply()).toContain('TASK_STATE_COMPLETED')
+  })
+
+  test('a request that is still being sent goes before the new one is refused', async () => {
+    const { listening } = await serveAgent({ limits: { maxConnections: 2 } })
+    const { port } = listening
+    const waiting = await openBusy(port, 'SendMessage')
+    const sending = await openClient(port)
+    sending.socket.write(head({ 'content-length': 1000, expect: '100-continue' }))
+    await sending.until('100 Continue')
+    const late = await openIdle(port)
+    await sending.closed()
+    expect([waiting, late].map(isOpen)).toEqual([true, true])
+  })
+
+  test('where all wait for their answers the new one is refused', async () => {
+    const { listening, agent } = await serveAgent({ limits: { maxConnections: 2 } })
+    const { port } = listening
+    const waiting = [await openBusy(port, 'SendMessage'), await openBusy(port, 'SendMessage')]
+    while (agent.heard.length < 2) await new Promise(setImmediate)
+    const refused = await openClient(port, '127.0.0.2')
+    expect(await refused.closed()).toMatch(/^HTTP\/1\.1 503 .*\r\nRetry-After: 1\r\n/)
+    agent.release()
+    for (const client of waiting) expect(await client.reply()).toContain('TASK_STATE_COMPLETED')
+  })
+
+  test('one address alone may hold as many streams as there are connections', async () => {
+    const { listening } = await serveAgent({ limits: { maxConnections: 200 } })
+    const streams: RawClient[] = []
+    for (let i = 0; i < 200; i++)
+      streams.push(await openBusy(listening.port, 'SendStreamingMessage'))
+    expect(streams.filter(isOpen).length).toBe(200)
+  })
+
+  test('pipelined requests are one connection, answered in their order', async () => {
+    const { listening } = await serveAgent({ limits: { maxConnections: 1 } })
+    const client = await openClient(listening.port)
+    const bodies = [1, 2, 3].map((id) => String(rpc('SendMessage', text('hi'), id).body))
+    client.socket.write(bodies.map((one) => head({ 'content-length': one.length }) + one).join(''))
+    const all = await client.until('"id":3}')
+    expect([...all.matchAll(/"id":(\d)\}/g)].map(([, id]) => id)).toEqual(['1', '2', '3'])
+  })
+})
