@@ -32,6 +32,21 @@ export function createProxyReader(options: ServerOptions, logger: Logger): Locat
   }
 }
 
+/** Tells by a request's head alone whose share it is taken from; undefined where the adapter knows no peer. */
+export function createClientReader({
+  trustedProxies = [],
+}: Pick<ServerOptions, 'trustedProxies'>): (head: Head) => string | undefined {
+  const isTrusted = trustedProxies.length > 0 ? createRanges(trustedProxies) : undefined
+  return (head) => {
+    const { client: peer } = head
+    if (peer === undefined) return undefined
+    const hop = isTrusted?.(peer) ? hopOf(head, isTrusted) : undefined
+    return toClient(hop?.client ?? peer)
+  }
+}
+
+type Head = Pick<HttpRequest, 'headers' | 'client'>
+
 /** Nobody is in front: the client is the peer. */
 function createPeerLocate(): Locate {
   // Most requests are from where the last one was.
@@ -52,8 +67,7 @@ function createPeerLocate(): Locate {
  * What the outermost trusted proxy saw, the hops read from the nearest on past trusted addresses. Undefined where the
  * headers are malformed, or where two of them name two clients: one may be the caller's own invention.
  */
-function hopOf(request: HttpRequest, isTrusted: (address: string) => boolean): Hop | undefined {
-  const { headers } = request
+function hopOf({ headers }: Head, isTrusted: (address: string) => boolean): Hop | undefined {
   const { forwarded } = headers
   const isOlder = olderHeaders.some((name) => headers[name] !== undefined)
   const named = forwarded === undefined ? undefined : walk(parseForwarded(forwarded), isTrusted)

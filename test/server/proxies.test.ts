@@ -115,6 +115,28 @@ describe('who calls, behind proxies that are trusted', () => {
     expect(await isListed('2001:db8:1:3::1')).toBe(true)
   })
 
+  test('one that guesses credentials locks out itself, not others behind the same proxy', async () => {
+    const server = await createServer({
+      ...behind,
+      agents: [defineAgent({ name: 'First' }, () => 'one')],
+      auth: { authenticators: [bearer({ tokens: { t: 'ann' } })] },
+      rateLimit: { requests: 1, windowSeconds: 3_600 },
+    })
+    const { port, close } = await listen(server, { port: 0, host: '127.0.0.1' })
+    onTestFinished(close)
+    const guess = async (client: string): Promise<number> => {
+      const headers = {
+        authorization: 'Bearer wrong',
+        'content-type': 'application/json',
+        'x-forwarded-for': client,
+      }
+      return (await ask(`http://127.0.0.1:${port}/message:send`, { headers, body: '{}' })).status
+    }
+    expect(await guess('203.0.113.7')).toBe(401)
+    expect(await guess('203.0.113.7')).toBe(429)
+    expect(await guess('203.0.113.8')).toBe(401)
+  })
+
   test.each(['10.0.0.0/33', 'example.com', '10.0.0', '::/129', '', 'everyone'])(
     'an entry that is none is refused: %j',
     async (entry) => {
