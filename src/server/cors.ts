@@ -21,7 +21,8 @@ type Headers = HttpReply['headers']
 
 const allowHeaders =
   'Content-Type, Authorization, A2A-Version, A2A-Extensions, X-A2A-Extensions, Last-Event-ID, Idempotency-Key, X-API-Key, traceparent'
-const exposeHeaders = 'A2A-Extensions, X-A2A-Extensions, ETag, Retry-After, WWW-Authenticate'
+const exposeHeaders =
+  'A2A-Extensions, X-A2A-Extensions, ETag, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, WWW-Authenticate'
 
 /** For whatever a browser may show. */
 const shown = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' }
