@@ -135,7 +135,7 @@ async function watch(
 }
 
 async function vitals(url: string): Promise<{ rss: number; honestHooks?: number }> {
-  const { body } = await request(`${url}/vitals`)
+  const { body } = await request(`${url}/vitals`, { headersTimeout: 10_000 })
   return (await body.json()) as { rss: number; honestHooks?: number } // server.mjs writes it
 }
 
