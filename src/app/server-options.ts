@@ -3,17 +3,14 @@ import { dirname, resolve } from 'node:path'
 import type { AuthOptions } from '../server/auth.ts'
 import type { Authenticator } from '../server/authenticator.ts'
 import { authenticators, type SchemeOptions } from '../server/authenticators.ts'
+import { resolveLimits } from '../server/limits.ts'
 import type { ServerOptions } from '../server/options.ts'
 import type { ListenOptions } from '../server/run.ts'
 import { createMemoryStore } from '../store/memory/store.ts'
 import { openSqliteStore, type SqliteStoreOptions } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
-import type {
-  RetentionConfig,
-  ServerAuthConfig,
-  ServerConfig,
-  WebhooksConfig,
-} from './config/server.ts'
+import type { RetentionConfig, ServerConfig, WebhooksConfig } from './config/server.ts'
+import type { ServerAuthConfig } from './config/server-auth.ts'
 import { whenGiven } from './config/values.ts'
 
 /** What a server needs besides its agents and its store, from the `[server]` table of a file. */
@@ -54,13 +51,16 @@ export function storePlace(
   return config.store === 'memory' ? 'memory' : resolve(dirname(path), config.store)
 }
 
-/** Opens the store at a place, with the limits of the `[server.retention]` table. */
-export async function openStore(place: string, { retention = {} }: ServerConfig): Promise<Store> {
-  const { maxBytes, ...limits } = toRetention(retention)
-  if (place === 'memory') return createMemoryStore(limits)
+/** Opens the store at a place, with the limits of the `[server.retention]` table, and of `[server.limits]` in memory. */
+export async function openStore(place: string, config: ServerConfig): Promise<Store> {
+  const { maxBytes, ...kept } = toRetention(config.retention ?? {})
+  if (place === 'memory') {
+    const { memoryStoreBytes } = resolveLimits(whenGiven('limits', config.limits))
+    return createMemoryStore({ ...kept, maxBytes: memoryStoreBytes })
+  }
   // What prevents the directory prevents the file too, and is told with the file's name.
   await mkdir(dirname(place), { recursive: true }).catch(() => {})
-  return openSqliteStore(place, { ...limits, ...whenGiven('maxBytes', maxBytes) })
+  return openSqliteStore(place, { ...kept, ...whenGiven('maxBytes', maxBytes) })
 }
 
 const dayMs = 86_400_000

@@ -15,13 +15,17 @@ export function refusalStatus(error: A2AError): number {
   return refused.get(error.code) ?? 200
 }
 
-/** The headers that an error asks for beside its body: the challenge of a 401, when to try again. */
+/** The headers that an error asks for beside its body: the challenge of a 401, when to try again, what is left. */
 export function refusalHeaders(error: A2AError): Record<string, string> {
-  const { challenge, retryAfterSeconds } = error.details
-  return {
-    ...(challenge === undefined ? {} : { 'www-authenticate': challenge }),
-    ...(retryAfterSeconds === undefined
-      ? {}
-      : { 'retry-after': String(Math.max(0, Math.ceil(retryAfterSeconds))) }),
-  }
+  const { challenge, retryAfterSeconds, requestLimit } = error.details
+  const headers: Record<string, string> = {}
+  if (challenge !== undefined) headers['www-authenticate'] = challenge
+  if (retryAfterSeconds === undefined) return headers
+  const seconds = String(Math.max(0, Math.ceil(retryAfterSeconds)))
+  headers['retry-after'] = seconds
+  if (requestLimit === undefined) return headers
+  headers['ratelimit-limit'] = String(requestLimit)
+  headers['ratelimit-remaining'] = '0'
+  headers['ratelimit-reset'] = seconds
+  return headers
 }

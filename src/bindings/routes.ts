@@ -18,8 +18,15 @@ export type AgentRoute = 'rpc' | 'ranch' | 'rc' | 'ranchStream' | 'card'
 /** OpenAI's API. */
 export type OpenAIRoute = 'completions' | 'chat' | 'models' | 'model'
 
-/** The server's own: pages, the public keys of webhook tokens, and endpoints for clients that do not speak A2A. */
-export type ServerRoute = 'health' | 'metrics' | 'catalogue' | 'keys' | 'mcp' | OpenAIRoute
+/** The server's own: pages, the public keys of webhook tokens, its OAuth metadata, and endpoints for clients that do not speak A2A. */
+export type ServerRoute =
+  | 'health'
+  | 'metrics'
+  | 'catalogue'
+  | 'keys'
+  | 'resource'
+  | 'mcp'
+  | OpenAIRoute
 
 const post = ['POST']
 const page = ['GET', 'HEAD']
@@ -47,6 +54,7 @@ export const serverRoutes: RouteRows<ServerRoute> = {
   metrics: { paths: ['/metrics'], methods: page },
   catalogue: { paths: ['/agents'], methods: page },
   keys: { paths: ['/.well-known/jwks.json'], methods: page },
+  resource: { paths: ['/.well-known/oauth-protected-resource'], methods: page },
   mcp: { paths: ['/mcp'], methods: post },
   ...openAIRoutes,
 }

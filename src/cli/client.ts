@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import {
   A2AClient,
@@ -8,10 +9,12 @@ import {
   type Credentials,
   listenForRedirect,
   type OAuthConfig,
+  signedBy,
+  type WithheldCredentials,
 } from '../client/index.ts'
 import type { AgentCard, SecurityScheme } from '../index.ts'
 import { collect, toCount } from './command.ts'
-import { CliError } from './errors.ts'
+import { allowing, CliError } from './errors.ts'
 import { stderr } from './screen.ts'
 import { readSecret } from './secret.ts'
 
@@ -23,6 +26,8 @@ export interface ClientFlags {
   readonly oauthClientSecret?: string
   readonly oauthScope?: readonly string[]
   readonly header?: readonly string[]
+  readonly credentialOrigin?: readonly string[]
+  readonly cardKeys?: string
   readonly binding?: keyof typeof bindings
   readonly protocol?: '1.0' | '0.3'
   readonly timeout?: number
@@ -45,6 +50,12 @@ export function addClientOptions(command: Command): Command {
       collect,
     )
     .option('--header <name: value>', 'a further header; may be repeated', toHeader)
+    .option(
+      '--credential-origin <origin>',
+      'an origin beside that of URL that may get credentials and headers; may be repeated',
+      collect,
+    )
+    .option('--card-keys <file>', 'JSON Web Key Set; take only a card that one of its keys signed')
     .addOption(new Option('--binding <name>', 'only this binding').choices(Object.keys(bindings)))
     .addOption(new Option('--protocol <version>', 'only this version').choices(['1.0', '0.3']))
     .option('--timeout <seconds>', 'longest wait for an answer (default: 300)', toCount)
@@ -58,7 +69,7 @@ export async function withClient<T>(
   work: (client: A2AClient) => Promise<T>,
 ): Promise<T> {
   const serverUrl = toUrl(url)
-  const plain = toOptions(flags)
+  const plain = { ...toOptions(flags), ...(await verifierOf(flags)) }
   const options = { ...plain, ...(await credentialsOf(serverUrl, flags, plain)) }
   const client = new A2AClient({ serverUrl, ...options })
   try {
@@ -73,17 +84,40 @@ function toUrl(url: string): string {
   throw new CliError(`"${url}" is no URL`, { hint: 'Write it as http://localhost:3000.' })
 }
 
-function toOptions({ header, binding, protocol, timeout, verifySsl }: ClientFlags): ClientOptions {
+function toOptions(flags: ClientFlags): ClientOptions {
+  const { header, credentialOrigin, binding, protocol, timeout, verifySsl } = flags
   const headers = (header ?? []).map((line) => {
     const cut = line.indexOf(':')
     return [line.slice(0, cut).trim().toLowerCase(), line.slice(cut + 1).trim()]
   })
   return {
     verifySsl,
+    onCredentialsWithheld: (withheld) => tellWithheld(withheld, flags),
+    ...(credentialOrigin && { credentialOrigins: credentialOrigin }),
     ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
     ...(binding && { bindings: [bindings[binding]] }),
     ...(protocol && { versions: [protocol] }),
     ...(timeout !== undefined && { timeouts: { requestMs: timeout * 1000 } }),
+  }
+}
+
+/** Says what was kept from an origin that only the card names, and how to send it there. */
+function tellWithheld({ origin, auth, headers }: WithheldCredentials, flags: ClientFlags): void {
+  const own = flags.bearerToken ? 'bearer token' : flags.apiKey ? 'API key' : 'access token'
+  const kept = [...(auth ? [own] : []), ...headers.map((name) => `header ${name}`)].join(', ')
+  const text = `Not sent to ${origin}: ${kept}. The card names this origin, the command does not.`
+  stderr.write(`${text}\n${allowing(origin)}\n`)
+}
+
+async function verifierOf({ cardKeys }: ClientFlags): Promise<Pick<ClientOptions, 'verifyCard'>> {
+  if (cardKeys === undefined) return {}
+  try {
+    return { verifyCard: signedBy(JSON.parse(await readFile(cardKeys, 'utf8'))) }
+  } catch (cause) {
+    throw new CliError(`Cannot read keys from ${cardKeys}`, {
+      hint: 'Give a file that holds a JSON Web Key Set: {"keys": [...]}.',
+      cause,
+    })
   }
 }
 

@@ -1,3 +1,4 @@
+import type { UntrustedOrigin } from '../client/index.ts'
 import { A2AError, type ErrorCode } from '../index.ts'
 import { toPrintableLine } from '../shared/text.ts'
 import { stderr, stdout } from './screen.ts'
@@ -64,10 +65,16 @@ export function reportError(
   if (debug) stderr.write(`${trailOf(error)}\n`)
 }
 
+/** How an origin that only a card names is allowed to get credentials. */
+export function allowing(origin: string): string {
+  return `Allow it with --credential-origin ${origin}`
+}
+
 function hintFor(error: unknown): { readonly hint: string } | undefined {
   if (error instanceof CliError) return error.hint === undefined ? undefined : { hint: error.hint }
   if (isConfigError(error)) return { hint: 'Correct the file and try again.' }
   if (!(error instanceof A2AError)) return undefined
+  if (isUntrustedOrigin(error.cause)) return { hint: allowing(error.cause.origin) }
   const hint = hintFromWords(error.message) ?? hints[error.code]
   return hint === undefined ? undefined : { hint }
 }
@@ -77,6 +84,11 @@ function hintFromWords(message: string): string | undefined {
   if (message.startsWith('Cannot connect')) return nobody
   if (!message.startsWith('Cannot open the task store')) return undefined
   return 'Choose another with --store PATH, or --store memory.'
+}
+
+/** By its name: the class itself would bring the whole client into every command. */
+function isUntrustedOrigin(cause: unknown): cause is UntrustedOrigin {
+  return cause instanceof Error && cause.name === 'UntrustedOrigin'
 }
 
 /** By its name: the class itself would bring the whole reader of configurations into every command. */

@@ -1,3 +1,4 @@
+import { urlFault } from '../network/url.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type {
   AgentCard,
@@ -147,7 +148,17 @@ function withEndpoints(
 
 /** What the user named is asked for as it is written; what the card names, under the client's guard. */
 function byWhoNamedIt(named: CredentialOrigins, guarded: typeof fetch): typeof fetch {
-  return (input, init) => (named.has(String(input)) ? fetch(input, init) : guarded(input, init))
+  return async (input, init) => {
+    const url = String(input)
+    if (named.has(url)) return fetch(input, init)
+    const fault = urlFault(url)
+    if (fault !== undefined)
+      throw new A2AError(
+        'invalidAgentResponse',
+        `A URL of the card's authorization server ${fault}`,
+      )
+    return guarded(input, init)
+  }
 }
 
 function isSecret(credential: Credential): credential is Secret {

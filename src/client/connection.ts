@@ -77,7 +77,7 @@ function openHttp(config: ClientConfig, clock: Clock): HttpClient {
     ...limits,
     ...(connectMs !== undefined && { connectMs }),
     ...(verifySsl !== undefined && { verifySsl }),
-    ...(reach ? { reach } : { named: namedBy(config) }),
+    ...(reach ? { reach } : { named: namedBy(config), allowed: config.credentialOrigins ?? [] }),
   })
 }
 
@@ -135,14 +135,18 @@ function cardAuth(card: SessionCard, credentials: Credentials, terms: CardTerms)
   }
 }
 
-/** What every call carries: the config's headers and extensions, beneath the call's own. */
+/**
+ * What every call carries: the config's headers and extensions, beneath the call's own. A call that came in on a wire
+ * and is passed on has the headers of whoever sent it to this server: they are not for another.
+ */
 function withDefaults({ headers, extensions = [] }: ClientConfig): Middleware {
   return (next) => (name, request, call) => {
-    if (!headers && extensions.length === 0) return next(name, request, call)
+    const passedOn = call.dialect !== undefined
+    if (!headers && extensions.length === 0 && !passedOn) return next(name, request, call)
     const all = [...new Set([...extensions, ...(call.extensions ?? [])])]
     return next(name, request, {
       ...call,
-      headers: { ...headers, ...call.headers },
+      headers: { ...headers, ...(passedOn ? undefined : call.headers) },
       extensions: all,
     })
   }

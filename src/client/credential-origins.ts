@@ -51,6 +51,18 @@ export function credentialOriginFault(
   return { shown, reason: 'must be an origin such as https://agents.example.com' }
 }
 
+/** Why a secret was not sent, as the cause of an error: no peer can claim it. */
+export class UntrustedOrigin extends Error {
+  override readonly name = 'UntrustedOrigin'
+  /** As an entry of `credentialOrigins` it is allowed. */
+  readonly origin: string
+
+  constructor(origin: string) {
+    super(`Only the card names ${origin}`)
+    this.origin = origin
+  }
+}
+
 /** An origin for people to read, without what may be secret in a URL. */
 export function shownOrigin(url: string): string {
   return parseUrl(url)?.origin ?? 'an invalid URL'

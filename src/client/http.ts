@@ -32,6 +32,8 @@ export interface HttpOptions {
    * do. Everything may be reached if this, `reach` and `rules` are absent. Node only.
    */
   readonly named?: readonly string[]
+  /** URLs that the user wrote besides: they are reached as written too, and nothing follows from them. Node only. */
+  readonly allowed?: readonly string[]
   /** Decides alone, in place of `named`. Node only. */
   readonly reach?: AddressGuard
   /** Decide alone, in place of both. Node only. */

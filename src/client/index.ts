@@ -34,6 +34,7 @@ export type {
   SubscribeOptions,
   Timeouts,
 } from './config.ts'
+export { UntrustedOrigin } from './credential-origins.ts'
 export type { CardVerifier } from './discovery.ts'
 export { fetchSend } from './fetch.ts'
 export type { FollowOptions } from './follow.ts'

@@ -33,10 +33,10 @@ export function createHttp(options: HttpOptions = {}): HttpClient {
   }
 }
 
-function rulesOf({ rules, reach, named }: HttpOptions): Rules | undefined {
+function rulesOf({ rules, reach, named, allowed = [] }: HttpOptions): Rules | undefined {
   if (rules) return rules
   if (reach) return toRules(reach)
-  return named && createNamedRules(named)
+  return named && createNamedRules(named, { others: allowed })
 }
 
 /** Like a host that does not answer: another interface of the card may. */

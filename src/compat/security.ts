@@ -1,5 +1,6 @@
 import type { Authenticator } from '../server/authenticator.ts'
-import { authenticators, type Secrets } from '../server/authenticators.ts'
+import { authenticators } from '../server/authenticators.ts'
+import type { Secrets } from '../server/secrets.ts'
 
 /** Who may call, as the Python SDK's first version said it. The secrets, each with its owner, are ours. */
 export type AuthConfig =

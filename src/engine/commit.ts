@@ -1,6 +1,7 @@
 import { A2AError, toA2AError } from '../protocol/errors.ts'
 import { soon } from '../shared/async.ts'
 import type { LogRecord, Store, Write, WriteResult } from '../store/store.ts'
+import type { TaskLimits } from './growth.ts'
 
 /**
  * The only writer of tasks. Whatever becomes dirty while a commit runs goes into the next one, so that durability
@@ -35,6 +36,10 @@ export interface LogHost {
    * fault, so that trying again is of no use.
    */
   refused(taskId: string, error: A2AError, never: boolean): void
+  /** How much one task may hold. */
+  readonly limits: TaskLimits
+  /** Called when a task would hold more than that: it ends with this reason. */
+  outgrown(taskId: string, reason: A2AError): void
 }
 
 /** Makes the writer over a store. Written with callbacks: a commit costs one promise besides the store's own. */

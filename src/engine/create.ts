@@ -13,6 +13,7 @@ import type { LogHost } from './commit.ts'
 import { conversationOf } from './context.ts'
 import type { Engine, EngineOptions, SubscriptionStart } from './engine.ts'
 import { shuttingDown, taskNotFound } from './faults.ts'
+import { defaultTaskLimits } from './growth.ts'
 import { isTurnEnd } from './leftover.ts'
 import type { TaskLog } from './log.ts'
 import type { QueuedMessage } from './messages.ts'
@@ -171,9 +172,11 @@ class AgentEngine implements Engine {
   }
 
   #createLogHost(): LogHost {
-    const { committer, hub, webhooks } = this.#options
+    const { committer, hub, webhooks, limits = defaultTaskLimits } = this.#options
     return {
       committer,
+      limits,
+      outgrown: (taskId, reason) => this.#runs.all.get(taskId)?.outgrow(reason),
       published: (taskId, records, webhook) => {
         if (this.#suspects.watching) tellProgress(this.#suspects, taskId, records)
         hub.publish(taskId, records)
@@ -188,9 +191,10 @@ class AgentEngine implements Engine {
   }
 
   #createHost(agent: Agent, build: string): RunHost {
-    const { store, queue, maxMailbox = 16 } = this.#options
+    const { store, queue, maxMailbox = 16, limits = defaultTaskLimits } = this.#options
     return {
       agent,
+      maxContextBytes: limits.maxContextBytes,
       build,
       queue,
       maxMailbox,

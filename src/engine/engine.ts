@@ -7,6 +7,7 @@ import type { Logger } from '../shared/log.ts'
 import type { LogRecord, Scope, Store, TaskListFilter, TaskPage } from '../store/store.ts'
 import type { Hub } from '../streams/hub.ts'
 import type { Committer } from './commit.ts'
+import type { TaskLimits } from './growth.ts'
 import type { TurnQueue } from './queue.ts'
 import type { Recovery } from './recover.ts'
 import type { SendResult } from './send.ts'
@@ -62,6 +63,8 @@ export interface EngineOptions {
   readonly logger?: Logger
   /** Messages that may wait for a running task; 16 by default. */
   readonly maxMailbox?: number
+  /** How much tasks may hold; the defaults where absent. */
+  readonly limits?: TaskLimits | undefined
   /** The webhooks, told of each stored batch and whether one of them was registered with it. */
   readonly webhooks?: {
     published(taskId: string, records: readonly LogRecord[], registered: boolean): void

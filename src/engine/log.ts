@@ -9,13 +9,21 @@ import type {
 } from '../protocol/types.ts'
 import { newId } from '../shared/ids.ts'
 import type { LogRecord, RecordDraft, Scope, Write, WriteResult } from '../store/store.ts'
+import { weighRecord } from '../store/weight.ts'
 import { type CommitSource, faultOf, type LogHost } from './commit.ts'
+import { Growth } from './growth.ts'
 import { FoldedTask, Standing, type TaskKey } from './standing.ts'
 
 /** A task and the sequence number of the last record in it. */
 export interface VersionedTask {
   readonly task: Task
   readonly version: number
+}
+
+/** A task as a store has it. */
+export interface StoredLog extends VersionedTask {
+  /** About how many bytes its records are. */
+  readonly bytes: number
 }
 
 /** Told when everything that had come in is stored, or why it is not. */
@@ -39,6 +47,9 @@ export class TaskLog implements CommitSource {
   readonly #host: LogHost
   readonly #standing: Standing
   readonly #folded: FoldedTask
+  readonly #growth: Growth
+  /** Whose share of a bounded store the task is kept in, while it is new. */
+  readonly principal: string | undefined
   /** Whether there is work left: a turn runs, a message waits, or an agent is to hear of a cancel. */
   busy = true
   /** The definition that the last run began with. */
@@ -46,13 +57,14 @@ export class TaskLog implements CommitSource {
   #seq = 0
   #version = 0
   #pending: LogRecord[] = []
+  #pendingBytes = 0
   #inFlight: readonly LogRecord[] = []
   #webhookInFlight = false
   #waiters: Waiter[] = []
   #extraWrites: Write[] = []
   #broken: A2AError | undefined
 
-  constructor(host: LogHost, key: TaskKey, stored?: VersionedTask) {
+  constructor(host: LogHost, key: TaskKey, stored?: StoredLog) {
     this.#host = host
     this.id = key.id
     this.contextId = key.contextId
@@ -60,6 +72,8 @@ export class TaskLog implements CommitSource {
     this.build = key.build ?? ''
     this.#standing = new Standing(key.id)
     this.#folded = new FoldedTask(key)
+    this.#growth = new Growth(host.limits, stored?.bytes ?? 0, stored ? (key.generation ?? 1) : 0)
+    this.principal = key.principal
     if (!stored) return
     this.#folded.load(stored.task)
     this.#standing.load(stored.task)
@@ -95,34 +109,49 @@ export class TaskLog implements CommitSource {
   get seq(): number {
     return this.#seq
   }
+  /** About how many bytes those are that go into the next commit. */
+  get bytes(): number {
+    return this.#pendingBytes
+  }
   /** How many records wait to be stored. */
   get backlog(): number {
     return this.#pending.length + this.#inFlight.length
   }
 
-  /** Appends a private record. It is stored with the next commit. */
-  append(record: RecordDraft): void {
+  /** Appends a private record. It is stored with the next commit. @throws A2AError where the task grows too large. */
+  append(draft: RecordDraft): void {
     // A draft is a LogRecord but for its place; TypeScript loses the union in the spread.
-    this.#push({ seq: this.#seq + 1, ...record } as LogRecord)
+    const record = { seq: this.#seq + 1, ...draft } as LogRecord
+    this.#push(record, this.#mustFit(record))
   }
 
   /**
    * Appends an event.
-   * @throws A2AError `invalidAgentResponse` where it may not follow what there is.
+   * @throws A2AError `invalidAgentResponse` where it may not follow what there is, or where the task grows too large.
    */
   emit(event: StreamResponse): void {
+    const record: LogRecord = { seq: this.#seq + 1, kind: 'event', event }
+    const bytes = this.#mustFit(record)
     this.#standing.take(event)
-    this.#push({ seq: this.#seq + 1, kind: 'event', event })
+    this.#push(record, bytes)
   }
 
   /**
    * Appends an event that comes from outside a turn: also a whole task, in place of the one there is.
-   * @throws A2AError `invalidAgentResponse` where it may not follow what there is.
+   * @throws A2AError `invalidAgentResponse` where it may not follow what there is, or where the task grows too large.
    */
   amend(event: StreamResponse): void {
+    const record: LogRecord = { seq: this.#seq + 1, kind: 'event', event }
+    const bytes = this.#mustFit(record)
     if ('task' in event) this.#standing.replace(event.task)
     else this.#standing.take(event)
-    this.#push({ seq: this.#seq + 1, kind: 'event', event })
+    this.#push(record, bytes)
+  }
+
+  /** Why the task cannot hold this as well; undefined where it can. */
+  refusalOf(draft: RecordDraft): A2AError | undefined {
+    const record = { seq: this.#seq + 1, ...draft } as LogRecord // as in `append`
+    return this.#growth.refusalOf(record, weighRecord(record), this.state)
   }
 
   /** The snapshot is compacted and rewritten with the next commit, which begins at once. */
@@ -196,6 +225,7 @@ export class TaskLog implements CommitSource {
     this.#pending = []
     this.#inFlight = records
     const write = this.#folded.write(records, this)
+    this.#pendingBytes = 0
     const extra = this.#extraWrites
     if (extra.length === 0) return write ? [write] : []
     this.#extraWrites = []
@@ -227,9 +257,20 @@ export class TaskLog implements CommitSource {
     this.#settle()
   }
 
-  #push(record: LogRecord): void {
+  /** How many bytes a record takes. The opening of a task is taken as it is: the refusal of what follows needs a task. */
+  #mustFit(record: LogRecord): number {
+    const bytes = weighRecord(record)
+    const refusal = this.exists ? this.#growth.refusalOf(record, bytes, this.state) : undefined
+    if (!refusal) return bytes
+    this.#host.outgrown(this.id, refusal)
+    throw refusal
+  }
+
+  #push(record: LogRecord, bytes: number): void {
     if (this.#broken) throw this.#broken
     this.#seq = record.seq
+    this.#growth.add(record, bytes)
+    this.#pendingBytes += bytes
     this.#pending.push(record)
     if (this.exists) this.#host.committer.enqueue(this, 'burst')
   }

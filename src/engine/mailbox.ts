@@ -33,7 +33,7 @@ export class Mailbox implements QueuedTurn {
   }
 
   get principal(): string {
-    return this.#writer.message?.request.userId ?? ''
+    return this.#writer.message?.principal ?? ''
   }
   get contextId(): string {
     return this.#writer.log.contextId
@@ -75,12 +75,14 @@ export class Mailbox implements QueuedTurn {
 
   /** Takes in a message: it gets its turn at once where none runs or waits. */
   add(queued: QueuedMessage): void {
+    this.#owner.host.queue.hold(queued)
     this.#waiting.push(queued)
     if (!this.#writer.message) this.next(true)
   }
 
   /** Takes in a message that an earlier process took in; one that is `held` gets its turn when it is released. */
   readd(queued: QueuedMessage, held: boolean): void {
+    this.#owner.host.queue.hold(queued)
     this.#waiting.push(queued)
     if (this.#writer.message) return
     this.#held = held
@@ -118,6 +120,7 @@ export class Mailbox implements QueuedTurn {
 
   /** The turn is over, or given up: its slot goes to others. */
   leave(): void {
+    if (this.#writer.message) this.#letGo(this.#writer.message)
     this.#writer.message = undefined
     this.#held = false
     this.#ticket?.leave()
@@ -128,6 +131,7 @@ export class Mailbox implements QueuedTurn {
   abandon(): readonly QueuedMessage[] {
     const { message } = this.#writer
     const unanswered = message ? [message, ...this.#waiting] : this.#waiting
+    for (const queued of this.#waiting) this.#letGo(queued)
     this.#waiting = []
     this.leave()
     return unanswered
@@ -137,7 +141,13 @@ export class Mailbox implements QueuedTurn {
   drop(reason: string): void {
     if (this.#waiting.length === 0) return
     this.#writer.drop(this.#waiting, reason)
+    for (const queued of this.#waiting) this.#letGo(queued)
     this.#waiting = []
+  }
+
+  #letGo(queued: QueuedMessage): void {
+    this.#owner.host.queue.letGo(queued)
+    queued.bytes = 0
   }
 
   #enterQueue(isNew: boolean): void {

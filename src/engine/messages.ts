@@ -54,6 +54,10 @@ export interface QueuedMessage {
   readonly message: Message
   readonly request: TurnRequest
   readonly caller: AuthContext | undefined
+  /** Whose share the message is taken from; empty where that is nobody's. */
+  readonly principal: string
+  /** About how many bytes the message is; 0 once it is let go. */
+  bytes: number
   readonly answer: TurnAnswer
   /** Where the message stands in the log; 0 while it stands nowhere. */
   seq: number
@@ -63,6 +67,13 @@ export interface QueuedMessage {
   readonly steps?: ReadonlyMap<string, Json>
   /** The deaths of the process that its turn has seen. */
   deaths?: Deaths
+}
+
+/** Who sent a message, and how much it is. */
+export interface SentBy {
+  readonly auth: AuthContext | undefined
+  readonly principal: string
+  readonly bytes: number
 }
 
 /** What a run that was loaded from the store remembers. */

@@ -1,18 +1,31 @@
 import { A2AError } from '../protocol/errors.ts'
-import { Registry } from '../shared/registry.ts'
+import { FairLines, type InLine } from './lines.ts'
+import { type Share, Shares } from './shares.ts'
 
 /**
  * Slots for turns. At most `slots` run at once; the others wait, and slots go round the principals, and within a
  * principal round its contexts, so that nobody's flood keeps the others waiting. A turn cannot be interrupted, so one
- * principal holds at most half of the slots, rounded up, even while nobody else wants them; callers without a name have
- * no such share.
+ * principal holds at most half of the slots, rounded up, even while nobody else wants them; the empty principal is nobody in
+ * particular and has no such share.
  *
  * A turn that waits for somebody else's work is away: others use its slot. It takes one again, before new turns, so what
  * it waits for may itself need a slot here.
  */
 export interface TurnQueue {
-  /** @throws A2AError `unavailable` when a turn of this principal would have to wait and too many do already. */
+  /**
+   * @throws A2AError when a turn of this principal would have to wait: `rateLimited` where too many of its own do
+   * already, `unavailable` where too many of all do.
+   */
   mustHaveRoom(principal: string): void
+  /**
+   * @throws A2AError `unavailable` when a message of so many bytes would be too much beside those that wait or run, of all
+   * or of this principal; an answer that a task waits for is taken in beyond the principal's share.
+   */
+  mustHold(message: HeldMessage, isAnswer: boolean): void
+  /** Counts a message that is taken in, until it is let go. */
+  hold(message: HeldMessage): void
+  /** The message has had its turn, or never will. */
+  letGo(message: HeldMessage): void
   /**
    * Takes a slot. The turn is started at once if one is free, else when it is next. It is never refused: a message that
    * was taken in while there was room must not be lost because others came before its turn.
@@ -22,6 +35,12 @@ export interface TurnQueue {
   readmit(turn: QueuedTurn): Ticket
   /** How many run, wait for a slot, and are away, for metrics. */
   counts(): { readonly running: number; readonly waiting: number; readonly away: number }
+}
+
+/** A message that waits or whose turn runs, as a load on memory. */
+export interface HeldMessage {
+  readonly principal: string
+  readonly bytes: number
 }
 
 /** A turn that wants a slot. */
@@ -48,40 +67,80 @@ interface TurnQueueOptions {
   readonly slots?: number
   /** Turns that may wait; 10,000 by default. */
   readonly maxWaiting?: number
+  /** Turns of one principal that may wait; 1,000 by default. */
+  readonly maxWaitingEach?: number
+  /** Bytes of messages that wait or run, one principal's a quarter of it; 128 MiB by default. */
+  readonly maxBytes?: number
 }
 
 /** Makes a fair queue of turns. */
 export function createTurnQueue(options: TurnQueueOptions = {}): TurnQueue {
-  return new FairQueue(options.slots ?? 2_048, options.maxWaiting ?? 10_000)
+  return new FairQueue({
+    slots: 2_048,
+    maxWaiting: 10_000,
+    maxWaitingEach: 1_000,
+    maxBytes: 128 * 1024 * 1024,
+    ...options,
+  })
 }
 
 const noWait = Promise.resolve()
 
 class FairQueue implements TurnQueue {
+  readonly #options: Required<TurnQueueOptions>
   readonly #slots: number
-  readonly #share: number
-  readonly #maxWaiting: number
+  readonly #slotsEach: number
+  readonly #bytesEach: number
   readonly #waiting = new FairLines<Place>()
   readonly #returning = new FairLines<Place>()
-  /** The slots of each principal that has a name. */
-  readonly #held = new Registry<number>()
+  readonly #shares = new Shares()
   #running = 0
   #inLine = 0
   /** Those in line that the limit is for. */
   #counted = 0
   #away = 0
+  #bytes = 0
   #isHandingOut = false
-  readonly #mayGo = (principal: string): boolean => this.#mayHold(principal)
+  readonly #mayGo = (principal: string): boolean => this.#mayHold(this.#shares.find(principal))
 
-  constructor(slots: number, maxWaiting: number) {
-    this.#slots = slots
-    this.#share = Math.ceil(slots / 2)
-    this.#maxWaiting = maxWaiting
+  constructor(options: Required<TurnQueueOptions>) {
+    this.#options = options
+    this.#slots = options.slots
+    this.#slotsEach = Math.ceil(options.slots / 2)
+    this.#bytesEach = Math.floor(options.maxBytes / 4)
   }
 
   mustHaveRoom(principal: string): void {
-    if (this.#counted >= this.#maxWaiting && !this.#hasSlotFor(principal))
-      throw new A2AError('unavailable', 'Too many messages are waiting', { retryAfterSeconds: 1 })
+    const share = this.#shares.find(principal)
+    if (this.#hasSlotFor(share)) return
+    const { maxWaiting, maxWaitingEach } = this.#options
+    if (share && share.waiting >= maxWaitingEach)
+      throw new A2AError('rateLimited', 'Too many of your messages are waiting', soon)
+    if (this.#counted >= maxWaiting)
+      throw new A2AError('unavailable', 'Too many messages are waiting', soon)
+  }
+
+  mustHold({ principal, bytes }: HeldMessage, isAnswer: boolean): void {
+    const others = this.#shares.find(principal)?.bytes ?? 0
+    if (principal !== '' && !isAnswer && others + bytes > this.#bytesEach)
+      throw new A2AError('unavailable', tooMuch('Your messages that wait', this.#bytesEach), soon)
+    const { maxBytes } = this.#options
+    if (this.#bytes + bytes > maxBytes)
+      throw new A2AError('unavailable', tooMuch('The messages that wait', maxBytes), soon)
+  }
+
+  hold({ principal, bytes }: HeldMessage): void {
+    this.#bytes += bytes
+    const share = this.#shares.take(principal)
+    if (share) share.bytes += bytes
+  }
+
+  letGo({ principal, bytes }: HeldMessage): void {
+    this.#bytes -= bytes
+    const share = this.#shares.find(principal)
+    if (!share) return
+    share.bytes -= bytes
+    this.#shares.tidy(share)
   }
 
   enter(turn: QueuedTurn): Ticket {
@@ -107,7 +166,7 @@ class FairQueue implements TurnQueue {
   /** Whether one who comes back has a slot at once; else it is in line for one. */
   comeBack(place: Place): boolean {
     this.#vacate(place)
-    const isFree = this.#hasSlotFor(place.principal)
+    const isFree = this.#hasSlotFor(place.share)
     if (isFree) this.#occupy(place)
     else this.#join(place, 'returning')
     return isFree
@@ -116,12 +175,18 @@ class FairQueue implements TurnQueue {
   left(place: Place): void {
     this.#vacate(place)
     place.state = 'gone'
+    if (place.share) {
+      place.share.turns--
+      this.#shares.tidy(place.share)
+    }
     this.#handOut()
   }
 
   /** Slots are free only while nobody in line may have one, so whoever may have one need not look at the line. */
   #admit(place: Place): Place {
-    if (this.#hasSlotFor(place.principal)) this.#occupy(place)
+    place.share = this.#shares.take(place.principal)
+    if (place.share) place.share.turns++
+    if (this.#hasSlotFor(place.share)) this.#occupy(place)
     else this.#join(place, 'waiting')
     return place
   }
@@ -142,19 +207,19 @@ class FairQueue implements TurnQueue {
     }
   }
 
-  #hasSlotFor(principal: string): boolean {
-    return this.#running < this.#slots && this.#mayHold(principal)
+  #hasSlotFor(share: Share | undefined): boolean {
+    return this.#running < this.#slots && this.#mayHold(share)
   }
 
-  #mayHold(principal: string): boolean {
-    return principal === '' || (this.#held.get(principal) ?? 0) < this.#share
+  #mayHold(share: Share | undefined): boolean {
+    return !share || share.running < this.#slotsEach
   }
 
   #occupy(place: Place): void {
     const { state } = place
     place.state = 'running'
     this.#running++
-    this.#hold(place.principal, 1)
+    if (place.share) place.share.running++
     if (state === 'new' || state === 'waiting') place.turn.start(place)
     else place.resume()
   }
@@ -162,7 +227,7 @@ class FairQueue implements TurnQueue {
   #join(place: Place, state: 'waiting' | 'returning'): void {
     place.state = state
     this.#inLine++
-    if (place.isCounted && state === 'waiting') this.#counted++
+    if (place.isCounted && state === 'waiting') this.#count(place, 1)
     this.#lineOf(place).add(place)
   }
 
@@ -171,7 +236,7 @@ class FairQueue implements TurnQueue {
     if (place.state === 'away') this.#away--
     else if (place.state === 'running') {
       this.#running--
-      this.#hold(place.principal, -1)
+      if (place.share) place.share.running--
     } else {
       this.#lineOf(place).remove(place)
       this.#uncount(place)
@@ -184,15 +249,19 @@ class FairQueue implements TurnQueue {
 
   #uncount(place: Place): void {
     this.#inLine--
-    if (place.isCounted && place.waiting) this.#counted--
+    if (place.isCounted && place.waiting) this.#count(place, -1)
   }
 
-  #hold(principal: string, by: 1 | -1): void {
-    if (principal === '') return
-    const held = (this.#held.get(principal) ?? 0) + by
-    if (held > 0) this.#held.set(principal, held)
-    else this.#held.delete(principal)
+  #count({ share }: Place, by: 1 | -1): void {
+    this.#counted += by
+    if (share) share.waiting += by
   }
+}
+
+const soon = { retryAfterSeconds: 1 }
+
+function tooMuch(what: string, bytes: number): string {
+  return `${what} or run are more than ${bytes} bytes; send it again later, or less at once`
 }
 
 type State = 'new' | 'waiting' | 'running' | 'away' | 'returning' | 'gone'
@@ -204,6 +273,8 @@ class Place implements Ticket, InLine {
   /** Whether it counts in the limit of those who wait. */
   readonly isCounted: boolean
   readonly #queue: FairQueue
+  /** What its principal has; undefined where it is nobody in particular. */
+  share: Share | undefined
   state: State = 'new'
   /** How often it is away. */
   #depth = 0
@@ -244,59 +315,5 @@ class Place implements Ticket, InLine {
   resume(): void {
     this.#resume?.()
     this.#resume = undefined
-  }
-}
-
-/** Who waits, by the two keys of fairness. */
-interface InLine {
-  readonly principal: string
-  readonly contextId: string
-}
-
-/**
- * Lines of those who wait. Whoever is next goes round the principals, and within a principal round its contexts; within
- * a context the order is that of arrival.
- */
-class FairLines<T extends InLine> {
-  /** A Map keeps its order, so taking from the front and putting back goes round. */
-  readonly #lines = new Map<string, Map<string, T[]>>()
-
-  add(one: T): void {
-    const { principal, contextId } = one
-    const contexts = this.#lines.get(principal) ?? new Map<string, T[]>()
-    this.#lines.set(principal, contexts)
-    const line = contexts.get(contextId)
-    if (line) line.push(one)
-    else contexts.set(contextId, [one])
-  }
-
-  /** Nothing is kept of one who leaves, however long the others wait. */
-  remove(gone: T): void {
-    const { principal, contextId } = gone
-    const contexts = this.#lines.get(principal)
-    const line = contexts?.get(contextId)?.filter((one) => one !== gone)
-    if (!contexts || !line) return
-    if (line.length > 0) contexts.set(contextId, line)
-    else contexts.delete(contextId)
-    if (contexts.size === 0) this.#lines.delete(principal)
-  }
-
-  /** Takes out the next of a principal that may go. */
-  take(mayGo: (principal: string) => boolean): T | undefined {
-    for (const [principal, contexts] of this.#lines)
-      if (mayGo(principal)) return this.#takeOf(principal, contexts)
-    return undefined
-  }
-
-  #takeOf(principal: string, contexts: Map<string, T[]>): T | undefined {
-    for (const [contextId, line] of contexts) {
-      const one = line.shift()
-      contexts.delete(contextId)
-      if (line.length > 0) contexts.set(contextId, line)
-      this.#lines.delete(principal)
-      if (contexts.size > 0) this.#lines.set(principal, contexts)
-      return one
-    }
-    return undefined
   }
 }

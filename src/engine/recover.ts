@@ -1,3 +1,4 @@
+import { principalOf } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { isTerminal } from '../protocol/task.ts'
 import type { TaskState } from '../protocol/types.ts'
@@ -5,6 +6,7 @@ import { soon } from '../shared/async.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Logger } from '../shared/log.ts'
 import type { Deaths, LogRecord, Store, TaskHead } from '../store/store.ts'
+import { weighMessage, weighRequest } from '../store/weight.ts'
 import { TurnAnswer } from './answer.ts'
 import { type Leftover, readLeftover } from './leftover.ts'
 import type { QueuedMessage } from './messages.ts'
@@ -112,6 +114,8 @@ function toQueued({ messages, began, deaths, steps }: Leftover): readonly Queued
   return messages.map((message, index) => ({
     ...message,
     caller: undefined,
+    principal: principalOf({ auth: message.request }),
+    bytes: weighMessage(message.message) + weighRequest(message.request),
     answer: new TurnAnswer(),
     seq: 0,
     recovered: true,

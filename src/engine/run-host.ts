@@ -23,6 +23,8 @@ export interface RunHost {
   unanswered(message: QueuedMessage, log: TaskLog, reason: A2AError): void
   /** Resolves when the work is done, however it ends, or after so long. */
   within(ms: number, work: Promise<unknown> | undefined): Promise<void>
+  /** How many bytes of values one context may keep. */
+  readonly maxContextBytes: number
   /** The values that go with a context. */
   contextValues(log: TaskLog): Promise<ReadonlyMap<string, Json>>
   /** The tasks of the one whose task this is. */

@@ -1,4 +1,3 @@
-import type { AuthContext } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { isTerminal } from '../protocol/task.ts'
 import type { Json, Message, StreamResponse, Task } from '../protocol/types.ts'
@@ -8,7 +7,7 @@ import { tellAgent } from './cancel.ts'
 import { executeTurn, type TurnOwner } from './execute.ts'
 import type { TaskLog } from './log.ts'
 import { Mailbox, type MailboxOwner } from './mailbox.ts'
-import { addressed, type QueuedMessage, type RunMemory } from './messages.ts'
+import { addressed, type QueuedMessage, type RunMemory, type SentBy } from './messages.ts'
 import type { RunHost } from './run-host.ts'
 import { ActiveTurn, type TurnSource } from './turn.ts'
 import { RunWriter } from './writer.ts'
@@ -65,12 +64,21 @@ export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
   }
 
   /** Takes in a message: it begins a turn, or waits in the mailbox for the running one. */
-  accept(sent: Message, request: TurnRequest, caller?: AuthContext): QueuedMessage {
+  accept(sent: Message, request: TurnRequest, sender: SentBy): QueuedMessage {
     const { id: taskId, contextId } = this.log
     const message = addressed(sent, { taskId, contextId })
     const number = ++this.#turns
-    const answer = new TurnAnswer()
-    const queued: QueuedMessage = { number, attempt: 1, message, request, caller, answer, seq: 0 }
+    const queued: QueuedMessage = {
+      number,
+      attempt: 1,
+      message,
+      request,
+      caller: sender.auth,
+      principal: sender.principal,
+      bytes: sender.bytes,
+      answer: new TurnAnswer(),
+      seq: 0,
+    }
     this.log.busy = true
     if (this.log.exists) {
       this.log.append({ kind: 'message', turn: number, message, request })
@@ -125,24 +133,41 @@ export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
   /** Cancels the task: the turn's signal fires, waiting messages are dropped, the state is CANCELED once this resolves. */
   async cancel(): Promise<Task> {
     const { log, writer } = this
-    const queued = writer.message
     writer.ensureTask()
     log.append({ kind: 'cancel', at: this.host.timestamp() })
     writer.status('TASK_STATE_CANCELED')
+    this.#cutOff(new A2AError('taskCanceled', `Task ${log.id} was cancelled`))
+    await log.committed()
+    this.host.idle(log)
+    return (await log.snapshot()).task
+  }
+
+  /** Fails a task that has grown too large, in the midst of its turn. */
+  outgrow(reason: A2AError): void {
+    if (isTerminal(this.log.state)) return
+    this.host.logger.warn({ taskId: this.log.id }, reason.message)
+    this.writer.failure(reason)
+    this.#cutOff(reason)
+    this.log.whenCommitted(() => this.host.idle(this.log))
+  }
+
+  /** Leaves the turn of a task that was ended from outside it: its signal fires, what waits is dropped, the agent is told. */
+  #cutOff(reason: A2AError): void {
+    const { log, writer } = this
+    const queued = writer.message
     const turn = this.#turn
     const work = this.#work
     this.#leaveTurn()
-    turn?.abort(new A2AError('taskCanceled', `Task ${log.id} was cancelled`))
-    this.mailbox.drop('The task was cancelled')
+    turn?.abort(reason)
+    this.mailbox.drop(
+      log.state === 'TASK_STATE_CANCELED' ? 'The task was cancelled' : `The task is ${log.state}`,
+    )
     // Work elsewhere is still to be called off: a crash in between must not leave it running.
     const mustTell = this.host.agent.cancel !== undefined
     log.busy = mustTell
     log.endTurn()
     if (queued) writer.tellAnswer(queued)
     if (mustTell) this.tellEnd(work)
-    await log.committed()
-    this.host.idle(log)
-    return (await log.snapshot()).task
   }
 
   /** Tells the agent of an end that is not its own, once the turn that ran is over; until it has heard there is work left. */

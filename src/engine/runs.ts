@@ -1,6 +1,6 @@
 import type { A2AError } from '../protocol/errors.ts'
 import { isTerminal } from '../protocol/task.ts'
-import type { Json, Task } from '../protocol/types.ts'
+import type { Json } from '../protocol/types.ts'
 import { within } from '../shared/async.ts'
 import type { Clock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
@@ -10,7 +10,8 @@ import { foldRecords } from '../store/current.ts'
 import { isSameScope } from '../store/scope.ts'
 import type { LogRecord, Scope, Store, StoredTask } from '../store/store.ts'
 import type { LogHost } from './commit.ts'
-import { TaskLog } from './log.ts'
+import { bytesOf } from './growth.ts'
+import { type StoredLog, TaskLog } from './log.ts'
 import type { RunMemory } from './messages.ts'
 import type { Taken, TakenUp } from './recover.ts'
 import { TaskRun } from './run.ts'
@@ -27,7 +28,7 @@ export interface Runs {
    */
   find(id: string, scope: Scope, purpose?: 'end'): Promise<TaskRun | undefined>
   /** The run of a task that does not exist yet. It is found from when the task does. */
-  create(contextId: string, scope: Scope): TaskRun
+  create(contextId: string, scope: Scope, principal: string): TaskRun
   /** Takes up a task with work left, unless it is live; what became of it. */
   takeUp(id: string): Promise<Taken>
   /** Ends what `find` began. */
@@ -89,9 +90,9 @@ export function createRuns({ store, logs, host, isClosed, goOn }: RunsOptions): 
   async function loadRun({ id, scope, mayGoOn }: Wanted): Promise<Loaded | undefined> {
     const stored = await store.get(id, scope)
     if (!stored) return undefined
-    const { head, version } = stored
-    const { task, memory, records } = await loadMemory(store, stored)
-    const run = new TaskRun(new TaskLog(logs, head, { task, version }), host(), memory)
+    const { head } = stored
+    const { log, memory, records } = await loadMemory(store, stored)
+    const run = new TaskRun(new TaskLog(logs, head, log), host(), memory)
     all.set(head.id, run)
     run.log.busy = head.busy
     const goesOn = head.busy && !isClosed() && (mayGoOn || isTerminal(head.state))
@@ -104,8 +105,8 @@ export function createRuns({ store, logs, host, isClosed, goOn }: RunsOptions): 
       return run && isVisible(run, scope) ? run : undefined
     },
     find,
-    create(contextId, scope) {
-      const log = new TaskLog(logs, { id: newId(), contextId, scope })
+    create(contextId, scope, principal) {
+      const log = new TaskLog(logs, { id: newId(), contextId, scope, principal })
       const run = new TaskRun(log, host())
       all.set(log.id, run)
       return run
@@ -197,7 +198,7 @@ function isVisible({ log }: TaskRun, scope: Scope): boolean {
 }
 
 interface LoadedTask {
-  readonly task: Task
+  readonly log: StoredLog
   readonly memory: RunMemory
   readonly records: readonly LogRecord[]
 }
@@ -217,5 +218,6 @@ async function loadMemory(store: Store, stored: StoredTask): Promise<LoadedTask>
   }
   // A store that keeps no log still has the history: one turn per message of the user.
   if (turns === 0) turns = task.history?.filter(({ role }) => role === 'ROLE_USER').length ?? 1
-  return { task, records, memory: { turns, saved } }
+  const log = { task, version: stored.version, bytes: bytesOf(records) }
+  return { log, records, memory: { turns, saved } }
 }

@@ -1,11 +1,12 @@
 import type { Call, EventStream } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
-import { isTerminal } from '../protocol/task.ts'
+import { isInterrupted, isTerminal } from '../protocol/task.ts'
 import type { Message, SendMessageRequest, Task, TaskState } from '../protocol/types.ts'
 import { newId } from '../shared/ids.ts'
-import type { Scope, Store, TurnRequest } from '../store/store.ts'
+import type { Scope, Store } from '../store/store.ts'
 import type { Hub } from '../streams/hub.ts'
 import { TurnAnswer } from './answer.ts'
+import { Arrived } from './arrived.ts'
 import { shuttingDown, taskNotFound } from './faults.ts'
 import type { VersionedTask } from './log.ts'
 import type { QueuedMessage } from './messages.ts'
@@ -39,8 +40,10 @@ export function createSend({ store, hub, queue, runs, get, isClosed }: SendOptio
 
   function begin(request: SendMessageRequest, call: Call, scope: Scope): SendResult {
     const contextId = request.message.contextId ?? newId()
-    queue.mustHaveRoom(scope.owner)
-    return take(runs.create(contextId, scope), request, call)
+    const arrived = new Arrived(request, call)
+    queue.mustHaveRoom(arrived.principal)
+    queue.mustHold(arrived, false)
+    return take(runs.create(contextId, scope, arrived.principal), arrived)
   }
 
   async function proceed(
@@ -55,27 +58,28 @@ export function createSend({ store, hub, queue, runs, get, isClosed }: SendOptio
       mustContinue(run, request.message)
       const before = await run.log.snapshot()
       mustContinue(run, request.message)
-      if (!run.busy) queue.mustHaveRoom(scope.owner)
+      const arrived = new Arrived(request, call)
+      if (!run.busy) queue.mustHaveRoom(arrived.principal)
       run.mailbox.mustHaveRoom()
-      return take(run, request, call, before)
+      queue.mustHold(arrived, !run.busy && isInterrupted(run.log.state))
+      const { message, turnRequest } = arrived
+      const refusal = run.log.refusalOf({ kind: 'message', turn: 0, message, request: turnRequest })
+      if (refusal) return await outgrown(run, refusal)
+      return take(run, arrived, before)
     } finally {
       runs.release(run)
     }
   }
 
-  function take(
-    run: TaskRun,
-    request: SendMessageRequest,
-    call: Call,
-    before?: VersionedTask,
-  ): SendResult {
+  function take(run: TaskRun, arrived: Arrived, before?: VersionedTask): SendResult {
     if (isClosed()) throw shuttingDown()
+    const { request, call } = arrived
     const { idempotencyKey } = call
     if (idempotencyKey !== undefined && !before) run.log.bindIdempotencyKey(idempotencyKey)
     // Before the message, which begins a turn at once: both must be in one commit.
     const webhook = request.configuration?.taskPushNotificationConfig
     if (webhook) run.log.register(webhook, call.dialect ?? '1.0', before?.version ?? 0)
-    const queued = run.accept(request.message, toTurnRequest(request, call), call.auth)
+    const queued = run.accept(request.message, arrived.turnRequest, arrived)
     if (idempotencyKey !== undefined) run.writer.ensureTask()
     return new LiveResult(hub, { run, queued, before })
   }
@@ -98,23 +102,6 @@ export function createSend({ store, hub, queue, runs, get, isClosed }: SendOptio
       first: async () => send(request, call, scope),
       repeat: (taskId) => repeat(taskId, scope),
     })
-  }
-}
-
-/** What of a request stays with its turn in the log. */
-function toTurnRequest({ configuration, metadata }: SendMessageRequest, call: Call): TurnRequest {
-  const { extensions, traceparent, idempotencyKey } = call
-  const userId = call.auth?.userId ?? ''
-  const modes = configuration?.acceptedOutputModes
-  if (!extensions?.length && !modes?.length && !metadata && !traceparent && !idempotencyKey)
-    return { userId }
-  return {
-    userId,
-    ...(extensions?.length && { extensions }),
-    ...(modes?.length && { acceptedOutputModes: modes }),
-    ...(metadata && { metadata }),
-    ...(traceparent && { traceparent }),
-    ...(idempotencyKey && { idempotencyKey }),
   }
 }
 
@@ -183,6 +170,13 @@ class LiveResult implements SendResult {
     if (run.mailbox.queued) run.writer.ensureTask()
     return watchSend(this.#hub, { run, queued: this.#queued, before: this.#before, trace })
   }
+}
+
+/** A task that cannot hold a message fails, and its failure is the answer. */
+async function outgrown(run: TaskRun, reason: A2AError): Promise<SendResult> {
+  run.outgrow(reason)
+  await run.log.committed()
+  return pastResult((await run.log.snapshot()).task)
 }
 
 /** What came of a message that was taken in before: its task is all there is to tell. */

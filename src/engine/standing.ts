@@ -94,6 +94,17 @@ export interface TaskKey {
   /** The stored task's, where there is one. */
   readonly generation?: number
   readonly build?: string
+  /** Whose share of a bounded store a new task is kept in. */
+  readonly principal?: string
+}
+
+/** What the log of a task knows when a commit begins. */
+interface LogNow {
+  readonly version: number
+  readonly busy: boolean
+  readonly build: string
+  readonly bytes: number
+  readonly principal: string | undefined
 }
 
 /**
@@ -146,10 +157,7 @@ export class FoldedTask {
   }
 
   /** Folds records in and gives the write that stores them; undefined where there is no task yet. */
-  write(
-    records: readonly LogRecord[],
-    now: { readonly version: number; readonly busy: boolean; readonly build: string },
-  ): TaskWrite | undefined {
+  write(records: readonly LogRecord[], now: LogNow): TaskWrite | undefined {
     const before = this.#fold?.state
     for (const record of records) this.#take(record)
     const fold = this.#fold
@@ -159,13 +167,14 @@ export class FoldedTask {
     this.#compact = false
     this.#rewrite = false
     const head = this.#head(fold, now.busy, now.build)
-    const expectedVersion = now.version
-    if (!rewrite) return { type: 'task', head, expectedVersion, records }
+    const { version: expectedVersion, bytes, principal } = now
+    if (!rewrite) return { type: 'task', head, expectedVersion, records, bytes }
     const task = fold.snapshot()
     const idempotencyKey = this.#idempotencyKey
-    if (idempotencyKey === undefined) return { type: 'task', head, expectedVersion, records, task }
+    if (idempotencyKey === undefined)
+      return { type: 'task', head, expectedVersion, records, bytes, task, principal }
     this.#idempotencyKey = undefined
-    return { type: 'task', head, expectedVersion, records, task, idempotencyKey }
+    return { type: 'task', head, expectedVersion, records, bytes, task, principal, idempotencyKey }
   }
 
   #take(record: LogRecord): void {

@@ -31,6 +31,8 @@ export interface TurnSource {
   /** A value that the agent saved with the task. */
   load(key: string): Json | undefined
   save(key: string, value: Json): void
+  /** Ends the task as FAILED, in the midst of its turn. */
+  outgrow(reason: A2AError): void
 }
 
 const none: readonly string[] = Object.freeze([])

@@ -93,6 +93,8 @@ export class RunWriter {
     }
     if (!canTransition('TASK_STATE_SUBMITTED', status.state))
       throw new A2AError('invalidAgentResponse', `A task cannot begin in ${status.state}`)
+    const refusal = log.refusalOf({ kind: 'event', event: { task } })
+    if (refusal) throw refusal
     this.#open(message, {
       ...task,
       status: { ...status, timestamp: status.timestamp ?? this.#host.timestamp() },

@@ -25,7 +25,7 @@ export function checkedConnector(options: ConnectOptions): buildConnector.connec
   return (dialled, callback) => {
     const { protocol, hostname } = dialled
     const host = toHost(hostname)
-    const target = { protocol, host, port: Number(dialled.port) || portOf(protocol) }
+    const target = { protocol, host, port: portOf(dialled.port, protocol) }
     const named = rules.isNamed(target)
     let reason = rules.refuse(target)
     // A literal address needs no lookup, so nobody else looks at it.

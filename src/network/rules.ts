@@ -36,12 +36,14 @@ interface RuleOptions {
   readonly leadsInside?: boolean
   /** How names are resolved; the system's way if absent. */
   readonly lookup?: LookupFunction | undefined
+  /** Whether cards come from this host, so that it decides whether they lead inside; every written one if absent. */
+  readonly isSource?: (host: string) => boolean
 }
 
 /** Rules for what strangers name. */
 export function createRules(options: RuleOptions): Rules {
-  const { allow, allowHttp, leadsInside = false, lookup } = options
-  const origins = createOrigins()
+  const { allow, allowHttp, leadsInside = false, lookup, isSource = () => true } = options
+  const origins = createOrigins(isSource)
   const internal = leadsInside ? fromOutside : notAllowed
   const isInside = (): boolean => leadsInside && origins.areInside()
   return {
@@ -66,22 +68,36 @@ export function createRules(options: RuleOptions): Rules {
   }
 }
 
+/** What else a client's rules know. */
+interface NamedOptions {
+  readonly others?: readonly string[]
+  readonly lookup?: LookupFunction | undefined
+}
+
 /**
  * Rules for a client: the URLs that its user named are reached as written. What the card behind them names may lie
- * inside only where every address that these had so far does.
+ * inside only where every address that these had so far does. `others` are reached as written too, but no card comes
+ * from them.
  */
-export function createNamedRules(urls: readonly string[], lookup?: LookupFunction): Rules {
+export function createNamedRules(
+  urls: readonly string[],
+  { others = [], lookup }: NamedOptions = {},
+): Rules {
   const named = new Set<string>()
-  for (const url of urls) {
+  const sources = new Set<string>()
+  for (const url of [...urls, ...others]) {
     const target = toTarget(url)
-    if (target) named.add(`${target.host} ${target.port}`)
+    if (!target) continue
+    named.add(`${target.host} ${target.port}`)
+    if (urls.includes(url)) sources.add(target.host)
   }
   const allow: AllowList = {
     everything: false,
     hasHost: (host, port) => named.has(`${host} ${port}`),
     hasAddress: () => false,
   }
-  return createRules({ allow, allowHttp: true, leadsInside: true, lookup })
+  const isSource = (host: string): boolean => sources.has(host)
+  return createRules({ allow, allowHttp: true, leadsInside: true, lookup, isSource })
 }
 
 /**
@@ -110,11 +126,11 @@ const moved =
 interface Origins {
   /** Takes down what a host resolves to, and says why it must not. */
   judge(host: string, side: ReturnType<typeof sideOf>): string | undefined
-  /** Whether all of them have been internal, and at least one was looked up. */
+  /** Whether all that cards come from have been internal, and at least one was looked up. */
   areInside(): boolean
 }
 
-function createOrigins(): Origins {
+function createOrigins(isSource: (host: string) => boolean): Origins {
   /** No more than the operator has written. */
   const seenOutside = new Set<string>()
   let seenInside = false
@@ -125,11 +141,11 @@ function createOrigins(): Origins {
         return mixed
       }
       if (side === 'internal' && seenOutside.has(host)) return moved
-      if (side === 'internal') seenInside = true
-      else seenOutside.add(host)
+      if (side !== 'internal') seenOutside.add(host)
+      else if (isSource(host)) seenInside = true
       return undefined
     },
-    areInside: () => seenInside && seenOutside.size === 0,
+    areInside: () => seenInside && ![...seenOutside].some(isSource),
   }
 }
 

@@ -47,11 +47,12 @@ export function toTarget(text: string): Target | undefined {
   const url = parseUrl(text)
   if (!url) return undefined
   const { protocol } = url
-  return { protocol, host: toHost(url.hostname), port: Number(url.port) || portOf(protocol) }
+  return { protocol, host: toHost(url.hostname), port: portOf(url.port, protocol) }
 }
 
-/** The port of a scheme where the URL names none. */
-export function portOf(protocol: string): number {
+/** The port of a URL as the URL parser writes it: empty where it is the scheme's own. */
+export function portOf(written: string, protocol: string): number {
+  if (written !== '') return Number(written)
   return protocol === 'http:' ? 80 : 443
 }
 

@@ -7,6 +7,7 @@ import {
   type ResultOf,
 } from '../protocol/operations.ts'
 import { parseRequest } from '../protocol/schema.ts'
+import { mustBeInTenant, mustHaveScope, mustReachAgent } from '../protocol/scopes.ts'
 import type { AgentCard } from '../protocol/types.ts'
 import type { Service } from './service.ts'
 
@@ -26,7 +27,8 @@ export type Handlers = {
  * formed; then the handler. The order keeps strangers from learning anything.
  */
 export function createGate(service: Service, handlers: Handlers): Dispatch {
-  const { agent, auth: callers, limit, limits, metrics, clock } = service
+  const { engine, agent, auth: callers, limit, limits, metrics, clock } = service
+  const agentId = engine.scopeOf(undefined, undefined).agent
   return async (name, request, call) => {
     const startedAt = clock.elapsed()
     let counted: Call | undefined
@@ -37,12 +39,16 @@ export function createGate(service: Service, handlers: Handlers): Dispatch {
         counted = { ...call, auth }
         await limit.count(name, request, counted)
       }
+      if (auth.scopes) mustBeAllowed(name, call, { auth, agentId })
       const shown = agent.card()
       const card = shown instanceof Promise ? await shown : shown
       const extensions = negotiate(card, call)
       mustOffer(name, card)
       const passed = checked(call, auth, extensions)
-      const result = await handlers[name](parseRequest(name, request, limits), passed)
+      const meant = parseRequest(name, request, limits)
+      if (auth.tenants) mustBeInTenant(auth, tenantOf(meant))
+      if (auth.scopes && registersWebhook(meant)) mustHaveScope(auth, 'push')
+      const result = await handlers[name](meant, passed)
       metrics.observe(name, 'ok', clock.elapsed() - startedAt)
       return result
     } catch (thrown) {
@@ -63,6 +69,28 @@ function checked(call: Call, auth: AuthContext, extensions: readonly string[]): 
 
 function isChecked(call: Call): call is CheckedCall {
   return call.auth !== undefined && call.extensions !== undefined
+}
+
+function mustBeAllowed(
+  name: OperationName,
+  call: Call,
+  { auth, agentId }: { readonly auth: AuthContext; readonly agentId: string },
+): void {
+  const { scope } = operations[name]
+  if (!scope) return
+  mustHaveScope(auth, call.scope ?? scope)
+  mustReachAgent(auth, agentId)
+}
+
+function tenantOf(request: object): string {
+  return 'tenant' in request && typeof request.tenant === 'string' ? request.tenant : ''
+}
+
+/** Whether a message brings a webhook with it. */
+function registersWebhook(request: object): boolean {
+  const configuration = 'configuration' in request ? request.configuration : undefined
+  if (typeof configuration !== 'object' || configuration === null) return false
+  return Reflect.get(configuration, 'taskPushNotificationConfig') !== undefined
 }
 
 /** The extensions active for this call. A required one that the client does not name ends it (specification §3.3.4). */

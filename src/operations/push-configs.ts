@@ -26,7 +26,12 @@ export async function createPushConfig(
   const dialect = call.dialect ?? '1.0'
   const { events } = request
   const { agent } = scope
-  await webhooks.add({ taskId, id, config, dialect, agent, ...(events && { events }) })
+  const release = await webhooks.reserve(taskId, id)
+  try {
+    await webhooks.add({ taskId, id, config, dialect, agent, ...(events && { events }) })
+  } finally {
+    release()
+  }
   return config
 }
 

@@ -8,6 +8,7 @@ import type {
   SendMessageResponse,
   TaskPushNotificationConfig,
 } from '../protocol/types.ts'
+import { newId } from '../shared/ids.ts'
 import type { CheckedCall } from './gate.ts'
 import { trimHistory, trimStream } from './history.ts'
 import { withKnownTask } from './known-task.ts'
@@ -24,7 +25,9 @@ export async function sendMessage(
   if (check) await check
   const { engine } = service
   const meant = call.givenTaskId === undefined ? request : await meantTask(service, request, call)
-  const sending = engine.send(meant, call)
+  const sending = continuesWithWebhook(meant)
+    ? sendWithWebhook(service, meant, call)
+    : engine.send(meant, call)
   const sent = sending instanceof Promise ? await sending : sending
   const { returnImmediately, historyLength } = request.configuration ?? noConfiguration
   const inTime = returnImmediately ? undefined : await answerInTime(sent, call, service)
@@ -46,7 +49,9 @@ export async function sendStreamingMessage(
   if (check) await check
   const { engine } = service
   const meant = call.givenTaskId === undefined ? request : await meantTask(service, request, call)
-  const sending = engine.send(meant, call)
+  const sending = continuesWithWebhook(meant)
+    ? sendWithWebhook(service, meant, call)
+    : engine.send(meant, call)
   const sent = sending instanceof Promise ? await sending : sending
   const historyLength = request.configuration?.historyLength
   const events = sent.events({ trace: wantsTrace(call) })
@@ -62,6 +67,33 @@ function meantTask(
 ): Promise<SendMessageRequest> {
   const scope = engine.scopeOf(request.tenant, call.auth)
   return withKnownTask((id) => engine.get(id, scope), request, call)
+}
+
+function continuesWithWebhook({ message, configuration }: SendMessageRequest): boolean {
+  return configuration?.taskPushNotificationConfig !== undefined && message.taskId !== undefined
+}
+
+/** Sends a message to a task that may have too many webhooks for the one which comes with it. */
+async function sendWithWebhook(
+  { engine, webhooks }: Service,
+  request: SendMessageRequest,
+  call: CheckedCall,
+): Promise<SendResult> {
+  const { configuration, message } = request
+  const config = configuration?.taskPushNotificationConfig
+  if (!webhooks || !config || !message.taskId) return engine.send(request, call)
+  // Somebody else's task answers as one that is not there, whatever it has.
+  await engine.get(message.taskId, engine.scopeOf(request.tenant, call.auth))
+  const named = { ...config, id: config.id || newId() }
+  const release = await webhooks.reserve(message.taskId, named.id)
+  try {
+    const withId = { ...configuration, taskPushNotificationConfig: named }
+    const sent = await engine.send({ ...request, configuration: withId }, call)
+    await sent.task()
+    return sent
+  } finally {
+    release()
+  }
 }
 
 /** What can be said against a message before any agent sees it. */

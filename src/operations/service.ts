@@ -69,6 +69,11 @@ export interface PushConfigs {
   check(config: TaskPushNotificationConfig, path: string): void
   /** The webhooks of a task, oldest first. */
   list(taskId: string): Promise<readonly PushConfigRecord[]>
+  /**
+   * Reserves a place for a webhook until the returned function is called, once it is stored or will not be.
+   * @throws A2AError `invalidParams` where the task has as many as it may have.
+   */
+  reserve(taskId: string, id: string): Promise<() => void>
   /** Keeps a webhook, which hears of what happens from now on; one of the same id is replaced. */
   add(record: Omit<PushConfigRecord, 'cursor'>): Promise<void>
   /** Removes a webhook, which hears nothing more. */

@@ -1,4 +1,5 @@
 import type { OperationName, RequestOf, ResultOf } from './operations.ts'
+import type { ScopeName } from './scopes.ts'
 import type { EventStream, Sequenced } from './types.ts'
 
 export type { EventStream, Sequenced }
@@ -10,6 +11,10 @@ export interface AuthContext {
   /** The presented credential, for agents that act on the caller's behalf; never stored or logged. */
   readonly accessToken?: string
   readonly metadata?: Readonly<Record<string, unknown>>
+  /** What the credential is good for (`ScopeName`, `agent:ID`); where none of ours is named, all but `operator`. */
+  readonly scopes?: readonly string[]
+  /** The tenants that the credential is good for, the empty string for requests that name none; any if absent. */
+  readonly tenants?: readonly string[]
 }
 
 /** The caller nobody knows. Frozen: agents see it, and it is everybody's. */
@@ -34,6 +39,8 @@ export interface Call {
   readonly auth?: AuthContext
   /** Request headers in lower case. On a client: headers to add. On a server: headers received. */
   readonly headers?: Readonly<Record<string, string | undefined>>
+  /** The scope that the caller needs in place of the operation's own: that of a door which asks more than one thing. */
+  readonly scope?: ScopeName
   /** The raw query of the request, where an API key may stand; servers only. */
   readonly query?: string
   /** The network address of the client; servers only. */

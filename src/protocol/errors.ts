@@ -223,6 +223,8 @@ export interface ErrorDetails {
   readonly metadata?: Readonly<Record<string, string>>
   /** When to try again; becomes `Retry-After`. */
   readonly retryAfterSeconds?: number
+  /** How many requests a client has in a window, where it has used them up; becomes `RateLimit-Limit` and its kin. */
+  readonly requestLimit?: number
   /** The challenge of a 401; becomes `WWW-Authenticate`. */
   readonly challenge?: string
 }

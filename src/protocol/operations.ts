@@ -3,6 +3,7 @@ import { agentCard } from './schema/cards.ts'
 import type { Check } from './schema/check.ts'
 import * as requests from './schema/requests.ts'
 import * as tasks from './schema/tasks.ts'
+import type { ScopeName } from './scopes.ts'
 import type * as A2A from './types.ts'
 
 /**
@@ -85,6 +86,8 @@ export interface OperationRow {
   readonly idempotent: boolean
   /** Clients ask it again and again: once a second per task costs nothing of a rate limit. */
   readonly polls?: boolean
+  /** The scope that a caller's credential needs; absent where any will do. */
+  readonly scope?: ScopeName
   /** The card capability without which it is refused (§3.3.4). */
   readonly needs?: 'streaming' | 'pushNotifications' | 'extendedAgentCard'
   /** The error of that refusal. */
@@ -105,7 +108,11 @@ export interface OperationRow {
 }
 
 const streaming = { needs: 'streaming', refusal: 'unsupportedOperation' } as const
-const push = { needs: 'pushNotifications', refusal: 'pushNotificationNotSupported' } as const
+const push = {
+  scope: 'push',
+  needs: 'pushNotifications',
+  refusal: 'pushNotificationNotSupported',
+} as const
 const tenant = { tenant: 'string' } as const
 const oneWebhook = { path: '/tasks/{taskId}/pushNotificationConfigs/{id}', query: tenant }
 
@@ -114,6 +121,7 @@ export const operations: Readonly<Record<OperationName, OperationRow>> = {
   SendMessage: {
     stream: false,
     idempotent: false,
+    scope: 'tasks:write',
     takes: 'message',
     gives: 'answer',
     request: requests.sendMessageRequest,
@@ -125,6 +133,7 @@ export const operations: Readonly<Record<OperationName, OperationRow>> = {
     stream: true,
     idempotent: false,
     ...streaming,
+    scope: 'tasks:write',
     takes: 'message',
     gives: 'events',
     request: requests.sendMessageRequest,
@@ -136,6 +145,7 @@ export const operations: Readonly<Record<OperationName, OperationRow>> = {
     stream: false,
     idempotent: true,
     polls: true,
+    scope: 'tasks:read',
     takes: 'task',
     gives: 'task',
     request: requests.getTaskRequest,
@@ -146,6 +156,7 @@ export const operations: Readonly<Record<OperationName, OperationRow>> = {
   ListTasks: {
     stream: false,
     idempotent: true,
+    scope: 'tasks:read',
     takes: 'filter',
     gives: 'tasks',
     request: requests.listTasksRequest,
@@ -169,6 +180,7 @@ export const operations: Readonly<Record<OperationName, OperationRow>> = {
   CancelTask: {
     stream: false,
     idempotent: true,
+    scope: 'tasks:write',
     takes: 'task',
     gives: 'task',
     request: requests.cancelTaskRequest,
@@ -180,6 +192,7 @@ export const operations: Readonly<Record<OperationName, OperationRow>> = {
     stream: true,
     idempotent: true,
     ...streaming,
+    scope: 'tasks:read',
     takes: 'task',
     gives: 'events',
     request: requests.subscribeToTaskRequest,

@@ -156,7 +156,8 @@ function decodeHeader(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-function isKeySet(value: unknown): value is JSONWebKeySet {
+/** Whether a value is a JSON Web Key Set, as far as its shape tells. */
+export function isKeySet(value: unknown): value is JSONWebKeySet {
   return isPlainObject(value) && Array.isArray(value.keys) && value.keys.every(isPlainObject)
 }
 

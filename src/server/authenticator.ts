@@ -15,9 +15,12 @@ export interface Authenticator {
   readonly scheme?: SecurityScheme
   /** The challenge of a 401 (`WWW-Authenticate`). */
   readonly challenge: string
+  /** The authorization server whose tokens it takes, where there is one; the server's OAuth metadata names it. */
+  readonly issuer?: string
   /**
    * Who calls; undefined if no credential of this kind is presented.
-   * @throws A2AError `unauthenticated` for a credential that does not hold.
+   * @throws A2AError `unauthenticated` for a credential that it does not know; another authenticator may. What it says
+   * goes to the log.
    */
   authenticate(
     presented: PresentedCredentials,

@@ -1,13 +1,14 @@
-import type { Agent, Health } from '../agents/agent.ts'
-import type { HttpHandler, HttpReply, HttpRequest } from '../bindings/http.ts'
+import type { HttpHandler, HttpReply } from '../bindings/http.ts'
 import { createMcpBinding } from '../bindings/mcp/server.ts'
 import { createOpenAIBinding, type OpenAIModel } from '../bindings/openai/server.ts'
 import type { OpenAIRoute, RouteHandlers, ServerRoute } from '../bindings/routes.ts'
 import { historyExtension } from '../protocol/extensions.ts'
-import type { Clock } from '../shared/clock.ts'
+import { scopeNames } from '../protocol/scopes.ts'
+import { createHealthPage } from './health.ts'
 import type { Mount } from './mount.ts'
 import type { ServerOptions } from './options.ts'
 import type { ServerParts } from './parts.ts'
+import { createVisitors, forKnown } from './visitors.ts'
 
 /** What answers clients that do not speak A2A: the server's agents as models and as tools. */
 export interface Endpoints {
@@ -17,20 +18,21 @@ export interface Endpoints {
 }
 
 /** Makes the endpoints. Agents are looked up at each request, so a changed team is a changed model. */
-export function createEndpoints(
-  { options, clock }: Pick<ServerParts, 'options' | 'clock'>,
-  mounts: ReadonlyMap<string, Mount>,
-): Endpoints {
+export function createEndpoints(parts: ServerParts, mounts: ReadonlyMap<string, Mount>): Endpoints {
+  const { options, clock } = parts
+  const { identify } = createVisitors(parts)
   const { heartbeatMs } = options.timeouts ?? {}
   const origins = options.cors?.origins
   const mcp = createMcpBinding({
     offers: () => Promise.all([...mounts.values()].map(toOffer)),
+    identify,
     ...(Array.isArray(origins) && { allowedOrigins: origins }),
   })
   return {
     openai: createOpenAIBinding({
       dispatchOf: (model) => mounts.get(model)?.dispatch,
       models: () => [...mounts.values()].map(toModel),
+      identify,
       clock,
       ...(heartbeatMs !== undefined && { heartbeatMs }),
     }),
@@ -56,67 +58,23 @@ async function toOffer({ id, identity, dispatch }: Mount): Promise<{
 
 type Mounts = ReadonlyMap<string, Mount>
 
-/** The server's own pages: how it is, what it counts, whom it serves, and the keys of its webhooks. */
+/** The server's own pages: how it is, what it counts, whom it serves, whose tokens it takes, its webhooks' keys. */
 export function createPages(
   parts: ServerParts,
   mounts: Mounts,
-): RouteHandlers<Extract<ServerRoute, 'health' | 'metrics' | 'catalogue' | 'keys'>> {
+): RouteHandlers<Extract<ServerRoute, 'health' | 'metrics' | 'catalogue' | 'keys' | 'resource'>> {
   const keys = keysReply(parts.options)
+  const visitors = createVisitors(parts)
   return {
-    health: (request) => health(request, parts, mounts),
-    metrics: () => parts.metrics.page(gauges(parts, mounts)),
-    catalogue: () => catalogue(mounts),
+    health: createHealthPage(parts, mounts, visitors),
+    metrics: forKnown(visitors, () => parts.metrics.page(gauges(parts, mounts))),
+    catalogue: forKnown(visitors, () => catalogue(mounts)),
     keys: keys && (() => keys),
+    resource: resourcePage(parts, mounts),
   }
 }
 
 const json = { 'content-type': 'application/json' }
-const uncached = { ...json, 'cache-control': 'no-store' }
-const alive: HttpReply = { status: 200, headers: uncached, body: '{"status":"alive"}' }
-const maxHealthMs = 5_000
-
-/** 503 if an agent or the store cannot do its work. With `?live=1` only: the process runs. */
-async function health(
-  { query }: HttpRequest,
-  { store, clock }: ServerParts,
-  mounts: Mounts,
-): Promise<HttpReply> {
-  if (new URLSearchParams(query).has('live')) return alive
-  const agents = await Promise.all(
-    [...mounts.values()].map(async ({ id, identity, agent }) => {
-      const { name } = identity.known()
-      return { id, name, ...(await healthOf(agent(), clock)) }
-    }),
-  )
-  const storeHealth = store.health()
-  const healthy = storeHealth.writable && agents.every((agent) => agent.healthy)
-  const body = JSON.stringify({
-    status: healthy ? 'healthy' : 'unhealthy',
-    protocol: 'A2A',
-    agent: agents[0]?.name ?? '',
-    agents,
-    store: storeHealth,
-  })
-  return { status: healthy ? 200 : 503, headers: uncached, body }
-}
-
-/** An agent that does not answer in time, or at all, is not healthy. Why it failed stays inside. */
-async function healthOf(agent: Agent, clock: Clock): Promise<Health> {
-  if (!agent.health) return { healthy: true }
-  let callOff = (): void => {}
-  const late = new Promise<Health>((resolve) => {
-    const reason = 'no answer in time'
-    callOff = clock.after(maxHealthMs, () => resolve({ healthy: false, reason }))
-  })
-  try {
-    return await Promise.race([agent.health(), late])
-  } catch {
-    return { healthy: false, reason: 'the health check failed' }
-  } finally {
-    callOff()
-  }
-}
-
 /** Every agent with its card's address. */
 async function catalogue(mounts: Mounts): Promise<HttpReply> {
   const agents = await Promise.all(
@@ -136,6 +94,21 @@ function keysReply({ pushNotifications }: ServerOptions): HttpReply | undefined 
   if (!signer) return undefined
   const headers = { ...json, 'cache-control': 'public, max-age=300' }
   return { status: 200, headers, body: JSON.stringify(signer.jwks()) }
+}
+
+/** Whose tokens the server takes, for clients that know OAuth (RFC 9728); only where an issuer has an address. */
+function resourcePage({ auth }: ServerParts, mounts: Mounts): HttpHandler | undefined {
+  const issuers = auth.issuers.filter((issuer) => /^https?:/.test(issuer) && URL.canParse(issuer))
+  if (issuers.length === 0) return undefined
+  return () => {
+    const body = JSON.stringify({
+      resource: mounts.values().next().value?.identity.base() ?? '',
+      authorization_servers: issuers,
+      scopes_supported: scopeNames,
+      bearer_methods_supported: ['header'],
+    })
+    return { status: 200, headers: { ...json, 'cache-control': 'public, max-age=300' }, body }
+  }
 }
 
 function gauges({ queue, hub }: ServerParts, mounts: Mounts): Readonly<Record<string, number>> {

@@ -82,7 +82,8 @@ interface Cors {
 
 const allowHeaders =
   'Content-Type, Authorization, A2A-Version, A2A-Extensions, X-A2A-Extensions, Last-Event-ID, Idempotency-Key, X-API-Key, traceparent'
-const exposeHeaders = 'A2A-Extensions, X-A2A-Extensions, ETag, Retry-After, WWW-Authenticate'
+const exposeHeaders =
+  'A2A-Extensions, X-A2A-Extensions, ETag, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, WWW-Authenticate'
 
 /** Makes the server's CORS rules. */
 function createCors({ origins = '*' }: CorsOptions = {}): Cors {

@@ -3,6 +3,7 @@ export { A2AServer, type RunningServer, type RunOptions } from '../compat/a2a-se
 export type { AppState, AuthExtractor, Route } from '../compat/app-state.ts'
 export type { Backend } from '../compat/backend.ts'
 export type { Recovery } from '../engine/recover.ts'
+export { hasScope, type ScopeName } from '../protocol/scopes.ts'
 export { type Verification, verifyBody } from '../webhooks/signature.ts'
 export { createTokenSigner, type TokenSigner, type TokenSignerOptions } from '../webhooks/token.ts'
 export { type Auth, type AuthOptions, createAuth } from './auth.ts'
@@ -13,12 +14,10 @@ export {
   type BearerOptions,
   bearerAuthenticator as bearer,
   extractorAuthenticator as extractor,
-  type JwtOptions,
-  jwtAuthenticator as jwt,
-  type Secrets,
 } from './authenticators.ts'
 export { type FetchOptions, toFetch } from './fetch.ts'
 export type { Intake, RequestHead } from './intake.ts'
+export { type JwtOptions, jwtAuthenticator as jwt } from './jwt.ts'
 export type { LimitOptions } from './limits.ts'
 export { type NodeHandlerOptions, toNodeHandler } from './node-handler.ts'
 export type { CorsOptions, PushOptions, ServerOptions, TimeoutOptions } from './options.ts'
@@ -31,4 +30,5 @@ export {
   runServer,
   type StartedServer,
 } from './run.ts'
+export type { SecretOwner, Secrets } from './secrets.ts'
 export { createServer, type Server } from './server.ts'

@@ -42,7 +42,7 @@ export function createMount(
   base: () => string,
 ): Mount {
   let agent = first
-  const { store, committer, hub, queue, suspects, clock, logger, push } = parts
+  const { store, committer, hub, queue, suspects, clock, logger, limits, push } = parts
   const identity = createAgentIdentity(parts, { agent: () => agent, info, base })
   const engine = createEngine({
     agent,
@@ -55,6 +55,7 @@ export function createMount(
     suspects,
     clock,
     logger,
+    limits,
     ...(push && { webhooks: push }),
   })
   const service = createService(parts, engine, identity)

@@ -16,6 +16,7 @@ import { createIntake, type Intake } from './intake.ts'
 import { type Limits, resolveLimits, resolveRateLimit } from './limits.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import type { PushOptions, ServerOptions } from './options.ts'
+import { createPushLimit } from './push-limit.ts'
 import { createRateLimit, type RateLimit } from './rate-limit.ts'
 
 /** What all agents of a server share. */
@@ -50,17 +51,21 @@ export function createParts(options: ServerOptions, retryMs: ServerParts['retryM
   const limits = resolveLimits(options)
   const rateLimit = resolveRateLimit(options)
   const logger = toLogger(options.logger)
-  const store = options.store ?? createMemoryStore({ clock })
+  const store = options.store ?? createMemoryStore({ clock, maxBytes: limits.memoryStoreBytes })
   const committer = createCommitter(store)
   const push = pushNotifications === true ? {} : pushNotifications
-  const auth = options.auth ? createAuth(options.auth) : openAuth
+  const auth = options.auth ? createAuth(options.auth, logger) : openAuth
   const limit = rateLimit && createRateLimit(rateLimit)
   const givenMaxBodyBytes = options.limits?.maxBodyBytes
   return {
     store,
     committer,
     hub: createHub(store),
-    queue: createTurnQueue({ slots: limits.maxConcurrentTurns }),
+    queue: createTurnQueue({
+      slots: limits.maxConcurrentTurns,
+      maxWaitingEach: limits.maxWaitingPerPrincipal,
+      maxBytes: limits.maxQueuedBytes,
+    }),
     suspects: createSuspects(clock),
     clock,
     logger,
@@ -69,7 +74,7 @@ export function createParts(options: ServerOptions, retryMs: ServerParts['retryM
     limit,
     limits,
     intake: createIntake({ auth, limit, limits, givenMaxBodyBytes, logger }),
-    push: push ? createPush(push, { store, committer, clock, logger }) : undefined,
+    push: push ? createPush(push, { store, committer, clock, logger, limits }) : undefined,
     retryMs,
     options,
   }
@@ -107,12 +112,13 @@ interface PushDeps {
   readonly committer: Committer
   readonly clock: Clock
   readonly logger: Logger
+  readonly limits: Limits
 }
 
 /** Makes the webhooks of a server. */
 function createPush(
   { guard: rules, ...options }: PushOptions,
-  { store, committer, clock, logger }: PushDeps,
+  { store, committer, clock, logger, limits }: PushDeps,
 ): Push {
   const guard = createGuard(rules)
   const webhooks = createWebhooks({
@@ -128,6 +134,7 @@ function createPush(
     configs: {
       check: (config, path) => checkPushConfig(guard, { config, path }),
       list: (taskId) => store.pushConfigs(taskId),
+      ...createPushLimit(limits.maxPushConfigs, (taskId) => store.pushConfigs(taskId)),
       async add(record) {
         const stored = await store.get(record.taskId)
         const cursor = stored?.version ?? 0

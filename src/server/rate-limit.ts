@@ -71,6 +71,7 @@ async function take(shares: RateLimiterMemory, client: string): Promise<void> {
     const seconds = Math.max(1, Math.ceil(refusal.msBeforeNext / 1000))
     throw new A2AError('rateLimited', `Too many requests; try again in ${seconds} s`, {
       retryAfterSeconds: seconds,
+      requestLimit: shares.points,
     })
   }
 }

@@ -1,13 +1,6 @@
 import { A2AError } from '../protocol/errors.ts'
-import type {
-  Artifact,
-  JsonObject,
-  Message,
-  Part,
-  StreamResponse,
-  Task,
-} from '../protocol/types.ts'
 import type { LogRecord, TaskWrite, Write } from './store.ts'
+import { weigh, weighRecord } from './weight.ts'
 
 /** The largest write of one task that a store takes by default, in bytes. */
 export const defaultMaxTaskBytes: number = 32 * 1024 * 1024
@@ -37,6 +30,7 @@ export function refusalFor(write: Write, maxBytes: number): string | undefined {
 
 function weightOf(write: Extract<Write, { type: 'task' | 'contextValue' }>): number {
   if (write.type === 'contextValue') return weigh(write.value)
+  if (write.bytes !== undefined) return write.bytes
   let sum = 0
   for (const record of write.records) sum += weighRecord(record)
   return sum
@@ -76,118 +70,4 @@ function checkTaskWrite({ head, expectedVersion, records, task }: TaskWrite): vo
 
 function seqs(records: readonly LogRecord[]): string {
   return records.map((record) => record.seq).join(', ')
-}
-
-/** Deeper than any document that is meant: what refers to itself has no end. */
-const maxDepth = 1_000
-
-/**
- * About how many bytes a value takes as JSON: exact enough for a bound, and without writing it out. Written for speed: it
- * sees every record of a store that writes nothing out.
- *
- * @throws TypeError for what JSON cannot express. A `toJSON` of the value's own may throw what it likes.
- */
-function weigh(value: unknown, depth = 0): number {
-  if (typeof value === 'string') return value.length + 2
-  if (typeof value === 'number') return 5
-  if (typeof value === 'object' && value !== null) return weighObject(value, depth + 1)
-  if (typeof value === 'bigint') throw new TypeError('A BigInt cannot be written as JSON')
-  return 4
-}
-
-function weighObject(value: object, depth: number): number {
-  if (depth > maxDepth) throw new TypeError('A circular value cannot be written as JSON')
-  if (Array.isArray(value)) return weighArray(value, depth)
-  const prototype: unknown = Object.getPrototypeOf(value)
-  if (prototype !== Object.prototype && prototype !== null) return weighOther(value, depth)
-  const members = value as Readonly<Record<string, unknown>> // any object has members by name
-  let sum = 2
-  for (const key in members) {
-    const member = members[key]
-    if (typeof member === 'function') {
-      if (key === 'toJSON') return weigh(member.call(value), depth)
-    } else sum += key.length + 4 + weigh(member, depth)
-  }
-  return sum
-}
-
-function weighArray(values: readonly unknown[], depth: number): number {
-  let sum = 2
-  for (let i = 0; i < values.length; i++) sum += weigh(values[i], depth) + 1
-  return sum
-}
-
-/** An object of some class: a date says what it is, others are what they hold. */
-function weighOther(value: object, depth: number): number {
-  if ('toJSON' in value && typeof value.toJSON === 'function') return weigh(value.toJSON(), depth)
-  return weigh({ ...value }, depth)
-}
-
-/** What a record, a message or a part takes besides what is in it. */
-const frame = 150
-
-/**
- * About how many bytes a record takes as JSON. Only what an agent or a peer brought is looked into; the rest is ours, and
- * has a shape and a size.
- *
- * @throws TypeError for what JSON cannot express.
- */
-function weighRecord(record: LogRecord): number {
-  switch (record.kind) {
-    case 'event':
-      return frame + weighEvent(record.event)
-    case 'message':
-      return frame + weighMessage(record.message) + weighMeta(record.request.metadata)
-    case 'step':
-      return frame + record.name.length + weigh(record.result)
-    case 'state':
-      return frame + record.key.length + weigh(record.value)
-    case 'trace':
-      return frame + weigh(record.entry)
-    default:
-      return frame
-  }
-}
-
-function weighEvent(event: StreamResponse): number {
-  if ('artifactUpdate' in event) {
-    const { artifact, metadata } = event.artifactUpdate
-    return weighArtifact(artifact) + weighMeta(metadata)
-  }
-  if ('statusUpdate' in event) {
-    const { status, metadata } = event.statusUpdate
-    return frame + (status.message ? weighMessage(status.message) : 0) + weighMeta(metadata)
-  }
-  return 'task' in event ? weighTask(event.task) : weighMessage(event.message)
-}
-
-function weighTask({ status, history, artifacts, metadata }: Task): number {
-  let sum = frame + weighMeta(metadata)
-  if (status.message) sum += weighMessage(status.message)
-  if (history) for (const message of history) sum += weighMessage(message)
-  if (artifacts) for (const artifact of artifacts) sum += weighArtifact(artifact)
-  return sum
-}
-
-function weighArtifact({ parts, metadata }: Artifact): number {
-  return frame + weighParts(parts) + weighMeta(metadata)
-}
-
-function weighMessage({ parts, metadata }: Message): number {
-  return frame + weighParts(parts) + weighMeta(metadata)
-}
-
-function weighParts(parts: readonly Part[]): number {
-  let sum = 0
-  for (const part of parts) {
-    if ('text' in part) sum += part.text.length + 10
-    else if ('raw' in part) sum += part.raw.length + 10
-    else sum += weigh(part)
-    if (part.metadata) sum += weigh(part.metadata)
-  }
-  return sum
-}
-
-function weighMeta(metadata: JsonObject | undefined): number {
-  return metadata ? weigh(metadata) : 0
 }

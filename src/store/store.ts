@@ -193,6 +193,10 @@ export interface TaskWrite {
   readonly records: readonly LogRecord[]
   /** The task with all of `records` folded in; always present on the first write. */
   readonly task?: Task
+  /** About how many bytes `records` take, where the writer has weighed them. */
+  readonly bytes?: number
+  /** Whose share of a bounded store a new task is kept in; its owner's if absent. */
+  readonly principal?: string | undefined
   /** Ties the caller's key to a new task; refused with `existing` where the key is already tied. */
   readonly idempotencyKey?: string
 }

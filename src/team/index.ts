@@ -1,12 +1,8 @@
 export { type Config, toConfigJsonSchema } from '../app/config/file.ts'
 export { loadConfig, type ParseOptions, parseConfig } from '../app/config/load.ts'
 export { ConfigError, type Problem } from '../app/config/problems.ts'
-export type {
-  RetentionConfig,
-  ServerAuthConfig,
-  ServerConfig,
-  WebhooksConfig,
-} from '../app/config/server.ts'
+export type { RetentionConfig, ServerConfig, WebhooksConfig } from '../app/config/server.ts'
+export type { ServerAuthConfig } from '../app/config/server-auth.ts'
 export type { ConfigVariables as Environment } from '../app/config/values.ts'
 export { type McpServeOptions, serveConfigOverMcp } from '../app/mcp.ts'
 export {

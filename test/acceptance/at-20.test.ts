@@ -5,6 +5,7 @@ import { TeamServer } from '../../src/app/team-server.ts'
 import { AgentManager } from '../../src/team/manager.ts'
 import { defineTeam, Team } from '../../src/team/team.ts'
 import type { SchedulerConfig, TeamConfig } from '../../src/team/team-config.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 import { member } from '../fixtures/members.ts'
 import { get, rpc, serve } from './serve.ts'
 
@@ -83,10 +84,13 @@ describe('AT-20: a team at work', () => {
     const manager = managerOf('a')
     const health = async () => ({ healthy: isWell })
     manager.registerWithId('b', member('b', undefined, { health }))
-    const healthy = await serve(new Team(configOf('t', ['a', 'b']), manager))
+    const clock = createFakeClock()
+    const agents = [new Team(configOf('t', ['a', 'b']), manager)]
+    const healthy = await serve({ agents, clock })
     expect((await get(`${healthy.url}/health`)).status).toBe(200)
     isWell = false
     manager.registerWithId('b', member('b', undefined, { health }), { replace: true })
+    clock.advance(2_000)
     const { status, json } = await get(`${healthy.url}/health`)
     expect(status).toBe(503)
     expect(json.agents[0].members).toMatchObject({ a: { healthy: true }, b: { healthy: false } })

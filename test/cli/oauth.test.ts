@@ -45,12 +45,15 @@ describe('logging in from the command line', () => {
   })
 
   test('takes the secret of a service from the environment, and asks nobody', async () => {
-    const { endpoints } = await startAuthorizationServer()
+    const { endpoints, issuer } = await startAuthorizationServer()
     const clientCredentials = { tokenUrl: endpoints.tokenUrl, scopes: {} }
     const url = await serveBehind({ oauth2SecurityScheme: { flows: { clientCredentials } } })
     const { clientId, clientSecret } = clients.service
     const flags = ['--oauth-client-id', clientId, '--oauth-client-secret', 'env:SECRET']
-    const sending = start(['send', url, 'hi', ...flags], { env: { SECRET: clientSecret } })
+    const allow = ['--credential-origin', issuer]
+    const sending = start(['send', url, 'hi', ...flags, ...allow], {
+      env: { SECRET: clientSecret },
+    })
     const { code, stderr } = await sending.ended
     expect(code).toBe(0)
     expect(stderr).not.toContain(clientSecret)

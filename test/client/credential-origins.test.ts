@@ -1,5 +1,6 @@
 import { exportJWK, generateKeyPair } from 'jose'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createEchoAgent } from '../../src/agents/index.ts'
 import {
   A2AClient,
   apiKey,
@@ -11,8 +12,9 @@ import {
 } from '../../src/client/index.ts'
 import { signCard } from '../../src/protocol/signature.ts'
 import type { AgentCard, AgentInterface } from '../../src/protocol/types.ts'
+import { createServer, listen } from '../../src/server/index.ts'
 import { silent } from '../../src/shared/log.ts'
-import { doneTask } from './agent.ts'
+import { doneTask, serveAgent } from './agent.ts'
 import { jsonRpc, rest, testCard } from './cards.ts'
 import { serve, type TestServer } from './serve.ts'
 
@@ -290,3 +292,20 @@ function replyOf(result: object): Awaited<ReturnType<NonNullable<ClientOptions['
     },
   }
 }
+
+test('a client that a server passes requests on to keeps the headers of their callers to itself', async () => {
+  const behind = await serveAgent({ GetTask: () => doneTask })
+  const client = new A2AClient({ serverUrl: behind.url, headers: { 'x-own': 'ours' } })
+  const agent = { ...createEchoAgent(), dispatch: client.dispatch }
+  const server = await createServer({ agents: [agent], logger: false })
+  const listening = await listen(server, { port: 0, host: '127.0.0.1' })
+  onTestFinished(listening.close)
+  const headers = { authorization: `Bearer ${secret}`, cookie: secret, 'x-key': secret }
+  const answer = await fetch(`${listening.url}/tasks/t1`, {
+    headers: { 'a2a-version': '1.0', ...headers },
+  })
+  expect(await answer.json()).toMatchObject({ id: 't1' })
+  expect(behind.calls).toHaveLength(1)
+  expect(JSON.stringify(behind.calls[0]?.headers)).not.toContain(secret)
+  expect(behind.calls[0]?.headers['x-own']).toBe('ours')
+})

@@ -235,6 +235,20 @@ test('a token that was obtained stays with the named origin', async () => {
   expect(foreign.received[0]?.headers).not.toHaveProperty('authorization')
 })
 
+test('an authorization server that only the card names is reached under the guard of the client', async () => {
+  const tokens = await serveOpenTokens()
+  const elsewhere = { ...tokens, url: tokens.url.replace('127.0.0.1', 'localhost') }
+  for (const [name, scheme, participation] of schemesOf(elsewhere)) {
+    const agent = await serveBehind(scheme)
+    const credentials = { login: { ...service, ...participation } }
+    const reach = (host: string): boolean => host === '127.0.0.1'
+    const options = { credentials, credentialOrigins: [tokens.url], reach }
+    const client = new A2AClient({ serverUrl: agent.url, retry: { maxRetries: 0 }, ...options })
+    await expect(client.getTask('t1'), name).rejects.toMatchObject({ code: 'unavailable' })
+  }
+  expect(tokens.received).toEqual([])
+})
+
 function card(url: string): object {
   return {
     name: 'Agent',

@@ -5,8 +5,12 @@ import { createScriptedAgent } from '../conformance/agent.ts'
 import { ask, begin, createEngineFor, message, taskOf } from './scene.ts'
 
 /** Enters turns by their names: the principal, the context, a number. */
-function createLine(slots: number, maxWaiting?: number) {
-  const queue = createTurnQueue({ slots, ...(maxWaiting !== undefined && { maxWaiting }) })
+function createLine(slots: number, maxWaiting?: number, maxWaitingEach?: number) {
+  const queue = createTurnQueue({
+    slots,
+    ...(maxWaiting !== undefined && { maxWaiting }),
+    ...(maxWaitingEach !== undefined && { maxWaitingEach }),
+  })
   const started: string[] = []
   const tickets = new Map<string, Ticket>()
   function turnOf(name: string): QueuedTurn {
@@ -71,6 +75,45 @@ describe('the queue of turns', () => {
     queue.mustHaveRoom('a')
     enter('a/x/2')
     expect(() => queue.mustHaveRoom('b')).toThrow(expect.objectContaining({ code: 'unavailable' }))
+  })
+
+  test('refuses one principal of whom too many wait, and nobody else', () => {
+    const { queue, enter, readmit, leave } = createLine(2, 10, 2)
+    for (const name of ['a/x/1', 'a/x/2', 'a/y/3', 'b/x/1']) enter(name)
+    // What was taken in earlier counts in no limit.
+    readmit('b/x/2')
+    readmit('b/x/3')
+    readmit('b/x/4')
+    expect(() => queue.mustHaveRoom('a')).toThrow(
+      expect.objectContaining({
+        code: 'rateLimited',
+        details: expect.objectContaining({ retryAfterSeconds: 1 }),
+      }),
+    )
+    for (const principal of ['b', 'c', '']) queue.mustHaveRoom(principal)
+    leave('a/x/1')
+    queue.mustHaveRoom('a')
+  })
+
+  test('holds messages up to so many bytes, one principal a quarter of them', () => {
+    const queue = createTurnQueue({ maxBytes: 400 })
+    const refusal = expect.objectContaining({
+      code: 'unavailable',
+      details: expect.objectContaining({ retryAfterSeconds: 1 }),
+    })
+    const of = (principal: string, bytes: number) => ({ principal, bytes })
+    queue.mustHold(of('a', 100), false)
+    queue.hold(of('a', 100))
+    expect(() => queue.mustHold(of('a', 1), false)).toThrow(refusal)
+    queue.mustHold(of('a', 1), true)
+    queue.mustHold(of('b', 100), false)
+    // Nobody in particular has no share, but what there is has an end.
+    queue.hold(of('', 250))
+    queue.mustHold(of('b', 50), false)
+    for (const isAnswer of [false, true])
+      expect(() => queue.mustHold(of('b', 51), isAnswer)).toThrow(refusal)
+    queue.letGo(of('a', 100))
+    queue.mustHold(of('a', 100), false)
   })
 
   test('lets one principal hold half of the slots, rounded up, even while nobody else wants them', () => {

@@ -76,6 +76,21 @@ describe('where requests to a member may go', () => {
     expect(reaches(rules, 'http://10.9.9.9', '10.9.9.9')).toBe(false)
   })
 
+  test('what the operator allows besides is reached as written, and nothing follows from it', () => {
+    const outside = createNamedRules(['https://agent.example.com'], {
+      others: ['https://api.corp.example'],
+    })
+    expect(reaches(outside, 'https://api.corp.example', '10.1.2.3')).toBe(true)
+    expect(reaches(outside, 'http://10.9.9.9', '10.9.9.9')).toBe(false)
+    const inside = createNamedRules(['https://agent.corp.example'], {
+      others: ['https://api.example.com'],
+    })
+    expect(reaches(inside, 'https://api.example.com', '93.184.216.34')).toBe(true)
+    expect(reaches(inside, 'https://agent.corp.example', '10.1.2.3')).toBe(true)
+    expect(reaches(inside, 'http://10.9.9.9', '10.9.9.9')).toBe(true)
+    expect(reaches(inside, 'https://api.example.com', '10.1.2.3')).toBe(false)
+  })
+
   test('nothing inside before the member’s own place is known', () => {
     const rules = createNamedRules(['https://agent.example.com'])
     expect(reaches(rules, 'http://10.9.9.9', '10.9.9.9')).toBe(false)

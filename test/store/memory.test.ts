@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { at, pushConfig, scope, write } from '../contracts/store/samples.ts'
 import { describeStore } from '../contracts/store.ts'
 
@@ -37,6 +38,61 @@ describe('a memory store', () => {
     expect(tasks.map(({ head }) => head.id)).toEqual(['t4', 't3', 't2'])
     expect(await store.records('t2', 0)).toHaveLength(1)
     expect(await store.records('t3', 0)).toHaveLength(2)
+  })
+
+  const flood = async (store: Store, principal: string, count: number): Promise<void> => {
+    for (let i = 0; i < count; i += 1)
+      await store.commit([{ ...write(`${principal} ${i}`, { second: i }), principal, bytes: 100 }])
+  }
+  const kept = async (store: Store, principal: string): Promise<string[]> => {
+    const { tasks } = await store.list({ scope, limit: 1_000 })
+    return tasks.map(({ head }) => head.id).filter((id) => id.startsWith(principal))
+  }
+
+  test.each([
+    ['tasks', { maxTasks: 20 }],
+    ['bytes', { maxBytes: 2_000 }],
+  ])('lets nobody crowd out what others keep within their share of %s', async (_what, limits) => {
+    const store = createMemoryStore(limits)
+    await flood(store, 'ann', 20)
+    expect(await kept(store, 'ann')).toHaveLength(20)
+    await flood(store, 'bob', 5)
+    await flood(store, 'cid', 500)
+    expect(await kept(store, 'bob')).toHaveLength(5)
+    expect(await kept(store, 'ann')).toHaveLength(7)
+    // Whoever floods loses their own oldest.
+    expect((await kept(store, 'cid')).at(-1)).toBe('cid 492')
+    expect(await kept(store, '')).toHaveLength(20)
+  })
+
+  test('keeps shares as a plain count of all principals would', async () => {
+    const store = createMemoryStore({ maxTasks: 40 })
+    const names = Array.from({ length: 30 }, (_, i) => `p${String.fromCharCode(97 + i)}`)
+    for (let round = 0; round < 400; round += 1) {
+      const principal = names[(round * round + 7 * round) % names.length] ?? ''
+      await store.commit([{ ...write(`${principal} ${round}`, { second: round }), principal }])
+    }
+    const sizes = await Promise.all(names.map(async (name) => (await kept(store, name)).length))
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(40)
+    // Only whoever keeps most loses something, so nobody ends far above the others.
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(Math.ceil(40 / sizes.filter(Boolean).length) + 1)
+  })
+
+  test('bounds the bytes of tasks that wait for their users, after those that are finished', async () => {
+    const store = createMemoryStore({ maxBytes: 500 })
+    const state = 'TASK_STATE_INPUT_REQUIRED'
+    for (let i = 0; i < 4; i += 1)
+      await store.commit([
+        { ...write(`open ${i}`, { state, busy: false, second: i }), principal: '', bytes: 100 },
+      ])
+    await flood(store, '', 3)
+    expect(await kept(store, 'open')).toHaveLength(4)
+    expect(await kept(store, ' ')).toEqual([' 2'])
+    for (let i = 4; i < 9; i += 1)
+      await store.commit([
+        { ...write(`open ${i}`, { state, busy: false, second: i }), principal: '', bytes: 100 },
+      ])
+    expect(await kept(store, 'open')).toEqual(['open 8', 'open 7', 'open 6', 'open 5', 'open 4'])
   })
 
   test('keeps the newest dead letters', async () => {

@@ -26,7 +26,8 @@ const agent = defineAgent({ name: 'flood' }, async function* (_message, turn) {
 })
 
 const store = await openSqliteStore(process.argv[2] ?? '', { synchronous: 'NORMAL' })
-const server = await createServer({ agents: [agent], store })
+const limits = { maxTaskBytes: 64 * 1024 * 1024 }
+const server = await createServer({ agents: [agent], store, limits })
 const listening = await listen(server, { port: 0, host: '127.0.0.1' })
 process.send?.({ port: listening.port, memory: memory() })
 process.on('message', async () => {

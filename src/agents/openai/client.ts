@@ -1,5 +1,8 @@
 import { Agent as Connections, errors, request } from 'undici'
+import { AddressRefused } from '../../client/faults.ts'
 import { isPassing, type RetryContext, retryRules } from '../../client/retry.ts'
+import { checkedConnector } from '../../network/connect.ts'
+import { createNamedRules, type Rules } from '../../network/rules.ts'
 import type { A2AError } from '../../protocol/errors.ts'
 import type { JsonObject } from '../../protocol/types.ts'
 import { retry } from '../../shared/retry.ts'
@@ -17,6 +20,8 @@ interface ChatClientOptions extends RetryContext {
   readonly apiKey?: string
   /** How long the service may be silent: until it connects, until it answers, between two chunks of the answer. */
   readonly timeoutMs: number
+  /** Where connections may lead; if absent, to the endpoint as it is written. */
+  readonly rules?: Rules
   /** Sent with every request, over our own; they may hold secrets. */
   readonly headers?: Readonly<Record<string, string>>
   /** Further fields of every request. */
@@ -88,7 +93,14 @@ interface Service extends Pick<ChatClient, 'probe' | 'close'> {
 function connectService(options: ChatClientOptions): Service {
   const { agent, timeoutMs, apiKey, clock, log } = options
   const { completions, models } = toUrls(options.endpoint)
-  const dispatcher = new Connections({ connect: { timeout: timeoutMs } })
+  const { rules = createNamedRules([completions]) } = options
+  const dispatcher = new Connections({
+    connect: checkedConnector({
+      rules,
+      refusal: (reason) => new AddressRefused(reason),
+      timeoutMs,
+    }),
+  })
   const own = Object.entries(options.headers ?? {})
   const credentials = {
     ...(apiKey && { authorization: `Bearer ${apiKey}` }),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { LimitOptions } from '../../server/limits.ts'
+import { authSchema, type ServerAuthConfig } from './server-auth.ts'
 import { filledText, whenGiven } from './values.ts'
 
 /** `[server]`: how the file's teams and agents are served. The command's flags come first. */
@@ -17,25 +18,6 @@ export interface ServerConfig {
   readonly limits?: LimitOptions
   readonly retention?: RetentionConfig
   readonly webhooks?: WebhooksConfig
-}
-
-/** `[server.auth]`: who may call. */
-export interface ServerAuthConfig {
-  /** Whether callers that nobody knows are refused; true if absent. */
-  readonly required?: boolean
-  /** `X-API-Key` if absent. */
-  readonly apiKeyHeader?: string
-  /** Key → user. */
-  readonly apiKeys?: Readonly<Record<string, string>>
-  /** Token → user. */
-  readonly bearerTokens?: Readonly<Record<string, string>>
-  readonly jwt?: {
-    readonly issuer: string
-    readonly audience: string
-    readonly jwksUrl: string
-    readonly algorithms?: readonly string[]
-    readonly userClaim?: string
-  }
 }
 
 /** `[server.retention]`: which tasks are kept; all where nothing is said. */
@@ -59,40 +41,6 @@ export interface WebhooksConfig {
 }
 
 const count = z.int().min(1)
-
-const authSchema: z.ZodType<ServerAuthConfig> = z
-  .strictObject({
-    required: z.boolean().optional(),
-    api_key_header: filledText.optional(),
-    api_keys: z.array(z.strictObject({ key: filledText, user: filledText })).optional(),
-    bearer_tokens: z.array(z.strictObject({ token: filledText, user: filledText })).optional(),
-    jwt: z
-      .strictObject({
-        issuer: filledText,
-        audience: filledText,
-        jwks_url: z.url({ protocol: /^https?$/ }),
-        algorithms: z.array(filledText).optional(),
-        user_claim: filledText.optional(),
-      })
-      .optional(),
-  })
-  .transform(({ required, api_key_header, api_keys, bearer_tokens, jwt }) => ({
-    ...whenGiven('required', required),
-    ...whenGiven('apiKeyHeader', api_key_header),
-    ...(api_keys && { apiKeys: Object.fromEntries(api_keys.map(({ key, user }) => [key, user])) }),
-    ...(bearer_tokens && {
-      bearerTokens: Object.fromEntries(bearer_tokens.map(({ token, user }) => [token, user])),
-    }),
-    ...(jwt && {
-      jwt: {
-        issuer: jwt.issuer,
-        audience: jwt.audience,
-        jwksUrl: jwt.jwks_url,
-        ...whenGiven('algorithms', jwt.algorithms),
-        ...whenGiven('userClaim', jwt.user_claim),
-      },
-    }),
-  }))
 
 const limitsSchema: z.ZodType<LimitOptions> = z
   .strictObject({

@@ -1,6 +1,7 @@
-import type { McpHttpHandler, McpServerFactory } from '@modelcontextprotocol/server'
-import type { Call } from '../../protocol/call.ts'
-import { A2AError, errorRow } from '../../protocol/errors.ts'
+import type { AuthInfo, McpHttpHandler, McpServerFactory } from '@modelcontextprotocol/server'
+import type { AuthContext, Call } from '../../protocol/call.ts'
+import { A2AError, errorRow, toA2AError } from '../../protocol/errors.ts'
+import { mustBeInTenant, mustHaveScope } from '../../protocol/scopes.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
 import { refusalHeaders } from '../refusal.ts'
 import {
@@ -15,6 +16,8 @@ import {
 interface McpBindingOptions {
   /** Each agent or team becomes a tool; asked for anew by each connection or request. */
   readonly offers: () => readonly McpOffer[] | Promise<readonly McpOffer[]>
+  /** Who calls over HTTP; anyone if absent. @throws A2AError `unauthenticated`. */
+  readonly identify?: (call: Call) => AuthContext | Promise<AuthContext>
   /** Web pages of other origins that may call over HTTP; none if absent. */
   readonly allowedOrigins?: readonly string[]
   /** Who calls over stdio, where nobody can present credentials: whoever started the process. */
@@ -29,8 +32,8 @@ interface McpBinding {
 }
 
 /**
- * Offers agents as tools over MCP's streamable HTTP. Credentials in the request's headers are the operations' own
- * matter. `@modelcontextprotocol/server`, an optional peer, is loaded at the first request.
+ * Offers agents as tools over MCP's streamable HTTP. Whoever is not known is refused before MCP is spoken, as its
+ * specification demands. `@modelcontextprotocol/server`, an optional peer, is loaded at the first request.
  */
 export function createMcpBinding(options: McpBindingOptions): McpBinding {
   let loading: Promise<McpHttpHandler> | undefined
@@ -44,10 +47,12 @@ export function createMcpBinding(options: McpBindingOptions): McpBinding {
       if (request.fault) return refuseFault(request.fault)
       if (!isAllowedOrigin(request, options.allowedOrigins ?? []))
         return refuse(403, 'This origin may not call')
+      const call = await identified(request, options.identify)
+      if (call instanceof A2AError) return refuseFault(call)
       try {
         loading ??= load()
         const { fetch } = await loading
-        return await toReply(await fetch(toRequest(request)))
+        return await toReply(await fetch(toRequest(request), { authInfo: toAuthInfo(call) }))
       } catch (thrown) {
         loading = undefined
         const known = thrown instanceof A2AError
@@ -70,13 +75,49 @@ export async function serveMcpStdio(
   return serveStdio(createFactory(options))
 }
 
+/** The call of a request whose caller is known, or why the caller is refused. */
+async function identified(
+  request: HttpRequest,
+  identify: McpBindingOptions['identify'],
+): Promise<Call | A2AError> {
+  const { headers, query, client, body } = request
+  const call: Call = { headers, query, dialect: '1.0', ...(client && { client }) }
+  try {
+    const auth = await identify?.(call)
+    if (!auth) return call
+    if ((auth.scopes || auth.tenants) && callsTool(body)) mustBeAllowed(auth)
+    return { ...call, auth }
+  } catch (thrown) {
+    return toA2AError(thrown)
+  }
+}
+
+/** What every tool needs, so that its lack is HTTP's matter and no tool's result. */
+function mustBeAllowed(auth: AuthContext): void {
+  mustHaveScope(auth, 'tasks:write')
+  mustBeInTenant(auth, '')
+}
+
+function callsTool(body: string): boolean {
+  try {
+    return [JSON.parse(body)].flat().some((one) => one?.method === 'tools/call')
+  } catch {
+    return false
+  }
+}
+
+/** What the library hands on to the factory: the call. */
+function toAuthInfo(call: Call): AuthInfo {
+  return { token: '', clientId: '', scopes: [], extra: { call } }
+}
+
 function createFactory(options: McpBindingOptions): McpServerFactory {
-  return async ({ requestInfo }) => {
+  return async ({ requestInfo, authInfo }) => {
     const { McpServer, fromJsonSchema } = await loadServer()
     const server = new McpServer({ name: 'corral', version: '1.0.0' })
-    const headers = requestInfo ? Object.fromEntries(requestInfo.headers) : {}
-    const auth = requestInfo ? undefined : options.auth
-    const call: Call = { headers, dialect: '1.0', ...(auth && { auth }) }
+    // true: `toAuthInfo` put it there, with every request of HTTP
+    const given = (authInfo?.extra?.call ?? {}) as Call
+    const call = requestInfo || authInfo ? given : overStdio(options)
     const inputSchema = fromJsonSchema<McpQuestion>(questionSchema)
     const outputSchema = fromJsonSchema(resultSchema)
     for (const offer of await options.offers()) {
@@ -88,6 +129,11 @@ function createFactory(options: McpBindingOptions): McpServerFactory {
     }
     return server
   }
+}
+
+/** The call of whoever started the process. */
+function overStdio({ auth }: McpBindingOptions): Call {
+  return { headers: {}, dialect: '1.0', ...(auth && { auth }) }
 }
 
 async function loadServer(): Promise<typeof import('@modelcontextprotocol/server')> {

@@ -1,4 +1,4 @@
-import type { Call, Dispatch, EventStream } from '../../protocol/call.ts'
+import type { AuthContext, Call, Dispatch, EventStream } from '../../protocol/call.ts'
 import { A2AError, toA2AError } from '../../protocol/errors.ts'
 import { estimateUsage, type Usage } from '../../protocol/usage.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
@@ -22,6 +22,8 @@ interface OpenAIBindingOptions {
   readonly dispatchOf: (model: string) => Dispatch | undefined
   /** The models there are; the first answers where a request names none. */
   readonly models: () => readonly OpenAIModel[]
+  /** Who asks for the models; anyone if absent. @throws A2AError `unauthenticated`. */
+  readonly identify?: (call: Call) => AuthContext | Promise<AuthContext>
   /** How long a stream may be quiet before a comment keeps it open; 15 000 if absent, 0 for never. */
   readonly heartbeatMs?: number
   readonly clock?: Clock
@@ -52,7 +54,7 @@ const json: Readonly<Record<string, string>> = { 'content-type': 'application/js
  * `model` of them; and `chat`, a plainer way to say the same. Each agent or team is a model.
  */
 export function createOpenAIBinding(options: OpenAIBindingOptions): RouteHandlers<OpenAIRoute> {
-  const { dispatchOf, models, heartbeatMs = 15_000, clock = systemClock } = options
+  const { dispatchOf, models, identify, heartbeatMs = 15_000, clock = systemClock } = options
 
   async function complete(request: HttpRequest): Promise<HttpReply> {
     const { input, options: form } = parseCompletion(parseBody(request))
@@ -87,6 +89,8 @@ export function createOpenAIBinding(options: OpenAIBindingOptions): RouteHandler
     const dispatch = dispatchOf(model.id)
     if (!dispatch) throw noModel(model.id)
     const call = toCall(request, '1.0')
+    // It looks for a task that waits, to answer it: that is part of sending.
+    call.scope = 'tasks:write'
     const message = toMessage(await withWaiting(dispatch, input, call), model.readsHistory ?? false)
     const stream = await ask(dispatch, { message }, call)
     return { model: model.id, prompt: promptText(input), stream }
@@ -107,8 +111,14 @@ export function createOpenAIBinding(options: OpenAIBindingOptions): RouteHandler
   return {
     completions: guarded(complete),
     chat: guarded(chat),
-    models: guarded(() => ok({ object: 'list', data: models().map(toModel) })),
-    model: guarded(({ path }) => ok(toModel(modelOf(nameIn(path))))),
+    models: guarded(async (request) => {
+      await identify?.(request)
+      return ok({ object: 'list', data: models().map(toModel) })
+    }),
+    model: guarded(async (request) => {
+      await identify?.(request)
+      return ok(toModel(modelOf(nameIn(request.path))))
+    }),
   }
 }
 

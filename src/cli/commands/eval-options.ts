@@ -20,7 +20,7 @@ import {
 } from '../../eval/index.ts'
 import type { JsonObject } from '../../index.ts'
 import { createServer, listen } from '../../server/index.ts'
-import { toCount } from '../command.ts'
+import { collect, toCount } from '../command.ts'
 import { readSecret } from '../secret.ts'
 import {
   addJudgeOptions,
@@ -39,6 +39,7 @@ export interface RunFlags extends UserFlags, JudgeFlags {
   readonly agentA2aAuthToken?: string
   readonly agentA2aTimeout: number
   readonly agentA2aNoVerifySsl?: boolean
+  readonly credentialOrigin?: readonly string[]
   readonly a2aDebug?: boolean
   readonly numTrials: number
   readonly numTasks?: number
@@ -94,6 +95,11 @@ export function addRunOptions(command: Command): Command {
     .option(
       '--agent-a2a-auth-token <token>',
       'bearer token; env:NAME or file:PATH reads it from there',
+    )
+    .option(
+      '--credential-origin <origin>',
+      'an origin of the card that may get the token too; may be repeated',
+      collect,
     )
     .option('--agent-a2a-timeout <seconds>', 'longest wait for an answer', number, 300)
     .option('--agent-a2a-no-verify-ssl', 'do not check TLS certificates')
@@ -156,6 +162,7 @@ async function toConfig(flags: RunFlags): Promise<A2AConfigInput> {
     authToken: await readSecret(flags.agentA2aAuthToken),
     timeout: flags.agentA2aTimeout,
     verifySsl: !flags.agentA2aNoVerifySsl,
+    credentialOrigins: flags.credentialOrigin,
   }
 }
 

@@ -1,7 +1,7 @@
 import * as oauth from 'oauth4webapi'
 import { A2AError } from '../../protocol/errors.ts'
 import { systemClock } from '../../shared/clock.ts'
-import { shownOrigin } from '../credential-origins.ts'
+import { shownOrigin, UntrustedOrigin } from '../credential-origins.ts'
 import { fetchSend } from '../fetch.ts'
 import type { OAuthConfig, Tokens } from './config.ts'
 import { fetchOver } from './fetch.ts'
@@ -57,7 +57,7 @@ export function checkDisclosure(
   const origin = shownOrigin(endpoint)
   const text = `The ${secret} was not sent to ${origin}: only the card names this origin`
   throw new A2AError('unauthenticated', `${text}. Allow it as a credential origin`, {
-    metadata: { credentialOrigin: origin },
+    cause: new UntrustedOrigin(origin),
   })
 }
 

@@ -1,3 +1,4 @@
+import { credentialOriginFault } from '../../client/credential-origins.ts'
 import { trimEnd } from '../../shared/text.ts'
 import { ValidationError } from '../base/errors.ts'
 
@@ -10,6 +11,8 @@ export interface A2AConfig {
   /** Read timeout of one request, in seconds. */
   readonly timeout: number
   readonly verifySsl: boolean
+  /** Origins that get the token beside the endpoint's, where the card names them. */
+  readonly credentialOrigins?: readonly string[]
 }
 
 /** What a config is made from; only the endpoint is required. */
@@ -18,22 +21,30 @@ export interface A2AConfigInput {
   readonly authToken?: string | null | undefined
   readonly timeout?: number | undefined
   readonly verifySsl?: boolean | undefined
+  readonly credentialOrigins?: readonly string[] | undefined
 }
 
 /**
  * Checks and normalises a config. What comes from JSON is checked like the rest.
  *
  * @throws ValidationError for a missing endpoint, one that is no HTTP URL or holds credentials, a timeout that is no
- * positive integer, a token that is empty or that no header can carry, and for values of another type.
+ * positive integer, a token that is empty or that no header can carry, a credential origin that is none, and for values
+ * of another type.
  */
 export function createA2AConfig(input: A2AConfigInput): A2AConfig {
-  const { timeout = 300, verifySsl = true } = input ?? {}
+  const { timeout = 300, verifySsl = true, credentialOrigins } = input ?? {}
   const endpoint = checkEndpoint(input?.endpoint)
   const authToken = checkToken(input.authToken)
   checkTimeout(timeout)
   if (typeof verifySsl !== 'boolean')
     throw new ValidationError(`verify_ssl must be a boolean, got ${shown(verifySsl)}`)
-  const config: A2AConfig = { endpoint, timeout, verifySsl }
+  checkOrigins(credentialOrigins ?? [])
+  const config: A2AConfig = {
+    endpoint,
+    timeout,
+    verifySsl,
+    ...(credentialOrigins && { credentialOrigins }),
+  }
   if (authToken !== undefined) Object.defineProperty(config, 'authToken', { value: authToken })
   return Object.freeze(config)
 }
@@ -47,6 +58,15 @@ function checkTimeout(timeout: unknown): void {
     throw new ValidationError(`timeout must be positive, got ${timeout}`)
   if (!Number.isInteger(timeout))
     throw new ValidationError(`timeout must be an integer, got ${shown(timeout)}`)
+}
+
+function checkOrigins(origins: unknown): void {
+  if (!Array.isArray(origins) || !origins.every((origin) => typeof origin === 'string'))
+    throw new ValidationError('credential_origins must be a list of strings')
+  for (const origin of origins) {
+    const fault = credentialOriginFault(origin)
+    if (fault) throw new ValidationError(`credential_origins: ${fault.shown} ${fault.reason}`)
+  }
 }
 
 /** Null is no token. Whatever is wrong with one, it is not shown. */

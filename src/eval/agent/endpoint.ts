@@ -2,6 +2,7 @@ import { bearerAuth } from '../../client/auth.ts'
 import { A2AClient } from '../../client/client.ts'
 import type { HttpClient } from '../../client/http.ts'
 import { createHttp } from '../../client/node.ts'
+import { tellOnce } from '../../client/withhold.ts'
 import type { Rules } from '../../network/rules.ts'
 import type { A2AError } from '../../protocol/errors.ts'
 import type { AgentCard } from '../../protocol/types.ts'
@@ -42,6 +43,7 @@ export function openEndpoint(config: A2AConfig, options: EndpointOptions): Endpo
     ...(rules ? { rules } : { named: [config.endpoint] }),
   })
   const collector = createCollector({ endpoint: config.endpoint, clock })
+  const tell = tellOnce(log) // once for the run, not for each simulation
   const clientOf = (measuring: MetricsCollector, card?: AgentCard): A2AClient =>
     new A2AClient({
       serverUrl: config.endpoint,
@@ -52,6 +54,8 @@ export function openEndpoint(config: A2AConfig, options: EndpointOptions): Endpo
       clock,
       log,
       ...(card && { card }),
+      onCredentialsWithheld: tell,
+      ...(config.credentialOrigins && { credentialOrigins: config.credentialOrigins }),
       ...(config.authToken !== undefined && { auth: bearerAuth(config.authToken) }),
     })
 

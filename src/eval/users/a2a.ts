@@ -16,6 +16,7 @@ export function createA2AUser(config: A2AConfig): UserSimulator {
     serverUrl: config.endpoint,
     timeouts: { requestMs: config.timeout * 1000 },
     verifySsl: config.verifySsl,
+    ...(config.credentialOrigins && { credentialOrigins: config.credentialOrigins }),
     ...(config.authToken !== undefined && { auth: bearerAuth(config.authToken) }),
   })
   return {

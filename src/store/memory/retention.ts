@@ -1,17 +1,13 @@
 import { type Clock, toTimestamp } from '../../shared/clock.ts'
-import type { LogRecord, StoredTask } from '../store.ts'
-
-/** A task as retention sees it. */
-export interface Kept extends Linked<Kept> {
-  stored: StoredTask
-  /** The whole log; empty once it is compacted. */
-  records: LogRecord[]
-}
+import type { LogRecord } from '../store.ts'
+import { weighTask } from '../weight.ts'
+import type { Kept } from './kept.ts'
+import { createQueue } from './queue.ts'
+import { createKeptShares, type ShareLimits } from './shares.ts'
 
 /** How much to keep of what is finished. */
-interface Limits {
+interface Limits extends ShareLimits {
   readonly clock: Clock
-  readonly maxTasks: number
   readonly maxAgeMs: number
   readonly maxWaitingMs: number
   readonly maxRecords: number
@@ -19,10 +15,12 @@ interface Limits {
 
 /** Which finished tasks stay. */
 export interface Retention {
-  /** The task may be dropped when its time comes. */
+  /** The task is finished, and may be dropped when its time comes. */
   release(task: Kept): void
-  /** The task waits for its user and may be dropped when that has taken too long. */
+  /** The task waits for its user, and may be dropped when that has taken too long or too much. */
   wait(task: Kept): void
+  /** The task is finished and its webhooks are behind: it is dropped only where it takes too much. */
+  lag(task: Kept): void
   /** The task is needed again. */
   hold(task: Kept): void
   /** Drops and compacts what is over the limits, oldest first. */
@@ -31,19 +29,22 @@ export interface Retention {
 
 /**
  * Keeps finished tasks within limits. Tasks queue up in the order in which they were released; beyond
- * `maxRecords` the logs of the oldest become one record, beyond `maxTasks` or `maxAgeMs` the tasks go.
+ * `maxRecords` the logs of the oldest become one record, beyond `maxAgeMs` the tasks go. Beyond `maxTasks` or `maxBytes`
+ * it is the oldest of whoever keeps most that goes, so that nobody's flood takes what others keep within their share.
  */
 export function createRetention(limits: Limits, drop: (task: Kept) => void): Retention {
-  const { clock, maxTasks, maxAgeMs, maxWaitingMs, maxRecords } = limits
+  const { clock, maxAgeMs, maxWaitingMs, maxRecords } = limits
   // Tasks move from the first queue to the second, so everything in `compacted` is older than all of `whole`.
   const whole = createQueue<Kept>()
   const compacted = createQueue<Kept>()
   const waiting = createQueue<Kept>()
+  const shares = createKeptShares(limits)
   let records = 0
 
   function leave(task: Kept): void {
-    if (task.queue === whole) records -= task.records.length
-    task.queue?.leave(task)
+    if (task.place?.queue === whole) records -= task.records.length
+    task.place = task.place?.leave()
+    shares.remove(task)
   }
 
   function dropOldest(task: Kept): void {
@@ -58,34 +59,39 @@ export function createRetention(limits: Limits, drop: (task: Kept) => void): Ret
       dropOldest(task)
   }
 
+  function compact(task: Kept): void {
+    records -= task.records.length
+    // The records of a short log weigh about what the task does; chunks of a long one are merged in it.
+    if (task.records.length > shortLog) shares.resize(task, weighTask(task.stored.task))
+    task.records = []
+    task.place?.leave()
+    task.place = compacted.join(task)
+  }
+
   return {
     release(task) {
-      if (task.queue) return
+      if (task.place) return
+      leave(task)
       records += task.records.length
-      whole.join(task)
+      task.place = whole.join(task)
+      shares.add(task, 'finished')
     },
     wait(task) {
-      if (maxWaitingMs !== Number.POSITIVE_INFINITY) waiting.join(task)
+      task.place = waiting.join(task)
+      shares.add(task, 'open')
     },
+    lag: (task) => shares.add(task, 'open'),
     hold: leave,
     trim() {
-      while (whole.oldest && records > maxRecords) {
-        const task = whole.oldest
-        leave(task)
-        task.records = []
-        compacted.join(task)
-      }
-      const oldest = () => compacted.oldest ?? whole.oldest
-      while (whole.size + compacted.size > maxTasks) {
-        const task = oldest()
-        if (task === undefined) break
-        dropOldest(task)
-      }
-      dropBefore(maxAgeMs, oldest)
+      while (whole.oldest && records > maxRecords) compact(whole.oldest)
+      for (let task = shares.excess(); task; task = shares.excess()) dropOldest(task)
+      dropBefore(maxAgeMs, () => compacted.oldest ?? whole.oldest)
       dropBefore(maxWaitingMs, () => waiting.oldest)
     },
   }
 }
+
+const shortLog = 16
 
 /**
  * The log of a task. A compacted one is a single record: who asks for what came after any earlier one gets the whole
@@ -94,53 +100,4 @@ export function createRetention(limits: Limits, drop: (task: Kept) => void): Ret
 export function logOf({ records, stored }: Kept): LogRecord[] {
   if (records.length > 0) return records
   return [{ seq: stored.version, kind: 'event', event: { task: stored.task } }]
-}
-
-/** A member of a queue; it carries its own links, so that leaving costs the same from anywhere. */
-interface Linked<T> {
-  older: T | undefined
-  newer: T | undefined
-  queue: Queue<T> | undefined
-}
-
-/** First in, first out, with members that may leave early. */
-interface Queue<T> {
-  readonly oldest: T | undefined
-  readonly size: number
-  join(member: T): void
-  leave(member: T): void
-}
-
-/** An empty queue. A plain Map would do, were its first key not slow to find after many deletions. */
-function createQueue<T extends Linked<T>>(): Queue<T> {
-  let oldest: T | undefined
-  let newest: T | undefined
-  let size = 0
-  const queue: Queue<T> = {
-    get oldest() {
-      return oldest
-    },
-    get size() {
-      return size
-    },
-    join(member) {
-      member.queue = queue
-      member.older = newest
-      member.newer = undefined
-      if (newest) newest.newer = member
-      else oldest = member
-      newest = member
-      size += 1
-    },
-    leave(member) {
-      if (member.queue !== queue) return
-      if (member.older) member.older.newer = member.newer
-      else oldest = member.newer
-      if (member.newer) member.newer.older = member.older
-      else newest = member.older
-      member.queue = member.older = member.newer = undefined
-      size -= 1
-    },
-  }
-  return queue
 }

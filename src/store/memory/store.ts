@@ -16,11 +16,16 @@ import { createRetention, logOf } from './retention.ts'
 import { createTaskIndex } from './task-index.ts'
 import { applyWrite, type Entry, forget, type Tables } from './writes.ts'
 
-/** How much a memory store keeps. Only finished tasks whose webhooks have seen everything are dropped. */
+/** How much a memory store keeps. Only tasks that do not run are dropped. */
 export interface MemoryStoreOptions {
   readonly clock?: Clock
-  /** Finished tasks to keep, the newest; 10,000 by default. */
+  /** Finished tasks to keep, the newest; 10,000 by default. Beyond it the oldest of whoever keeps most goes. */
   readonly maxTasks?: number
+  /**
+   * Bytes of tasks that do not run; 256 MiB by default. Beyond it the oldest of whoever keeps most goes, a finished one
+   * before one that waits for its user.
+   */
+  readonly maxBytes?: number
   /** How long a finished task is kept, by its status timestamp; for ever by default. */
   readonly maxAgeMs?: number
   /**
@@ -79,7 +84,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
 
 function createTables(options: MemoryStoreOptions): Tables {
   const { clock = systemClock, maxTasks = 10_000, maxAgeMs = Number.POSITIVE_INFINITY } = options
-  const { maxRecords = 2_000, maxDeadLetters = 1_000 } = options
+  const { maxRecords = 2_000, maxDeadLetters = 1_000, maxBytes = 256 * 1024 * 1024 } = options
   const { maxWaitingMs = Number.POSITIVE_INFINITY, maxTaskBytes = defaultMaxTaskBytes } = options
   const entries = new Map<string, Entry>()
   const tables: Tables = {
@@ -90,8 +95,9 @@ function createTables(options: MemoryStoreOptions): Tables {
     maxDeadLetters,
     maxTaskBytes,
     index: createTaskIndex(() => heads(entries.values())),
-    retention: createRetention({ clock, maxTasks, maxAgeMs, maxWaitingMs, maxRecords }, (task) =>
-      forget(tables, task.stored.head.id),
+    retention: createRetention(
+      { clock, maxTasks, maxBytes, maxAgeMs, maxWaitingMs, maxRecords },
+      (task) => forget(tables, task.stored.head.id),
     ),
   }
   return tables

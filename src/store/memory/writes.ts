@@ -1,3 +1,4 @@
+import { principalOf } from '../../protocol/call.ts'
 import { isInterrupted, isTerminal } from '../../protocol/task.ts'
 import type { Json } from '../../protocol/types.ts'
 import { refusalFor } from '../refusal.ts'
@@ -11,7 +12,9 @@ import type {
   Write,
   WriteResult,
 } from '../store.ts'
-import { type Kept, logOf, type Retention } from './retention.ts'
+import { weighRecord } from '../weight.ts'
+import type { Kept } from './kept.ts'
+import { logOf, type Retention } from './retention.ts'
 import type { TaskIndex } from './task-index.ts'
 
 /** A task and what hangs on it. */
@@ -77,6 +80,7 @@ function writeTask(tables: Tables, write: TaskWrite): WriteResult {
   else {
     tables.retention.hold(entry)
     entry.records = logOf(entry)
+    entry.bytes += bytesOf(write)
     entry.stored = stored
     for (const record of records) entry.records.push(record)
     settle(tables, entry)
@@ -104,10 +108,16 @@ function createEntry(write: TaskWrite, stored: StoredTask, key: string | undefin
     records: write.records.slice(),
     idempotencyKey: key,
     configs: undefined,
-    older: undefined,
-    newer: undefined,
-    queue: undefined,
+    principal: write.principal ?? principalOf({ auth: { userId: write.head.scope.owner } }),
+    bytes: bytesOf(write),
+    place: undefined,
+    sharePlace: undefined,
+    order: 0,
   }
+}
+
+function bytesOf({ bytes, records }: TaskWrite): number {
+  return bytes ?? records.reduce((sum, record) => sum + weighRecord(record), 0)
 }
 
 function add(tables: Tables, entry: Entry): void {
@@ -120,10 +130,15 @@ function add(tables: Tables, entry: Entry): void {
 /** Hands a task to retention once it is finished, or waits for its user, and its webhooks have seen all of it. */
 function settle({ retention }: Tables, entry: Entry): void {
   const { state, busy } = entry.stored.head
-  if (isTerminal(state) && !hasPending(entry)) retention.release(entry)
+  const isBehind = hasPending(entry)
+  if (isTerminal(state) && !isBehind) retention.release(entry)
   else {
     retention.hold(entry)
-    if (isInterrupted(state) && !busy && !hasPending(entry)) retention.wait(entry)
+    if (isTerminal(state)) retention.lag(entry)
+    else if (isInterrupted(state) && !busy) {
+      if (isBehind) retention.lag(entry)
+      else retention.wait(entry)
+    }
   }
 }
 

@@ -7,6 +7,7 @@ import { createMcpBinding } from '../../../src/bindings/mcp/server.ts'
 import { textOf } from '../../../src/protocol/task.ts'
 import { createServer, listen } from '../../../src/server/index.ts'
 import { openModelServer } from '../../../src/testing/index.ts'
+import { serve } from '../../client/serve.ts'
 import { createTurn, foldEvents, runTurn } from '../../fixtures/turn.ts'
 
 const fixture = fileURLToPath(new URL('../../fixtures/mcp-stdio.ts', import.meta.url))
@@ -74,6 +75,20 @@ test('tools are found over streamable HTTP too, with headers, and again after a 
   expect(await tool?.execute({ message: 'hi' }, context)).toBe('hi')
   expect(new Set(seen)).toEqual(new Set(['k']))
 })
+
+test.each([301, 302, 303, 307, 308])(
+  'a tool server that redirects elsewhere (%s) takes no headers along',
+  async (status) => {
+    const foreign = await serve(() => ({ status: 404 }))
+    const tools = await serve(() => ({ status, headers: { location: `${foreign.url}/mcp` } }))
+    const headers = { 'x-key': 'k', authorization: 'Bearer t' }
+    const source = createMcpToolSource({ name: 'moved', url: `${tools.url}/mcp`, headers })
+    closing.push(source.close)
+    await expect(source.list(createTurn('go').signal)).rejects.toThrow()
+    expect(tools.received[0]?.headers).toMatchObject(headers)
+    expect(foreign.received).toEqual([])
+  },
+)
 
 test('a program that is not there is unavailable, and its words stay inside', async () => {
   const source = createMcpToolSource({ name: 'nothing', command: '/nowhere/at/all' })

@@ -15,6 +15,7 @@ const noPages = {
   metrics: undefined,
   catalogue: undefined,
   keys: undefined,
+  resource: undefined,
   mcp: undefined,
 }
 

@@ -310,7 +310,7 @@ test('a message that is tried again on purpose is a further send, not the old an
 test('ids and extensions of a message that no header can hold do no harm', async () => {
   const { url } = await serve(async () => 'ok')
   const message: Message = {
-    messageId: 'é\nx',
+    messageId: '日本 x',
     role: 'ROLE_USER',
     parts: [{ text: 'hi' }],
     extensions: ['urn:a b', 'urn:fine'],

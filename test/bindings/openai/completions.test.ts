@@ -18,6 +18,7 @@ const noPages = {
   metrics: undefined,
   catalogue: undefined,
   keys: undefined,
+  resource: undefined,
   mcp: undefined,
 }
 

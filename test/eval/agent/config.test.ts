@@ -31,6 +31,15 @@ describe('AT-15 A2AConfig', () => {
     expect(make).toThrow('endpoint must not hold a user or password; use the auth token')
   })
 
+  test('keeps the origins that may get the token too, and refuses what is none', () => {
+    const make = (origin: string) =>
+      createA2AConfig({ endpoint: 'https://x.example', credentialOrigins: [origin] })
+    expect(make('https://api.example')).toMatchObject({
+      credentialOrigins: ['https://api.example'],
+    })
+    expect(() => make('api.example')).toThrow('credential_origins: api.example must be an origin')
+  })
+
   test('refuses an empty token and never shows one', () => {
     const endpoint = 'https://agent.example.com'
     expect(() => createA2AConfig({ endpoint, authToken: '' })).toThrow(

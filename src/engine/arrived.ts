@@ -1,0 +1,47 @@
+import { type Call, principalOf } from '../protocol/call.ts'
+import type { Message, SendMessageRequest } from '../protocol/types.ts'
+import type { TurnRequest } from '../store/store.ts'
+import { weighMessage, weighRequest } from '../store/weight.ts'
+import type { SentBy } from './messages.ts'
+import type { HeldMessage } from './queue.ts'
+
+/** A message at the door: whose share it is taken from, and how much it is. A class: one is made per request. */
+export class Arrived implements SentBy, HeldMessage {
+  readonly request: SendMessageRequest
+  readonly call: Call
+  readonly turnRequest: TurnRequest
+  readonly principal: string
+  readonly bytes: number
+
+  constructor(request: SendMessageRequest, call: Call) {
+    this.request = request
+    this.call = call
+    this.turnRequest = toTurnRequest(request, call)
+    this.principal = principalOf(call)
+    this.bytes = weighMessage(request.message) + weighRequest(this.turnRequest)
+  }
+
+  get message(): Message {
+    return this.request.message
+  }
+  get auth(): Call['auth'] {
+    return this.call.auth
+  }
+}
+
+/** What of a request stays with its turn in the log. */
+function toTurnRequest({ configuration, metadata }: SendMessageRequest, call: Call): TurnRequest {
+  const { extensions, traceparent, idempotencyKey } = call
+  const userId = call.auth?.userId ?? ''
+  const modes = configuration?.acceptedOutputModes
+  if (!extensions?.length && !modes?.length && !metadata && !traceparent && !idempotencyKey)
+    return { userId }
+  return {
+    userId,
+    ...(extensions?.length && { extensions }),
+    ...(modes?.length && { acceptedOutputModes: modes }),
+    ...(metadata && { metadata }),
+    ...(traceparent && { traceparent }),
+    ...(idempotencyKey && { idempotencyKey }),
+  }
+}
