@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { toPrintableLine } from '../../shared/text.ts'
 import { loadConfig, type Serving, serveConfig } from '../../team/index.ts'
-import { addCommand, exits, toPort } from '../command.ts'
+import { addCommand, allowUnauthenticated, exits, toPort } from '../command.ts'
 import { createLogger, type LoggerOptions, logLevels } from '../logger.ts'
 import { stdout } from '../screen.ts'
 import { readVariables, variablesHelp } from '../variables.ts'
@@ -30,6 +30,7 @@ export function addServeCommand(program: Command): void {
 export interface ServeFlags {
   readonly port?: number
   readonly host?: string
+  readonly allowUnauthenticated?: boolean
   readonly store?: string
   readonly team?: string
   readonly watch?: boolean
@@ -44,6 +45,7 @@ export function addServeOptions(command: Command): Command {
   return command
     .option('--port <n>', 'port; 0 takes any free one (default: 3000)', toPort)
     .option('--host <name>', 'interface (default: 127.0.0.1)')
+    .option('--allow-unauthenticated', allowUnauthenticated)
     .addOption(
       new Option('--log-level <level>', 'how much is logged').choices(logLevels).default('info'),
     )
@@ -54,7 +56,9 @@ export async function serveUntilStopped(path: string, flags: ServeFlags): Promis
   const logger = createLogger({ level: flags.logLevel, debug: flags.debug ?? false })
   const env = await readVariables(flags.env)
   const config = await loadConfig(path, env)
-  const options = { path, env, logger, signals: true, ...placeOf(flags) }
+  const allowed = flags.allowUnauthenticated ?? config.server.allowUnauthenticated ?? false
+  const place = { path, env, ...placeOf(flags) }
+  const options = { ...place, logger, signals: true, allowUnauthenticated: allowed }
   const serving = await serveConfig(config, options)
   stdout.write(flags.json ? toJson(serving) : toBanner(serving))
   await serving.stopped
