@@ -38,7 +38,7 @@ export function writeAnswer(
   else if (!('silent' in answer)) writeFaulty(response, answer, context)
 }
 
-/** Writes JSON and ends the response. */
+/** Writes JSON, or a text that claims to be some, and ends the response. */
 export function writeJson(
   response: ServerResponse,
   status: number,
@@ -46,7 +46,7 @@ export function writeJson(
   headers: Readonly<Record<string, string>> = {},
 ): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers })
-  response.end(JSON.stringify(body))
+  response.end(typeof body === 'string' ? body : JSON.stringify(body))
 }
 
 /** An answer as a model means it. */

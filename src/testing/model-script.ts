@@ -13,7 +13,7 @@ export type ModelAnswer =
   | { readonly chunks: readonly string[]; readonly finish?: string }
   /** Tool calls, after a text if there is one. */
   | { readonly tools: readonly ModelCall[]; readonly text?: string }
-  /** A refusal, with headers such as `retry-after`. */
+  /** A refusal, with headers such as `retry-after`; a string as body is sent as it is. */
   | {
       readonly status: number
       readonly headers?: Readonly<Record<string, string>>
