@@ -6,7 +6,7 @@ describe('every project of corral init installs the package, passes its test, st
   beforeAll(async () => {
     home = await packHome()
   }, 180_000)
-  afterAll(() => home.remove())
+  afterAll(() => home.remove(), 180_000)
 
   test.each(projectForms)('$language, $kind, $answers', (form) => home.prove(form), 180_000)
 })

@@ -14,7 +14,7 @@ describe('a project of corral init installs the package, passes its test, starts
   beforeAll(async () => {
     home = await packHome()
   }, 180_000)
-  afterAll(() => home.remove())
+  afterAll(() => home.remove(), 180_000)
 
   test.each(selection)('$language, $kind, $answers', (form) => home.prove(form), 180_000)
 })

@@ -1,5 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -70,7 +71,7 @@ export interface PackedHome {
   readonly directory: string
   /** Makes a project, installs the package into it, lets it test itself, starts it and talks with it. */
   prove(form: ProjectForm): Promise<void>
-  remove(): void
+  remove(): Promise<void>
 }
 
 /** Packs this package and installs it where its command is called from. */
@@ -93,8 +94,9 @@ export async function packHome(): Promise<PackedHome> {
       expect(stdout).toMatch(/fail 0\b/)
       if (form.language === 'ts') await run('npm', ['run', 'check'], { cwd: project })
       await talk(project, form)
+      await rm(project, { recursive: true, force: true })
     },
-    remove: () => rmSync(directory, { recursive: true, force: true }),
+    remove: () => rm(directory, { recursive: true, force: true }),
   }
 }
 
