@@ -84,7 +84,9 @@ export function createRuns({ store, logs, host, isClosed, goOn }: RunsOptions): 
     const run = all.get(log.id)
     if (run?.log !== log) return
     // One that is still being written is settled again when that is done: a second run of it would write in between.
-    if (!run.busy && !holders.has(run) && log.quiet) all.delete(log.id)
+    if (run.busy || holders.has(run) || !log.quiet) return
+    all.delete(log.id)
+    log.release()
   }
 
   async function loadRun({ id, scope, mayGoOn }: Wanted): Promise<Loaded | undefined> {
