@@ -25,9 +25,10 @@ export async function askToChoose<T>(
   const { stdin } = process
   let chosen: Option<T> = options[0]
   const show = (): void => stdout.rewrite(`${question}: ${toRow(options, chosen)}`)
-  show()
+  // Before the question is seen: until then the terminal itself takes Ctrl-C, and ends the process.
   emitKeypressEvents(stdin)
   stdin.setRawMode(true).resume()
+  show()
   try {
     return await new Promise<T>((resolve, reject) => {
       stdin.on('keypress', function press(text: string | undefined, key: Key) {
