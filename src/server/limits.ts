@@ -24,6 +24,8 @@ export interface LimitOptions {
   readonly maxTaskEvents?: number
   /** What all tasks that run hold together, one principal half; 512 MiB, at most 1/8 of the heap. Beyond it the task that grows fails. */
   readonly maxLiveBytes?: number
+  /** Replies above 64 KiB that their readers have not taken, one client a quarter; 256 MiB, at most 1/8 of the heap. Beyond it: 503. */
+  readonly maxUnreadBytes?: number
   /** Push configs of one task; 10. Beyond it: `invalidParams`. */
   readonly maxPushConfigs?: number
   /** The values that one context keeps; 256 KiB. Beyond it the step fails. */
@@ -58,6 +60,7 @@ const heapShares: Partial<Record<keyof Limits, number>> = {
   maxInflightBodyBytes: 1 / 16,
   maxQueuedBytes: 1 / 8,
   maxLiveBytes: 1 / 8,
+  maxUnreadBytes: 1 / 8,
   memoryStoreBytes: 1 / 4,
 }
 
@@ -71,6 +74,7 @@ const defaults: Limits = {
   maxTaskBytes: 32 * mib,
   maxTaskEvents: 100_000,
   maxLiveBytes: 512 * mib,
+  maxUnreadBytes: 256 * mib,
   maxPushConfigs: 10,
   maxContextBytes: 256 * 1024,
   memoryStoreBytes: 256 * mib,

@@ -6,7 +6,7 @@ import { rpc, serve } from '../acceptance/serve.ts'
 const kib = 1024
 
 /** Says as many chunks of 16 KiB as it is told, then waits to be let go. */
-function speaker(): { readonly agent: ReturnType<typeof defineAgent>; end(): void } {
+function speaker(): { readonly agent: ReturnType<typeof defineAgent>; end(): unknown } {
   const waiting: (() => void)[] = []
   const agent = defineAgent({ name: 'Speaker' }, async function* (message) {
     const [part] = message.parts
@@ -14,7 +14,7 @@ function speaker(): { readonly agent: ReturnType<typeof defineAgent>; end(): voi
     for (let i = 0; i < count; i++) yield 'x'.repeat(16 * kib)
     await new Promise<void>((resolve) => waiting.push(resolve))
   })
-  return { agent, end: () => waiting.splice(0).forEach((resolve) => resolve()) }
+  return { agent, end: () => waiting.splice(0).map((resolve) => resolve()) }
 }
 
 test('tasks that run hold so much together, one principal half; what ends makes room', async () => {
