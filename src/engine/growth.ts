@@ -34,6 +34,11 @@ export class Growth {
     this.#events = events
   }
 
+  /** About how many bytes the log holds. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
   /** Counts a record that is written. */
   add(record: LogRecord, bytes: number): void {
     this.#bytes += bytes
