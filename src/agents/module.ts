@@ -5,7 +5,14 @@ import type { Agent, AgentInfo } from './agent.ts'
 import { type AgentConfig, ConfigConversionError, toConfiguredInfo } from './config.ts'
 import { checkText } from './config-checks.ts'
 import { invalidValue } from './config-error.ts'
-import { type AgentFunction, defineAgent, fromRunnable, type Runnable } from './function.ts'
+import {
+  type AgentFunction,
+  defineAgent,
+  fromRunnable,
+  hasMethod,
+  isAgent,
+  type Runnable,
+} from './function.ts'
 import { wrapAgent } from './wrap.ts'
 
 /**
@@ -74,17 +81,8 @@ function withLocalInfo(agent: Agent, config: AgentConfig): Agent {
   return wrapAgent(agent, { info: overlay })
 }
 
-function isAgent(value: unknown): value is Agent {
-  return hasMethod(value, 'process') && hasMethod(value, 'info')
-}
-
 function isRunnable(value: unknown): value is Runnable {
   return hasMethod(value, 'run')
-}
-
-function hasMethod(value: unknown, name: string): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return typeof Reflect.get(value, name) === 'function'
 }
 
 /** Node's messages name files by their full path. */
