@@ -1,7 +1,7 @@
 import { A2AError, toA2AError } from '../protocol/errors.ts'
 import { soon } from '../shared/async.ts'
 import type { LogRecord, Store, Write, WriteResult } from '../store/store.ts'
-import type { TaskLimits } from './growth.ts'
+import type { GrowthHost } from './growth.ts'
 
 /**
  * The only writer of tasks. Whatever becomes dirty while a commit runs goes into the next one, so that durability
@@ -27,7 +27,7 @@ export interface CommitSource {
 }
 
 /** What all logs of an engine share. */
-export interface LogHost {
+export interface LogHost extends GrowthHost {
   readonly committer: Committer
   /** Called with each batch once it is stored; `webhook` tells that one was registered with it. */
   published(taskId: string, records: readonly LogRecord[], webhook: boolean): void
@@ -36,9 +36,7 @@ export interface LogHost {
    * fault, so that trying again is of no use.
    */
   refused(taskId: string, error: A2AError, never: boolean): void
-  /** How much one task may hold. */
-  readonly limits: TaskLimits
-  /** Called when a task would hold more than that: it ends with this reason. */
+  /** Called when a task would hold more than it may: it ends with this reason. */
   outgrown(taskId: string, reason: A2AError): void
 }
 

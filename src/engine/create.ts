@@ -172,10 +172,11 @@ class AgentEngine implements Engine {
   }
 
   #createLogHost(): LogHost {
-    const { committer, hub, webhooks, limits = defaultTaskLimits } = this.#options
+    const { committer, hub, webhooks, limits = defaultTaskLimits, live } = this.#options
     return {
       committer,
       limits,
+      live,
       outgrown: (taskId, reason) => this.#runs.all.get(taskId)?.outgrow(reason),
       published: (taskId, records, webhook) => {
         if (this.#suspects.watching) tellProgress(this.#suspects, taskId, records)

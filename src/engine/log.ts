@@ -1,4 +1,4 @@
-import type { DialectName } from '../protocol/call.ts'
+import { type DialectName, principalOf } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type {
   Json,
@@ -72,8 +72,9 @@ export class TaskLog implements CommitSource {
     this.build = key.build ?? ''
     this.#standing = new Standing(key.id)
     this.#folded = new FoldedTask(key)
-    this.#growth = new Growth(host.limits, stored?.bytes ?? 0, stored ? (key.generation ?? 1) : 0)
     this.principal = key.principal
+    const before = stored && { bytes: stored.bytes, events: key.generation ?? 1 }
+    this.#growth = new Growth(host, key.principal ?? ownerOf(key.scope), before)
     if (!stored) return
     this.#folded.load(stored.task)
     this.#standing.load(stored.task)
@@ -152,6 +153,11 @@ export class TaskLog implements CommitSource {
   refusalOf(draft: RecordDraft): A2AError | undefined {
     const record = { seq: this.#seq + 1, ...draft } as LogRecord // as in `append`
     return this.#growth.refusalOf(record, weighRecord(record), this.state)
+  }
+
+  /** The task is live no more, so what it holds does not count among the live ones. Idempotent. */
+  release(): void {
+    this.#growth.release()
   }
 
   /** The snapshot is compacted and rewritten with the next commit, which begins at once. */
@@ -252,6 +258,7 @@ export class TaskLog implements CommitSource {
 
   refused(error: A2AError, never = false): void {
     this.#broken = error
+    this.release()
     this.#inFlight = []
     this.#host.refused(this.id, error, never)
     this.#settle()
@@ -286,4 +293,9 @@ export class TaskLog implements CommitSource {
     this.#waiters = waiting
     for (const { settled } of due) settled(this.#broken)
   }
+}
+
+/** Whose task is a stored one: an address is not stored. */
+function ownerOf({ owner }: Scope): string {
+  return owner === '' ? '' : principalOf({ auth: { userId: owner } })
 }

@@ -84,7 +84,7 @@ export function createRuns({ store, logs, host, isClosed, goOn }: RunsOptions): 
     const run = all.get(log.id)
     if (run?.log !== log) return
     // One that is still being written is settled again when that is done: a second run of it would write in between.
-    if (!run.busy && !holders.has(run) && log.quiet) all.delete(log.id)
+    if (!run.busy && !holders.has(run) && log.quiet) forget(all, log)
   }
 
   async function loadRun({ id, scope, mayGoOn }: Wanted): Promise<Loaded | undefined> {
@@ -132,6 +132,11 @@ export function createRuns({ store, logs, host, isClosed, goOn }: RunsOptions): 
     },
     all,
   }
+}
+
+function forget(all: Registry<TaskRun>, log: TaskLog): void {
+  all.delete(log.id)
+  log.release()
 }
 
 /** How live tasks are ended with the process. */

@@ -43,7 +43,7 @@ export function createMount(
   base: Identity['base'],
 ): Mount {
   let agent = first
-  const { store, committer, hub, queue, suspects, clock, logger, limits, push } = parts
+  const { store, committer, hub, queue, suspects, clock, logger, limits, live, push } = parts
   const identity = createAgentIdentity(parts, { agent: () => agent, info, base })
   const engine = createEngine({
     agent,
@@ -57,6 +57,7 @@ export function createMount(
     clock,
     logger,
     limits,
+    live,
     ...(push && { webhooks: push }),
   })
   const service = createService(parts, engine, identity)
