@@ -36,7 +36,7 @@ const nodeOnly = [
   'server/run.ts',
   'server/node-',
   'store/sqlite',
-  'agents/module.ts',
+  'agents/module',
   'agents/mcp',
   'team/child-turn.ts',
   'client/node.ts',

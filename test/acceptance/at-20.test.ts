@@ -9,7 +9,7 @@ import { createFakeClock } from '../../src/testing/index.ts'
 import { member } from '../fixtures/members.ts'
 import { get, rpc, serve } from './serve.ts'
 
-function workflowOf(...ids: readonly string[]): SchedulerConfig {
+function workflowOf<Id extends string>(...ids: readonly Id[]): SchedulerConfig<Id> {
   return { type: 'workflow', steps: ids.map((agentId, i) => ({ agentId, order: i + 1 })) }
 }
 

@@ -68,7 +68,7 @@ describe('a team with a member that is a server of the official SDK', () => {
   test('that takes too long is cancelled there, and its fallback answers', async () => {
     const { url, taskIds } = await serveSdkMember()
     const clock = createFakeClock()
-    const steps = [{ agentId: 'sdk', timeoutSeconds: 5, fallbackAgentId: 'spare' }]
+    const steps = [{ agentId: 'sdk', timeoutSeconds: 5, fallbackAgentId: 'spare' }] as const
     const team = defineTeam({
       id: 'team',
       name: 'Team',

@@ -21,7 +21,7 @@ export function addServeCommand(program: Command): void {
   addServeOptions(command)
     .option('--store <memory|path>', 'where tasks are kept (default: .corral/tasks.db)')
     .option('--team <id>', "the team or agent at the root (default: the file's first team)")
-    .option('--watch', 'take over changes of the file and of its modules')
+    .option('--watch', 'take over changes of the file, its modules and their imports')
     .option('--env <file>', variablesHelp)
     .action(exits((file: string, flags: ServeFlags) => serveUntilStopped(file, flags)))
 }

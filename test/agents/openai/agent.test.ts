@@ -179,6 +179,17 @@ describe('a service that fails', () => {
     expect(server.requests).toHaveLength(1)
   })
 
+  test('is asked as often as a file would have it where the program says nothing', async () => {
+    const server = await startOpenAIServer([{ status: 503 }])
+    const clock = createInstantClock({ real: (ms) => ms === 30_000 })
+    const { url: endpoint } = server
+    const own = { id: 'writer', name: 'Writer', endpoint, apiKey: 'k', model: 'm', clock }
+    const agent = new OpenAIAgent(own)
+    closing.push(() => agent.close(), server.close)
+    await expect(answer(agent)).rejects.toMatchObject({ code: 'agentUnavailable' })
+    expect(server.requests).toHaveLength(1 + 3)
+  })
+
   test.each([401, 403, 400, 404])(
     'with %d is asked once, and is a processing error',
     async (status) => {
