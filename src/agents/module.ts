@@ -6,6 +6,7 @@ import { type AgentConfig, ConfigConversionError, toConfiguredInfo } from './con
 import { checkText } from './config-checks.ts'
 import { invalidValue } from './config-error.ts'
 import { type AgentFunction, defineAgent, fromRunnable, type Runnable } from './function.ts'
+import { describeModuleFault } from './module-fault.ts'
 import { wrapAgent } from './wrap.ts'
 
 /**
@@ -30,8 +31,11 @@ export async function loadModuleAgent(config: AgentConfig, directory: string): P
   const description = { ...local, abilities, resumable: resumable === true }
   if (typeof found === 'function') return defineAgent(description, found as AgentFunction) // called as the contract says
   if (isRunnable(found)) return fromRunnable(found, description)
-  throw invalidValue('endpoint', config.endpoint, 'its default export is no agent and no function')
+  throw invalidValue('endpoint', config.endpoint, found === undefined ? noDefault : noAgent)
 }
+
+const noDefault = 'it has no default export; write: export default (message) => "an answer"'
+const noAgent = 'its default export is no agent and no function'
 
 async function load(
   { endpoint }: AgentConfig,
@@ -46,14 +50,9 @@ async function load(
   try {
     return await import(url.href)
   } catch (cause) {
-    const words = cause instanceof Error ? cause.message : 'it failed'
+    const reason = `cannot be loaded: ${await describeModuleFault(cause, { path, directory })}`
     throw new ConfigConversionError(
-      {
-        variant: 'InvalidValue',
-        field: 'endpoint',
-        value: endpoint,
-        reason: `cannot be loaded: ${withoutPaths(words, directory)}`,
-      },
+      { variant: 'InvalidValue', field: 'endpoint', value: endpoint, reason },
       { cause },
     )
   }
@@ -85,12 +84,4 @@ function isRunnable(value: unknown): value is Runnable {
 function hasMethod(value: unknown, name: string): boolean {
   if (typeof value !== 'object' || value === null) return false
   return typeof Reflect.get(value, name) === 'function'
-}
-
-/** Node's messages name files by their full path. */
-function withoutPaths(words: string, directory: string): string {
-  return words
-    .replaceAll(pathToFileURL(directory).href, '.')
-    .replaceAll(directory, '.')
-    .replace(/\?changed=[\d.]+/g, '')
 }

@@ -10,6 +10,7 @@ import type { Roster } from './roster.ts'
  */
 export interface Generation {
   readonly agents: readonly Agent[]
+  readonly ids: readonly string[]
   get(id: string): Agent | undefined
   /** Gives way to the next reading; turns that have not begun go to it once these agents are closed. */
   retire(next: Generation): void
@@ -67,6 +68,7 @@ export function createGeneration(roster: Roster, log: Logger): Generation {
   const agents = new Map(roster.agents.map((agent) => [served.get(agent) ?? '', hold(agent)]))
   return {
     agents: [...agents.values()],
+    ids: [...agents.keys()],
     get: (id) => agents.get(id),
     retire(later) {
       next = later

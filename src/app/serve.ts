@@ -2,7 +2,8 @@ import { dirname, resolve } from 'node:path'
 import type { Agent, AgentInfo } from '../agents/agent.ts'
 import { type Listening, runServer, type StartedServer } from '../server/run.ts'
 import { createServer, type Server } from '../server/server.ts'
-import { type Logger, silent } from '../shared/log.ts'
+import { type Logger, toLogger } from '../shared/log.ts'
+import { nearest } from '../shared/nearest.ts'
 import type { Store } from '../store/store.ts'
 import type { Config } from './config/file.ts'
 import type { ConfigVariables } from './config/values.ts'
@@ -28,7 +29,8 @@ export interface ServeOptions {
   readonly watch?: boolean
   /** Whether SIGINT and SIGTERM stop it; they do not if absent. */
   readonly signals?: boolean
-  readonly logger?: Logger
+  /** Where warnings and errors go; stderr if absent, nowhere where it is `false`. */
+  readonly logger?: Logger | false
 }
 
 /** A configuration that is being served. */
@@ -75,7 +77,8 @@ interface Parts {
 
 async function start(config: Config, parts: Parts): Promise<Serving> {
   const { options, store, place, generation } = parts
-  const { logger = silent, signals = false } = options
+  const { signals = false } = options
+  const logger = toLogger(options.logger)
   const agents = inOrder(generation, options.team)
   const root = await rootOf(agents)
   const server = await createServer({
@@ -108,7 +111,8 @@ interface Reloads {
 
 /** Takes over changes of the file. One that cannot be used leaves everything as it is, and says why. */
 function follow(config: Config, server: Server, { options, generation }: Parts): Reloads {
-  const { path, env, team, logger = silent } = options
+  const { path, env, team } = options
+  const logger = toLogger(options.logger)
   let now = generation
   let settings = JSON.stringify(config.server)
   const end = watchConfig(path, config, {
@@ -138,7 +142,7 @@ function follow(config: Config, server: Server, { options, generation }: Parts):
 }
 
 async function createFirst(config: Config, options: ServeOptions): Promise<Generation> {
-  const { logger = silent } = options
+  const logger = toLogger(options.logger)
   const roster = await createRoster(config, depsOf(options))
   for (const words of await rosterWarnings(roster)) logger.warn({}, words)
   return createGeneration(roster, logger)
@@ -146,15 +150,22 @@ async function createFirst(config: Config, options: ServeOptions): Promise<Gener
 
 function depsOf({ path, env, logger }: ServeOptions): BuildDeps {
   const directory = dirname(resolve(path))
-  return { directory, environment: env, ...(logger && { log: logger }) }
+  return { directory, environment: env, log: toLogger(logger) }
 }
 
 /** The agents with the one that answers at the root in front. */
 function inOrder(generation: Generation, first: string | undefined): readonly Agent[] {
   if (first === undefined) return generation.agents
   const chosen = generation.get(first)
-  if (!chosen) throw new Error(`There is no team or agent "${first}" in the file`)
+  if (!chosen)
+    throw new Error(`There is no team or agent "${first}" in the file; ${known(generation, first)}`)
   return [chosen, ...generation.agents.filter((agent) => agent !== chosen)]
+}
+
+function known({ ids }: Generation, wanted: string): string {
+  const meant = nearest(wanted, ids)
+  const all = `there are ${ids.join(', ')}`
+  return meant ? `did you mean ${meant}? (${all})` : all
 }
 
 async function rootOf([first]: readonly Agent[]): Promise<AgentInfo> {

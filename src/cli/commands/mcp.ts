@@ -17,7 +17,7 @@ export function addMcpCommand(program: Command): void {
 /** Stdout is the protocol's, so everything else goes to stderr. */
 async function mcpCommand(file: string, { debug = false }: { debug?: boolean }): Promise<number> {
   const logger = createLogger({ level: 'warn', debug })
-  const config = await loadConfig(file, process.env)
+  const config = await readConfig(file)
   const offered = await serveConfigOverMcp(config, { path: file, env: process.env, logger })
   const left = new AbortController()
   const { signal } = left

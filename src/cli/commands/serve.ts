@@ -1,7 +1,9 @@
 import { type Command, Option } from 'commander'
 import { toPrintableLine } from '../../shared/text.ts'
-import { loadConfig, type Serving, serveConfig } from '../../team/index.ts'
+import { type Serving, serveConfig } from '../../team/index.ts'
 import { addCommand, exits, toPort } from '../command.ts'
+import { readConfig } from '../config.ts'
+import { ownName } from '../hints.ts'
 import { createLogger, type LoggerOptions, logLevels } from '../logger.ts'
 import { stdout } from '../screen.ts'
 
@@ -50,7 +52,7 @@ export function addServeOptions(command: Command): Command {
 export async function serveUntilStopped(path: string, flags: ServeFlags): Promise<number> {
   const logger = createLogger({ level: flags.logLevel, debug: flags.debug ?? false })
   const { env } = process
-  const config = await loadConfig(path, env)
+  const config = await readConfig(path)
   const options = { path, env, logger, signals: true, ...placeOf(flags) }
   const serving = await serveConfig(config, options)
   stdout.write(flags.json ? toJson(serving) : toBanner(serving))
@@ -110,7 +112,7 @@ function toBanner(serving: Serving): string {
       : []),
     '',
     'Try:',
-    `  corral chat ${url}`,
+    `  ${ownName()} chat ${url}`,
     `  curl -s ${url}/ -H 'A2A-Version: 1.0' -H 'Content-Type: application/json'${credentials} -d '${rpc}'`,
     '',
     '',

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { toPrintableLine } from '../../shared/text.ts'
@@ -6,11 +5,11 @@ import {
   type Config,
   ConfigError,
   createRoster,
-  loadConfig,
   type Problem,
   rosterWarnings,
 } from '../../team/index.ts'
 import { addCommand, exits } from '../command.ts'
+import { readConfig } from '../config.ts'
 import { CliError } from '../errors.ts'
 import { stderr, stdout } from '../screen.ts'
 
@@ -31,7 +30,6 @@ async function validateCommand(
   file: string,
   { json }: { readonly json?: boolean },
 ): Promise<number> {
-  if (!existsSync(file)) throw new CliError(`There is no file ${file}`)
   const result = await examine(file)
   if ('config' in result) {
     const { teams, agents } = result.config
@@ -55,7 +53,7 @@ type Examined =
 
 async function examine(file: string): Promise<Examined> {
   try {
-    const config = await loadConfig(file, process.env)
+    const config = await readConfig(file)
     const roster = await createRoster(config, {
       directory: dirname(resolve(file)),
       environment: process.env,
@@ -66,6 +64,7 @@ async function examine(file: string): Promise<Examined> {
       await roster.close()
     }
   } catch (error) {
+    if (error instanceof CliError) throw error
     if (error instanceof ConfigError) return { problems: error.problems }
     return { problems: [{ message: error instanceof Error ? error.message : String(error) }] }
   }
