@@ -36,6 +36,7 @@ const nodeOnly = [
   'server/node-',
   'store/sqlite',
   'agents/module.ts',
+  'agents/module-fault.ts',
   'agents/mcp',
   'team/child-turn.ts',
   'client/node.ts',

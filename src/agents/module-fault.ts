@@ -5,16 +5,17 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 /** Why a module could not be loaded, in words for its author: where, what, and what to do. */
 export async function describeModuleFault(
   cause: unknown,
-  { path, directory }: { readonly path: string; readonly directory: string },
+  path: string,
+  directory: string,
 ): Promise<string> {
   if (!(cause instanceof Error)) return `it throws ${typeof cause}`
   const code = 'code' in cause ? String(cause.code) : ''
   const words = withoutPaths(cause.message, directory)
   if (code === 'ERR_UNKNOWN_FILE_EXTENSION' && /\.[mc]?ts$/.test(path))
-    return `Node ${process.versions.node} runs no TypeScript: use Node 22.18 or newer, or compile it to JavaScript`
+    return `${words}; Node ${process.version} does not run TypeScript: use Node 22.18 or newer, or compile it and name the .js file`
   if (code === 'ERR_MODULE_NOT_FOUND') return `${words}: ${whatIsMissing(words)}`
   const place = placeIn(cause.stack ?? '') ?? (await placeOfSyntaxError(cause, path))
-  return place ? `${relativeTo(directory, place.file)}:${place.at}: ${words}` : words
+  return place ? `${relative(directory, place.file)}:${place.at}: ${words}` : words
 }
 
 function whatIsMissing(words: string): string {
@@ -59,11 +60,6 @@ async function placeOfSyntaxError(error: Error, path: string): Promise<Place | u
 
 function toPath(url: string): string {
   return fileURLToPath(url.replace(/\?.*/, ''))
-}
-
-function relativeTo(directory: string, file: string): string {
-  const path = relative(directory, file)
-  return path.startsWith('..') ? path : `./${path}`
 }
 
 /** Node's messages name files by their full path. */

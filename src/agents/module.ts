@@ -50,7 +50,7 @@ async function load(
   try {
     return await import(url.href)
   } catch (cause) {
-    const reason = `cannot be loaded: ${await describeModuleFault(cause, { path, directory })}`
+    const reason = `cannot be loaded: ${await describeModuleFault(cause, path, directory)}`
     throw new ConfigConversionError(
       { variant: 'InvalidValue', field: 'endpoint', value: endpoint, reason },
       { cause },

@@ -27,6 +27,8 @@ export interface ServeOptions {
   readonly team?: string
   /** Take over changes of the file and of its modules. */
   readonly watch?: boolean
+  /** Whether it starts where anyone on the network may call; it does, with a warning, if neither this nor the file says. */
+  readonly allowUnauthenticated?: boolean
   /** Whether SIGINT and SIGTERM stop it; they do not if absent. */
   readonly signals?: boolean
   /** Where warnings and errors go; stderr if absent, nowhere where it is `false`. */
@@ -43,10 +45,18 @@ export interface Serving {
   readonly store: string
   /** What an earlier process had left. */
   readonly recovery: StartedServer['recovery']
+  /** Asks the remote agents of the file whether they answer, for a few seconds at most; gives those that do not. */
+  findUnreachable(): Promise<readonly UnreachableAgent[]>
   /** Resolves when everything has been closed, by whomever. */
   readonly stopped: Promise<void>
   /** Stops gracefully: no more messages, running turns end, streams close, everything is flushed. Idempotent. */
   close(): Promise<void>
+}
+
+/** A remote agent that does not answer. */
+export interface UnreachableAgent {
+  readonly id: string
+  readonly reason: string
 }
 
 /**
@@ -94,6 +104,7 @@ async function start(config: Config, parts: Parts): Promise<Serving> {
     logger,
     signals,
     openWarning: 'Anyone who can reach this machine may call: set [server.auth]',
+    ...(mayBeOpen(config, options) ? {} : { openRefusal }),
     beforeClose: () => reloads?.end(),
     async afterClose() {
       await (reloads?.current() ?? generation).close()
@@ -101,7 +112,29 @@ async function start(config: Config, parts: Parts): Promise<Serving> {
     },
   })
   const { recovery, stopped, close } = listening
-  return { server, listening, root, store: place, recovery, stopped, close }
+  const findUnreachable = (): Promise<readonly UnreachableAgent[]> =>
+    askRemotes(config, reloads?.current() ?? generation)
+  return { server, listening, root, store: place, recovery, findUnreachable, stopped, close }
+}
+
+async function askRemotes(
+  { agents }: Config,
+  generation: Generation,
+): Promise<readonly UnreachableAgent[]> {
+  const remotes = agents.filter(({ protocol }) => protocol === 'a2a')
+  const answers = await Promise.all(
+    remotes.map(async ({ id }) => ({ id, ...(await generation.health(id)) })),
+  )
+  return answers.flatMap(({ id, healthy, reason = 'it does not answer' }) =>
+    healthy ? [] : [{ id, reason }],
+  )
+}
+
+const openRefusal =
+  'Anyone who can reach this machine could call: set [server.auth], or allow it by --allow-unauthenticated or allow_unauthenticated = true in [server]'
+
+function mayBeOpen({ server }: Config, { allowUnauthenticated }: ServeOptions): boolean {
+  return allowUnauthenticated ?? server.allowUnauthenticated ?? true
 }
 
 interface Reloads {

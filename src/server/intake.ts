@@ -33,11 +33,14 @@ interface IntakeDeps {
   /** The largest body that the server's options name, where they do. */
   readonly givenMaxBodyBytes?: number | undefined
   readonly logger?: Logger
+  /** Whose share a request is taken from; its peer's if absent. */
+  readonly clientOf?: (head: RequestHead) => string | undefined
 }
 
 /** Makes the intake of a server. */
 export function createIntake(deps: IntakeDeps = {}): Intake {
   const { auth = openAuth, limit, limits = resolveLimits(), givenMaxBodyBytes, logger } = deps
+  const { clientOf = ({ client }: RequestHead) => client } = deps
   const { maxInflightBodyBytes } = limits
   const share = Math.max(maxInflightBodyBytes / 2, limits.maxBodyBytes)
   let warned = false
@@ -58,7 +61,9 @@ export function createIntake(deps: IntakeDeps = {}): Intake {
   return {
     limits,
     budget: createBodyBudget(maxInflightBodyBytes, share),
-    admit({ headers, query, client }) {
+    admit(head) {
+      const { headers, query } = head
+      const client = clientOf(head)
       if (auth === openAuth) return principalOf(client === undefined ? {} : { client })
       return identify({ headers, query, auth: anonymous, ...(client !== undefined && { client }) })
     },

@@ -16,6 +16,7 @@ import { createIntake, type Intake } from './intake.ts'
 import { type Limits, resolveLimits, resolveRateLimit } from './limits.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import type { PushOptions, ServerOptions } from './options.ts'
+import { createClientReader } from './proxies.ts'
 import { createPushLimit } from './push-limit.ts'
 import { createRateLimit, type RateLimit } from './rate-limit.ts'
 
@@ -73,7 +74,14 @@ export function createParts(options: ServerOptions, retryMs: ServerParts['retryM
     metrics: createMetrics(),
     limit,
     limits,
-    intake: createIntake({ auth, limit, limits, givenMaxBodyBytes, logger }),
+    intake: createIntake({
+      auth,
+      limit,
+      limits,
+      givenMaxBodyBytes,
+      logger,
+      clientOf: createClientReader(options),
+    }),
     push: push ? createPush(push, { store, committer, clock, logger, limits }) : undefined,
     retryMs,
     options,

@@ -8,7 +8,7 @@ import { trimEnd } from '../shared/text.ts'
 import type { Store } from '../store/store.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
 import { createEndpoints } from './endpoints.ts'
-import { createHandler } from './http.ts'
+import { createHandlers } from './http.ts'
 import type { Intake } from './intake.ts'
 import type { Limits } from './limits.ts'
 import { createMount, type Mount, type NamedAgent } from './mount.ts'
@@ -20,6 +20,8 @@ import { withTurnLog } from './turn-log.ts'
 export interface Server {
   /** Answers HTTP requests as plain objects. */
   readonly handle: HttpHandler
+  /** The same for a bind that only this machine reaches: foreign names and foreign pages of its browser are refused. */
+  localHandle(boundTo: string): HttpHandler
   /** The operations of the first agent, or of the one with this id. */
   dispatch(id?: string): Dispatch
   readonly store: Store
@@ -78,8 +80,10 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   }
 
   await mounts.set(options.agents)
+  const { handle, local } = createHandlers(parts, mounts.served, endpoints)
   return {
-    handle: createHandler(parts, mounts.served, endpoints),
+    handle,
+    localHandle: local,
     dispatch: (id) => mounts.get(id).dispatch,
     store: parts.store,
     taskStore(auth) {
@@ -127,9 +131,9 @@ function createMounts(parts: ServerParts, url: () => string): Mounts {
   /** Agents that are no longer served; their tasks still run, and one that comes back finds them. */
   const retired = new Map<string, Mount>()
 
-  function baseOf(id: string): string {
+  function baseOf(id: string, server = url()): string {
     const isFirst = served.keys().next().value === id
-    return isFirst ? url() : `${url()}/agents/${encodeURIComponent(id)}`
+    return isFirst ? server : `${server}/agents/${encodeURIComponent(id)}`
   }
 
   function refresh(): void {
@@ -151,7 +155,7 @@ function createMounts(parts: ServerParts, url: () => string): Mounts {
         const { id } = one
         const known = retired.get(id)
         known?.setAgent(one)
-        served.set(id, known ?? createMount(parts, one, () => baseOf(id)))
+        served.set(id, known ?? createMount(parts, one, (server) => baseOf(id, server)))
         retired.delete(id)
       }
       // The first agent's address is the root, so a change of order changes cards.

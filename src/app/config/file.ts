@@ -17,11 +17,11 @@ export interface Config {
   /** How each agent is made. It comes from the check of the file: what has it is not checked again. A copy has none. */
   readonly plans?: ReadonlyMap<AgentConfig, AgentPlan>
   /** Says what is wrong where in the file that it was read from. A copy does not know. */
-  readonly refuse?: Refuse
+  readonly refuse?: ToConfigError
 }
 
 /** Makes the error that tells problems of a file with their places. */
-export type Refuse = (problems: readonly Unplaced[], options?: ErrorOptions) => ConfigError
+export type ToConfigError = (problems: readonly Unplaced[], options?: ErrorOptions) => ConfigError
 
 /** The schema of a whole file. */
 export const fileSchema: z.ZodType<Config> = z

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { parse, TomlError } from 'smol-toml'
 import { checkConfig } from './check.ts'
-import { type Config, fileSchema, knownKeys, type Refuse } from './file.ts'
+import { type Config, fileSchema, knownKeys, type ToConfigError } from './file.ts'
 import { createLocate } from './locate.ts'
 import { ConfigError, toProblems } from './problems.ts'
 import { toSyntaxError } from './syntax.ts'
@@ -43,7 +43,7 @@ function unreadable(cause: unknown): string {
  */
 export function parseConfig(text: string, options: ParseOptions = {}): Config {
   const { env = {}, path = 'corral.toml' } = options
-  const refuse: Refuse = (problems, because) => {
+  const refuse: ToConfigError = (problems, because) => {
     const locate = createLocate(text)
     const placed = problems.map((problem) => ({ ...problem, ...locate(problem.path) }))
     return new ConfigError(path, inOrder(placed), because)

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import type { Command } from 'commander'
-import { loadConfig, serveConfigOverMcp } from '../../team/index.ts'
+import { serveConfigOverMcp } from '../../team/index.ts'
 import { addCommand, exits } from '../command.ts'
+import { readConfig } from '../config.ts'
 import { createLogger } from '../logger.ts'
 
 /** Adds `corral mcp`. */

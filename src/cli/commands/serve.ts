@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander'
+import type { Logger } from '../../shared/log.ts'
 import { toPrintableLine } from '../../shared/text.ts'
-import { type Serving, serveConfig } from '../../team/index.ts'
-import { addCommand, exits, toPort } from '../command.ts'
+import { type Serving, serveConfig, type UnreachableAgent } from '../../team/index.ts'
+import { addCommand, allowUnauthenticated, exits, toPort } from '../command.ts'
 import { readConfig } from '../config.ts'
 import { ownName } from '../hints.ts'
 import { createLogger, type LoggerOptions, logLevels } from '../logger.ts'
@@ -30,6 +31,7 @@ export function addServeCommand(program: Command): void {
 export interface ServeFlags {
   readonly port?: number
   readonly host?: string
+  readonly allowUnauthenticated?: boolean
   readonly store?: string
   readonly team?: string
   readonly watch?: boolean
@@ -43,6 +45,7 @@ export function addServeOptions(command: Command): Command {
   return command
     .option('--port <n>', 'port; 0 takes any free one (default: 3000)', toPort)
     .option('--host <name>', 'interface (default: 127.0.0.1)')
+    .option('--allow-unauthenticated', allowUnauthenticated)
     .addOption(
       new Option('--log-level <level>', 'how much is logged').choices(logLevels).default('info'),
     )
@@ -53,9 +56,12 @@ export async function serveUntilStopped(path: string, flags: ServeFlags): Promis
   const logger = createLogger({ level: flags.logLevel, debug: flags.debug ?? false })
   const { env } = process
   const config = await readConfig(path)
-  const options = { path, env, logger, signals: true, ...placeOf(flags) }
+  const allowed = flags.allowUnauthenticated ?? config.server.allowUnauthenticated ?? false
+  const place = { path, env, ...placeOf(flags) }
+  const options = { ...place, logger, signals: true, allowUnauthenticated: allowed }
   const serving = await serveConfig(config, options)
   stdout.write(flags.json ? toJson(serving) : toBanner(serving))
+  tellUnreachable(serving, flags.json ? logger : undefined)
   await serving.stopped
   logger.info({}, 'Stopped')
   // An agent's own timers must not keep the process.
@@ -84,6 +90,19 @@ function placesOf({ listening: { url } }: Serving): Readonly<Record<string, stri
     agents: `${url}/agents`,
     health: `${url}/health`,
   }
+}
+
+/** Asks in the background: a member that is down does not keep the others waiting. */
+function tellUnreachable({ findUnreachable }: Serving, logger: Logger | undefined): void {
+  const tell = (dead: readonly UnreachableAgent[]): void => {
+    for (const { id, reason } of dead)
+      logger?.warn({ agent: id, reason }, 'A member does not answer')
+    if (logger || dead.length === 0) return
+    const lines = dead.map(({ id, reason }) => toPrintableLine(`  ${id}: ${reason}`))
+    const next = 'They are asked again with every message. Start them, or correct their endpoint.'
+    stdout.write(['Members that do not answer:', ...lines, next, '', ''].join('\n'))
+  }
+  findUnreachable().then(tell, (err) => logger?.warn({ err }, 'Members could not be asked'))
 }
 
 function toJson(serving: Serving): string {
