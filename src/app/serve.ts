@@ -26,6 +26,8 @@ export interface ServeOptions {
   readonly team?: string
   /** Take over changes of the file and of its modules. */
   readonly watch?: boolean
+  /** Whether it starts where anyone on the network may call; it does, with a warning, if neither this nor the file says. */
+  readonly allowUnauthenticated?: boolean
   /** Whether SIGINT and SIGTERM stop it; they do not if absent. */
   readonly signals?: boolean
   readonly logger?: Logger
@@ -91,6 +93,7 @@ async function start(config: Config, parts: Parts): Promise<Serving> {
     logger,
     signals,
     openWarning: 'Anyone who can reach this machine may call: set [server.auth]',
+    ...(mayBeOpen(config, options) ? {} : { openRefusal }),
     beforeClose: () => reloads?.end(),
     async afterClose() {
       await (reloads?.current() ?? generation).close()
@@ -99,6 +102,13 @@ async function start(config: Config, parts: Parts): Promise<Serving> {
   })
   const { recovery, stopped, close } = listening
   return { server, listening, root, store: place, recovery, stopped, close }
+}
+
+const openRefusal =
+  'Anyone who can reach this machine could call: set [server.auth], or allow it by --allow-unauthenticated or allow_unauthenticated = true in [server]'
+
+function mayBeOpen({ server }: Config, { allowUnauthenticated }: ServeOptions): boolean {
+  return allowUnauthenticated ?? server.allowUnauthenticated ?? true
 }
 
 interface Reloads {

@@ -17,8 +17,13 @@ export function addCommand(parent: Command, words: CommandWords): Command {
     .description(words.description)
     .option('--json', 'JSON on stdout')
     .option('--debug', 'show where errors come from')
+    .option('--no-color', 'no colours, as where NO_COLOR is set')
     .addHelpText('after', `\nExamples:\n${examples}`)
 }
+
+/** What `--allow-unauthenticated` does, for the help of commands that serve. */
+export const allowUnauthenticated: string =
+  'start also where anyone on the network may call without credentials'
 
 /** An action that gives the exit code: 0 done, 1 what was asked for failed. */
 export function exits<A extends readonly unknown[]>(

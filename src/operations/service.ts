@@ -31,8 +31,8 @@ export interface Service {
 export interface ServedAgent {
   /** The public card; its capabilities decide what is offered. */
   card(): AgentCard | Promise<AgentCard>
-  /** The card for the authenticated; absent where none is configured. */
-  extendedCard?(auth: AuthContext): AgentCard | Promise<AgentCard>
+  /** The card for the authenticated, with the server at this URL if not at its own; absent where none is configured. */
+  extendedCard?(auth: AuthContext, server?: string): AgentCard | Promise<AgentCard>
   /** Whether the extended card is for anyone; only the conformance kit's agent says so. */
   readonly openExtendedCard: boolean
   /** Media types that parts may have; undefined: any. */

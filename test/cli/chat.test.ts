@@ -67,7 +67,8 @@ describe.runIf(hasTerminal)('corral chat in a terminal', () => {
 
 describe.runIf(hasTerminal)('a terminal', () => {
   test('gets readable log lines, and colours unless NO_COLOR is set', async () => {
-    const args = ['serve', file(), '--port', '0', '--store', 'memory', '--host', '0.0.0.0']
+    const open = ['--host', '0.0.0.0', '--allow-unauthenticated']
+    const args = ['serve', file(), '--port', '0', '--store', 'memory', ...open]
     const coloured = startInTerminal(args, { env: { NO_COLOR: undefined, TERM: 'xterm' } })
     await coloured.seen(/m\d\d:\d\d:\d\d\P{L}\[22m WARN Anyone who can reach/u)
     coloured.write(ctrlC)

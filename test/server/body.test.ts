@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createServer, listen } from '../../src/server/index.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 import { createScriptedAgent } from '../conformance/agent.ts'
-import { createFakeClock } from '../support/clock.ts'
 import { rpc, text } from './sockets.ts'
 import {
   bodyOf,

@@ -10,7 +10,7 @@ import type { AgentExtension, Message } from '../../protocol/types.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Logger, silent } from '../../shared/log.ts'
 import type { AgentEvent, Health, Turn } from '../agent.ts'
-import { type OpenAIAgentConfig, validateOpenAIAgentConfig } from '../config.ts'
+import { type OpenAIAgentConfig, validateOpenAIAgentConfig, withCallDefaults } from '../config.ts'
 import { type Tool, type ToolSource, type ToolUser, toToolName, withOwnNames } from '../tools.ts'
 import { elsewhere } from '../wrap.ts'
 import { runChat } from './chat.ts'
@@ -59,6 +59,7 @@ export class OpenAIAgent implements ToolUser {
   /** @throws ConfigConversionError for a value out of range. */
   constructor(options: OpenAIAgentOptions) {
     validateOpenAIAgentConfig(options)
+    const { timeoutSeconds, maxRetries } = withCallDefaults(options)
     this.#options = options
     this.#guard = createGuard({ ...options.files, allowHttp: true })
     this.#clock = options.clock ?? systemClock
@@ -66,8 +67,8 @@ export class OpenAIAgent implements ToolUser {
       agent: options.name,
       endpoint: options.endpoint,
       apiKey: options.apiKey,
-      timeoutMs: options.timeoutSeconds * 1000,
-      maxRetries: options.maxRetries,
+      timeoutMs: timeoutSeconds * 1000,
+      maxRetries,
       clock: this.#clock,
       random: options.random ?? Math.random,
       log: options.log ?? silent,

@@ -4,6 +4,7 @@ import { checkConfig } from './check.ts'
 import { type Config, fileSchema, knownKeys } from './file.ts'
 import { createLocate } from './locate.ts'
 import { ConfigError, toProblems, type Unplaced } from './problems.ts'
+import { toSyntaxError } from './syntax.ts'
 import { type ConfigVariables, fillEnvironment } from './values.ts'
 
 /** What surrounds a configuration's text. */
@@ -35,13 +36,13 @@ export async function loadConfig(path: string, env: ConfigVariables): Promise<Co
  */
 export function parseConfig(text: string, options: ParseOptions = {}): Config {
   const { env = {}, path = 'corral.toml' } = options
-  const locate = createLocate(text)
   const refuse = (problems: readonly Unplaced[]): never => {
+    const locate = createLocate(text)
     const placed = problems.map((problem) => ({ ...problem, ...locate(problem.path) }))
     throw new ConfigError(path, inOrder(placed))
   }
   const filled = fillEnvironment(parseToml(text, path), env)
-  const parsed = fileSchema.safeParse(filled.value)
+  const parsed = fileSchema.safeParse(filled.value, { reportInput: true })
   const issues = parsed.success ? [] : toProblems(parsed.error.issues, knownKeys)
   const problems = [...filled.problems, ...issues]
   if (!parsed.success || problems.length > 0) return refuse(problems)
@@ -55,10 +56,7 @@ function parseToml(text: string, file: string): unknown {
   try {
     return parse(text)
   } catch (error) {
-    if (!(error instanceof TomlError)) throw error
-    const { line, column } = error
-    const message = error.message.split('\n')[0] ?? 'not TOML'
-    throw new ConfigError(file, [{ path: [], line, column, message }], { cause: error })
+    throw error instanceof TomlError ? toSyntaxError(error, text, file) : error
   }
 }
 

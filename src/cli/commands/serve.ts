@@ -1,9 +1,10 @@
 import { type Command, Option } from 'commander'
 import { toPrintableLine } from '../../shared/text.ts'
 import { loadConfig, type Serving, serveConfig } from '../../team/index.ts'
-import { addCommand, exits, toPort } from '../command.ts'
+import { addCommand, allowUnauthenticated, exits, toPort } from '../command.ts'
 import { createLogger, type LoggerOptions, logLevels } from '../logger.ts'
 import { stdout } from '../screen.ts'
+import { readVariables, variablesHelp } from '../variables.ts'
 
 /** Adds `corral serve`. */
 export function addServeCommand(program: Command): void {
@@ -20,7 +21,8 @@ export function addServeCommand(program: Command): void {
   addServeOptions(command)
     .option('--store <memory|path>', 'where tasks are kept (default: .corral/tasks.db)')
     .option('--team <id>', "the team or agent at the root (default: the file's first team)")
-    .option('--watch', 'take over changes of the file and of its modules')
+    .option('--watch', 'take over changes of the file, its modules and their imports')
+    .option('--env <file>', variablesHelp)
     .action(exits((file: string, flags: ServeFlags) => serveUntilStopped(file, flags)))
 }
 
@@ -28,9 +30,11 @@ export function addServeCommand(program: Command): void {
 export interface ServeFlags {
   readonly port?: number
   readonly host?: string
+  readonly allowUnauthenticated?: boolean
   readonly store?: string
   readonly team?: string
   readonly watch?: boolean
+  readonly env?: string
   readonly logLevel: LoggerOptions['level']
   readonly json?: boolean
   readonly debug?: boolean
@@ -41,6 +45,7 @@ export function addServeOptions(command: Command): Command {
   return command
     .option('--port <n>', 'port; 0 takes any free one (default: 3000)', toPort)
     .option('--host <name>', 'interface (default: 127.0.0.1)')
+    .option('--allow-unauthenticated', allowUnauthenticated)
     .addOption(
       new Option('--log-level <level>', 'how much is logged').choices(logLevels).default('info'),
     )
@@ -49,9 +54,11 @@ export function addServeOptions(command: Command): Command {
 /** Serves a file until a signal ends it. */
 export async function serveUntilStopped(path: string, flags: ServeFlags): Promise<number> {
   const logger = createLogger({ level: flags.logLevel, debug: flags.debug ?? false })
-  const { env } = process
+  const env = await readVariables(flags.env)
   const config = await loadConfig(path, env)
-  const options = { path, env, logger, signals: true, ...placeOf(flags) }
+  const allowed = flags.allowUnauthenticated ?? config.server.allowUnauthenticated ?? false
+  const place = { path, env, ...placeOf(flags) }
+  const options = { ...place, logger, signals: true, allowUnauthenticated: allowed }
   const serving = await serveConfig(config, options)
   stdout.write(flags.json ? toJson(serving) : toBanner(serving))
   await serving.stopped
@@ -60,7 +67,7 @@ export async function serveUntilStopped(path: string, flags: ServeFlags): Promis
   process.exit(0)
 }
 
-function placeOf({ port, host, store, team, watch }: ServeFlags): Partial<ServeFlags> {
+function placeOf({ port, host, store, team, watch }: ServeFlags): Partial<Omit<ServeFlags, 'env'>> {
   return {
     ...(port !== undefined && { port }),
     ...(host !== undefined && { host }),

@@ -29,7 +29,7 @@ export async function createDoors(): Promise<Readonly<Record<string, Entrance>>>
 
 function openServer(closed: boolean): Promise<Server> {
   const writer = defineAgent({ name: 'Writer' }, () => 'a draft')
-  const steps = [{ agentId: 'writer' }, { approval: { question: 'Good?' } }]
+  const steps = [{ agentId: 'writer' }, { approval: { question: 'Good?' } }] as const
   const scheduler = { type: 'workflow', steps } as const
   const desk = defineTeam({ id: 'desk', name: 'Desk', agents: { writer }, scheduler })
   const auth = {
