@@ -56,6 +56,8 @@ export interface Serving {
 /** A remote agent that does not answer. */
 export interface UnreachableAgent {
   readonly id: string
+  /** Host and port of its endpoint. */
+  readonly host: string
   readonly reason: string
 }
 
@@ -123,10 +125,13 @@ async function askRemotes(
 ): Promise<readonly UnreachableAgent[]> {
   const remotes = agents.filter(({ protocol }) => protocol === 'a2a')
   const answers = await Promise.all(
-    remotes.map(async ({ id }) => ({ id, ...(await generation.health(id)) })),
+    remotes.map(async ({ id, endpoint }) => {
+      const host = URL.canParse(endpoint) ? new URL(endpoint).host : ''
+      return { id, host, ...(await generation.health(id)) }
+    }),
   )
-  return answers.flatMap(({ id, healthy, reason = 'it does not answer' }) =>
-    healthy ? [] : [{ id, reason }],
+  return answers.flatMap(({ id, host, healthy, reason = 'it does not answer' }) =>
+    healthy ? [] : [{ id, host, reason }],
   )
 }
 

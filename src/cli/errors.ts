@@ -83,7 +83,7 @@ function hintFor(error: unknown): { readonly hint: string } | undefined {
 /** Whether something answered that has no card, or a card that is none. */
 function isNoAgent({ code, message }: A2AError): boolean {
   if (code === 'agentUnavailable') return /^No agent card at/.test(message)
-  return code === 'invalidAgentResponse' && /^The (agent card|card at)\b/.test(message)
+  return code === 'invalidAgentResponse' && /^The (agent card has no|card at)\b/.test(message)
 }
 
 /** "Unavailable" is said of a network and of a file; only the words tell which. */
@@ -92,6 +92,8 @@ function hintFromWords(error: A2AError): string | undefined {
   if (message.startsWith('Cannot open the task store'))
     return 'Choose another with --store PATH, or --store memory.'
   if (isNoAgent(error)) return noAgent
+  if (message.includes('has no content'))
+    return 'Write the text after the URL, or "-" to read it from stdin.'
   if (code === 'taskNotFound')
     return `"${ownName()} task list URL" shows the tasks that these credentials can see.`
   if (code === 'agentUnavailable') return nobodyThere()

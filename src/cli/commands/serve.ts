@@ -98,10 +98,12 @@ function placesOf({ listening: { url } }: Serving): Readonly<Record<string, stri
 /** Asks in the background: a member that is down does not keep the others waiting. */
 function tellUnreachable({ findUnreachable }: Serving, logger: Logger | undefined): void {
   const tell = (dead: readonly UnreachableAgent[]): void => {
-    for (const { id, reason } of dead)
-      logger?.warn({ agent: id, reason }, 'A member does not answer')
+    for (const { id, host, reason } of dead)
+      logger?.warn({ agent: id, host, reason }, 'A member does not answer')
     if (logger || dead.length === 0) return
-    const lines = dead.map(({ id, reason }) => toPrintableLine(`  ${id}: ${reason}`))
+    const lines = dead.map(({ id, host, reason }) =>
+      toPrintableLine(`  ${id} at ${host}: ${reason}`),
+    )
     const next = 'They are asked again with every message. Start them, or correct their endpoint.'
     stdout.write(['Members that do not answer:', ...lines, next, '', ''].join('\n'))
   }
