@@ -15,9 +15,11 @@ import { whenGiven } from './config/values.ts'
 
 /** What a server needs besides its agents and its store, from the `[server]` table of a file. */
 export function toServerOptions(config: ServerConfig): Omit<ServerOptions, 'agents' | 'store'> {
-  const { publicUrl, auth, cors, limits, webhooks, trace } = config
+  const { publicUrl, allowedHosts, trustedProxies, auth, cors, limits, webhooks, trace } = config
   return {
     ...whenGiven('publicUrl', publicUrl),
+    ...whenGiven('allowedHosts', allowedHosts),
+    ...whenGiven('trustedProxies', trustedProxies),
     ...whenGiven('cors', cors),
     ...whenGiven('trace', trace),
     ...(auth && { auth: toAuth(auth) }),

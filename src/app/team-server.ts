@@ -1,4 +1,4 @@
-import type { ServerOptions } from '../server/options.ts'
+import type { CorsOptions, ServerOptions } from '../server/options.ts'
 import { runServer, type StartedServer } from '../server/run.ts'
 import { createServer } from '../server/server.ts'
 import { createDeferred } from '../shared/async.ts'
@@ -13,6 +13,8 @@ export type TeamServerState = 'Initialized' | 'Binding' | 'Running' | 'Shutdown'
 export interface TeamServerOptions extends Omit<ServerOptions, 'agents'> {
   /** All interfaces if absent; a warning is logged where anyone may call. */
   readonly host?: string
+  /** Every page may call if absent. */
+  readonly cors?: CorsOptions
   readonly maxBodyBytes?: number
 }
 
@@ -93,7 +95,7 @@ export class TeamServer {
     const { clock } = options
     const logger = toLogger(options.logger)
     logger.info({}, `Starting TeamServer on ${host}:${this.#port}`)
-    const server = await createServer({ ...options, agents: [this.team] })
+    const server = await createServer({ cors: { origins: '*' }, ...options, agents: [this.team] })
     return runServer(server, {
       port: this.#port,
       host,

@@ -17,6 +17,7 @@ export function toCall(request: HttpRequest, dialect: DialectName): Mutable<Call
   if (request.signal) call.signal = request.signal
   if (request.query) call.query = request.query
   if (request.client) call.client = request.client
+  if (request.base) call.base = request.base
   const extensions = headers['a2a-extensions'] ?? headers['x-a2a-extensions']
   if (extensions) call.extensions = splitList(extensions)
   const last = headers['last-event-id']
@@ -72,7 +73,7 @@ function setLastEventId(call: Mutable<Call>, value: string): void {
  */
 export function parseBody(request: HttpRequest): unknown {
   if (request.fault) throw request.fault
-  if (!isJsonContent(request))
+  if (!isJsonContent(request) || (!request.headers['content-type'] && isFromPage(request)))
     throw new A2AError('contentTypeNotSupported', 'The content type must be application/json')
   try {
     return JSON.parse(request.body)
@@ -90,4 +91,9 @@ export function isJsonContent(request: Pick<HttpRequest, 'headers'>): boolean {
   const semicolon = header.indexOf(';')
   const type = (semicolon < 0 ? header : header.slice(0, semicolon)).trim().toLowerCase()
   return type === 'application/json' || (type.startsWith('application/') && type.endsWith('+json'))
+}
+
+/** Whether a page sent it. Without a content type a browser asks for no leave first, wherever the page is from. */
+function isFromPage({ headers }: HttpRequest): boolean {
+  return headers.origin !== undefined || headers['sec-fetch-site'] !== undefined
 }

@@ -20,8 +20,10 @@ export interface HttpRequest {
   readonly fault?: A2AError
   /** Fires when the client goes away. */
   readonly signal?: AbortSignal
-  /** The network address of the client, where the adapter knows it. */
+  /** The network address of the client, where the adapter knows it; handlers see whom it stands for in shares. */
   readonly client?: string
+  /** The server's URL as the client knows it, where a trusted proxy names it. */
+  readonly base?: string
 }
 
 /** Text, which JSON and events are, or bytes. */

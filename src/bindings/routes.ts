@@ -111,6 +111,16 @@ export function splitAgentPath(
   return { id: path.slice(agentsPath.length, cut), below: path.slice(cut) }
 }
 
+/** Whether an agent's card is at a path. */
+export function isCardPath(path: string): boolean {
+  return agentRoutes.card.paths.includes(splitAgentPath(path)?.below ?? path)
+}
+
+/** Whether JSON-RPC is spoken at a path, A2A's or MCP's. */
+export function isRpcPath(path: string): boolean {
+  return rpcPaths.has(splitAgentPath(path)?.below ?? path)
+}
+
 /** The methods that a page may use at a path. HEAD needs no leave (Fetch §2.2.1). */
 export function methodsAt(path: string): readonly string[] {
   const agent = splitAgentPath(path)
@@ -123,6 +133,16 @@ export function methodsAt(path: string): readonly string[] {
 function covers(pattern: string, path: string): boolean {
   return pattern.endsWith('*') ? path.startsWith(pattern.slice(0, -1)) : path === pattern
 }
+
+const rpcPaths: ReadonlySet<string> = new Set(
+  [
+    agentRoutes.rpc,
+    agentRoutes.ranch,
+    agentRoutes.rc,
+    agentRoutes.ranchStream,
+    serverRoutes.mcp,
+  ].flatMap(({ paths }) => paths),
+)
 
 const agentRows: readonly RouteRow[] = Object.values(agentRoutes)
 const allRows: readonly RouteRow[] = [...Object.values(serverRoutes), ...agentRows]

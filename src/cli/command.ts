@@ -21,6 +21,10 @@ export function addCommand(parent: Command, words: CommandWords): Command {
     .addHelpText('after', `\nExamples:\n${examples}`)
 }
 
+/** What `--allow-unauthenticated` does, for the help of commands that serve. */
+export const allowUnauthenticated: string =
+  'start also where anyone on the network may call without credentials'
+
 /** An action that gives the exit code: 0 done, 1 what was asked for failed. */
 export function exits<A extends readonly unknown[]>(
   work: (...args: A) => Promise<number>,

@@ -99,7 +99,7 @@ export class A2AServer {
     return this
   }
 
-  /** Options that have no method of their own: CORS, rate limits, webhooks, logger and others. */
+  /** Options that have no method of their own: CORS (every page may call if absent), rate limits, webhooks, logger and others. */
   configure(options: FurtherOptions): this {
     this.#options = { ...this.#options, ...options }
     return this
@@ -129,6 +129,7 @@ export class A2AServer {
     const store =
       this.#store && (isStore(this.#store) ? this.#store : fromTaskStore(this.#store, { scope }))
     const server: Server = await createServer({
+      cors: { origins: '*' },
       ...this.#options,
       agents: [agent],
       routes: (request) => this.#route(request, () => this.#state(server)),

@@ -1,4 +1,5 @@
 import { A2AError } from '../protocol/errors.ts'
+import { hopsExtension } from '../protocol/extensions.ts'
 import type { Message, Task } from '../protocol/types.ts'
 import { isSame } from '../shared/json.ts'
 import { scopeKey } from '../store/scope.ts'
@@ -75,24 +76,19 @@ async function messageWith(
 
 /**
  * Whether a message says what an earlier one said. Its id may be another, since some clients make one for each attempt;
- * task and context may be missing where the first message made them.
+ * task and context may be missing where the first message made them; and the way that it came is not what it says.
  */
 function isRepetition(message: Message, first: Message): boolean {
-  const { role, parts, metadata, extensions, referenceTaskIds } = message
   return (
     (message.taskId === undefined || message.taskId === first.taskId) &&
     (message.contextId === undefined || message.contextId === first.contextId) &&
-    isSame(
-      { role, parts, metadata, extensions, referenceTaskIds },
-      {
-        role: first.role,
-        parts: first.parts,
-        metadata: first.metadata,
-        extensions: first.extensions,
-        referenceTaskIds: first.referenceTaskIds,
-      },
-    )
+    isSame(said(message), said(first))
   )
+}
+
+function said({ role, parts, metadata, extensions, referenceTaskIds }: Message): object {
+  const { [hopsExtension]: _, ...rest } = metadata ?? {}
+  return { role, parts, metadata: rest, extensions, referenceTaskIds }
 }
 
 function keyReused(): A2AError {

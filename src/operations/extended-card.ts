@@ -14,5 +14,5 @@ export async function getExtendedAgentCard(
     throw new A2AError('unauthenticated', 'The extended card is for authenticated callers', {
       challenge: 'Bearer',
     })
-  return agent.extendedCard(call.auth)
+  return agent.extendedCard(call.auth, call.base)
 }

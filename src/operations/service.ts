@@ -20,6 +20,8 @@ export interface Service {
   readonly limits?: RequestLimits | undefined
   /** Is told how each operation ended. */
   readonly metrics: OperationMetrics
+  /** Is told who asked for what; absent where nobody wants to know. */
+  readonly requests?: RequestLog | undefined
   /** Keeps the webhooks of tasks; absent where the server has none. */
   readonly webhooks?: PushConfigs | undefined
   readonly clock: Clock
@@ -31,8 +33,8 @@ export interface Service {
 export interface ServedAgent {
   /** The public card; its capabilities decide what is offered. */
   card(): AgentCard | Promise<AgentCard>
-  /** The card for the authenticated; absent where none is configured. */
-  extendedCard?(auth: AuthContext): AgentCard | Promise<AgentCard>
+  /** The card for the authenticated, with the server at this URL if not at its own; absent where none is configured. */
+  extendedCard?(auth: AuthContext, server?: string): AgentCard | Promise<AgentCard>
   /** Whether the extended card is for anyone; only the conformance kit's agent says so. */
   readonly openExtendedCard: boolean
   /** Media types that parts may have; undefined: any. */
@@ -61,6 +63,19 @@ interface CallerLimit {
 interface OperationMetrics {
   /** `outcome` is `ok` or an error's code. */
   observe(operation: OperationName, outcome: string, ms: number): void
+}
+
+/** Tells who asked for what. */
+export type RequestLog = (request: AnsweredRequest) => void
+
+/** A request that was answered. */
+interface AnsweredRequest {
+  readonly operation: OperationName
+  /** Absent where the caller is not known. */
+  readonly auth: AuthContext | undefined
+  /** `ok` or an error's code. */
+  readonly outcome: string
+  readonly ms: number
 }
 
 /** The webhooks of tasks. */

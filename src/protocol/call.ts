@@ -45,6 +45,8 @@ export interface Call {
   readonly query?: string
   /** The network address of the client; servers only. */
   readonly client?: string
+  /** The server's URL as the client knows it, where a trusted proxy names it; servers only. */
+  readonly base?: string
   /** The `A2A-Extensions` that the client activates. */
   readonly extensions?: readonly string[]
   /** The wire that the request came in on; decides how webhooks of this request are written. */

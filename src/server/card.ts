@@ -1,13 +1,10 @@
 import type { Agent } from '../agents/agent.ts'
-import { toSupersetCard } from '../bindings/dialects/v03/card.ts'
-import type { HttpHandler } from '../bindings/http.ts'
 import { type AgentRoute, agentRoutes } from '../bindings/routes.ts'
 import type { ServedAgent } from '../operations/service.ts'
 import { renderCard } from '../protocol/card.ts'
 import { idempotencyExtension, traceExtension } from '../protocol/extensions.ts'
 import type { AgentInfo } from '../protocol/profile.ts'
 import type { AgentCard, AgentExtension, AgentInterface } from '../protocol/types.ts'
-import type { Clock } from '../shared/clock.ts'
 import type { Auth } from './auth.ts'
 import { createInputCheck } from './input-schemas.ts'
 import type { ServerOptions } from './options.ts'
@@ -35,78 +32,15 @@ function interfacesAt(base: string): readonly AgentInterface[] {
   ]
 }
 
-/** Whose card is shown, and how. */
-interface CardPageOptions {
-  readonly shape: 'superset' | 'strict'
-  readonly identity: { card(): AgentCard | Promise<AgentCard>; known(): AgentInfo }
-  readonly clock: Clock
-}
-
-interface Rendered {
-  readonly card: AgentCard
-  readonly body: string
-  readonly headers: Readonly<Record<string, string>>
-}
-
-const maxAgeSeconds = 300
-
-/**
- * Makes the well-known page of a card, with an ETag, so that clients need not fetch what they have (specification §8.6).
- * Each shape is serialised once per card.
- */
-export function createCardPage({ shape, identity, clock }: CardPageOptions): HttpHandler {
-  const rendered = new Map<string, Rendered>()
-  const since = new Date(clock.now()).toUTCString()
-
-  async function render(wanted: CardPageOptions['shape']): Promise<Rendered> {
-    const card = await identity.card()
-    const known = rendered.get(wanted)
-    if (known?.card === card) return known
-    const stateManagement = identity.known().details?.stateManagement
-    const shown =
-      wanted === 'strict'
-        ? card
-        : toSupersetCard(card, stateManagement === undefined ? {} : { stateManagement })
-    const body = JSON.stringify(shown)
-    const fresh = { card, body, headers: headersOf(await tagOf(body), since) }
-    rendered.set(wanted, fresh)
-    return fresh
-  }
-
-  return async (request) => {
-    const version = request.headers['a2a-version']?.trim()
-    const strict = shape === 'strict' || version?.startsWith('1.')
-    const { body, headers } = await render(strict ? 'strict' : 'superset')
-    const known = request.headers['if-none-match']
-    if (known?.split(',').some((tag) => tag.trim().replace(/^W\//, '') === headers.etag))
-      return { status: 304, headers }
-    return { status: 200, headers, body }
-  }
-}
-
-function headersOf(etag: string, since: string): Rendered['headers'] {
-  return {
-    'content-type': 'application/json',
-    'cache-control': `public, max-age=${maxAgeSeconds}`,
-    etag,
-    'last-modified': since,
-    vary: 'A2A-Version',
-  }
-}
-
-async function tagOf(body: string): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(body))
-  const bytes = Array.from(new Uint8Array(digest).subarray(0, 16))
-  return `"${bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')}"`
-}
-
 /** Who a served agent is: its info and its card, each asked for rarely and remembered. */
 export interface Identity extends ServedAgent {
   info(): Promise<AgentInfo>
   /** The info as it was last read. */
   known(): AgentInfo
-  /** The URL below which it answers. */
-  base(): string
+  /** The URL below which it answers, on the server's own URL or on this one. */
+  base(server?: string): string
+  /** The public card as seen from the server's own URL or from this one. */
+  cardAt(server?: string): Promise<AgentCard>
   /** The agent or the base URL has changed. */
   refresh(): void
 }
@@ -134,7 +68,7 @@ interface IdentitySource {
   agent(): Agent
   /** What the agent said of itself when it was asked for its id. */
   readonly info: AgentInfo
-  base(): string
+  readonly base: Identity['base']
 }
 
 /** Keeps an agent's identity. */
@@ -149,6 +83,10 @@ export function createAgentIdentity(
   let reading: Promise<void> | undefined
   /** Grows when agent or address change: what was read before is then another's. */
   let generation = 0
+  /** The card at other bases. */
+  const elsewhere = createFewCards((base) =>
+    sign(cardOf(info, { ...source, base: () => base }, { auth, server }), server),
+  )
 
   async function read(): Promise<void> {
     const begun = generation
@@ -157,12 +95,12 @@ export function createAgentIdentity(
       readAt = clock.elapsed()
       return
     }
-    const plain = cardOf(next, source, { auth, server })
-    const signatures = await server.signCard?.(plain)
+    const fresh = await sign(cardOf(next, source, { auth, server }), server)
     if (begun !== generation) return read()
     readAt = clock.elapsed()
     info = next
-    card = signatures?.length ? { ...plain, signatures } : plain
+    card = fresh
+    elsewhere.clear()
   }
 
   /** What is known answers at once, even when it is due for another look. */
@@ -185,16 +123,23 @@ export function createAgentIdentity(
     })
   }
 
+  async function cardAt(at?: string): Promise<AgentCard> {
+    const own = await currentCard()
+    const base = source.base(at)
+    return base === source.base() ? own : elsewhere.get(base)
+  }
+
   return {
     async info() {
       await look()
       return info
     },
+    cardAt,
     known: () => info,
     base: source.base,
     card: currentCard,
     ...(extendedCard && {
-      extendedCard: async (caller) => extendedCard(await currentCard(), caller),
+      extendedCard: async (caller, at) => extendedCard(await cardAt(at), caller),
     }),
     openExtendedCard,
     inputModes: () => enforcedModes(info, server),
@@ -203,8 +148,39 @@ export function createAgentIdentity(
       generation++
       readAt = Number.NEGATIVE_INFINITY
       card = undefined
+      elsewhere.clear()
     },
   }
+}
+
+/** Bases at which a card is remembered; a server has few, and more are somebody's invention. */
+const maxBases = 16
+
+/** Remembers the latest few of the cards that it makes. */
+function createFewCards(make: (base: string) => Promise<AgentCard>): {
+  get(base: string): Promise<AgentCard>
+  clear(): void
+} {
+  const cards = new Map<string, Promise<AgentCard>>()
+  return {
+    get(base) {
+      const known = cards.get(base)
+      if (known) return known
+      const made = make(base)
+      const [oldest] = cards.keys()
+      if (cards.size >= maxBases && oldest !== undefined) cards.delete(oldest)
+      cards.set(base, made)
+      // What could not be signed may be later.
+      made.catch(() => cards.delete(base))
+      return made
+    },
+    clear: () => cards.clear(),
+  }
+}
+
+async function sign(card: AgentCard, { signCard }: ServerOptions): Promise<AgentCard> {
+  const signatures = await signCard?.(card)
+  return signatures?.length ? { ...card, signatures } : card
 }
 
 function cardOf(

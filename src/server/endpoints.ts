@@ -2,7 +2,7 @@ import type { HttpHandler, HttpReply } from '../bindings/http.ts'
 import { createMcpBinding } from '../bindings/mcp/server.ts'
 import { createOpenAIBinding, type OpenAIModel } from '../bindings/openai/server.ts'
 import type { OpenAIRoute, RouteHandlers, ServerRoute } from '../bindings/routes.ts'
-import { historyExtension } from '../protocol/extensions.ts'
+import { clientToolsExtension, historyExtension } from '../protocol/extensions.ts'
 import { scopeNames } from '../protocol/scopes.ts'
 import { createHealthPage } from './health.ts'
 import type { Mount } from './mount.ts'
@@ -43,7 +43,12 @@ export function createEndpoints(parts: ServerParts, mounts: ReadonlyMap<string, 
 
 function toModel({ id, identity }: Mount): OpenAIModel {
   const extensions = identity.known().details?.extensions ?? []
-  return { id, readsHistory: extensions.some(({ uri }) => uri === historyExtension) }
+  const declares = (extension: string): boolean => extensions.some(({ uri }) => uri === extension)
+  return {
+    id,
+    readsHistory: declares(historyExtension),
+    takesTools: declares(clientToolsExtension),
+  }
 }
 
 async function toOffer({ id, identity, dispatch }: Mount): Promise<{
@@ -68,7 +73,7 @@ export function createPages(
   return {
     health: createHealthPage(parts, mounts, visitors),
     metrics: forKnown(visitors, () => parts.metrics.page(gauges(parts, mounts))),
-    catalogue: forKnown(visitors, () => catalogue(mounts)),
+    catalogue: forKnown(visitors, ({ base }) => catalogue(mounts, base)),
     keys: keys && (() => keys),
     resource: resourcePage(parts, mounts),
   }
@@ -76,11 +81,11 @@ export function createPages(
 
 const json = { 'content-type': 'application/json' }
 /** Every agent with its card's address. */
-async function catalogue(mounts: Mounts): Promise<HttpReply> {
+async function catalogue(mounts: Mounts, server?: string): Promise<HttpReply> {
   const agents = await Promise.all(
     [...mounts.values()].map(async ({ id, identity }) => {
       const card = await identity.card()
-      const url = identity.base()
+      const url = identity.base(server)
       const { name, description, version } = card
       return { id, name, description, version, url, card: `${url}/.well-known/agent-card.json` }
     }),
@@ -100,9 +105,9 @@ function keysReply({ pushNotifications }: ServerOptions): HttpReply | undefined 
 function resourcePage({ auth }: ServerParts, mounts: Mounts): HttpHandler | undefined {
   const issuers = auth.issuers.filter((issuer) => /^https?:/.test(issuer) && URL.canParse(issuer))
   if (issuers.length === 0) return undefined
-  return () => {
+  return ({ base }) => {
     const body = JSON.stringify({
-      resource: mounts.values().next().value?.identity.base() ?? '',
+      resource: mounts.values().next().value?.identity.base(base) ?? '',
       authorization_servers: issuers,
       scopes_supported: scopeNames,
       bearer_methods_supported: ['header'],

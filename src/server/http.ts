@@ -1,58 +1,137 @@
 import type { HttpHandler, HttpReply, HttpRequest } from '../bindings/http.ts'
-import { createRouteTable, methodsAt, serverRoutes, splitAgentPath } from '../bindings/routes.ts'
+import { createRouteTable, serverRoutes, splitAgentPath } from '../bindings/routes.ts'
 import { isPromiseLike } from '../shared/async.ts'
+import { type Logger, tellsAll } from '../shared/log.ts'
+import { createMarks } from './cors.ts'
 import { createPages, type Endpoints } from './endpoints.ts'
 import type { Mount } from './mount.ts'
-import type { CorsOptions } from './options.ts'
+import type { ServerOptions } from './options.ts'
+import { type BrowserRules, localRules, openRules } from './origins.ts'
 import type { ServerParts } from './parts.ts'
+import { createProxyReader } from './proxies.ts'
+
+/** What answers requests, by where they arrive. */
+interface Handlers {
+  /** Answers wherever the server is mounted, and on binds that others reach. */
+  readonly handle: HttpHandler
+  /** Answers on a bind that only this machine reaches, under the name it is bound to. */
+  local(boundTo: string): HttpHandler
+}
 
 /**
  * Answers at every path of a server (`bindings/routes.ts` lists them): its own pages and endpoints first, then the agent
- * under `/agents/{id}`, else the first agent at the root. Never rejects.
+ * under `/agents/{id}`, else the first agent at the root. The handlers never reject.
  */
-export function createHandler(
+export function createHandlers(
+  parts: ServerParts,
+  mounts: ReadonlyMap<string, Mount>,
+  endpoints: Endpoints,
+): Handlers {
+  const { options, logger } = parts
+  const shared = {
+    routes: options.routes,
+    route: createRoute(parts, mounts, endpoints),
+    locate: createProxyReader(options, logger),
+    logger,
+  }
+  return {
+    handle: createHandler(shared, openRules(options)),
+    local: (boundTo) => createHandler(shared, localRules(options, boundTo)),
+  }
+}
+
+/** What the handlers of a server share. */
+interface Shared {
+  readonly routes: ServerOptions['routes']
+  readonly route: HttpHandler
+  readonly locate: ReturnType<typeof createProxyReader>
+  readonly logger: Logger
+}
+
+function createHandler(
+  { routes, route, locate, logger }: Shared,
+  { policy, refuse }: BrowserRules,
+): HttpHandler {
+  const marks = createMarks(policy)
+
+  function fail(request: HttpRequest, err: unknown): HttpReply {
+    logger.error({ err }, 'A request failed')
+    return marks.mark(request, failed)
+  }
+
+  function answer(request: HttpRequest): Promise<HttpReply> | HttpReply {
+    const reply = route(request)
+    return reply instanceof Promise
+      ? reply.then(
+          (settled) => marks.mark(request, settled),
+          (err) => fail(request, err),
+        )
+      : marks.mark(request, reply)
+  }
+
+  /** What the user's own routes answer; what they pass on is ours. */
+  function answerOwn(
+    own: ReturnType<NonNullable<typeof routes>>,
+    request: HttpRequest,
+  ): Promise<HttpReply> | HttpReply {
+    if (isPromiseLike(own))
+      return Promise.resolve(own).then(
+        (given) => answerOwn(given, request),
+        (err) => fail(request, err),
+      )
+    return own ? marks.markForeign(request, own) : answer(request)
+  }
+
+  return (received) => {
+    try {
+      const request = locate(received)
+      const refused = refuse?.(request)
+      if (refused) return marks.mark(request, refused)
+      if (request.method === 'OPTIONS') return marks.mark(request, marks.preflight(request))
+      return routes ? answerOwn(routes(request), request) : answer(request)
+    } catch (err) {
+      return fail(received, err)
+    }
+  }
+}
+
+function createRoute(
   parts: ServerParts,
   mounts: ReadonlyMap<string, Mount>,
   { openai, mcp }: Endpoints,
 ): HttpHandler {
-  const cors = createCors(parts.options.cors)
   const find = createRouteTable(serverRoutes, { ...createPages(parts, mounts), ...openai, mcp })
-
-  function route(request: HttpRequest): Promise<HttpReply> | HttpReply {
+  return (request) => {
     const own = find(request.path)
     if (own) return own(request)
     const named = splitAgentPath(request.path)
     if (named) {
-      const mount = mounts.get(decodeSegment(named.id))
-      return mount ? mount.handle({ ...request, path: named.below }) : notFound
+      const id = decodeSegment(named.id)
+      const mount = mounts.get(id)
+      return mount ? mount.handle({ ...request, path: named.below }) : noAgent(parts, mounts, id)
     }
     const first = mounts.values().next().value
     return first ? first.handle(request) : notFound
   }
-
-  function fail(request: HttpRequest, err: unknown): HttpReply {
-    parts.logger.error({ err }, 'A request failed')
-    return cors.mark(request, failed)
-  }
-
-  return (request) => {
-    if (request.method === 'OPTIONS')
-      return cors.preflight(request, [...methodsAt(request.path), 'OPTIONS'].join(', '))
-    try {
-      const own = parts.options.routes?.(request)
-      const reply = isPromiseLike(own)
-        ? Promise.resolve(own).then((given) => given ?? route(request))
-        : (own ?? route(request))
-      if (!(reply instanceof Promise)) return cors.mark(request, reply)
-      return reply.then(
-        (settled) => cors.mark(request, settled),
-        (err) => fail(request, err),
-      )
-    } catch (err) {
-      return fail(request, err)
-    }
-  }
 }
+
+/** Names those there are where anyone may see the catalogue. */
+function noAgent(
+  { auth, logger }: ServerParts,
+  mounts: ReadonlyMap<string, Mount>,
+  agent: string,
+): HttpReply {
+  if (tellsAll(logger)) logger.info({ agent }, 'There is no such agent')
+  if (!auth.open) return notFound
+  const some = [...mounts.keys()].slice(0, maxNamed).join(', ')
+  const more = mounts.size > maxNamed ? ' and others, at /agents' : ''
+  const message = `There is no such agent; there are ${some}${more}`
+  const body = JSON.stringify({ error: { code: 404, status: 'NOT_FOUND', message } })
+  return { status: 404, headers: json, body }
+}
+
+/** So many agents are named to one who asks for another. */
+const maxNamed = 20
 
 const json = { 'content-type': 'application/json' }
 const notFound: HttpReply = {
@@ -71,72 +150,5 @@ function decodeSegment(segment: string): string {
     return decodeURIComponent(segment)
   } catch {
     return segment
-  }
-}
-
-/** Answers preflights and marks replies. */
-interface Cors {
-  preflight(request: HttpRequest, methods: string): HttpReply
-  mark(request: HttpRequest, reply: HttpReply): HttpReply
-}
-
-const allowHeaders =
-  'Content-Type, Authorization, A2A-Version, A2A-Extensions, X-A2A-Extensions, Last-Event-ID, Idempotency-Key, X-API-Key, traceparent'
-const exposeHeaders =
-  'A2A-Extensions, X-A2A-Extensions, ETag, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, WWW-Authenticate'
-
-/** Makes the server's CORS rules. */
-function createCors({ origins = '*' }: CorsOptions = {}): Cors {
-  /** Replies share a few constant header objects; each is marked once. */
-  const marked = new WeakMap<object, Readonly<Record<string, string>>>()
-
-  function originFor(request: HttpRequest): string | undefined {
-    if (origins === '*') return '*'
-    const { origin } = request.headers
-    return origin !== undefined && origins.includes(origin) ? origin : undefined
-  }
-
-  function markAll(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-    const known = marked.get(headers)
-    if (known) return known
-    const all = {
-      ...headers,
-      'access-control-allow-origin': '*',
-      'access-control-expose-headers': exposeHeaders,
-    }
-    marked.set(headers, all)
-    return all
-  }
-
-  return {
-    preflight(request, methods) {
-      const origin = originFor(request)
-      if (!origin) return { status: 204, headers: {} }
-      const headers = {
-        'access-control-allow-origin': origin,
-        'access-control-allow-methods': methods,
-        'access-control-allow-headers': allowHeaders,
-        'access-control-max-age': '86400',
-        ...(origin !== '*' && { vary: 'Origin' }),
-      }
-      return { status: 204, headers }
-    },
-    mark(request, reply) {
-      if (origins === '*') {
-        const { status, headers, body } = reply
-        return body === undefined
-          ? { status, headers: markAll(headers) }
-          : { status, headers: markAll(headers), body }
-      }
-      const origin = originFor(request)
-      if (!origin) return reply
-      const headers = {
-        ...reply.headers,
-        'access-control-allow-origin': origin,
-        'access-control-expose-headers': exposeHeaders,
-        vary: reply.headers.vary ? `${reply.headers.vary}, Origin` : 'Origin',
-      }
-      return { ...reply, headers }
-    },
   }
 }

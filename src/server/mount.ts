@@ -7,9 +7,11 @@ import { agentRoutes, createRouteTable } from '../bindings/routes.ts'
 import { createEngine } from '../engine/create.ts'
 import type { Engine } from '../engine/engine.ts'
 import { createKeeper, createOperations, createPassOn } from '../operations/handlers.ts'
-import type { Service } from '../operations/service.ts'
+import type { RequestLog, Service } from '../operations/service.ts'
 import type { Dispatch } from '../protocol/call.ts'
-import { createAgentIdentity, createCardPage, type Identity } from './card.ts'
+import { tellsAll } from '../shared/log.ts'
+import { createAgentIdentity, type Identity } from './card.ts'
+import { createCardPage } from './card-page.ts'
 import type { ServerParts } from './parts.ts'
 
 /** One served agent: its operations, and the paths below where it is mounted. */
@@ -35,14 +37,14 @@ export interface NamedAgent {
   readonly build: string
 }
 
-/** Mounts an agent; `base` is the URL that its card points to. */
+/** Mounts an agent; `base` is the URL that its card points to, on the server's URL or another by which it is known. */
 export function createMount(
   parts: ServerParts,
   { id, info, agent: first, build }: NamedAgent,
-  base: () => string,
+  base: Identity['base'],
 ): Mount {
   let agent = first
-  const { store, committer, hub, queue, suspects, clock, logger, limits, push } = parts
+  const { store, committer, hub, queue, suspects, clock, logger, limits, live, push } = parts
   const identity = createAgentIdentity(parts, { agent: () => agent, info, base })
   const engine = createEngine({
     agent,
@@ -56,6 +58,7 @@ export function createMount(
     clock,
     logger,
     limits,
+    live,
     ...(push && { webhooks: push }),
   })
   const service = createService(parts, engine, identity)
@@ -87,6 +90,7 @@ function createService(parts: ServerParts, engine: Engine, identity: Identity): 
   const { clock, auth, limit, limits, metrics, push, options } = parts
   return {
     engine,
+    requests: createRequestLog(parts, engine),
     agent: identity,
     auth,
     limit,
@@ -95,6 +99,16 @@ function createService(parts: ServerParts, engine: Engine, identity: Identity): 
     webhooks: push?.configs,
     clock,
     blockingTimeoutMs: options.timeouts?.blockingMs ?? 300_000,
+  }
+}
+
+/** One line for each request, where the logger wants that. */
+function createRequestLog({ logger }: ServerParts, engine: Engine): RequestLog | undefined {
+  if (!tellsAll(logger)) return undefined
+  const { agent } = engine.scopeOf(undefined, undefined)
+  return ({ operation, auth, outcome, ms }) => {
+    const caller = auth?.userId || (auth ? 'anonymous' : 'unknown')
+    logger.info({ agent, caller, outcome, ms: Math.round(ms) }, operation)
   }
 }
 
@@ -110,7 +124,7 @@ function createRoutes(parts: ServerParts, dispatch: Dispatch, identity: Identity
     ranch: createJsonRpcBinding({ ...rpc, defaultDialect: 'ranch' }),
     rc: createJsonRpcBinding({ ...rpc, defaultDialect: '1.0-rc' }),
     ranchStream: createJsonRpcBinding({ ...rpc, defaultDialect: 'ranch', namedEvents: true }),
-    card: createCardPage({ shape: options.card ?? 'superset', identity, clock }),
+    card: createCardPage({ options, identity, clock }),
   })
   const rest = createRestBinding({ ...wire, errorTable: options.errorTable ?? '1.0.1' })
   return (request) => (find(request.path) ?? rest)(request)

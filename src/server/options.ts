@@ -1,4 +1,5 @@
 import type { Agent } from '../agents/agent.ts'
+import type { AgentFunction } from '../agents/function.ts'
 import type { HttpReply, HttpRequest } from '../bindings/http.ts'
 import type { GuardOptions } from '../network/guard.ts'
 import type { AuthContext } from '../protocol/call.ts'
@@ -18,20 +19,28 @@ import type { RateLimitOptions } from './rate-limit.ts'
 
 /** Which pages may call. Credentials are never allowed together with `*`. */
 export interface CorsOptions {
-  /** Allowed origins, or `*` for all, the default; an empty list turns CORS off. */
+  /** Allowed origins, or `*` for all, the default; an empty list leaves the server to its own pages. */
   readonly origins?: '*' | readonly string[]
 }
 
 /** What a server serves and how. Everything but the agents has a sensible value. */
 export interface ServerOptions {
-  /** The agents; the first answers at the root, each also under `/agents/{id}`. */
-  readonly agents: readonly Agent[]
+  /** The agents, or functions that answer; the first is reached at the root, each also under `/agents/{id}`. */
+  readonly agents: readonly (Agent | AgentFunction)[]
   /** Where tasks are kept; in memory if absent. A store given here is closed by whoever opened it. */
   readonly store?: Store
   /** The URL under which clients reach the server; cards point there. */
   readonly publicUrl?: string
   readonly auth?: AuthOptions
+  /** If absent every page may read the cards, and where only this machine reaches the server its own pages all. */
   readonly cors?: CorsOptions
+  /** Further hosts that a server which only this machine reaches answers to: `agents.example`, `inside:8443`. */
+  readonly allowedHosts?: readonly string[]
+  /**
+   * The proxies in front: addresses, ranges (`10.0.0.0/8`) and `loopback`. From these alone `Forwarded` and
+   * `X-Forwarded-*` are read: who calls, and, where `publicUrl` is absent, under which of the `allowedHosts`.
+   */
+  readonly trustedProxies?: readonly string[]
   /** How much is too much: bytes, turns, connections, shapes. */
   readonly limits?: LimitOptions
   /** The same as `limits.requests` and `limits.windowSeconds`. */

@@ -1,5 +1,6 @@
 import { encodeWebhook } from '../bindings/dialects/webhook.ts'
 import { type Committer, createCommitter } from '../engine/commit.ts'
+import { LiveBytes } from '../engine/live-bytes.ts'
 import { createTurnQueue, type TurnQueue } from '../engine/queue.ts'
 import { createSuspects, type Suspects } from '../engine/suspects.ts'
 import { createGuard } from '../network/guard.ts'
@@ -16,6 +17,7 @@ import { createIntake, type Intake } from './intake.ts'
 import { type Limits, resolveLimits, resolveRateLimit } from './limits.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import type { PushOptions, ServerOptions } from './options.ts'
+import { createClientReader } from './proxies.ts'
 import { createPushLimit } from './push-limit.ts'
 import { createRateLimit, type RateLimit } from './rate-limit.ts'
 
@@ -36,6 +38,8 @@ export interface ServerParts {
   readonly metrics: Metrics
   readonly limit: RateLimit | undefined
   readonly limits: Limits
+  /** What all live tasks hold together. */
+  readonly live: LiveBytes
   /** What the adapters ask before they read a body. */
   readonly intake: Intake
   /** Webhooks, where they are on. */
@@ -73,7 +77,15 @@ export function createParts(options: ServerOptions, retryMs: ServerParts['retryM
     metrics: createMetrics(),
     limit,
     limits,
-    intake: createIntake({ auth, limit, limits, givenMaxBodyBytes, logger }),
+    live: new LiveBytes(limits.maxLiveBytes, limits.maxTaskBytes),
+    intake: createIntake({
+      auth,
+      limit,
+      limits,
+      givenMaxBodyBytes,
+      logger,
+      clientOf: createClientReader(options),
+    }),
     push: push ? createPush(push, { store, committer, clock, logger, limits }) : undefined,
     retryMs,
     options,

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { createDeferred } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { type Logger, toLogger } from '../shared/log.ts'
+import { isLoopback } from './hosts.ts'
 import { createNodeAdapter } from './node-handler.ts'
 import type { Server } from './server.ts'
 
@@ -10,8 +11,8 @@ import type { Server } from './server.ts'
 export interface RunServerOptions extends ListenOptions {
   /** Whether SIGINT and SIGTERM stop it; they do not if absent. */
   readonly signals?: boolean
-  /** What is said where anyone on the network may call. */
-  readonly openWarning?: string
+  /** Refuses to start, in these words, where anyone on the network may call; it starts with a warning if absent. */
+  readonly openRefusal?: string
   /** Called before the server closes, and where it cannot start: ends what would still change it. */
   readonly beforeClose?: () => void
   /** Called when the server is closed, and where it cannot start: closes what it was made of. */
@@ -28,22 +29,22 @@ export interface StartedServer extends Listening {
 }
 
 /**
- * The one way to start a server: it listens, takes up what an earlier process left in the store, warns where anyone may
- * call, and stops on a signal if asked to. Where one of these fails, nothing stays open.
- * @throws Error that says what to do when the port is taken or not allowed.
+ * The one way to start a server: it listens, takes up what an earlier process left in the store, and
+ * stops on a signal if asked to. Where one of these fails, nothing stays open.
+ * @throws Error that says what to do when the port is taken or not allowed, or `openRefusal`.
  */
 export async function runServer(server: Server, options: RunServerOptions): Promise<StartedServer> {
-  const { clock = systemClock, openWarning = 'Anyone who reaches this server may use it' } = options
+  const { clock = systemClock, openRefusal } = options
   const logger = toLogger(options.logger)
   let closeServer = (): Promise<void> => server.close()
   const end = createEnd(() => closeServer(), options)
   try {
+    if (openRefusal !== undefined && isExposed(server, options)) throw new Error(openRefusal)
     const { host, port, url, close } = await listen(server, options)
     closeServer = close
     const recovery = await server.recover()
     const started = { host, port, url, server, recovery, ...end }
     if (options.signals) stopOnSignals(started, { logger, clock })
-    if (server.open && !isLoopback(host)) logger.warn({ host, url }, openWarning)
     return started
   } catch (error) {
     await end.close()
@@ -51,10 +52,12 @@ export async function runServer(server: Server, options: RunServerOptions): Prom
   }
 }
 
-/** Whether only this machine can reach a host. */
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
+/** Whether anyone on the network may use a server that listens there. */
+function isExposed({ open }: Server, { host = anyHost }: ListenOptions): boolean {
+  return open && !isLoopback(host)
 }
+
+const anyHost = '0.0.0.0'
 
 function createEnd(
   closeServer: () => Promise<void>,
@@ -120,6 +123,8 @@ export interface ListenOptions {
   readonly maxBodyBytes?: number
   /** Where warnings and errors go; stderr if absent, nowhere where it is `false`. */
   readonly logger?: Logger | false
+  /** What the logger is warned with where anyone on the network may call. */
+  readonly openWarning?: string
   readonly clock?: Clock
 }
 
@@ -144,20 +149,15 @@ const httpOptions = {
 const maxHeadersCount = 200
 
 /**
- * Binds a server to a port through `node:http`.
+ * Binds a server to a port through `node:http`, and warns where anyone on the network may use it. Bound to loopback, it
+ * refuses foreign pages of this machine's browser, unless the server's `cors` lets them in.
  * @throws Error that says what to do when the port is taken or not allowed.
  */
 export async function listen(server: Server, options: ListenOptions): Promise<Listening> {
-  const { host = '0.0.0.0', port, clock = systemClock } = options
+  const { host = anyHost, port, clock = systemClock } = options
+  const { openWarning = 'Anyone who reaches this server may use it' } = options
   const logger = toLogger(options.logger)
-  const adapter = createNodeAdapter(server.handle, {
-    ...options,
-    intake: server.intake,
-    logger,
-    clock,
-  })
-  const http = createHttpServer(httpOptions, adapter.request)
-  http.on('connection', adapter.connection).on('checkContinue', adapter.checkContinue)
+  const http = createHttpServer(httpOptions)
   http.maxHeadersCount = maxHeadersCount
   await new Promise<void>((resolve, reject) => {
     http.once('error', (error) => reject(explain(error, host, port)))
@@ -165,8 +165,13 @@ export async function listen(server: Server, options: ListenOptions): Promise<Li
   })
   // A server that listens on TCP has an address with a port.
   const address = http.address() as AddressInfo
+  const handle = isLoopback(address.address) ? server.localHandle(host) : server.handle
+  const adapter = createNodeAdapter(handle, { ...options, intake: server.intake, logger, clock })
+  http.on('request', adapter.request)
+  http.on('connection', adapter.connection).on('checkContinue', adapter.checkContinue)
   const name = host === '0.0.0.0' || host === '::' || host === '127.0.0.1' ? 'localhost' : host
   server.setUrl(`http://${name.includes(':') ? `[${name}]` : name}:${address.port}`)
+  if (isExposed(server, options)) logger.warn({ host, url: server.url() }, openWarning)
   let closing: Promise<void> | undefined
   return {
     port: address.port,

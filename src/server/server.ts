@@ -1,4 +1,5 @@
 import type { Agent } from '../agents/agent.ts'
+import { type AgentFunction, toAgent } from '../agents/function.ts'
 import type { HttpHandler } from '../bindings/http.ts'
 import type { Recovery } from '../engine/recover.ts'
 import type { AuthContext, Dispatch } from '../protocol/call.ts'
@@ -8,17 +9,20 @@ import { trimEnd } from '../shared/text.ts'
 import type { Store } from '../store/store.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
 import { createEndpoints } from './endpoints.ts'
-import { createHandler } from './http.ts'
+import { createHandlers } from './http.ts'
 import type { Intake } from './intake.ts'
 import type { Limits } from './limits.ts'
 import { createMount, type Mount, type NamedAgent } from './mount.ts'
 import type { ServerOptions } from './options.ts'
 import { closeParts, createParts, type ServerParts } from './parts.ts'
+import { withTurnLog } from './turn-log.ts'
 
 /** A server of agents, not yet bound to a network: `listen` and `toFetch` do that. */
 export interface Server {
   /** Answers HTTP requests as plain objects. */
   readonly handle: HttpHandler
+  /** The same for a bind that only this machine reaches: foreign names and foreign pages of its browser are refused. */
+  localHandle(boundTo: string): HttpHandler
   /** The operations of the first agent, or of the one with this id. */
   dispatch(id?: string): Dispatch
   readonly store: Store
@@ -38,7 +42,7 @@ export interface Server {
   /** Takes up what an earlier process left: interrupted tasks and undelivered webhooks. */
   recover(): Promise<Recovery>
   /** Serves these agents from now on; tasks that run keep the agent they began with. */
-  setAgents(agents: readonly Agent[]): Promise<void>
+  setAgents(agents: readonly (Agent | AgentFunction)[]): Promise<void>
   /** Takes no more messages, lets turns end, ends streams, flushes. Idempotent. */
   close(): Promise<void>
 }
@@ -77,8 +81,10 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   }
 
   await mounts.set(options.agents)
+  const { handle, local } = createHandlers(parts, mounts.served, endpoints)
   return {
-    handle: createHandler(parts, mounts.served, endpoints),
+    handle,
+    localHandle: local,
     dispatch: (id) => mounts.get(id).dispatch,
     store: parts.store,
     taskStore(auth) {
@@ -111,7 +117,7 @@ interface Mounts {
    * Serves these agents from now on; tasks that run keep the agent they began with.
    * @throws Error if there are none, or two with one id.
    */
-  set(agents: readonly Agent[]): Promise<void>
+  set(agents: readonly (Agent | AgentFunction)[]): Promise<void>
   /** The agent with this id, or the first. @throws Error if there is none. */
   get(id?: string): Mount
   /** The server's URL has changed, and with it every card. */
@@ -126,9 +132,9 @@ function createMounts(parts: ServerParts, url: () => string): Mounts {
   /** Agents that are no longer served; their tasks still run, and one that comes back finds them. */
   const retired = new Map<string, Mount>()
 
-  function baseOf(id: string): string {
+  function baseOf(id: string, server = url()): string {
     const isFirst = served.keys().next().value === id
-    return isFirst ? url() : `${url()}/agents/${encodeURIComponent(id)}`
+    return isFirst ? server : `${server}/agents/${encodeURIComponent(id)}`
   }
 
   function refresh(): void {
@@ -139,14 +145,18 @@ function createMounts(parts: ServerParts, url: () => string): Mounts {
     served,
     refresh,
     async set(agents) {
-      const named = await nameAgents(agents)
+      const { logger, clock } = parts
+      const named = (await nameAgents(agents)).map((one) => ({
+        ...one,
+        agent: withTurnLog(one.agent, { id: one.id, logger, clock }),
+      }))
       for (const [id, mount] of served) retired.set(id, mount)
       served.clear()
       for (const one of named) {
         const { id } = one
         const known = retired.get(id)
         known?.setAgent(one)
-        served.set(id, known ?? createMount(parts, one, () => baseOf(id)))
+        served.set(id, known ?? createMount(parts, one, (server) => baseOf(id, server)))
         retired.delete(id)
       }
       // The first agent's address is the root, so a change of order changes cards.
@@ -164,16 +174,19 @@ function createMounts(parts: ServerParts, url: () => string): Mounts {
   }
 }
 
-async function nameAgents(agents: readonly Agent[]): Promise<readonly NamedAgent[]> {
+async function nameAgents(
+  agents: readonly (Agent | AgentFunction)[],
+): Promise<readonly NamedAgent[]> {
   if (agents.length === 0) throw new Error('A server needs at least one agent')
   const named = await Promise.all(
-    agents.map(async (agent) => {
+    agents.map(async (given, index) => {
+      const agent = toAgent(given, { at: `agents[${index}]` })
       const info = await agent.info()
       const build = await digestOf(agent.definition ?? JSON.stringify(info))
       return { id: info.id, agent, info, build }
     }),
   )
   const twice = named.find(({ id }, index) => named.findIndex((one) => one.id === id) !== index)
-  if (twice) throw new Error(`Two agents have the id ${twice.id}`)
+  if (twice) throw new Error(`Two agents have the id ${twice.id}: each needs its own`)
   return named
 }

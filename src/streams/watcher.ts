@@ -1,4 +1,5 @@
 import type { EventStream, Sequenced } from '../protocol/call.ts'
+import type { Part } from '../protocol/types.ts'
 import type { LogRecord } from '../store/store.ts'
 
 /** What a watcher is asked to show. */
@@ -37,6 +38,8 @@ const maxWaiting = 256
 /** The same bound in characters of text and bytes, for few but large events. */
 const maxWaitingWeight = 1_000_000
 const page = 128
+/** How many are asked for first, before anyone knows how heavy they are. */
+const firstPage = 16
 
 /** Makes a watcher. */
 export function createWatcher(options: WatcherOptions, host: WatcherHost): Watcher {
@@ -51,11 +54,13 @@ const finished: IteratorResult<readonly Sequenced[]> = { done: true, value: unde
  * A class, not closures: one is made per stream.
  */
 class LogWatcher implements Watcher, AsyncIterator<readonly Sequenced[]> {
-  readonly #options: WatcherOptions
+  readonly #show: WatcherOptions['show']
+  readonly #isLast: WatcherOptions['isLast']
   readonly #host: WatcherHost
   #position: number
   #published: number
   #behind: boolean
+  #page = firstPage
   #waiting: LogRecord[] = []
   #weight = 0
   #extra: Sequenced[]
@@ -65,7 +70,9 @@ class LogWatcher implements Watcher, AsyncIterator<readonly Sequenced[]> {
   #wake: (() => void) | undefined
 
   constructor(options: WatcherOptions, host: WatcherHost) {
-    this.#options = options
+    // Not the options as a whole: the task that a stream begins with goes when it is told.
+    this.#show = options.show
+    this.#isLast = options.isLast
     this.#host = host
     this.#position = options.after
     this.#published = options.after
@@ -143,11 +150,16 @@ class LogWatcher implements Watcher, AsyncIterator<readonly Sequenced[]> {
 
   /** A page of the log, while behind. */
   async #read(): Promise<readonly LogRecord[]> {
-    const records = await this.#host.read(this.#position, page)
+    const asked = this.#page
+    const records = await this.#host.read(this.#position, asked)
+    const some = firstOf(records)
+    // Heavy records are asked for a few at a time: what is not shown would be read again.
+    this.#page = some.length < records.length ? some.length : Math.min(asked * 2, page)
     // What was published meanwhile was dropped while behind; only a log read up to it makes us live again.
-    const reached = records.at(-1)?.seq ?? this.#position
-    if (records.length < page && reached >= this.#published) this.#behind = false
-    return records
+    const reached = some.at(-1)?.seq ?? this.#position
+    const isAll = some.length === records.length && records.length < asked
+    if (isAll && reached >= this.#published) this.#behind = false
+    return some
   }
 
   #shown(records: readonly LogRecord[]): Sequenced[] {
@@ -156,9 +168,9 @@ class LogWatcher implements Watcher, AsyncIterator<readonly Sequenced[]> {
     for (const record of records) {
       if (record.seq <= this.#position) continue
       this.#position = record.seq
-      const item = this.#options.show(record)
+      const item = this.#show(record)
       if (item) items.push(item)
-      if (this.#options.isLast(record)) {
+      if (this.#isLast(record)) {
         this.#over = true
         this.#waiting = []
         break
@@ -189,14 +201,43 @@ class LogWatcher implements Watcher, AsyncIterator<readonly Sequenced[]> {
   }
 }
 
+/** The first records of a page, as many as may wait at once: what is made of them stays until the reader has taken it. */
+function firstOf(records: readonly LogRecord[]): readonly LogRecord[] {
+  let weight = 0
+  for (let i = 0; i < records.length; i++) {
+    const record = records[i]
+    if (record) weight += weigh(record)
+    if (weight > maxWaitingWeight) return records.slice(0, Math.max(i, 1))
+  }
+  return records
+}
+
 /** About how many characters a record holds; exact enough to bound memory. */
 function weigh(record: LogRecord): number {
-  if (record.kind !== 'event' || !('artifactUpdate' in record.event)) return 200
-  let sum = 200
-  for (const part of record.event.artifactUpdate.artifact.parts) {
+  if (record.kind === 'message') return 200 + weighParts(record.message.parts)
+  if (record.kind !== 'event') return 200
+  const { event } = record
+  if ('artifactUpdate' in event) return 200 + weighParts(event.artifactUpdate.artifact.parts)
+  if ('statusUpdate' in event) return 200 + weighParts(event.statusUpdate.status.message?.parts)
+  return 200
+}
+
+function weighParts(parts: readonly Part[] = []): number {
+  let sum = 0
+  for (const part of parts) {
     if ('text' in part) sum += part.text.length
     else if ('raw' in part) sum += part.raw.length
+    else if ('data' in part) sum += weighJson(part.data)
     else sum += 500
   }
+  return sum
+}
+
+/** JSON that came in is nested within bounds. */
+function weighJson(value: unknown): number {
+  if (typeof value === 'string') return value.length
+  if (typeof value !== 'object' || value === null) return 8
+  let sum = 8
+  for (const [key, member] of Object.entries(value)) sum += key.length + weighJson(member)
   return sum
 }

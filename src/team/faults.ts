@@ -18,11 +18,16 @@ export type TeamFault =
   | 'invalidLimit'
   | 'cycle'
 
-/** Throws the error that names the team, the fault and the reason. */
-export type Refuse = (fault: TeamFault, reason: string) => never
+/** Where in a TeamConfig something stands, by its keys in TypeScript. */
+export type TeamPath = readonly (string | number)[]
+
+/** Throws the error that names the team, the fault, the reason and the place. */
+export type Refuse = (fault: TeamFault, reason: string, path: TeamPath) => never
 
 /** A number that a configuration may set. */
 interface Limit {
+  /** The table that it stands in. */
+  readonly at: TeamPath
   readonly name: string
   readonly value: number | undefined
   /** What one run may do at most, if absent. */
@@ -30,7 +35,8 @@ interface Limit {
 }
 
 /** Refuses a number out of range. */
-export function checkLimit({ name, value, max = hardCap }: Limit, refuse: Refuse): void {
-  if (value !== undefined && !(value > 0 && value <= max))
-    refuse('invalidLimit', `${name} must be more than 0 and at most ${max}, not ${value}`)
+export function checkLimit({ at, name, value, max = hardCap }: Limit, refuse: Refuse): void {
+  if (value === undefined || (value > 0 && value <= max)) return
+  const reason = `${name} must be more than 0 and at most ${max}, not ${value}`
+  refuse('invalidLimit', reason, [...at, name])
 }

@@ -1,6 +1,6 @@
 import type { Agent } from '../agents/agent.ts'
 import { isSemanticVersion, validateAgentId } from '../protocol/card.ts'
-import { checkLimit, type Refuse, type TeamFault } from './faults.ts'
+import { checkLimit, type Refuse, type TeamFault, type TeamPath } from './faults.ts'
 import type { AgentManager } from './manager.ts'
 import { builtInTypes, isKind, kindOf } from './schedulers/kinds.ts'
 import type { TeamConfig } from './team-config.ts'
@@ -10,11 +10,14 @@ export class InvalidTeamError extends Error {
   override readonly name = 'InvalidTeamError'
   readonly teamId: string
   readonly fault: TeamFault
+  /** Where in the team's config it stands, by the keys; empty where it is the team as a whole. */
+  readonly path: TeamPath
 
-  constructor(teamId: string, fault: TeamFault, reason: string) {
+  constructor(teamId: string, fault: TeamFault, reason: string, path: TeamPath = []) {
     super(`Team "${teamId}": ${reason}`)
     this.teamId = teamId
     this.fault = fault
+    this.path = path
   }
 }
 
@@ -31,34 +34,39 @@ function isTeam(agent: Agent | undefined): agent is HasMembers {
 
 /** Checks a team before it exists. @throws InvalidTeamError that names the team, the fault and the ids. */
 export function validateTeam(config: TeamConfig, manager: AgentManager): void {
-  const refuse = (fault: TeamFault, reason: string): never => {
-    throw new InvalidTeamError(config.id, fault, reason)
+  const refuse: Refuse = (fault, reason, path) => {
+    throw new InvalidTeamError(config.id, fault, reason, path)
   }
-  if (config.id.trim() === '') refuse('missingName', 'a team needs an id')
-  if (config.name.trim() === '') refuse('missingName', 'a team needs a name')
-  if (!validateAgentId(config.id)) refuse('invalidId', 'the id must be a UUID or a qualified name')
+  if (config.id.trim() === '') refuse('missingName', 'a team needs an id', ['id'])
+  if (config.name.trim() === '') refuse('missingName', 'a team needs a name', ['name'])
+  if (!validateAgentId(config.id))
+    refuse('invalidId', 'the id must be a UUID or a qualified name', ['id'])
   checkVersions(config, refuse)
-  if (config.agents.length === 0) refuse('empty', 'a team needs at least one member')
+  if (config.agents.length === 0) refuse('empty', 'a team needs at least one member', [])
   const members = new Set<string>()
-  for (const { agentId } of config.agents) {
-    if (members.has(agentId)) refuse('duplicateMember', `"${agentId}" is a member twice`)
+  for (const [index, { agentId }] of config.agents.entries()) {
+    if (members.has(agentId))
+      refuse('duplicateMember', `"${agentId}" is a member twice`, ['agents', index, 'agentId'])
     members.add(agentId)
   }
   checkScheduler(config, members, refuse)
   checkBudget(config, refuse)
-  const path = findCycle(config, manager)
-  if (path) refuse('cycle', `a team cannot contain itself (${path.join(' > ')})`)
-  for (const id of members)
-    if (!manager.get(id)) refuse('unregisteredMember', `agent "${id}" is not registered`)
+  checkMembers(config, manager, refuse)
 }
 
 /** What cards show of a team: semantic versions, and capabilities with a name. */
 function checkVersions({ version, capabilityDetails = [] }: TeamConfig, refuse: Refuse): void {
-  for (const { name } of capabilityDetails)
-    if (name.trim() === '') refuse('unnamedCapability', 'a capability needs a name')
-  for (const given of [version, ...capabilityDetails.map((detail) => detail.version)])
+  const mustBeVersion = (given: string | undefined, path: TeamPath): void => {
     if (given !== undefined && !isSemanticVersion(given))
-      refuse('invalidVersion', `"${given}" is not a semantic version such as 1.0.0`)
+      refuse('invalidVersion', `"${given}" is not a semantic version such as 1.0.0`, path)
+  }
+  mustBeVersion(version, ['version'])
+  for (const [index, detail] of capabilityDetails.entries()) {
+    const path = ['capabilityDetails', index]
+    if (detail.name.trim() === '')
+      refuse('unnamedCapability', 'a capability needs a name', [...path, 'name'])
+    mustBeVersion(detail.version, [...path, 'version'])
+  }
 }
 
 function checkScheduler(
@@ -66,24 +74,39 @@ function checkScheduler(
   members: ReadonlySet<string>,
   refuse: Refuse,
 ): void {
-  if (!isKind(scheduler.type))
-    refuse(
-      'unknownScheduler',
-      `there is no scheduler "${scheduler.type}"; ${builtInTypes} are known`,
-    )
+  const path = ['scheduler', 'type']
+  if (!isKind(scheduler.type)) {
+    const known = `${builtInTypes} are known`
+    refuse('unknownScheduler', `there is no scheduler "${scheduler.type}"; ${known}`, path)
+  }
   const kind = kindOf(scheduler)
   kind.check(scheduler, members, refuse)
   const mode = kind.mode(scheduler)
   if (mode !== scheduler.type && isKind(mode))
-    refuse('invalidScheduler', `a scheduler of one's own cannot be called "${mode}"`)
+    refuse('invalidScheduler', `a scheduler of one's own cannot be called "${mode}"`, path)
 }
 
 function checkBudget({ budget = {} }: TeamConfig, refuse: Refuse): void {
+  const at = ['budget']
   const max = Number.MAX_SAFE_INTEGER
-  checkLimit({ name: 'maxHops', value: budget.maxHops }, refuse)
-  checkLimit({ name: 'maxDepth', value: budget.maxDepth }, refuse)
-  checkLimit({ name: 'maxSeconds', value: budget.maxSeconds, max }, refuse)
-  checkLimit({ name: 'maxTokens', value: budget.maxTokens, max }, refuse)
+  checkLimit({ at, name: 'maxHops', value: budget.maxHops }, refuse)
+  checkLimit({ at, name: 'maxDepth', value: budget.maxDepth }, refuse)
+  checkLimit({ at, name: 'maxSeconds', value: budget.maxSeconds, max }, refuse)
+  checkLimit({ at, name: 'maxTokens', value: budget.maxTokens, max }, refuse)
+}
+
+function checkMembers(config: TeamConfig, manager: AgentManager, refuse: Refuse): void {
+  const way = findCycle(config, manager)
+  if (way) {
+    const index = config.agents.findIndex(({ agentId }) => agentId === way[1])
+    const reason = `a team cannot contain itself (${way.join(' > ')})`
+    refuse('cycle', reason, ['agents', index, 'agentId'])
+  }
+  for (const [index, { agentId }] of config.agents.entries())
+    if (!manager.get(agentId)) {
+      const reason = `agent "${agentId}" is not registered`
+      refuse('unregisteredMember', reason, ['agents', index, 'agentId'])
+    }
 }
 
 /** The way from a team back to itself through the teams it contains. */

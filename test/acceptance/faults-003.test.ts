@@ -141,7 +141,7 @@ describe('W-W5: nothing of 003 is dropped', () => {
 })
 
 test('W-W6: CORS never allows credentials with *, and what is not JSON is -32700', async () => {
-  const { url } = await serve(scripted('done'))
+  const { url } = await serve({ agents: [scripted('done')], cors: { origins: '*' } })
   const preflight = await fetch(url, {
     method: 'OPTIONS',
     headers: { origin: 'https://p.example' },

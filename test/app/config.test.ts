@@ -188,6 +188,9 @@ approval = { question = "Publish?" }
 host = "0.0.0.0"
 port = 8080
 public_url = "https://agents.example.com"
+allowed_hosts = ["inside.example", "other:8443"]
+allow_unauthenticated = true
+trusted_proxies = ["loopback", "10.0.0.0/8", "2001:db8::1"]
 store = ".corral/tasks.db"
 trace = true
 [[server.auth.api_keys]]
@@ -211,6 +214,9 @@ allow_http = true
       host: '0.0.0.0',
       port: 8080,
       publicUrl: 'https://agents.example.com',
+      allowedHosts: ['inside.example', 'other:8443'],
+      allowUnauthenticated: true,
+      trustedProxies: ['loopback', '10.0.0.0/8', '2001:db8::1'],
       store: '.corral/tasks.db',
       trace: true,
       auth: { apiKeys: { secret: 'alice' } },
@@ -219,5 +225,13 @@ allow_http = true
       retention: { maxAgeDays: 30, maxTasks: 1000, maxBytes: 1_000_000, waitingDays: 0.5 },
       webhooks: { allowHttp: true },
     })
+  })
+  test.each([
+    ['allowed_hosts = ["https://a.example"]', 'must be a host'],
+    ['allowed_hosts = ["a b"]', 'must be a host'],
+    ['trusted_proxies = ["10.0.0.0/40"]', 'must be an address, a range'],
+    ['trusted_proxies = ["proxy.example"]', 'must be an address, a range'],
+  ])('%s is refused', (line, reason) => {
+    expect(() => parseConfig(`${agents}\n[server]\n${line}\n`, { env: {} })).toThrow(reason)
   })
 })

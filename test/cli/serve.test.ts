@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { A2AClient } from '../../src/client/index.ts'
 import type { SendMessageResponse, Task } from '../../src/index.ts'
+import { ask as request } from '../server/asking.ts'
 import { corral, createDoor, serve, start, temporary } from './corral.ts'
 import { clerkAgent, writeFile } from './files.ts'
 
@@ -130,10 +131,61 @@ max_retries = 0
     expect(stderr).not.toMatch(/^\s+at /m)
   })
 
-  test('warns where anyone on the network may call', async () => {
+  test('does not start where anyone on the network may call, and says what to do', async () => {
+    const cwd = temporary()
+    const file = writeFile(cwd)
+    const open = ['--host', '0.0.0.0', '--port', '0']
+    const commands = [['serve', file], ['demo'], ['eval', 'serve']]
+    for (const command of commands) {
+      const { code, stdout, stderr } = await corral([...command, ...open], { cwd })
+      expect(code).toBe(2)
+      expect(stdout).toBe('')
+      expect(stderr).toMatch(/^corral: Anyone who can reach this machine could /)
+      expect(stderr).toContain('--allow-unauthenticated')
+      expect(stderr).not.toMatch(/^\s+at /m)
+    }
+    const filed = writeFile(cwd, `${clerkAgent()}\n[server]\nhost = "::"\n`)
+    const refused = await corral(['serve', filed, '--port', '0', '--store', 'memory'], { cwd })
+    expect(refused.code).toBe(2)
+    expect(refused.stderr).toContain('set [server.auth]')
+    expect(refused.stderr).toContain('allow_unauthenticated = true in [server]')
+  })
+
+  test('starts there with a warning where it is allowed, by the command or by the file', async () => {
     const file = writeFile(temporary())
-    const { seen } = await serve(['serve', file, '--host', '0.0.0.0'])
-    await seen(/Anyone who can reach this machine may call/)
+    const flags = ['--host', '0.0.0.0', '--allow-unauthenticated']
+    const byCommand = await serve(['serve', file, ...flags])
+    await byCommand.seen(/Anyone who can reach this machine may call/)
+    const table = '\n[server]\nhost = "0.0.0.0"\nallow_unauthenticated = true\n'
+    const byFile = await serve(['serve', writeFile(temporary(), clerkAgent() + table)])
+    await byFile.seen(/Anyone who can reach this machine may call/)
+    const evaluator = start(['eval', 'serve', '--port', '0', ...flags], { cwd: temporary() })
+    await evaluator.seen(/Evaluator at http/)
+    await evaluator.seen(/Anyone who reaches this server may use it/)
+  })
+
+  test('starts there without a warning where callers must show who they are', async () => {
+    const auth = '\n[[server.auth.bearer_tokens]]\ntoken = "s3cret"\nuser = "ann"\n'
+    const file = writeFile(temporary(), clerkAgent() + auth)
+    const served = await serve(['serve', file, '--host', '0.0.0.0'])
+    served.signal('SIGTERM')
+    const { stderr } = await served.ended
+    expect(stderr).not.toContain('Anyone who')
+  })
+
+  test('refuses foreign pages and names on this machine, and lets in what the file names', async () => {
+    const named = '\n[server]\nallowed_hosts = ["inside.example"]\n'
+    const { url } = await serve(['serve', writeFile(temporary(), clerkAgent() + named)])
+    const status = async (headers: Record<string, string>): Promise<number> =>
+      (await request(`${url}/tasks`, { headers })).status
+    expect(await status({ host: 'evil.example' })).toBe(421)
+    expect(await status({ origin: 'https://evil.example' })).toBe(403)
+    expect(await status({ host: 'inside.example' })).toBe(200)
+    const opened = '\n[server.cors]\norigins = "*"\n'
+    const all = await serve(['serve', writeFile(temporary(), clerkAgent() + opened)])
+    const headers = { host: 'evil.example', origin: 'https://evil.example' }
+    const answer = await request(`${all.url}/tasks`, { headers })
+    expect(answer).toMatchObject({ status: 200, headers: { 'access-control-allow-origin': '*' } })
   })
 
   test('asks for credentials as the file says, and takes them from the environment', async () => {

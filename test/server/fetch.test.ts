@@ -1,6 +1,13 @@
 import { Hono } from 'hono'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createServer, type Server, toFetch } from '../../src/server/index.ts'
+import {
+  bearer,
+  createServer,
+  type Server,
+  type ServerOptions,
+  toFetch,
+} from '../../src/server/index.ts'
+import { silent } from '../../src/shared/log.ts'
 import { createScriptedAgent, type ScriptedAgent } from '../conformance/agent.ts'
 import { rpc, text } from './sockets.ts'
 
@@ -70,5 +77,86 @@ describe('a server as a fetch handler', () => {
     expect((await reply.json()).result.task.artifacts[0].parts).toEqual([{ text: 'Echo: hi' }])
     const stream = await app.request('/a2a/', rpc('SendStreamingMessage', text('chunks a b')))
     expect((await stream.text()).match(/^data: /gm)?.length).toBeGreaterThan(3)
+  })
+})
+
+describe('bodies under fetch', () => {
+  const mib = 1024 * 1024
+  const headers = { 'content-type': 'application/json', 'a2a-version': '1.0' }
+
+  /** A body that gives its first bytes and then nothing until it is cancelled. */
+  function openBody(length: number) {
+    let pulled = 0
+    const body = new ReadableStream<Uint8Array>(
+      {
+        pull(controller) {
+          if (pulled > 0) return new Promise(() => {})
+          pulled += 1024
+          controller.enqueue(new Uint8Array(1024))
+          return undefined
+        },
+      },
+      { highWaterMark: 0 },
+    )
+    const sent = { ...headers, 'content-length': String(length) }
+    return { method: 'POST', headers: sent, body, duplex: 'half', pulled: () => pulled }
+  }
+
+  async function serve(options: Partial<ServerOptions> = {}): Promise<Server> {
+    const server = await createServer({
+      agents: [createScriptedAgent()],
+      logger: false,
+      ...options,
+    })
+    onTestFinished(() => server.close())
+    return server
+  }
+
+  test('that are large are not read without credentials where these are required', async () => {
+    const auth = { authenticators: [bearer({ tokens: { secret: 'ada' } })] }
+    const handler = toFetch(await serve({ auth }))
+    const body = openBody(mib)
+    const reply = await handler(new Request(at('/'), body))
+    expect(reply.status).toBe(401)
+    expect(await reply.json()).toMatchObject({ id: null })
+    expect(body.pulled()).toBe(0)
+  })
+
+  test('have a share per address where addresses are known, and room in all', async () => {
+    const limits = { maxBodyBytes: mib, maxInflightBodyBytes: 4 * mib }
+    const clientAddress = (request: Request) => request.headers.get('x-client') ?? undefined
+    const handler = toFetch(await serve({ limits }), { clientAddress })
+    const open = (client: string): Promise<Response> => {
+      const { headers: sent, ...rest } = openBody(mib)
+      return handler(new Request(at('/'), { ...rest, headers: { ...sent, 'x-client': client } }))
+    }
+    void open('a')
+    void open('a')
+    const refused = await open('a')
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])
+    void open('b')
+    void open('b')
+    expect((await open('c')).status).toBe(503)
+  })
+
+  test('have no shares where addresses are unknown, and a warning says so once', async () => {
+    const warnings: string[] = []
+    const logger = { ...silent, warn: (_: object, message: string) => void warnings.push(message) }
+    const limits = { maxBodyBytes: mib, maxInflightBodyBytes: 4 * mib }
+    const server = await serve({ limits, logger })
+    const handler = toFetch(server)
+    toFetch(server)
+    expect(warnings).toEqual([expect.stringContaining('clientAddress')])
+    for (let i = 0; i < 4; i++) void handler(new Request(at('/'), openBody(mib)))
+    const small = new Request(at('/'), rpc('SendMessage', text('hi')))
+    small.headers.set('content-length', String((await small.clone().text()).length))
+    expect((await handler(small)).status).toBe(200)
+    expect((await handler(new Request(at('/'), openBody(mib)))).status).toBe(503)
+  })
+
+  test('have one limit: another than the server’s is an error', async () => {
+    const server = await serve({ limits: { maxBodyBytes: 1000 } })
+    expect(() => toFetch(server, { maxBodyBytes: 2000 })).toThrow(/give one of them/)
+    expect(() => toFetch(server, { maxBodyBytes: 1000 })).not.toThrow()
   })
 })

@@ -42,7 +42,7 @@ const header = fc.constantFrom(
 const broken = fc
   .tuple(line, fc.array(header, { maxLength: 4 }), fc.boolean(), noise)
   .map(([first, headers, ended, rest]) => {
-    const head = [first, 'Host: x', ...headers].join('\r\n')
+    const head = [first, 'Host: localhost', ...headers].join('\r\n')
     return Buffer.concat([Buffer.from(head + (ended ? '\r\n\r\n' : '\r\n')), rest])
   })
 

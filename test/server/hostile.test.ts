@@ -116,7 +116,7 @@ describe('hostile JSON', () => {
     const { listening } = await serveAgent()
     const json = Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"X"}}`)
     json[json.indexOf('X')] = 0xff
-    const head = `POST / HTTP/1.1\r\nHost: x\r\nA2A-Version: 1.0\r\nConnection: close\r\nContent-Length: ${json.length}\r\n\r\n`
+    const head = `POST / HTTP/1.1\r\nHost: localhost\r\nA2A-Version: 1.0\r\nConnection: close\r\nContent-Length: ${json.length}\r\n\r\n`
     const reply = await exchange(listening.port, Buffer.concat([Buffer.from(head), json]))
     expect(reply).toContain('-32001')
   })
@@ -138,7 +138,7 @@ describe('hostile paths', () => {
     const { listening } = await serveAgent()
     const reply = await exchange(
       listening.port,
-      `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+      `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
     )
     expect(reply).toMatch(/^HTTP\/1\.1 (200|400|404|405) /)
     expect(reply).not.toMatch(/TypeError|node:internal|\/src\//)
@@ -164,7 +164,7 @@ describe('a connection that is used again', () => {
   test('answers pipelined requests in their order', async () => {
     const { listening } = await serveAgent()
     const get = (path: string, more = ''): string =>
-      `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`
+      `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${more}\r\n`
     const reply = await exchange(
       listening.port,
       get('/health') + get('/nowhere') + get('/metrics', 'Connection: close\r\n'),

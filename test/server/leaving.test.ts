@@ -47,7 +47,7 @@ function createCountingClock(): Clock & { readonly timers: Set<number> } {
 
 /** Posts a body on a connection of its own; the returned function closes that. */
 function postAndStay(port: number, path: string, body: string): () => void {
-  const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nA2A-Version: 1.0\r\nContent-Type: application/json\r\n`
+  const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nA2A-Version: 1.0\r\nContent-Type: application/json\r\n`
   const socket = connect(port, '127.0.0.1', () =>
     socket.write(`${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`),
   )

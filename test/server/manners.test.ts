@@ -42,7 +42,7 @@ describe('CORS', () => {
     ['/.well-known/agent-card.json', 'GET, OPTIONS'],
     ['/tasks', 'GET, POST, DELETE, OPTIONS'],
   ])('%s allows %s', async (path, methods) => {
-    const { url } = await serve(scripted('hi'))
+    const { url } = await serve({ agents: [scripted('hi')], cors: { origins: '*' } })
     const { headers } = await fetch(url + path, { method: 'OPTIONS' })
     expect(headers.get('access-control-allow-methods')).toBe(methods)
     expect(headers.get('access-control-allow-headers')).toContain('Authorization')

@@ -50,7 +50,7 @@ describe('a server on node:http', () => {
   })
 
   test('a request target in absolute form is served like its path', async () => {
-    const { listening } = await serveAgent()
+    const { listening } = await serveAgent({ allowedHosts: ['agents.example'] })
     const reply = await exchange(
       listening.port,
       `GET http://agents.example${card} HTTP/1.1\r\nHost: agents.example\r\nConnection: close\r\n\r\n`,
@@ -88,7 +88,7 @@ describe('a server on node:http', () => {
     const socket = connect(listening.port, '127.0.0.1')
     socket.on('error', () => {})
     socket.write(
-      `POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nA2A-Version: 1.0\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+      `POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nA2A-Version: 1.0\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     )
     while (agent.heard.length === 0) await new Promise(setImmediate)
     socket.destroy()
@@ -125,14 +125,17 @@ describe('bytes that are no proper request', () => {
     ['an HTTP version of its own', 'GET / HTTP/9.9\r\n\r\n'],
     [
       'two lengths',
-      'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
+      'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
     ],
     [
       'a length and chunks',
-      'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     ],
-    ['a length that is none', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: many\r\n\r\n'],
-    ['a header without end', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(40_000)}\r\n\r\n`],
+    ['a length that is none', 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: many\r\n\r\n'],
+    [
+      'a header without end',
+      `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'a'.repeat(40_000)}\r\n\r\n`,
+    ],
     ['TLS', '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001'],
   ])('are refused and closed: %s', async (_name, bytes) => {
     const { listening, url } = await serveAgent()
@@ -145,7 +148,7 @@ describe('bytes that are no proper request', () => {
     const { listening, url, agent } = await serveAgent()
     const socket = connect(listening.port, '127.0.0.1')
     socket.on('error', () => {})
-    socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{"jsonrpc"')
+    socket.write('POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{"jsonrpc"')
     await new Promise<void>((resolve) => socket.once('connect', resolve))
     socket.destroy()
     expect((await fetch(`${url}/health`)).status).toBe(200)

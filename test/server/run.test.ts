@@ -48,6 +48,14 @@ describe('a server that is run', () => {
     expect(await run({ port: 0 })).toEqual(['Anyone who reaches this server may use it'])
   })
 
+  test('starts nowhere where anyone on the network may call, if it is told to refuse that', async () => {
+    const { server, said } = await open()
+    const started = runServer(server, { port: 0, openRefusal: 'Not like this' })
+    await expect(started).rejects.toThrow('Not like this')
+    expect(said).toEqual(['server'])
+    expect(await run({ ...local, openRefusal: 'Not like this' })).toEqual([])
+  })
+
   test('closes in order, once, and says when it has', async () => {
     const { server, said } = await open()
     const started = await runServer(server, {

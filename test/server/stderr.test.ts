@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type Agent, defineAgent } from '../../src/agents/index.ts'
-import { createServer, type ServerOptions } from '../../src/server/index.ts'
+import { bearer, createServer, listen, type ServerOptions } from '../../src/server/index.ts'
 import { silent } from '../../src/shared/log.ts'
 import { defineTeam, TeamServer } from '../../src/team/index.ts'
 
@@ -58,5 +58,44 @@ describe('what an agent throws', () => {
     await ask(broken, { logger: { ...silent, error: (fields) => said.push(fields) } })
     expect(heard).toEqual([])
     expect(said).toEqual([expect.objectContaining({ err: expect.any(Error) })])
+  })
+})
+
+describe('a server that anyone on the network may use', () => {
+  const agent = defineAgent({ name: 'Open' }, () => 'hi')
+
+  test('warns on stderr where it listens, if it was given no logger', async () => {
+    const heard = hearStderr()
+    const server = await createServer({ agents: [agent] })
+    const { close } = await listen(server, { port: 0 })
+    await close()
+    expect(heard).toEqual([
+      expect.stringMatching(/^WARN Anyone who reaches this server may use it/),
+    ])
+  })
+
+  test('warns on stderr as a TeamServer too', async () => {
+    const heard = hearStderr()
+    const scheduler = { type: 'workflow', steps: [{ agentId: 'open' }] } as const
+    const team = defineTeam({ id: 'team', name: 'Team', agents: { open: agent }, scheduler })
+    const server = new TeamServer(team, 0)
+    await server.start()
+    await server.shutdown()
+    expect(heard).toEqual([expect.stringContaining('no auth is set')])
+  })
+
+  test('is quiet on loopback, with authentication, and where the logger is false', async () => {
+    const heard = hearStderr()
+    const auth = { authenticators: [bearer({ tokens: { t: 'ann' } })] }
+    for (const [options, where] of [
+      [{}, { host: 'localhost' }],
+      [{ auth }, {}],
+      [{}, { logger: false }],
+    ] as const) {
+      const server = await createServer({ agents: [agent], ...options })
+      const { close } = await listen(server, { port: 0, ...where })
+      await close()
+    }
+    expect(heard).toEqual([])
   })
 })

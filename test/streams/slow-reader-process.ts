@@ -22,6 +22,10 @@ const agent = defineAgent({ name: 'flood' }, async function* (_message, turn) {
     // Each replaces the one before, so that the task itself stays small.
     yield turn.artifact({ artifactId: 'a', parts: [{ text: `${i} ${line}` }] })
   }
+  // What is on its way to the file is held for nobody who reads.
+  const last = `"${events - 1} x`
+  while (!JSON.stringify(await store.records(turn.taskId, events)).includes(last))
+    await new Promise(setImmediate)
   process.send?.({ produced: events, memory: memory() })
 })
 

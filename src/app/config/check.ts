@@ -2,6 +2,8 @@ import type { Agent } from '../../agents/agent.ts'
 import { type AgentConfig, ConfigConversionError } from '../../agents/config.ts'
 import { type AgentPlan, planAgent } from '../../agents/create.ts'
 import { nearest } from '../../shared/nearest.ts'
+import { toSnakeCase } from '../../shared/text.ts'
+import type { TeamFault, TeamPath } from '../../team/faults.ts'
 import { AgentManager } from '../../team/manager.ts'
 import type { TeamConfig } from '../../team/team-config.ts'
 import { InvalidTeamError, validateTeam } from '../../team/validate.ts'
@@ -18,8 +20,7 @@ interface Checked {
 /** What only the whole file shows: ids used twice, values out of range, members that are nowhere, teams in circles. */
 export function checkConfig(config: Config, environment: ConfigVariables): Checked {
   const plans = new Map<AgentConfig, AgentPlan>()
-  if (config.agents.length === 0 && config.teams.length === 0)
-    return { plans, problems: [{ path: [], message: 'the file has neither agents nor teams' }] }
+  if (config.agents.length === 0 && config.teams.length === 0) return { plans, problems: [nothing] }
   const problems = [...checkIds(config)]
   for (const [index, agent] of config.agents.entries())
     try {
@@ -29,6 +30,12 @@ export function checkConfig(config: Config, environment: ConfigVariables): Check
       problems.push(describeAgent(error, index))
     }
   return { plans, problems: problems.length > 0 ? problems : checkTeams(config) }
+}
+
+const nothing: Unplaced = {
+  path: [],
+  message: 'the file has neither agents nor teams',
+  hint: '"corral init" writes one to begin with',
 }
 
 /** An id is a path segment of the server's, so a slash cannot stand in it. */
@@ -43,7 +50,8 @@ function checkIds({ agents, teams }: Config): readonly Unplaced[] {
   return entries.flatMap(({ id, path }) => {
     const twice = seen.has(id)
     seen.add(id)
-    if (twice) return [{ path, message: `the id ${id} is used twice` }]
+    const hint = 'agents and teams share their ids; rename one'
+    if (twice) return [{ path, message: `the id ${id} is used twice`, hint }]
     if (idPattern.test(id)) return []
     return [{ path, message: `the id ${id} must be letters, digits, ".", "_", ":" or "-"` }]
   })
@@ -97,15 +105,42 @@ interface Where {
   readonly ids: readonly string[]
 }
 
+/** Faults of an id, and whose ids it can have been meant to be. */
+const misnamed: Partial<Record<TeamFault, 'members' | 'all'>> = {
+  unregisteredMember: 'all',
+  notAMember: 'members',
+  missingSupervisor: 'members',
+  missingDefaultAgent: 'members',
+}
+
 function describeTeam(error: InvalidTeamError, { team, index, ids }: Where): Unplaced {
-  const path: PropertyKey[] = ['teams', index]
-  const { message } = error
-  if (error.fault !== 'unregisteredMember') return { path, message }
-  const member = team.agents.findIndex(({ agentId }) => !ids.includes(agentId))
-  const meant = nearest(team.agents[member]?.agentId ?? '', ids)
+  const { fault, path } = error
+  const key = String(path.at(-1) ?? '')
+  const known = misnamed[fault] === 'members' ? team.agents.map(({ agentId }) => agentId) : ids
+  const hint = misnamed[fault] && meantId(valueAt(team, path), known)
   return {
-    path: [...path, 'agents', member, 'agent_id'],
-    message,
-    ...(meant && { hint: `did you mean ${meant}?` }),
+    path: ['teams', index, ...toTomlPath(path, team)],
+    message: error.message.replace(`: ${key} `, () => `: ${toSnakeCase(key)} `),
+    ...(hint && { hint }),
   }
+}
+
+function meantId(id: unknown, known: readonly string[]): string {
+  const meant = nearest(String(id), known)
+  return meant ? `did you mean ${meant}?` : `known: ${known.join(', ')}`
+}
+
+function valueAt(value: unknown, path: TeamPath): unknown {
+  return path.reduce<unknown>(
+    (inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : inner),
+    value,
+  )
+}
+
+/** A file's names are those of the code in snake case, but for the table of the scheduler, which goes by its kind. */
+function toTomlPath([first, ...rest]: TeamPath, { scheduler }: TeamConfig): readonly PropertyKey[] {
+  if (first === undefined) return []
+  const table = scheduler.type === 'router' ? 'router_config' : 'scheduler_config'
+  const names = [first === 'scheduler' ? table : first, ...rest]
+  return names.map((name) => (typeof name === 'string' ? toSnakeCase(name) : name))
 }

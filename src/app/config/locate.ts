@@ -1,9 +1,10 @@
+import { parse } from 'smol-toml'
+
 /**
  * Finds where in a TOML text a value stands, since the parser keeps no positions.
  *
- * The text is read line by line: `[table]` and `[[table]]` headers set where the keys that follow belong, `key =` lines
- * have their own place, and lines inside a multi-line string, array or inline table belong to the key that opened it.
- * What stands inside an inline table is found at its key, which is near enough for a person.
+ * A key stands where its own name begins, also within a dotted key, a header or an inline table; an item of a list stands
+ * where its value begins, or its `[[header]]`. Columns count as editors do: a tab is one, a letter is one.
  */
 export interface Location {
   /** From 1. */
@@ -15,102 +16,163 @@ export interface Location {
 /** Where a value stands, by its path; the nearest enclosing place if the value itself has none. */
 type Locate = (path: readonly PropertyKey[]) => Location
 
+type Path = readonly PropertyKey[]
+
 /** Makes the locations of a TOML text that the parser has accepted. */
 export function createLocate(text: string): Locate {
-  const places = readPlaces(text)
+  const offsets = new TomlPlaces(text).read()
   return (path) => {
     for (let length = path.length; length > 0; length--) {
-      const place = places.get(toKey(path.slice(0, length)))
-      if (place) return place
+      const offset = offsets.get(toKey(path.slice(0, length)))
+      if (offset !== undefined) return toLocation(text, offset)
     }
     return { line: 1, column: 1 }
   }
 }
 
-const keyPattern = `(?:"(?:[^"\\\\]|\\\\.)*"|'[^']*'|[A-Za-z0-9_-]+)`
-const dotted = `${keyPattern}(?:\\s*\\.\\s*${keyPattern})*`
-const listHeader = new RegExp(`^\\s*\\[\\[\\s*(${dotted})\\s*\\]\\]`)
-const tableHeader = new RegExp(`^\\s*\\[\\s*(${dotted})\\s*\\]`)
-const assignment = new RegExp(`^\\s*(${dotted})\\s*=`)
+function toLocation(text: string, offset: number): Location {
+  const before = text.slice(0, offset).split('\n')
+  return { line: before.length, column: 1 + (before.at(-1) ?? '').replace(/^\uFEFF/, '').length }
+}
 
-function readPlaces(text: string): ReadonlyMap<string, Location> {
-  const places = new Map<string, Location>()
+/** A name within a key, and where it begins. */
+interface Segment {
+  readonly name: string
+  readonly at: number
+}
+
+/** One reading of a text, from its beginning to its end. */
+class TomlPlaces {
+  readonly #text: string
+  readonly #places = new Map<string, number>()
   /** How many items each list of tables has so far, by its path. */
-  const counts = new Map<string, number>()
-  let table: readonly PropertyKey[] = []
-  let open: Opened = { depth: 0 }
-  for (const [index, line] of text.split('\n').entries()) {
-    const inside = open.depth > 0 || open.quote !== undefined
-    const list = inside ? null : listHeader.exec(line)
-    const header = inside || list ? null : tableHeader.exec(line)
-    const key = inside || list || header ? null : assignment.exec(line)
-    const place = { line: index + 1, column: 1 + line.search(/\S/) }
-    if (list) {
-      table = openList(keysOf(list[1]), counts)
-      places.set(toKey(table), place)
-    } else if (header) {
-      table = resolve(keysOf(header[1]), counts)
-      places.set(toKey(table), place)
-    } else if (key) places.set(toKey([...table, ...keysOf(key[1])]), place)
-    if (inside || key) open = scan(line, open)
+  readonly #counts = new Map<string, number>()
+  #at = 0
+
+  constructor(text: string) {
+    this.#text = text
   }
-  return places
-}
 
-function openList(keys: readonly string[], counts: Map<string, number>): readonly PropertyKey[] {
-  const path = [...resolve(keys.slice(0, -1), counts), ...keys.slice(-1)]
-  const count = counts.get(toKey(path)) ?? 0
-  counts.set(toKey(path), count + 1)
-  return [...path, count]
-}
-
-/** A header names lists without an index: it means their last item. */
-function resolve(
-  keys: readonly string[],
-  counts: ReadonlyMap<string, number>,
-): readonly PropertyKey[] {
-  const path: PropertyKey[] = []
-  for (const key of keys) {
-    path.push(key)
-    const count = counts.get(toKey(path))
-    if (count !== undefined) path.push(count - 1)
+  read(): ReadonlyMap<string, number> {
+    let table: Path = []
+    for (;;) {
+      this.#skip(anyBlank)
+      if (this.#at >= this.#text.length) return this.#places
+      if (this.#text[this.#at] === '[') table = this.#readHeader()
+      else this.#readPair(table)
+    }
   }
-  return path
-}
 
-function keysOf(text: string | undefined): readonly string[] {
-  const keys = text?.match(new RegExp(keyPattern, 'g')) ?? []
-  return keys.map((key) => (/^["']/.test(key) ? key.slice(1, -1) : key))
-}
-
-interface Opened {
-  /** Brackets and braces that are open at the end of the line. */
-  readonly depth: number
-  /** The multi-line string that is open. */
-  readonly quote?: string
-}
-
-function scan(line: string, open: Opened): Opened {
-  let { depth } = open
-  let quote = open.quote
-  for (let i = 0; i < line.length; i++) {
-    const rest = line.slice(i)
-    if (quote !== undefined) {
-      if (rest.startsWith('\\') && quote.startsWith('"')) i++
-      else if (rest.startsWith(quote)) {
-        i += quote.length - 1
-        quote = undefined
-      }
-    } else if (rest.startsWith('#')) break
-    else if (rest.startsWith('"') || rest.startsWith("'")) {
-      quote = /^("""|'''|"|')/.exec(rest)?.[0] ?? '"'
-      i += quote.length - 1
-    } else if (rest.startsWith('[') || rest.startsWith('{')) depth++
-    else if (rest.startsWith(']') || rest.startsWith('}')) depth--
+  #readHeader(): Path {
+    const begin = this.#at
+    const isList = this.#text.startsWith('[[', begin)
+    this.#at += isList ? 2 : 1
+    const segments = this.#readKey()
+    this.#at += isList ? 2 : 1
+    const path: PropertyKey[] = []
+    for (const [index, { name, at }] of segments.entries()) {
+      path.push(name)
+      this.#place(path, at)
+      const key = toKey(path)
+      const isItem = isList && index === segments.length - 1
+      const count = this.#counts.get(key) ?? 0
+      if (isItem) this.#counts.set(key, count + 1)
+      // A header names lists without an index: it means their last item.
+      if (isItem || count > 0) path.push(isItem ? count : count - 1)
+      if (isItem) this.#place(path, begin)
+    }
+    return path
   }
-  return { depth, ...(quote?.length === 3 && { quote }) }
+
+  #readPair(table: Path): void {
+    const path = [...table]
+    for (const { name, at } of this.#readKey()) {
+      path.push(name)
+      this.#place(path, at)
+    }
+    this.#at++ // the equals sign
+    this.#readValue(path)
+  }
+
+  /** The names of a dotted key; what follows it is next. */
+  #readKey(): readonly Segment[] {
+    const segments: Segment[] = []
+    for (;;) {
+      this.#skip(blank)
+      const at = this.#at
+      const text = this.#match(quotedText) ?? this.#match(bareKey) ?? this.#text[this.#at++] ?? ''
+      segments.push({ name: toName(text), at })
+      this.#skip(blank)
+      if (this.#text[this.#at] !== '.') return segments
+      this.#at++
+    }
+  }
+
+  #readValue(path: Path): void {
+    this.#skip(blank)
+    const first = this.#text[this.#at]
+    if (first === '[') this.#readList(path)
+    else if (first === '{') this.#readTable(path)
+    else if (this.#match(longText) === undefined && this.#match(quotedText) === undefined)
+      this.#skip(bareValue)
+  }
+
+  #readList(path: Path): void {
+    for (let index = 0; this.#hasNext(']'); index++) {
+      const item = [...path, index]
+      this.#place(item, this.#at)
+      this.#readValue(item)
+    }
+  }
+
+  #readTable(path: Path): void {
+    while (this.#hasNext('}')) this.#readPair(path)
+  }
+
+  /** Goes to the next item within brackets, or past their end. */
+  #hasNext(end: string): boolean {
+    // Here stands the opening bracket, what follows the last item, or the comma after it.
+    this.#skip(anyBlank)
+    if (this.#text[this.#at] !== end) this.#at++
+    this.#skip(anyBlank)
+    if (this.#at < this.#text.length && this.#text[this.#at] !== end) return true
+    this.#at++
+    return false
+  }
+
+  /** The first place counts: a list begins at its first header. */
+  #place(path: Path, at: number): void {
+    const key = toKey(path)
+    if (!this.#places.has(key)) this.#places.set(key, at)
+  }
+
+  #skip(pattern: RegExp): void {
+    this.#match(pattern)
+  }
+
+  #match(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#at
+    const text = pattern.exec(this.#text)?.[0]
+    if (text !== undefined) this.#at += text.length
+    return text
+  }
 }
 
-function toKey(path: readonly PropertyKey[]): string {
+const blank = /[ \t]*/y
+const anyBlank = /(?:[\s\uFEFF]|#.*)*/y
+const bareKey = /[A-Za-z0-9_-]+/y
+const bareValue = /[^,\]}#\r\n]*/y
+const quotedText = /"(?:[^"\\]|\\.)*"|'[^']*'/y
+/** A quote or two may stand before the three that end it. */
+const longText = /"""(?:[^"\\]|\\[\s\S]|"(?!""))*"{3,5}|'''(?:[^']|'(?!''))*'{3,5}/y
+
+function toName(text: string): string {
+  if (!/^["']/.test(text)) return text
+  return text.startsWith('"') && text.includes('\\')
+    ? String(parse(`name = ${text}`).name)
+    : text.slice(1, -1)
+}
+
+function toKey(path: Path): string {
   return path.map(String).join('\u0000')
 }

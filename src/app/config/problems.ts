@@ -30,8 +30,11 @@ export function toProblems(
   knownKeys: (path: readonly PropertyKey[]) => readonly string[],
 ): readonly Unplaced[] {
   return issues.flatMap((issue) => {
-    if (issue.code !== 'unrecognized_keys')
-      return [{ path: issue.path, message: `${nameOf(issue.path)}${complaint(issue)}` }]
+    if (issue.code !== 'unrecognized_keys') {
+      const hint = meantWord(issue)
+      const message = `${nameOf(issue.path)}${complaint(issue)}`
+      return [{ path: issue.path, message, ...(hint && { hint }) }]
+    }
     return issue.keys.map((key) => unknownKey(issue.path, key, knownKeys(issue.path)))
   })
 }
@@ -44,6 +47,13 @@ function unknownKey(path: readonly PropertyKey[], key: string, known: readonly s
     message: `unknown key ${key}`,
     ...((meant || known.length > 0) && { hint }),
   }
+}
+
+/** Where one of some words is wanted and another stands there. */
+function meantWord(issue: z.core.$ZodIssue): string | undefined {
+  if (issue.code !== 'invalid_value' || typeof issue.input !== 'string') return undefined
+  const meant = nearest(issue.input, issue.values.map(String))
+  return meant && `did you mean ${meant}?`
 }
 
 function nameOf(path: readonly PropertyKey[]): string {

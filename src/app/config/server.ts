@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { isRange } from '../../network/ranges.ts'
+import { isHostEntry } from '../../server/hosts.ts'
 import type { LimitOptions } from '../../server/limits.ts'
 import { authSchema, type ServerAuthConfig } from './server-auth.ts'
 import { filledText, whenGiven } from './values.ts'
@@ -9,6 +11,12 @@ export interface ServerConfig {
   readonly port?: number
   /** What cards show as the server's address. */
   readonly publicUrl?: string
+  /** Further hosts that a server on loopback answers to. */
+  readonly allowedHosts?: readonly string[]
+  /** Whether it starts where anyone on the network may call. */
+  readonly allowUnauthenticated?: boolean
+  /** The proxies whose word on who calls is taken: addresses, ranges, `loopback`. */
+  readonly trustedProxies?: readonly string[]
   /** `memory`, or the file of the embedded store. */
   readonly store?: string
   /** Whether callers may ask for the trace of their tasks; true if absent. */
@@ -54,6 +62,8 @@ const limitsSchema: z.ZodType<LimitOptions> = z
     max_connections: count.optional(),
     max_task_bytes: count.optional(),
     max_task_events: count.optional(),
+    max_live_bytes: count.optional(),
+    max_unread_bytes: count.optional(),
     max_push_configs: count.optional(),
     max_context_bytes: count.optional(),
     memory_store_bytes: count.optional(),
@@ -73,6 +83,8 @@ const limitsSchema: z.ZodType<LimitOptions> = z
     ...whenGiven('maxConnections', limits.max_connections),
     ...whenGiven('maxTaskBytes', limits.max_task_bytes),
     ...whenGiven('maxTaskEvents', limits.max_task_events),
+    ...whenGiven('maxLiveBytes', limits.max_live_bytes),
+    ...whenGiven('maxUnreadBytes', limits.max_unread_bytes),
     ...whenGiven('maxPushConfigs', limits.max_push_configs),
     ...whenGiven('maxContextBytes', limits.max_context_bytes),
     ...whenGiven('memoryStoreBytes', limits.memory_store_bytes),
@@ -110,12 +122,25 @@ const webhooksSchema: z.ZodType<WebhooksConfig> = z
     ...whenGiven('allow', webhooks.allow),
   }))
 
+const hostEntry = filledText.refine(
+  isHostEntry,
+  'must be a host, such as agents.example or host:8443',
+)
+
+const proxyEntry = filledText.refine(
+  isRange,
+  'must be an address, a range such as 10.0.0.0/8, or loopback',
+)
+
 /** The whole `[server]` table. */
 export const serverSchema: z.ZodType<ServerConfig> = z
   .strictObject({
     host: filledText.optional(),
     port: z.int().min(0).max(65_535).optional(),
     public_url: z.url({ protocol: /^https?$/ }).optional(),
+    allowed_hosts: z.array(hostEntry).optional(),
+    allow_unauthenticated: z.boolean().optional(),
+    trusted_proxies: z.array(proxyEntry).optional(),
     store: filledText.optional(),
     trace: z.boolean().optional(),
     auth: authSchema.optional(),
@@ -128,6 +153,9 @@ export const serverSchema: z.ZodType<ServerConfig> = z
     ...whenGiven('host', server.host),
     ...whenGiven('port', server.port),
     ...whenGiven('publicUrl', server.public_url),
+    ...whenGiven('allowedHosts', server.allowed_hosts),
+    ...whenGiven('allowUnauthenticated', server.allow_unauthenticated),
+    ...whenGiven('trustedProxies', server.trusted_proxies),
     ...whenGiven('store', server.store),
     ...whenGiven('trace', server.trace),
     ...whenGiven('auth', server.auth),

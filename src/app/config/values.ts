@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Problem } from './problems.ts'
+import type { Unplaced } from './problems.ts'
 
 /** A text that says something. */
 export const filledText: z.ZodType<string, string> = z.string().min(1, 'must not be empty')
@@ -38,7 +38,7 @@ export type ConfigVariables = Readonly<Record<string, string | undefined>>
 /** A value with its variables filled in, and what is missing. */
 interface Filled {
   readonly value: unknown
-  readonly problems: readonly Pick<Problem, 'path' | 'message'>[]
+  readonly problems: readonly Unplaced[]
 }
 
 /**
@@ -46,7 +46,7 @@ interface Filled {
  * secret with a quote in it stays a string. `$${NAME}` stands for itself.
  */
 export function fillEnvironment(value: unknown, environment: ConfigVariables): Filled {
-  const problems: { path: readonly PropertyKey[]; message: string }[] = []
+  const problems: Unplaced[] = []
   const fill = (item: unknown, path: readonly PropertyKey[]): unknown => {
     if (typeof item === 'string') return fillText(item, path)
     if (Array.isArray(item)) return item.map((inner, i) => fill(inner, [...path, i]))
@@ -58,10 +58,15 @@ export function fillEnvironment(value: unknown, environment: ConfigVariables): F
     text.replace(/(\$?)\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (whole, literal: string, name: string) => {
       if (literal) return whole.slice(1)
       const known = Object.hasOwn(environment, name) ? environment[name] : undefined
-      if (known === undefined) problems.push({ path, message: `the variable ${name} is not set` })
+      if (known === undefined) problems.push(notSet(name, path))
       return known ?? whole
     })
   return { value: fill(value, []), problems }
+}
+
+function notSet(name: string, path: readonly PropertyKey[]): Unplaced {
+  const hint = `set it where the command runs, ${name}=…, or write $$\{${name}} for the text itself`
+  return { path, message: `the variable ${name} is not set`, hint }
 }
 
 /** Dates are objects too, but not tables. */

@@ -8,11 +8,15 @@ import { createEvalLog } from './eval-output.ts'
 interface EvalServeFlags {
   readonly port: number
   readonly host: string
+  readonly allowUnauthenticated?: boolean
   readonly dir: string
   readonly domain?: readonly string[]
   readonly allowEndpoint?: readonly string[]
   readonly json?: boolean
 }
+
+const openRefusal =
+  'Anyone who can reach this machine could start evaluations: leave --host out, or allow it by --allow-unauthenticated'
 
 /** Offers evaluations over A2A until a signal ends it. */
 export async function serveCommand(flags: EvalServeFlags): Promise<number> {
@@ -24,9 +28,14 @@ export async function serveCommand(flags: EvalServeFlags): Promise<number> {
     log: createEvalLog(stderr, false),
     ...(allowEndpoint && { allowEndpoint: endpointFilter(allowEndpoint) }),
   })
-  const { port, host } = flags
+  const { port, host, allowUnauthenticated = false } = flags
   const server = await createServer({ agents: [evaluator] })
-  const { url, stopped } = await runServer(server, { port, host, signals: true })
+  const { url, stopped } = await runServer(server, {
+    port,
+    host,
+    signals: true,
+    ...(!allowUnauthenticated && { openRefusal }),
+  })
   if (flags.json) stdout.write(`${JSON.stringify({ url })}\n`)
   stderr.write(`Evaluator at ${url}\n`)
   await stopped

@@ -16,7 +16,7 @@ import {
   toMarkdown,
 } from '../../eval/index.ts'
 import { toPrintableLine } from '../../shared/text.ts'
-import { addCommand, exits, toPort } from '../command.ts'
+import { addCommand, allowUnauthenticated, exits, toPort } from '../command.ts'
 import { CliError } from '../errors.ts'
 import { stderr, stdout } from '../screen.ts'
 import { callCommand } from './eval-call.ts'
@@ -84,6 +84,7 @@ export function addEvalCommand(program: Command): void {
   add('serve', 'offer evaluations over A2A', 'corral eval serve --port 7300')
     .option('--port <n>', 'port; 0 takes any free one', toPort, 7300)
     .option('--host <name>', 'interface', '127.0.0.1')
+    .option('--allow-unauthenticated', allowUnauthenticated)
     .option('--dir <directory>', 'where evaluations are kept', 'eval-results')
     .option('--domain <directories...>', 'further domains')
     .option('--allow-endpoint <prefixes...>', 'only agents whose URL begins so, private ones too')

@@ -16,16 +16,20 @@ import type {
 export const ownScheduler: SchedulerKind<OwnScheduler> = {
   mode: ({ definition }) => definition.type,
   check({ definition, config }, members, refuse) {
+    const invalid = (reason: string): never => refuse('invalidScheduler', reason, ['scheduler'])
     // A team that was written down and read again has lost its functions.
     if (typeof definition?.create !== 'function')
-      refuse('invalidScheduler', 'a scheduler of type "own" is what defineScheduler makes')
+      invalid('a scheduler of type "own" is what defineScheduler makes')
     const { type } = definition
     if (!/^[a-z][a-z0-9_-]{0,63}$/.test(type))
-      refuse('invalidScheduler', `"${type}" cannot be the type of a scheduler of one's own`)
+      invalid(`"${type}" cannot be the type of a scheduler of one's own`)
     const wrong = definition.validate?.(config) ?? unwritable(config)
-    if (wrong !== undefined) refuse('invalidScheduler', `${type}: ${wrong}`)
+    if (wrong !== undefined) invalid(`${type}: ${wrong}`)
     for (const id of definition.members?.(config) ?? [])
-      if (!members.has(id)) refuse('notAMember', `${type} names "${id}", which is not a member`)
+      if (!members.has(id)) {
+        const reason = `${type} names "${id}", which is not a member`
+        refuse('notAMember', reason, ['scheduler', 'config'])
+      }
   },
   first: ({ definition, config }) => definition.first?.(config),
   create({ definition, config }) {

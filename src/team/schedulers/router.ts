@@ -27,9 +27,11 @@ const defaultHops = 10
 export const router: SchedulerKind<RouterConfig> = {
   mode: ({ type }) => type,
   check({ defaultAgentId, maxRoutingHops }, members, refuse) {
-    if (!members.has(defaultAgentId))
-      refuse('missingDefaultAgent', `default agent "${defaultAgentId}" is not a member`)
-    checkLimit({ name: 'maxRoutingHops', value: maxRoutingHops }, refuse)
+    if (!members.has(defaultAgentId)) {
+      const reason = `default agent "${defaultAgentId}" is not a member`
+      refuse('missingDefaultAgent', reason, ['scheduler', 'defaultAgentId'])
+    }
+    checkLimit({ at: ['scheduler'], name: 'maxRoutingHops', value: maxRoutingHops }, refuse)
   },
   first: ({ defaultAgentId }) => defaultAgentId,
   create: createRouter,

@@ -27,9 +27,11 @@ const defaultRounds = 10
 export const supervisor: SchedulerKind<SupervisorConfig> = {
   mode: ({ type }) => type,
   check({ supervisorAgentId, maxRounds }, members, refuse) {
-    if (!members.has(supervisorAgentId))
-      refuse('missingSupervisor', `supervisor "${supervisorAgentId}" is not a member`)
-    checkLimit({ name: 'maxRounds', value: maxRounds }, refuse)
+    if (!members.has(supervisorAgentId)) {
+      const reason = `supervisor "${supervisorAgentId}" is not a member`
+      refuse('missingSupervisor', reason, ['scheduler', 'supervisorAgentId'])
+    }
+    checkLimit({ at: ['scheduler'], name: 'maxRounds', value: maxRounds }, refuse)
   },
   first: ({ supervisorAgentId }) => supervisorAgentId,
   create: createSupervisor,

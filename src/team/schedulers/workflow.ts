@@ -1,9 +1,7 @@
 import { A2AError } from '../../protocol/errors.ts'
 import { textOf } from '../../protocol/task.ts'
 import type { Message, Part } from '../../protocol/types.ts'
-import { hardCap } from '../budget.ts'
 import { delegate, delegateAll } from '../delegate.ts'
-import type { Refuse } from '../faults.ts'
 import { replyParts } from '../reply.ts'
 import { askUser, type Run, toMember, traceRun } from '../run.ts'
 import type {
@@ -16,10 +14,11 @@ import type {
   WorkflowConfig,
 } from '../team-config.ts'
 import { clip } from '../trace.ts'
-import { Refusal, readVerdict } from './approval.ts'
+import { Refusal, readVerdict, toQuestion } from './approval.ts'
 import type { Schedule, SchedulerKind } from './kind.ts'
 import { inBatches, toItems } from './list.ts'
 import type { CallRules, MemberReply } from './scheduler.ts'
+import { checkSteps } from './steps.ts'
 
 /** The row of the table: members answer in a fixed order. */
 export const workflow: SchedulerKind<WorkflowConfig> = {
@@ -141,7 +140,7 @@ async function runMap({ map }: MapStep, { run, name, input }: Place): StepResult
 
 /** Only a clear yes goes on with the answer so far and a clear no ends the run; anything else asks again. */
 async function runApproval(step: ApprovalStep, { run, name, input, previous }: Place): StepResult {
-  const question = [...input.parts, { text: `\n\n${step.approval.question}` }]
+  const question = toQuestion(input.parts, step.approval.question)
   for (let round = 1; ; round++) {
     const asked = round === 1 ? question : [unclear, ...question]
     const place = round === 1 ? name : `${name}~${round}`
@@ -195,50 +194,4 @@ function inOrder(steps: readonly Step[]): readonly Step[] {
     .map((step, index) => ({ step, order: step.order ?? index + 1 }))
     .sort((a, b) => a.order - b.order)
     .map(({ step }) => step)
-}
-
-/** Refuses steps that name agents outside the team, lists without steps, and numbers out of range. */
-function checkSteps(steps: readonly Step[], members: ReadonlySet<string>, refuse: Refuse): void {
-  if (steps.length === 0) refuse('emptyWorkflow', 'a workflow needs at least one step')
-  for (const id of steps.flatMap(agentsOf))
-    if (!members.has(id)) refuse('notAMember', `a step names "${id}", which is not a member`)
-  for (const step of steps) checkStep(step, refuse)
-}
-
-/** The members that a step calls. */
-function agentsOf(step: Step): readonly string[] {
-  if ('agentId' in step) return withFallback(step)
-  if ('parallel' in step) return step.parallel.flatMap(agentsOf)
-  if ('loop' in step) return step.loop.steps.flatMap(agentsOf)
-  return 'map' in step ? withFallback(step.map) : []
-}
-
-function withFallback(call: CallRules & { readonly agentId: string }): readonly string[] {
-  return call.fallbackAgentId ? [call.agentId, call.fallbackAgentId] : [call.agentId]
-}
-
-function checkStep(step: Step, refuse: Refuse): void {
-  if ('agentId' in step) checkCall(step, refuse)
-  else if ('map' in step) checkCall(step.map, refuse)
-  else if ('parallel' in step) {
-    if (step.parallel.length === 0) refuse('emptyWorkflow', 'a parallel step needs branches')
-    for (const branch of step.parallel) checkStep(branch, refuse)
-  } else if ('loop' in step) {
-    const { steps, maxIterations } = step.loop
-    if (steps.length === 0) refuse('emptyWorkflow', 'a loop needs steps')
-    if (!(Number.isInteger(maxIterations) && maxIterations >= 1 && maxIterations <= hardCap))
-      refuse('invalidLimit', `maxIterations must be from 1 to ${hardCap}, not ${maxIterations}`)
-    for (const inner of steps) checkStep(inner, refuse)
-  }
-}
-
-/** The same ranges as an agent's own. */
-function checkCall({ timeoutSeconds, maxRetries }: CallRules, refuse: Refuse): void {
-  if (timeoutSeconds !== undefined && !(timeoutSeconds > 0 && timeoutSeconds < 300))
-    refuse('invalidLimit', `timeoutSeconds must be > 0 and < 300 seconds, not ${timeoutSeconds}`)
-  if (
-    maxRetries !== undefined &&
-    !(Number.isInteger(maxRetries) && maxRetries >= 0 && maxRetries <= 10)
-  )
-    refuse('invalidLimit', `maxRetries must be a whole number from 0 to 10, not ${maxRetries}`)
 }

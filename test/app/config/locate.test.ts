@@ -37,20 +37,60 @@ describe('where a value stands', () => {
   test.each([
     [['top'], 2, 1],
     [['multi'], 3, 1],
-    [['list', 1, 'b'], 7, 1],
+    [['list'], 7, 1],
+    [['list', 0], 8, 3],
+    [['list', 1], 9, 3],
+    [['list', 1, 'b'], 9, 5],
     [['teams', 0], 12, 1],
     [['teams', 0, 'id'], 13, 1],
-    [['teams', 0, 'provider'], 14, 3],
+    [['teams', 0, 'provider'], 14, 10],
     [['teams', 0, 'provider', 'url'], 15, 3],
     [['teams', 0, 'agents', 1, 'agent_id'], 19, 1],
     [['teams', 1, 'id'], 22, 1],
-    [['teams', 1, 'provider', 'url'], 23, 1],
+    [['teams', 1, 'provider'], 23, 1],
+    [['teams', 1, 'provider', 'url'], 23, 10],
+    [['teams', 0, 'agents'], 16, 9],
     [['teams', 1, 'quoted key'], 24, 1],
     [['teams', 1, 'agents', 0, 'agent_id'], 26, 1],
     [['teams', 1, 'agents', 0, 'missing'], 25, 1],
     [['nowhere'], 1, 1],
   ])('%j is at line %i, column %i', (path, line, column) => {
     expect(locate(path)).toEqual({ line, column })
+  })
+
+  test.each<[string, string, PropertyKey[], string]>([
+    ['an inline table', 'a = { b = 1, "c d" = { e = 2 } }', ['a', 'c d', 'e'], '1:24'],
+    ['an inline table over lines', 'a = {\n  b = 1, # b\n  c = 2,\n}', ['a', 'c'], '3:3'],
+    ['a list of lists', 'a = [[1, 2], [3, { b = 4 }]]', ['a', 1, 1, 'b'], '1:20'],
+    ['a list with comments', 'a = [ # ]\n  1, # [\n  2\n]\nb = 1', ['b'], '5:1'],
+    ['after a string with brackets', 'a = ["]", \'[\', "\\"]"]\nb = 1', ['b'], '2:1'],
+    ['after a long string with quotes', 'a = """x"" y\n= " \\""""""\nb = 1', ['b'], '3:1'],
+    ['after a long literal', "a = '''\n[b]\nb = 2'''\nb = 1", ['b'], '4:1'],
+    ['after a date with a blank', 'a = [1979-05-27 07:32:00, 1]\nb = 1', ['a', 1], '1:27'],
+    ['a dotted key', 'a . "b" . c = 1', ['a', 'b', 'c'], '1:11'],
+    ['a dotted header', '[a.b]\nc = 1\n[a.b.d]\n', ['a', 'b', 'd'], '3:6'],
+    ['a quoted key with an escape', '"a\\u0062" = { c = 1 }', ['ab', 'c'], '1:15'],
+    ['a name with a dot in it', '["a.b".c]\nd = 1', ['a.b', 'c', 'd'], '2:1'],
+    ['behind tabs', '\t\ta\t=\t{\tb = 1 }', ['a', 'b'], '1:9'],
+    ['with CRLF', 'a = 1\r\n\r\n[b]\r\nc = { d = 1 }\r\n', ['b', 'c', 'd'], '4:7'],
+    [
+      'behind letters of several bytes',
+      '"äöü" = { é = 1, b = 2 }'.replace('é', '"é"'),
+      ['äöü', 'b'],
+      '1:20',
+    ],
+    ['behind a byte order mark', '\uFEFFa = { b = 1 }', ['a', 'b'], '1:7'],
+    [
+      'nested lists of tables',
+      '[[a]]\n[[a.b]]\n[[a.b]]\nc = [\n  { d = 1 },\n]',
+      ['a', 0, 'b', 1, 'c', 0, 'd'],
+      '5:5',
+    ],
+    ['an empty list and table', 'a = []\nb = {}\nc = 1', ['c'], '3:1'],
+  ])('is right within or %s', (_name, written, path, place) => {
+    parse(written)
+    const { line, column } = createLocate(written)(path)
+    expect(`${line}:${column}`).toBe(place)
   })
 
   test('every key of a file is found on the line that assigns it', () => {

@@ -65,14 +65,14 @@ mode = "supervisr"
       'protocol = "a2a"\nmetadata = { task_handling = "pol" }',
     )
     expect(problemsOf(handling)).toEqual([
-      'team.toml:7:1: Invalid field value for metadata.task_handling: pol (must be poll_until_complete, return_task_info or reject_tasks)',
+      'team.toml:7:14: Invalid field value for metadata.task_handling: pol (must be poll_until_complete, return_task_info or reject_tasks)',
     ])
   })
 
   test('a variable that is not set', () => {
     const who = `\${WHO}`
     expect(problemsOf(agents.replace('Agent A', who))).toEqual([
-      'team.toml:4:1: the variable WHO is not set',
+      'team.toml:4:1: the variable WHO is not set (set it where the command runs, WHO=…, or write $${WHO} for the text itself)',
     ])
     expect(parseConfig(agents.replace('Agent A', () => `$${who}`)).agents[0]?.name).toBe(who)
   })
@@ -145,10 +145,12 @@ agent_id = "${member}"
     expect(problemsOf(agents + team('t', 'aa'))).toEqual([
       'team.toml:21:1: Team "t": agent "aa" is not registered (did you mean a?)',
     ])
-    expect(problemsOf(agents + team('b', 'a'))).toEqual(['team.toml:15:1: the id b is used twice'])
+    expect(problemsOf(agents + team('b', 'a'))).toEqual([
+      'team.toml:15:1: the id b is used twice (agents and teams share their ids; rename one)',
+    ])
     expect(problemsOf(agents + team('x', 'y') + team('y', 'x'))).toEqual([
-      'team.toml:14:1: Team "x": a team cannot contain itself (x > y > x)',
-      'team.toml:23:1: Team "y": a team cannot contain itself (y > x > y)',
+      'team.toml:21:1: Team "x": a team cannot contain itself (x > y > x)',
+      'team.toml:30:1: Team "y": a team cannot contain itself (y > x > y)',
     ])
   })
 
@@ -172,6 +174,153 @@ agent_id = "a"
     ).toEqual([
       expect.stringContaining('team.toml:21:1: teams.scheduler_config.steps: needs exactly one of'),
     ])
+  })
+
+  describe("a step's fault is found at the step", () => {
+    const start = `${agents}
+[[teams]]
+id = "t"
+name = "T"
+description = ""
+mode = "workflow"
+agents = [{ agent_id = "a" }, { agent_id = "b" }]
+`
+    const table = '[[teams.scheduler_config.steps]]\n'
+
+    test.each<[string, string, string]>([
+      [
+        'a member',
+        `${table}agent_id = "aa"`,
+        '21:1: Team "t": a step names "aa", which is not a member (did you mean a?)',
+      ],
+      [
+        'the second step',
+        `${table}agent_id = "a"\n${table}agent_id = "zzz"`,
+        '23:1: Team "t": a step names "zzz", which is not a member (known: a, b)',
+      ],
+      [
+        'a fallback',
+        `${table}agent_id = "a"\nfallback_agent_id = "c"`,
+        '22:1: Team "t": a step names "c", which is not a member (did you mean a?)',
+      ],
+      [
+        'a branch',
+        `${table}parallel = [\n  { agent_id = "a" },\n  { agent_id = "bb" },\n]`,
+        '23:5: Team "t": a step names "bb", which is not a member (did you mean b?)',
+      ],
+      [
+        'a branch of a branch',
+        `${table}parallel = [{ agent_id = "a" }, { parallel = [{ agent_id = "c" }] }]`,
+        '21:49: Team "t": a step names "c"',
+      ],
+      [
+        'a branch in tables',
+        `${table}[[teams.scheduler_config.steps.parallel]]\nagent_id = "a"\n[[teams.scheduler_config.steps.parallel]]\nagent_id = "c"`,
+        '24:1: Team "t": a step names "c"',
+      ],
+      [
+        'a loop',
+        `${table}[teams.scheduler_config.steps.loop]\nuntil = "x"\nmax_iterations = 0\nsteps = [{ agent_id = "a" }]`,
+        '23:1: Team "t": max_iterations must be from 1 to',
+      ],
+      [
+        'a step in a loop',
+        `${table}loop = { until = "x", max_iterations = 2, steps = [{ agent_id = "c" }] }`,
+        '21:54: Team "t": a step names "c"',
+      ],
+      [
+        'a map',
+        `${table}map = { agent_id = "a", timeout_seconds = 300 }`,
+        '21:25: Team "t": timeout_seconds must be > 0 and < 300 seconds, not 300',
+      ],
+      [
+        'branches that are none',
+        `${table}parallel = []`,
+        '21:1: Team "t": a parallel step needs branches',
+      ],
+      [
+        'steps that are none',
+        '[teams.scheduler_config]\nsteps = []',
+        '21:1: Team "t": a workflow needs at least one step',
+      ],
+      [
+        'a key of a branch',
+        `${table}parallel = [{ agent_id = "a", contition = "x" }]`,
+        '21:31: unknown key contition (did you mean condition?)',
+      ],
+    ])('%s', (_name, steps, words) => {
+      expect(problemsOf(start + steps)).toEqual([expect.stringContaining(`team.toml:${words}`)])
+    })
+  })
+
+  test("a team's own names and numbers are found where they stand", () => {
+    const team = (lines: string) => `${agents}
+[[teams]]
+id = "t"
+name = "T"
+description = ""
+agents = [{ agent_id = "a" }]
+${lines}
+`
+    expect(problemsOf(team('[teams.scheduler_config]\ntype = "superviser"'))).toEqual([
+      expect.stringMatching(
+        /^team\.toml:20:1: teams\.scheduler_config\.type.*\(did you mean supervisor\?\)$/,
+      ),
+    ])
+    expect(
+      problemsOf(team('[teams.scheduler_config]\ntype = "supervisor"\nsupervisor_agent_id = "b"')),
+    ).toEqual(['team.toml:21:1: Team "t": supervisor "b" is not a member (did you mean a?)'])
+    expect(problemsOf(team('router_config = { default_agent_id = "c" }'))).toEqual([
+      'team.toml:19:19: Team "t": default agent "c" is not a member (did you mean a?)',
+    ])
+    const router = 'router_config = { default_agent_id = "a" }'
+    expect(problemsOf(team(`${router}\nbudget = { max_hops = 101 }`))).toEqual([
+      'team.toml:20:12: Team "t": max_hops must be more than 0 and at most 100, not 101',
+    ])
+    expect(problemsOf(team(`${router}\nversion = "one"`))).toEqual([
+      expect.stringMatching(/^team\.toml:20:1: Team "t": "one" is not a semantic version/),
+    ])
+  })
+
+  test.each([
+    [
+      'JSON',
+      '{"agents": []}',
+      '1:1',
+      'this is JSON; Corral reads TOML, as "corral init" writes it',
+    ],
+    ['YAML', 'agents:\n  - id: a\n', '1:7', 'this looks like YAML; TOML writes key = "value"'],
+    ['curly quotes', 'a = “x”\n', '1:5', 'use straight quotes: "'],
+    ['a text without quotes', 'a = hello\n', '1:5', 'a text stands in quotes: "hello"'],
+    [
+      'a path with backslashes',
+      'a = "C:\\Users"\n',
+      '1:10',
+      'a backslash in "…" begins an escape; write \'…\' around such a text',
+    ],
+    [
+      'a quote that is not closed',
+      "a = 'x\n",
+      '1:7',
+      'close the quote that is open, or use """ for a text of several lines',
+    ],
+    [
+      'one table and a list of them',
+      '[agents]\nid = "a"\n[[agents]]\n',
+      '3:3',
+      'a key, or a [table], stands once; several agents or teams are [[agents]] and [[teams]]',
+    ],
+  ])('%s', (_name, text, place, hint) => {
+    const [line = ''] = problemsOf(text)
+    expect(line).toContain(`team.toml:${place}: Invalid TOML document: `)
+    expect(line).toContain(`(${hint})`)
+  })
+
+  test('a file without anything says how one begins', () => {
+    for (const text of ['', '# nothing\n', '\uFEFF'])
+      expect(problemsOf(text)).toEqual([
+        'team.toml:1:1: the file has neither agents nor teams ("corral init" writes one to begin with)',
+      ])
   })
 
   test('a secret never shows in an error', () => {
