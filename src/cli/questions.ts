@@ -56,7 +56,7 @@ export async function askToChoose<T>(
  * @throws CliError where they leave with Ctrl-C or Ctrl-D.
  */
 export async function askFor(question: string, initial: string): Promise<string> {
-  const lines = createLines(() => lines.close())
+  const lines = createLines({ interrupted: () => lines.close(), typed: () => false })
   const line = await lines.ask(`${question} [${initial}]: `)
   lines.close()
   if (line === undefined) throw leaving()

@@ -28,14 +28,15 @@ export type Handlers = {
  * formed; then the handler. The order keeps strangers from learning anything.
  */
 export function createGate(service: Service, handlers: Handlers): Dispatch {
-  const { engine, agent, auth: callers, limit, limits, metrics, clock } = service
+  const { engine, agent, auth: callers, limit, limits, metrics, requests, clock } = service
   const agentId = engine.scopeOf(undefined, undefined).agent
   return async (name, request, call) => {
     const startedAt = clock.elapsed()
     let counted: Call | undefined
+    let auth: AuthContext | undefined
     try {
       const caller = callers.authenticate(call, name)
-      const auth = caller instanceof Promise ? await caller : caller
+      auth = caller instanceof Promise ? await caller : caller
       if (limit) {
         counted = { ...call, auth }
         await limit.count(name, request, counted)
@@ -51,11 +52,15 @@ export function createGate(service: Service, handlers: Handlers): Dispatch {
       if (auth.tenants) mustBeInTenant(auth, tenantOf(meant))
       if (auth.scopes && registersWebhook(meant)) mustHaveScope(auth, 'push')
       const result = await handlers[name](meant, passed)
-      metrics.observe(name, 'ok', clock.elapsed() - startedAt)
+      const ms = clock.elapsed() - startedAt
+      metrics.observe(name, 'ok', ms)
+      requests?.({ operation: name, auth, outcome: 'ok', ms })
       return result
     } catch (thrown) {
       const { code } = toA2AError(thrown)
-      metrics.observe(name, code, clock.elapsed() - startedAt)
+      const ms = clock.elapsed() - startedAt
+      metrics.observe(name, code, ms)
+      requests?.({ operation: name, auth, outcome: code, ms })
       if (counted && code === 'taskNotFound') limit?.missed(counted)
       if (!counted && code === 'unauthenticated') await limit?.refused(call)
       throw thrown

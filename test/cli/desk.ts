@@ -3,7 +3,7 @@ import { OpenAIAgent } from '../../src/agents/openai/agent.ts'
 import { createServer, listen } from '../../src/server/index.ts'
 import { createDeferred } from '../../src/shared/async.ts'
 import { defineTeam } from '../../src/team/team.ts'
-import { type ChatBody, type ScriptedAnswer, startOpenAIServer } from '../fixtures/openai-server.ts'
+import { type ModelAnswer, type ModelRequest, openModelServer } from '../../src/testing/index.ts'
 
 /** A served team of models: a lead that delegates by tools to a writer and a critic. */
 interface Desk {
@@ -37,7 +37,7 @@ Done.`
 export async function serveDesk(): Promise<Desk> {
   const asked = createDeferred<void>()
   const released = createDeferred<void>()
-  const answer = async (body: ChatBody): Promise<ScriptedAnswer> => {
+  const answer = async (body: ModelRequest): Promise<ModelAnswer> => {
     const said = JSON.stringify(body.messages)
     if (body.model === 'lead') return lead(said, body)
     if (body.model === 'writer') {
@@ -46,7 +46,7 @@ export async function serveDesk(): Promise<Desk> {
     }
     return body.model === 'writer' ? 'Once upon a launch …' : 'Good.'
   }
-  const models = await startOpenAIServer(answer)
+  const models = await openModelServer(answer)
   const toModel = (id: string): OpenAIAgent =>
     new OpenAIAgent({
       id,
@@ -72,7 +72,7 @@ export async function serveDesk(): Promise<Desk> {
   return { url: listening.url, asked: asked.promise, release: () => released.resolve() }
 }
 
-function lead(said: string, { messages }: ChatBody): ScriptedAnswer {
+function lead(said: string, { messages }: ModelRequest): ModelAnswer {
   if (messages.at(-1)?.role === 'tool') return { chunks: plan.split(/(?<= )/) }
   const message = said.includes('wait') ? 'wait, then write' : 'Write the launch'
   return {

@@ -83,8 +83,10 @@ default_agent_id = "clerk"
   })
 
   test('cannot run without the file', async () => {
-    const { code, stderr } = await corral(['validate', 'none.toml'])
-    expect({ code, stderr }).toEqual({ code: 2, stderr: 'corral: There is no file none.toml\n' })
+    const stderr =
+      'corral: There is no file none.toml\n"npx corral init" writes one to begin with.\n'
+    for (const command of ['validate', 'serve', 'mcp'])
+      expect(await corral([command, 'none.toml'])).toEqual({ code: 2, stdout: '', stderr })
   })
 })
 

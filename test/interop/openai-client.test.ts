@@ -8,7 +8,7 @@ import { OpenAIAgent } from '../../src/agents/openai/agent.ts'
 import { defineTool, type Tool } from '../../src/agents/tools.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import { createServer, listen } from '../../src/server/index.ts'
-import { type OpenAIServer, type Script, startOpenAIServer } from '../fixtures/openai-server.ts'
+import { type ModelScript, type ModelServer, openModelServer } from '../../src/testing/index.ts'
 import { teamOf } from '../team/scene.ts'
 
 /** A real server of these agents, and the official client of OpenAI with its own retries. */
@@ -21,10 +21,10 @@ async function clientOf(...agents: readonly Agent[]): Promise<OpenAI> {
 
 /** A model on a scripted service. */
 async function model(
-  script: Script,
+  script: ModelScript,
   tools: readonly Tool[] = [],
-): Promise<{ readonly agent: OpenAIAgent; readonly service: OpenAIServer }> {
-  const service = await startOpenAIServer(script)
+): Promise<{ readonly agent: OpenAIAgent; readonly service: ModelServer }> {
+  const service = await openModelServer(script)
   const agent = new OpenAIAgent({
     id: 'model',
     name: 'Model',
@@ -153,7 +153,7 @@ describe('tools of the client', () => {
       parameters: { type: 'object' },
       execute: () => 'sun',
     })
-    const script: Script = [
+    const script: ModelScript = [
       { tools: [{ id: 'a', name: 'weather', arguments: {} }] },
       { tools: [{ ...call, name: 'weather_2' }] },
     ]

@@ -78,7 +78,7 @@ describe('running a team', () => {
     expect(run.delegations[0]).not.toHaveProperty('answer')
   })
 
-  test.each<[string, SchedulerConfig, string]>([
+  test.each<[string, SchedulerConfig<'lead' | 'coder'>, string]>([
     ['supervisor', { type: 'supervisor', supervisorAgentId: 'lead' }, 'Here you are'],
     ['router', { type: 'router', defaultAgentId: 'lead' }, 'a loop'],
   ])('shows the decisions of a %s', async (_, scheduler, text) => {
@@ -97,9 +97,12 @@ describe('running a team', () => {
 
   test('shows the way through nested teams', async () => {
     const inner = defineTeam({ ...workflow({ writer: scripted(['a book']) }), id: 'inner' })
-    const steps = [{ agentId: 'inner' }]
-    const scheduler = { type: 'workflow', steps } as const
-    const outer = defineTeam({ id: 'outer', name: 'Outer', agents: { inner }, scheduler })
+    const outer = defineTeam({
+      id: 'outer',
+      name: 'Outer',
+      agents: { inner },
+      scheduler: { type: 'workflow', steps: [{ agentId: 'inner' }] },
+    })
     const { delegations } = await runTeam(outer, 'bees')
     expect(delegations.map(({ team, member }) => [team, member])).toEqual([
       ['outer', 'inner'],

@@ -104,11 +104,14 @@ export function createOpenAIBinding(options: OpenAIBindingOptions): RouteHandler
     call.scope = 'tasks:write'
     const tools = model.takesTools ? toClientTools(form?.tools ?? []) : undefined
     const question = await withWaiting(dispatch, input, call)
-    const put = (one: ChatInput): Promise<EventStream> =>
-      ask(dispatch, { message: toMessage(one, model, tools) }, call)
-    const { format, stop = [] } = form ?? {}
-    const stream = format ? askInFormat(question, { format, stop, put }) : put(question)
-    return { model: model.id, prompt: promptText(input), stream: await stream }
+    const stream = form?.format
+      ? await askInFormat(question, {
+          format: form.format,
+          stop: form.stop,
+          put: (one) => ask(dispatch, { message: toMessage(one, model, tools) }, call),
+        })
+      : await ask(dispatch, { message: toMessage(question, model, tools) }, call)
+    return { model: model.id, prompt: promptText(input), stream }
   }
 
   function modelOf(name: string | undefined): OpenAIModel {

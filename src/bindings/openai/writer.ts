@@ -38,24 +38,27 @@ export function createChunkWriter(options: ChunkWriterOptions): EventWriter {
     begun = true
     return frame(toChunk(head, { role: 'assistant', content: '' }))
   }
-  function say(content: string): string {
-    return content === '' ? '' : frame(toChunk(head, { content }))
-  }
   function finish(): string {
     const fault = reader.fault()
     if (fault) return failed(fault)
     const calls = reader.toolCalls.length > 0 ? frame(toCallsChunk(head, reader)) : ''
     const last = includeUsage ? frame(toUsageChunk(head, usage(reader))) : ''
-    return say(cutter?.end() ?? '') + calls + frame(toLastChunk(head, reader)) + last + done
+    return (
+      chunkOf(head, cutter?.end() ?? '') + calls + frame(toLastChunk(head, reader)) + last + done
+    )
   }
   function write(batch: readonly Sequenced[]): string {
     let text = ''
     for (const { event } of batch) text += reader.take(event)
     const told = cutter ? cutter.take(text) : text
-    return begin() + say(told) + (reader.settled ? finish() : '')
+    return begin() + chunkOf(head, told) + (reader.settled ? finish() : '')
   }
 
   return { write, fail: failed }
+}
+
+function chunkOf(head: CompletionHead, content: string): string {
+  return content === '' ? '' : frame(toChunk(head, { content }))
 }
 
 function failed(thrown: unknown): string {

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import type { Command } from 'commander'
-import { loadConfig, serveConfigOverMcp } from '../../team/index.ts'
+import { serveConfigOverMcp } from '../../team/index.ts'
 import { addCommand, exits } from '../command.ts'
+import { readConfig } from '../config.ts'
 import { createLogger } from '../logger.ts'
 import { readVariables, variablesHelp } from '../variables.ts'
 
@@ -26,7 +27,7 @@ interface McpFlags {
 async function mcpCommand(file: string, { debug = false, env: path }: McpFlags): Promise<number> {
   const logger = createLogger({ level: 'warn', debug })
   const env = await readVariables(path)
-  const config = await loadConfig(file, env)
+  const config = await readConfig(file, env)
   const offered = await serveConfigOverMcp(config, { path: file, env, logger })
   const left = new AbortController()
   const { signal } = left

@@ -1,7 +1,10 @@
 import { type Command, Option } from 'commander'
+import type { Logger } from '../../shared/log.ts'
 import { toPrintableLine } from '../../shared/text.ts'
-import { loadConfig, type Serving, serveConfig } from '../../team/index.ts'
+import { type Serving, serveConfig, type UnreachableAgent } from '../../team/index.ts'
 import { addCommand, allowUnauthenticated, exits, toPort } from '../command.ts'
+import { readConfig } from '../config.ts'
+import { ownName } from '../hints.ts'
 import { createLogger, type LoggerOptions, logLevels } from '../logger.ts'
 import { stdout } from '../screen.ts'
 import { readVariables, variablesHelp } from '../variables.ts'
@@ -55,12 +58,13 @@ export function addServeOptions(command: Command): Command {
 export async function serveUntilStopped(path: string, flags: ServeFlags): Promise<number> {
   const logger = createLogger({ level: flags.logLevel, debug: flags.debug ?? false })
   const env = await readVariables(flags.env)
-  const config = await loadConfig(path, env)
+  const config = await readConfig(path, env)
   const allowed = flags.allowUnauthenticated ?? config.server.allowUnauthenticated ?? false
   const place = { path, env, ...placeOf(flags) }
   const options = { ...place, logger, signals: true, allowUnauthenticated: allowed }
   const serving = await serveConfig(config, options)
   stdout.write(flags.json ? toJson(serving) : toBanner(serving))
+  tellUnreachable(serving, flags.json ? logger : undefined)
   await serving.stopped
   logger.info({}, 'Stopped')
   // An agent's own timers must not keep the process.
@@ -91,6 +95,21 @@ function placesOf({ listening: { url } }: Serving): Readonly<Record<string, stri
   }
 }
 
+/** Asks in the background: a member that is down does not keep the others waiting. */
+function tellUnreachable({ findUnreachable }: Serving, logger: Logger | undefined): void {
+  const tell = (dead: readonly UnreachableAgent[]): void => {
+    for (const { id, host, reason } of dead)
+      logger?.warn({ agent: id, host, reason }, 'A member does not answer')
+    if (logger || dead.length === 0) return
+    const lines = dead.map(({ id, host, reason }) =>
+      toPrintableLine(`  ${id} at ${host}: ${reason}`),
+    )
+    const next = 'They are asked again with every message. Start them, or correct their endpoint.'
+    stdout.write(['Members that do not answer:', ...lines, next, '', ''].join('\n'))
+  }
+  findUnreachable().then(tell, (err) => logger?.warn({ err }, 'Members could not be asked'))
+}
+
 function toJson(serving: Serving): string {
   const { root, listening, store, recovery } = serving
   const { url, host, port } = listening
@@ -117,7 +136,7 @@ function toBanner(serving: Serving): string {
       : []),
     '',
     'Try:',
-    `  corral chat ${url}`,
+    `  ${ownName()} chat ${url}`,
     `  curl -s ${url}/ -H 'A2A-Version: 1.0' -H 'Content-Type: application/json'${credentials} -d '${rpc}'`,
     '',
     '',

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { toPrintableLine } from '../../shared/text.ts'
@@ -6,11 +5,11 @@ import {
   type Config,
   ConfigError,
   createRoster,
-  loadConfig,
   type Problem,
   rosterWarnings,
 } from '../../team/index.ts'
 import { addCommand, exits } from '../command.ts'
+import { readConfig } from '../config.ts'
 import { CliError } from '../errors.ts'
 import { stderr, stdout } from '../screen.ts'
 import { readVariables, variablesHelp } from '../variables.ts'
@@ -34,7 +33,6 @@ async function validateCommand(
   file: string,
   { json, env }: { readonly json?: boolean; readonly env?: string },
 ): Promise<number> {
-  if (!existsSync(file)) throw new CliError(`There is no file ${file}`)
   const result = await examine(file, env)
   if ('config' in result) {
     const { teams, agents } = result.config
@@ -59,7 +57,7 @@ type Examined =
 async function examine(file: string, variables: string | undefined): Promise<Examined> {
   try {
     const environment = await readVariables(variables)
-    const config = await loadConfig(file, environment)
+    const config = await readConfig(file, environment)
     const roster = await createRoster(config, {
       directory: dirname(resolve(file)),
       environment,
@@ -70,6 +68,7 @@ async function examine(file: string, variables: string | undefined): Promise<Exa
       await roster.close()
     }
   } catch (error) {
+    if (error instanceof CliError) throw error
     if (error instanceof ConfigError) return { problems: error.problems }
     return { problems: [{ message: error instanceof Error ? error.message : String(error) }] }
   }

@@ -180,7 +180,7 @@ describe('a service that fails', () => {
   })
 
   test('is asked as often as a file would have it where the program says nothing', async () => {
-    const server = await startOpenAIServer([{ status: 503 }])
+    const server = await openModelServer([{ status: 503 }])
     const clock = createInstantClock({ real: (ms) => ms === 30_000 })
     const { url: endpoint } = server
     const own = { id: 'writer', name: 'Writer', endpoint, apiKey: 'k', model: 'm', clock }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Screen } from '../../../src/cli/screen.ts'
 import type { Piece } from '../../../src/cli/terminal/piece.ts'
 import { startSpinner } from '../../../src/cli/terminal/spinner.ts'
-import { createFakeClock } from '../../support/clock.ts'
+import { createFakeClock } from '../../../src/testing/index.ts'
 
 const text = (piece: Piece): string => (typeof piece === 'string' ? piece : piece.text)
 
