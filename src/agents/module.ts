@@ -34,7 +34,8 @@ export async function loadModuleAgent(config: AgentConfig, directory: string): P
   throw invalidValue('endpoint', config.endpoint, found === undefined ? noDefault : noAgent)
 }
 
-const noDefault = 'it has no default export; write: export default (message) => "an answer"'
+const noDefault =
+  'it has no default export, so no agent and no function; write: export default (message) => "an answer"'
 const noAgent = 'its default export is no agent and no function'
 
 async function load(
