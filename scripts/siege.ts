@@ -1,5 +1,5 @@
 /**
- * `npm run siege -- [--seconds 60] [--store sqlite|memory] [--json]`: hostile clients against a real server with a heap
+ * `npm run siege -- [--seconds 60] [--store sqlite|memory] [--attack NAME] [--json]`: hostile clients against a real server with a heap
  * of 512 MB, while an honest one calls it. Exits 1 if the server dies, refuses an attack otherwise than it should, or
  * the honest client has a failure, a p99 above one second or one answer above three.
  */
@@ -10,13 +10,20 @@ const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '60' },
     store: { type: 'string' },
+    attack: { type: 'string' },
     json: { type: 'boolean', default: false },
   },
 })
 const reports: SiegeReport[] = []
 for (const store of storesOf(values.store)) {
   const progress = values.json ? undefined : tell
-  const report = await besiege({ seconds: Number(values.seconds), store, scale: 1, progress })
+  const report = await besiege({
+    seconds: Number(values.seconds),
+    store,
+    scale: 1,
+    only: values.attack,
+    progress,
+  })
   reports.push(report)
   if (!values.json) process.stdout.write(toTable(report))
 }

@@ -28,7 +28,7 @@ const walks: Readonly<Record<string, Walk>> = {
   team: async () => {
     const { defineTeam } = await dist<typeof import('../src/team/index.ts')>('team')
     const agents = { writer: await createAgent('Writer'), editor: await createAgent('Editor') }
-    const steps = [{ agentId: 'writer' }, { agentId: 'editor' }]
+    const steps = [{ agentId: 'writer' }, { agentId: 'editor' }] as const
     const url = await serve(
       defineTeam({ id: 'team', name: 'Team', agents, scheduler: { type: 'workflow', steps } }),
     )

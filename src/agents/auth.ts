@@ -13,15 +13,18 @@ export type AgentAuth =
       readonly scopes?: readonly string[]
     }
 
-/** Checks that credentials can be used. @throws ConfigConversionError that names the field, never the secret. */
-export function checkAuth(auth: AgentAuth): void {
+/**
+ * Checks that credentials can be used.
+ * @throws ConfigConversionError that names the field as `at` does, never the secret.
+ */
+export function checkAuth(auth: AgentAuth, at: (key: string) => string): void {
   if (auth.type === 'api_key') {
     checkSecret('auth.key', auth.key)
     checkHeaderName('auth.header', auth.header ?? 'X-API-Key')
   } else if (auth.type === 'bearer') checkSecret('auth.token', auth.token)
   else if (auth.type === 'oauth2') {
-    checkUrl('auth.token_url', auth.tokenUrl)
-    checkText('auth.client_id', auth.clientId)
-    checkSecret('auth.client_secret', auth.clientSecret)
+    checkUrl(at('auth.tokenUrl'), auth.tokenUrl)
+    checkText(at('auth.clientId'), auth.clientId)
+    checkSecret(at('auth.clientSecret'), auth.clientSecret)
   } else throw invalidValue('auth.type', 'unknown', 'must be api_key, bearer or oauth2')
 }

@@ -25,16 +25,16 @@ export function checkUrl(field: string, value: string): string {
 }
 
 /** A timeout of the AgentConfig family: sub-second allowed, 300 s refused. */
-export function checkTimeout(seconds: number): number {
+export function checkTimeout(field: string, seconds: number): number {
   if (!(seconds > 0 && seconds < 300))
-    throw invalidValue('timeout_seconds', seconds, 'must be > 0 and < 300 seconds')
+    throw invalidValue(field, seconds, 'must be > 0 and < 300 seconds')
   return seconds
 }
 
 /** How often a failed call is repeated. */
-export function checkRetries(count: number): number {
+export function checkRetries(field: string, count: number): number {
   if (!Number.isInteger(count) || count < 0 || count > 10)
-    throw invalidValue('max_retries', count, 'must be a whole number from 0 to 10')
+    throw invalidValue(field, count, 'must be a whole number from 0 to 10')
   return count
 }
 

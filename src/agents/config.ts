@@ -1,3 +1,4 @@
+import { toSnakeCase } from '../shared/text.ts'
 import { type AgentAuth, checkAuth } from './auth.ts'
 import {
   checkId,
@@ -57,12 +58,15 @@ export interface A2AAgentConfig {
   readonly endpoint: string
   /** The remote agent's own id; discovered if absent. */
   readonly agentId?: string
-  readonly timeoutSeconds: number
-  readonly maxRetries: number
+  /** 30 if absent. */
+  readonly timeoutSeconds?: number
+  /** 3 if absent. */
+  readonly maxRetries?: number
   readonly auth?: AgentAuth
   /** Origins that get `auth` beside the endpoint's, where the card names them. */
   readonly credentialOrigins?: readonly string[]
-  readonly taskHandling: TaskHandling
+  /** `PollUntilComplete` if absent. */
+  readonly taskHandling?: TaskHandling
 }
 
 /** What an OpenAIAgent needs. */
@@ -71,8 +75,25 @@ export interface OpenAIAgentConfig extends Omit<ModelConfig, 'name'> {
   readonly endpoint: string
   readonly apiKey: string
   readonly model: string
+  /** 30 if absent. */
+  readonly timeoutSeconds?: number
+  /** 3 if absent. */
+  readonly maxRetries?: number
+}
+
+/** How an agent elsewhere is called. */
+export interface CallSettings {
   readonly timeoutSeconds: number
   readonly maxRetries: number
+  readonly taskHandling: TaskHandling
+}
+
+/** A configuration with what holds where it says nothing, in files as in code. */
+export function withCallDefaults<Config extends Partial<CallSettings>>(
+  config: Config,
+): Config & CallSettings {
+  const { timeoutSeconds = 30, maxRetries = 3, taskHandling = 'PollUntilComplete' } = config
+  return { ...config, timeoutSeconds, maxRetries, taskHandling }
 }
 
 /** What the environment may add to a configuration; passed in, never read globally. */
@@ -118,21 +139,24 @@ const taskHandlings: ReadonlyMap<string, TaskHandling> = new Map<string, TaskHan
  *
  * @throws ConfigConversionError for another protocol, a missing endpoint or a value out of range.
  */
-export function toA2AAgentConfig(config: AgentConfig): A2AAgentConfig {
+export function toA2AAgentConfig(config: AgentConfig): A2AAgentConfig & CallSettings {
   requireKind(config, 'a2a')
   withoutModel(config)
   checkMetadata(config.metadata ?? {}, remoteSettings)
   const auth = config.auth ?? authOf(config)
   const agentId = text(config, 'agent_id')
-  return validateA2AAgentConfig({
+  const { timeoutSeconds, maxRetries } = withCallDefaults(config)
+  const remote = {
     endpoint: config.endpoint,
     ...(agentId !== undefined && { agentId }),
-    timeoutSeconds: config.timeoutSeconds ?? 30,
-    maxRetries: config.maxRetries ?? 3,
+    timeoutSeconds,
+    maxRetries,
     ...(auth && { auth }),
     ...(config.credentialOrigins && { credentialOrigins: config.credentialOrigins }),
     taskHandling: taskHandlingOf(config),
-  })
+  }
+  checkRemote(remote, toFileKey)
+  return remote
 }
 
 /**
@@ -144,34 +168,64 @@ export function toA2AAgentConfig(config: AgentConfig): A2AAgentConfig {
 export function toOpenAIAgentConfig(
   config: AgentConfig,
   environment: ConfigEnvironment = {},
-): OpenAIAgentConfig {
+): OpenAIAgentConfig & Omit<CallSettings, 'taskHandling'> {
   requireKind(config, 'openai')
   withoutOrigins(config)
   const apiKey = keyOf(config) ?? environment.OPENAI_API_KEY
   if (apiKey === undefined) throw missingField('metadata.api_key')
   const { name = 'gpt-4', ...model } = toModelConfig(config)
-  return validateOpenAIAgentConfig({
+  const { timeoutSeconds, maxRetries } = withCallDefaults(config)
+  const checked = {
     endpoint: config.endpoint,
     apiKey,
     model: name,
-    timeoutSeconds: config.timeoutSeconds ?? 30,
-    maxRetries: config.maxRetries ?? 3,
+    timeoutSeconds,
+    maxRetries,
     ...model,
-  })
+  }
+  checkModel(checked, toFileKey)
+  return checked
 }
 
 /** The same configuration, checked. @throws ConfigConversionError that names the first wrong field. */
-export function validateA2AAgentConfig(config: A2AAgentConfig): A2AAgentConfig {
-  checkUrl('endpoint', config.endpoint)
-  checkTimeout(config.timeoutSeconds)
-  checkRetries(config.maxRetries)
-  if (config.agentId !== undefined) checkText('metadata.agent_id', config.agentId)
-  if (config.auth) checkAuth(config.auth)
-  checkOrigins('credential_origins', config.credentialOrigins ?? [])
-  if (taskHandlings.get(config.taskHandling) !== config.taskHandling)
-    throw unknownTaskHandling(config.taskHandling)
+export function validateA2AAgentConfig<Config extends A2AAgentConfig>(config: Config): Config {
+  checkRemote(config, (key) => key)
   return config
 }
+
+/** How a file or a program writes a key. */
+type KeyName = (key: string) => string
+
+function checkRemote(config: A2AAgentConfig, at: KeyName): void {
+  checkUrl('endpoint', config.endpoint)
+  checkCall(config, at)
+  if (config.agentId !== undefined) checkText(at('agentId'), config.agentId)
+  if (config.auth) checkAuth(config.auth, at)
+  checkOrigins(at('credentialOrigins'), config.credentialOrigins ?? [])
+  const { taskHandling } = withCallDefaults(config)
+  if (taskHandlings.get(taskHandling) === taskHandling) return
+  const names = [...new Set(taskHandlings.values())]
+  const reason = `must be ${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
+  throw invalidValue(at('taskHandling'), taskHandling, reason)
+}
+
+function checkCall(
+  config: Pick<A2AAgentConfig, 'timeoutSeconds' | 'maxRetries'>,
+  at: KeyName,
+): void {
+  const { timeoutSeconds, maxRetries } = config
+  if (timeoutSeconds !== undefined) checkTimeout(at('timeoutSeconds'), timeoutSeconds)
+  if (maxRetries !== undefined) checkRetries(at('maxRetries'), maxRetries)
+}
+
+/** Where files write what has another name in code. */
+const fileKeys: ReadonlyMap<string, string> = new Map([
+  ['agentId', 'metadata.agent_id'],
+  ['apiKey', 'metadata.api_key'],
+  ['taskHandling', 'metadata.task_handling'],
+])
+
+const toFileKey: KeyName = (key) => fileKeys.get(key) ?? toSnakeCase(key)
 
 /**
  * The configuration of an agent in a file, checked. Neither time nor tries are limited where it does not say so.
@@ -181,8 +235,7 @@ export function validateA2AAgentConfig(config: A2AAgentConfig): A2AAgentConfig {
 export function validateModuleAgentConfig(config: AgentConfig): AgentConfig {
   requireKind(config, 'module')
   checkText('endpoint', config.endpoint)
-  if (config.timeoutSeconds !== undefined) checkTimeout(config.timeoutSeconds)
-  if (config.maxRetries !== undefined) checkRetries(config.maxRetries)
+  checkCall(config, toFileKey)
   if (config.auth) throw invalidValue('auth.type', config.auth.type, 'a module has no credentials')
   withoutModel(config)
   withoutOrigins(config)
@@ -190,14 +243,19 @@ export function validateModuleAgentConfig(config: AgentConfig): AgentConfig {
 }
 
 /** The same configuration, checked. @throws ConfigConversionError that names the first wrong field. */
-export function validateOpenAIAgentConfig(config: OpenAIAgentConfig): OpenAIAgentConfig {
-  checkUrl('endpoint', config.endpoint)
-  checkSecret('metadata.api_key', config.apiKey)
-  checkText('model', config.model)
-  checkTimeout(config.timeoutSeconds)
-  checkRetries(config.maxRetries)
-  checkModelConfig(config, (key) => key)
+export function validateOpenAIAgentConfig<Config extends OpenAIAgentConfig>(
+  config: Config,
+): Config {
+  checkModel(config, (key) => key)
   return config
+}
+
+function checkModel(config: OpenAIAgentConfig, at: KeyName): void {
+  checkUrl('endpoint', config.endpoint)
+  checkSecret(at('apiKey'), config.apiKey)
+  checkText('model', config.model)
+  checkCall(config, at)
+  checkModelConfig(config, (key) => key)
 }
 
 /** What an AgentInfo takes from a configuration. */
@@ -274,15 +332,11 @@ function keyOf(config: AgentConfig): string | undefined {
 
 function taskHandlingOf(config: AgentConfig): TaskHandling {
   const given = text(config, 'task_handling')
-  if (given === undefined) return 'PollUntilComplete'
+  if (given === undefined) return withCallDefaults({}).taskHandling
   const handling = taskHandlings.get(given)
-  if (!handling) throw unknownTaskHandling(given)
-  return handling
-}
-
-function unknownTaskHandling(given: string): ConfigConversionError {
   const reason = 'must be poll_until_complete, return_task_info or reject_tasks'
-  return invalidValue('metadata.task_handling', given, reason)
+  if (!handling) throw invalidValue('metadata.task_handling', given, reason)
+  return handling
 }
 
 function text(config: AgentConfig, key: string): string | undefined {

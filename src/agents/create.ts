@@ -24,6 +24,8 @@ import type { Tool } from './tools.ts'
 export interface AgentDeps {
   /** Where files of the configuration are looked for: the directory that it lies in. */
   readonly directory: string
+  /** The state of the modules' files, where modules are to be loaded anew with all that they import. */
+  readonly moduleState?: string
   readonly environment?: ConfigEnvironment
   /** Tools for every model of the configuration, beside its MCP servers. */
   readonly tools?: readonly Tool[]
@@ -47,7 +49,7 @@ export function planAgent(config: AgentConfig, environment?: ConfigEnvironment):
   if (protocol === 'module') {
     const { name, timeoutSeconds, maxRetries } = validateModuleAgentConfig(config)
     return async (deps) => {
-      const agent = await loadModuleAgent(config, deps.directory)
+      const agent = await loadModuleAgent(config, deps.directory, deps.moduleState)
       return withLimits(agent, { name, timeoutSeconds, maxRetries, ...around(deps) })
     }
   }

@@ -30,6 +30,43 @@ export function defineAgent(description: AgentDescription, process: AgentFunctio
   return { info: () => info, process, resumable, ...(health && { health }) }
 }
 
+/** Where a program names an agent. */
+interface AgentPlace {
+  /** The path in what was given: `agents[0]`. */
+  readonly at: string
+  /** What a function there is called; its own name if absent. */
+  readonly name?: string
+}
+
+/**
+ * An agent as it is, a function as an agent.
+ * @throws Error that names the place of what is neither.
+ */
+export function toAgent(given: Agent | AgentFunction, { at, name }: AgentPlace): Agent {
+  if (typeof given === 'function') return defineAgent({ name: name || nameOf(given) }, given)
+  if (isAgent(given)) return given
+  const isPromise = hasMethod(given, 'then')
+  throw new Error(
+    `${at} is ${isPromise ? 'a promise: await it' : 'neither an agent nor a function that answers'}`,
+  )
+}
+
+/** Whether a value can be asked as an agent is. */
+export function isAgent(value: unknown): value is Agent {
+  return hasMethod(value, 'process') && hasMethod(value, 'info')
+}
+
+/** Whether a value is an object that has this method. */
+export function hasMethod(value: unknown, name: string): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return typeof Reflect.get(value, name) === 'function'
+}
+
+/** A function without a name has an empty one, and a default export is called `default`. */
+function nameOf({ name }: AgentFunction): string {
+  return name === '' || name === 'default' ? 'agent' : name
+}
+
 function checkDescription({ name, id, abilities, version, capabilities }: AgentDescription): void {
   const isBlank = (text: string): boolean => text.trim() === ''
   if (isBlank(name)) throw new Error('An agent needs a name')

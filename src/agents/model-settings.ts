@@ -1,4 +1,5 @@
 import { nearest } from '../shared/nearest.ts'
+import { toSnakeCase } from '../shared/text.ts'
 import {
   checkHeaderName,
   checkMaxTokens,
@@ -31,10 +32,10 @@ export function toModelConfig(config: {
 }): ModelConfig {
   const { model = {}, metadata = {} } = config
   checkMetadata(metadata, [...olderPlaces.values(), 'api_key', ...onlyInTable])
-  checkModelConfig(model, (key) => `model.${toFileKey(key)}`)
+  checkModelConfig(model, (key) => `model.${toSnakeCase(key)}`)
   for (const [key, older] of olderPlaces)
     if (model[key] !== undefined && metadata[older] !== undefined)
-      throw setTwice(`model.${toFileKey(key)}`, `metadata.${older}`)
+      throw setTwice(`model.${toSnakeCase(key)}`, `metadata.${older}`)
   return { ...fromMetadata(metadata), ...model }
 }
 
@@ -135,8 +136,3 @@ const ownFields: ReadonlySet<string> = new Set(
     'temperature top_p max_tokens stop seed reasoning_effort'
   ).split(' '),
 )
-
-/** A key as files write it. */
-function toFileKey(key: string): string {
-  return key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-}

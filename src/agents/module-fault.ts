@@ -1,21 +1,106 @@
 import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { readModuleFiles } from './module-files.ts'
 
-/** Why a module could not be loaded, in words for its author: where, what, and what to do. */
+/** Where in a file something is wrong. */
+interface Place {
+  readonly file: string
+  /** From 1, as the column. */
+  readonly line: number
+  readonly column: number
+}
+
+/**
+ * Why a module cannot be loaded, for the person who wrote it: `agent.mjs:4:13: Unexpected token '*'`. Files are named as
+ * seen from `directory`, never by where they lie.
+ */
 export async function describeModuleFault(
-  cause: unknown,
+  thrown: unknown,
   path: string,
   directory: string,
 ): Promise<string> {
-  if (!(cause instanceof Error)) return `it throws ${typeof cause}`
-  const code = 'code' in cause ? String(cause.code) : ''
-  const words = withoutPaths(cause.message, directory)
-  if (code === 'ERR_UNKNOWN_FILE_EXTENSION' && /\.[mc]?ts$/.test(path))
-    return `${words}; Node ${process.version} does not run TypeScript: use Node 22.18 or newer, or compile it and name the .js file`
-  if (code === 'ERR_MODULE_NOT_FOUND') return `${words}: ${whatIsMissing(words)}`
-  const place = placeIn(cause.stack ?? '') ?? (await placeOfSyntaxError(cause, path))
-  return place ? `${relative(directory, place.file)}:${place.at}: ${words}` : words
+  if (!(thrown instanceof Error)) return 'it failed'
+  const files = [...readModuleFiles([path]).keys()]
+  const built = builderFault.exec(thrown.message)
+  const [, file = '', line, column, reason] = built ?? []
+  const place = built
+    ? { file, line: Number(line), column: Number(column) + 1 } // builders count columns from 0
+    : (placeInStack(thrown, files) ?? (await placeInSource(thrown, files)))
+  const at = place ? `${relative(directory, place.file)}:${place.line}:${place.column}: ` : ''
+  return `${at}${withoutPaths(reason ?? thrown.message, directory)}${adviceFor(thrown)}`
+}
+
+/** How esbuild, which tsx builds with, says what is wrong. */
+const builderFault = /^(.{1,1000}):(\d{1,9}):(\d{1,9}): ERROR: (.*)$/m
+
+/** Node shows the line and points at the column, or lists the calls that led there. */
+function placeInStack({ stack = '' }: Error, files: readonly string[]): Place | undefined {
+  const [head = '', ...lines] = stack.split('\n')
+  const shown = /^(.+):(\d{1,9})$/.exec(head)
+  const first = shown && fileOf(shown[1] ?? '')
+  if (first && files.includes(first))
+    return { file: first, line: Number(shown[2]), column: pointedAt(lines) }
+  for (const line of lines) {
+    const call = /^ {4}at (?:.*\()?(.+):(\d{1,9}):(\d{1,9})\)?$/.exec(line)
+    const file = call && fileOf(call[1] ?? '')
+    if (file && files.includes(file))
+      return { file, line: Number(call[2]), column: Number(call[3]) }
+  }
+  return undefined
+}
+
+/** The column that `^` stands under, after the line itself. */
+function pointedAt(lines: readonly string[]): number {
+  const pointer = lines.slice(0, 6).find((line) => /^\s*\^+$/.test(line))
+  return 1 + (pointer?.indexOf('^') ?? 0)
+}
+
+/** Of a module that cannot be parsed Node tells no place, but it does to one who only checks the source. */
+async function placeInSource(fault: Error, files: readonly string[]): Promise<Place | undefined> {
+  if (!(fault instanceof SyntaxError)) return undefined
+  for (const file of files.slice(0, maxChecked)) {
+    const [head = '', ...lines] = (await checkSource(file)).split('\n')
+    const line = /^\[stdin\]:(\d{1,9})$/.exec(head)?.[1]
+    if (line && lines.includes(`SyntaxError: ${fault.message}`))
+      return { file, line: Number(line), column: pointedAt(lines) }
+  }
+  return undefined
+}
+
+/** Each costs the start of a process. */
+const maxChecked = 50
+
+function checkSource(file: string): Promise<string> {
+  return new Promise((resolve) => {
+    const check = ['--check', '--input-type=module', '-']
+    const env = { ...process.env, NODE_OPTIONS: '' }
+    const child = execFile(process.execPath, check, { env }, (_failed, _out, errors) =>
+      resolve(errors),
+    )
+    child.stdin?.on('error', () => {}) // one that ends early has said why
+    child.stdin?.end(sourceOf(file))
+  })
+}
+
+function sourceOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return '' // one that is not there is no fault of syntax
+  }
+}
+
+function adviceFor(thrown: Error): string {
+  const code = 'code' in thrown ? thrown.code : undefined
+  const start = 'start with NODE_OPTIONS="--import tsx" (after npm install tsx)'
+  if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') return `; leave it out, or ${start}`
+  if (code === 'ERR_MODULE_NOT_FOUND') return `: ${whatIsMissing(thrown.message)}`
+  const isTyped = code === 'ERR_UNKNOWN_FILE_EXTENSION' && /"\.[cm]?tsx?"/.test(thrown.message)
+  if (!isTyped) return ''
+  const compile = 'compile it and name the .js file'
+  return `; Node ${process.version} does not run TypeScript: use Node 22.18 or newer, ${start}, or ${compile}`
 }
 
 function whatIsMissing(words: string): string {
@@ -23,43 +108,10 @@ function whatIsMissing(words: string): string {
   return name ? `install it with npm install ${name}` : 'is the path right, with its extension?'
 }
 
-interface Place {
-  readonly file: string
-  /** Line and column. */
-  readonly at: string
-}
-
-/**
- * The place that a stack names first: that of an error while the module ran, or of an import of what is not exported,
- * above which stand the line and a mark below it.
- */
-function placeIn(stack: string): Place | undefined {
-  const [, marked = '', line, mark] = /^(file:\S+):(\d+)\n.*\n([ \t]*)\^/.exec(stack) ?? []
-  if (line !== undefined && mark !== undefined)
-    return { file: toPath(marked), at: `${line}:${mark.length + 1}` }
-  const [, file = '', at] = /\bat (?:.{0,200}\()?(file:[^\s()]+?):(\d+:\d+)/.exec(stack) ?? []
-  return at === undefined || file.includes('/node_modules/')
-    ? undefined
-    : { file: toPath(file), at }
-}
-
-/**
- * Where a text that does not parse breaks off. The error itself does not say; Node does, where nobody catches it. Nothing
- * of the module runs there either, since it does not parse.
- */
-async function placeOfSyntaxError(error: Error, path: string): Promise<Place | undefined> {
-  if (error.name !== 'SyntaxError') return undefined
-  const args = [...process.execArgv, '--input-type=module', '--eval']
-  const script = `import ${JSON.stringify(pathToFileURL(path).href)}`
-  const stderr = await new Promise<string>((resolve) => {
-    const options = { timeout: 10_000, maxBuffer: 1 << 20 }
-    execFile(process.execPath, [...args, script], options, (_error, _out, said) => resolve(said))
-  })
-  return placeIn(stderr)
-}
-
-function toPath(url: string): string {
-  return fileURLToPath(url.replace(/\?.*/, ''))
+/** The path of a file as Node names it in a stack. */
+function fileOf(name: string): string | undefined {
+  if (!name.startsWith('file:')) return name
+  return URL.canParse(name) ? fileURLToPath(new URL(name)) : undefined
 }
 
 /** Node's messages name files by their full path. */
@@ -67,5 +119,5 @@ function withoutPaths(words: string, directory: string): string {
   return words
     .replaceAll(pathToFileURL(directory).href, '.')
     .replaceAll(directory, '.')
-    .replace(/\?changed=[\d.]+/g, '')
+    .replace(/\?(?:changed|corral-state)=[\w.]+/g, '')
 }

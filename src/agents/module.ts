@@ -5,18 +5,31 @@ import type { Agent, AgentInfo } from './agent.ts'
 import { type AgentConfig, ConfigConversionError, toConfiguredInfo } from './config.ts'
 import { checkText } from './config-checks.ts'
 import { invalidValue } from './config-error.ts'
-import { type AgentFunction, defineAgent, fromRunnable, type Runnable } from './function.ts'
+import {
+  type AgentFunction,
+  defineAgent,
+  fromRunnable,
+  hasMethod,
+  isAgent,
+  type Runnable,
+} from './function.ts'
 import { describeModuleFault } from './module-fault.ts'
+import { stateParameter } from './module-state.ts'
 import { wrapAgent } from './wrap.ts'
 
 /**
  * Loads an agent from a file (`protocol = "module"`). The endpoint is the file, relative to `directory`; its default
  * export is an agent, a function `(message, turn)` that answers, or an object with `run(text)`. A function may say by
- * a second export, `resumable = true`, that its turns may run again after a crash. A changed file is loaded anew.
+ * a second export, `resumable = true`, that its turns may run again after a crash. A changed file is loaded anew; where
+ * `state` names a state of its files (see module-state), what it imports is too.
  *
  * @throws ConfigConversionError that names the file as the configuration does, never where it lies.
  */
-export async function loadModuleAgent(config: AgentConfig, directory: string): Promise<Agent> {
+export async function loadModuleAgent(
+  config: AgentConfig,
+  directory: string,
+  state?: string,
+): Promise<Agent> {
   if (config.protocol !== 'module')
     throw new ConfigConversionError({
       variant: 'WrongProtocol',
@@ -24,7 +37,7 @@ export async function loadModuleAgent(config: AgentConfig, directory: string): P
       found: config.protocol,
     })
   checkText('endpoint', config.endpoint)
-  const exports = await load(config, directory)
+  const exports = await load(config, directory, state)
   const { default: found, resumable } = exports
   if (isAgent(found)) return withLocalInfo(found, config)
   const { capabilities: abilities, ...local } = toConfiguredInfo(config)
@@ -41,21 +54,21 @@ const noAgent = 'its default export is no agent and no function'
 async function load(
   { endpoint }: AgentConfig,
   directory: string,
+  state: string | undefined,
 ): Promise<Readonly<Record<string, unknown>>> {
   const path = resolve(directory, endpoint)
   const file = await stat(path).catch(() => undefined)
   if (!file?.isFile()) throw invalidValue('endpoint', endpoint, 'there is no such file')
   const url = pathToFileURL(path)
   // The module cache goes by URL: the time of the last change makes a changed file another module.
-  url.searchParams.set('changed', String(file.mtimeMs))
+  if (state === undefined) url.searchParams.set('changed', String(file.mtimeMs))
+  else url.searchParams.set(stateParameter, state)
   try {
     return await import(url.href)
   } catch (cause) {
     const reason = `cannot be loaded: ${await describeModuleFault(cause, path, directory)}`
-    throw new ConfigConversionError(
-      { variant: 'InvalidValue', field: 'endpoint', value: endpoint, reason },
-      { cause },
-    )
+    const fault = { variant: 'InvalidValue', field: 'endpoint', value: endpoint, reason } as const
+    throw new ConfigConversionError(fault, { cause })
   }
 }
 
@@ -74,15 +87,6 @@ function withLocalInfo(agent: Agent, config: AgentConfig): Agent {
   return wrapAgent(agent, { info: overlay })
 }
 
-function isAgent(value: unknown): value is Agent {
-  return hasMethod(value, 'process') && hasMethod(value, 'info')
-}
-
 function isRunnable(value: unknown): value is Runnable {
   return hasMethod(value, 'run')
-}
-
-function hasMethod(value: unknown, name: string): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return typeof Reflect.get(value, name) === 'function'
 }

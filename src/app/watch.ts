@@ -1,6 +1,9 @@
-import { type FSWatcher, watch } from 'node:fs'
+import { existsSync, type FSWatcher, watch } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
+import { readModuleFiles } from '../agents/module-files.ts'
+import { createFreshModules } from '../agents/module-state.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
+import { newId } from '../shared/ids.ts'
 import type { Config } from './config/file.ts'
 import { loadConfig } from './config/load.ts'
 import type { ConfigVariables } from './config/values.ts'
@@ -24,8 +27,9 @@ export interface ConfigWatchOptions {
 const settleMs = 100
 
 /**
- * Watches a configuration and the modules it names, and makes the agents anew when one of them changes. The returned
- * function ends it. Directories are watched, not files, since editors put another file in the old one's place.
+ * Watches a configuration, the modules it names and what they import, and makes the agents anew when one of them changes.
+ * The returned function ends it. Directories are watched, not files, since editors put another file in the old one's
+ * place.
  */
 export function watchConfig(
   path: string,
@@ -33,14 +37,17 @@ export function watchConfig(
   options: ConfigWatchOptions,
 ): () => void {
   const { clock = systemClock } = options
+  const modules = createModuleStates()
   let watchers: readonly FSWatcher[] = []
   let cancelTimer: (() => void) | undefined
   let reloading: Promise<void> = Promise.resolve()
   let ended = false
 
-  const follow = (config: Config): void => {
+  const follow = (config: Config): string | undefined => {
+    const files = readModuleFiles(modulesOf(path, config))
     for (const watcher of watchers) watcher.close()
-    watchers = watchAll(filesOf(path, config), changed)
+    watchers = watchAll([resolve(path), ...files.keys()], changed)
+    return modules.stateOf(files)
   }
   const changed = (): void => {
     cancelTimer?.()
@@ -52,9 +59,12 @@ export function watchConfig(
     if (ended) return
     try {
       const config = await loadConfig(path, options.env)
-      const roster = await createRoster(config, options.deps)
+      if (ended) return
+      // Before modules are loaded, and whether they can be or not: what changes from here on is another change.
+      const moduleState = follow(config)
+      const deps = { ...options.deps, ...(moduleState !== undefined && { moduleState }) }
+      const roster = await createRoster(config, deps)
       if (ended) return await roster.close()
-      follow(config)
       await options.onRoster(roster, config)
     } catch (error) {
       options.onError(error)
@@ -65,30 +75,61 @@ export function watchConfig(
   return () => {
     ended = true
     cancelTimer?.()
+    modules.close()
     for (const watcher of watchers) watcher.close()
   }
 }
 
-function filesOf(path: string, config: Config): readonly string[] {
-  const modules = config.agents.filter(({ protocol }) => protocol === 'module')
-  return [resolve(path), ...modules.map(({ endpoint }) => resolve(dirname(path), endpoint))]
+/** In which state modules are to be loaded. */
+interface ModuleStates {
+  /** Another state when a known file has changed; undefined as long as none has. */
+  stateOf(files: ReadonlyMap<string, string>): string | undefined
+  close(): void
+}
+
+/** All modules are loaded anew when one file has changed, so that those that share a module go on sharing it. */
+function createModuleStates(): ModuleStates {
+  const fresh = createFreshModules()
+  const known = new Map<string, string>()
+  let state: string | undefined
+  return {
+    stateOf(files) {
+      const isChanged = ([file, stamp]: readonly [string, string]): boolean =>
+        known.has(file) && known.get(file) !== stamp
+      const hasChanged = [...files].some(isChanged)
+      for (const [file, stamp] of files) known.set(file, stamp)
+      if (!hasChanged) return state
+      fresh.renew(known.keys())
+      state = newId()
+      return state
+    },
+    close: () => fresh.close(),
+  }
+}
+
+function modulesOf(path: string, { agents }: Config): readonly string[] {
+  const modules = agents.filter(({ protocol }) => protocol === 'module')
+  return modules.map(({ endpoint }) => resolve(dirname(path), endpoint))
 }
 
 /** One watcher per directory; a change of a file that is none of ours is left alone. */
 function watchAll(files: readonly string[], changed: () => void): readonly FSWatcher[] {
-  return [...byDirectory(files)].map(([directory, names]) => {
-    const wanted = new Set(names.map((name) => basename(name)))
-    return watch(directory, { persistent: false }, (_event, name) => {
+  return [...byDirectory(files)].map(([directory, wanted]) => {
+    const watcher = watch(directory, { persistent: false }, (_event, name) => {
       if (name === null || wanted.has(name)) changed()
     })
+    return watcher.on('error', changed) // the directory is gone, and with it files of ours
   })
 }
 
-function byDirectory(files: readonly string[]): Map<string, string[]> {
-  const groups = new Map<string, string[]>()
+/** The names to look for in each directory; of a file whose directory is not there, the directory that may come. */
+function byDirectory(files: readonly string[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const groups = new Map<string, Set<string>>()
   for (const file of files) {
-    const directory = dirname(file)
-    groups.set(directory, [...(groups.get(directory) ?? []), file])
+    let missing = file
+    while (!existsSync(dirname(missing))) missing = dirname(missing)
+    const names = groups.get(dirname(missing)) ?? new Set()
+    groups.set(dirname(missing), names.add(basename(missing)))
   }
   return groups
 }

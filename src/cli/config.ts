@@ -1,19 +1,19 @@
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join } from 'node:path'
-import { type Config, loadConfig } from '../team/index.ts'
+import { type Config, type Environment, loadConfig } from '../team/index.ts'
 import { CliError } from './errors.ts'
 import { ownName } from './hints.ts'
 
 /**
- * Reads the file that a command is given, with this process's variables.
+ * Reads the file that a command is given.
  * @throws CliError where there is none; ConfigError with every problem of the file.
  */
-export async function readConfig(path: string): Promise<Config> {
+export async function readConfig(path: string, variables: Environment): Promise<Config> {
   const file = await stat(path).catch(() => undefined)
   if (!file) throw new CliError(`There is no file ${path}`, { hint: await meantFile(path) })
   if (file.isDirectory())
     throw new CliError(`${path} is a directory`, { hint: await fileWithin(path) })
-  return loadConfig(path, process.env)
+  return loadConfig(path, variables)
 }
 
 async function meantFile(path: string): Promise<string> {

@@ -8,6 +8,7 @@ import type { LogRecord, Scope, Store, TaskListFilter, TaskPage } from '../store
 import type { Hub } from '../streams/hub.ts'
 import type { Committer } from './commit.ts'
 import type { TaskLimits } from './growth.ts'
+import type { LiveBytes } from './live-bytes.ts'
 import type { TurnQueue } from './queue.ts'
 import type { Recovery } from './recover.ts'
 import type { SendResult } from './send.ts'
@@ -65,6 +66,8 @@ export interface EngineOptions {
   readonly maxMailbox?: number
   /** How much tasks may hold; the defaults where absent. */
   readonly limits?: TaskLimits | undefined
+  /** What all live tasks hold together, where several engines share it. */
+  readonly live?: LiveBytes | undefined
   /** The webhooks, told of each stored batch and whether one of them was registered with it. */
   readonly webhooks?: {
     published(taskId: string, records: readonly LogRecord[], registered: boolean): void

@@ -3,6 +3,7 @@ import { isTerminal } from '../protocol/task.ts'
 import type { TaskState } from '../protocol/types.ts'
 import type { LogRecord } from '../store/store.ts'
 import { weighRecord } from '../store/weight.ts'
+import type { LiveBytes } from './live-bytes.ts'
 
 /** How much one task may hold. */
 export interface TaskLimits {
@@ -12,6 +13,20 @@ export interface TaskLimits {
   readonly maxContextBytes: number
 }
 
+/** What bounds the growth of tasks. */
+export interface GrowthHost {
+  /** How much one task may hold. */
+  readonly limits: TaskLimits
+  /** What all live tasks hold together; without bound if absent. */
+  readonly live?: LiveBytes | undefined
+}
+
+/** What a task holds that was stored before. */
+interface StoredGrowth {
+  readonly bytes: number
+  readonly events: number
+}
+
 /** The limits where nobody set others. */
 export const defaultTaskLimits: TaskLimits = {
   maxTaskBytes: 32 * 1024 * 1024,
@@ -19,38 +34,70 @@ export const defaultTaskLimits: TaskLimits = {
   maxContextBytes: 256 * 1024,
 }
 
+/** What a task may hold before it counts among the bytes of all live ones: most end well below. */
+const freeBytes = 16 * 1024
+
 /** How a task ends, and what its agent saves then, is written however much it holds. */
 const lastWords = 64 * 1024
 
 /** How much a task holds, counted as its log grows. A class, not closures: one is made per request. */
 export class Growth {
   readonly #limits: TaskLimits
+  readonly #live: LiveBytes | undefined
+  readonly #principal: string
   #bytes: number
   #events: number
+  /** How much of it counts among the bytes of all live tasks. */
+  #counted = 0
 
-  constructor(limits: TaskLimits, bytes: number, events: number) {
+  constructor({ limits, live }: GrowthHost, principal: string, stored?: StoredGrowth) {
     this.#limits = limits
-    this.#bytes = bytes
-    this.#events = events
+    this.#live = live
+    this.#principal = principal
+    this.#bytes = stored?.bytes ?? 0
+    this.#events = stored?.events ?? 0
+    this.hold()
+  }
+
+  /** The task is at hand, so it counts among the live ones. Idempotent. */
+  hold(): void {
+    if (this.#bytes > freeBytes) this.#count(this.#bytes - this.#counted)
+  }
+
+  /** About how many bytes the log holds. */
+  get bytes(): number {
+    return this.#bytes
   }
 
   /** Counts a record that is written. */
   add(record: LogRecord, bytes: number): void {
     this.#bytes += bytes
     if (record.kind === 'event') this.#events++
+    this.hold()
+  }
+
+  /** The task is at hand no more. Idempotent. */
+  release(): void {
+    if (this.#counted > 0) this.#count(-this.#counted)
   }
 
   /** Why a record of so many bytes is too much in a task of this state; undefined where it is not. */
   refusalOf(record: LogRecord, bytes: number, state: TaskState): A2AError | undefined {
     const { maxTaskBytes, maxTaskEvents } = this.#limits
     const isEvent = record.kind === 'event'
-    if (this.#bytes + bytes <= maxTaskBytes && (!isEvent || this.#events < maxTaskEvents))
+    const after = this.#bytes + bytes
+    const isCrowded = after > freeBytes && this.#live?.lacks(this.#principal, after - this.#counted)
+    if (!isCrowded && after <= maxTaskBytes && (!isEvent || this.#events < maxTaskEvents))
       return undefined
     if (!isGrowth(record)) return undefined
     if (bytes <= lastWords && (isEnd(record) || isTerminal(state))) return undefined
-    return this.#bytes + bytes > maxTaskBytes
-      ? tooLarge(`${maxTaskBytes} bytes`)
-      : tooLarge(`${maxTaskEvents} events`)
+    if (after > maxTaskBytes) return tooLarge(`${maxTaskBytes} bytes`)
+    return isCrowded ? tooManyLive() : tooLarge(`${maxTaskEvents} events`)
+  }
+
+  #count(by: number): void {
+    this.#counted += by
+    this.#live?.change(this.#principal, by)
   }
 }
 
@@ -77,6 +124,13 @@ function isEnd(record: LogRecord): boolean {
     record.kind === 'event' &&
     'statusUpdate' in record.event &&
     isTerminal(record.event.statusUpdate.status.state)
+  )
+}
+
+function tooManyLive(): A2AError {
+  return new A2AError(
+    'processingError',
+    'The tasks that run hold as much as they may together; this one is given up. Send it again later',
   )
 }
 

@@ -1,4 +1,4 @@
-import type { DialectName } from '../protocol/call.ts'
+import { type DialectName, principalOf } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type {
   Json,
@@ -10,21 +10,10 @@ import type {
 import { newId } from '../shared/ids.ts'
 import type { LogRecord, RecordDraft, Scope, Write, WriteResult } from '../store/store.ts'
 import { weighRecord } from '../store/weight.ts'
-import { type CommitSource, faultOf, type LogHost } from './commit.ts'
+import { type CommitSource, faultOf } from './commit.ts'
 import { Growth } from './growth.ts'
+import type { LogHost, StoredLog, VersionedTask } from './log-host.ts'
 import { FoldedTask, Standing, type TaskKey } from './standing.ts'
-
-/** A task and the sequence number of the last record in it. */
-export interface VersionedTask {
-  readonly task: Task
-  readonly version: number
-}
-
-/** A task as a store has it. */
-export interface StoredLog extends VersionedTask {
-  /** About how many bytes its records are. */
-  readonly bytes: number
-}
 
 /** Told when everything that had come in is stored, or why it is not. */
 type Settled = (refusal: A2AError | undefined) => void
@@ -72,8 +61,9 @@ export class TaskLog implements CommitSource {
     this.build = key.build ?? ''
     this.#standing = new Standing(key.id)
     this.#folded = new FoldedTask(key)
-    this.#growth = new Growth(host.limits, stored?.bytes ?? 0, stored ? (key.generation ?? 1) : 0)
     this.principal = key.principal
+    const before = stored && { bytes: stored.bytes, events: key.generation ?? 1 }
+    this.#growth = new Growth(host, key.principal ?? ownerOf(key.scope), before)
     if (!stored) return
     this.#folded.load(stored.task)
     this.#standing.load(stored.task)
@@ -112,6 +102,14 @@ export class TaskLog implements CommitSource {
   /** About how many bytes those are that go into the next commit. */
   get bytes(): number {
     return this.#pendingBytes
+  }
+  /** About how many bytes the log holds. */
+  get size(): number {
+    return this.#growth.bytes
+  }
+  /** Whether the task is in the store alone. */
+  get unloaded(): boolean {
+    return this.#folded.unloaded
   }
   /** How many records wait to be stored. */
   get backlog(): number {
@@ -152,6 +150,11 @@ export class TaskLog implements CommitSource {
   refusalOf(draft: RecordDraft): A2AError | undefined {
     const record = { seq: this.#seq + 1, ...draft } as LogRecord // as in `append`
     return this.#growth.refusalOf(record, weighRecord(record), this.state)
+  }
+
+  /** The task is live no more, so what it holds does not count among the live ones. Idempotent. */
+  release(): void {
+    this.#growth.release()
   }
 
   /** The snapshot is compacted and rewritten with the next commit, which begins at once. */
@@ -199,6 +202,24 @@ export class TaskLog implements CommitSource {
     this.#host.committer.enqueue(this, 'now')
   }
 
+  /** Lets go of a task that is stored; false where something is yet to be. */
+  unload(): boolean {
+    const isStored = this.backlog === 0 && this.#extraWrites.length === 0
+    if (this.#broken || !isStored || !this.#folded.exists) return false
+    this.#folded.unload()
+    this.#growth.release()
+    return true
+  }
+
+  /** Has the task again, as it is stored. @throws A2AError where it is not the one that was let go of. */
+  reload({ task, version }: VersionedTask): void {
+    const fault = version === this.#version ? undefined : faultOf({ conflict: version }, this.id)
+    if (fault) throw fault
+    if (!this.unloaded) return
+    this.#folded.load(task)
+    this.#growth.hold()
+  }
+
   /** The task as of the last commit; only where nothing is under way, as in `whenCommitted`. */
   current(): Task {
     const task = this.#folded.snapshot()
@@ -209,6 +230,7 @@ export class TaskLog implements CommitSource {
   /** The task as stored; waits for a commit that is under way. */
   async snapshot(): Promise<VersionedTask> {
     if (this.#inFlight.length === 0 && this.#folded.exists) return this.#stored()
+    if (this.unloaded) return this.#host.stored(this.id)
     // Taken in the callback: an await would return when the next commit has already folded its records in.
     return new Promise((resolve, reject) =>
       this.whenCommitted((refusal) => (refusal ? reject(refusal) : resolve(this.#stored()))),
@@ -252,6 +274,7 @@ export class TaskLog implements CommitSource {
 
   refused(error: A2AError, never = false): void {
     this.#broken = error
+    this.release()
     this.#inFlight = []
     this.#host.refused(this.id, error, never)
     this.#settle()
@@ -286,4 +309,9 @@ export class TaskLog implements CommitSource {
     this.#waiters = waiting
     for (const { settled } of due) settled(this.#broken)
   }
+}
+
+/** Whose task is a stored one: an address is not stored. */
+function ownerOf({ owner }: Scope): string {
+  return owner === '' ? '' : principalOf({ auth: { userId: owner } })
 }

@@ -6,6 +6,7 @@ import {
   type RequestOf,
   type ResultOf,
 } from '../protocol/operations.ts'
+import { idFault } from '../protocol/schema/values.ts'
 import { parseRequest } from '../protocol/schema.ts'
 import { mustBeInTenant, mustHaveScope, mustReachAgent } from '../protocol/scopes.ts'
 import type { AgentCard } from '../protocol/types.ts'
@@ -47,6 +48,7 @@ export function createGate(service: Service, handlers: Handlers): Dispatch {
       mustOffer(name, card)
       const passed = checked(call, auth, extensions)
       const meant = parseRequest(name, request, limits)
+      if (call.idempotencyKey !== undefined) mustBeKey(call.idempotencyKey)
       if (auth.tenants) mustBeInTenant(auth, tenantOf(meant))
       if (auth.scopes && registersWebhook(meant)) mustHaveScope(auth, 'push')
       const result = await handlers[name](meant, passed)
@@ -85,6 +87,14 @@ function mustBeAllowed(
   if (!scope) return
   mustHaveScope(auth, call.scope ?? scope)
   mustReachAgent(auth, agentId)
+}
+
+function mustBeKey(key: string): void {
+  const description = idFault(key)
+  if (description !== undefined)
+    throw new A2AError('invalidParams', `The Idempotency-Key header ${description}`, {
+      violations: [{ field: 'Idempotency-Key', description }],
+    })
 }
 
 function tenantOf(request: object): string {

@@ -6,6 +6,7 @@ import { type Auth, openAuth } from './auth.ts'
 import { type BodyBudget, createBodyBudget } from './body-budget.ts'
 import { type Limits, resolveLimits } from './limits.ts'
 import type { RateLimit } from './rate-limit.ts'
+import { createUnreadBytes, type UnreadBytes } from './unread.ts'
 
 /** What is known of a request before its body is read. */
 export type RequestHead = Pick<HttpRequest, 'headers' | 'query' | 'client'>
@@ -14,6 +15,10 @@ export type RequestHead = Pick<HttpRequest, 'headers' | 'query' | 'client'>
 export interface Intake {
   readonly limits: Limits
   readonly budget: BodyBudget
+  /** What large replies take until their readers have them. */
+  readonly unread: UnreadBytes
+  /** The client that a request comes from, past the proxies that are trusted; undefined where nobody knows. */
+  clientOf(head: RequestHead): string | undefined
   /**
    * Asks who sends a large body, by its head alone: whose share it counts in, or why it is refused. Small ones are read
    * without asking, since their answer shall carry the request's id.
@@ -61,6 +66,8 @@ export function createIntake(deps: IntakeDeps = {}): Intake {
   return {
     limits,
     budget: createBodyBudget(maxInflightBodyBytes, share),
+    unread: createUnreadBytes(limits.maxUnreadBytes),
+    clientOf,
     admit(head) {
       const { headers, query } = head
       const client = clientOf(head)

@@ -22,6 +22,10 @@ export interface LimitOptions {
   readonly maxTaskBytes?: number
   /** Events that one task may have; 100,000. Beyond it the task fails. */
   readonly maxTaskEvents?: number
+  /** What all tasks that run hold together, one principal half; 512 MiB, at most 1/8 of the heap. Beyond it the task that grows fails. */
+  readonly maxLiveBytes?: number
+  /** Replies above 64 KiB that their readers have not taken, one client a quarter; 256 MiB, at most 1/8 of the heap. Beyond it: 503. */
+  readonly maxUnreadBytes?: number
   /** Push configs of one task; 10. Beyond it: `invalidParams`. */
   readonly maxPushConfigs?: number
   /** The values that one context keeps; 256 KiB. Beyond it the step fails. */
@@ -55,6 +59,8 @@ const mib = 1024 * 1024
 const heapShares: Partial<Record<keyof Limits, number>> = {
   maxInflightBodyBytes: 1 / 16,
   maxQueuedBytes: 1 / 8,
+  maxLiveBytes: 1 / 8,
+  maxUnreadBytes: 1 / 8,
   memoryStoreBytes: 1 / 4,
 }
 
@@ -67,6 +73,8 @@ const defaults: Limits = {
   maxConnections: 10_000,
   maxTaskBytes: 32 * mib,
   maxTaskEvents: 100_000,
+  maxLiveBytes: 512 * mib,
+  maxUnreadBytes: 256 * mib,
   maxPushConfigs: 10,
   maxContextBytes: 256 * 1024,
   memoryStoreBytes: 256 * mib,

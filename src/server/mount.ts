@@ -44,7 +44,7 @@ export function createMount(
   base: Identity['base'],
 ): Mount {
   let agent = first
-  const { store, committer, hub, queue, suspects, clock, logger, limits, push } = parts
+  const { store, committer, hub, queue, suspects, clock, logger, limits, live, push } = parts
   const identity = createAgentIdentity(parts, { agent: () => agent, info, base })
   const engine = createEngine({
     agent,
@@ -58,6 +58,7 @@ export function createMount(
     clock,
     logger,
     limits,
+    live,
     ...(push && { webhooks: push }),
   })
   const service = createService(parts, engine, identity)

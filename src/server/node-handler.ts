@@ -10,7 +10,7 @@ import { BodyReading, type BodyRefusal, type BodySource, beginning } from './bod
 import { createIntake, type Intake, type RequestHead } from './intake.ts'
 import type { ClientConnection, Exchange } from './node-connection.ts'
 import { type Connections, createConnections } from './node-connections.ts'
-import { sendLastReply, sendReply } from './node-reply.ts'
+import { type ReplyReader, roomOf, sendLastReply, sendReply } from './node-reply.ts'
 import type { Server } from './server.ts'
 
 /** How requests of `node:http` are read and answered. */
@@ -68,12 +68,12 @@ interface AdapterParts {
 const noBytes: Buffer = Buffer.alloc(0)
 
 /** One request and its answer. A class, since one is made per request. */
-class NodeExchange implements Exchange, BodySource {
+class NodeExchange implements Exchange, BodySource, ReplyReader {
   readonly length: number | undefined
   readonly isJson: boolean
   readonly #adapter: AdapterParts
   readonly #incoming: IncomingMessage
-  readonly #response: ServerResponse
+  readonly response: ServerResponse
   readonly #connection: ClientConnection
   readonly #body: BodyReading
   #streams = false
@@ -88,7 +88,7 @@ class NodeExchange implements Exchange, BodySource {
     this.isJson = isJsonContent(incoming as Pick<HttpRequest, 'headers'>)
     this.#adapter = adapter
     this.#incoming = incoming
-    this.#response = response
+    this.response = response
     this.#connection = adapter.connections.begin(incoming.socket, this)
     this.#body = new BodyReading(this)
   }
@@ -102,10 +102,24 @@ class NodeExchange implements Exchange, BodySource {
   }
 
   get phase(): Exchange['phase'] {
-    const { writableFinished, destroyed } = this.#response
+    const { writableFinished, destroyed } = this.response
     if (writableFinished || destroyed) return 'done'
     if (!this.#incoming.complete) return 'receiving'
     return this.#streams ? 'streaming' : 'answering'
+  }
+
+  get isHead(): boolean {
+    return this.#incoming.method === 'HEAD'
+  }
+
+  takeRoom(bytes: number): boolean {
+    const { intake } = this
+    return intake.unread.take(intake.clientOf(this.head()) ?? '', bytes)
+  }
+
+  giveRoom(bytes: number): void {
+    const { intake } = this
+    intake.unread.give(intake.clientOf(this.head()) ?? '', bytes)
   }
 
   head(): RequestHead {
@@ -116,7 +130,7 @@ class NodeExchange implements Exchange, BodySource {
   begin(isAwaited: boolean): void {
     this.#incoming.on('error', () => {
       this.#body.release()
-      this.#response.destroy()
+      this.response.destroy()
     })
     const refusal = this.#body.begin()
     if (refusal === undefined) this.#read(isAwaited)
@@ -124,13 +138,13 @@ class NodeExchange implements Exchange, BodySource {
   }
 
   #read(isAwaited: boolean): void {
-    if (isAwaited) this.#response.writeContinue()
+    if (isAwaited) this.response.writeContinue()
     this.#incoming.on('data', (chunk: Buffer) => this.#take(chunk))
     this.#incoming.on('end', () => this.#end())
   }
 
   expire(): void {
-    if (this.#refused || this.#response.headersSent) this.#response.destroy()
+    if (this.#refused || this.response.headersSent) this.response.destroy()
     else this.#refuse(new A2AError('requestTimeout', 'The body came too slowly; send it faster'))
   }
 
@@ -149,11 +163,11 @@ class NodeExchange implements Exchange, BodySource {
         (err) => this.#failed(err),
       )
     else if (refusal) this.#refuse(refusal)
-    else if (!this.#refused && !this.#response.destroyed) goOn()
+    else if (!this.#refused && !this.response.destroyed) goOn()
   }
 
   #refuse(fault: A2AError): void {
-    if (this.#refused || this.#response.destroyed) return
+    if (this.#refused || this.response.destroyed) return
     this.#refused = true
     this.#cut = !this.#incoming.complete
     // Of what nests too deep the beginning is kept: the answer carries its id.
@@ -188,12 +202,14 @@ class NodeExchange implements Exchange, BodySource {
   }
 
   #send(reply: HttpReply): void {
-    const response = this.#response
+    const { response } = this
+    const room = roomOf(reply)
+    if (room > 0 && !this.#hold(room)) return
     try {
       this.#streams = isStreamed(reply.body)
       const sending = this.#cut
-        ? sendLastReply(response, reply, this.#adapter.clock)
-        : sendReply(response, reply, this.#incoming.method === 'HEAD')
+        ? sendLastReply(this, reply, this.#adapter.clock)
+        : sendReply(this, reply)
       sending?.catch((err) => this.#failed(err))
       if (response.writableFinished) this.#connection.end(this)
     } catch (err) {
@@ -202,9 +218,22 @@ class NodeExchange implements Exchange, BodySource {
     }
   }
 
+  /** Takes room for a large reply until its reader has it; where there is none, the reply is a refusal. */
+  #hold(bytes: number): boolean {
+    if (this.takeRoom(bytes)) {
+      this.response.once('close', () => this.giveRoom(bytes))
+      return true
+    }
+    const request = this.#toRequest('')
+    const message = 'Too much waits for its readers; read your answers, then ask again'
+    request.fault = new A2AError('unavailable', message, { retryAfterSeconds: 1 })
+    this.#answer(request)
+    return false
+  }
+
   #failed(err: unknown): void {
     this.#adapter.logger.error({ err }, 'A reply could not be written')
-    this.#response.destroy()
+    this.response.destroy()
   }
 
   #toRequest(body: string): Mutable<HttpRequest> {

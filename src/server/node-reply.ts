@@ -6,14 +6,27 @@ import type { Clock } from '../shared/clock.ts'
 /** What is larger goes out in pieces of this size, so that a reader who takes some of it can be told from one who stalls. */
 const pieceBytes = 64 * 1024
 
+/** Who reads a reply. */
+export interface ReplyReader {
+  readonly response: ServerResponse
+  /** Whether only the head of the reply is wanted. */
+  readonly isHead: boolean
+  /** Takes room for what the reader has not taken yet; false where too much waits for readers already. */
+  takeRoom(bytes: number): boolean
+  giveRoom(bytes: number): void
+}
+
+/** The bytes that a reply needs room for until its reader has taken them; 0 for a small one, and for a stream as a whole. */
+export function roomOf({ body }: HttpReply): number {
+  if (body === undefined || isStreamed(body) || body.length <= pieceBytes) return 0
+  return body.length
+}
+
 /** Writes a reply; the promise of one that takes its time settles when it is over. */
-export function sendReply(
-  response: ServerResponse,
-  reply: HttpReply,
-  head: boolean,
-): Promise<void> | undefined {
+export function sendReply(reader: ReplyReader, reply: HttpReply): Promise<void> | undefined {
+  const { response, isHead: head } = reader
   const { status, headers, body } = reply
-  if (isStreamed(body)) return stream(response, body, { status, headers })
+  if (isStreamed(body)) return stream(reader, body, { status, headers })
   if (status === 204 || status === 304) response.writeHead(status, headers)
   else {
     const length = Buffer.byteLength(body ?? '')
@@ -29,12 +42,13 @@ export function sendReply(
  * would make the other side drop the answer unread if it were closed at once: so it is left open for a moment.
  */
 export function sendLastReply(
-  response: ServerResponse,
+  reader: ReplyReader,
   reply: HttpReply,
   clock: Clock,
 ): Promise<void> | undefined {
+  const { response } = reader
   const { status, headers, body } = reply
-  if (isStreamed(body)) return stream(response, body, { status, headers })
+  if (isStreamed(body)) return stream(reader, body, { status, headers })
   const length = Buffer.byteLength(body ?? '')
   response.writeHead(status, { ...headers, connection: 'close', 'content-length': length })
   if (body !== undefined && length > 0) response.write(body)
@@ -67,16 +81,26 @@ class Outlet {
     return this.#response.write(chunk) || this.gone ? undefined : this.#drained()
   }
 
+  /** Pieces are cut from the chunk as they go out: a copy of the whole would be held as long as its reader takes. */
   async #writePieces(chunk: HttpChunk): Promise<void> {
-    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
-    for (let at = 0; at < bytes.length && !this.gone; at += pieceBytes)
-      if (!this.#response.write(bytes.subarray(at, at + pieceBytes)) && !this.gone)
-        await this.#drained()
+    for (let at = 0; at < chunk.length && !this.gone; ) {
+      const end = pieceEnd(chunk, at)
+      if (!this.#response.write(chunk.slice(at, end)) && !this.gone) await this.#drained()
+      at = end
+    }
   }
 
   #drained(): Promise<void> {
     return new Promise((resolve) => (this.#wake = resolve))
   }
+}
+
+/** Where a piece ends: not between the halves of a character. */
+function pieceEnd(chunk: HttpChunk, at: number): number {
+  const end = Math.min(at + pieceBytes, chunk.length)
+  if (typeof chunk !== 'string' || end === chunk.length) return end
+  const last = chunk.charCodeAt(end - 1)
+  return last >= 0xd800 && last <= 0xdbff ? end - 1 : end
 }
 
 async function sendPieces(response: ServerResponse, body: HttpChunk): Promise<void> {
@@ -90,10 +114,11 @@ async function sendPieces(response: ServerResponse, body: HttpChunk): Promise<vo
  * What one tick brings, the headers and the end included, goes out in one write.
  */
 async function stream(
-  response: ServerResponse,
+  reader: ReplyReader,
   body: AsyncIterable<HttpChunk>,
   { status, headers }: Pick<HttpReply, 'status' | 'headers'>,
 ): Promise<void> {
+  const { response } = reader
   const source = body[Symbol.asyncIterator]()
   // A client that left while the reply was made has told so already: nobody will tell again.
   if (response.destroyed) {
@@ -122,7 +147,7 @@ async function stream(
     const { done, value } = await source.next()
     if (done || outlet.gone) break
     gather()
-    const full = outlet.write(value)
+    const full = value.length > pieceBytes ? writeLarge(reader, outlet, value) : outlet.write(value)
     if (full) await full
   }
   if (outlet.gone) return
@@ -130,4 +155,18 @@ async function stream(
   response.socket?.cork()
   if (corked) response.uncork()
   response.end()
+}
+
+/** Writes a chunk that needs room until it is taken. Where there is none the stream is cut off; its reader may resume. */
+async function writeLarge(reader: ReplyReader, outlet: Outlet, chunk: HttpChunk): Promise<void> {
+  const { length } = chunk
+  if (!reader.takeRoom(length)) {
+    reader.response.destroy()
+    return
+  }
+  try {
+    await outlet.write(chunk)
+  } finally {
+    reader.giveRoom(length)
+  }
 }

@@ -1,4 +1,5 @@
 import type { Agent } from '../agents/agent.ts'
+import type { AgentFunction } from '../agents/function.ts'
 import type { HttpReply, HttpRequest } from '../bindings/http.ts'
 import type { GuardOptions } from '../network/guard.ts'
 import type { AuthContext } from '../protocol/call.ts'
@@ -24,8 +25,8 @@ export interface CorsOptions {
 
 /** What a server serves and how. Everything but the agents has a sensible value. */
 export interface ServerOptions {
-  /** The agents; the first answers at the root, each also under `/agents/{id}`. */
-  readonly agents: readonly Agent[]
+  /** The agents, or functions that answer; the first is reached at the root, each also under `/agents/{id}`. */
+  readonly agents: readonly (Agent | AgentFunction)[]
   /** Where tasks are kept; in memory if absent. A store given here is closed by whoever opened it. */
   readonly store?: Store
   /** The URL under which clients reach the server; cards point there. */

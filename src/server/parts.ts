@@ -1,5 +1,6 @@
 import { encodeWebhook } from '../bindings/dialects/webhook.ts'
 import { type Committer, createCommitter } from '../engine/commit.ts'
+import { LiveBytes } from '../engine/live-bytes.ts'
 import { createTurnQueue, type TurnQueue } from '../engine/queue.ts'
 import { createSuspects, type Suspects } from '../engine/suspects.ts'
 import { createGuard } from '../network/guard.ts'
@@ -37,6 +38,8 @@ export interface ServerParts {
   readonly metrics: Metrics
   readonly limit: RateLimit | undefined
   readonly limits: Limits
+  /** What all live tasks hold together. */
+  readonly live: LiveBytes
   /** What the adapters ask before they read a body. */
   readonly intake: Intake
   /** Webhooks, where they are on. */
@@ -74,6 +77,7 @@ export function createParts(options: ServerOptions, retryMs: ServerParts['retryM
     metrics: createMetrics(),
     limit,
     limits,
+    live: new LiveBytes(limits.maxLiveBytes, limits.maxTaskBytes),
     intake: createIntake({
       auth,
       limit,

@@ -1,4 +1,5 @@
 import type { Agent } from '../agents/agent.ts'
+import { type AgentFunction, toAgent } from '../agents/function.ts'
 import type { HttpHandler } from '../bindings/http.ts'
 import type { Recovery } from '../engine/recover.ts'
 import type { AuthContext, Dispatch } from '../protocol/call.ts'
@@ -41,7 +42,7 @@ export interface Server {
   /** Takes up what an earlier process left: interrupted tasks and undelivered webhooks. */
   recover(): Promise<Recovery>
   /** Serves these agents from now on; tasks that run keep the agent they began with. */
-  setAgents(agents: readonly Agent[]): Promise<void>
+  setAgents(agents: readonly (Agent | AgentFunction)[]): Promise<void>
   /** Takes no more messages, lets turns end, ends streams, flushes. Idempotent. */
   close(): Promise<void>
 }
@@ -116,7 +117,7 @@ interface Mounts {
    * Serves these agents from now on; tasks that run keep the agent they began with.
    * @throws Error if there are none, or two with one id.
    */
-  set(agents: readonly Agent[]): Promise<void>
+  set(agents: readonly (Agent | AgentFunction)[]): Promise<void>
   /** The agent with this id, or the first. @throws Error if there is none. */
   get(id?: string): Mount
   /** The server's URL has changed, and with it every card. */
@@ -173,16 +174,19 @@ function createMounts(parts: ServerParts, url: () => string): Mounts {
   }
 }
 
-async function nameAgents(agents: readonly Agent[]): Promise<readonly NamedAgent[]> {
+async function nameAgents(
+  agents: readonly (Agent | AgentFunction)[],
+): Promise<readonly NamedAgent[]> {
   if (agents.length === 0) throw new Error('A server needs at least one agent')
   const named = await Promise.all(
-    agents.map(async (agent) => {
+    agents.map(async (given, index) => {
+      const agent = toAgent(given, { at: `agents[${index}]` })
       const info = await agent.info()
       const build = await digestOf(agent.definition ?? JSON.stringify(info))
       return { id: info.id, agent, info, build }
     }),
   )
   const twice = named.find(({ id }, index) => named.findIndex((one) => one.id === id) !== index)
-  if (twice) throw new Error(`Two agents have the id ${twice.id}`)
+  if (twice) throw new Error(`Two agents have the id ${twice.id}: each needs its own`)
   return named
 }

@@ -32,3 +32,8 @@ const shortForms: Readonly<Record<string, string>> = { '\t': '\\t', '\n': '\\n',
 function writtenOut(one: string): string {
   return shortForms[one] ?? `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
+
+/** A name of the code as files write it: `maxRetries` is `max_retries`. */
+export function toSnakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}

@@ -21,17 +21,22 @@ export interface TeamConfig {
   readonly budget?: BudgetConfig
 }
 
-/** How a team works, in one of the built-in ways. */
-export type SchedulerConfig = SupervisorConfig | WorkflowConfig | RouterConfig
+/** How a team works, in one of the built-in ways; the members that it names are some of `Id`. */
+export type SchedulerConfig<Id extends string = string> =
+  | SupervisorConfig<Id>
+  | WorkflowConfig<Id>
+  | RouterConfig<Id>
 
 /** The names of the built-in ways in which a team can work. */
 export type TeamMode = SchedulerConfig['type']
 
 /** How a team works: in a built-in way, or in one of the user's own. */
-export type TeamScheduler = SchedulerConfig | OwnScheduler
+export type TeamScheduler<Id extends string = string> = SchedulerConfig<Id> | OwnScheduler
 
 /** A scheduler as it may be written: the type of a built-in one may begin with a capital. */
-type SchedulerSpelling = TeamScheduler | Capitalized<SchedulerConfig>
+export type SchedulerSpelling<Id extends string = string> =
+  | TeamScheduler<Id>
+  | Capitalized<SchedulerConfig<Id>>
 
 type Capitalized<T extends SchedulerConfig> = T extends unknown
   ? Omit<T, 'type'> & { readonly type: Capitalize<T['type']> }
@@ -52,29 +57,34 @@ export function toTeamConfig(team: TeamSpelling): TeamConfig {
 }
 
 /** One member leads: it sees the others' cards and delegates until it answers. */
-export interface SupervisorConfig {
+export interface SupervisorConfig<Id extends string = string> {
   readonly type: 'supervisor'
-  readonly supervisorAgentId: string
+  readonly supervisorAgentId: Id
   /** Rounds of delegation before the run fails; 10 by default. */
   readonly maxRounds?: number
 }
 
 /** Members answer in a fixed order; each answer is the next one's question. */
-export interface WorkflowConfig {
+export interface WorkflowConfig<Id extends string = string> {
   readonly type: 'workflow'
-  readonly steps: readonly Step[]
+  readonly steps: readonly Step<Id>[]
 }
 
 /** Members pass the message on among themselves, starting with the default agent. */
-export interface RouterConfig {
+export interface RouterConfig<Id extends string = string> {
   readonly type: 'router'
-  readonly defaultAgentId: string
+  readonly defaultAgentId: Id
   /** 10 by default. */
   readonly maxRoutingHops?: number
 }
 
 /** One step of a workflow. */
-export type Step = AgentStep | ParallelStep | LoopStep | MapStep | ApprovalStep
+export type Step<Id extends string = string> =
+  | AgentStep<Id>
+  | ParallelStep<Id>
+  | LoopStep<Id>
+  | MapStep<Id>
+  | ApprovalStep
 
 /** What every step may say. */
 export interface StepRules {
@@ -85,28 +95,28 @@ export interface StepRules {
 }
 
 /** A member answers. */
-export interface AgentStep extends StepRules, CallRules {
-  readonly agentId: string
+export interface AgentStep<Id extends string = string> extends StepRules, CallRules<Id> {
+  readonly agentId: Id
 }
 
 /** Several steps get the same question at once; their answers are joined in the order of the list. */
-export interface ParallelStep extends StepRules {
-  readonly parallel: readonly Step[]
+export interface ParallelStep<Id extends string = string> extends StepRules {
+  readonly parallel: readonly Step<Id>[]
 }
 
 /** Steps are repeated until the answer contains `until`, at most `maxIterations` times. */
-export interface LoopStep extends StepRules {
+export interface LoopStep<Id extends string = string> extends StepRules {
   readonly loop: {
-    readonly steps: readonly Step[]
+    readonly steps: readonly Step<Id>[]
     readonly until: string
     readonly maxIterations: number
   }
 }
 
 /** A member answers once per item of the list that the previous answer is; the answers keep the items' order. */
-export interface MapStep extends StepRules {
-  readonly map: CallRules & {
-    readonly agentId: string
+export interface MapStep<Id extends string = string> extends StepRules {
+  readonly map: CallRules<Id> & {
+    readonly agentId: Id
     /** Items at once; 8 by default. */
     readonly maxParallel?: number
   }

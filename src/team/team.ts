@@ -1,5 +1,6 @@
 import type { Agent, AgentEvent, AgentInfo, Health, Turn, WaitingTask } from '../agents/agent.ts'
 import { askAlone } from '../agents/alone.ts'
+import { type AgentFunction, toAgent } from '../agents/function.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Json, Message } from '../protocol/types.ts'
 import { within } from '../shared/async.ts'
@@ -16,7 +17,12 @@ import type { Schedule } from './schedulers/kind.ts'
 import { kindOf } from './schedulers/kinds.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
 import { linkSignal } from './signal.ts'
-import { type TeamConfig, type TeamSpelling, toTeamConfig } from './team-config.ts'
+import {
+  type SchedulerSpelling,
+  type TeamConfig,
+  type TeamSpelling,
+  toTeamConfig,
+} from './team-config.ts'
 import { validateTeam } from './validate.ts'
 
 /** What a team needs from outside; the machine's own by default. */
@@ -190,20 +196,24 @@ function placesOf(replies: readonly MemberReply[]): readonly MemberPlace[] {
 /** As long as a remote agent has to name its task and to accept the cancel. */
 const cleanUpMs = 8_000
 
-/** A team with the agents it is made of: `agents` lists the members in order, each with its id. */
-export interface TeamDefinition extends Omit<TeamSpelling, 'agents' | 'description'>, TeamOptions {
+/** A team with the agents it is made of: `agents` lists the members in order, each with its id; functions may be members. */
+export interface TeamDefinition<Id extends string = string>
+  extends Omit<TeamSpelling, 'agents' | 'description' | 'scheduler'>,
+    TeamOptions {
   readonly description?: string
-  readonly agents: Readonly<Record<string, Agent>>
+  readonly agents: { readonly [Member in Id]: Agent | AgentFunction }
+  readonly scheduler: SchedulerSpelling<NoInfer<Id>>
 }
 
 /**
  * A team in one expression, with a manager of its own.
  * @throws InvalidTeamError for a team that cannot be.
  */
-export function defineTeam(definition: TeamDefinition): Team {
+export function defineTeam<const Id extends string>(definition: TeamDefinition<Id>): Team {
   const { agents, clock, random, exposeMembers, ...config } = definition
   const manager = new AgentManager(clock ? { clock } : {})
-  for (const [id, agent] of Object.entries(agents)) manager.registerWithId(id, agent)
+  for (const [id, given] of Object.entries<Agent | AgentFunction>(agents))
+    manager.registerWithId(id, toAgent(given, { at: `agents.${id}`, name: id }))
   const members = Object.keys(agents).map((agentId) => ({ agentId }))
   return new Team({ description: '', ...config, agents: members }, manager, {
     ...(clock && { clock }),

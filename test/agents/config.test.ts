@@ -297,5 +297,33 @@ test('a configuration that is already specific can be checked by itself', () => 
   expect(() => validateA2AAgentConfig({ ...remote, endpoint: 'x' })).toThrow('endpoint')
   const model = toOpenAIAgentConfig(openai)
   expect(validateOpenAIAgentConfig(model)).toBe(model)
-  expect(() => validateOpenAIAgentConfig({ ...model, apiKey: '' })).toThrow('metadata.api_key')
+  expect(() => validateOpenAIAgentConfig({ ...model, apiKey: '' })).toThrow('for apiKey:')
+})
+
+describe('an agent made in code', () => {
+  const { endpoint } = a2a
+  const model = { endpoint, apiKey: 'k', model: 'm' }
+
+  test('needs no more than a file does', () => {
+    expect(validateA2AAgentConfig({ endpoint })).toEqual({ endpoint })
+    expect(validateOpenAIAgentConfig(model)).toEqual(model)
+  })
+
+  test.each<readonly [string, () => unknown]>([
+    ['timeoutSeconds', () => validateA2AAgentConfig({ endpoint, timeoutSeconds: 300 })],
+    ['maxRetries', () => validateOpenAIAgentConfig({ ...model, maxRetries: 11 })],
+    ['agentId', () => validateA2AAgentConfig({ endpoint, agentId: ' ' })],
+    ['credentialOrigins', () => validateA2AAgentConfig({ endpoint, credentialOrigins: ['x'] })],
+    [
+      'auth.tokenUrl',
+      () => {
+        const secrets = { tokenUrl: 'x', clientId: 'c', clientSecret: 's' }
+        validateA2AAgentConfig({ endpoint, auth: { type: 'oauth2', ...secrets } })
+      },
+    ],
+    // From JavaScript anything can stand there.
+    ['taskHandling', () => validateA2AAgentConfig({ endpoint, taskHandling: 'poll' as never })],
+  ])('is told of a wrong %s by the name that it has there', (key, check) => {
+    expect(faultOf(check).message).toContain(`Invalid field value for ${key}: `)
+  })
 })

@@ -9,10 +9,10 @@ import { hasTerminal, startInTerminal } from '../cli/terminal.ts'
 import { pushConfig, write } from '../contracts/store/samples.ts'
 import { hostile, hostileText, serveHostileAgent } from './hostile-agent.ts'
 
-/** What this command may send: dim and its end, the line erased, and how readline moves its cursor. */
+/** What this command may send: its own styles and colours, lines erased, and how readline moves its cursor. */
 const ownCodes =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
-  /\u001b\[(?:2m|22m|K|0?J|\d{1,3}G|\?2004[hl])|\r+\n|\r(?=\u001b\[(?:K|\d{1,3}G))|\n|\t/g
+  /\u001b\[(?:[1-4](?:;[2-4])*m|2[234](?:;2[34])*m|38;5;\d{2,3}m|39m|K|0?J|\d{1,3}[AG]|\?2004[hl])|\r+\n|\r(?=\u001b\[(?:K|J|\d{1,3}[AG]))|\n|\t/g
 const steering =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
   /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffd]/g

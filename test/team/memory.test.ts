@@ -6,9 +6,9 @@ import type { Json, JsonObject, Message, Task } from '../../src/protocol/types.t
 import { toUsageMetadata, type Usage, usageOf } from '../../src/protocol/usage.ts'
 import { defineTeam, type Team } from '../../src/team/team.ts'
 import type { Step } from '../../src/team/team-config.ts'
+import { createInstantClock } from '../../src/testing/index.ts'
 import { member } from '../fixtures/members.ts'
 import { createTurn, foldEvents, runTurn, type TurnSetup } from '../fixtures/turn.ts'
-import { createInstantClock } from '../support/clock.ts'
 
 function workflow(agents: Record<string, Agent>, steps: readonly Step[], id = 'flow'): Team {
   return defineTeam({ id, name: id, agents, scheduler: { type: 'workflow', steps } })
@@ -260,7 +260,7 @@ describe('after a crash', () => {
       ids.push(message.messageId)
       throw new Error('no')
     })
-    const steps = [{ agentId: 'a', maxRetries: 1 }]
+    const steps = [{ agentId: 'a', maxRetries: 1 }] as const
     const team = defineTeam({
       id: 'flow',
       name: 'flow',
@@ -383,7 +383,7 @@ describe('the tokens of a run', () => {
 
   test('count against the budget in later turns too', async () => {
     const agents = { a: costly('a', 100), b: costly('b', 20) }
-    const steps = [{ agentId: 'a' }, approval, { agentId: 'b' }]
+    const steps = [{ agentId: 'a' }, approval, { agentId: 'b' }] as const
     const scheduler = { type: 'workflow', steps } as const
     const team = defineTeam({ id: 't', name: 't', agents, scheduler, budget: { maxTokens: 50 } })
     const task = conversation(team)

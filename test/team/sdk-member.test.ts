@@ -3,8 +3,8 @@ import { userMessage } from '../../src/protocol/build.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import type { StreamResponse } from '../../src/protocol/types.ts'
 import { defineTeam } from '../../src/team/team.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 import { member } from '../fixtures/members.ts'
-import { createFakeClock } from '../support/clock.ts'
 import { answerText, chunksOf, connect, remote, serve, taskOf, teamOf } from './scene.ts'
 import { serveSdkMember } from './sdk-member.ts'
 
@@ -68,7 +68,7 @@ describe('a team with a member that is a server of the official SDK', () => {
   test('that takes too long is cancelled there, and its fallback answers', async () => {
     const { url, taskIds } = await serveSdkMember()
     const clock = createFakeClock()
-    const steps = [{ agentId: 'sdk', timeoutSeconds: 5, fallbackAgentId: 'spare' }]
+    const steps = [{ agentId: 'sdk', timeoutSeconds: 5, fallbackAgentId: 'spare' }] as const
     const team = defineTeam({
       id: 'team',
       name: 'Team',

@@ -6,7 +6,12 @@ import { withDeadline } from '../../shared/async.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Logger, silent } from '../../shared/log.ts'
 import type { Agent, AgentEvent, AgentInfo, Health, Turn, WaitingTask } from '../agent.ts'
-import { type A2AAgentConfig, validateA2AAgentConfig } from '../config.ts'
+import {
+  type A2AAgentConfig,
+  type CallSettings,
+  validateA2AAgentConfig,
+  withCallDefaults,
+} from '../config.ts'
 import { createRemoteCancel, type RemoteCancel } from './cancel.ts'
 import { connectRemote, probe, type RemoteConnection, toClientAuth } from './connect.ts'
 import { ownFault, toMemberFault } from './faults.ts'
@@ -46,7 +51,7 @@ const infoMs = 5_000
  */
 export class A2AAgent implements Agent {
   readonly resumable = true
-  readonly #options: A2AAgentOptions
+  readonly #options: A2AAgentOptions & CallSettings
   readonly #connection: RemoteConnection
   readonly #cancel: RemoteCancel
   readonly #clock: Clock
@@ -55,8 +60,8 @@ export class A2AAgent implements Agent {
   readonly #departure: Departure
 
   /** @throws ConfigConversionError for a value out of range. */
-  constructor(options: A2AAgentOptions) {
-    validateA2AAgentConfig(options)
+  constructor(given: A2AAgentOptions) {
+    const options = withCallDefaults(validateA2AAgentConfig(given))
     const { endpoint, auth, credentialOrigins, timeoutSeconds, maxRetries, random, reach } = options
     this.#options = options
     this.#clock = options.clock ?? systemClock

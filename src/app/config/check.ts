@@ -2,6 +2,7 @@ import type { Agent } from '../../agents/agent.ts'
 import { type AgentConfig, ConfigConversionError } from '../../agents/config.ts'
 import { type AgentPlan, planAgent } from '../../agents/create.ts'
 import { nearest } from '../../shared/nearest.ts'
+import { toSnakeCase } from '../../shared/text.ts'
 import type { TeamFault, TeamPath } from '../../team/faults.ts'
 import { AgentManager } from '../../team/manager.ts'
 import type { TeamConfig } from '../../team/team-config.ts'
@@ -142,8 +143,4 @@ function toTomlPath([first, ...rest]: TeamPath, { scheduler }: TeamConfig): read
   const table = scheduler.type === 'router' ? 'router_config' : 'scheduler_config'
   const names = [first === 'scheduler' ? table : first, ...rest]
   return names.map((name) => (typeof name === 'string' ? toSnakeCase(name) : name))
-}
-
-function toSnakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }

@@ -7,6 +7,7 @@ import { readConfig } from '../config.ts'
 import { ownName } from '../hints.ts'
 import { createLogger, type LoggerOptions, logLevels } from '../logger.ts'
 import { stdout } from '../screen.ts'
+import { readVariables, variablesHelp } from '../variables.ts'
 
 /** Adds `corral serve`. */
 export function addServeCommand(program: Command): void {
@@ -23,7 +24,8 @@ export function addServeCommand(program: Command): void {
   addServeOptions(command)
     .option('--store <memory|path>', 'where tasks are kept (default: .corral/tasks.db)')
     .option('--team <id>', "the team or agent at the root (default: the file's first team)")
-    .option('--watch', 'take over changes of the file and of its modules')
+    .option('--watch', 'take over changes of the file, its modules and their imports')
+    .option('--env <file>', variablesHelp)
     .action(exits((file: string, flags: ServeFlags) => serveUntilStopped(file, flags)))
 }
 
@@ -35,6 +37,7 @@ export interface ServeFlags {
   readonly store?: string
   readonly team?: string
   readonly watch?: boolean
+  readonly env?: string
   readonly logLevel: LoggerOptions['level']
   readonly json?: boolean
   readonly debug?: boolean
@@ -54,8 +57,8 @@ export function addServeOptions(command: Command): Command {
 /** Serves a file until a signal ends it. */
 export async function serveUntilStopped(path: string, flags: ServeFlags): Promise<number> {
   const logger = createLogger({ level: flags.logLevel, debug: flags.debug ?? false })
-  const { env } = process
-  const config = await readConfig(path)
+  const env = await readVariables(flags.env)
+  const config = await readConfig(path, env)
   const allowed = flags.allowUnauthenticated ?? config.server.allowUnauthenticated ?? false
   const place = { path, env, ...placeOf(flags) }
   const options = { ...place, logger, signals: true, allowUnauthenticated: allowed }
@@ -68,7 +71,7 @@ export async function serveUntilStopped(path: string, flags: ServeFlags): Promis
   process.exit(0)
 }
 
-function placeOf({ port, host, store, team, watch }: ServeFlags): Partial<ServeFlags> {
+function placeOf({ port, host, store, team, watch }: ServeFlags): Partial<Omit<ServeFlags, 'env'>> {
   return {
     ...(port !== undefined && { port }),
     ...(host !== undefined && { host }),

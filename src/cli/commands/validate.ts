@@ -12,6 +12,7 @@ import { addCommand, exits } from '../command.ts'
 import { readConfig } from '../config.ts'
 import { CliError } from '../errors.ts'
 import { stderr, stdout } from '../screen.ts'
+import { readVariables, variablesHelp } from '../variables.ts'
 
 /** A problem of the file, or of a module that it names, which has no line in it. */
 type Finding = Partial<Problem> & Pick<Problem, 'message'>
@@ -23,14 +24,16 @@ export function addValidateCommand(program: Command): void {
     description:
       'check a file and load the modules that it names, without contacting anyone; exit code 1 if there are problems',
     examples: ['corral validate team.toml', 'corral validate team.toml --json'],
-  }).action(exits(validateCommand))
+  })
+    .option('--env <file>', variablesHelp)
+    .action(exits(validateCommand))
 }
 
 async function validateCommand(
   file: string,
-  { json }: { readonly json?: boolean },
+  { json, env }: { readonly json?: boolean; readonly env?: string },
 ): Promise<number> {
-  const result = await examine(file)
+  const result = await examine(file, env)
   if ('config' in result) {
     const { teams, agents } = result.config
     const ids = { teams: teams.map(({ id }) => id), agents: agents.map(({ id }) => id) }
@@ -51,12 +54,13 @@ type Examined =
   | { readonly config: Config; readonly warnings: readonly string[] }
   | { readonly problems: readonly Finding[] }
 
-async function examine(file: string): Promise<Examined> {
+async function examine(file: string, variables: string | undefined): Promise<Examined> {
   try {
-    const config = await readConfig(file)
+    const environment = await readVariables(variables)
+    const config = await readConfig(file, environment)
     const roster = await createRoster(config, {
       directory: dirname(resolve(file)),
-      environment: process.env,
+      environment,
     })
     try {
       return { config, warnings: await rosterWarnings(roster) }

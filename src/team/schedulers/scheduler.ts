@@ -76,13 +76,13 @@ export interface AskOptions extends CallRules {
 }
 
 /** How a member is called. */
-export interface CallRules {
+export interface CallRules<Id extends string = string> {
   /** How long the member may take. */
   readonly timeoutSeconds?: number
   /** Further tries after a failure, 0 to 10; 0 by default, since agents retry their own connections. */
   readonly maxRetries?: number
   /** Who answers instead when all tries have failed. */
-  readonly fallbackAgentId?: string
+  readonly fallbackAgentId?: Id
 }
 
 /** A member of a team. */

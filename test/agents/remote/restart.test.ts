@@ -25,7 +25,7 @@ async function front(endpoint: string, store: Store, team = false): Promise<Serv
     maxRetries: 0,
     taskHandling: 'PollUntilComplete',
   })
-  const steps = [{ agentId: 'near' }]
+  const steps = [{ agentId: 'near' }] as const
   const near = team
     ? defineTeam({
         id: 't',

@@ -30,7 +30,7 @@ const mib = 1024 * 1024
 /** A body far beyond the limit, announced or not. */
 const oversized: Attack = {
   name: 'oversized bodies',
-  right: /^(413|closed)$/,
+  right: /^(413|503|closed|held)$/,
   must: /^413$/,
   async run({ stranger, tally, ended, scale }) {
     const announced = head('/agents/echo', {
@@ -59,7 +59,7 @@ const oversized: Attack = {
 /** Brackets without end. */
 const deep: Attack = {
   name: 'deep bodies',
-  right: /^(200 -32602|200 -32700|400.*|413|503|429|closed)$/,
+  right: /^(200 -32602|200 -32700|400.*|413|429.*|503.*|closed)$/,
   must: /^(200 -32602|200 -32700|400.*)$/,
   async run({ stranger, tally, ended, scale }) {
     const body = '['.repeat(9 * mib)
@@ -95,7 +95,7 @@ const idle: Attack = {
 /** Headers beyond measure: large ones, and many. */
 const headers: Attack = {
   name: 'header bombs',
-  right: /^(431|400|closed)$/,
+  right: /^(431|400|closed|held)$/,
   must: /^431$/,
   async run({ stranger, tally, ended, scale }) {
     const large = head('/agents/echo', { 'x-large': 'x'.repeat(128 * 1024) })
@@ -137,19 +137,17 @@ const unread: Attack = {
   },
 }
 
-/** More work than there are slots, by someone known and someone not. */
+/** More work than one caller has slots and places for, and none of it ends. */
 const flooding: Attack = {
   name: 'queue flooding',
   right: /^(200|429.*|503.*|closed)$/,
   must: /^429/,
-  async run({ mallory, stranger, tally, ended, scale }) {
+  async run({ mallory, tally, ended }) {
     const params = () => say('work', { configuration: { returnImmediately: true } })
-    for (const target of [mallory, stranger])
-      for (let i = 0; i < 75 && !ended.aborted; i++)
-        await many(20, () =>
-          counted(tally, call(target, 'slow', { method: 'SendMessage', params: params() })),
-        )
-    await leave(ended, scale)
+    for (let i = 0; i < 75 && !ended.aborted; i++)
+      await many(20, () =>
+        counted(tally, call(mallory, 'slow', { method: 'SendMessage', params: params() })),
+      )
   },
 }
 
@@ -230,10 +228,4 @@ async function counted(tally: Tally, answer: Promise<Answer>): Promise<void> {
   } catch {
     tally.count('closed')
   }
-}
-
-/** A short run ends when its attacks do; a long one keeps what it has taken until the end. */
-async function leave(ended: AbortSignal, scale: number): Promise<void> {
-  if (scale < 1 || ended.aborted) return
-  await new Promise((resolve) => ended.addEventListener('abort', resolve))
 }

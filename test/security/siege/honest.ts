@@ -21,7 +21,7 @@ export async function beHonest(url: string, ended: AbortSignal): Promise<Fared> 
   const failures: string[] = []
   const latencies: number[] = []
   const running = new Set<Promise<void>>()
-  const dispatcher = new Agent()
+  const dispatcher = new Agent({ headersTimeout: 10_000, bodyTimeout: 10_000 })
   let calls = 0
   let taskId = ''
 

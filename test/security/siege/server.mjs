@@ -13,8 +13,8 @@ const store = file ? await openSqliteStore(file) : undefined
 
 const echo = defineAgent({ name: 'Echo' }, (message) => `You said ${message.parts[0].text.length}`)
 
-const twenty = defineAgent({ name: 'Twenty' }, async function* (_message, turn) {
-  for (let i = 0; i < 20; i++) yield turn.chunk(`${i} `)
+const twenty = defineAgent({ name: 'Twenty' }, async function* () {
+  for (let i = 0; i < 20; i++) yield `${i} `
 })
 
 /** Holds its turn until somebody calls it off. */
@@ -24,8 +24,8 @@ const slow = defineAgent({ name: 'Slow' }, async function* (_message, turn) {
 })
 
 /** Says more than anybody reads. */
-const flood = defineAgent({ name: 'Flood' }, async function* (_message, turn) {
-  for (let i = 0; i < 400; i++) yield turn.chunk('x'.repeat(16_384))
+const flood = defineAgent({ name: 'Flood' }, async function* () {
+  for (let i = 0; i < 400; i++) yield 'x'.repeat(16_384)
 })
 
 const relay = defineTeam({

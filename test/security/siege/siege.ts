@@ -16,6 +16,8 @@ export interface SiegeOptions {
   readonly store: 'sqlite' | 'memory'
   /** 1 for everything, less for a short run. */
   readonly scale: number
+  /** The name of one attack, to see it alone. */
+  readonly only?: string | undefined
   /** Told of what the server holds, once a second. */
   readonly progress?: ((second: number, rssMb: number) => void) | undefined
 }
@@ -47,7 +49,7 @@ const mib = 1024 * 1024
 
 /** Besieges a server of the built package, in a process with a heap of 512 MB, while an honest client calls it. */
 export async function besiege(options: SiegeOptions): Promise<SiegeReport> {
-  const { seconds, store, scale, progress } = options
+  const { seconds, store, scale, only, progress } = options
   const folder = await mkdtemp(join(tmpdir(), 'corral-siege-'))
   const hosts = await openHosts()
   const file = store === 'sqlite' ? { file: join(folder, 'tasks.db') } : {}
@@ -58,7 +60,7 @@ export async function besiege(options: SiegeOptions): Promise<SiegeReport> {
     const ended = AbortSignal.timeout(seconds * 1_000)
     const watching = watch(url, ended, progress)
     const honest = beHonest(url, ended)
-    const attacking = attack({ port, seconds, scale, hosts: { tarpit: hosts.tarpit } })
+    const attacking = attack({ port, seconds, scale, only, hosts: { tarpit: hosts.tarpit } })
     const [outcomes, fared, peakRssMb] = await Promise.all([attacking, honest, watching])
     await pause(2_000)
     const { honestHooks = 0 } = await vitals(url).catch(() => ({ honestHooks: 0 }))
@@ -67,7 +69,7 @@ export async function besiege(options: SiegeOptions): Promise<SiegeReport> {
       survived: server.child.exitCode === null && server.child.signalCode === null,
       lastWords: server.errors().slice(-2_000),
       peakRssMb,
-      attacks: attacks.map(({ name }) => judge(name, outcomes[name] ?? {})),
+      attacks: Object.entries(outcomes).map(([name, seen]) => judge(name, seen)),
       honest: fared,
       honestHooks,
     }
@@ -135,7 +137,7 @@ async function watch(
 }
 
 async function vitals(url: string): Promise<{ rss: number; honestHooks?: number }> {
-  const { body } = await request(`${url}/vitals`)
+  const { body } = await request(`${url}/vitals`, { headersTimeout: 10_000 })
   return (await body.json()) as { rss: number; honestHooks?: number } // server.mjs writes it
 }
 

@@ -1,0 +1,120 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+const typo = `Type '"wrtier"' is not assignable to type '"editor" | "writer"'. Did you mean '"writer"'?`
+
+/** Schedulers of a team of `writer` and `editor`, each with what the compiler says of it. */
+const schedulers: Readonly<Record<string, readonly [code: string, says?: string]>> = {
+  'a step of a workflow': [`{ type: 'workflow', steps: [{ agentId: 'wrtier' }] }`, typo],
+  'a step of a type with a capital': [`{ type: 'Workflow', steps: [{ agentId: 'wrtier' }] }`, typo],
+  'a branch': [`{ type: 'workflow', steps: [{ parallel: [{ agentId: 'wrtier' }] }] }`, typo],
+  'a step of a loop': [
+    `{ type: 'workflow', steps: [{ loop: { until: 'x', maxIterations: 2, steps: [{ agentId: 'wrtier' }] } }] }`,
+    typo,
+  ],
+  'a branch of a loop': [
+    `{ type: 'workflow', steps: [{ loop: { until: 'x', maxIterations: 2, steps: [{ parallel: [{ agentId: 'wrtier' }] }] } }] }`,
+    typo,
+  ],
+  'who answers for each item': [
+    `{ type: 'workflow', steps: [{ map: { agentId: 'wrtier' } }] }`,
+    typo,
+  ],
+  'a fallback': [
+    `{ type: 'workflow', steps: [{ agentId: 'editor', fallbackAgentId: 'wrtier' }] }`,
+    `Type '"wrtier"' is not assignable to type '"editor" | "writer" | undefined'. Did you mean '"writer"'?`,
+  ],
+  'a supervisor': [`{ type: 'supervisor', supervisorAgentId: 'wrtier' }`, typo],
+  'a default agent': [`{ type: 'router', defaultAgentId: 'wrtier' }`, typo],
+  'an id that only the program knows': [
+    `{ type: 'router', defaultAgentId: process.title }`,
+    `Type 'string' is not assignable to type '"editor" | "writer"'.`,
+  ],
+  'a misspelt key of a step': [
+    `{ type: 'workflow', steps: [{ agentID: 'writer' }] }`,
+    `Object literal may only specify known properties, and 'agentID' does not exist in type 'Step<"editor" | "writer">'.`,
+  ],
+  'a key that no step has': [
+    `{ type: 'workflow', steps: [{ agentId: 'writer', timeout: 3 }] }`,
+    `Object literal may only specify known properties, and 'timeout' does not exist in type 'Step<"editor" | "writer">'.`,
+  ],
+  'a text for a number': [
+    `{ type: 'workflow', steps: [{ agentId: 'writer', timeoutSeconds: '3' }] }`,
+    `Type 'string' is not assignable to type 'number'.`,
+  ],
+  'a loop without an end': [
+    `{ type: 'workflow', steps: [{ loop: { steps: [] } }] }`,
+    `Type '{ steps: []; }' is missing the following properties from type '{ readonly steps: readonly Step<"editor" | "writer">[]; readonly until: string; readonly maxIterations: number; }': until, maxIterations`,
+  ],
+  'a workflow without steps': [
+    `{ type: 'workflow', step: [{ agentId: 'writer' }] }`,
+    `Object literal may only specify known properties, but 'step' does not exist in type 'WorkflowConfig<"editor" | "writer">'. Did you mean to write 'steps'?`,
+  ],
+  'a misspelt type': [
+    `{ type: 'workflw', steps: [] }`,
+    `Type '"workflw"' is not assignable to type '"Router" | "Supervisor" | "Workflow" | "own" | "router" | "supervisor" | "workflow"'. Did you mean '"workflow"'?`,
+  ],
+  'members that there are': [
+    `{ type: 'workflow', steps: [{ agentId: 'writer', fallbackAgentId: 'editor' }, { parallel: [{ agentId: 'editor' }] }] }`,
+  ],
+  'a scheduler of its own': [`own({ any: 'wrtier' })`],
+}
+
+const head = `import { defineAgent } from 'corral/agents'
+import { defineScheduler, defineTeam } from 'corral/team'
+const answer = defineAgent({ name: 'Answer' }, () => 'x')
+const agents = { writer: answer, editor: () => 'edited' }
+const own = defineScheduler<object>({ type: 'mine', create: () => ({ schedule: async (run) => run.reply('') }) })
+defineTeam({ id: 't', name: 't', agents: { a: (message, turn) => turn.reply(message.parts), b: answer }, scheduler: { type: 'router', defaultAgentId: 'a' } })
+const found: Record<string, typeof answer> = {}
+const scheduler = { type: 'router', defaultAgentId: process.title } as const
+defineTeam({ id: 't', name: 't', agents: found, scheduler })`
+
+let directory = ''
+const said = new Map<string, string>()
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'corral-types-'))
+  const lines = Object.values(schedulers).map(
+    ([code]) => `defineTeam({ id: 't', name: 't', agents, scheduler: ${code} })`,
+  )
+  await writeFile(join(directory, 'teams.mts'), [head, ...lines].join('\n'))
+  const compilerOptions = { typeRoots: [join(root, 'node_modules/@types')] }
+  const config = { extends: join(root, 'tsconfig.json'), compilerOptions, files: ['teams.mts'] }
+  await writeFile(join(directory, 'tsconfig.json'), JSON.stringify({ ...config, include: [] }))
+  const names = Object.keys(schedulers)
+  for (const { line, text } of await compile(directory)) {
+    const name = names[line - head.split('\n').length - 1] ?? `line ${line}`
+    said.set(name, `${said.get(name) ?? ''}${text}`)
+  }
+})
+afterAll(() => rm(directory, { recursive: true }))
+
+/** What the compiler says, by the line of the file; what explains a message belongs to it. */
+function compile(project: string): Promise<readonly { line: number; text: string }[]> {
+  return new Promise((resolve) => {
+    const tsc = join(root, 'node_modules/typescript/bin/tsc')
+    execFile(process.execPath, [tsc, '-p', project, '--pretty', 'false'], (_failed, stdout) => {
+      const found = [
+        ...stdout.matchAll(/^\S*teams\.mts\((\d+),\d+\): error TS\d+: (.*(?:\n .*)*)/gm),
+      ]
+      resolve(found.map(([, line, text = '']) => ({ line: Number(line), text })))
+    })
+  })
+}
+
+describe('the compiler says of a team', () => {
+  test.each(Object.entries(schedulers))('%s', (name, [, says]) => {
+    expect(said.get(name)).toBe(says)
+  })
+
+  test('nothing more', () => {
+    expect([...said.keys()].filter((name) => !(name in schedulers))).toEqual([])
+  })
+})
