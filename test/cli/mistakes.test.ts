@@ -191,7 +191,7 @@ const inFiles: readonly FileMistake[] = [
     name: 'a module without a default export',
     text: agent('./empty.mjs'),
     beside: { 'empty.mjs': 'export const answer = () => "a"\n' },
-    says: '(it has no default export; write: export default (message) => "an answer")',
+    says: '(it has no default export, so no agent and no function; write: export default (message) => "an answer")',
   },
   {
     name: 'a module whose package is not installed',
