@@ -88,7 +88,7 @@ function createHandler(
       const refused = refuse?.(request)
       if (refused) return marks.mark(request, refused)
       if (request.method === 'OPTIONS') return marks.mark(request, marks.preflight(request))
-      return routes ? answerOwn(routes(request), request) : answer(request)
+      return routes && !request.answered ? answerOwn(routes(request), request) : answer(request)
     } catch (err) {
       return fail(received, err)
     }

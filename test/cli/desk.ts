@@ -34,7 +34,7 @@ corral serve team.toml
 Done.`
 
 /** Serves one until the test ends. A message with "wait" in it keeps the writer waiting. */
-export async function serveDesk(): Promise<Desk> {
+export async function serveDesk(options: { readonly trace?: boolean } = {}): Promise<Desk> {
   const asked = createDeferred<void>()
   const released = createDeferred<void>()
   const answer = async (body: ModelRequest): Promise<ModelAnswer> => {
@@ -62,7 +62,7 @@ export async function serveDesk(): Promise<Desk> {
   const agents = { lead: toModel('lead'), writer: toModel('writer'), critic: toModel('critic') }
   const scheduler = { type: 'supervisor', supervisorAgentId: 'lead' } as const
   const team = defineTeam({ id: 'desk', name: 'Desk', agents, scheduler })
-  const server = await createServer({ agents: [team] })
+  const server = await createServer({ agents: [team], ...options })
   const listening = await listen(server, { port: 0, host: '127.0.0.1' })
   onTestFinished(async () => {
     released.resolve()

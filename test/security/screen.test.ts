@@ -52,6 +52,9 @@ const commands: readonly (readonly [command: string, speaks: boolean])[] = [
   ['send URL bad', false],
   ['send URL hello --stream', true],
   ['send URL fail --stream', true],
+  ['send URL hello --trace', true],
+  ['send URL hello --stream --trace', true],
+  ['task get URL t-1 --trace', true],
   ['task get URL t-1', true],
   ['task get URL fail', true],
   ['task list URL', true],
@@ -74,7 +77,9 @@ describe.runIf(hasTerminal)('a hostile agent steers no terminal', () => {
     const { url, called } = await serveHostileAgent()
     const screens = await screensOf(toArgs(command, url), [['--json'], ['--debug']])
     for (const screen of screens) expect(screen).not.toBe('')
-    expect(called.size).toBe(command.startsWith('card') ? 0 : 1)
+    // Whoever shows a tree beside a stream asks for the task too.
+    const asks = /watch|--stream --trace/.test(command) ? 2 : 1
+    expect(called.size).toBe(command.startsWith('card') ? 0 : asks)
   })
 
   test.each(['', '--json'])('corral chat %s', async (flag) => {

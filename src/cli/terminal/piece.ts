@@ -46,7 +46,7 @@ function code(numbers: string): string {
 }
 
 /** Tones that stand out from a dark and from a light background alike; no red, which looks like an error. */
-const colours = [33, 37, 64, 97, 130, 132, 68, 172, 99, 71, 169, 66] as const
+const colours = [33, 31, 64, 97, 130, 132, 68, 172, 99, 71, 169, 66] as const
 
 function colourOf(id: string): number {
   let sum = 7
