@@ -31,6 +31,7 @@ export { checkCard } from './protocol/card-check.ts'
 export { A2AError, type ErrorCode, type ErrorDetails, errorCodes } from './protocol/errors.ts'
 export {
   clientRoutingExtension,
+  clientToolsExtension,
   errorExtension,
   historyExtension,
   hopsExtension,

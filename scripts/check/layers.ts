@@ -22,16 +22,17 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   eval: ['shared', 'protocol', 'network', 'agents', 'client', 'server', 'team', 'store'],
   compat: ['shared', 'protocol', 'bindings', 'store', 'agents', 'client', 'server', 'team'],
   console: ['shared', 'protocol', 'server', 'client'],
+  testing: ['shared', 'protocol', 'agents', 'client', 'server', 'team', 'app'],
   cli: ['shared', 'protocol', 'index.ts'],
   'index.ts': ['shared', 'protocol'],
 }
 
 /** The public subpaths: their `index.ts` names what people import, wherever it is defined. */
-const entrances = ['server', 'client', 'agents', 'store', 'team', 'eval', 'compat']
+const entrances = ['server', 'client', 'agents', 'store', 'team', 'eval', 'compat', 'testing']
 
 /** Files and folders that are Node's by nature. Everything else also runs in a browser or a worker. */
 const nodeOnly = [
-  ...['app/', 'cli/', 'console/', 'eval/', 'network/', 'webhooks/'],
+  ...['app/', 'cli/', 'console/', 'eval/', 'network/', 'testing/', 'webhooks/'],
   'server/run.ts',
   'server/node-',
   'store/sqlite',

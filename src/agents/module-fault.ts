@@ -96,10 +96,16 @@ function adviceFor(thrown: Error): string {
   const code = 'code' in thrown ? thrown.code : undefined
   const start = 'start with NODE_OPTIONS="--import tsx" (after npm install tsx)'
   if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') return `; leave it out, or ${start}`
+  if (code === 'ERR_MODULE_NOT_FOUND') return `: ${whatIsMissing(thrown.message)}`
   const isTyped = code === 'ERR_UNKNOWN_FILE_EXTENSION' && /"\.[cm]?tsx?"/.test(thrown.message)
   if (!isTyped) return ''
   const compile = 'compile it and name the .js file'
   return `; Node ${process.version} does not run TypeScript: use Node 22.18 or newer, ${start}, or ${compile}`
+}
+
+function whatIsMissing(words: string): string {
+  const [, name] = /Cannot find package '([^']+)'/.exec(words) ?? []
+  return name ? `install it with npm install ${name}` : 'is the path right, with its extension?'
 }
 
 /** The path of a file as Node names it in a stack. */

@@ -44,8 +44,12 @@ export async function loadModuleAgent(
   const description = { ...local, abilities, resumable: resumable === true }
   if (typeof found === 'function') return defineAgent(description, found as AgentFunction) // called as the contract says
   if (isRunnable(found)) return fromRunnable(found, description)
-  throw invalidValue('endpoint', config.endpoint, 'its default export is no agent and no function')
+  throw invalidValue('endpoint', config.endpoint, found === undefined ? noDefault : noAgent)
 }
+
+const noDefault =
+  'it has no default export, so no agent and no function; write: export default (message) => "an answer"'
+const noAgent = 'its default export is no agent and no function'
 
 async function load(
   { endpoint }: AgentConfig,

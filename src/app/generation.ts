@@ -1,4 +1,4 @@
-import type { Agent } from '../agents/agent.ts'
+import type { Agent, Health } from '../agents/agent.ts'
 import { whenOver, wrapAgent } from '../agents/wrap.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Logger } from '../shared/log.ts'
@@ -10,7 +10,10 @@ import type { Roster } from './roster.ts'
  */
 export interface Generation {
   readonly agents: readonly Agent[]
+  readonly ids: readonly string[]
   get(id: string): Agent | undefined
+  /** Whether an agent can answer now. */
+  health(id: string): Promise<Health>
   /** Gives way to the next reading; turns that have not begun go to it once these agents are closed. */
   retire(next: Generation): void
   /** Closes the agents at once. Idempotent. */
@@ -67,6 +70,8 @@ export function createGeneration(roster: Roster, log: Logger): Generation {
   const agents = new Map(roster.agents.map((agent) => [served.get(agent) ?? '', hold(agent)]))
   return {
     agents: [...agents.values()],
+    ids: [...agents.keys()],
+    health: (id) => roster.manager.health(id),
     get: (id) => agents.get(id),
     retire(later) {
       next = later

@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import { serveMcpStdio } from '../bindings/mcp/server.ts'
 import { createServer } from '../server/server.ts'
-import type { Logger } from '../shared/log.ts'
+import { type Logger, toLogger } from '../shared/log.ts'
 import type { Config } from './config/file.ts'
 import type { ConfigVariables } from './config/values.ts'
 import { createRoster } from './roster.ts'
@@ -11,7 +11,8 @@ export interface McpServeOptions {
   /** The file that the configuration was read from. */
   readonly path: string
   readonly env: ConfigVariables
-  readonly logger?: Logger
+  /** Where warnings and errors go; stderr if absent, nowhere where it is `false`. */
+  readonly logger?: Logger | false
 }
 
 /**
@@ -21,12 +22,12 @@ export interface McpServeOptions {
  */
 export async function serveConfigOverMcp(
   config: Config,
-  { path, env, logger }: McpServeOptions,
+  { path, env, logger: given }: McpServeOptions,
 ): Promise<{ close(): Promise<void> }> {
   const directory = dirname(resolve(path))
-  const log = logger && { log: logger }
-  const roster = await createRoster(config, { directory, environment: env, ...log })
-  const server = await createServer({ agents: roster.agents, ...(logger && { logger }) })
+  const logger = toLogger(given)
+  const roster = await createRoster(config, { directory, environment: env, log: logger })
+  const server = await createServer({ agents: roster.agents, logger })
   const offers = await Promise.all(
     roster.agents.map(async (agent) => {
       const { id, name, description } = await agent.info()

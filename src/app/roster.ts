@@ -1,6 +1,6 @@
 import type { Agent } from '../agents/agent.ts'
 import type { AgentConfig } from '../agents/config.ts'
-import { type AgentDeps, type AgentPlan, planAgent } from '../agents/create.ts'
+import { type AgentDeps, planAgent } from '../agents/create.ts'
 import { AgentManager } from '../team/manager.ts'
 import { Team, type TeamOptions } from '../team/team.ts'
 import type { TeamConfig } from '../team/team-config.ts'
@@ -28,7 +28,7 @@ export async function createRoster(config: Config, deps: BuildDeps): Promise<Ros
   const manager = new AgentManager(pick(deps))
   try {
     for (const agent of config.agents)
-      manager.registerWithId(agent.id, await createNamed(agent, config.plans?.get(agent), deps))
+      manager.registerWithId(agent.id, await createNamed(agent, config, deps))
     const isChecked = config.plans !== undefined
     for (const team of inBuildOrder(config.teams))
       manager.registerWithId(team.id, new Team(team, manager, { ...deps, isChecked }))
@@ -91,17 +91,17 @@ function reachable({ teams }: Config, teamId: string): ReadonlySet<string> {
   return found
 }
 
-async function createNamed(
-  agent: AgentConfig,
-  plan: AgentPlan | undefined,
-  deps: BuildDeps,
-): Promise<Agent> {
+async function createNamed(agent: AgentConfig, config: Config, deps: BuildDeps): Promise<Agent> {
   try {
-    const create = plan ?? planAgent(agent, deps.environment)
+    const create = config.plans?.get(agent) ?? planAgent(agent, deps.environment)
     return await create(deps)
   } catch (cause) {
     const words = cause instanceof Error ? cause.message : 'it cannot be made'
-    throw new Error(`Agent "${agent.id}": ${words}`, { cause })
+    const message = `Agent "${agent.id}": ${words}`
+    const { refuse } = config
+    if (!refuse) throw new Error(message, { cause })
+    const path = ['agents', config.agents.indexOf(agent), 'endpoint']
+    throw refuse([{ path, message }], { cause })
   }
 }
 

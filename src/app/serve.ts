@@ -2,7 +2,8 @@ import { dirname, resolve } from 'node:path'
 import type { Agent, AgentInfo } from '../agents/agent.ts'
 import { type Listening, runServer, type StartedServer } from '../server/run.ts'
 import { createServer, type Server } from '../server/server.ts'
-import { type Logger, silent } from '../shared/log.ts'
+import { type Logger, toLogger } from '../shared/log.ts'
+import { nearest } from '../shared/nearest.ts'
 import type { Store } from '../store/store.ts'
 import type { Config } from './config/file.ts'
 import type { ConfigVariables } from './config/values.ts'
@@ -30,7 +31,8 @@ export interface ServeOptions {
   readonly allowUnauthenticated?: boolean
   /** Whether SIGINT and SIGTERM stop it; they do not if absent. */
   readonly signals?: boolean
-  readonly logger?: Logger
+  /** Where warnings and errors go; stderr if absent, nowhere where it is `false`. */
+  readonly logger?: Logger | false
 }
 
 /** A configuration that is being served. */
@@ -43,10 +45,20 @@ export interface Serving {
   readonly store: string
   /** What an earlier process had left. */
   readonly recovery: StartedServer['recovery']
+  /** Asks the remote agents of the file whether they answer, for a few seconds at most; gives those that do not. */
+  findUnreachable(): Promise<readonly UnreachableAgent[]>
   /** Resolves when everything has been closed, by whomever. */
   readonly stopped: Promise<void>
   /** Stops gracefully: no more messages, running turns end, streams close, everything is flushed. Idempotent. */
   close(): Promise<void>
+}
+
+/** A remote agent that does not answer. */
+export interface UnreachableAgent {
+  readonly id: string
+  /** Host and port of its endpoint. */
+  readonly host: string
+  readonly reason: string
 }
 
 /**
@@ -77,7 +89,8 @@ interface Parts {
 
 async function start(config: Config, parts: Parts): Promise<Serving> {
   const { options, store, place, generation } = parts
-  const { logger = silent, signals = false } = options
+  const { signals = false } = options
+  const logger = toLogger(options.logger)
   const agents = inOrder(generation, options.team)
   const root = await rootOf(agents)
   const server = await createServer({
@@ -101,7 +114,25 @@ async function start(config: Config, parts: Parts): Promise<Serving> {
     },
   })
   const { recovery, stopped, close } = listening
-  return { server, listening, root, store: place, recovery, stopped, close }
+  const findUnreachable = (): Promise<readonly UnreachableAgent[]> =>
+    askRemotes(config, reloads?.current() ?? generation)
+  return { server, listening, root, store: place, recovery, findUnreachable, stopped, close }
+}
+
+async function askRemotes(
+  { agents }: Config,
+  generation: Generation,
+): Promise<readonly UnreachableAgent[]> {
+  const remotes = agents.filter(({ protocol }) => protocol === 'a2a')
+  const answers = await Promise.all(
+    remotes.map(async ({ id, endpoint }) => {
+      const host = URL.canParse(endpoint) ? new URL(endpoint).host : ''
+      return { id, host, ...(await generation.health(id)) }
+    }),
+  )
+  return answers.flatMap(({ id, host, healthy, reason = 'it does not answer' }) =>
+    healthy ? [] : [{ id, host, reason }],
+  )
 }
 
 const openRefusal =
@@ -118,7 +149,8 @@ interface Reloads {
 
 /** Takes over changes of the file. One that cannot be used leaves everything as it is, and says why. */
 function follow(config: Config, server: Server, { options, generation }: Parts): Reloads {
-  const { path, env, team, logger = silent } = options
+  const { path, env, team } = options
+  const logger = toLogger(options.logger)
   let now = generation
   let settings = JSON.stringify(config.server)
   const end = watchConfig(path, config, {
@@ -148,7 +180,7 @@ function follow(config: Config, server: Server, { options, generation }: Parts):
 }
 
 async function createFirst(config: Config, options: ServeOptions): Promise<Generation> {
-  const { logger = silent } = options
+  const logger = toLogger(options.logger)
   const roster = await createRoster(config, depsOf(options))
   for (const words of await rosterWarnings(roster)) logger.warn({}, words)
   return createGeneration(roster, logger)
@@ -156,15 +188,22 @@ async function createFirst(config: Config, options: ServeOptions): Promise<Gener
 
 function depsOf({ path, env, logger }: ServeOptions): BuildDeps {
   const directory = dirname(resolve(path))
-  return { directory, environment: env, ...(logger && { log: logger }) }
+  return { directory, environment: env, log: toLogger(logger) }
 }
 
 /** The agents with the one that answers at the root in front. */
 function inOrder(generation: Generation, first: string | undefined): readonly Agent[] {
   if (first === undefined) return generation.agents
   const chosen = generation.get(first)
-  if (!chosen) throw new Error(`There is no team or agent "${first}" in the file`)
+  if (!chosen)
+    throw new Error(`There is no team or agent "${first}" in the file; ${known(generation, first)}`)
   return [chosen, ...generation.agents.filter((agent) => agent !== chosen)]
+}
+
+function known({ ids }: Generation, wanted: string): string {
+  const meant = nearest(wanted, ids)
+  const all = `there are ${ids.join(', ')}`
+  return meant ? `did you mean ${meant}? (${all})` : all
 }
 
 async function rootOf([first]: readonly Agent[]): Promise<AgentInfo> {

@@ -18,6 +18,8 @@ export interface HttpRequest {
   readonly bytes?: Uint8Array
   /** Why the body could not be read (too large, not UTF-8); the binding answers it in the caller's dialect. */
   readonly fault?: A2AError
+  /** Set where it was answered already and the answer cannot be written: nothing is done but to tell the fault. */
+  readonly answered?: true
   /** Fires when the client goes away. */
   readonly signal?: AbortSignal
   /** The network address of the client, where the adapter knows it; handlers see whom it stands for in shares. */

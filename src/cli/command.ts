@@ -17,6 +17,7 @@ export function addCommand(parent: Command, words: CommandWords): Command {
     .description(words.description)
     .option('--json', 'JSON on stdout')
     .option('--debug', 'show where errors come from')
+    .option('--no-color', 'no colours, as where NO_COLOR is set')
     .addHelpText('after', `\nExamples:\n${examples}`)
 }
 

@@ -1,6 +1,8 @@
 import type { UntrustedOrigin } from '../client/index.ts'
 import { A2AError, type ErrorCode } from '../index.ts'
 import { toPrintableLine } from '../shared/text.ts'
+import type { ConfigError } from '../team/index.ts'
+import { networkHint, noAgent, nobodyThere, ownName } from './hints.ts'
 import { stderr, stdout } from './screen.ts'
 
 /** What to do instead, which code to end with, 2 if absent, and where the error comes from. */
@@ -30,12 +32,9 @@ const unreachable: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'timeout',
 ])
 
-const nobody = 'Is it running? "corral demo" starts an agent at http://localhost:3000.'
 const hints: Partial<Record<ErrorCode, string>> = {
-  agentUnavailable: nobody,
   unauthenticated: 'Give credentials with --bearer-token, --api-key or --oauth-client-id.',
   forbidden: 'These credentials are known, but may not do this.',
-  taskNotFound: '"corral task list URL" shows the tasks that these credentials can see.',
   versionNotSupported: 'Try another wire: --protocol 0.3 or --binding rest.',
   timeout: 'Give it longer with --timeout SECONDS.',
   rateLimited: 'Wait a moment and try again.',
@@ -44,7 +43,7 @@ const hints: Partial<Record<ErrorCode, string>> = {
 /** The exit code of an error: 1 what was asked for failed, 2 it could not be tried. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof CliError) return error.exitCode
-  if (error instanceof A2AError) return unreachable.has(error.code) ? 2 : 1
+  if (error instanceof A2AError) return unreachable.has(error.code) || isNoAgent(error) ? 2 : 1
   return isConfigError(error) ? 1 : 2
 }
 
@@ -57,8 +56,10 @@ export function reportError(
   const hint = hintFor(error)
   if (json) {
     const code = error instanceof A2AError && { code: error.code }
-    stdout.write(`${JSON.stringify({ error: { ...code, message, ...hint } })}\n`)
-  } else {
+    const problems = isConfigError(error) && { problems: error.problems }
+    stdout.write(`${JSON.stringify({ error: { ...code, message, ...problems, ...hint } })}\n`)
+  } else if (isConfigError(error)) stderr.write(`${message}\n${hint?.hint}\n`)
+  else {
     stderr.write(`corral: ${error instanceof A2AError ? toPrintableLine(message) : message}\n`)
     if (hint) stderr.write(`${hint.hint}\n`)
   }
@@ -75,15 +76,30 @@ function hintFor(error: unknown): { readonly hint: string } | undefined {
   if (isConfigError(error)) return { hint: 'Correct the file and try again.' }
   if (!(error instanceof A2AError)) return undefined
   if (isUntrustedOrigin(error.cause)) return { hint: allowing(error.cause.origin) }
-  const hint = hintFromWords(error.message) ?? hints[error.code]
+  const hint = hintFromWords(error) ?? hints[error.code]
   return hint === undefined ? undefined : { hint }
 }
 
+/** Whether something answered that has no card, or a card that is none. */
+function isNoAgent({ code, message }: A2AError): boolean {
+  if (code === 'agentUnavailable') return /^No agent card at/.test(message)
+  return code === 'invalidAgentResponse' && /^The (agent card has no|card at)\b/.test(message)
+}
+
 /** "Unavailable" is said of a network and of a file; only the words tell which. */
-function hintFromWords(message: string): string | undefined {
-  if (message.startsWith('Cannot connect')) return nobody
-  if (!message.startsWith('Cannot open the task store')) return undefined
-  return 'Choose another with --store PATH, or --store memory.'
+function hintFromWords(error: A2AError): string | undefined {
+  const { code, message, cause } = error
+  if (message.startsWith('Cannot open the task store'))
+    return 'Choose another with --store PATH, or --store memory.'
+  if (isNoAgent(error)) return noAgent
+  if (message.includes('has no content'))
+    return 'Write the text after the URL, or "-" to read it from stdin.'
+  if (code === 'taskNotFound')
+    return `"${ownName()} task list URL" shows the tasks that these credentials can see.`
+  if (code === 'agentUnavailable') return nobodyThere()
+  if (code !== 'unavailable') return undefined
+  const known = networkHint(cause)
+  return known ?? (message.startsWith('Cannot connect') ? nobodyThere() : undefined)
 }
 
 /** By its name: the class itself would bring the whole client into every command. */
@@ -92,7 +108,7 @@ function isUntrustedOrigin(cause: unknown): cause is UntrustedOrigin {
 }
 
 /** By its name: the class itself would bring the whole reader of configurations into every command. */
-function isConfigError(error: unknown): boolean {
+function isConfigError(error: unknown): error is ConfigError {
   return error instanceof Error && error.name === 'ConfigError'
 }
 

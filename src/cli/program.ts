@@ -73,6 +73,7 @@ Exit codes: 0 done, 1 what was asked for failed, 2 it could not be tried.`
 
 /** Runs the command that the arguments name, to its exit code. */
 export async function run(args: readonly string[]): Promise<number> {
+  if (args.includes('--no-color')) process.env.NO_COLOR = '1'
   leaveWithReader()
   tellUncaught()
   hushExperiments()

@@ -1,5 +1,6 @@
 import type { AgentCard, Part, Task, TaskState } from '../index.ts'
 import { toPrintableLine } from '../shared/text.ts'
+import { pad, widthOf } from './terminal/width.ts'
 
 /** A part as text; files by their name and type. */
 export function partText(part: Part): string {
@@ -73,10 +74,10 @@ const widest = 100
 export function toColumns(rows: readonly (readonly string[])[]): string {
   const cells = rows.map((row) => row.map(toPrintableLine))
   const widths = (cells[0] ?? []).map((_, i) =>
-    cells.reduce((width, row) => Math.min(Math.max(width, row[i]?.length ?? 0), widest), 0),
+    cells.reduce((width, row) => Math.min(Math.max(width, widthOf(row[i] ?? '')), widest), 0),
   )
   return cells
-    .map((row) => row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  '))
+    .map((row) => row.map((cell, i) => pad(cell, widths[i] ?? 0)).join('  '))
     .map((line) => line.trimEnd())
     .join('\n')
 }

@@ -49,6 +49,7 @@ interface FetchCardOptions {
  */
 export async function fetchCard(url: string, options: FetchCardOptions): Promise<CachedCard> {
   const { send, known, clock } = options
+  let said = ''
   for (const source of known ? [known.source] : candidates(url)) {
     const reply = await ask(send, source, known)
     if (known && reply.status === 304) {
@@ -56,12 +57,23 @@ export async function fetchCard(url: string, options: FetchCardOptions): Promise
       return { ...known, freshUntil: options.freshUntil(reply) }
     }
     if (reply.status === 200) return read(reply, source, options)
-    await reply.text(maxSmallBytes)
+    said ||= messageIn(await reply.text(maxSmallBytes))
     if (reply.status !== 404) throw refusal(reply, source, clock)
   }
   // The place that served the card before may have moved to the other name.
   if (known) return fetchCard(url, { ...options, known: undefined })
-  throw new A2AError('agentUnavailable', `No agent card at ${shown(url)}`)
+  throw new A2AError('agentUnavailable', `No agent card at ${shown(url)}${said && `: ${said}`}`)
+}
+
+/** What a server says besides 404, where it says so as A2A does. */
+function messageIn(text: string): string {
+  const maxWords = 500
+  try {
+    const { message } = JSON.parse(text).error
+    return typeof message === 'string' ? message.slice(0, maxWords) : ''
+  } catch {
+    return ''
+  }
 }
 
 /** The URLs at which a card may be, in order. */

@@ -1,7 +1,6 @@
 import { A2AError, toA2AError } from '../protocol/errors.ts'
 import { soon } from '../shared/async.ts'
-import type { LogRecord, Store, Write, WriteResult } from '../store/store.ts'
-import type { GrowthHost } from './growth.ts'
+import type { Store, Write, WriteResult } from '../store/store.ts'
 
 /**
  * The only writer of tasks. Whatever becomes dirty while a commit runs goes into the next one, so that durability
@@ -24,20 +23,6 @@ export interface CommitSource {
   stored(results: readonly WriteResult[]): void
   /** They are not; `never` tells that they cannot be, however often it is tried. */
   refused(error: A2AError, never?: boolean): void
-}
-
-/** What all logs of an engine share. */
-export interface LogHost extends GrowthHost {
-  readonly committer: Committer
-  /** Called with each batch once it is stored; `webhook` tells that one was registered with it. */
-  published(taskId: string, records: readonly LogRecord[], webhook: boolean): void
-  /**
-   * Called when the store refuses a batch: nothing more will come of this log. `never` tells that it is this task's own
-   * fault, so that trying again is of no use.
-   */
-  refused(taskId: string, error: A2AError, never: boolean): void
-  /** Called when a task would hold more than it may: it ends with this reason. */
-  outgrown(taskId: string, reason: A2AError): void
 }
 
 /** Makes the writer over a store. Written with callbacks: a commit costs one promise besides the store's own. */

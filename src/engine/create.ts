@@ -8,14 +8,15 @@ import { within } from '../shared/async.ts'
 import { type Clock, createTimestamps, systemClock } from '../shared/clock.ts'
 import { type Logger, silent } from '../shared/log.ts'
 import { currentTask } from '../store/current.ts'
-import type { LogRecord, Scope, TaskListFilter, TaskPage } from '../store/store.ts'
-import type { LogHost } from './commit.ts'
+import type { LogRecord, Scope, StoredTask, TaskListFilter, TaskPage } from '../store/store.ts'
 import { conversationOf } from './context.ts'
 import type { Engine, EngineOptions, SubscriptionStart } from './engine.ts'
 import { shuttingDown, taskNotFound } from './faults.ts'
 import { defaultTaskLimits } from './growth.ts'
 import { isTurnEnd } from './leftover.ts'
+import { loadTask } from './load.ts'
 import type { TaskLog } from './log.ts'
+import type { LogHost } from './log-host.ts'
 import type { QueuedMessage } from './messages.ts'
 import {
   createStranded,
@@ -89,7 +90,8 @@ class AgentEngine implements Engine {
     const page = await store.list(filter)
     const tasks = page.tasks.map(async (stored) => {
       const run = this.#runs.live(stored.head.id, filter.scope)
-      const task = run ? (await run.log.snapshot()).task : await currentTask(store, stored)
+      const isAtHand = run && !run.log.unloaded
+      const task = isAtHand ? (await run.log.snapshot()).task : await currentTask(store, stored)
       return { ...stored, task }
     })
     return { ...page, tasks: await Promise.all(tasks) }
@@ -172,11 +174,15 @@ class AgentEngine implements Engine {
   }
 
   #createLogHost(): LogHost {
-    const { committer, hub, webhooks, limits = defaultTaskLimits, live } = this.#options
+    const { store, committer, hub, webhooks, limits = defaultTaskLimits, live } = this.#options
     return {
       committer,
       limits,
       live,
+      stored: async (taskId) => {
+        const stored = await this.#mustGet(taskId)
+        return { task: await currentTask(store, stored), version: stored.version }
+      },
       outgrown: (taskId, reason) => this.#runs.all.get(taskId)?.outgrow(reason),
       published: (taskId, records, webhook) => {
         if (this.#suspects.watching) tellProgress(this.#suspects, taskId, records)
@@ -207,6 +213,8 @@ class AgentEngine implements Engine {
       tasks: ({ scope }) => this.tasks(scope),
       unanswered: (queued, log, reason) => this.#unanswered(queued, log, reason),
       within: (ms, work) => within(this.#clock, ms, [work]),
+      load: async ({ id }) => loadTask(store, await this.#mustGet(id)),
+      waits: (log) => this.#runs.settle(log),
       idle: (log) => this.#runs.settle(log),
     }
   }
@@ -230,10 +238,13 @@ class AgentEngine implements Engine {
   }
 
   async #storedTask(id: string, scope: Scope): Promise<Task> {
-    const { store } = this.#options
-    const stored = await store.get(id, scope)
+    return currentTask(this.#options.store, await this.#mustGet(id, scope))
+  }
+
+  async #mustGet(id: string, scope?: Scope): Promise<StoredTask> {
+    const stored = await this.#options.store.get(id, scope)
     if (!stored) throw taskNotFound(id)
-    return currentTask(store, stored)
+    return stored
   }
 }
 

@@ -1,7 +1,7 @@
 import { readAgentAnswer, readAgentEvent } from '../agents/reply.ts'
 import { isInterrupted, isTerminal } from '../protocol/task.ts'
 import type { Message, StreamResponse } from '../protocol/types.ts'
-import { isAsyncIterable } from '../shared/async.ts'
+import { isAsyncIterable, soon } from '../shared/async.ts'
 import { isCallerFault, toAgentFault } from './faults.ts'
 import { addressed, type QueuedMessage } from './messages.ts'
 import type { RunHost } from './run-host.ts'
@@ -22,6 +22,8 @@ export interface TurnOwner {
 
 /** Beyond this many records waiting for the store, the agent waits too. */
 const maxBacklog = 256
+/** Beyond this many bytes of them it waits for the next tick: one that says much at once lets others do something. */
+const maxBacklogBytes = 64 * 1024
 
 /** Lets the agent answer one message, and writes what it says. It never rejects: what the agent throws fails its task. */
 export async function executeTurn(
@@ -61,6 +63,7 @@ async function takeEvents(
     takeEvent(owner, readAgentEvent(event, turn), turn)
     if (turn.over) return
     if (log.backlog >= maxBacklog) await log.committed()
+    else if (log.bytes >= maxBacklogBytes) await new Promise<void>(soon)
   }
 }
 

@@ -56,17 +56,27 @@ export class Growth {
     this.#principal = principal
     this.#bytes = stored?.bytes ?? 0
     this.#events = stored?.events ?? 0
-    if (this.#bytes > freeBytes) this.#count(this.#bytes)
+    this.hold()
+  }
+
+  /** The task is at hand, so it counts among the live ones. Idempotent. */
+  hold(): void {
+    if (this.#bytes > freeBytes) this.#count(this.#bytes - this.#counted)
+  }
+
+  /** About how many bytes the log holds. */
+  get bytes(): number {
+    return this.#bytes
   }
 
   /** Counts a record that is written. */
   add(record: LogRecord, bytes: number): void {
     this.#bytes += bytes
     if (record.kind === 'event') this.#events++
-    if (this.#bytes > freeBytes) this.#count(this.#bytes - this.#counted)
+    this.hold()
   }
 
-  /** The task is live no more. Idempotent. */
+  /** The task is at hand no more. Idempotent. */
   release(): void {
     if (this.#counted > 0) this.#count(-this.#counted)
   }

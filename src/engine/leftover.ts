@@ -125,7 +125,8 @@ function waitingAfter(records: readonly LogRecord[], turn: number): readonly Lef
   })
 }
 
-function openingOf(
+/** The message that opened a turn, as the log has it. */
+export function openingOf(
   records: readonly LogRecord[],
   turn: number,
 ): { readonly message: Message; readonly request: TurnRequest } | undefined {
@@ -135,7 +136,8 @@ function openingOf(
   return undefined
 }
 
-function stepsOf(records: readonly LogRecord[], turn: number): Map<string, Json> {
+/** The results of a turn's finished steps, as the log has them. */
+export function stepsOf(records: readonly LogRecord[], turn: number): Map<string, Json> {
   const steps = new Map<string, Json>()
   for (const record of records)
     if (record.kind === 'step' && record.turn === turn) steps.set(record.name, record.result)

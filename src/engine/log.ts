@@ -10,21 +10,10 @@ import type {
 import { newId } from '../shared/ids.ts'
 import type { LogRecord, RecordDraft, Scope, Write, WriteResult } from '../store/store.ts'
 import { weighRecord } from '../store/weight.ts'
-import { type CommitSource, faultOf, type LogHost } from './commit.ts'
+import { type CommitSource, faultOf } from './commit.ts'
 import { Growth } from './growth.ts'
+import type { LogHost, StoredLog, VersionedTask } from './log-host.ts'
 import { FoldedTask, Standing, type TaskKey } from './standing.ts'
-
-/** A task and the sequence number of the last record in it. */
-export interface VersionedTask {
-  readonly task: Task
-  readonly version: number
-}
-
-/** A task as a store has it. */
-export interface StoredLog extends VersionedTask {
-  /** About how many bytes its records are. */
-  readonly bytes: number
-}
 
 /** Told when everything that had come in is stored, or why it is not. */
 type Settled = (refusal: A2AError | undefined) => void
@@ -113,6 +102,14 @@ export class TaskLog implements CommitSource {
   /** About how many bytes those are that go into the next commit. */
   get bytes(): number {
     return this.#pendingBytes
+  }
+  /** About how many bytes the log holds. */
+  get size(): number {
+    return this.#growth.bytes
+  }
+  /** Whether the task is in the store alone. */
+  get unloaded(): boolean {
+    return this.#folded.unloaded
   }
   /** How many records wait to be stored. */
   get backlog(): number {
@@ -205,6 +202,24 @@ export class TaskLog implements CommitSource {
     this.#host.committer.enqueue(this, 'now')
   }
 
+  /** Lets go of a task that is stored; false where something is yet to be. */
+  unload(): boolean {
+    const isStored = this.backlog === 0 && this.#extraWrites.length === 0
+    if (this.#broken || !isStored || !this.#folded.exists) return false
+    this.#folded.unload()
+    this.#growth.release()
+    return true
+  }
+
+  /** Has the task again, as it is stored. @throws A2AError where it is not the one that was let go of. */
+  reload({ task, version }: VersionedTask): void {
+    const fault = version === this.#version ? undefined : faultOf({ conflict: version }, this.id)
+    if (fault) throw fault
+    if (!this.unloaded) return
+    this.#folded.load(task)
+    this.#growth.hold()
+  }
+
   /** The task as of the last commit; only where nothing is under way, as in `whenCommitted`. */
   current(): Task {
     const task = this.#folded.snapshot()
@@ -215,6 +230,7 @@ export class TaskLog implements CommitSource {
   /** The task as stored; waits for a commit that is under way. */
   async snapshot(): Promise<VersionedTask> {
     if (this.#inFlight.length === 0 && this.#folded.exists) return this.#stored()
+    if (this.unloaded) return this.#host.stored(this.id)
     // Taken in the callback: an await would return when the next commit has already folded its records in.
     return new Promise((resolve, reject) =>
       this.whenCommitted((refusal) => (refusal ? reject(refusal) : resolve(this.#stored()))),

@@ -51,8 +51,9 @@ export interface QueuedMessage {
   /** Which message of the task it is, from 1; its turn has the same number. */
   readonly number: number
   readonly attempt: number
-  readonly message: Message
-  readonly request: TurnRequest
+  /** Its content is let go of while the run is unloaded; then only its ids are here. */
+  message: Message
+  request: TurnRequest
   readonly caller: AuthContext | undefined
   /** Whose share the message is taken from; empty where that is nobody's. */
   readonly principal: string
@@ -64,7 +65,7 @@ export interface QueuedMessage {
   /** Whether an earlier process took it in. */
   readonly recovered?: true
   /** Results of the steps that earlier attempts of its turn finished. */
-  readonly steps?: ReadonlyMap<string, Json>
+  steps?: ReadonlyMap<string, Json>
   /** The deaths of the process that its turn has seen. */
   deaths?: Deaths
 }

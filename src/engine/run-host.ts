@@ -3,6 +3,7 @@ import type { A2AError } from '../protocol/errors.ts'
 import type { FullTaskStore } from '../protocol/task-store.ts'
 import type { Json, Message } from '../protocol/types.ts'
 import type { Logger } from '../shared/log.ts'
+import type { LoadedTask } from './load.ts'
 import type { TaskLog } from './log.ts'
 import type { QueuedMessage } from './messages.ts'
 import type { TurnQueue } from './queue.ts'
@@ -29,6 +30,10 @@ export interface RunHost {
   contextValues(log: TaskLog): Promise<ReadonlyMap<string, Json>>
   /** The tasks of the one whose task this is. */
   tasks(log: TaskLog): FullTaskStore
+  /** Reads the task of a log that is unloaded. */
+  load(log: TaskLog): Promise<LoadedTask>
+  /** Called when the turn of this log's task waits and what has come in is stored. */
+  waits(log: TaskLog): void
   /** Called when no turn of this log's task runs or waits and everything is stored. */
   idle(log: TaskLog): void
 }

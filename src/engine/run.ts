@@ -97,6 +97,7 @@ export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
 
   /** Gives up a turn that was held. */
   async giveUp(reason: A2AError): Promise<void> {
+    if (!this.mailbox.held || !(await this.mailbox.isAtHand())) return
     const queued = this.writer.message
     if (!this.mailbox.held || !queued) return
     this.#leaveTurn()

@@ -1,18 +1,15 @@
 import type { A2AError } from '../protocol/errors.ts'
 import { isTerminal } from '../protocol/task.ts'
-import type { Json } from '../protocol/types.ts'
 import { within } from '../shared/async.ts'
 import type { Clock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
 import { Registry } from '../shared/registry.ts'
 import { wait } from '../shared/retry.ts'
-import { foldRecords } from '../store/current.ts'
 import { isSameScope } from '../store/scope.ts'
-import type { LogRecord, Scope, Store, StoredTask } from '../store/store.ts'
-import type { LogHost } from './commit.ts'
-import { bytesOf } from './growth.ts'
-import { type StoredLog, TaskLog } from './log.ts'
-import type { RunMemory } from './messages.ts'
+import type { LogRecord, Scope, Store } from '../store/store.ts'
+import { loadTask } from './load.ts'
+import { TaskLog } from './log.ts'
+import type { LogHost } from './log-host.ts'
 import type { Taken, TakenUp } from './recover.ts'
 import { TaskRun } from './run.ts'
 import type { RunHost } from './run-host.ts'
@@ -23,7 +20,7 @@ export interface Runs {
   live(id: string, scope: Scope): TaskRun | undefined
   /**
    * The run of a task in scope, loaded from the store if need be; undefined if there is no such task. One with work left
-   * goes on, unless it is found to be ended. It stays until the caller calls `release`, so that two callers never hold
+   * goes on, unless it is found to be ended. It stays, with its task in memory, until the caller calls `release`, so that two callers never hold
    * two runs of one task.
    */
   find(id: string, scope: Scope, purpose?: 'end'): Promise<TaskRun | undefined>
@@ -33,7 +30,7 @@ export interface Runs {
   takeUp(id: string): Promise<Taken>
   /** Ends what `find` began. */
   release(run: TaskRun): void
-  /** Forgets the run of a log that has nothing left to do and that nobody holds. */
+  /** Forgets the run of a log that has nothing left to do and that nobody holds; of one that waits, what is stored. */
   settle(log: TaskLog): void
   /** How many tasks are live; a run whose task does not exist yet is none. */
   count(): number
@@ -56,15 +53,23 @@ interface RunsOptions {
 export function createRuns({ store, logs, host, isClosed, goOn }: RunsOptions): Runs {
   const all = new Registry<TaskRun>()
   const loading = new Map<string, Promise<Loaded | undefined>>()
-  const holders = new Map<TaskRun, number>()
+  const holders = new Holders()
 
   async function find(id: string, scope: Scope, purpose?: 'end'): Promise<TaskRun | undefined> {
     for (let underway = loading.get(id); underway; underway = loading.get(id)) await underway
     const mayGoOn = purpose !== 'end'
-    const run = working(id) ?? (await loadOnce({ id, scope, mayGoOn }))?.run
-    if (!run || !isVisible(run, scope)) return undefined
-    holders.set(run, (holders.get(run) ?? 0) + 1)
+    const run = visible(working(id) ?? (await loadOnce({ id, scope, mayGoOn }))?.run, scope)
+    if (!run) return undefined
+    holders.add(run)
+    const reading = run.mailbox.reload()
+    // What cannot be read is held by nobody.
+    if (reading) await reading.finally(() => run.log.unloaded && release(run))
     return run
+  }
+
+  function release(run: TaskRun): void {
+    holders.remove(run)
+    settle(run.log)
   }
 
   /** The run of a task, unless its log is broken: what it says is not what is stored, and it can write nothing more. */
@@ -84,14 +89,16 @@ export function createRuns({ store, logs, host, isClosed, goOn }: RunsOptions): 
     const run = all.get(log.id)
     if (run?.log !== log) return
     // One that is still being written is settled again when that is done: a second run of it would write in between.
-    if (!run.busy && !holders.has(run) && log.quiet) forget(all, log)
+    if (holders.has(run) || !log.quiet) return
+    if (run.busy) run.mailbox.unload()
+    else forget(all, log)
   }
 
   async function loadRun({ id, scope, mayGoOn }: Wanted): Promise<Loaded | undefined> {
     const stored = await store.get(id, scope)
     if (!stored) return undefined
     const { head } = stored
-    const { log, memory, records } = await loadMemory(store, stored)
+    const { log, memory, records } = await loadTask(store, stored)
     const run = new TaskRun(new TaskLog(logs, head, log), host(), memory)
     all.set(head.id, run)
     run.log.busy = head.busy
@@ -100,10 +107,7 @@ export function createRuns({ store, logs, host, isClosed, goOn }: RunsOptions): 
   }
 
   return {
-    live(id, scope) {
-      const run = working(id)
-      return run && isVisible(run, scope) ? run : undefined
-    },
+    live: (id, scope) => visible(working(id), scope),
     find,
     create(contextId, scope, principal) {
       const log = new TaskLog(logs, { id: newId(), contextId, scope, principal })
@@ -118,18 +122,9 @@ export function createRuns({ store, logs, host, isClosed, goOn }: RunsOptions): 
       if (loaded) settle(loaded.run.log)
       return loaded?.taken ?? 'nothing'
     },
-    release(run) {
-      const left = (holders.get(run) ?? 1) - 1
-      if (left > 0) holders.set(run, left)
-      else holders.delete(run)
-      settle(run.log)
-    },
+    release,
     settle,
-    count() {
-      let count = 0
-      for (const { log } of all.values()) if (log.exists) count++
-      return count
-    },
+    count: () => countTasks(all.values()),
     all,
   }
 }
@@ -137,6 +132,12 @@ export function createRuns({ store, logs, host, isClosed, goOn }: RunsOptions): 
 function forget(all: Registry<TaskRun>, log: TaskLog): void {
   all.delete(log.id)
   log.release()
+}
+
+function countTasks(runs: Iterable<TaskRun>): number {
+  let count = 0
+  for (const { log } of runs) if (log.exists) count++
+  return count
 }
 
 /** How live tasks are ended with the process. */
@@ -187,6 +188,25 @@ async function waitForTurns(
   }
 }
 
+/** Who looks at a run keeps it, and what it has in memory, from being forgotten. */
+class Holders {
+  readonly #counts = new Map<TaskRun, number>()
+
+  has(run: TaskRun): boolean {
+    return this.#counts.has(run)
+  }
+
+  add(run: TaskRun): void {
+    this.#counts.set(run, (this.#counts.get(run) ?? 0) + 1)
+  }
+
+  remove(run: TaskRun): void {
+    const left = (this.#counts.get(run) ?? 1) - 1
+    if (left > 0) this.#counts.set(run, left)
+    else this.#counts.delete(run)
+  }
+}
+
 interface Wanted {
   readonly id: string
   readonly scope?: Scope
@@ -198,31 +218,6 @@ interface Loaded {
   readonly taken: Taken
 }
 
-function isVisible({ log }: TaskRun, scope: Scope): boolean {
-  return log.exists && isSameScope(log.scope, scope)
-}
-
-interface LoadedTask {
-  readonly log: StoredLog
-  readonly memory: RunMemory
-  readonly records: readonly LogRecord[]
-}
-
-/** What a run needs to go on with a stored task. */
-async function loadMemory(store: Store, stored: StoredTask): Promise<LoadedTask> {
-  const records = await store.records(stored.head.id, 0)
-  const task = foldRecords(
-    stored.task,
-    records.filter((record) => record.seq > stored.taskVersion),
-  )
-  const saved = new Map<string, Json>()
-  let turns = 0
-  for (const record of records) {
-    if (record.kind === 'state') saved.set(record.key, record.value)
-    else if (record.kind === 'message') turns = Math.max(turns, record.turn)
-  }
-  // A store that keeps no log still has the history: one turn per message of the user.
-  if (turns === 0) turns = task.history?.filter(({ role }) => role === 'ROLE_USER').length ?? 1
-  const log = { task, version: stored.version, bytes: bytesOf(records) }
-  return { log, records, memory: { turns, saved } }
+function visible(run: TaskRun | undefined, scope: Scope): TaskRun | undefined {
+  return run?.log.exists && isSameScope(run.log.scope, scope) ? run : undefined
 }

@@ -8,7 +8,7 @@ import type { Hub } from '../streams/hub.ts'
 import { TurnAnswer } from './answer.ts'
 import { Arrived } from './arrived.ts'
 import { shuttingDown, taskNotFound } from './faults.ts'
-import type { VersionedTask } from './log.ts'
+import type { VersionedTask } from './log-host.ts'
 import type { QueuedMessage } from './messages.ts'
 import type { TurnQueue } from './queue.ts'
 import type { TaskRun } from './run.ts'
@@ -80,7 +80,7 @@ export function createSend({ store, hub, queue, runs, get, isClosed }: SendOptio
     const webhook = request.configuration?.taskPushNotificationConfig
     if (webhook) run.log.register(webhook, call.dialect ?? '1.0', before?.version ?? 0)
     const queued = run.accept(request.message, arrived.turnRequest, arrived)
-    if (idempotencyKey !== undefined) run.writer.ensureTask()
+    if (idempotencyKey !== undefined) run.mailbox.ensureTask()
     return new LiveResult(hub, { run, queued, before })
   }
 
@@ -129,7 +129,7 @@ export interface SendResult {
   readonly answer: TurnAnswer
   /** Makes the task exist if it does not yet, and gives it as stored. */
   task(): Promise<Task>
-  /** The events of this message's turn, from the first; with the task's trace if asked for. */
+  /** The events of this message's turn, from the first; with the task's trace if asked for. To be asked for once. */
   events(options?: { readonly trace?: boolean }): EventStream
 }
 
@@ -146,7 +146,7 @@ class LiveResult implements SendResult {
   readonly #hub: Hub
   readonly #run: TaskRun
   readonly #queued: QueuedMessage
-  readonly #before: VersionedTask | undefined
+  #before: VersionedTask | undefined
 
   constructor(hub: Hub, { run, queued, before }: Sending) {
     this.#hub = hub
@@ -155,20 +155,24 @@ class LiveResult implements SendResult {
     this.#before = before
   }
 
+  /** Who waits for the answer may do so for long: the task as it was before is not kept for that. */
   get answer(): TurnAnswer {
+    this.#before = undefined
     return this.#queued.answer
   }
 
   async task(): Promise<Task> {
-    this.#run.writer.ensureTask()
+    this.#run.mailbox.ensureTask()
     await this.#run.log.committed()
     return (await this.#run.log.snapshot()).task
   }
 
   events({ trace }: { readonly trace?: boolean } = {}): EventStream {
     const run = this.#run
-    if (run.mailbox.queued) run.writer.ensureTask()
-    return watchSend(this.#hub, { run, queued: this.#queued, before: this.#before, trace })
+    if (run.mailbox.queued) run.mailbox.ensureTask()
+    const before = this.#before
+    this.#before = undefined
+    return watchSend(this.#hub, { run, queued: this.#queued, before, trace })
   }
 }
 

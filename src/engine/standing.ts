@@ -121,6 +121,7 @@ export class FoldedTask {
   #idempotencyKey: string | undefined
   #rewrite = false
   #compact = false
+  #unloaded = false
 
   constructor(key: TaskKey) {
     this.#key = key
@@ -133,6 +134,9 @@ export class FoldedTask {
   get exists(): boolean {
     return this.#fold !== undefined
   }
+  get unloaded(): boolean {
+    return this.#unloaded
+  }
 
   /** The task as folded; undefined where there is none. */
   snapshot(): Task | undefined {
@@ -142,6 +146,13 @@ export class FoldedTask {
   /** Begins with a task as it is stored. */
   load(task: Task): void {
     this.#fold = createFold(task, { strict: true })
+    this.#unloaded = false
+  }
+
+  /** Lets go of the task; until it is loaded again nothing may be written. */
+  unload(): void {
+    this.#fold = undefined
+    this.#unloaded = true
   }
 
   /** The next write has the whole task, its texts merged. */
@@ -158,6 +169,7 @@ export class FoldedTask {
 
   /** Folds records in and gives the write that stores them; undefined where there is no task yet. */
   write(records: readonly LogRecord[], now: LogNow): TaskWrite | undefined {
+    if (this.#unloaded) throw new Error(`Task ${this.#key.id} is written while it is unloaded`)
     const before = this.#fold?.state
     for (const record of records) this.#take(record)
     const fold = this.#fold

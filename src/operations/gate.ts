@@ -6,6 +6,7 @@ import {
   type RequestOf,
   type ResultOf,
 } from '../protocol/operations.ts'
+import { idFault } from '../protocol/schema/values.ts'
 import { parseRequest } from '../protocol/schema.ts'
 import { mustBeInTenant, mustHaveScope, mustReachAgent } from '../protocol/scopes.ts'
 import type { AgentCard } from '../protocol/types.ts'
@@ -27,14 +28,15 @@ export type Handlers = {
  * formed; then the handler. The order keeps strangers from learning anything.
  */
 export function createGate(service: Service, handlers: Handlers): Dispatch {
-  const { engine, agent, auth: callers, limit, limits, metrics, clock } = service
+  const { engine, agent, auth: callers, limit, limits, metrics, requests, clock } = service
   const agentId = engine.scopeOf(undefined, undefined).agent
   return async (name, request, call) => {
     const startedAt = clock.elapsed()
     let counted: Call | undefined
+    let auth: AuthContext | undefined
     try {
       const caller = callers.authenticate(call, name)
-      const auth = caller instanceof Promise ? await caller : caller
+      auth = caller instanceof Promise ? await caller : caller
       if (limit) {
         counted = { ...call, auth }
         await limit.count(name, request, counted)
@@ -46,14 +48,19 @@ export function createGate(service: Service, handlers: Handlers): Dispatch {
       mustOffer(name, card)
       const passed = checked(call, auth, extensions)
       const meant = parseRequest(name, request, limits)
+      if (call.idempotencyKey !== undefined) mustBeKey(call.idempotencyKey)
       if (auth.tenants) mustBeInTenant(auth, tenantOf(meant))
       if (auth.scopes && registersWebhook(meant)) mustHaveScope(auth, 'push')
       const result = await handlers[name](meant, passed)
-      metrics.observe(name, 'ok', clock.elapsed() - startedAt)
+      const ms = clock.elapsed() - startedAt
+      metrics.observe(name, 'ok', ms)
+      requests?.({ operation: name, auth, outcome: 'ok', ms })
       return result
     } catch (thrown) {
       const { code } = toA2AError(thrown)
-      metrics.observe(name, code, clock.elapsed() - startedAt)
+      const ms = clock.elapsed() - startedAt
+      metrics.observe(name, code, ms)
+      requests?.({ operation: name, auth, outcome: code, ms })
       if (counted && code === 'taskNotFound') limit?.missed(counted)
       if (!counted && code === 'unauthenticated') await limit?.refused(call)
       throw thrown
@@ -80,6 +87,14 @@ function mustBeAllowed(
   if (!scope) return
   mustHaveScope(auth, call.scope ?? scope)
   mustReachAgent(auth, agentId)
+}
+
+function mustBeKey(key: string): void {
+  const description = idFault(key)
+  if (description !== undefined)
+    throw new A2AError('invalidParams', `The Idempotency-Key header ${description}`, {
+      violations: [{ field: 'Idempotency-Key', description }],
+    })
 }
 
 function tenantOf(request: object): string {

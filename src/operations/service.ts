@@ -20,6 +20,8 @@ export interface Service {
   readonly limits?: RequestLimits | undefined
   /** Is told how each operation ended. */
   readonly metrics: OperationMetrics
+  /** Is told who asked for what; absent where nobody wants to know. */
+  readonly requests?: RequestLog | undefined
   /** Keeps the webhooks of tasks; absent where the server has none. */
   readonly webhooks?: PushConfigs | undefined
   readonly clock: Clock
@@ -61,6 +63,19 @@ interface CallerLimit {
 interface OperationMetrics {
   /** `outcome` is `ok` or an error's code. */
   observe(operation: OperationName, outcome: string, ms: number): void
+}
+
+/** Tells who asked for what. */
+export type RequestLog = (request: AnsweredRequest) => void
+
+/** A request that was answered. */
+interface AnsweredRequest {
+  readonly operation: OperationName
+  /** Absent where the caller is not known. */
+  readonly auth: AuthContext | undefined
+  /** `ok` or an error's code. */
+  readonly outcome: string
+  readonly ms: number
 }
 
 /** The webhooks of tasks. */

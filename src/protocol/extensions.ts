@@ -22,9 +22,19 @@ export const hopsExtension = 'urn:corral:extensions:hops:v1'
 
 /**
  * Earlier turns that a stateless client sends along, in its message's metadata:
- * `{ messages: [{ role: 'system' | 'user' | 'assistant', content }] }`.
+ * `{ messages: [{ role: 'system' | 'user' | 'assistant', content }] }`. To agents that take the client's tools an
+ * assistant's turn may have `toolCalls: [{ id, name, arguments }]`, and there are turns
+ * `{ role: 'tool', toolCallId, content }`.
  */
 export const historyExtension = 'urn:corral:extensions:history:v1'
+
+/**
+ * Tools that the client runs itself. Its message's metadata offer them: `{ tools: [{ name, description, parameters }] }`,
+ * and say of a message that is a tool's result which call it answers: `{ toolCallId }`. The metadata of the answer's artifact
+ * say which the agent calls: `{ toolCalls: [{ id, name, arguments }] }`; the task is then over, and the client sends the
+ * results with the earlier turns in a message of its own.
+ */
+export const clientToolsExtension = 'urn:corral:extensions:client-tools:v1'
 
 /** JSON Schemas of skills, in the card's declaration: `{ [skillId]: { inputSchema, outputSchema } }`. */
 export const skillSchemasExtension = 'urn:corral:extensions:skill-schemas:v1'

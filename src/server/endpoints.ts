@@ -2,7 +2,7 @@ import type { HttpHandler, HttpReply } from '../bindings/http.ts'
 import { createMcpBinding } from '../bindings/mcp/server.ts'
 import { createOpenAIBinding, type OpenAIModel } from '../bindings/openai/server.ts'
 import type { OpenAIRoute, RouteHandlers, ServerRoute } from '../bindings/routes.ts'
-import { historyExtension } from '../protocol/extensions.ts'
+import { clientToolsExtension, historyExtension } from '../protocol/extensions.ts'
 import { scopeNames } from '../protocol/scopes.ts'
 import { createHealthPage } from './health.ts'
 import type { Mount } from './mount.ts'
@@ -43,7 +43,12 @@ export function createEndpoints(parts: ServerParts, mounts: ReadonlyMap<string, 
 
 function toModel({ id, identity }: Mount): OpenAIModel {
   const extensions = identity.known().details?.extensions ?? []
-  return { id, readsHistory: extensions.some(({ uri }) => uri === historyExtension) }
+  const declares = (extension: string): boolean => extensions.some(({ uri }) => uri === extension)
+  return {
+    id,
+    readsHistory: declares(historyExtension),
+    takesTools: declares(clientToolsExtension),
+  }
 }
 
 async function toOffer({ id, identity, dispatch }: Mount): Promise<{

@@ -1,7 +1,7 @@
 import type { HttpHandler, HttpReply, HttpRequest } from '../bindings/http.ts'
 import { createRouteTable, serverRoutes, splitAgentPath } from '../bindings/routes.ts'
 import { isPromiseLike } from '../shared/async.ts'
-import type { Logger } from '../shared/log.ts'
+import { type Logger, tellsAll } from '../shared/log.ts'
 import { createMarks } from './cors.ts'
 import { createPages, type Endpoints } from './endpoints.ts'
 import type { Mount } from './mount.ts'
@@ -88,7 +88,7 @@ function createHandler(
       const refused = refuse?.(request)
       if (refused) return marks.mark(request, refused)
       if (request.method === 'OPTIONS') return marks.mark(request, marks.preflight(request))
-      return routes ? answerOwn(routes(request), request) : answer(request)
+      return routes && !request.answered ? answerOwn(routes(request), request) : answer(request)
     } catch (err) {
       return fail(received, err)
     }
@@ -106,13 +106,32 @@ function createRoute(
     if (own) return own(request)
     const named = splitAgentPath(request.path)
     if (named) {
-      const mount = mounts.get(decodeSegment(named.id))
-      return mount ? mount.handle({ ...request, path: named.below }) : notFound
+      const id = decodeSegment(named.id)
+      const mount = mounts.get(id)
+      return mount ? mount.handle({ ...request, path: named.below }) : noAgent(parts, mounts, id)
     }
     const first = mounts.values().next().value
     return first ? first.handle(request) : notFound
   }
 }
+
+/** Names those there are where anyone may see the catalogue. */
+function noAgent(
+  { auth, logger }: ServerParts,
+  mounts: ReadonlyMap<string, Mount>,
+  agent: string,
+): HttpReply {
+  if (tellsAll(logger)) logger.info({ agent }, 'There is no such agent')
+  if (!auth.open) return notFound
+  const some = [...mounts.keys()].slice(0, maxNamed).join(', ')
+  const more = mounts.size > maxNamed ? ' and others, at /agents' : ''
+  const message = `There is no such agent; there are ${some}${more}`
+  const body = JSON.stringify({ error: { code: 404, status: 'NOT_FOUND', message } })
+  return { status: 404, headers: json, body }
+}
+
+/** So many agents are named to one who asks for another. */
+const maxNamed = 20
 
 const json = { 'content-type': 'application/json' }
 const notFound: HttpReply = {

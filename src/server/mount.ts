@@ -7,8 +7,9 @@ import { agentRoutes, createRouteTable } from '../bindings/routes.ts'
 import { createEngine } from '../engine/create.ts'
 import type { Engine } from '../engine/engine.ts'
 import { createKeeper, createOperations, createPassOn } from '../operations/handlers.ts'
-import type { Service } from '../operations/service.ts'
+import type { RequestLog, Service } from '../operations/service.ts'
 import type { Dispatch } from '../protocol/call.ts'
+import { tellsAll } from '../shared/log.ts'
 import { createAgentIdentity, type Identity } from './card.ts'
 import { createCardPage } from './card-page.ts'
 import type { ServerParts } from './parts.ts'
@@ -89,6 +90,7 @@ function createService(parts: ServerParts, engine: Engine, identity: Identity): 
   const { clock, auth, limit, limits, metrics, push, options } = parts
   return {
     engine,
+    requests: createRequestLog(parts, engine),
     agent: identity,
     auth,
     limit,
@@ -97,6 +99,16 @@ function createService(parts: ServerParts, engine: Engine, identity: Identity): 
     webhooks: push?.configs,
     clock,
     blockingTimeoutMs: options.timeouts?.blockingMs ?? 300_000,
+  }
+}
+
+/** One line for each request, where the logger wants that. */
+function createRequestLog({ logger }: ServerParts, engine: Engine): RequestLog | undefined {
+  if (!tellsAll(logger)) return undefined
+  const { agent } = engine.scopeOf(undefined, undefined)
+  return ({ operation, auth, outcome, ms }) => {
+    const caller = auth?.userId || (auth ? 'anonymous' : 'unknown')
+    logger.info({ agent, caller, outcome, ms: Math.round(ms) }, operation)
   }
 }
 

@@ -18,7 +18,7 @@ interface ConnectionOptions {
 }
 
 /** How often connections are looked over. */
-const lookMs = 5_000
+const lookMs = 4_000
 
 /**
  * Keeps an eye on connections. At the bound the address that holds most of them loses one: the longest idle, else the

@@ -65,6 +65,15 @@ interface AdapterParts {
   readonly connections: Connections
 }
 
+const noRoom = 'Too much waits for its readers; read your answers, then ask again'
+
+/** In place of a page, which tells no fault itself. */
+const refusedPage: HttpReply = {
+  status: 503,
+  headers: { 'content-type': 'application/json', 'retry-after': '1' },
+  body: JSON.stringify({ error: { code: 503, status: 'UNAVAILABLE', message: noRoom } }),
+}
+
 const noBytes: Buffer = Buffer.alloc(0)
 
 /** One request and its answer. A class, since one is made per request. */
@@ -80,6 +89,8 @@ class NodeExchange implements Exchange, BodySource, ReplyReader {
   #refused = false
   /** Whether the answer comes before the request has been read to its end. */
   #cut = false
+  /** Whether its answer found no room. */
+  #shed = false
 
   constructor(adapter: AdapterParts, incoming: IncomingMessage, response: ServerResponse) {
     const length = incoming.headers['content-length']
@@ -204,7 +215,7 @@ class NodeExchange implements Exchange, BodySource, ReplyReader {
   #send(reply: HttpReply): void {
     const { response } = this
     const room = roomOf(reply)
-    if (room > 0 && !this.#hold(room)) return
+    if (room > 0 && !this.#hold(reply, room)) return
     try {
       this.#streams = isStreamed(reply.body)
       const sending = this.#cut
@@ -219,16 +230,25 @@ class NodeExchange implements Exchange, BodySource, ReplyReader {
   }
 
   /** Takes room for a large reply until its reader has it; where there is none, the reply is a refusal. */
-  #hold(bytes: number): boolean {
+  #hold({ body }: HttpReply, bytes: number): boolean {
+    // A client that has left needs no reply, and nobody would tell when to give its room back.
+    if (this.response.destroyed) return false
     if (this.takeRoom(bytes)) {
       this.response.once('close', () => this.giveRoom(bytes))
       return true
     }
-    const request = this.#toRequest('')
-    const message = 'Too much waits for its readers; read your answers, then ask again'
-    request.fault = new A2AError('unavailable', message, { retryAfterSeconds: 1 })
-    this.#answer(request)
+    if (this.#shed) this.#send(refusedPage)
+    else this.#refuseReply(body)
     return false
+  }
+
+  /** Lets the binding tell that there is no room, in the caller's dialect. */
+  #refuseReply(body: HttpReply['body']): void {
+    this.#shed = true
+    const request = this.#toRequest(idIn(body))
+    request.fault = new A2AError('unavailable', noRoom, { retryAfterSeconds: 1 })
+    request.answered = true
+    this.#answer(request)
   }
 
   #failed(err: unknown): void {
@@ -251,6 +271,12 @@ class NodeExchange implements Exchange, BodySource, ReplyReader {
       signal: this.#connection.left,
     }
   }
+}
+
+/** What the id of a request can be recovered from once it is answered: a JSON-RPC answer ends with it. */
+function idIn(body: HttpReply['body']): string {
+  if (typeof body !== 'string' || !body.startsWith('{"jsonrpc"')) return ''
+  return `{${body.slice(body.lastIndexOf('"id":'))}`
 }
 
 /** The path and query of a target; proxies may send whole URLs (RFC 9112 §3.2.2). */

@@ -18,8 +18,10 @@ export interface ReplyReader {
 
 /** The bytes that a reply needs room for until its reader has taken them; 0 for a small one, and for a stream as a whole. */
 export function roomOf({ body }: HttpReply): number {
-  if (body === undefined || isStreamed(body) || body.length <= pieceBytes) return 0
-  return body.length
+  // A character is three bytes at most, and to ask for the bytes of a small reply costs something.
+  if (body === undefined || isStreamed(body) || body.length <= pieceBytes / 3) return 0
+  const bytes = Buffer.byteLength(body)
+  return bytes > pieceBytes ? bytes : 0
 }
 
 /** Writes a reply; the promise of one that takes its time settles when it is over. */
@@ -62,12 +64,14 @@ const lingerMs = 1_000
 
 /** Tells when a response takes more, or is closed: either wakes whoever waits. */
 class Outlet {
-  gone = false
+  gone: boolean
   #wake: (() => void) | undefined
   readonly #response: ServerResponse
 
   constructor(response: ServerResponse) {
     this.#response = response
+    // A client that has left tells so no more.
+    this.gone = response.destroyed
     response.on('close', () => {
       this.gone = true
       this.#wake?.()
@@ -159,7 +163,7 @@ async function stream(
 
 /** Writes a chunk that needs room until it is taken. Where there is none the stream is cut off; its reader may resume. */
 async function writeLarge(reader: ReplyReader, outlet: Outlet, chunk: HttpChunk): Promise<void> {
-  const { length } = chunk
+  const length = Buffer.byteLength(chunk)
   if (!reader.takeRoom(length)) {
     reader.response.destroy()
     return

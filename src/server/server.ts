@@ -15,6 +15,7 @@ import type { Limits } from './limits.ts'
 import { createMount, type Mount, type NamedAgent } from './mount.ts'
 import type { ServerOptions } from './options.ts'
 import { closeParts, createParts, type ServerParts } from './parts.ts'
+import { withTurnLog } from './turn-log.ts'
 
 /** A server of agents, not yet bound to a network: `listen` and `toFetch` do that. */
 export interface Server {
@@ -144,7 +145,11 @@ function createMounts(parts: ServerParts, url: () => string): Mounts {
     served,
     refresh,
     async set(agents) {
-      const named = await nameAgents(agents)
+      const { logger, clock } = parts
+      const named = (await nameAgents(agents)).map((one) => ({
+        ...one,
+        agent: withTurnLog(one.agent, { id: one.id, logger, clock }),
+      }))
       for (const [id, mount] of served) retired.set(id, mount)
       served.clear()
       for (const one of named) {

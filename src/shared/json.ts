@@ -1,6 +1,14 @@
 /** An object whose members are set one by one while it is built; from then on it is read only. */
 export type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
+/** An object with named members, of which nothing else is known. */
+export type Fields = Readonly<Record<string, unknown>>
+
+/** Whether a value is an object with named members. */
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 /**
  * A copy of a value that is plain JSON, all the way down: whoever has it may change it, and changes nobody else's. What
  * is not plain, such as a Date, stays as it is.

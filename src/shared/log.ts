@@ -6,6 +6,8 @@ export interface Logger {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
   error(fields: object, message: string): void
+  /** Whether lines of a level are kept, as pino says it. Requests, turns and delegations are told where `info` is. */
+  isLevelEnabled?(level: string): boolean
 }
 
 const nothing = (): void => {}
@@ -27,6 +29,11 @@ const stderrLogger: Logger = {
 /** The logger that an option means: one's own, none where it is `false`, else stderr. */
 export function toLogger(option: Logger | false | undefined): Logger {
   return option === false ? silent : (option ?? stderrLogger)
+}
+
+/** Whether a logger wants a line for everything that happens. One that cannot say so does not. */
+export function tellsAll(logger: Logger): boolean {
+  return logger.isLevelEnabled?.('info') ?? false
 }
 
 function toText(level: string, fields: object, message: string): string {

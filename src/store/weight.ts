@@ -18,11 +18,19 @@ const maxDepth = 1_000
  * @throws TypeError for what JSON cannot express. A `toJSON` of the value's own may throw what it likes.
  */
 export function weigh(value: unknown, depth = 0): number {
-  if (typeof value === 'string') return value.length + 2
+  if (typeof value === 'string') return weighText(value) + 2
   if (typeof value === 'number') return 5
   if (typeof value === 'object' && value !== null) return weighObject(value, depth + 1)
   if (typeof value === 'bigint') throw new TypeError('A BigInt cannot be written as JSON')
   return 4
+}
+
+/** Longer texts are counted in UTF-8, where one of Asia takes three bytes for a character. */
+const shortText = 64
+
+/** A short text is taken by its length: to ask for its bytes costs more than what it may hold beyond that. */
+function weighText(text: string): number {
+  return text.length <= shortText ? text.length : Buffer.byteLength(text)
 }
 
 function weighObject(value: object, depth: number): number {
@@ -36,7 +44,7 @@ function weighObject(value: object, depth: number): number {
     const member = members[key]
     if (typeof member === 'function') {
       if (key === 'toJSON') return weigh(member.call(value), depth)
-    } else sum += key.length + 4 + weigh(member, depth)
+    } else sum += weighText(key) + 4 + weigh(member, depth)
   }
   return sum
 }
@@ -69,9 +77,9 @@ export function weighRecord(record: LogRecord): number {
     case 'message':
       return frame + weighMessage(record.message) + weighRequest(record.request)
     case 'step':
-      return frame + record.name.length + weigh(record.result)
+      return frame + weighText(record.name) + weigh(record.result)
     case 'state':
-      return frame + record.key.length + weigh(record.value)
+      return frame + weighText(record.key) + weigh(record.value)
     case 'trace':
       return frame + weigh(record.entry)
     default:
@@ -103,8 +111,8 @@ export function weighTask({ status, history, artifacts, metadata }: Task): numbe
 function weighArtifact(artifact: Artifact): number {
   const { artifactId, name, description, parts, metadata, extensions } = artifact
   let sum = frame + artifactId.length + weighParts(parts) + weighMeta(metadata)
-  if (name) sum += name.length
-  if (description) sum += description.length
+  if (name) sum += weighText(name)
+  if (description) sum += weighText(description)
   if (extensions) sum += weigh(extensions)
   return sum
 }
@@ -129,11 +137,11 @@ export function weighRequest({ metadata, extensions, acceptedOutputModes }: Turn
 function weighParts(parts: readonly Part[]): number {
   let sum = 0
   for (const part of parts) {
-    if ('text' in part) sum += part.text.length + 10
+    if ('text' in part) sum += weighText(part.text) + 10
     else if ('raw' in part) sum += part.raw.length + 10
     else sum += weigh('data' in part ? part.data : part.url)
     if (part.metadata) sum += weigh(part.metadata)
-    if (part.filename) sum += part.filename.length
+    if (part.filename) sum += weighText(part.filename)
     if (part.mediaType) sum += part.mediaType.length
   }
   return sum

@@ -54,7 +54,8 @@ const finished: IteratorResult<readonly Sequenced[]> = { done: true, value: unde
  * A class, not closures: one is made per stream.
  */
 class LogWatcher implements Watcher, AsyncIterator<readonly Sequenced[]> {
-  readonly #options: WatcherOptions
+  readonly #show: WatcherOptions['show']
+  readonly #isLast: WatcherOptions['isLast']
   readonly #host: WatcherHost
   #position: number
   #published: number
@@ -69,7 +70,9 @@ class LogWatcher implements Watcher, AsyncIterator<readonly Sequenced[]> {
   #wake: (() => void) | undefined
 
   constructor(options: WatcherOptions, host: WatcherHost) {
-    this.#options = options
+    // Not the options as a whole: the task that a stream begins with goes when it is told.
+    this.#show = options.show
+    this.#isLast = options.isLast
     this.#host = host
     this.#position = options.after
     this.#published = options.after
@@ -165,9 +168,9 @@ class LogWatcher implements Watcher, AsyncIterator<readonly Sequenced[]> {
     for (const record of records) {
       if (record.seq <= this.#position) continue
       this.#position = record.seq
-      const item = this.#options.show(record)
+      const item = this.#show(record)
       if (item) items.push(item)
-      if (this.#options.isLast(record)) {
+      if (this.#isLast(record)) {
         this.#over = true
         this.#waiting = []
         break

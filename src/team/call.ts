@@ -1,8 +1,9 @@
 import type { Agent } from '../agents/agent.ts'
 import { acceptsTools, type Tool } from '../agents/tools.ts'
 import { A2AError, toA2AError } from '../protocol/errors.ts'
-import type { Message } from '../protocol/types.ts'
+import type { JsonObject, Message } from '../protocol/types.ts'
 import { copyOf } from '../shared/json.ts'
+import { tellsAll } from '../shared/log.ts'
 import { backoffMs, retry } from '../shared/retry.ts'
 import { createChildTurn, toMessageId } from './child-turn.ts'
 import { replyError, toTeamError } from './failure.ts'
@@ -113,7 +114,9 @@ async function callMember(call: MemberCall, agentId: string, number: number): Pr
   const durationSoFar = (): number => Math.round(run.clock.elapsed() - began)
   try {
     const reply = await inSpan(call, facts, number)
-    run.turn.trace(replyEntry(facts, reply, durationSoFar()))
+    const entry = replyEntry(facts, reply, durationSoFar())
+    run.turn.trace(entry)
+    if (tellsAll(run.turn.log)) tellReply(run, entry)
     return reply
   } catch (thrown) {
     run.link.throwIfAborted()
@@ -127,6 +130,14 @@ async function callMember(call: MemberCall, agentId: string, number: number): Pr
       exposeMember: run.exposeMembers,
     })
   }
+}
+
+function tellReply({ turn }: Run, entry: JsonObject): void {
+  const { team, member, step, state, durationMs: ms, inputTokens, outputTokens } = entry
+  const tokens = inputTokens !== undefined && { inputTokens, outputTokens }
+  const word = String(state).replace('TASK_STATE_', '').toLowerCase()
+  const facts = { team, member, step, taskId: turn.taskId, state: word, ms, ...tokens }
+  turn.log.info(facts, 'Delegation ended')
 }
 
 function inSpan(call: MemberCall, facts: CallFacts, number: number): Promise<MemberReply> {

@@ -12,7 +12,12 @@ export {
   type Roster,
   rosterWarnings,
 } from '../app/roster.ts'
-export { type ServeOptions, type Serving, serveConfig } from '../app/serve.ts'
+export {
+  type ServeOptions,
+  type Serving,
+  serveConfig,
+  type UnreachableAgent,
+} from '../app/serve.ts'
 export { toServerOptions } from '../app/server-options.ts'
 export { TeamServer, type TeamServerOptions, type TeamServerState } from '../app/team-server.ts'
 export { type ConfigWatchOptions as WatchOptions, watchConfig } from '../app/watch.ts'

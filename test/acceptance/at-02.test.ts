@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createFakeClock, type FakeClock } from '../support/clock.ts'
+import { createFakeClock, type FakeClock } from '../../src/testing/index.ts'
 import { rpc } from './serve.ts'
 import { serveTeam } from './team.ts'
 

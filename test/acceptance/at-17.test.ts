@@ -14,7 +14,7 @@ import {
 import { completedTaskWithText } from '../../src/protocol/build.ts'
 import type { AuthContext } from '../../src/protocol/call.ts'
 import { taskStates } from '../../src/protocol/task.ts'
-import { createFakeClock } from '../support/clock.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 import { get, jsonReply, post, rpc } from './serve.ts'
 
 async function run(server: A2aServer): Promise<RunningServer> {

@@ -5,8 +5,8 @@ import { TeamServer } from '../../src/app/team-server.ts'
 import { AgentManager } from '../../src/team/manager.ts'
 import { defineTeam, Team } from '../../src/team/team.ts'
 import type { SchedulerConfig, TeamConfig } from '../../src/team/team-config.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 import { member } from '../fixtures/members.ts'
-import { createFakeClock } from '../support/clock.ts'
 import { get, rpc, serve } from './serve.ts'
 
 function workflowOf<Id extends string>(...ids: readonly Id[]): SchedulerConfig<Id> {

@@ -2,8 +2,8 @@ import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { loadConfig, parseConfig } from '../../src/app/config/load.ts'
 import { createRoster, createTeamFromConfig } from '../../src/app/roster.ts'
+import { openModelServer } from '../../src/testing/index.ts'
 import { member, untilCancelled } from '../fixtures/members.ts'
-import { startOpenAIServer } from '../fixtures/openai-server.ts'
 import { post, rpc, serve } from './serve.ts'
 import { serveTeam } from './team.ts'
 
@@ -110,7 +110,7 @@ async function serveFile(path: string): Promise<string> {
 
 describe('AT-21: the files of the origin', () => {
   test('its fantasy story team: two models plan and write, an A2A agent reviews', async () => {
-    const models = await startOpenAIServer((body) => {
+    const models = await openModelServer((body) => {
       const [system, ...rest] = body.messages
       const asked = String(rest.at(-1)?.content)
       return String(system?.content).includes('plan') ? `plan(${asked})` : `prose(${asked})`

@@ -15,8 +15,8 @@ import type { Message } from '../../src/protocol/types.ts'
 import { createServer, listen } from '../../src/server/index.ts'
 import { withSignal } from '../../src/shared/async.ts'
 import { defineTeam } from '../../src/team/team.ts'
+import { openModelServer } from '../../src/testing/index.ts'
 import { describeAgent, type OpenAgent } from '../contracts/agent.ts'
-import { startOpenAIServer } from '../fixtures/openai-server.ts'
 
 const never = new Promise<never>(() => {})
 
@@ -115,7 +115,7 @@ describeAgent('a remote agent', {
 
 describeAgent('a model', {
   async open() {
-    const service = await startOpenAIServer(({ messages }) => {
+    const service = await openModelServer(({ messages }) => {
       const text = String(messages.at(-1)?.content)
       return text === 'wait' ? { hang: ['You said: '] } : `You said: ${text}`
     })

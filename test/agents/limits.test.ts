@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { withLimits } from '../../src/agents/limits.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
+import { createFakeClock, createInstantClock } from '../../src/testing/index.ts'
 import { member, untilCancelled } from '../fixtures/members.ts'
 import { createTurn, runTurn } from '../fixtures/turn.ts'
-import { createFakeClock, createInstantClock } from '../support/clock.ts'
 
 const never = new Promise<never>(() => {})
 

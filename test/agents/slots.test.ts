@@ -8,11 +8,11 @@ import { userMessage } from '../../src/protocol/build.ts'
 import { answerParts, textOf } from '../../src/protocol/task.ts'
 import { createServer, listen, type Server } from '../../src/server/index.ts'
 import { createDeferred } from '../../src/shared/async.ts'
-import { type Script, startOpenAIServer } from '../fixtures/openai-server.ts'
+import { type ModelScript, openModelServer } from '../../src/testing/index.ts'
 
 /** A model and an agent that answers at once, with one slot for both. */
-async function serveModel(script: Script, options: Partial<OpenAIAgentOptions> = {}) {
-  const service = await startOpenAIServer(script)
+async function serveModel(script: ModelScript, options: Partial<OpenAIAgentOptions> = {}) {
+  const service = await openModelServer(script)
   const model = new OpenAIAgent({
     id: 'model',
     name: 'Model',

@@ -6,7 +6,7 @@ import { loadConfig } from '../../src/app/config/load.ts'
 import { createRoster, type Roster } from '../../src/app/roster.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import { createServer, type Server } from '../../src/server/index.ts'
-import { startOpenAIServer } from '../fixtures/openai-server.ts'
+import { openModelServer } from '../../src/testing/index.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const closers: (() => unknown)[] = []
@@ -186,7 +186,7 @@ describe('AT-21: the router, worker and supervisor in processes of their own', (
 })
 
 test('handoff: the front desk hands over to whom it concerns', async () => {
-  const models = await startOpenAIServer(({ messages, tools }) => {
+  const models = await openModelServer(({ messages, tools }) => {
     const isDesk = String(messages[0]?.content).includes('front desk')
     if (isDesk && tools) return { tools: [{ name: 'transfer_to_shipping', arguments: {} }] }
     return String(messages[0]?.content)

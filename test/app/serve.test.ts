@@ -1,9 +1,10 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { loadConfig } from '../../src/app/config/load.ts'
 import { type ServeOptions, type Serving, serveConfig } from '../../src/app/serve.ts'
+import { A2AClient } from '../../src/client/index.ts'
 
 let directory = ''
 const closing: (() => Promise<void>)[] = []
@@ -53,6 +54,34 @@ describe('serving a configuration', () => {
       await expect.poll(async () => (await call('ListTasks', {})).totalSize).toBeLessThan(20)
     },
   )
+
+  test('warns on stderr where no logger is given, and says nothing where it is false', async () => {
+    const said = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const throws = async (options: Partial<ServeOptions>) => {
+      writeFileSync(join(directory, 'a.mjs'), 'export default () => { throw new Error("no luck") }')
+      const { listening } = await serve('store = "memory"', options)
+      const client = new A2AClient(listening.url)
+      await client.sendMessage('hi')
+      await client.close()
+    }
+    try {
+      await throws({ logger: false })
+      expect(said).not.toHaveBeenCalled()
+      await throws({})
+      expect(said.mock.calls.join()).toMatch(/ERROR The agent failed[\s\S]*no luck[\s\S]*a\.mjs/)
+    } finally {
+      said.mockRestore()
+    }
+  })
+
+  test('finds the remote agents that do not answer', async () => {
+    const dead =
+      '[[agents]]\nid = "d"\nname = "D"\nendpoint = "http://127.0.0.1:1"\nprotocol = "a2a"'
+    const { findUnreachable } = await serve(`store = "memory"\n${dead}`, { logger: false })
+    expect(await findUnreachable()).toEqual([
+      { id: 'd', host: '127.0.0.1:1', reason: expect.any(String) },
+    ])
+  })
 
   test('takes what it is told before what the file says', async () => {
     const { store, listening } = await serve('store = "tasks.db"\nhost = "0.0.0.0"', {

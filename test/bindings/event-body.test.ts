@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createEventBody, type EventWriter } from '../../src/bindings/event-body.ts'
 import type { EventStream, Sequenced } from '../../src/protocol/call.ts'
-import { createFakeClock } from '../support/clock.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 import { task } from './scripted.ts'
 
 const writer: EventWriter = {

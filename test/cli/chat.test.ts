@@ -71,10 +71,12 @@ describe.runIf(hasTerminal)('a terminal', () => {
     const args = ['serve', file(), '--port', '0', '--store', 'memory', ...open]
     const coloured = startInTerminal(args, { env: { NO_COLOR: undefined, TERM: 'xterm' } })
     await coloured.seen(/m\d\d:\d\d:\d\d\P{L}\[22m WARN Anyone who can reach/u)
+    await coloured.seen(/is served at/)
     coloured.write(ctrlC)
     expect((await coloured.ended).code).toBe(0)
     const plain = startInTerminal(args, { env: { NO_COLOR: '1', TERM: 'xterm' } })
     await plain.seen(/^\d\d:\d\d:\d\d WARN Anyone who can reach/m)
+    await plain.seen(/is served at/)
     plain.write(ctrlC)
     const { stdout } = await plain.ended
     expect(stdout).not.toContain('\u001b[')

@@ -150,7 +150,9 @@ describe('corral task', () => {
     const url = await serveHere(file())
     for (const text of ['one', 'two', 'fail']) await corral(['send', url, text])
     const page = await corral(['task', 'list', url, '--state', 'completed', '--limit', '1'])
-    expect(page.stdout).toMatch(/^TASK +STATE +SINCE +CONTEXT\n\S+ +completed /)
+    expect(page.stdout).toMatch(
+      /^TASK +STATE +AGE +CONTEXT +WORDS\n\S+ +completed +\d+ (?:s|min) +\S+ +\S/,
+    )
     const [, token = ''] = page.stdout.match(/1 of 2; go on with --page (\S+)/) ?? []
     const rest = await corral(['task', 'list', url, '--state', 'completed', '--page', token])
     expect(rest.stdout.trim().split('\n')).toHaveLength(2)

@@ -26,6 +26,8 @@ export interface Started {
   write(text: string): void
   end(): void
   signal(name: NodeJS.Signals): void
+  /** What it has written so far, to both streams. */
+  readonly output: string
   readonly ended: Promise<Ended>
 }
 
@@ -108,6 +110,9 @@ export function startProcess(
     write: (text) => void child.stdin.write(text),
     end: () => void child.stdin.end(),
     signal: (name) => void child.kill(name),
+    get output() {
+      return output.all
+    },
     ended,
   }
 }

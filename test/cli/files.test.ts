@@ -1,10 +1,9 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { describe, expect, test } from 'vitest'
-import { A2AClient } from '../../src/client/index.ts'
-import { corral, main, serveHere, temporary } from './corral.ts'
+import { corral, main, temporary } from './corral.ts'
 import { clerkAgent, writeFile } from './files.ts'
 
 describe('corral validate', () => {
@@ -84,29 +83,10 @@ default_agent_id = "clerk"
   })
 
   test('cannot run without the file', async () => {
-    const { code, stderr } = await corral(['validate', 'none.toml'])
-    expect({ code, stderr }).toEqual({ code: 2, stderr: 'corral: There is no file none.toml\n' })
-  })
-})
-
-describe('corral init', () => {
-  test('writes a team that is valid and answers', async () => {
-    const directory = join(temporary(), 'team')
-    expect((await corral(['init', directory])).code).toBe(0)
-    const file = join(directory, 'corral.toml')
-    expect((await corral(['validate', file])).code).toBe(0)
-    const client = new A2AClient(await serveHere(file))
-    expect(await client.run('good morning')).toBe('Hello, you wrote: good morning.')
-    await client.close()
-  })
-
-  test('leaves files alone that are there', async () => {
-    const directory = temporary()
-    const file = writeFile(directory)
-    const { code, stderr } = await corral(['init', directory])
-    expect(code).toBe(2)
-    expect(stderr).toContain('is already there')
-    expect(readFileSync(file, 'utf8')).toBe(clerkAgent())
+    const stderr =
+      'corral: There is no file none.toml\n"npx corral init" writes one to begin with.\n'
+    for (const command of ['validate', 'serve', 'mcp'])
+      expect(await corral([command, 'none.toml'])).toEqual({ code: 2, stdout: '', stderr })
   })
 })
 

@@ -1,5 +1,6 @@
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { corral, main, startProcess, temporary } from './corral.ts'
 
@@ -17,6 +18,38 @@ describe('corral', () => {
     writeFileSync(join(directory, 'package.json'), '{"type":"module","version":"1.2.3"}')
     const alone = startProcess(process.execPath, [join(directory, 'dist/cli/main.js'), '-V'])
     expect(await alone.ended).toMatchObject({ code: 0, stdout: '1.2.3\n' })
+  })
+
+  test('says which Node it needs before it loads anything else', async () => {
+    const bin = fileURLToPath(new URL('corral.cjs', `file://${main}`))
+    const directory = temporary()
+    const fake = join(directory, 'fake.cjs')
+    const pretend = (version: string) => {
+      const value = JSON.stringify({ value: version })
+      writeFileSync(fake, `Object.defineProperty(process.versions, 'node', ${value})\n`)
+      // Alone in its package: whatever it loaded besides would be missed.
+      mkdirSync(join(directory, 'dist/cli'), { recursive: true })
+      copyFileSync(bin, join(directory, 'dist/cli/corral.cjs'))
+      writeFileSync(join(directory, 'package.json'), '{"engines":{"node":">=20.19"}}')
+      const args = ['--require', fake, join(directory, 'dist/cli/corral.cjs'), 'serve']
+      return startProcess(process.execPath, args).ended
+    }
+    for (const version of ['18.20.8', '20.18.3', '10.24.1'])
+      expect(await pretend(version)).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: `corral: Corral needs Node ≥ 20.19, this is ${version}: install a newer one from https://nodejs.org, or with a version manager: nvm install 22\n`,
+      })
+    expect((await pretend('20.19.0')).stderr).toContain('main.js')
+    expect((await pretend('24.1.0')).stderr).toContain('main.js')
+  })
+
+  test('what npm links is written so that old versions of Node can read it', () => {
+    expect(manifest.bin.corral).toBe('./dist/cli/corral.cjs')
+    const text = readFileSync(new URL('corral.cjs', `file://${main}`), 'utf8')
+    expect(text).toMatch(/^#!\/usr\/bin\/env node\n/)
+    const code = text.replace(/\/\/.*|'[^']*'|`[^`]*`/g, '')
+    expect(code).not.toMatch(/\?\.|\?\?|\bawait\b|\basync\b|^import\b|^export\b|#\w+[ (=]|node:/m)
   })
 
   test('shows all commands, with examples', async () => {

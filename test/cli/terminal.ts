@@ -20,9 +20,20 @@ const driver = Object.keys(drivers).find((name) => {
 export const hasTerminal: boolean = driver !== undefined
 if (!hasTerminal) console.warn('No pseudo-terminal: neither script nor python3 is installed')
 
+/** How wide and how high a terminal is. */
+export interface TerminalSize {
+  readonly columns: number
+  readonly rows: number
+}
+
 /** Starts the command in a real pseudo-terminal; what it writes to either stream is the terminal's output. */
-export function startInTerminal(args: readonly string[], options: StartOptions = {}): Started {
-  const command = [process.execPath, main, ...args]
+export function startInTerminal(
+  args: readonly string[],
+  options: StartOptions & { readonly size?: TerminalSize } = {},
+): Started {
+  const { columns, rows } = options.size ?? { columns: 80, rows: 24 }
+  const resize = `stty cols ${columns} rows ${rows}; exec "$@"`
+  const command = ['sh', '-c', resize, 'sh', process.execPath, main, ...args]
   const toArguments = drivers[driver ?? '']
   if (!driver || !toArguments) throw new Error('There is no pseudo-terminal')
   return startProcess(driver, toArguments(command), options)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { A2AClient } from '../../src/client/index.ts'
 import { idempotencyExtension } from '../../src/protocol/extensions.ts'
 import type { StreamResponse } from '../../src/protocol/types.ts'
-import { createFakeClock } from '../support/clock.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 import { Raw, type RpcCall, serveAgent, streamOf } from './agent.ts'
 
 const ids = { taskId: 't1', contextId: 'c1' }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createCardCache } from '../../src/client/card-cache.ts'
 import { createHttp } from '../../src/client/node.ts'
 import { requireSignature, signCard } from '../../src/protocol/signature.ts'
-import { createFakeClock } from '../support/clock.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 import { testCard } from './cards.ts'
 import { type Answer, type Received, serve } from './serve.ts'
 

@@ -2,7 +2,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createHttp } from '../../src/client/node.ts'
 import { createDeferred } from '../../src/shared/async.ts'
-import { createFakeClock } from '../support/clock.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 import { serve } from './serve.ts'
 
 const get = { method: 'GET', headers: {} } as const

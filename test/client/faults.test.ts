@@ -5,7 +5,7 @@ import type { HttpSend } from '../../src/bindings/http.ts'
 import { connectFailure } from '../../src/client/faults.ts'
 import { A2AClient, allOf, apiKey, bearer } from '../../src/client/index.ts'
 import { idempotencyExtension } from '../../src/protocol/extensions.ts'
-import { createFakeClock } from '../support/clock.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 import { doneTask, Raw, serveAgent } from './agent.ts'
 import { serve } from './serve.ts'
 

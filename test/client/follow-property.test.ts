@@ -7,7 +7,7 @@ import type { Call, Dispatch, Sequenced } from '../../src/protocol/call.ts'
 import { createFold, type Fold } from '../../src/protocol/fold.ts'
 import type { OperationName } from '../../src/protocol/operations.ts'
 import type { StreamResponse, Task } from '../../src/protocol/types.ts'
-import { createInstantClock } from '../support/clock.ts'
+import { createInstantClock } from '../../src/testing/index.ts'
 
 const ids = { taskId: 't', contextId: 'c' }
 const start: Task = { id: 't', contextId: 'c', status: { state: 'TASK_STATE_WORKING' } }

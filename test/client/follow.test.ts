@@ -7,7 +7,7 @@ import type { Call, Dispatch, EventStream, Sequenced } from '../../src/protocol/
 import { A2AError } from '../../src/protocol/errors.ts'
 import type { OperationName } from '../../src/protocol/operations.ts'
 import type { Message, StreamResponse, Task, TaskState } from '../../src/protocol/types.ts'
-import { createFakeClock, type FakeClock } from '../support/clock.ts'
+import { createFakeClock, type FakeClock } from '../../src/testing/index.ts'
 
 const ids = { taskId: 't', contextId: 'c' }
 const lost = connectionLost('http://agent.example/', undefined)

@@ -8,7 +8,7 @@ import { fetchSend } from '../../src/client/fetch.ts'
 import { type HttpOptions, withTimeouts } from '../../src/client/http.ts'
 import { createHttp } from '../../src/client/node.ts'
 import { createDeferred } from '../../src/shared/async.ts'
-import { createFakeClock } from '../support/clock.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 import { selfSigned } from './self-signed.ts'
 import { serve } from './serve.ts'
 

@@ -12,7 +12,7 @@ import { deviceCode } from '../../src/client/oauth/device-code.ts'
 import { clientCredentials, oauth } from '../../src/client/oauth/oauth.ts'
 import { tokenAuth } from '../../src/client/oauth/tokens.ts'
 import { createDeferred } from '../../src/shared/async.ts'
-import { createFakeClock } from '../support/clock.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 import { clients, startAuthorizationServer } from './authorization-server.ts'
 import { signIn } from './browser.ts'
 

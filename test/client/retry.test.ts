@@ -5,7 +5,7 @@ import type { Call, Dispatch } from '../../src/protocol/call.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
 import type { OperationName } from '../../src/protocol/operations.ts'
 import { silent } from '../../src/shared/log.ts'
-import { createFakeClock, type FakeClock } from '../support/clock.ts'
+import { createFakeClock, type FakeClock } from '../../src/testing/index.ts'
 
 const task = { id: 't', contextId: 'c', status: { state: 'TASK_STATE_WORKING' } }
 const url = 'http://agent.example/'

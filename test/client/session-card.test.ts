@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type CardCache, createCardCache } from '../../src/client/card-cache.ts'
 import { A2AClient, bearer } from '../../src/client/index.ts'
-import { createFakeClock } from '../support/clock.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 import { doneTask, serveAgent } from './agent.ts'
 import { jsonRpc, testCard } from './cards.ts'
 import { serve } from './serve.ts'

@@ -6,8 +6,8 @@ import type { MessageHandler } from '../../src/compat/message-handler.ts'
 import { completedTaskWithText } from '../../src/protocol/build.ts'
 import type { AuthContext } from '../../src/protocol/call.ts'
 import { textOf } from '../../src/protocol/task.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 import { get, post, rpc } from '../acceptance/serve.ts'
-import { createFakeClock } from '../support/clock.ts'
 
 const rcMessage = (text: string, more: object = {}) => ({
   message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text }], ...more },

@@ -17,9 +17,9 @@ import {
 } from '../../src/compat/index.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import { createServer } from '../../src/server/server.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 import { rpc, serve } from '../acceptance/serve.ts'
 import { act, eventsOf, told, v03, v10 } from '../acceptance/wires.ts'
-import { createFakeClock } from '../support/clock.ts'
 import { teamOf } from '../team/scene.ts'
 
 const context: ServerCallContext = { auth: { userId: 'ann' } }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { createFakeClock } from '../../src/testing/index.ts'
 import type { Answer } from '../contracts/binding.ts'
-import { createFakeClock } from '../support/clock.ts'
 import { all, open, request, wireNames, wireNames10 } from './scene.ts'
 
 describe.each(wireNames)('sending over %s', (name) => {

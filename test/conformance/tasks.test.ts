@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { createFakeClock } from '../../src/testing/index.ts'
 import type { Wild } from '../contracts/binding.ts'
-import { createFakeClock } from '../support/clock.ts'
 import { open, type Scene, wireNames, wireNames10 } from './scene.ts'
 
 describe.each(wireNames)('tasks over %s', (name) => {

@@ -11,12 +11,21 @@ test('docs/cli.md names every command', async () => {
   for (const name of names) expect(page).toContain(`corral ${name}`)
 })
 
-test.each(['serve', 'demo', 'card', 'send', 'chat', 'task get', 'task list', 'webhooks redrive'])(
-  'docs/cli.md names every option of corral %s',
-  async (command) => {
-    const { stdout } = await corral([...command.split(' '), '--help'])
-    const flags = [...stdout.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, flag]) => flag)
-    expect(flags).toContain('--json')
-    for (const flag of flags) if (flag !== '--help') expect(page).toContain(flag)
-  },
-)
+test.each([
+  'serve',
+  'demo',
+  'init',
+  'validate',
+  'mcp',
+  'card',
+  'send',
+  'chat',
+  'task get',
+  'task list',
+  'webhooks redrive',
+])('docs/cli.md names every option of corral %s', async (command) => {
+  const { stdout } = await corral([...command.split(' '), '--help'])
+  const flags = [...stdout.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, flag]) => flag)
+  expect(flags).toContain('--json')
+  for (const flag of flags) if (flag !== '--help') expect(page).toContain(flag)
+})

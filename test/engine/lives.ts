@@ -1,7 +1,7 @@
 import { readLeftover } from '../../src/engine/leftover.ts'
 import { createSuspects, mustWait, type Suspects } from '../../src/engine/suspects.ts'
 import type { Deaths, LogRecord, RecordDraft } from '../../src/store/store.ts'
-import { createFakeClock, type FakeClock } from '../support/clock.ts'
+import { createFakeClock, type FakeClock } from '../../src/testing/index.ts'
 
 /** A task of a machine: its log, which outlives every process, and what its agent does each time it runs. */
 export interface SimulatedTask {

@@ -4,9 +4,9 @@ import { defineAgent } from '../../src/agents/function.ts'
 import type { Message } from '../../src/protocol/types.ts'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 import { createScriptedAgent } from '../conformance/agent.ts'
 import { faulty } from '../fixtures/faulty-store.ts'
-import { createFakeClock } from '../support/clock.ts'
 import {
   ask,
   begin,

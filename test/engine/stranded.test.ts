@@ -3,7 +3,7 @@ import { defineAgent } from '../../src/agents/function.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
 import type { Store, WriteResult } from '../../src/store/store.ts'
-import { createFakeClock } from '../support/clock.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 import { begin, createEngineFor, type EngineScene } from './scene.ts'
 
 /** A store that can be told to refuse, as on a full disk. */

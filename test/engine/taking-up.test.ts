@@ -4,7 +4,7 @@ import { defineAgent } from '../../src/agents/function.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
 import type { Store } from '../../src/store/store.ts'
-import { createFakeClock } from '../support/clock.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 import { ask, begin, createEngineFor, taskOf } from './scene.ts'
 
 const never = new Promise<never>(() => {})

@@ -10,6 +10,24 @@ export const hostile: string =
 /** As TOML and other formats without half characters can hold it. */
 export const hostileText: string = hostile.replace(/[\ud800-\udfff]/gu, '')
 
+/** The trace extension, whose entries the command shows. */
+const traceUri = 'urn:corral:extensions:trace:v1'
+const called = {
+  member: hostile,
+  team: hostile,
+  step: hostile,
+  call: hostile,
+  path: '',
+  text: hostile,
+}
+const entries = [
+  { type: 'delegation', try: 1, time: hostile, ...called },
+  { type: 'tool', tool: hostile, arguments: hostile, path: `${hostile}:${hostile}` },
+  { type: 'decision', ...called, recipients: [hostile], reason: hostile },
+  { type: 'failure', ...called, reason: hostile, durationMs: 1 },
+  { type: hostile, text: hostile },
+]
+
 const parts = [
   { text: hostile },
   { data: { [hostile]: [hostile] } },
@@ -72,7 +90,7 @@ function task(id: string, state: string): object {
     status: { state: `TASK_STATE_${state}`, message: message(id) },
     artifacts: [{ artifactId: id, name: hostile, description: hostile, parts }],
     history: [message(id)],
-    metadata: { [hostile]: hostile },
+    metadata: { [hostile]: hostile, [traceUri]: entries },
   }
 }
 
@@ -88,6 +106,13 @@ function sendEvents(response: ServerResponse, call: unknown, id: string): void {
   const status = { state: 'TASK_STATE_FAILED', message: message(id) }
   const events = [
     { task: task(id, 'WORKING') },
+    ...entries.map((entry) => ({
+      statusUpdate: {
+        ...ids,
+        status: { state: 'TASK_STATE_WORKING' },
+        metadata: { [traceUri]: entry },
+      },
+    })),
     { artifactUpdate: { ...ids, artifact: { artifactId: 'a', name: hostile, parts } } },
     { statusUpdate: { ...ids, status, metadata: { [hostile]: hostile } } },
   ]
@@ -109,7 +134,7 @@ function sendCard(response: ServerResponse, url: string): void {
       { url: `${url}/`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
       { url: `${url}/`, protocolBinding: hostile, protocolVersion: hostile },
     ],
-    capabilities: { streaming: true, [hostile]: true },
+    capabilities: { streaming: true, [hostile]: true, extensions: [{ uri: traceUri }] },
     defaultInputModes: [hostile],
     defaultOutputModes: [hostile],
     skills: [{ id: hostile, name: hostile, description: hostile, tags: [hostile] }],

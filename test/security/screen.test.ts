@@ -9,10 +9,10 @@ import { hasTerminal, startInTerminal } from '../cli/terminal.ts'
 import { pushConfig, write } from '../contracts/store/samples.ts'
 import { hostile, hostileText, serveHostileAgent } from './hostile-agent.ts'
 
-/** What this command may send: dim and its end, the line erased, and how readline moves its cursor. */
+/** What this command may send: its own styles and colours, lines erased, and how readline moves its cursor. */
 const ownCodes =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
-  /\u001b\[(?:2m|22m|K|0?J|\d{1,3}G|\?2004[hl])|\r+\n|\r(?=\u001b\[(?:K|\d{1,3}G))|\n|\t/g
+  /\u001b\[(?:[1-4](?:;[2-4])*m|2[234](?:;2[34])*m|38;5;\d{2,3}m|39m|K|0?J|\d{1,3}[AG]|\?2004[hl])|\r+\n|\r(?=\u001b\[(?:K|J|\d{1,3}[AG]))|\n|\t/g
 const steering =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
   /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffd]/g
@@ -52,6 +52,9 @@ const commands: readonly (readonly [command: string, speaks: boolean])[] = [
   ['send URL bad', false],
   ['send URL hello --stream', true],
   ['send URL fail --stream', true],
+  ['send URL hello --trace', true],
+  ['send URL hello --stream --trace', true],
+  ['task get URL t-1 --trace', true],
   ['task get URL t-1', true],
   ['task get URL fail', true],
   ['task list URL', true],
@@ -74,7 +77,9 @@ describe.runIf(hasTerminal)('a hostile agent steers no terminal', () => {
     const { url, called } = await serveHostileAgent()
     const screens = await screensOf(toArgs(command, url), [['--json'], ['--debug']])
     for (const screen of screens) expect(screen).not.toBe('')
-    expect(called.size).toBe(command.startsWith('card') ? 0 : 1)
+    // Whoever shows a tree beside a stream asks for the task too.
+    const asks = /watch|--stream --trace/.test(command) ? 2 : 1
+    expect(called.size).toBe(command.startsWith('card') ? 0 : asks)
   })
 
   test.each(['', '--json'])('corral chat %s', async (flag) => {

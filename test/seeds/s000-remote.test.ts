@@ -7,9 +7,9 @@ import type { HttpReply, HttpRequest } from '../../src/bindings/http.ts'
 import type { ServerOptions } from '../../src/server/index.ts'
 import { AgentManager } from '../../src/team/manager.ts'
 import { defineTeam } from '../../src/team/team.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 import { serve } from '../acceptance/serve.ts'
 import { createTurn, runTurn } from '../fixtures/turn.ts'
-import { createFakeClock } from '../support/clock.ts'
 
 const writer = defineAgent(
   {

@@ -19,9 +19,9 @@ import {
 import { isTerminal, textOf } from '../../src/protocol/task.ts'
 import type { ListTasksRequest, ListTasksResponse } from '../../src/protocol/types.ts'
 import { createDeferred } from '../../src/shared/async.ts'
+import { createFakeClock, type FakeClock } from '../../src/testing/index.ts'
 import { get, rpc, type Served, serve } from '../acceptance/serve.ts'
 import { act, eventsOf, rest, told, v03, v10, wires } from '../acceptance/wires.ts'
-import { createFakeClock, type FakeClock } from '../support/clock.ts'
 import { connect, serve as serveTeam, teamOf } from '../team/scene.ts'
 
 /** A store of one's own, as a user extends it: what is not there is null. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createServer, listen } from '../../src/server/index.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 import { createScriptedAgent } from '../conformance/agent.ts'
-import { createFakeClock } from '../support/clock.ts'
 import { rpc, text } from './sockets.ts'
 import {
   bodyOf,
@@ -171,7 +171,7 @@ describe('a body that comes too slowly', () => {
     await untilRead(served, 2, 100)
     clock.advance(10_000)
     for (const { socket } of dripping) socket.write('a')
-    clock.advance(15_000)
+    clock.advance(14_000)
     for (const client of dripping) {
       const reply = await client.reply()
       expect(reply).toMatch(/^HTTP\/1\.1 408 /)

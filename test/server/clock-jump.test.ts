@@ -3,12 +3,12 @@ import { createCardCache } from '../../src/client/card-cache.ts'
 import { A2AClient, clientCredentials } from '../../src/client/index.ts'
 import { createHttp } from '../../src/client/node.ts'
 import { AgentManager } from '../../src/team/manager.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 import { serveAgent as serveByHand } from '../client/agent.ts'
 import { clients, startAuthorizationServer } from '../client/authorization-server.ts'
 import { testCard } from '../client/cards.ts'
 import { serve } from '../client/serve.ts'
 import { member } from '../fixtures/members.ts'
-import { createFakeClock } from '../support/clock.ts'
 import { rpc, serveAgent, text } from './sockets.ts'
 
 const hour = 3_600_000

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import type { Agent } from '../../src/agents/agent.ts'
 import { defineAgent } from '../../src/agents/function.ts'
 import { apiKey, bearer, jwt, type ServerOptions } from '../../src/server/index.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 import { get, type Posted, post, rpc, serve } from '../acceptance/serve.ts'
-import { createFakeClock } from '../support/clock.ts'
 
 const echo = defineAgent({ id: 'echo', name: 'Echo' }, () => 'hi')
 const known = { authorization: 'Bearer t' }

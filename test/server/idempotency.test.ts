@@ -7,6 +7,44 @@ import { act, wires } from '../acceptance/wires.ts'
 
 const key = { 'idempotency-key': 'k' }
 
+describe('an Idempotency-Key that is none', () => {
+  const keys = [
+    ['k'.repeat(257), 'must have at most 256 characters'],
+    ['k\u0085', 'must not have control characters'],
+  ] as const
+
+  test.each(wires.map((wire) => [wire.name, wire] as const))(
+    'is invalid in %s, and the agent does not hear the message',
+    async (_name, wire) => {
+      const heard: string[] = []
+      const agent = defineAgent({ name: 'Ear' }, (message) => {
+        heard.push(textOf(message.parts))
+        return 'heard'
+      })
+      const { url } = await serve(agent)
+      for (const [used, reason] of keys)
+        for (const name of ['send', 'stream'] as const) {
+          const request = wire.request(name, { text: 'hi' })
+          const refusal = await (await act(url, request, { 'idempotency-key': used })).text()
+          expect(refusal).toContain(`The Idempotency-Key header ${reason}`)
+          expect(refusal).toMatch(/-32602|"code":400/)
+        }
+      const longest = { 'idempotency-key': 'k'.repeat(256) }
+      await (await act(url, wire.request('send', { text: 'ok' }), longest)).text()
+      expect(heard).toEqual(['ok'])
+    },
+  )
+
+  test('is invalid through OpenAI’s API', async () => {
+    const { url } = await serve(defineAgent({ name: 'Ear' }, () => 'heard'))
+    const body = JSON.stringify({ messages: [{ role: 'user', content: 'hi' }] })
+    const headers = { 'idempotency-key': 'k'.repeat(257) }
+    const { status, json } = await post(`${url}/v1/chat/completions`, body, headers)
+    expect(status).toBe(400)
+    expect(json.error.message).toContain('The Idempotency-Key header must have at most 256')
+  })
+})
+
 describe('another message under a used Idempotency-Key', () => {
   test.each(wires.map((wire) => [wire.name, wire] as const))(
     'is invalid in %s, and the agent does not hear it',

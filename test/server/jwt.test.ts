@@ -2,7 +2,7 @@ import { createLocalJWKSet, type JSONWebKeySet } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
 import { bearer, createServer, jwt, type Server } from '../../src/server/index.ts'
-import { createFakeClock } from '../support/clock.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 import { audience, honest, hostile, issuer, jwks, now } from './jwt-corpus.ts'
 
 const clock = createFakeClock(now * 1_000)

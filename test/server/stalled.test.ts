@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
-import { createFakeClock } from '../support/clock.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 import { rpc, text } from './sockets.ts'
 import { head, type Observed, observe, openClient } from './wire.ts'
 

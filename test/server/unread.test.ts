@@ -1,7 +1,9 @@
 import { connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
+import type { ServerOptions } from '../../src/server/index.ts'
 import { createUnreadBytes } from '../../src/server/unread.ts'
+import { createDeferred } from '../../src/shared/async.ts'
 import { rpc, serve } from '../acceptance/serve.ts'
 
 const mib = 1024 * 1024
@@ -13,12 +15,25 @@ const novelist = defineAgent({ name: 'Novelist' }, async function* (message) {
   yield part && 'text' in part && part.text === 'umlauts' ? 'ü😀'.repeat(50_000) : 'x'.repeat(size)
 })
 
-async function serveNovel(text: string): Promise<{ readonly url: string; readonly id: string }> {
+/** A card that is larger than what is written at once. */
+const longCard = {
+  agents: [
+    defineAgent({ name: 'Novelist', description: 'x'.repeat(mib) }, (message, turn) =>
+      novelist.process(message, turn),
+    ),
+  ],
+}
+
+async function serveNovel(
+  text: string,
+  more: Partial<ServerOptions> = {},
+): Promise<{ readonly url: string; readonly id: string }> {
   const { url } = await serve({
     agents: [novelist],
     limits: { maxUnreadBytes: mib },
     timeouts: { shutdownMs: 0 },
     logger: false,
+    ...more,
   })
   const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text }] }
   const { result } = await rpc(url, {
@@ -63,6 +78,65 @@ test('a client that leaves gives its room back', async () => {
   await expect.poll(() => statusOf(url, id)).toBe(503)
   first.destroy()
   await expect.poll(() => statusOf(url, id)).toBe(200)
+})
+
+test('a client that leaves before its reply is made takes no room', async () => {
+  const made = createDeferred<void>()
+  const asked = createDeferred<AbortSignal | undefined>()
+  const { url, id } = await serveNovel('long', {
+    async routes({ path, signal }) {
+      if (path !== '/late') return undefined
+      asked.resolve(signal)
+      await made.promise
+      return { status: 200, headers: { 'content-type': 'text/plain' }, body: 'x'.repeat(size) }
+    },
+  })
+  const leaving = new AbortController()
+  const late = fetch(`${url}/late`, { signal: leaving.signal })
+  const left = await asked.promise
+  leaving.abort()
+  await expect(late).rejects.toThrow()
+  await expect.poll(() => left?.aborted).toBe(true)
+  made.resolve()
+  await made.promise
+  expect(await statusOf(url, id)).toBe(200)
+})
+
+test('a refused reply carries the id of its request', async () => {
+  const { url, id } = await serveNovel('long')
+  ask(url, id)
+  await expect.poll(() => statusOf(url, id)).toBe(503)
+  for (const [method, headers] of [
+    ['GetTask', { 'a2a-version': '1.0' }],
+    ['tasks/get', {}],
+  ] as const) {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 'mine', method, params: { id } }),
+    })
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1'])
+    expect(await response.json()).toMatchObject({ id: 'mine', error: {} })
+  }
+})
+
+test('a large page is refused too, and the user’s own routes are asked once', async () => {
+  let asked = 0
+  const { url, id } = await serveNovel('long', {
+    routes: ({ path }) => {
+      if (path !== '/book') return undefined
+      asked++
+      return { status: 200, headers: { 'content-type': 'text/plain' }, body: 'x'.repeat(mib) }
+    },
+    ...longCard,
+  })
+  ask(url, id)
+  await expect.poll(() => statusOf(url, id)).toBe(503)
+  const pages = ['/book', '/.well-known/agent-card.json']
+  const replies = await Promise.all(pages.map((path) => fetch(url + path)))
+  expect(replies.map(({ status }) => status)).toEqual([503, 503])
+  expect(replies.map(({ headers }) => headers.get('retry-after'))).toEqual(['1', '1'])
+  expect(asked).toBe(1)
 })
 
 test('pieces of a large reply keep its characters whole', async () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { backoffMs, retry, retryAfterMs, wait } from '../../src/shared/retry.ts'
-import { createFakeClock } from '../support/clock.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 
 describe('backoff', () => {
   test('doubles with each failure up to its limit', () => {

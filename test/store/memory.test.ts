@@ -95,6 +95,49 @@ describe('a memory store', () => {
     expect(await kept(store, 'open')).toEqual(['open 8', 'open 7', 'open 6', 'open 5', 'open 4'])
   })
 
+  test('counts the values of contexts in the share of those whose tasks they go with', async () => {
+    const store = createMemoryStore({ maxBytes: 100_000 })
+    const value = 'v'.repeat(10_000)
+    for (const [principal, count] of [
+      ['ann', 2],
+      ['bob', 30],
+    ] as const)
+      for (let i = 0; i < count; i += 1) {
+        const contextId = `${principal} ${i}`
+        await store.commit([
+          { ...write(contextId, { second: i, contextId }), principal, bytes: 100 },
+          { type: 'contextValue', scope, contextId, key: 'k', value },
+        ])
+      }
+    expect(await kept(store, 'ann')).toHaveLength(2)
+    expect(await kept(store, 'bob')).toHaveLength(7)
+    expect(await store.contextValues(scope, 'bob 0')).toEqual(new Map())
+    expect(await store.contextValues(scope, 'bob 29')).toEqual(new Map([['k', value]]))
+    // One that is replaced or deleted leaves its room to others.
+    for (const key of ['k', 'l', 'l', 'k'])
+      await store.commit([
+        {
+          type: 'contextValue',
+          scope,
+          contextId: 'bob 29',
+          key,
+          value: key === 'k' ? null : value,
+        },
+      ])
+    expect(await kept(store, 'bob')).toHaveLength(7)
+  })
+
+  test('drops what others keep where the values of a context with a running task are too much', async () => {
+    const store = createMemoryStore({ maxBytes: 100_000 })
+    await flood(store, 'ann', 5)
+    await store.commit([
+      { ...write('bob 0', { state: 'TASK_STATE_WORKING', contextId: 'bob' }), principal: 'bob' },
+      { type: 'contextValue', scope, contextId: 'bob', key: 'k', value: 'v'.repeat(100_000) },
+    ])
+    expect(await kept(store, 'ann')).toEqual([])
+    expect(await kept(store, 'bob')).toEqual(['bob 0'])
+  })
+
   test('keeps the newest dead letters', async () => {
     const store = createMemoryStore({ maxDeadLetters: 2 })
     await store.commit([write('t'), { type: 'pushConfig', record: pushConfig('t', 'a') }])

@@ -6,17 +6,17 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { asTool } from '../../src/agents/as-tool.ts'
 import { OpenAIAgent, type OpenAIAgentOptions } from '../../src/agents/openai/agent.ts'
 import { createDeferred } from '../../src/shared/async.ts'
+import { type ModelScript, type ModelServer, openModelServer } from '../../src/testing/index.ts'
 import { member } from '../fixtures/members.ts'
-import { type OpenAIServer, type Script, startOpenAIServer } from '../fixtures/openai-server.ts'
 import { answerText, connect, remote, serve, teamOf } from './scene.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 
 async function model(
-  script: Script,
+  script: ModelScript,
   options: Partial<OpenAIAgentOptions> = {},
-): Promise<{ readonly agent: OpenAIAgent; readonly service: OpenAIServer }> {
-  const service = await startOpenAIServer(script)
+): Promise<{ readonly agent: OpenAIAgent; readonly service: ModelServer }> {
+  const service = await openModelServer(script)
   const agent = new OpenAIAgent({
     id: 'model',
     name: 'Model',

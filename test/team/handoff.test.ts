@@ -6,13 +6,13 @@ import { answerParts, textOf } from '../../src/protocol/task.ts'
 import type { JsonObject, Task } from '../../src/protocol/types.ts'
 import { createServer, listen } from '../../src/server/index.ts'
 import { defineTeam, type Team } from '../../src/team/team.ts'
-import { member } from '../fixtures/members.ts'
 import {
-  type ChatBody,
-  type OpenAIServer,
-  type ScriptedAnswer,
-  startOpenAIServer,
-} from '../fixtures/openai-server.ts'
+  type ModelAnswer,
+  type ModelRequest,
+  type ModelServer,
+  openModelServer,
+} from '../../src/testing/index.ts'
+import { member } from '../fixtures/members.ts'
 import { createTurn, foldEvents, runTurn } from '../fixtures/turn.ts'
 
 const closing: (() => Promise<void>)[] = []
@@ -20,12 +20,12 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
-type Lines = Readonly<Record<string, (body: ChatBody, count: number) => ScriptedAnswer>>
+type Lines = Readonly<Record<string, (body: ModelRequest, count: number) => ModelAnswer>>
 
 /** One model service; each model says its own lines, the count is of its own requests. */
-async function startModels(lines: Lines): Promise<OpenAIServer> {
+async function startModels(lines: Lines): Promise<ModelServer> {
   const counts = new Map<string, number>()
-  const server = await startOpenAIServer((body) => {
+  const server = await openModelServer((body) => {
     const count = (counts.get(body.model) ?? 0) + 1
     counts.set(body.model, count)
     return lines[body.model]?.(body, count) ?? { status: 404 }
@@ -34,7 +34,7 @@ async function startModels(lines: Lines): Promise<OpenAIServer> {
   return server
 }
 
-function modelOf(server: OpenAIServer, id: string, description = '', tools: Tool[] = []) {
+function modelOf(server: ModelServer, id: string, description = '', tools: Tool[] = []) {
   const agent = new OpenAIAgent({
     id,
     name: id,
@@ -55,11 +55,11 @@ function route(agents: Parameters<typeof defineTeam>[0]['agents'], first: string
   return defineTeam({ id: 'desk', name: 'Desk', agents, scheduler })
 }
 
-const transfer = (id: string, args: object = {}): ScriptedAnswer => ({
+const transfer = (id: string, args: object = {}): ModelAnswer => ({
   tools: [{ name: `transfer_to_${id}`, arguments: args }],
 })
 
-function toolsOf(body: ChatBody | undefined): readonly { name: string; description: string }[] {
+function toolsOf(body: ModelRequest | undefined): readonly { name: string; description: string }[] {
   const tools = (body?.tools ?? []) as readonly {
     function: { name: string; description: string }
   }[] // the wire's own shape

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Agent } from '../../src/agents/agent.ts'
 import { AgentManager } from '../../src/team/manager.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 import { member } from '../fixtures/members.ts'
-import { createFakeClock } from '../support/clock.ts'
 
 const silentAgent: Agent = {
   info: () => Promise.reject(new Error('no connection')),

@@ -6,9 +6,9 @@ import type { Json, JsonObject, Message, Task } from '../../src/protocol/types.t
 import { toUsageMetadata, type Usage, usageOf } from '../../src/protocol/usage.ts'
 import { defineTeam, type Team } from '../../src/team/team.ts'
 import type { Step } from '../../src/team/team-config.ts'
+import { createInstantClock } from '../../src/testing/index.ts'
 import { member } from '../fixtures/members.ts'
 import { createTurn, foldEvents, runTurn, type TurnSetup } from '../fixtures/turn.ts'
-import { createInstantClock } from '../support/clock.ts'
 
 function workflow(agents: Record<string, Agent>, steps: readonly Step[], id = 'flow'): Team {
   return defineTeam({ id, name: id, agents, scheduler: { type: 'workflow', steps } })

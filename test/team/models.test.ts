@@ -4,18 +4,18 @@ import { textOf } from '../../src/protocol/task.ts'
 import { usageOf } from '../../src/protocol/usage.ts'
 import { defineTeam } from '../../src/team/team.ts'
 import type { Step } from '../../src/team/team-config.ts'
+import { type ModelScript, type ModelServer, openModelServer } from '../../src/testing/index.ts'
 import { member } from '../fixtures/members.ts'
-import { type OpenAIServer, type Script, startOpenAIServer } from '../fixtures/openai-server.ts'
 import { createTurn, foldEvents, runTurn } from '../fixtures/turn.ts'
 
-const servers: OpenAIServer[] = []
+const servers: ModelServer[] = []
 
 afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => server.close()))
 })
 
-async function model(id: string, script: Script) {
-  const server = await startOpenAIServer(script)
+async function model(id: string, script: ModelScript) {
+  const server = await openModelServer(script)
   servers.push(server)
   const agent = new OpenAIAgent({
     id,

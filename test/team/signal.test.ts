@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { systemClock } from '../../src/shared/clock.ts'
 import { linkSignal } from '../../src/team/signal.ts'
-import { createFakeClock } from '../support/clock.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 
 const enough = new Error('enough')
 

@@ -1,9 +1,9 @@
 import { context, type Span, type SpanContext, type Tracer, trace } from '@opentelemetry/api'
 import { afterEach, expect, test } from 'vitest'
 import { defineTeam } from '../../src/team/team.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
 import { member } from '../fixtures/members.ts'
 import { createTurn, runTurn } from '../fixtures/turn.ts'
-import { createFakeClock } from '../support/clock.ts'
 
 const traceId = 'a'.repeat(32)
 const callerSpan = 'b'.repeat(16)

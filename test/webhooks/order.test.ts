@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createInstantClock } from '../support/clock.ts'
+import { createInstantClock } from '../../src/testing/index.ts'
 import { chunk, createScene, told } from './scene.ts'
 
 type Answer = 'take' | 'fail' | 'break' | 'busy'

@@ -2,9 +2,9 @@ import { createGuard, type Guard } from '../../src/network/guard.ts'
 import type { StreamResponse, Task, TaskState } from '../../src/protocol/types.ts'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
 import type { LogRecord, PushConfigRecord, RecordDraft, Store } from '../../src/store/store.ts'
+import { createFakeClock, type FakeClock } from '../../src/testing/index.ts'
 import type { EncodeWebhook } from '../../src/webhooks/deliver.ts'
 import { createWebhooks, type Webhooks, type WebhooksOptions } from '../../src/webhooks/webhooks.ts'
-import { createFakeClock, type FakeClock } from '../support/clock.ts'
 import { createReceiver, type Receiver } from './receiver.ts'
 
 /** A store with tasks, receivers, and the webhooks between them. */

@@ -1,5 +1,10 @@
 import { createGuard, type Guard, type GuardOptions } from '../../network/guard.ts'
-import { historyExtension, usageExtension } from '../../protocol/extensions.ts'
+import { clientToolsOf, type OfferedTool } from '../../protocol/client-tools.ts'
+import {
+  clientToolsExtension,
+  historyExtension,
+  usageExtension,
+} from '../../protocol/extensions.ts'
 import type { AgentInfo } from '../../protocol/profile.ts'
 import type { AgentExtension, Message } from '../../protocol/types.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
@@ -15,10 +20,11 @@ import { readHistory } from './history.ts'
 import { toChatMessages } from './messages.ts'
 import type { ChatRequest } from './wire.ts'
 
-/** What cards say of every model: it reads the turns that a client sends along, and tells what it used. */
+/** What cards say of every model: what it reads of a message's metadata, and what it tells in its answer's. */
 const extensions: readonly AgentExtension[] = [
   { uri: historyExtension, description: 'Reads earlier turns from the metadata of a message' },
   { uri: usageExtension, description: 'Tells the tokens used in the metadata of its answer' },
+  { uri: clientToolsExtension, description: 'Calls tools that its client offers and runs' },
 ]
 
 /** A model behind an OpenAI-compatible service, and what it may do. */
@@ -97,7 +103,9 @@ export class OpenAIAgent implements ToolUser {
       readHistory(turn, { id, name, client, sampling, maxHistory, history, clock }),
     ])
     const earlier = await withoutRefusedFiles(this.#guard, heard, turn.signal)
-    const tools = withOwnNames([...own, ...offered])
+    // A member of a team answers the team, which runs no tools for its client.
+    const { tools: forClient } = clientToolsOf(turn.taskStore && message.metadata)
+    const tools = withOwnNames([...own, ...offered, ...forClient.map(toClientTool)])
     const messages = toChatMessages({
       ...(systemPrompt && { systemPrompt }),
       ...(summary && { summary }),
@@ -110,6 +118,7 @@ export class OpenAIAgent implements ToolUser {
       client,
       request,
       tools,
+      clientTools: clientNames(tools, forClient),
       parallelToolCalls,
       maxToolRounds,
       spent,
@@ -165,4 +174,18 @@ export class OpenAIAgent implements ToolUser {
       }
     return [...byName.values()]
   }
+}
+
+/** A tool that the model may call and somebody else runs. */
+function toClientTool(tool: OfferedTool): Tool {
+  return { ...tool, execute: () => '' }
+}
+
+/** The names that the last of the tools have for the client, by those that they have for the model. */
+function clientNames(
+  tools: readonly Tool[],
+  given: readonly OfferedTool[],
+): ReadonlyMap<string, string> {
+  const own = tools.length - given.length
+  return new Map(given.map(({ name }, index) => [tools[own + index]?.name ?? name, name]))
 }

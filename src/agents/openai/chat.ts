@@ -1,3 +1,4 @@
+import { toToolCallsMetadata } from '../../protocol/client-tools.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { addUsage, type Usage } from '../../protocol/usage.ts'
 import type { Clock } from '../../shared/clock.ts'
@@ -25,6 +26,8 @@ interface Chat {
   /** Model and sampling; the messages are the conversation up to and with the user's. */
   readonly request: ChatRequest
   readonly tools: readonly Tool[]
+  /** Those of them that the client runs, each with the name that it has there. */
+  readonly clientTools: ReadonlyMap<string, string>
   /** Whether the model may call several tools at once; the service's default if absent. */
   readonly parallelToolCalls?: boolean | undefined
   /** How often the model may call tools before it must answer. */
@@ -38,7 +41,8 @@ interface Chat {
 /**
  * Lets the model answer: its text is streamed, its tool calls run at once and in parallel, and their results go back
  * to it until it calls no more, or one that ends its turn. In the last round it may not call tools, so the loop always
- * ends.
+ * ends. A call of a tool that the client runs ends the turn too; our own tools of that round are not run, since their
+ * results could not be told, and the model may call them again.
  */
 export async function* runChat(chat: Chat): AsyncGenerator<AgentEvent> {
   const { turn } = chat
@@ -77,9 +81,27 @@ export async function* runChat(chat: Chat): AsyncGenerator<AgentEvent> {
       yield* writer.end(addUsage(progress.usage, answer.usage))
       return
     }
+    const forClient = callsFor(chat.clientTools, calls)
+    if (forClient.length > 0) {
+      if (progress.added.length > 0) await endProgress(turn, progress)
+      const usage = addUsage(progress.usage, answer.usage)
+      yield* writer.end(usage, undefined, toToolCallsMetadata(forClient))
+      return
+    }
     addRound(progress, answer.text, { calls, usage: answer.usage })
     await saveProgress(turn, progress)
   }
+}
+
+/** The calls of tools that the client runs, by the names that it gave them. */
+function callsFor(
+  clientTools: ReadonlyMap<string, string>,
+  calls: readonly ModelToolCall[],
+): readonly ModelToolCall[] {
+  return calls.flatMap((call) => {
+    const name = clientTools.get(call.name)
+    return name === undefined ? [] : [{ ...call, name }]
+  })
 }
 
 function toRequest(chat: Chat, progress: ChatProgress): ChatRequest {

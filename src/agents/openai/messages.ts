@@ -1,3 +1,4 @@
+import { clientToolsOf, isClientToolCall } from '../../protocol/client-tools.ts'
 import { historyExtension } from '../../protocol/extensions.ts'
 import type { Message, Part, RawPart, UrlPart } from '../../protocol/types.ts'
 import { type ChatContent, type ChatMessage, isRecord } from './wire.ts'
@@ -19,7 +20,7 @@ interface Conversation {
 export function toChatMessages(conversation: Conversation): ChatMessage[] {
   const { systemPrompt, summary, earlier, message } = conversation
   const history = sentAlong(message) ?? earlier.map(toChatMessage)
-  const last = toChatMessage({ ...message, role: 'ROLE_USER' })
+  const last = toLastMessage(message, history)
   const said = [...history, last].filter(saysSomething)
   const told: ChatMessage[] = [
     ...(systemPrompt ? [system(systemPrompt)] : []),
@@ -52,6 +53,16 @@ function toChatMessage(message: Message): ChatMessage {
   return { role: 'user', content: message.parts.map(toContent) }
 }
 
+/** The message to answer: the user's, or what a tool of the client's gave to a call that the history tells of. */
+function toLastMessage(message: Message, history: readonly ChatMessage[]): ChatMessage {
+  const { toolCallId = '' } = clientToolsOf(message.metadata)
+  const isResult = history.some(
+    (turn) => 'tool_calls' in turn && turn.tool_calls?.some(({ id }) => id === toolCallId),
+  )
+  if (!isResult) return toChatMessage({ ...message, role: 'ROLE_USER' })
+  return { role: 'tool', tool_call_id: toolCallId, content: plain(message.parts) }
+}
+
 /** Whether the client sent the earlier turns along with its message, so that nobody need look for them. */
 export function bringsHistory(message: Message): boolean {
   return sentAlong(message) !== undefined
@@ -63,12 +74,25 @@ function sentAlong(message: Message): ChatMessage[] | undefined {
   if (!isRecord(value) || !Array.isArray(value.messages)) return undefined
   return value.messages.flatMap((entry: unknown): ChatMessage[] => {
     if (!isRecord(entry) || typeof entry.content !== 'string') return []
-    const { role, content } = entry
+    const { role, content, toolCalls, toolCallId } = entry
+    if (role === 'tool' && typeof toolCallId === 'string')
+      return [{ role, tool_call_id: toolCallId, content }]
+    if (role === 'assistant' && Array.isArray(toolCalls)) return [toCaller(content, toolCalls)]
     return role === 'system' || role === 'user' || role === 'assistant' ? [{ role, content }] : []
   })
 }
 
+/** What a model said when it called tools of the client's. */
+function toCaller(content: string, toolCalls: readonly unknown[]): ChatMessage {
+  const calls = toolCalls.filter(isClientToolCall).map(({ id, name, arguments: args }) => {
+    return { id, type: 'function', function: { name, arguments: args } } as const
+  })
+  if (calls.length === 0) return { role: 'assistant', content }
+  return { role: 'assistant', content: content === '' ? null : content, tool_calls: calls }
+}
+
 function saysSomething(message: ChatMessage): boolean {
+  if (message.role === 'tool' || 'tool_calls' in message) return true
   return message.content !== null && message.content.length > 0
 }
 

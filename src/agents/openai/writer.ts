@@ -8,9 +8,10 @@ interface Writer {
   write(text: string): Iterable<Draft>
   /**
    * The last chunk: no text, but the usage in the artifact's metadata. What else is `said` of the answer, such as who goes
-   * on, stands on a status of its own before it: a team reads it there, and it does not stay with the artifact.
+   * on, stands on a status of its own before it: a team reads it there, and it does not stay with the artifact. What
+   * belongs to the answer itself, such as calls of the client's tools, does (`more`).
    */
-  end(usage: Usage | undefined, said?: JsonObject): Iterable<Draft>
+  end(usage: Usage | undefined, said?: JsonObject, more?: JsonObject): Iterable<Draft>
 }
 
 /**
@@ -21,14 +22,14 @@ export function createAnswerWriter(turn: Turn): Writer {
   const artifactId = answerId(turn)
   let begun = false
 
-  function chunk(text: string, last?: { readonly usage: Usage | undefined }): Draft {
+  function chunk(text: string, last?: { readonly metadata: JsonObject }): Draft {
     const append = begun
     begun = true
     const artifact = {
       artifactId,
       ...(!append && { name: 'response' }),
       parts: [{ text }],
-      ...(last?.usage && { metadata: toUsageMetadata(last.usage) }),
+      ...(last && Object.keys(last.metadata).length > 0 && { metadata: last.metadata }),
     }
     return turn.artifact(artifact, { ...(append && { append }), ...(last && { lastChunk: true }) })
   }
@@ -37,9 +38,9 @@ export function createAnswerWriter(turn: Turn): Writer {
     *write(text) {
       if (text !== '') yield chunk(text)
     },
-    *end(usage, said) {
+    *end(usage, said, more) {
       if (said) yield { statusUpdate: { status: { state: 'TASK_STATE_WORKING' }, metadata: said } }
-      yield chunk('', { usage })
+      yield chunk('', { metadata: { ...(usage && toUsageMetadata(usage)), ...more } })
     },
   }
 }

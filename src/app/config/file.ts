@@ -4,6 +4,7 @@ import type { AgentPlan } from '../../agents/create.ts'
 import type { JsonObject } from '../../protocol/types.ts'
 import type { TeamConfig } from '../../team/team-config.ts'
 import { agentSchema } from './agents.ts'
+import type { ConfigError, Unplaced } from './problems.ts'
 import { type ServerConfig, serverSchema } from './server.ts'
 import { stepKinds } from './steps.ts'
 import { teamSchema } from './teams.ts'
@@ -15,7 +16,12 @@ export interface Config {
   readonly server: ServerConfig
   /** How each agent is made. It comes from the check of the file: what has it is not checked again. A copy has none. */
   readonly plans?: ReadonlyMap<AgentConfig, AgentPlan>
+  /** Says what is wrong where in the file that it was read from. A copy does not know. */
+  readonly refuse?: ToConfigError
 }
+
+/** Makes the error that tells problems of a file with their places. */
+export type ToConfigError = (problems: readonly Unplaced[], options?: ErrorOptions) => ConfigError
 
 /** The schema of a whole file. */
 export const fileSchema: z.ZodType<Config> = z

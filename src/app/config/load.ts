@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { parse, TomlError } from 'smol-toml'
 import { checkConfig } from './check.ts'
-import { type Config, fileSchema, knownKeys } from './file.ts'
+import { type Config, fileSchema, knownKeys, type ToConfigError } from './file.ts'
 import { createLocate } from './locate.ts'
-import { ConfigError, toProblems, type Unplaced } from './problems.ts'
+import { ConfigError, toProblems } from './problems.ts'
 import { toSyntaxError } from './syntax.ts'
 import { type ConfigVariables, fillEnvironment } from './values.ts'
 
@@ -24,10 +24,17 @@ export async function loadConfig(path: string, env: ConfigVariables): Promise<Co
   try {
     text = await readFile(path, 'utf8')
   } catch (cause) {
-    const problem = { path: [], line: 1, column: 1, message: 'the file cannot be read' }
+    const problem = { path: [], line: 1, column: 1, message: unreadable(cause) }
     throw new ConfigError(path, [problem], { cause })
   }
   return parseConfig(text, { env, path })
+}
+
+function unreadable(cause: unknown): string {
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+  if (code === 'ENOENT') return 'the file cannot be read: there is none'
+  if (code === 'EISDIR') return 'the file cannot be read: it is a directory'
+  return `the file cannot be read${code ? ` (${code})` : ''}`
 }
 
 /**
@@ -36,20 +43,23 @@ export async function loadConfig(path: string, env: ConfigVariables): Promise<Co
  */
 export function parseConfig(text: string, options: ParseOptions = {}): Config {
   const { env = {}, path = 'corral.toml' } = options
-  const refuse = (problems: readonly Unplaced[]): never => {
+  const refuse: ToConfigError = (problems, because) => {
     const locate = createLocate(text)
     const placed = problems.map((problem) => ({ ...problem, ...locate(problem.path) }))
-    throw new ConfigError(path, inOrder(placed))
+    return new ConfigError(path, inOrder(placed), because)
   }
   const filled = fillEnvironment(parseToml(text, path), env)
   const parsed = fileSchema.safeParse(filled.value, { reportInput: true })
   const issues = parsed.success ? [] : toProblems(parsed.error.issues, knownKeys)
   const problems = [...filled.problems, ...issues]
-  if (!parsed.success || problems.length > 0) return refuse(problems)
+  if (!parsed.success || problems.length > 0) throw refuse(problems)
   const { problems: faults, plans } = checkConfig(parsed.data, env)
-  if (faults.length > 0) return refuse(faults)
+  if (faults.length > 0) throw refuse(faults)
   // Hidden: whoever copies the configuration to change it gets one that is checked again, and can be cloned.
-  return Object.defineProperty(parsed.data, 'plans', { value: plans })
+  return Object.defineProperties(parsed.data, {
+    plans: { value: plans },
+    refuse: { value: refuse },
+  })
 }
 
 function parseToml(text: string, file: string): unknown {

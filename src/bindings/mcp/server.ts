@@ -4,13 +4,8 @@ import { A2AError, errorRow, toA2AError } from '../../protocol/errors.ts'
 import { mustBeInTenant, mustHaveScope } from '../../protocol/scopes.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
 import { refusalHeaders } from '../refusal.ts'
-import {
-  answerQuestion,
-  type McpOffer,
-  type McpQuestion,
-  questionSchema,
-  resultSchema,
-} from './offer.ts'
+import { answerQuestion, type McpOffer, type McpQuestion, questionSchema } from './offer.ts'
+import { resultSchema } from './result.ts'
 
 /** What is offered to MCP clients. */
 interface McpBindingOptions {

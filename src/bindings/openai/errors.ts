@@ -16,7 +16,7 @@ export function toOpenAIError(error: A2AError): OpenAIError {
   const violation = violations?.[0]
   return {
     message: error.message,
-    type: typeOf(errorRow(error.code).http),
+    type: typeOf(statusOf(error)),
     param: violation?.field ?? null,
     code: metadata?.openai ?? reason.toLowerCase(),
   }
@@ -25,10 +25,25 @@ export function toOpenAIError(error: A2AError): OpenAIError {
 /** The reply that tells of an error. */
 export function errorReply(error: A2AError): HttpReply {
   return {
-    status: errorRow(error.code).http,
-    headers: { 'content-type': 'application/json', ...refusalHeaders(error) },
+    status: statusOf(error),
+    headers: {
+      'content-type': 'application/json',
+      ...refusalHeaders(error),
+      ...(isDecided(error) && { 'x-should-retry': 'false' }),
+    },
     body: JSON.stringify({ error: toOpenAIError(error) }),
   }
+}
+
+/** An agent behind us that answers what was not asked for is a bad gateway. */
+function statusOf({ code }: A2AError): number {
+  return code === 'invalidAgentResponse' ? 502 : errorRow(code).http
+}
+
+/** OpenAI's own clients repeat whatever failed; a refusal would then be repeated to a task that is over. */
+function isDecided({ details }: A2AError): boolean {
+  const code = details.metadata?.openai
+  return code === 'task_rejected' || code === 'task_canceled' || code === 'unfit_answer'
 }
 
 function typeOf(status: number): string {

@@ -11,9 +11,13 @@ import type { OpenAIRoute, RouteHandlers } from '../routes.ts'
 import { streamHeaders } from '../sse.ts'
 import { type CompletionHead, placeOf, toCompletion, toOpenAIUsage } from './completion.ts'
 import { errorReply } from './errors.ts'
+import type { CompletionForm } from './form.ts'
+import { askInFormat } from './format.ts'
 import { findWaiting, promptText, toMessage } from './message.ts'
 import { type ChatInput, parseChat, parseCompletion } from './request.ts'
+import { cutAt } from './stop.ts'
 import { createTextReader, type TextReader } from './text.ts'
+import { toClientTools } from './tools.ts'
 import { createChunkWriter } from './writer.ts'
 
 /** What the OpenAI endpoints need. */
@@ -38,6 +42,8 @@ export interface OpenAIModel {
   readonly ownedBy?: string
   /** Whether the agent reads the history extension; else earlier messages are put before the question as text. */
   readonly readsHistory?: boolean
+  /** Whether the agent takes tools that its client runs; else they are ignored. */
+  readonly takesTools?: boolean
 }
 
 /** A request on its way to an agent. */
@@ -57,16 +63,17 @@ export function createOpenAIBinding(options: OpenAIBindingOptions): RouteHandler
   const { dispatchOf, models, identify, heartbeatMs = 15_000, clock = systemClock } = options
 
   async function complete(request: HttpRequest): Promise<HttpReply> {
-    const { input, options: form } = parseCompletion(parseBody(request))
-    const asked = await send(request, input)
+    const { input, form } = parseCompletion(parseBody(request))
+    const asked = await send(request, input, form)
     const head = headOf(asked.model)
+    const { includeUsage, stop } = form
     if (!form.stream) {
       const reader = await read(asked, request)
-      return ok(toCompletion(head, reader, usageOf(asked, reader)))
+      const text = cutAt(stop, reader.text)
+      return ok(toCompletion(head, { reader, text, usage: usageOf(asked, reader) }))
     }
-    const { includeUsage } = form
     const usage = (reader: TextReader): Usage => usageOf(asked, reader)
-    const writer = createChunkWriter({ head, includeUsage, usage })
+    const writer = createChunkWriter({ head, includeUsage, stop, usage })
     const body = createEventBody(asked.stream, { writer, heartbeatMs, clock })
     await body.opened()
     return { status: 200, headers: streamHeaders, body }
@@ -84,15 +91,26 @@ export function createOpenAIBinding(options: OpenAIBindingOptions): RouteHandler
     })
   }
 
-  async function send(request: HttpRequest, input: ChatInput): Promise<Asked> {
+  async function send(
+    request: HttpRequest,
+    input: ChatInput,
+    form?: CompletionForm,
+  ): Promise<Asked> {
     const model = modelOf(input.model)
     const dispatch = dispatchOf(model.id)
     if (!dispatch) throw noModel(model.id)
     const call = toCall(request, '1.0')
     // It looks for a task that waits, to answer it: that is part of sending.
     call.scope = 'tasks:write'
-    const message = toMessage(await withWaiting(dispatch, input, call), model.readsHistory ?? false)
-    const stream = await ask(dispatch, { message }, call)
+    const tools = model.takesTools ? toClientTools(form?.tools ?? []) : undefined
+    const question = await withWaiting(dispatch, input, call)
+    const stream = form?.format
+      ? await askInFormat(question, {
+          format: form.format,
+          stop: form.stop,
+          put: (one) => ask(dispatch, { message: toMessage(one, model, tools) }, call),
+        })
+      : await ask(dispatch, { message: toMessage(question, model, tools) }, call)
     return { model: model.id, prompt: promptText(input), stream }
   }
 

@@ -1,3 +1,4 @@
+import { type ClientToolCall, toolCallsOf } from '../../protocol/client-tools.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { textOf } from '../../protocol/task.ts'
 import type {
@@ -20,6 +21,8 @@ export interface TextReader {
   /** Whether the answer is whole, or the agent asks back. */
   readonly settled: boolean
   readonly text: string
+  /** What the agent wants its client's tools to do. */
+  readonly toolCalls: readonly ClientToolCall[]
   readonly usage: Usage | undefined
   readonly taskId: string | undefined
   readonly contextId: string | undefined
@@ -39,6 +42,7 @@ export function createTextReader(): TextReader {
 class EventTextReader implements TextReader {
   text = ''
   state: TaskState | undefined
+  toolCalls: readonly ClientToolCall[] = []
   taskId: string | undefined
   contextId: string | undefined
   /** What has been said of each artifact. */
@@ -93,7 +97,10 @@ class EventTextReader implements TextReader {
   }
 
   #artifact({ artifactId, parts, metadata }: Artifact, append: boolean): string {
-    this.#parts = addUsage(this.#parts, usageOf(metadata))
+    if (metadata) {
+      this.#parts = addUsage(this.#parts, usageOf(metadata))
+      this.toolCalls = toolCallsOf(metadata) ?? this.toolCalls
+    }
     const before = this.#told.get(artifactId)
     const more = toText(parts)
     const whole = append ? `${before ?? ''}${more}` : more

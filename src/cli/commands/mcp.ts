@@ -1,8 +1,10 @@
 import { once } from 'node:events'
 import type { Command } from 'commander'
-import { loadConfig, serveConfigOverMcp } from '../../team/index.ts'
+import { serveConfigOverMcp } from '../../team/index.ts'
 import { addCommand, exits } from '../command.ts'
+import { readConfig } from '../config.ts'
 import { createLogger } from '../logger.ts'
+import { readVariables, variablesHelp } from '../variables.ts'
 
 /** Adds `corral mcp`. */
 export function addMcpCommand(program: Command): void {
@@ -11,14 +13,22 @@ export function addMcpCommand(program: Command): void {
     description:
       'offer the teams and agents of a file as MCP tools over stdin and stdout, for programs that start MCP servers; needs the package @modelcontextprotocol/server',
     examples: ['corral mcp team.toml'],
-  }).action(exits(mcpCommand))
+  })
+    .option('--env <file>', variablesHelp)
+    .action(exits(mcpCommand))
+}
+
+interface McpFlags {
+  readonly debug?: boolean
+  readonly env?: string
 }
 
 /** Stdout is the protocol's, so everything else goes to stderr. */
-async function mcpCommand(file: string, { debug = false }: { debug?: boolean }): Promise<number> {
+async function mcpCommand(file: string, { debug = false, env: path }: McpFlags): Promise<number> {
   const logger = createLogger({ level: 'warn', debug })
-  const config = await loadConfig(file, process.env)
-  const offered = await serveConfigOverMcp(config, { path: file, env: process.env, logger })
+  const env = await readVariables(path)
+  const config = await readConfig(file, env)
+  const offered = await serveConfigOverMcp(config, { path: file, env, logger })
   const left = new AbortController()
   const { signal } = left
   const events = [once(process.stdin, 'end', { signal }), once(process.stdin, 'close', { signal })]

@@ -1,10 +1,14 @@
 import type { Command } from 'commander'
 import type { A2AClient, SendOptions } from '../../client/index.ts'
 import { answerParts, isInterrupted, isTerminal, type SendMessageResponse } from '../../index.ts'
+import { systemClock } from '../../shared/clock.ts'
 import { addClientOptions, type ClientFlags, withClient } from '../client.ts'
 import { addCommand, exits } from '../command.ts'
 import { dim, stderr, stdout } from '../screen.ts'
+import { createProse } from '../terminal/markdown.ts'
+import { startSpinner } from '../terminal/spinner.ts'
 import { partText } from '../text.ts'
+import { tracingOf, writeTrace } from '../tracing.ts'
 import { aboutTask, createTranscript, exitCodeOfTask } from '../transcript.ts'
 
 interface SendFlags extends ClientFlags {
@@ -12,6 +16,7 @@ interface SendFlags extends ClientFlags {
   readonly context?: string
   readonly task?: string
   readonly wait: boolean
+  readonly trace?: boolean
 }
 
 /** Adds `corral send`. */
@@ -24,6 +29,7 @@ export function addSendCommand(program: Command): void {
       'corral send http://localhost:3000 "Write a story about dragons"',
       'corral send http://localhost:3000 "Write a story about dragons" --stream',
       'corral send http://localhost:3000 "Yes, go on" --task 5b3f…',
+      'corral send http://localhost:3000 "Write a story about dragons" --trace',
       'git diff | corral send http://localhost:3000 - --json',
     ],
   })
@@ -31,6 +37,7 @@ export function addSendCommand(program: Command): void {
     .option('--stream', 'show the answer as it comes; with --json, each event on a line')
     .option('--context <id>', 'go on with this conversation')
     .option('--task <id>', 'answer what this task asked')
+    .option('--trace', 'show whom it delegated to, with times and tokens; with --json, in the task')
     .option('--no-wait', 'only start the task and show its id')
     .action(exits(sendCommand))
 }
@@ -42,10 +49,35 @@ async function sendCommand(url: string, text: string, flags: SendFlags): Promise
     ...(flags.task && { taskId: flags.task }),
   }
   return withClient(url, flags, async (client) => {
-    if (flags.stream) return stream(client, message, { url, flags, options })
-    const answer = await send(client, message, { ...options, wait: flags.wait })
-    return show(answer, url, flags)
+    const isSeen = flags.stream && stderr.isTTY && !flags.json
+    const tracing = await tracingOf(client, flags.trace || isSeen || false)
+    const sending = { url, flags, options: { ...options, ...tracing } }
+    return flags.stream ? stream(client, message, sending) : answer(client, message, sending)
   })
+}
+
+/** Where a message goes, and how. */
+interface Sending {
+  readonly url: string
+  readonly flags: SendFlags
+  readonly options: SendOptions
+}
+
+async function answer(
+  client: A2AClient,
+  message: string,
+  { url, flags, options }: Sending,
+): Promise<number> {
+  const { json = false, wait } = flags
+  const waiting = { screen: stderr, clock: systemClock, label: () => 'waiting' }
+  const spinner = json ? undefined : startSpinner(waiting)
+  try {
+    const response = await send(client, message, { ...options, wait })
+    spinner?.stop()
+    return show(response, url, flags)
+  } finally {
+    spinner?.stop()
+  }
 }
 
 /** Waits for the answer however long it takes: a server may answer a slow send with the task as it is. */
@@ -60,39 +92,53 @@ async function send(
   if ('message' in answer) return answer
   const { state } = answer.task.status
   if (isTerminal(state) || isInterrupted(state)) return answer
-  for await (const _ of client.follow(answer.task));
-  return { task: await client.getTask(answer.task.id) }
+  const { extensions } = options
+  const tracing = extensions ? { extensions } : {}
+  for await (const _ of client.follow(answer.task, tracing));
+  return { task: await client.getTask(answer.task.id, tracing) }
 }
 
-function show(answer: SendMessageResponse, url: string, { json }: SendFlags): number {
+function show(answer: SendMessageResponse, url: string, { json, trace }: SendFlags): number {
   const code = 'task' in answer ? exitCodeOfTask(answer.task) : 0
   if (json) {
     stdout.write(`${JSON.stringify(answer, null, 2)}\n`)
     return code
   }
   const parts = 'task' in answer ? answerParts(answer.task) : answer.message.parts
-  if (parts.length > 0) stdout.write(`${parts.map(partText).join('')}\n`)
+  if (parts.length > 0) {
+    const prose = createProse(stdout)
+    prose.write(`${parts.map(partText).join('')}\n`)
+    prose.end()
+  }
   if ('task' in answer) tell(aboutTask(answer.task, url))
+  if (trace) writeTrace(stderr, 'task' in answer ? answer.task : {})
   return code
 }
 
 async function stream(
   client: A2AClient,
   message: string,
-  { url, flags, options }: { url: string; flags: SendFlags; options: SendOptions },
+  { url, flags, options }: Sending,
 ): Promise<number> {
+  const { json = false, trace } = flags
   const transcript = createTranscript({
     out: stdout,
     about: stderr,
-    json: flags.json ?? false,
-    before: flags.task && !flags.json ? await client.getTask(flags.task) : undefined,
+    json,
+    before: flags.task && !json ? await client.getTask(flags.task) : undefined,
   })
-  for await (const event of client.sendAndFollow(message, options)) transcript.show(event)
-  transcript.end()
+  try {
+    for await (const event of client.sendAndFollow(message, options)) transcript.show(event)
+  } finally {
+    transcript.end()
+  }
   const task = transcript.task()
-  if (!task) return 0
-  if (!flags.json) tell(aboutTask(task, url))
-  return exitCodeOfTask(task)
+  if (!json && task) tell(aboutTask(task, url))
+  if (!json && trace) {
+    const { extensions = [] } = options
+    writeTrace(stderr, task ? await client.getTask(task.id, { extensions }) : {})
+  }
+  return task ? exitCodeOfTask(task) : 0
 }
 
 function tell(text: string): void {

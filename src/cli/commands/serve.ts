@@ -1,9 +1,13 @@
 import { type Command, Option } from 'commander'
+import type { Logger } from '../../shared/log.ts'
 import { toPrintableLine } from '../../shared/text.ts'
-import { loadConfig, type Serving, serveConfig } from '../../team/index.ts'
+import { type Serving, serveConfig, type UnreachableAgent } from '../../team/index.ts'
 import { addCommand, allowUnauthenticated, exits, toPort } from '../command.ts'
+import { readConfig } from '../config.ts'
+import { ownName } from '../hints.ts'
 import { createLogger, type LoggerOptions, logLevels } from '../logger.ts'
 import { stdout } from '../screen.ts'
+import { readVariables, variablesHelp } from '../variables.ts'
 
 /** Adds `corral serve`. */
 export function addServeCommand(program: Command): void {
@@ -21,6 +25,7 @@ export function addServeCommand(program: Command): void {
     .option('--store <memory|path>', 'where tasks are kept (default: .corral/tasks.db)')
     .option('--team <id>', "the team or agent at the root (default: the file's first team)")
     .option('--watch', 'take over changes of the file, its modules and their imports')
+    .option('--env <file>', variablesHelp)
     .action(exits((file: string, flags: ServeFlags) => serveUntilStopped(file, flags)))
 }
 
@@ -32,6 +37,7 @@ export interface ServeFlags {
   readonly store?: string
   readonly team?: string
   readonly watch?: boolean
+  readonly env?: string
   readonly logLevel: LoggerOptions['level']
   readonly json?: boolean
   readonly debug?: boolean
@@ -51,20 +57,21 @@ export function addServeOptions(command: Command): Command {
 /** Serves a file until a signal ends it. */
 export async function serveUntilStopped(path: string, flags: ServeFlags): Promise<number> {
   const logger = createLogger({ level: flags.logLevel, debug: flags.debug ?? false })
-  const { env } = process
-  const config = await loadConfig(path, env)
+  const env = await readVariables(flags.env)
+  const config = await readConfig(path, env)
   const allowed = flags.allowUnauthenticated ?? config.server.allowUnauthenticated ?? false
   const place = { path, env, ...placeOf(flags) }
   const options = { ...place, logger, signals: true, allowUnauthenticated: allowed }
   const serving = await serveConfig(config, options)
   stdout.write(flags.json ? toJson(serving) : toBanner(serving))
+  tellUnreachable(serving, flags.json ? logger : undefined)
   await serving.stopped
   logger.info({}, 'Stopped')
   // An agent's own timers must not keep the process.
   process.exit(0)
 }
 
-function placeOf({ port, host, store, team, watch }: ServeFlags): Partial<ServeFlags> {
+function placeOf({ port, host, store, team, watch }: ServeFlags): Partial<Omit<ServeFlags, 'env'>> {
   return {
     ...(port !== undefined && { port }),
     ...(host !== undefined && { host }),
@@ -86,6 +93,21 @@ function placesOf({ listening: { url } }: Serving): Readonly<Record<string, stri
     agents: `${url}/agents`,
     health: `${url}/health`,
   }
+}
+
+/** Asks in the background: a member that is down does not keep the others waiting. */
+function tellUnreachable({ findUnreachable }: Serving, logger: Logger | undefined): void {
+  const tell = (dead: readonly UnreachableAgent[]): void => {
+    for (const { id, host, reason } of dead)
+      logger?.warn({ agent: id, host, reason }, 'A member does not answer')
+    if (logger || dead.length === 0) return
+    const lines = dead.map(({ id, host, reason }) =>
+      toPrintableLine(`  ${id} at ${host}: ${reason}`),
+    )
+    const next = 'They are asked again with every message. Start them, or correct their endpoint.'
+    stdout.write(['Members that do not answer:', ...lines, next, '', ''].join('\n'))
+  }
+  findUnreachable().then(tell, (err) => logger?.warn({ err }, 'Members could not be asked'))
 }
 
 function toJson(serving: Serving): string {
@@ -114,7 +136,7 @@ function toBanner(serving: Serving): string {
       : []),
     '',
     'Try:',
-    `  corral chat ${url}`,
+    `  ${ownName()} chat ${url}`,
     `  curl -s ${url}/ -H 'A2A-Version: 1.0' -H 'Content-Type: application/json'${credentials} -d '${rpc}'`,
     '',
     '',

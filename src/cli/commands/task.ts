@@ -1,14 +1,20 @@
 import { type Command, InvalidArgumentError } from 'commander'
+import type { A2AClient } from '../../client/index.ts'
 import { type ListTasksRequest, type TaskState, taskStates } from '../../index.ts'
+import { systemClock } from '../../shared/clock.ts'
 import { toPrintableLine } from '../../shared/text.ts'
 import { addClientOptions, type ClientFlags, withClient } from '../client.ts'
 import { addCommand, exits, toCount } from '../command.ts'
 import { stderr, stdout } from '../screen.ts'
-import { stateName, taskText, toColumns } from '../text.ts'
-import { createTranscript, exitCodeOfTask } from '../transcript.ts'
+import { toTaskList } from '../task-list.ts'
+import { traceOf } from '../terminal/trace.ts'
+import { stateName, taskText } from '../text.ts'
+import { tracingOf, writeTrace } from '../tracing.ts'
+import { createTranscript, exitCodeOfTask, type Transcript } from '../transcript.ts'
 
 interface GetFlags extends ClientFlags {
   readonly history?: number
+  readonly trace?: boolean
 }
 
 interface ListFlags extends ClientFlags {
@@ -25,6 +31,7 @@ export function addTaskCommand(program: Command): void {
     addClientOptions(addCommand(task, { usage, description, examples }))
   add('get <url> <id>', 'show a task', 'corral task get http://localhost:3000 5b3f…')
     .option('--history <n>', 'only the last messages', toCount)
+    .option('--trace', 'show whom it delegated to, with times and tokens; with --json, in the task')
     .action(exits(getCommand))
   add(
     'list <url>',
@@ -52,8 +59,14 @@ export function addTaskCommand(program: Command): void {
 async function getCommand(url: string, id: string, flags: GetFlags): Promise<number> {
   const { history: historyLength } = flags
   const request = { id, ...(historyLength !== undefined && { historyLength }) }
-  const task = await withClient(url, flags, (client) => client.getTask(request))
+  const task = await withClient(url, flags, async (client) =>
+    client.getTask(request, await tracingOf(client, flags.trace ?? false)),
+  )
   print(task, flags, taskText)
+  if (flags.trace && !flags.json) {
+    stdout.write('\n')
+    writeTrace(stdout, task)
+  }
   return 0
 }
 
@@ -67,34 +80,46 @@ async function listCommand(url: string, flags: ListFlags): Promise<number> {
   }
   const list = await withClient(url, flags, (client) => client.listTasks(request))
   print(list, flags, ({ tasks, totalSize, nextPageToken }) => {
-    const rows = tasks.map(({ id, contextId, status }) => [
-      id,
-      stateName(status.state),
-      status.timestamp ?? '',
-      contextId,
-    ])
     const more = nextPageToken
       ? `\n${tasks.length} of ${totalSize}; go on with --page ${toPrintableLine(nextPageToken)}`
       : ''
-    return `${toColumns([['TASK', 'STATE', 'SINCE', 'CONTEXT'], ...rows])}${more}`
+    const columns = stdout.isTTY ? stdout.columns : undefined
+    return `${toTaskList(tasks, { now: systemClock.now(), columns })}${more}`
   })
   return 0
 }
 
 async function watchCommand(url: string, id: string, flags: ClientFlags): Promise<number> {
-  const transcript = createTranscript({
-    out: stdout,
-    about: stderr,
-    json: flags.json ?? false,
-  })
-  await withClient(url, flags, async (client) => {
-    for await (const event of client.follow(id)) transcript.show(event)
-  })
-  transcript.end()
+  const { json = false } = flags
+  const isSeen = stderr.isLively && !json
+  const transcript = createTranscript({ out: stdout, about: stderr, json, asTree: true })
+  try {
+    await withClient(url, flags, (client) => watch(client, id, { transcript, isSeen }))
+  } finally {
+    transcript.end()
+  }
   const task = transcript.task()
   if (!task) return 0
-  if (!flags.json) stderr.write(`task ${id} ${stateName(task.status.state)}\n`)
+  if (!json) stderr.write(`task ${id} ${stateName(task.status.state)}\n`)
   return exitCodeOfTask(task)
+}
+
+/** Follows a task; where its tree is seen, what happened before is part of it, and the whole of it stays at the end. */
+async function watch(
+  client: A2AClient,
+  id: string,
+  { transcript, isSeen }: { readonly transcript: Transcript; readonly isSeen: boolean },
+): Promise<void> {
+  const tracing = await tracingOf(client, isSeen)
+  for await (const event of client.follow(id, tracing)) {
+    transcript.show(event)
+    if (tracing.extensions && 'task' in event)
+      transcript.recall(traceOf(await client.getTask(id, tracing)))
+  }
+  transcript.end()
+  if (!tracing.extensions) return
+  const task = await client.getTask(id, tracing)
+  if (traceOf(task).length > 0) writeTrace(stderr, task)
 }
 
 async function cancelCommand(url: string, id: string, flags: ClientFlags): Promise<number> {

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { toPrintableLine } from '../../shared/text.ts'
@@ -6,13 +5,14 @@ import {
   type Config,
   ConfigError,
   createRoster,
-  loadConfig,
   type Problem,
   rosterWarnings,
 } from '../../team/index.ts'
 import { addCommand, exits } from '../command.ts'
+import { readConfig } from '../config.ts'
 import { CliError } from '../errors.ts'
 import { stderr, stdout } from '../screen.ts'
+import { readVariables, variablesHelp } from '../variables.ts'
 
 /** A problem of the file, or of a module that it names, which has no line in it. */
 type Finding = Partial<Problem> & Pick<Problem, 'message'>
@@ -24,15 +24,16 @@ export function addValidateCommand(program: Command): void {
     description:
       'check a file and load the modules that it names, without contacting anyone; exit code 1 if there are problems',
     examples: ['corral validate team.toml', 'corral validate team.toml --json'],
-  }).action(exits(validateCommand))
+  })
+    .option('--env <file>', variablesHelp)
+    .action(exits(validateCommand))
 }
 
 async function validateCommand(
   file: string,
-  { json }: { readonly json?: boolean },
+  { json, env }: { readonly json?: boolean; readonly env?: string },
 ): Promise<number> {
-  if (!existsSync(file)) throw new CliError(`There is no file ${file}`)
-  const result = await examine(file)
+  const result = await examine(file, env)
   if ('config' in result) {
     const { teams, agents } = result.config
     const ids = { teams: teams.map(({ id }) => id), agents: agents.map(({ id }) => id) }
@@ -53,12 +54,13 @@ type Examined =
   | { readonly config: Config; readonly warnings: readonly string[] }
   | { readonly problems: readonly Finding[] }
 
-async function examine(file: string): Promise<Examined> {
+async function examine(file: string, variables: string | undefined): Promise<Examined> {
   try {
-    const config = await loadConfig(file, process.env)
+    const environment = await readVariables(variables)
+    const config = await readConfig(file, environment)
     const roster = await createRoster(config, {
       directory: dirname(resolve(file)),
-      environment: process.env,
+      environment,
     })
     try {
       return { config, warnings: await rosterWarnings(roster) }
@@ -66,6 +68,7 @@ async function examine(file: string): Promise<Examined> {
       await roster.close()
     }
   } catch (error) {
+    if (error instanceof CliError) throw error
     if (error instanceof ConfigError) return { problems: error.problems }
     return { problems: [{ message: error instanceof Error ? error.message : String(error) }] }
   }

@@ -1,5 +1,6 @@
 import { mkdir, readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { ValidationError } from '../base/errors.ts'
 import { isJsonObject } from '../base/json.ts'
 import type { ProtocolMetrics } from '../metrics/metrics.ts'
 import { toMetricsDocument } from '../metrics/summary.ts'
@@ -53,5 +54,13 @@ export async function loadResults(path: string): Promise<RecordedResults> {
 }
 
 async function readJson(file: string): Promise<unknown> {
-  return JSON.parse(await readFile(file, 'utf8'))
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    const message = `There are no results in ${file}; name what "corral eval run" wrote`
+    throw new ValidationError(message, { cause })
+  })
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new ValidationError(`${file} is not JSON; name what "corral eval run" wrote`, { cause })
+  }
 }

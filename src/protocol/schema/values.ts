@@ -49,9 +49,15 @@ export const optionalId: Check = (value, faults) => {
 }
 
 function checkedId(id: string, faults: FieldViolation[]): string {
-  if (id.length > maxIdLength) addFault(faults, `must have at most ${maxIdLength} characters`)
-  else if (hasControls(id)) addFault(faults, 'must not have control characters')
+  const fault = idFault(id)
+  if (fault) addFault(faults, fault)
   return id
+}
+
+/** Why a text is no id; undefined where it is one. */
+export function idFault(id: string): string | undefined {
+  if (id.length > maxIdLength) return `must have at most ${maxIdLength} characters`
+  return hasControls(id) ? 'must not have control characters' : undefined
 }
 
 /** Whether a text has characters that steer a terminal: C0, DEL and C1. */

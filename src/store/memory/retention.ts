@@ -23,6 +23,8 @@ export interface Retention {
   lag(task: Kept): void
   /** The task is needed again. */
   hold(task: Kept): void
+  /** So many bytes more, or less, are kept for a principal besides its tasks. */
+  count(principal: string, bytes: number): void
   /** Drops and compacts what is over the limits, oldest first. */
   trim(): void
 }
@@ -82,6 +84,7 @@ export function createRetention(limits: Limits, drop: (task: Kept) => void): Ret
     },
     lag: (task) => shares.add(task, 'open'),
     hold: leave,
+    count: shares.count,
     trim() {
       while (whole.oldest && records > maxRecords) compact(whole.oldest)
       for (let task = shares.excess(); task; task = shares.excess()) dropOldest(task)

@@ -6,7 +6,7 @@ import { createQueue, type Queue } from './queue.ts'
 export interface ShareLimits {
   /** Finished tasks. */
   readonly maxTasks: number
-  /** Bytes of tasks that do not run. */
+  /** Bytes of tasks that do not run, and of what is kept besides. */
   readonly maxBytes: number
 }
 
@@ -17,6 +17,8 @@ interface KeptShares {
   remove(task: Kept): void
   /** The task takes this many bytes from now on. */
   resize(task: Kept, bytes: number): void
+  /** So many bytes more, or less, are kept for a principal besides its tasks. */
+  count(principal: string, bytes: number): void
   /** What has to go while there is too much: the oldest of whoever keeps most. */
   excess(): Kept | undefined
 }
@@ -65,7 +67,8 @@ export function createKeptShares({ maxTasks, maxBytes }: ShareLimits): KeptShare
     return share
   }
 
-  function forget(share: Share): void {
+  function forgetEmpty(share: Share): void {
+    if (share.finished.size + share.open.size > 0 || share.bytes > 0) return
     shares.delete(share.principal)
     heap.remove(share)
   }
@@ -84,24 +87,39 @@ export function createKeptShares({ maxTasks, maxBytes }: ShareLimits): KeptShare
       if (task.sharePlace.queue === share.finished) tasks -= 1
       task.sharePlace = task.sharePlace.leave()
       change(share, -task.bytes)
-      if (share.finished.size + share.open.size === 0) forget(share)
+      forgetEmpty(share)
     },
     resize(task, now) {
       const share = task.sharePlace && shares.get(task.principal)
       if (share) change(share, now - task.bytes)
       task.bytes = now
     },
+    count(principal, by) {
+      if (by === 0) return
+      const share = shareOf(principal)
+      change(share, by)
+      forgetEmpty(share)
+    },
     excess() {
-      const most = heap.first
-      if (!most || (tasks <= maxTasks && bytes <= maxBytes)) return undefined
-      if (most.finished.oldest || bytes > maxBytes) return most.finished.oldest ?? most.open.oldest
-      // Whoever keeps most has nothing finished, which is rare.
-      let found = most
-      for (const share of shares.values())
-        if (share.finished.size > found.finished.size) found = share
-      return found.finished.oldest
+      if (tasks <= maxTasks && bytes <= maxBytes) return undefined
+      const isTooLarge = bytes > maxBytes
+      const first = heap.first && oldestOf(heap.first, isTooLarge)
+      return first ?? heaviest(shares.values(), isTooLarge)
     },
   }
+}
+
+/** What may go of a share: what is open too, where there are too many bytes. */
+function oldestOf({ finished, open }: Share, isTooLarge: boolean): Kept | undefined {
+  return finished.oldest ?? (isTooLarge ? open.oldest : undefined)
+}
+
+/** What goes where whoever keeps most has nothing that may, which is rare. */
+function heaviest(shares: Iterable<Share>, isTooLarge: boolean): Kept | undefined {
+  let found: Share | undefined
+  for (const share of shares)
+    if (oldestOf(share, isTooLarge) && (!found || isAbove(share, found))) found = share
+  return found && oldestOf(found, isTooLarge)
 }
 
 /** Whether one loses a task before the other: it keeps more, or as much and for longer. */

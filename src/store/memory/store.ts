@@ -22,8 +22,8 @@ export interface MemoryStoreOptions {
   /** Finished tasks to keep, the newest; 10,000 by default. Beyond it the oldest of whoever keeps most goes. */
   readonly maxTasks?: number
   /**
-   * Bytes of tasks that do not run; 256 MiB by default. Beyond it the oldest of whoever keeps most goes, a finished one
-   * before one that waits for its user.
+   * Bytes of tasks that do not run, and of the values of contexts; 256 MiB by default. Beyond it the oldest task of
+   * whoever keeps most goes, a finished one before one that waits for its user; values go with their context's last.
    */
   readonly maxBytes?: number
   /** How long a finished task is kept, by its status timestamp; for ever by default. */
@@ -69,7 +69,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
     },
     unfinished: async (limit, after) => busyAfter(heads(entries.values()), after).slice(0, limit),
     contextValues: async (scope, contextId) =>
-      new Map(tables.contextValues.get(contextKey(scope, contextId))),
+      new Map(tables.contextValues.get(contextKey(scope, contextId))?.values),
     findByKey: async (scope, key) => keys.get(scopeKey(scope) + key),
     pushConfigs: async (taskId) => [...(entries.get(taskId)?.configs?.values() ?? [])],
     pendingDeliveries: async () => [...pending(entries.values())],

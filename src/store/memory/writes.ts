@@ -12,7 +12,7 @@ import type {
   Write,
   WriteResult,
 } from '../store.ts'
-import { weighRecord } from '../weight.ts'
+import { weigh, weighRecord } from '../weight.ts'
 import type { Kept } from './kept.ts'
 import { logOf, type Retention } from './retention.ts'
 import type { TaskIndex } from './task-index.ts'
@@ -22,6 +22,12 @@ export interface Entry extends Kept {
   readonly idempotencyKey: string | undefined
   /** The webhooks by id, oldest first; most tasks have none. */
   configs: Map<string, PushConfigRecord> | undefined
+}
+
+/** The values of a context, and whose share they are kept in. */
+interface KeptValues {
+  readonly principal: string
+  readonly values: Map<string, Json>
 }
 
 /** All that a memory store holds. */
@@ -34,10 +40,12 @@ export interface Tables {
   readonly maxDeadLetters: number
   readonly maxTaskBytes: number
   /** The values of each context that has any, by its key. */
-  readonly contextValues: Map<string, Map<string, Json>>
+  readonly contextValues: Map<string, KeptValues>
   readonly index: TaskIndex
   readonly retention: Retention
 }
+
+type ContextValueWrite = Extract<Write, { type: 'contextValue' }>
 
 const missing: WriteResult = { conflict: 0 }
 
@@ -171,23 +179,41 @@ export function forget(tables: Tables, id: string): void {
 }
 
 /** The values of a context go with its last task. */
-function forgetValues({ contextValues, index }: Tables, { scope, contextId }: TaskHead): void {
-  const key = contextKey(scope, contextId)
-  if (contextValues.has(key) && index.page({ scope, contextId, limit: 0 }).total === 0)
-    contextValues.delete(key)
+function forgetValues(tables: Tables, { scope, contextId }: TaskHead): void {
+  const { contextValues, index, retention } = tables
+  const context = contextKey(scope, contextId)
+  const kept = contextValues.get(context)
+  if (!kept || index.page({ scope, contextId, limit: 0 }).total > 0) return
+  contextValues.delete(context)
+  for (const [key, value] of kept.values) retention.count(kept.principal, -sizeOf(key, value))
 }
 
-function writeContextValue(
-  { contextValues }: Tables,
-  { scope, contextId, key, value }: Extract<Write, { type: 'contextValue' }>,
-): WriteResult {
+function writeContextValue(tables: Tables, write: ContextValueWrite): WriteResult {
+  const { contextValues, retention } = tables
+  const { scope, contextId, key, value } = write
   const context = contextKey(scope, contextId)
-  const values = contextValues.get(context) ?? new Map<string, Json>()
-  if (value === null) values.delete(key)
-  else values.set(key, value)
-  if (values.size > 0) contextValues.set(context, values)
+  const kept = contextValues.get(context) ?? {
+    principal: keeperOf(tables, write),
+    values: new Map(),
+  }
+  const bytes = sizeOf(key, value) - sizeOf(key, kept.values.get(key) ?? null)
+  if (value === null) kept.values.delete(key)
+  else kept.values.set(key, value)
+  if (kept.values.size > 0) contextValues.set(context, kept)
   else contextValues.delete(context)
+  retention.count(kept.principal, bytes)
   return { version: 0 }
+}
+
+/** Whose share the values of a context are kept in: the one of its tasks, since they go when those go. */
+function keeperOf({ index, entries }: Tables, { scope, contextId }: ContextValueWrite): string {
+  const [head] = index.page({ scope, contextId, limit: 1 }).heads
+  const entry = head && entries.get(head.id)
+  return entry?.principal ?? principalOf({ auth: { userId: scope.owner } })
+}
+
+function sizeOf(key: string, value: Json | null): number {
+  return value === null ? 0 : key.length + weigh(value)
 }
 
 function writeConfig(tables: Tables, record: PushConfigRecord): WriteResult {

@@ -14,7 +14,7 @@ import type {
   WorkflowConfig,
 } from '../team-config.ts'
 import { clip } from '../trace.ts'
-import { Refusal, readVerdict } from './approval.ts'
+import { Refusal, readVerdict, toQuestion } from './approval.ts'
 import type { Schedule, SchedulerKind } from './kind.ts'
 import { inBatches, toItems } from './list.ts'
 import type { CallRules, MemberReply } from './scheduler.ts'
@@ -140,7 +140,7 @@ async function runMap({ map }: MapStep, { run, name, input }: Place): StepResult
 
 /** Only a clear yes goes on with the answer so far and a clear no ends the run; anything else asks again. */
 async function runApproval(step: ApprovalStep, { run, name, input, previous }: Place): StepResult {
-  const question = [...input.parts, { text: `\n\n${step.approval.question}` }]
+  const question = toQuestion(input.parts, step.approval.question)
   for (let round = 1; ; round++) {
     const asked = round === 1 ? question : [unclear, ...question]
     const place = round === 1 ? name : `${name}~${round}`

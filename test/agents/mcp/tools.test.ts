@@ -6,8 +6,8 @@ import { OpenAIAgent } from '../../../src/agents/openai/agent.ts'
 import { createMcpBinding } from '../../../src/bindings/mcp/server.ts'
 import { textOf } from '../../../src/protocol/task.ts'
 import { createServer, listen } from '../../../src/server/index.ts'
+import { openModelServer } from '../../../src/testing/index.ts'
 import { serve } from '../../client/serve.ts'
-import { startOpenAIServer } from '../../fixtures/openai-server.ts'
 import { createTurn, foldEvents, runTurn } from '../../fixtures/turn.ts'
 
 const fixture = fileURLToPath(new URL('../../fixtures/mcp-stdio.ts', import.meta.url))
@@ -20,7 +20,7 @@ afterEach(async () => {
 
 test('a model uses the tools of a program over stdio, and hears of their failures', async () => {
   const source = createMcpToolSource(program)
-  const service = await startOpenAIServer([
+  const service = await openModelServer([
     {
       tools: [
         { name: 'greeter', arguments: { message: 'Ada' } },

@@ -3,9 +3,14 @@ import { OpenAIAgent, type OpenAIAgentOptions } from '../../../src/agents/openai
 import { agentMessage, userMessage } from '../../../src/protocol/build.ts'
 import { historyExtension, usageExtension } from '../../../src/protocol/extensions.ts'
 import { textOf } from '../../../src/protocol/task.ts'
-import { type OpenAIServer, type Script, startOpenAIServer } from '../../fixtures/openai-server.ts'
+import {
+  createInstantClock,
+  type InstantClock,
+  type ModelScript,
+  type ModelServer,
+  openModelServer,
+} from '../../../src/testing/index.ts'
 import { createTurn, foldEvents, runTurn } from '../../fixtures/turn.ts'
-import { createInstantClock, type InstantClock } from '../../support/clock.ts'
 
 const closing: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -13,10 +18,10 @@ afterEach(async () => {
 })
 
 async function start(
-  script: Script,
+  script: ModelScript,
   change: Partial<OpenAIAgentOptions> = {},
-): Promise<{ agent: OpenAIAgent; server: OpenAIServer; clock: InstantClock }> {
-  const server = await startOpenAIServer(script)
+): Promise<{ agent: OpenAIAgent; server: ModelServer; clock: InstantClock }> {
+  const server = await openModelServer(script)
   const { timeoutSeconds = 10 } = change
   // Pauses are over at once; limits on the service's answers take their time.
   const limits = [timeoutSeconds * 1000, 5_000]
@@ -143,9 +148,9 @@ describe('the request', () => {
   test('goes to the full URL as it is, and to the path under a base URL', async () => {
     const { agent: full } = await start(['ok'])
     expect(await answer(full)).toBe('ok')
-    const server = await startOpenAIServer(['fine'])
+    const server = await openModelServer(['fine'])
     closing.push(server.close)
-    const { agent } = await start([], { endpoint: `${server.url}/chat/completions` })
+    const { agent } = await start([''], { endpoint: `${server.url}/chat/completions` })
     expect(await answer(agent)).toBe('fine')
   })
 })
@@ -175,7 +180,7 @@ describe('a service that fails', () => {
   })
 
   test('is asked as often as a file would have it where the program says nothing', async () => {
-    const server = await startOpenAIServer([{ status: 503 }])
+    const server = await openModelServer([{ status: 503 }])
     const clock = createInstantClock({ real: (ms) => ms === 30_000 })
     const { url: endpoint } = server
     const own = { id: 'writer', name: 'Writer', endpoint, apiKey: 'k', model: 'm', clock }
@@ -271,13 +276,13 @@ test('cancelling the turn closes the connection and stops the waiting', async ()
 })
 
 test('health asks for the models, with the key', async () => {
-  const { agent, server } = await start([])
+  const { agent, server } = await start([''])
   expect(await agent.health()).toEqual({ healthy: true })
   expect(server.headers[0]?.authorization).toBe('Bearer sk-secret-key')
 })
 
 test('info shows the model, never the key or the prompt', async () => {
-  const { agent } = await start([], { systemPrompt: 'private', capabilities: ['write', 'write'] })
+  const { agent } = await start([''], { systemPrompt: 'private', capabilities: ['write', 'write'] })
   expect(agent.info()).toMatchObject({
     id: 'writer',
     capabilities: ['write'],

@@ -3,12 +3,12 @@ import { createAgentFromConfig } from '../../../src/agents/create.ts'
 import { OpenAIAgent, type OpenAIAgentOptions } from '../../../src/agents/openai/agent.ts'
 import { userMessage } from '../../../src/protocol/build.ts'
 import type { Part } from '../../../src/protocol/types.ts'
-import { startOpenAIServer } from '../../fixtures/openai-server.ts'
+import { openModelServer } from '../../../src/testing/index.ts'
 import { createTurn, runTurn } from '../../fixtures/turn.ts'
 import { createResolver } from '../../network/resolver.ts'
 
 async function start(files: OpenAIAgentOptions['files'] = {}) {
-  const server = await startOpenAIServer([{ chunks: ['seen'] }, { chunks: ['seen'] }])
+  const server = await openModelServer([{ chunks: ['seen'] }, { chunks: ['seen'] }])
   const agent = new OpenAIAgent({
     id: 'eye',
     name: 'Eye',

@@ -9,11 +9,11 @@ import { usageOf } from '../../../src/protocol/usage.ts'
 import { createServer } from '../../../src/server/index.ts'
 import { createMemoryStore, openSqliteStore } from '../../../src/store/index.ts'
 import {
-  type ChatBody,
-  type OpenAIServer,
-  type ScriptedAnswer,
-  startOpenAIServer,
-} from '../../fixtures/openai-server.ts'
+  type ModelAnswer,
+  type ModelRequest,
+  type ModelServer,
+  openModelServer,
+} from '../../../src/testing/index.ts'
 
 const closing: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -23,13 +23,13 @@ afterEach(async () => {
 /** A model that answers with the number of its request, and to a request for a summary with its own number. */
 async function serve(
   change: Partial<OpenAIAgentOptions>,
-  summarise: (body: ChatBody, count: number) => ScriptedAnswer = (_, count) => ({
+  summarise: (body: ModelRequest, count: number) => ModelAnswer = (_, count) => ({
     whole: `summary ${count}`,
   }),
   file?: string,
 ) {
   let [answers, summaries] = [0, 0]
-  const service: OpenAIServer = await startOpenAIServer((body) =>
+  const service: ModelServer = await openModelServer((body) =>
     isSummary(body) ? summarise(body, ++summaries) : `answer ${++answers}`,
   )
   const agent = new OpenAIAgent({
@@ -68,11 +68,11 @@ async function serve(
   }
 }
 
-function isSummary({ messages }: ChatBody): boolean {
+function isSummary({ messages }: ModelRequest): boolean {
   return String(messages[0]?.content).startsWith('Summarise')
 }
 
-function said(body: ChatBody | undefined): unknown[] {
+function said(body: ModelRequest | undefined): unknown[] {
   return (body?.messages ?? []).map(({ content }) => content)
 }
 

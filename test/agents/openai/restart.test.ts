@@ -5,7 +5,7 @@ import { userMessage } from '../../../src/protocol/build.ts'
 import { answerParts, isTerminal, textOf } from '../../../src/protocol/task.ts'
 import { createServer, type Server } from '../../../src/server/index.ts'
 import { createMemoryStore } from '../../../src/store/memory/store.ts'
-import { type ScriptedAnswer, startOpenAIServer } from '../../fixtures/openai-server.ts'
+import { type ModelAnswer, openModelServer } from '../../../src/testing/index.ts'
 
 const closing: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -24,12 +24,12 @@ test('a server that stops in the middle of an answer gives it whole after the ne
       return 'ok'
     },
   })
-  const script: ScriptedAnswer[] = [
+  const script: ModelAnswer[] = [
     { text: 'Noting. ', tools: [{ name: 'note', arguments: {} }] },
     { hang: ['half ', 'of it'] },
     'Done.',
   ]
-  const service = await startOpenAIServer(script)
+  const service = await openModelServer(script)
   closing.push(service.close)
   const start = async (): Promise<Server> => {
     const agent = new OpenAIAgent({

@@ -7,7 +7,7 @@ import { userMessage } from '../../../src/protocol/build.ts'
 import { answerParts, textOf } from '../../../src/protocol/task.ts'
 import { usageOf } from '../../../src/protocol/usage.ts'
 import { bearer, createServer, listen, type ServerOptions } from '../../../src/server/index.ts'
-import { type OpenAIServer, type Script, startOpenAIServer } from '../../fixtures/openai-server.ts'
+import { type ModelScript, type ModelServer, openModelServer } from '../../../src/testing/index.ts'
 
 /** The routes of a server that are not OpenAI's. */
 const noPages = {
@@ -25,8 +25,8 @@ afterEach(async () => {
 })
 
 /** A model behind a server of ours, which is itself a model to OpenAI's client. */
-async function serve(script: Script, options: Partial<ServerOptions> = {}) {
-  const service: OpenAIServer = await startOpenAIServer(script)
+async function serve(script: ModelScript, options: Partial<ServerOptions> = {}) {
+  const service: ModelServer = await openModelServer(script)
   const agent = new OpenAIAgent({
     id: 'writer',
     name: 'Writer',

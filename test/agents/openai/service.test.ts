@@ -2,12 +2,11 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createChatClient } from '../../../src/agents/openai/client.ts'
 import { createNamedRules } from '../../../src/network/rules.ts'
 import { silent } from '../../../src/shared/log.ts'
-import { startOpenAIServer } from '../../fixtures/openai-server.ts'
+import { createInstantClock, openModelServer } from '../../../src/testing/index.ts'
 import { createResolver } from '../../network/resolver.ts'
-import { createInstantClock } from '../../support/clock.ts'
 
 test('a model service is reached inside, and not by a name that is public too', async () => {
-  const server = await startOpenAIServer(['hi'])
+  const server = await openModelServer(['hi'])
   onTestFinished(server.close)
   const port = new URL(server.url).port
   const ask = async (...answers: string[][]): Promise<string> => {

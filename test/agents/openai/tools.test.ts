@@ -3,9 +3,13 @@ import { OpenAIAgent, type OpenAIAgentOptions } from '../../../src/agents/openai
 import { defineTool, type Tool, type ToolSource } from '../../../src/agents/tools.ts'
 import { usageExtension } from '../../../src/protocol/extensions.ts'
 import { textOf } from '../../../src/protocol/task.ts'
-import { type OpenAIServer, type Script, startOpenAIServer } from '../../fixtures/openai-server.ts'
+import {
+  createFakeClock,
+  type ModelScript,
+  type ModelServer,
+  openModelServer,
+} from '../../../src/testing/index.ts'
 import { createTurn, foldEvents, runTurn, type ScriptedTurn } from '../../fixtures/turn.ts'
-import { createFakeClock } from '../../support/clock.ts'
 
 const closing: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -28,10 +32,10 @@ function weatherTool(calls: unknown[] = []): Tool {
 }
 
 async function start(
-  script: Script,
+  script: ModelScript,
   change: Partial<OpenAIAgentOptions> = {},
-): Promise<{ agent: OpenAIAgent; server: OpenAIServer }> {
-  const server = await startOpenAIServer(script)
+): Promise<{ agent: OpenAIAgent; server: ModelServer }> {
+  const server = await openModelServer(script)
   const agent = new OpenAIAgent({
     id: 'guide',
     name: 'Guide',
@@ -51,7 +55,7 @@ async function answer(agent: OpenAIAgent, turn: ScriptedTurn): Promise<string> {
   return textOf(task.artifacts?.[0]?.parts ?? [])
 }
 
-function toolMessages(server: OpenAIServer, request: number): unknown[] {
+function toolMessages(server: ModelServer, request: number): unknown[] {
   return (server.requests[request]?.messages ?? []).filter((message) => message.role === 'tool')
 }
 
@@ -194,7 +198,7 @@ describe('tool calls', () => {
   })
 
   test('end after the allowed rounds: in the last one the model may only answer', async () => {
-    const script: Script = (body) =>
+    const script: ModelScript = (body) =>
       body.tool_choice === 'none' ? 'enough' : { tools: [{ name: 'weather', arguments: {} }] }
     const { agent, server } = await start(script, { tools: [weatherTool()], maxToolRounds: 3 })
     expect(await answer(agent, createTurn('loop'))).toBe('enough')
@@ -232,7 +236,7 @@ describe('tool calls', () => {
 test('a turn that runs again after a crash goes on from its tools, and does none of them twice', async () => {
   const calls: unknown[] = []
   let crash = true
-  const script: Script = (_body, count) => {
+  const script: ModelScript = (_body, count) => {
     if (count === 1)
       return { text: 'First. ', tools: [{ name: 'weather', arguments: { city: 'Rome' } }] }
     return crash ? { status: 400 } : 'Then Rome.'
@@ -256,8 +260,8 @@ test('tools of sources join the own ones; a name that is taken gets its source b
   }
   const { agent, server } = await start(['ok'], { tools: [weatherTool()], toolSources: [source] })
   await answer(agent, createTurn('go'))
-  const offered = server.requests[0]?.tools as { function: { name: string } }[]
-  expect(offered.map((tool) => tool.function.name)).toEqual(['weather', 'sky_weather'])
+  const offered = server.requests[0]?.tools
+  expect(offered?.map((tool) => tool.function.name)).toEqual(['weather', 'sky_weather'])
 })
 
 test('a tool whose name no model accepts is refused where it is defined', () => {

@@ -4,8 +4,8 @@ import { createRelay } from '../../../src/agents/remote/relay.ts'
 import { createWatch } from '../../../src/agents/remote/watch.ts'
 import { agentMessage } from '../../../src/protocol/build.ts'
 import type { Json, StreamResponse, Task, TaskState } from '../../../src/protocol/types.ts'
+import { createFakeClock } from '../../../src/testing/index.ts'
 import { createTurn } from '../../fixtures/turn.ts'
-import { createFakeClock } from '../../support/clock.ts'
 
 const ids = { taskId: 'far-1', contextId: 'far-c' }
 

@@ -3,7 +3,7 @@ import { OpenAIAgent } from '../../../src/agents/openai/agent.ts'
 import { parseConfig } from '../../../src/app/config/load.ts'
 import { ConfigError } from '../../../src/app/config/problems.ts'
 import { createRoster } from '../../../src/app/roster.ts'
-import { startOpenAIServer } from '../../fixtures/openai-server.ts'
+import { openModelServer } from '../../../src/testing/index.ts'
 import { createTurn, runTurn } from '../../fixtures/turn.ts'
 
 const env = { OPENAI_API_KEY: 'sk-1', TOKEN: 'secret-token' }
@@ -29,7 +29,7 @@ function problemsOf(text: string): string[] {
 }
 
 test('every setting of a model reaches the service, and the headers with it', async () => {
-  const server = await startOpenAIServer(['ok'])
+  const server = await openModelServer(['ok'])
   const text = model(
     `[agents.model]
 name = "big"
@@ -81,7 +81,7 @@ extra_body = { user = "u1", metadata = { deep = [1, 2] } }`,
 })
 
 test('whether tools are called at once is not said to a model without tools', async () => {
-  const server = await startOpenAIServer(['ok'])
+  const server = await openModelServer(['ok'])
   const text = model('model = { parallel_tool_calls = true }', server.url)
   const roster = await createRoster(parseConfig(text, { env }), {
     directory: '.',

@@ -50,6 +50,7 @@ describe('an agent offered over streamable HTTP', () => {
         title: 'Greeter',
         description: 'Greets people',
         inputSchema: { type: 'object', required: ['message'] },
+        outputSchema: { properties: { answer: { type: 'string' } }, required: ['answer', 'state'] },
       },
     ])
   })
@@ -60,7 +61,10 @@ describe('an agent offered over streamable HTTP', () => {
       const client = await connect(await serve(greeter), mode)
       const result = await client.callTool({ name: 'greeter', arguments: { message: 'Ada' } })
       expect(result.content).toEqual([{ type: 'text', text: 'Hello, Ada' }])
-      expect(result.structuredContent).toMatchObject({ state: 'TASK_STATE_COMPLETED' })
+      expect(result.structuredContent).toMatchObject({
+        answer: 'Hello, Ada',
+        state: 'TASK_STATE_COMPLETED',
+      })
     },
   )
 
@@ -71,11 +75,33 @@ describe('an agent offered over streamable HTTP', () => {
     })
     const client = await connect(await serve(asker))
     const first = await client.callTool({ name: 'asker', arguments: { message: 'hi' } })
-    expect(first.content).toEqual([{ type: 'text', text: 'Your name?' }])
-    const { task_id, context_id } = first.structuredContent as Record<string, string> // our own schema
+    const { task_id, context_id, ...rest } = first.structuredContent as Record<string, string> // our own schema
+    expect(rest).toEqual({ answer: 'Your name?', state: 'TASK_STATE_INPUT_REQUIRED' })
+    expect(first.content).toEqual([
+      { type: 'text', text: 'Your name?' },
+      {
+        type: 'text',
+        text: `To answer, call this tool again with task_id "${task_id}" and context_id "${context_id}".`,
+      },
+    ])
     const args = { message: 'Ada', task_id, context_id }
     const second = await client.callTool({ name: 'asker', arguments: args })
     expect(second.content).toEqual([{ type: 'text', text: 'Thank you, Ada' }])
+    expect(second.structuredContent).toMatchObject({ answer: 'Thank you, Ada', task_id })
+  })
+
+  test('that ends in another way than with an answer says why, whatever it wrote before', async () => {
+    const picky = defineAgent({ name: 'Picky' }, async function* (_, turn) {
+      yield 'A draft'
+      yield turn.status('TASK_STATE_REJECTED', 'Not today')
+    })
+    const client = await connect(await serve(picky))
+    const result = await client.callTool({ name: 'picky', arguments: { message: 'go' } })
+    expect(result).toMatchObject({
+      isError: true,
+      content: [{ type: 'text', text: 'Not today' }],
+      structuredContent: { answer: 'Not today', state: 'TASK_STATE_REJECTED' },
+    })
   })
 
   test('fails with words of its own, and shows nothing internal', async () => {
@@ -105,6 +131,7 @@ describe('an agent offered over streamable HTTP', () => {
       { type: 'resource_link', uri: 'https://example.com/a.pdf', name: 'a.pdf' },
       { type: 'resource', resource: { uri: 'attachment:///b%20c.bin', blob: 'aGk=' } },
     ])
+    expect(result.structuredContent).toMatchObject({ answer: '', data: [{ n: 1 }] })
   })
 
   test('tells a client that asks for progress what it does', async () => {

@@ -350,12 +350,6 @@ describe('errors', () => {
       'invalid_params',
       'tool_choice',
     ],
-    [
-      'a user without a name',
-      '{"user":"","messages":[{"role":"user","content":"a"}]}',
-      'invalid_params',
-      'user',
-    ],
   ])('%s is refused with the field', async (_, body, code, param) => {
     const { url } = await serve([story])
     const headers = { 'content-type': 'application/json' }

@@ -37,8 +37,8 @@ test('whatever JSON comes, it is understood or refused with a field', () => {
   )
   fc.assert(
     fc.property(body, fc.boolean(), (value, readsHistory) => {
-      onlyA2AErrors(() => toMessage(parseCompletion(value).input, readsHistory))
-      onlyA2AErrors(() => toMessage(parseChat(value).input, readsHistory))
+      onlyA2AErrors(() => toMessage(parseCompletion(value).input, { readsHistory }))
+      onlyA2AErrors(() => toMessage(parseChat(value).input, { readsHistory }))
     }),
   )
 })

@@ -186,7 +186,7 @@ describe('corral eval run in a self-test', () => {
 
   test('gives the model of a role its own key and members of its requests', async () => {
     vi.stubEnv('USER_KEY', 'secret-of-the-user')
-    const model = await serveModel([{ text: 'Never mind. ###STOP###' }])
+    const model = await serveModel(['Never mind. ###STOP###'])
     const flags = ['--domain', 'tau2:mock', '--agent', 'idle', '--num-tasks', '1', '--user', 'llm']
     const llm = ['--user-llm', 'm', '--user-llm-url', model.url, '--user-llm-key', 'env:USER_KEY']
     const args = ['--user-llm-args', '{"temperature": 0.5}', '--json']

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Store } from '../../../src/store/store.ts'
-import { createFakeClock, type FakeClock } from '../../support/clock.ts'
+import { createFakeClock, type FakeClock } from '../../../src/testing/index.ts'
 import type { StoreUnderTest } from '../store.ts'
 import { at, listAll, pushConfig, scope, write } from './samples.ts'
 

@@ -2,7 +2,7 @@ import type { Agent, Turn } from '../../../src/agents/agent.ts'
 import { OpenAIAgent } from '../../../src/agents/openai/agent.ts'
 import type { Part } from '../../../src/protocol/types.ts'
 import type { SchedulerConfig } from '../../../src/team/team-config.ts'
-import { startOpenAIServer } from '../../fixtures/openai-server.ts'
+import { openModelServer } from '../../../src/testing/index.ts'
 import { createReceiver } from '../../webhooks/receiver.ts'
 import type { Process, Scenario } from './explorer.ts'
 import {
@@ -154,7 +154,7 @@ const leaders: readonly Scenario[] = [
 
 /** A model service that answers by what it is shown, so that asking again gives the same answer. */
 async function modelWorld() {
-  const service = await startOpenAIServer(({ messages }) => {
+  const service = await openModelServer(({ messages }) => {
     const results = messages.filter(({ role }) => role === 'tool')
     if (results.length === 0)
       return {

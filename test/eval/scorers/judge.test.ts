@@ -19,19 +19,19 @@ describe("a judge's answer", () => {
       '{"results": [{"expectedOutcome": "Kind", "reasoning": "It is.", "metExpectation": true}]}',
     ],
   ])('is read %s', async (_, text) => {
-    const model = await serveModel([{ text }])
+    const model = await serveModel([text])
     const judge = createJudge({ baseUrl: model.url, model: 'm' })
     expect(await judge(['Kind'], messages, signal)).toEqual(judged)
   })
 
   test('that is none is refused', async () => {
-    const model = await serveModel([{ text: 'Yes.' }])
+    const model = await serveModel(['Yes.'])
     const judge = createJudge({ baseUrl: model.url, model: 'm' })
     await expect(judge(['Kind'], messages, signal)).rejects.toThrow("Invalid judge's answer")
   })
 
   test("is asked for in a domain's own words, with the members that are given", async () => {
-    const model = await serveModel([{ text: verdicts }])
+    const model = await serveModel([verdicts])
     const args = { temperature: 0.5, top_p: 0.9, model: 'other' }
     const chat = { baseUrl: model.url, model: 'm', apiKey: 'judge-key', args }
     await createJudge(chat, { prompt: tau2Prompts.judge })(['Kind'], messages, signal)

@@ -72,7 +72,7 @@ describe("tau2's words for models", () => {
   })
 
   test('reach the model that plays the user, with the history that it saw', async () => {
-    const model = await serveModel([{ text: 'Done ###STOP###' }])
+    const model = await serveModel(['Done ###STOP###'])
     const domain = await loadTau2Domain('tau2:mock', { environment: {} })
     const task = domain.tasks.find(({ id }) => id === 'update_task_with_user_tools')
     if (!task) throw new Error('There is the task')

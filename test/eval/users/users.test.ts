@@ -87,8 +87,8 @@ describe('the scripted user', () => {
 describe('the user played by a model', () => {
   test('sees the scenario, the roles the other way round, and its tools', async () => {
     const model = await serveModel([
-      { calls: [{ id: 'call_1', name: 'look', arguments: '{"at": "shelf"}' }] },
-      { text: 'I want Ulysses ###STOP###' },
+      { tools: [{ id: 'call_1', name: 'look', arguments: '{"at": "shelf"}' }] },
+      'I want Ulysses ###STOP###',
     ])
     const user = createLlmUser({ baseUrl: model.url, model: 'm', apiKey: 'key' })
     expect(user.refuses(addTask({ user_scenario: null }))).toBeDefined()
@@ -116,7 +116,7 @@ describe('the user played by a model', () => {
       { role: 'tool', tool_call_id: 'call_1', content: 'books' },
     ])
     expect(model.headers[0]?.authorization).toBe('Bearer key')
-    expect(player.usage?.()).toEqual({ input: 20, output: 6 })
+    expect(player.usage?.()).toEqual({ input: 22, output: 14 })
   })
 
   test('is infrastructure when it cannot be reached', async () => {
@@ -131,7 +131,7 @@ describe('the user played by a model', () => {
 
   test('is asked again where its service is busy, after the time that it names', async () => {
     const busy = { status: 429, headers: { 'retry-after': '7' } }
-    const model = await serveModel([busy, busy, { text: 'At last' }])
+    const model = await serveModel([busy, busy, 'At last'])
     const waits: number[] = []
     const clock: Clock = {
       ...systemClock,
@@ -152,7 +152,7 @@ describe('the user played by a model', () => {
     ['no choice', '{"choices": []}'],
     ['something else', '{"hello": "world"}'],
   ])('is infrastructure when its service answers with %s', async (_, body) => {
-    const model = await serveModel([{ body }])
+    const model = await serveModel([{ status: 200, body }])
     const player = start(createLlmUser({ baseUrl: model.url, model: 'm' }))
     await expect(player.next(agentSaid('Hi!'), signal)).rejects.toMatchObject({
       termination: 'infrastructure_error',
@@ -162,7 +162,7 @@ describe('the user played by a model', () => {
   })
 
   test('costs what its tokens cost', async () => {
-    const model = await serveModel([{ text: 'Please add Ulysses.' }, { text: '###STOP###' }])
+    const model = await serveModel(['Please add Ulysses.', '###STOP###'])
     const peer = await servePeer(() => agentSays('Sorry'))
     const { summary } = await runEvaluation({
       agent: { endpoint: peer.url },
@@ -170,13 +170,13 @@ describe('the user played by a model', () => {
       user: createLlmUser({ baseUrl: model.url, model: 'm' }),
       prices: { user: { input_per_million: 100, output_per_million: 1000 } },
     })
-    expect(summary.cost).toEqual({ agent_usd: null, user_usd: 0.008, agent_usd_per_success: null })
+    expect(summary.cost).toEqual({ agent_usd: null, user_usd: 0.0162, agent_usd_per_success: null })
   })
 })
 
 describe('the judge', () => {
   const judged = async (text: string) => {
-    const model = await serveModel([{ text }])
+    const model = await serveModel([text])
     const judge = createJudge({ baseUrl: model.url, model: 'm' })
     return judge(['It is kind.', 'It is short.'], [agentSaid('Hi!')], signal)
   }
@@ -193,7 +193,7 @@ describe('the judge', () => {
     const task = addTask({
       evaluation_criteria: { nl_assertions: ['It is kind.'], reward_basis: ['NL_ASSERTION'] },
     })
-    const model = await serveModel([{ text: 'I think so' }])
+    const model = await serveModel(['I think so'])
     const peer = await servePeer(() => agentSays('Sorry'))
     const { summary } = await runEvaluation({
       agent: { endpoint: peer.url },

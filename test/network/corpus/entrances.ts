@@ -15,11 +15,10 @@ import { createNamedRules, type Rules } from '../../../src/network/rules.ts'
 import { userMessage } from '../../../src/protocol/build.ts'
 import type { AgentCard } from '../../../src/protocol/types.ts'
 import { silent } from '../../../src/shared/log.ts'
+import { createInstantClock, openModelServer } from '../../../src/testing/index.ts'
 import { createDeliver } from '../../../src/webhooks/deliver.ts'
 import { jsonRpc, testCard } from '../../client/cards.ts'
-import { startOpenAIServer } from '../../fixtures/openai-server.ts'
 import { createTurn, runTurn } from '../../fixtures/turn.ts'
-import { createInstantClock } from '../../support/clock.ts'
 
 /** A place where a stranger names a URL. */
 export interface Entrance {
@@ -156,7 +155,7 @@ async function openModel(
   lookup: LookupFunction,
   allow: readonly string[] = [],
 ): Promise<OpenEntrance> {
-  const server = await startOpenAIServer(['seen'])
+  const server = await openModelServer(['seen'])
   const agent = new OpenAIAgent({
     id: 'eye',
     name: 'Eye',

@@ -209,12 +209,26 @@ function bodyEntrances(server: Server): Readonly<Record<string, Entrance>> {
       messages: [{ role: 'user', content: 'a' }],
       ...request,
     })
+  const user = (content: string) => ({ role: 'user', content })
+  const schema = (value: object) => ({
+    response_format: { type: 'json_schema', json_schema: { schema: value } },
+  })
   return {
     'a body that is no JSON': (text) => post('/', text),
     'a REST body that is no JSON': (text) => post('/message:send', text),
     'OpenAI model': (text) => chat({ model: text }),
     'OpenAI content': (text) => chat({ messages: [{ role: 'user', content: text }] }),
     'OpenAI stream': (text) => chat({ stream: true, messages: [{ role: 'user', content: text }] }),
+    'OpenAI stop': (text) => chat({ stop: `${text.slice(0, 255)}!`, messages: [user(text)] }),
+    'OpenAI stop of a stream': (text) =>
+      chat({ stop: [`${text.slice(0, 255)}!`], stream: true, messages: [user(text)] }),
+    'OpenAI format': (text) => chat({ response_format: { type: text } }),
+    'OpenAI schema': (text) => chat(schema({ type: 'string', const: text })),
+    'OpenAI reference': (text) => chat(schema({ $ref: `#/${text}` })),
+    'OpenAI format of a text': (text) => chat(schema({ format: text })),
+    'OpenAI tool': (text) => chat({ tools: [{ type: text }] }),
+    'OpenAI result of a tool': (text) =>
+      chat({ messages: [{ role: 'tool', tool_call_id: text, content: text }] }),
     'OpenAI role': (text) => chat({ messages: [{ role: text, content: 'a' }] }),
     'OpenAI image': (text) =>
       chat({

@@ -30,7 +30,7 @@ const mib = 1024 * 1024
 /** A body far beyond the limit, announced or not. */
 const oversized: Attack = {
   name: 'oversized bodies',
-  right: /^(413|closed)$/,
+  right: /^(413|503|closed|held)$/,
   must: /^413$/,
   async run({ stranger, tally, ended, scale }) {
     const announced = head('/agents/echo', {
@@ -95,7 +95,7 @@ const idle: Attack = {
 /** Headers beyond measure: large ones, and many. */
 const headers: Attack = {
   name: 'header bombs',
-  right: /^(431|400|closed)$/,
+  right: /^(431|400|closed|held)$/,
   must: /^431$/,
   async run({ stranger, tally, ended, scale }) {
     const large = head('/agents/echo', { 'x-large': 'x'.repeat(128 * 1024) })

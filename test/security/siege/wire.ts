@@ -61,7 +61,8 @@ export function open({ port, from }: Target, text = ''): Promise<Socket> {
       if (text) socket.write(text)
       resolve(socket)
     })
-    socket.once('error', reject)
+    // What goes wrong once it is open is an attack's own matter.
+    socket.on('error', reject)
   })
 }
 

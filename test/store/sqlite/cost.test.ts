@@ -3,8 +3,8 @@ import { createContextIndex, createRemove } from '../../../src/store/sqlite/cont
 import { openConnection } from '../../../src/store/sqlite/driver.ts'
 import { createTrim } from '../../../src/store/sqlite/trim.ts'
 import type { LogRecord, Store, TaskWrite } from '../../../src/store/store.ts'
+import { createFakeClock } from '../../../src/testing/index.ts'
 import { at, idOf, scope, write } from '../../contracts/store/samples.ts'
-import { createFakeClock } from '../../support/clock.ts'
 import { useFolder } from './folder.ts'
 
 const { path, open } = useFolder()

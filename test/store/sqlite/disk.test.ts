@@ -3,9 +3,9 @@ import { copyFileSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFileS
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { createFakeClock } from '../../../src/testing/index.ts'
 import { type BrokenDisk, type DiskFault, describeDisk } from '../../contracts/store/disk.ts'
 import { idOf, scope, write } from '../../contracts/store/samples.ts'
-import { createFakeClock } from '../../support/clock.ts'
 import { drivers } from './drivers.ts'
 import { useFolder } from './folder.ts'
 

@@ -2,8 +2,8 @@ import { readFile, stat } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { openConnection } from '../../../src/store/sqlite/driver.ts'
 import { pragma } from '../../../src/store/sqlite/schema.ts'
+import { createFakeClock } from '../../../src/testing/index.ts'
 import { listAll, pushConfig, scope, write } from '../../contracts/store/samples.ts'
-import { createFakeClock } from '../../support/clock.ts'
 import { useFolder } from './folder.ts'
 
 const { path, open } = useFolder()

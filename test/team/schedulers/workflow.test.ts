@@ -7,9 +7,9 @@ import type { JsonObject, Task } from '../../../src/protocol/types.ts'
 import type { Clock } from '../../../src/shared/clock.ts'
 import { defineTeam, type Team } from '../../../src/team/team.ts'
 import type { Step } from '../../../src/team/team-config.ts'
+import { createFakeClock, createInstantClock } from '../../../src/testing/index.ts'
 import { member, type ScriptedMember, untilCancelled } from '../../fixtures/members.ts'
 import { createTurn, foldEvents, runTurn, type ScriptedTurn } from '../../fixtures/turn.ts'
-import { createFakeClock, createInstantClock } from '../../support/clock.ts'
 
 function workflow(members: readonly ScriptedMember[], steps: readonly Step[], clock?: Clock): Team {
   return defineTeam({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createFakeClock, createInstantClock } from './clock.ts'
+import { createFakeClock, createInstantClock } from '../../src/testing/index.ts'
 
 describe('a fake clock', () => {
   test('stands still until it is moved', () => {

@@ -2,7 +2,7 @@
  * Time for tests. A fake clock stands still until a test moves it; an instant clock ends every wait at once. Both are
  * `Clock`s like the system's, so whatever takes a clock runs on them unchanged, without a sleep.
  */
-import { type Clock, systemClock } from '../../src/shared/clock.ts'
+import { type Clock, systemClock } from '../shared/clock.ts'
 
 /** A clock that stands still until it is moved. */
 export interface FakeClock extends Clock {

@@ -1,0 +1,172 @@
+import { dirname, resolve } from 'node:path'
+import type { Agent } from '../agents/agent.ts'
+import { loadConfig } from '../app/config/load.ts'
+import type { ConfigVariables } from '../app/config/values.ts'
+import { createRoster } from '../app/roster.ts'
+import { A2AClient } from '../client/client.ts'
+import { traceExtension } from '../protocol/extensions.ts'
+import { answerParts, isInterrupted, textOf } from '../protocol/task.ts'
+import type { JsonObject, Message, StreamResponse, Task, TaskState } from '../protocol/types.ts'
+import { createServer } from '../server/server.ts'
+import type { Clock } from '../shared/clock.ts'
+import { newId } from '../shared/ids.ts'
+import type { Logger } from '../shared/log.ts'
+import { type TracedDelegation, toDelegations } from './delegations.ts'
+
+/** What came of a run. */
+export interface TeamRun {
+  /** The answer; the question where the task waits for the user, and the reason where it failed. */
+  readonly text: string
+  readonly state: TaskState
+  readonly task: Task
+  /** What the team asked the user, in order. */
+  readonly questions: readonly string[]
+  /** Whom the team asked what, in the order of asking, and what they said. */
+  readonly delegations: readonly TracedDelegation[]
+  /** Everything that was recorded, oldest first: delegations, decisions, model rounds, tools. */
+  readonly trace: readonly JsonObject[]
+  /** What a streaming client saw. */
+  readonly events: readonly StreamResponse[]
+}
+
+/** How a team is run; all of it optional. */
+export interface RunTeamOptions {
+  /** What the user answers when the team asks, in order, or by a function of the question; undefined leaves it open. */
+  readonly answers?: readonly (string | Message)[] | AnswerFunction
+  /** Of a file: the team or agent to run; its first team if absent. */
+  readonly team?: string
+  /** Of a file: variables beside those of the process, before which they come. */
+  readonly env?: ConfigVariables
+  /** The server's time; the team's own is given where it is made. */
+  readonly clock?: Clock
+  /** Where warnings and errors go; stderr if absent, nowhere where it is `false`. */
+  readonly logger?: Logger | false
+}
+
+type AnswerFunction = (question: string) => string | Message | undefined
+
+/**
+ * Sends a message to a team, an agent, or the first team of a file, answers its questions, and tells what happened. It
+ * runs as it does in a server, in memory and without a port. A run that fails is a result, not an error.
+ * @throws Error where more answers are given than questions asked, and where a file cannot be used.
+ */
+export async function runTeam(
+  team: Agent | string,
+  message: string | Message,
+  options: RunTeamOptions = {},
+): Promise<TeamRun> {
+  const { clock, logger } = options
+  const { agent, close } = typeof team === 'string' ? await openFile(team, options) : lent(team)
+  try {
+    const server = await createServer({
+      agents: [agent],
+      ...(clock && { clock }),
+      ...(logger !== undefined && { logger }),
+    })
+    try {
+      const client = new A2AClient({ dispatch: server.dispatch(), extensions: [traceExtension] })
+      return await converse(client, message, options.answers ?? [])
+    } finally {
+      await server.close()
+    }
+  } finally {
+    await close()
+  }
+}
+
+async function converse(
+  client: A2AClient,
+  message: string | Message,
+  answers: NonNullable<RunTeamOptions['answers']>,
+): Promise<TeamRun> {
+  const events: StreamResponse[] = []
+  const questions: string[] = []
+  let task = await send(client, message, { events })
+  while (isInterrupted(task.status.state)) {
+    const question = wordsOf(task)
+    const answer = typeof answers === 'function' ? answers(question) : answers[questions.length]
+    questions.push(question)
+    if (answer === undefined) break
+    task = await send(client, answer, { events, before: task })
+  }
+  const text = wordsOf(task)
+  const { state } = task.status
+  if (typeof answers !== 'function' && answers.length > questions.length)
+    throw new Error(
+      `${answers.length} answers were given, but ${questions.length} questions asked; it ended ${state} with: ${text}`,
+    )
+  const trace = traceOf(task)
+  return { text, state, task, questions, delegations: toDelegations(trace), trace, events }
+}
+
+interface Sending {
+  /** What the client sees is added here. */
+  readonly events: StreamResponse[]
+  /** The task that asked. */
+  readonly before?: Task
+}
+
+async function send(
+  client: A2AClient,
+  message: string | Message,
+  { events, before }: Sending,
+): Promise<Task> {
+  const ids = before && { taskId: before.id, contextId: before.contextId }
+  // With a key there is a task, and so a trace, also where an agent answers with nothing but a message.
+  const options = { ...ids, idempotencyKey: newId() }
+  let id = before?.id
+  for await (const event of client.sendAndFollow(message, options)) {
+    events.push(event)
+    id ??= taskIdOf(event)
+  }
+  return client.getTask(id ?? '')
+}
+
+function taskIdOf(event: StreamResponse): string | undefined {
+  if ('task' in event) return event.task.id
+  if ('message' in event) return event.message.taskId
+  return 'statusUpdate' in event ? event.statusUpdate.taskId : event.artifactUpdate.taskId
+}
+
+function wordsOf(task: Task): string {
+  const { state, message } = task.status
+  return textOf(state === 'TASK_STATE_COMPLETED' ? answerParts(task) : (message?.parts ?? []))
+}
+
+function traceOf({ metadata }: Task): readonly JsonObject[] {
+  const trace = metadata?.[traceExtension]
+  return Array.isArray(trace) ? trace.filter(isEntry) : []
+}
+
+function isEntry(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+interface Opened {
+  readonly agent: Agent
+  close(): Promise<void>
+}
+
+/** Whoever made it closes it. */
+function lent(agent: Agent): Opened {
+  return { agent, close: async () => {} }
+}
+
+async function openFile(
+  path: string,
+  { team, env, clock, logger }: RunTeamOptions,
+): Promise<Opened> {
+  const environment = { ...process.env, ...env }
+  const config = await loadConfig(path, environment)
+  const roster = await createRoster(config, {
+    directory: dirname(resolve(path)),
+    environment,
+    ...(clock && { clock }),
+    ...(logger && { log: logger }),
+  })
+  const agent = team === undefined ? roster.agents[0] : roster.manager.get(team)
+  if (agent) return { agent, close: roster.close }
+  await roster.close()
+  const ids = [...config.teams, ...config.agents].map(({ id }) => id).join(', ') || 'nobody'
+  throw new Error(`${path} has no team or agent "${team ?? ''}"; it has: ${ids}`)
+}

@@ -1,0 +1,12 @@
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { type PackedHome, packHome, projectForms } from '../../test/cli/projects.ts'
+
+describe('every project of corral init installs the package, passes its test, starts and answers', () => {
+  let home: PackedHome
+  beforeAll(async () => {
+    home = await packHome()
+  }, 180_000)
+  afterAll(() => home.remove(), 180_000)
+
+  test.each(projectForms)('$language, $kind, $answers', (form) => home.prove(form), 180_000)
+})
