@@ -2,6 +2,7 @@ import { hardCap } from './budget.ts'
 
 /** What is wrong with a team, found when it is made. */
 export type TeamFault =
+  | 'invalidShape'
   | 'missingName'
   | 'invalidId'
   | 'invalidVersion'

@@ -50,8 +50,8 @@ export interface TeamSpelling extends Omit<TeamConfig, 'scheduler'> {
 /** The team in the spelling that the code goes by. */
 export function toTeamConfig(team: TeamSpelling): TeamConfig {
   const { scheduler } = team
-  const type = String(scheduler.type).toLowerCase()
-  if (type === scheduler.type) return team as TeamConfig // only the case of the type may differ
+  const type = String(scheduler?.type).toLowerCase() // what is no scheduler is refused where the team is checked
+  if (type === String(scheduler?.type)) return team as TeamConfig // only the case of the type may differ
   const spelled = { ...scheduler, type } as TeamScheduler // and here no longer does
   return { ...team, scheduler: spelled }
 }

@@ -9,6 +9,7 @@ import { newId } from '../shared/ids.ts'
 import { createChannel } from './channel.ts'
 import { keysIn, memberSpaces } from './child-turn.ts'
 import { teamHealth, teamInfo } from './info.ts'
+import { InvalidTeamError } from './invalid.ts'
 import { AgentManager } from './manager.ts'
 import { Suspension, waitingReplies } from './memory.ts'
 import { createRun, type Run, type RunOptions } from './run.ts'
@@ -211,6 +212,7 @@ export interface TeamDefinition<Id extends string = string>
  */
 export function defineTeam<const Id extends string>(definition: TeamDefinition<Id>): Team {
   const { agents, clock, random, exposeMembers, ...config } = definition
+  mustBeMembers(config.id, agents)
   const manager = new AgentManager(clock ? { clock } : {})
   for (const [id, given] of Object.entries<Agent | AgentFunction>(agents))
     manager.registerWithId(id, toAgent(given, { at: `agents.${id}`, name: id }))
@@ -220,6 +222,15 @@ export function defineTeam<const Id extends string>(definition: TeamDefinition<I
     ...(random && { random }),
     ...(exposeMembers !== undefined && { exposeMembers }),
   })
+}
+
+/** From JavaScript anything may stand there. */
+function mustBeMembers(id: string, agents: unknown): void {
+  if (typeof agents === 'object' && agents !== null && !Array.isArray(agents)) return
+  const must = 'must be an object of agents by their ids'
+  const reason =
+    agents === undefined ? 'is missing' : `${must}${Array.isArray(agents) ? ', not a list' : ''}`
+  throw new InvalidTeamError(id, 'invalidShape', { reason, path: ['agents'] })
 }
 
 /** A question or a refusal is an end that the caller is told; everything else is a failure. */

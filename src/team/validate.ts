@@ -1,25 +1,14 @@
 import type { Agent } from '../agents/agent.ts'
 import { isSemanticVersion, validateAgentId } from '../protocol/card.ts'
+import { nearest } from '../shared/nearest.ts'
 import { checkLimit, type Refuse, type TeamFault, type TeamPath } from './faults.ts'
+import { InvalidTeamError } from './invalid.ts'
 import type { AgentManager } from './manager.ts'
 import { builtInTypes, isKind, kindOf } from './schedulers/kinds.ts'
+import { checkTeamShape } from './shape.ts'
 import type { TeamConfig } from './team-config.ts'
 
-/** A team that cannot be: which one, and why, for the person who wrote it. */
-export class InvalidTeamError extends Error {
-  override readonly name = 'InvalidTeamError'
-  readonly teamId: string
-  readonly fault: TeamFault
-  /** Where in the team's config it stands, by the keys; empty where it is the team as a whole. */
-  readonly path: TeamPath
-
-  constructor(teamId: string, fault: TeamFault, reason: string, path: TeamPath = []) {
-    super(`Team "${teamId}": ${reason}`)
-    this.teamId = teamId
-    this.fault = fault
-    this.path = path
-  }
-}
+export { InvalidTeamError } from './invalid.ts'
 
 /** An agent that has members: a team. Told by its shape, so that teams of another copy of this package count too. */
 interface HasMembers extends Agent {
@@ -35,8 +24,10 @@ function isTeam(agent: Agent | undefined): agent is HasMembers {
 /** Checks a team before it exists. @throws InvalidTeamError that names the team, the fault and the ids. */
 export function validateTeam(config: TeamConfig, manager: AgentManager): void {
   const refuse: Refuse = (fault, reason, path) => {
-    throw new InvalidTeamError(config.id, fault, reason, path)
+    const meant = nearestId(fault, path, { config, manager })
+    throw new InvalidTeamError(config.id, fault, { reason, path, meant })
   }
+  checkTeamShape(config, refuse)
   if (config.id.trim() === '') refuse('missingName', 'a team needs an id', ['id'])
   if (config.name.trim() === '') refuse('missingName', 'a team needs a name', ['name'])
   if (!validateAgentId(config.id))
@@ -52,6 +43,31 @@ export function validateTeam(config: TeamConfig, manager: AgentManager): void {
   checkScheduler(config, members, refuse)
   checkBudget(config, refuse)
   checkMembers(config, manager, refuse)
+}
+
+/** Faults of an id, and whose ids it can have been meant to be. */
+const misnamed: Partial<Record<TeamFault, 'members' | 'all'>> = {
+  unregisteredMember: 'all',
+  notAMember: 'members',
+  missingSupervisor: 'members',
+  missingDefaultAgent: 'members',
+}
+
+function nearestId(
+  fault: TeamFault,
+  path: TeamPath,
+  { config, manager }: Pick<HasMembers, 'config' | 'manager'>,
+): string | undefined {
+  if (!misnamed[fault]) return undefined
+  const members = config.agents.map(({ agentId }) => agentId)
+  return nearest(
+    String(valueAt(config, path)),
+    misnamed[fault] === 'all' ? manager.listIds() : members,
+  )
+}
+
+function valueAt(value: unknown, path: TeamPath): unknown {
+  return path.reduce<unknown>((inner, key) => Reflect.get(Object(inner), key), value)
 }
 
 /** What cards show of a team: semantic versions, and capabilities with a name. */

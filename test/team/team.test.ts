@@ -46,26 +46,30 @@ describe('AT-20: a team is checked when it is made', () => {
   test('R-W7: a member that is not registered is named', () => {
     const error = faultOf(() => new Team(config('t', ['a', 'b']), managerOf('a')))
     expect(error.fault).toBe('unregisteredMember')
-    expect(error.message).toBe('Team "t": agent "b" is not registered')
+    expect(error.message).toBe('Team "t": agent "b" is not registered; did you mean "a"?')
   })
 
   test('a supervisor that is no member is named', () => {
     const scheduler: SchedulerConfig = { type: 'supervisor', supervisorAgentId: 'boss' }
     const error = faultOf(() => new Team(config('t', ['a'], scheduler), managerOf('a')))
     expect(error.fault).toBe('missingSupervisor')
-    expect(error.message).toBe('Team "t": supervisor "boss" is not a member')
+    expect(error.message).toBe(
+      'Team "t": scheduler.supervisorAgentId: supervisor "boss" is not a member',
+    )
   })
 
   test('R-W7: a default agent that is no member is named', () => {
     const scheduler: SchedulerConfig = { type: 'router', defaultAgentId: 'front' }
     const error = faultOf(() => new Team(config('t', ['a'], scheduler), managerOf('a')))
-    expect(error.message).toBe('Team "t": default agent "front" is not a member')
+    expect(error.message).toBe(
+      'Team "t": scheduler.defaultAgentId: default agent "front" is not a member',
+    )
   })
 
   test('a workflow without steps is refused', () => {
     const scheduler: SchedulerConfig = { type: 'workflow', steps: [] }
     const error = faultOf(() => new Team(config('t', ['a'], scheduler), managerOf('a')))
-    expect(error.message).toBe('Team "t": a workflow needs at least one step')
+    expect(error.message).toBe('Team "t": scheduler.steps: a workflow needs at least one step')
   })
 
   test('R-W7: a team without members is refused', () => {
@@ -77,7 +81,9 @@ describe('AT-20: a team is checked when it is made', () => {
     const steps = [{ agentId: 'a', fallbackAgentId: 'x' }]
     const scheduler: SchedulerConfig = { type: 'workflow', steps }
     const error = faultOf(() => new Team(config('t', ['a'], scheduler), managerOf('a', 'x')))
-    expect(error.message).toBe('Team "t": a step names "x", which is not a member')
+    expect(error.message).toBe(
+      'Team "t": scheduler.steps[0].fallbackAgentId: a step names "x", which is not a member; did you mean "a"?',
+    )
   })
 
   test('R-W7: a team that would contain itself is refused with the way back to it', () => {

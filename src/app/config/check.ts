@@ -114,13 +114,14 @@ const misnamed: Partial<Record<TeamFault, 'members' | 'all'>> = {
 }
 
 function describeTeam(error: InvalidTeamError, { team, index, ids }: Where): Unplaced {
-  const { fault, path } = error
+  const { fault, path, reason } = error
   const key = String(path.at(-1) ?? '')
+  const words = reason.startsWith(`${key} `) ? toSnakeCase(key) + reason.slice(key.length) : reason
   const known = misnamed[fault] === 'members' ? team.agents.map(({ agentId }) => agentId) : ids
   const hint = misnamed[fault] && meantId(valueAt(team, path), known)
   return {
     path: ['teams', index, ...toTomlPath(path, team)],
-    message: error.message.replace(`: ${key} `, () => `: ${toSnakeCase(key)} `),
+    message: `Team "${team.id}": ${words}`,
     ...(hint && { hint }),
   }
 }

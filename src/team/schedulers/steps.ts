@@ -1,6 +1,6 @@
 import { hardCap } from '../budget.ts'
 import type { Refuse, TeamPath } from '../faults.ts'
-import type { LoopStep, Step } from '../team-config.ts'
+import type { LoopStep, MapStep, Step } from '../team-config.ts'
 import type { CallRules } from './scheduler.ts'
 
 /** Refuses steps that name agents outside the team, lists without steps, and numbers out of range. */
@@ -25,7 +25,7 @@ function checkEach(steps: readonly Step[], path: TeamPath, checking: Checking): 
 
 function checkStep(step: Step, path: TeamPath, checking: Checking): void {
   if ('agentId' in step) checkCall(step, path, checking)
-  else if ('map' in step) checkCall(step.map, [...path, 'map'], checking)
+  else if ('map' in step) checkMap(step.map, [...path, 'map'], checking)
   else if ('loop' in step) checkLoop(step.loop, [...path, 'loop'], checking)
   else if ('parallel' in step) {
     const below = [...path, 'parallel']
@@ -33,6 +33,14 @@ function checkStep(step: Step, path: TeamPath, checking: Checking): void {
       checking.refuse('emptyWorkflow', 'a parallel step needs branches', below)
     checkEach(step.parallel, below, checking)
   }
+}
+
+function checkMap(map: MapStep['map'], path: TeamPath, checking: Checking): void {
+  checkCall(map, path, checking)
+  const { maxParallel = 1 } = map
+  if (Number.isInteger(maxParallel) && maxParallel >= 1 && maxParallel <= hardCap) return
+  const reason = `maxParallel must be a whole number from 1 to ${hardCap}, not ${maxParallel}`
+  checking.refuse('invalidLimit', reason, [...path, 'maxParallel'])
 }
 
 function checkLoop(loop: LoopStep['loop'], path: TeamPath, checking: Checking): void {

@@ -1,0 +1,47 @@
+import type { TeamFault, TeamPath } from './faults.ts'
+
+/** What is wrong with a team. */
+interface FaultDetail {
+  readonly reason: string
+  /** Where in the team's config it stands, by the keys; empty where it is the team as a whole. */
+  readonly path?: TeamPath
+  /** The id that was probably meant. */
+  readonly meant?: string | undefined
+}
+
+/** A team that cannot be: which one, where and why, for the person who wrote it. */
+export class InvalidTeamError extends Error {
+  override readonly name = 'InvalidTeamError'
+  readonly teamId: string
+  readonly fault: TeamFault
+  /** Why, apart from where. */
+  readonly reason: string
+  /** Where in the team's config it stands, by the keys; empty where it is the team as a whole. */
+  readonly path: TeamPath
+
+  constructor(teamId: string, fault: TeamFault, detail: string | FaultDetail) {
+    const { reason, path = [], meant } = typeof detail === 'string' ? { reason: detail } : detail
+    super(
+      `Team "${teamId}": ${toSentence(reason, inPlainSight.has(fault) ? [] : path)}${meant ? `; did you mean "${meant}"?` : ''}`,
+    )
+    this.teamId = teamId
+    this.fault = fault
+    this.reason = reason
+    this.path = path
+  }
+}
+
+/** Faults whose words say where they are. */
+const inPlainSight: ReadonlySet<TeamFault> = new Set<TeamFault>([
+  ...(['missingName', 'invalidId', 'empty', 'duplicateMember', 'unregisteredMember'] as const),
+  ...(['unknownScheduler', 'invalidScheduler', 'cycle'] as const),
+])
+
+/** `scheduler.steps[2].timeoutSeconds must be …`, `scheduler.steps[1].agentId: a step names …` */
+function toSentence(reason: string, path: TeamPath): string {
+  const place = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`)).join('')
+  if (place === '') return reason
+  const key = `${path.at(-1)} `
+  const words = reason.startsWith(key) ? reason.slice(key.length) : reason
+  return `${place.slice(1)}${/^(?:is|must|needs) /.test(words) ? '' : ':'} ${words}`
+}
