@@ -15,7 +15,7 @@ import { describe, expect, test } from 'vitest'
 import { A2AClient } from '../../src/client/index.ts'
 import { corral, serveHere, start, temporary } from './corral.ts'
 import { clerkAgent, writeFile } from './files.ts'
-import { flagsOf, projectForms, testEnvironment } from './projects.ts'
+import { flagsOf, projectForms, someForms, testEnvironment } from './projects.ts'
 import { hasTerminal, startInTerminal } from './terminal.ts'
 
 const run = promisify(execFile)
@@ -42,7 +42,7 @@ describe('corral init', () => {
     await client.close()
   })
 
-  test.each(projectForms)(
+  test.each(someForms)(
     'writes a project that passes its own test: $language, $kind, $answers',
     async (form) => {
       const project = join(temporary(), 'my-project')

@@ -26,6 +26,14 @@ export const projectForms: readonly ProjectForm[] = (['toml', 'ts'] as const).fl
   ),
 )
 
+/** One of each kind, and of each language and way to answer two; `npm run test:slow` takes all of them. */
+export const someForms: readonly ProjectForm[] = [
+  { language: 'toml', kind: 'workflow', answers: 'offline' },
+  { language: 'ts', kind: 'agent', answers: 'model' },
+  { language: 'toml', kind: 'router', answers: 'model' },
+  { language: 'ts', kind: 'supervisor', answers: 'offline' },
+]
+
 /** The flags that ask for a form. */
 export function flagsOf({ language, kind, answers }: ProjectForm): readonly string[] {
   const answer = answers === 'offline' ? ['--offline'] : ['--model', 'gpt-test']

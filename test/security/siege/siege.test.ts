@@ -1,32 +1,9 @@
-import { expect, test } from 'vitest'
-import { besiege } from './siege.ts'
+import { test } from 'vitest'
+import { mustHold } from './holds.ts'
 
-// The whole run, with its times, is `npm run siege`.
-test.each(['memory', 'sqlite'] as const)(
-  'a server on the %s store stands and refuses what it should, and honest callers are answered',
-  async (store) => {
-    const { survived, lastWords, attacks, honest, peakRssMb } = await besiege({
-      seconds: 14,
-      store,
-      scale: 0.1,
-    })
-    expect(lastWords).toBe('')
-    expect(survived).toBe(true)
-    const refused = attacks.flatMap(({ name, outcomes }) =>
-      Object.keys(outcomes)
-        .filter((outcome) => /^(408|413|429|431|503)/.test(outcome))
-        .map((outcome) => `${name} ${outcome}`),
-    )
-    expect(refused).toContain('oversized bodies 413')
-    expect(refused).toContain('header bombs 431')
-    for (const { name, outcomes, wrong } of attacks)
-      expect(
-        wrong.filter((reason) => !reason.startsWith('never')),
-        `${name}: ${JSON.stringify(outcomes)}`,
-      ).toEqual([])
-    expect(honest.failures).toEqual([])
-    expect(honest.calls).toBeGreaterThan(50)
-    expect(peakRssMb).toBeLessThan(900)
-  },
+// The whole run, with its times, is `npm run siege`; SQLite's short form is in `npm run test:slow`.
+test(
+  'a server stands and refuses what it should, and honest callers are answered',
+  () => mustHold('memory'),
   90_000,
 )
