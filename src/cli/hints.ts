@@ -2,10 +2,11 @@ import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
 /**
- * How a person calls the command: `npx corral` where a shell would not find `corral`. Npm adds the project's own commands
- * to the path of what it starts, and the shell does not.
+ * How a person calls the command: `npx corral` where it was called so, or where a shell would not find `corral`. Npm adds
+ * the project's own commands to the path of what it starts, and the shell does not.
  */
 export function ownName(environment: NodeJS.ProcessEnv = process.env): string {
+  if (environment.npm_command === 'exec') return 'npx corral'
   const path = environment.PATH ?? environment.Path ?? ''
   const directories = path.split(delimiter).filter((part) => part && !part.includes('node_modules'))
   const names = process.platform === 'win32' ? ['corral.cmd', 'corral.ps1'] : ['corral']

@@ -3,6 +3,7 @@ import { A2AError } from '../index.ts'
 import type { Logger } from '../shared/log.ts'
 import { toPrintable, toPrintableLine } from '../shared/text.ts'
 import { dim, type Screen, stderr } from './screen.ts'
+import type { Piece } from './terminal/piece.ts'
 
 /** The levels of `--log-level`. */
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
@@ -53,7 +54,12 @@ function toJsonLines(): { write(line: string): void } {
 }
 
 /** The levels of pino by number. */
-const names: Readonly<Record<number, string>> = { 20: 'debug', 30: 'info', 40: 'WARN', 50: 'ERROR' }
+const names: Readonly<Record<number, Piece>> = {
+  20: dim('debug'),
+  30: { text: 'info', style: { colour: 37 } },
+  40: { text: 'WARN', style: { bold: true, colour: 172 } },
+  50: { text: 'ERROR', style: { bold: true, colour: 160 } },
+}
 
 /** Writes pino's JSON as one readable line each, stacks below it. */
 function toLines(screen: Screen): { write(line: string): void } {
@@ -67,8 +73,8 @@ function toLines(screen: Screen): { write(line: string): void } {
       )
       const facts = rest.length > 0 ? [' ', dim(toPrintableLine(rest.join(' ')))] : []
       const below = stacks.flatMap((stack) => [dim(stack), '\n'])
-      const words = toPrintableLine(` ${names[level] ?? level} ${msg}`)
-      screen.write(dim(clock), words, ...facts, '\n', ...below)
+      const name = names[level] ?? String(level)
+      screen.write(dim(clock), ' ', name, toPrintableLine(` ${msg}`), ...facts, '\n', ...below)
     },
   }
 }

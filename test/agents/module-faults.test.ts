@@ -74,7 +74,7 @@ describe('a module that cannot be loaded is told with file, line and column', ()
     [
       'where a file is missing',
       { 'a.mjs': `import './b.mjs'` },
-      `Cannot find module './b.mjs' imported from ./a.mjs`,
+      `Cannot find module './b.mjs' imported from ./a.mjs: is the path right, with its extension?`,
     ],
     ['but not where there is no place', { 'a.mjs': 'throw 7' }, 'it failed'],
   ])('%s', async (_where, files, reason) => {

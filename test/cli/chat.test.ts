@@ -70,7 +70,9 @@ describe.runIf(hasTerminal)('a terminal', () => {
     const open = ['--host', '0.0.0.0', '--allow-unauthenticated']
     const args = ['serve', file(), '--port', '0', '--store', 'memory', ...open]
     const coloured = startInTerminal(args, { env: { NO_COLOR: undefined, TERM: 'xterm' } })
-    await coloured.seen(/m\d\d:\d\d:\d\d\P{L}\[22m WARN Anyone who can reach/u)
+    await coloured.seen(
+      /m\d\d:\d\d:\d\d\P{L}\[22m \P{L}\[1m\P{L}\[38;5;172mWARN\P{L}\[39m\P{L}\[22m Anyone who can reach/u,
+    )
     await coloured.seen(/is served at/)
     coloured.write(ctrlC)
     expect((await coloured.ended).code).toBe(0)

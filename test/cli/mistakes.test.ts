@@ -524,7 +524,7 @@ describe('a mistake on the command line', () => {
   test('hints name the command as the shell finds it', async () => {
     const bin = temporary()
     writeFileSync(join(bin, 'corral'), '')
-    const env = { PATH: `${bin}:${process.env.PATH}` }
+    const env = { PATH: `${bin}:${process.env.PATH}`, npm_command: undefined }
     const found = await corral(['card', 'http://127.0.0.1:1'], { env })
     expect(found.stderr).toContain('"corral demo" starts an agent')
     // Npm puts a project's own commands there for what it starts; the shell does not know them.

@@ -52,19 +52,19 @@ const planSeen = [
 
 const tree = [
   'trace T  44 → 28 tokens',
-  '└─ lead T  22 → 14  The launch The plan is ready, and short',
+  '└─ lead T  22 → 14  The launch The plan',
   '   ├─ model lead T   11 → 7  delegate_to_writer, delegate_to_critic',
   '   ├─ writer T   11 → 7  Once upon a launch …',
   '   │  └─ model writer T   11 → 7  Once upon a launch …',
   '   ├─ critic T   11 → 7  Good.',
   '   │  └─ model critic T   11 → 7  Good.',
-  '   └─ model lead T   11 → 7  The launch The plan is ready, and short',
+  '   └─ model lead T   11 → 7  The launch The plan',
 ]
 
 /** The tree within these lines, its long answers cut, and writer and critic in that order. */
 function treeIn(lines: readonly string[]): readonly string[] {
   const from = lines.findIndex((line) => line.startsWith('trace'))
-  return lines.slice(from, from + tree.length).map((line) => line.replace(/(and short).*/, '$1'))
+  return lines.slice(from, from + tree.length).map((line) => line.replace(/(The plan).*/, '$1'))
 }
 
 describe.runIf(hasTerminal)('a terminal shows a team at work', () => {

@@ -54,7 +54,7 @@ export async function record(wire: RecordedWire, url: string): Promise<readonly 
   const { id } = (begun as { task: { id: string } }).task // it waits, so it is a task
   await ask('GetTask', { id })
   if (wire.endsWith('1.0')) await ask('ListTasks', { includeArtifacts: true })
-  const hook = { taskId: id, id: 'hook', url: 'http://127.0.0.1:9/hook', token: 'k' }
+  const hook = { taskId: id, id: 'hook', url: 'http://127.0.0.1:9999/hook', token: 'k' }
   await ask('CreateTaskPushNotificationConfig', hook)
   await ask('GetTaskPushNotificationConfig', { taskId: id, id: 'hook' })
   await ask('ListTaskPushNotificationConfigs', { taskId: id })

@@ -111,7 +111,7 @@ describe.each(wires)('@a2a-js/sdk 0.3 over %s', (wire) => {
   test('0.3: webhooks are listed and deleted', async () => {
     const client = await clientOf(await serve(), wire)
     const { id } = await begin(client, 'hold')
-    const pushNotificationConfig = { id: 'hook', url: 'http://127.0.0.1:9/hook' }
+    const pushNotificationConfig = { id: 'hook', url: 'http://127.0.0.1:9999/hook' }
     await client.setTaskPushNotificationConfig({ taskId: id, pushNotificationConfig })
     expect(await client.listTaskPushNotificationConfig({ id })).toHaveLength(1)
     await client.deleteTaskPushNotificationConfig({ id, pushNotificationConfigId: 'hook' })
@@ -253,7 +253,7 @@ describe('what a2a-python reads', () => {
       }),
     )
     const configs = `/tasks/${task.id}/pushNotificationConfigs`
-    await readRest(await post(configs, { id: 'hook', url: 'http://127.0.0.1:9/' }))
+    await readRest(await post(configs, { id: 'hook', url: 'http://127.0.0.1:9999/' }))
     const gone = await fetch(`${url}${configs}/hook`, { method: 'DELETE', headers })
     expect(gone.status).toBe(200)
     expect(await readRest(gone)).toEqual({})

@@ -47,7 +47,7 @@ describe('R-W5: what the card says is there', () => {
     expect(capabilities.pushNotifications).toBe(true)
     const configuration = { returnImmediately: true }
     const { id } = taskOf(await client.sendMessage('x', { configuration }))
-    const config = { id: 'hook', url: 'http://127.0.0.1:9/hook' }
+    const config = { id: 'hook', url: 'http://127.0.0.1:9999/hook' }
     const set = await rpc(`${url}/`, 'tasks/pushNotificationConfig/set', {
       taskId: id,
       pushNotificationConfig: config,

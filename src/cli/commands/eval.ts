@@ -147,7 +147,8 @@ async function reportCommand(path: string, flags: ReportFlags): Promise<number> 
   if (flags.junit !== undefined) await writeFile(flags.junit, toJUnit(results))
   if (flags.markdown !== undefined) await writeFile(flags.markdown, toMarkdown(results))
   if (flags.json) stdout.write(`${JSON.stringify(results.summary, null, 2)}\n`)
-  if (Object.keys(flags).length === 0) stdout.write(toMarkdown(results))
+  const isAsked = flags.html ?? flags.junit ?? flags.markdown ?? flags.json
+  if (isAsked === undefined) stdout.write(toMarkdown(results))
   return 0
 }
 

@@ -5,7 +5,7 @@ import { type Command, Option } from 'commander'
 import { toId } from '../../agents/index.ts'
 import { addCommand, exits } from '../command.ts'
 import { CliError } from '../errors.ts'
-import { callableName } from '../on-path.ts'
+import { ownName } from '../hints.ts'
 import { type Choices, kinds, languages } from '../project/form.ts'
 import { type Project, toProject } from '../project/project.ts'
 import type { ProjectFacts } from '../project/surroundings.ts'
@@ -140,7 +140,7 @@ function toLines(files: readonly string[], left: readonly string[]): string {
 }
 
 function toNextSteps(directory: string, choices: Choices, kept: readonly string[]): string {
-  const corral = callableName()
+  const corral = ownName()
   const isOurs = !kept.includes('package.json')
   const [install, test, start] = isOurs
     ? [['npm install'], 'npm test', 'npm start']
