@@ -1,5 +1,6 @@
 import { A2AError } from '../protocol/errors.ts'
 import { isSame } from '../shared/json.ts'
+import { createCustomContexts, type ValueWrite } from './custom-contexts.ts'
 import { type CustomTasks, createCustomTasks, isIn, pageOf } from './custom-tasks.ts'
 import { busyAfter } from './list.ts'
 import { createMemoryStore, type MemoryStoreOptions } from './memory/store.ts'
@@ -17,9 +18,9 @@ export interface CustomStoreOptions extends MemoryStoreOptions {
 /**
  * A Store over a user's TaskStore: any object with `create`, `get`, `update`, `delete` and `list`.
  *
- * Durable is what a TaskStore can hold: tasks, as of their last snapshot, and whose they are (in a metadata entry that is
- * added on the way in and removed on the way out). Logs, idempotency keys, context values, webhooks and dead letters stay
- * in memory beside it: after a restart a task's log begins anew with the task, and an interrupted turn has no steps to go on from.
+ * Durable is what a TaskStore can hold: tasks, as of their last snapshot, whose they are and the values of their contexts
+ * (in metadata entries that are added on the way in and removed on the way out). Logs, idempotency keys, webhooks and dead
+ * letters stay in memory beside it: after a restart a task's log begins anew with the task, and an interrupted turn has no steps to go on from.
  * A write is acknowledged once the custom store has it; the writes of one commit are separate calls, so a fault of
  * the custom store may leave the first of them standing. A list costs what the custom store's own list costs.
  */
@@ -27,6 +28,7 @@ export function fromTaskStore(custom: TaskStore, options: CustomStoreOptions = {
   const memory = createMemoryStore(options)
   const tasks = createCustomTasks(custom, options)
   const inTurn = createTurns()
+  const contexts = createCustomContexts(memory, tasks)
   const reader = createReader(memory, tasks)
   const write = createWriter({ custom, memory, tasks, reader, ...options })
   let closed = false
@@ -48,11 +50,16 @@ export function fromTaskStore(custom: TaskStore, options: CustomStoreOptions = {
       if (closed) throw new A2AError('unavailable', 'The store is closed')
       checkWrites(writes)
       return inTurn(async () => {
-        const results: WriteResult[] = []
-        for (const one of writes) results.push(await write(one))
-        return results
+        const results = new Map<Write, WriteResult>()
+        // Values first: a task of their context that is written with them takes them along.
+        const values = writes.filter((one): one is ValueWrite => one.type === 'contextValue')
+        for (const one of values) results.set(one, await contexts.keep(one))
+        for (const one of writes) if (!results.has(one)) results.set(one, await write(one))
+        for (const one of values) if (!isTaken(one, results)) await contexts.settle(one)
+        return writes.map((one) => results.get(one) ?? { conflict: 0 })
       })
     },
+    contextValues: (scope, contextId) => inTurn(() => contexts.values({ scope, contextId })),
     async get(id, scope) {
       const known = await memory.get(id)
       const stored = known?.head.busy ? known : await inTurn(() => reader.find(id))
@@ -73,6 +80,17 @@ export function fromTaskStore(custom: TaskStore, options: CustomStoreOptions = {
       await memory.close()
     },
   }
+}
+
+/** Whether a task of the value's context has been written whole. */
+function isTaken(
+  { scope, contextId }: ValueWrite,
+  results: ReadonlyMap<Write, WriteResult>,
+): boolean {
+  for (const [one, result] of results)
+    if (one.type === 'task' && one.task && 'version' in result)
+      if (one.head.contextId === contextId && isSameScope(one.head.scope, scope)) return true
+  return false
 }
 
 /** Lets one piece of work follow another, so that nothing comes between the check of a version and its write. */
@@ -113,7 +131,8 @@ function createReader(memory: Store, tasks: CustomTasks): TaskReader {
       const expectedVersion = known.version
       const head = { ...found.head, busy: false, generation: generation + 1 }
       const records = [{ seq: expectedVersion + 1, kind: 'event', event: { task } }] as const
-      if (isUnfinished(head.state)) await tasks.put(task, head, false)
+      const values = await memory.contextValues(head.scope, head.contextId)
+      if (isUnfinished(head.state)) await tasks.put(task, head, { isNew: false, values })
       await memory.commit([{ type: 'task', head, expectedVersion, records, task }])
       return (await memory.get(id)) ?? known
     },
@@ -146,7 +165,8 @@ function createWriter(parts: WriterParts): (write: Write) => Promise<WriteResult
     const version = (await reader.load(head.id))?.version ?? 0
     if (version !== expectedVersion) return { conflict: version }
     // The custom store first: memory must not know of a task that was not kept.
-    if (task) await tasks.put(task, head, version === 0)
+    const values = await memory.contextValues(head.scope, head.contextId)
+    if (task) await tasks.put(task, head, { isNew: version === 0, values })
     return commitOne(memory, write)
   }
 
