@@ -15,9 +15,11 @@ type Answer = (request: Request, response: ServerResponse) => void
 
 /** The headers of Corral's answers: the floor sends the same bytes. */
 const open = {
-  'access-control-allow-origin': '*',
-  'access-control-expose-headers':
-    'A2A-Extensions, X-A2A-Extensions, ETag, Retry-After, WWW-Authenticate',
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'x-frame-options': 'DENY',
 }
 const json = { 'content-type': 'application/json', ...open }
 const events = {

@@ -23,7 +23,7 @@ export interface TurnOwner {
 /** Beyond this many records waiting for the store, the agent waits too. */
 const maxBacklog = 256
 /** Beyond this many bytes of them it waits for the next tick: one that says much at once lets others do something. */
-const maxBacklogBytes = 64 * 1024
+const maxBacklogBytes = 256 * 1024
 
 /** Lets the agent answer one message, and writes what it says. It never rejects: what the agent throws fails its task. */
 export async function executeTurn(
