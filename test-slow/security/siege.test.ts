@@ -1,8 +1,9 @@
 import { test } from 'vitest'
 import { mustHold } from '../../test/security/siege/holds.ts'
 
-test(
-  'a server on SQLite stands and refuses what it should, and honest callers are answered',
-  () => mustHold('sqlite'),
+// The whole run, with its times, is `npm run siege`.
+test.each(['memory', 'sqlite'] as const)(
+  'a server on the %s store stands and refuses what it should, and honest callers are answered',
+  mustHold,
   90_000,
 )

@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openSqliteStore } from '../../src/store/index.ts'
-import { type Started, start, temporary } from '../cli/corral.ts'
-import { hasTerminal, startInTerminal } from '../cli/terminal.ts'
-import { pushConfig, write } from '../contracts/store/samples.ts'
-import { hostile, hostileText, serveHostileAgent } from './hostile-agent.ts'
+import { type Started, start, temporary } from '../../test/cli/corral.ts'
+import { hasTerminal, startInTerminal } from '../../test/cli/terminal.ts'
+import { pushConfig, write } from '../../test/contracts/store/samples.ts'
+import { hostile, hostileText, serveHostileAgent } from '../../test/security/hostile-agent.ts'
 
 /** What this command may send: its own styles and colours, lines erased, and how readline moves its cursor. */
 const ownCodes =

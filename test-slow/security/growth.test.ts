@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 
-const script = fileURLToPath(new URL('growth/measure.ts', import.meta.url))
+const script = fileURLToPath(new URL('../../test/security/growth/measure.ts', import.meta.url))
 
 interface Measured {
   readonly name: string

@@ -4,8 +4,8 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
 import { createServer, listen, type ServerOptions } from '../../src/server/index.ts'
-import { browserPath, openBrowser } from '../support/browser.ts'
-import { readAll, submitForms, type Target, writeAll } from './page.ts'
+import { readAll, submitForms, type Target, writeAll } from '../../test/security/page.ts'
+import { browserPath, openBrowser } from '../../test/support/browser.ts'
 
 const secret = 'the key is under the mat'
 const html = { 'content-type': 'text/html' }
