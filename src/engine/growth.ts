@@ -34,7 +34,7 @@ export const defaultTaskLimits: TaskLimits = {
   maxContextBytes: 256 * 1024,
 }
 
-/** What a task may hold before it counts among the bytes of all live ones: most end well below. */
+/** What a task may hold beyond what counts among the bytes of all live ones: most never count, and others in steps. */
 const freeBytes = 16 * 1024
 
 /** How a task ends, and what its agent saves then, is written however much it holds. */
@@ -61,7 +61,7 @@ export class Growth {
 
   /** The task is at hand, so it counts among the live ones. Idempotent. */
   hold(): void {
-    if (this.#bytes > freeBytes) this.#count(this.#bytes - this.#counted)
+    if (this.#bytes > this.#counted + freeBytes) this.#count(this.#bytes - this.#counted)
   }
 
   /** About how many bytes the log holds. */
@@ -86,7 +86,8 @@ export class Growth {
     const { maxTaskBytes, maxTaskEvents } = this.#limits
     const isEvent = record.kind === 'event'
     const after = this.#bytes + bytes
-    const isCrowded = after > freeBytes && this.#live?.lacks(this.#principal, after - this.#counted)
+    const isStep = after > this.#counted + freeBytes
+    const isCrowded = isStep && this.#live?.lacks(this.#principal, after - this.#counted)
     if (!isCrowded && after <= maxTaskBytes && (!isEvent || this.#events < maxTaskEvents))
       return undefined
     if (!isGrowth(record)) return undefined
