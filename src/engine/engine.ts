@@ -2,13 +2,13 @@ import type { Agent } from '../agents/agent.ts'
 import type { AuthContext, Call, EventStream } from '../protocol/call.ts'
 import type { FullTaskStore } from '../protocol/task-store.ts'
 import type { SendMessageRequest, Task } from '../protocol/types.ts'
+import type { SharedBudget } from '../shared/budget.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Logger } from '../shared/log.ts'
 import type { LogRecord, Scope, Store, TaskListFilter, TaskPage } from '../store/store.ts'
 import type { Hub } from '../streams/hub.ts'
 import type { Committer } from './commit.ts'
 import type { TaskLimits } from './growth.ts'
-import type { LiveBytes } from './live-bytes.ts'
 import type { TurnQueue } from './queue.ts'
 import type { Recovery } from './recover.ts'
 import type { SendResult } from './send.ts'
@@ -67,7 +67,7 @@ export interface EngineOptions {
   /** How much tasks may hold; the defaults where absent. */
   readonly limits?: TaskLimits | undefined
   /** What all live tasks hold together, where several engines share it. */
-  readonly live?: LiveBytes | undefined
+  readonly live?: SharedBudget | undefined
   /** The webhooks, told of each stored batch and whether one of them was registered with it. */
   readonly webhooks?: {
     published(taskId: string, records: readonly LogRecord[], registered: boolean): void

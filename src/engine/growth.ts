@@ -1,9 +1,9 @@
 import { A2AError } from '../protocol/errors.ts'
 import { isTerminal } from '../protocol/task.ts'
 import type { TaskState } from '../protocol/types.ts'
+import type { SharedBudget } from '../shared/budget.ts'
 import type { LogRecord } from '../store/store.ts'
 import { weighRecord } from '../store/weight.ts'
-import type { LiveBytes } from './live-bytes.ts'
 
 /** How much one task may hold. */
 export interface TaskLimits {
@@ -17,8 +17,8 @@ export interface TaskLimits {
 export interface GrowthHost {
   /** How much one task may hold. */
   readonly limits: TaskLimits
-  /** What all live tasks hold together; without bound if absent. */
-  readonly live?: LiveBytes | undefined
+  /** The bytes that all live tasks hold together, by principal; without bound if absent. */
+  readonly live?: SharedBudget | undefined
 }
 
 /** What a task holds that was stored before. */
@@ -43,7 +43,7 @@ const lastWords = 64 * 1024
 /** How much a task holds, counted as its log grows. A class, not closures: one is made per request. */
 export class Growth {
   readonly #limits: TaskLimits
-  readonly #live: LiveBytes | undefined
+  readonly #live: SharedBudget | undefined
   readonly #principal: string
   #bytes: number
   #events: number
@@ -87,7 +87,7 @@ export class Growth {
     const isEvent = record.kind === 'event'
     const after = this.#bytes + bytes
     const isStep = after > this.#counted + freeBytes
-    const isCrowded = isStep && this.#live?.lacks(this.#principal, after - this.#counted)
+    const isCrowded = isStep && this.#live?.fits(this.#principal, after - this.#counted) === false
     if (!isCrowded && after <= maxTaskBytes && (!isEvent || this.#events < maxTaskEvents))
       return undefined
     if (!isGrowth(record)) return undefined

@@ -1,12 +1,11 @@
 import type { HttpRequest } from '../bindings/http.ts'
 import { anonymous, type Call, principalOf } from '../protocol/call.ts'
 import { type A2AError, toA2AError } from '../protocol/errors.ts'
+import { SharedBudget } from '../shared/budget.ts'
 import type { Logger } from '../shared/log.ts'
 import { type Auth, openAuth } from './auth.ts'
-import { type BodyBudget, createBodyBudget } from './body-budget.ts'
 import { type Limits, resolveLimits } from './limits.ts'
 import type { RateLimit } from './rate-limit.ts'
-import { createUnreadBytes, type UnreadBytes } from './unread.ts'
 
 /** What is known of a request before its body is read. */
 export type RequestHead = Pick<HttpRequest, 'headers' | 'query' | 'client'>
@@ -14,9 +13,10 @@ export type RequestHead = Pick<HttpRequest, 'headers' | 'query' | 'client'>
 /** What the adapters ask before they read a body, and while they do. */
 export interface Intake {
   readonly limits: Limits
-  readonly budget: BodyBudget
-  /** What large replies take until their readers have them. */
-  readonly unread: UnreadBytes
+  /** The bytes of bodies that are being read, by who sends them. */
+  readonly budget: SharedBudget
+  /** The bytes of large replies that their readers have not taken yet, by client. */
+  readonly unread: SharedBudget
   /** The client that a request comes from, past the proxies that are trusted; undefined where nobody knows. */
   clientOf(head: RequestHead): string | undefined
   /**
@@ -46,7 +46,7 @@ interface IntakeDeps {
 export function createIntake(deps: IntakeDeps = {}): Intake {
   const { auth = openAuth, limit, limits = resolveLimits(), givenMaxBodyBytes, logger } = deps
   const { clientOf = ({ client }: RequestHead) => client } = deps
-  const { maxInflightBodyBytes } = limits
+  const { maxInflightBodyBytes, maxUnreadBytes } = limits
   const share = Math.max(maxInflightBodyBytes / 2, limits.maxBodyBytes)
   let warned = false
 
@@ -65,8 +65,8 @@ export function createIntake(deps: IntakeDeps = {}): Intake {
 
   return {
     limits,
-    budget: createBodyBudget(maxInflightBodyBytes, share),
-    unread: createUnreadBytes(limits.maxUnreadBytes),
+    budget: new SharedBudget({ max: maxInflightBodyBytes, share }),
+    unread: new SharedBudget({ max: maxUnreadBytes, share: maxUnreadBytes / 4, loneFits: true }),
     clientOf,
     admit(head) {
       const { headers, query } = head

@@ -1,10 +1,10 @@
 import { encodeWebhook } from '../bindings/dialects/webhook.ts'
 import { type Committer, createCommitter } from '../engine/commit.ts'
-import { LiveBytes } from '../engine/live-bytes.ts'
 import { createTurnQueue, type TurnQueue } from '../engine/queue.ts'
 import { createSuspects, type Suspects } from '../engine/suspects.ts'
 import { createGuard } from '../network/guard.ts'
 import type { PushConfigs } from '../operations/service.ts'
+import { SharedBudget } from '../shared/budget.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { type Logger, toLogger } from '../shared/log.ts'
 import { createMemoryStore } from '../store/memory/store.ts'
@@ -39,7 +39,7 @@ export interface ServerParts {
   readonly limit: RateLimit | undefined
   readonly limits: Limits
   /** What all live tasks hold together. */
-  readonly live: LiveBytes
+  readonly live: SharedBudget
   /** What the adapters ask before they read a body. */
   readonly intake: Intake
   /** Webhooks, where they are on. */
@@ -77,7 +77,7 @@ export function createParts(options: ServerOptions, retryMs: ServerParts['retryM
     metrics: createMetrics(),
     limit,
     limits,
-    live: new LiveBytes(limits.maxLiveBytes, limits.maxTaskBytes),
+    live: createLive(limits),
     intake: createIntake({
       auth,
       limit,
@@ -90,6 +90,11 @@ export function createParts(options: ServerOptions, retryMs: ServerParts['retryM
     retryMs,
     options,
   }
+}
+
+/** One principal's live tasks hold at most half, but there is always room for one whole task. */
+function createLive({ maxLiveBytes: max, maxTaskBytes }: Limits): SharedBudget {
+  return new SharedBudget({ max, share: Math.max(Math.ceil(max / 2), maxTaskBytes) })
 }
 
 /** Closes them, once no agent runs any more. */

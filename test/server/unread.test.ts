@@ -2,8 +2,8 @@ import { connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
 import type { ServerOptions } from '../../src/server/index.ts'
-import { createUnreadBytes } from '../../src/server/unread.ts'
 import { createDeferred } from '../../src/shared/async.ts'
+import { SharedBudget } from '../../src/shared/budget.ts'
 import { rpc, serve } from '../acceptance/serve.ts'
 
 const mib = 1024 * 1024
@@ -146,7 +146,7 @@ test('pieces of a large reply keep its characters whole', async () => {
 })
 
 test('one client has a quarter of all room, and what is alone always passes', () => {
-  const unread = createUnreadBytes(100)
+  const unread = new SharedBudget({ max: 100, share: 25, loneFits: true })
   expect(unread.take('a', 200)).toBe(true)
   expect(unread.take('b', 1)).toBe(false)
   unread.give('a', 200)
