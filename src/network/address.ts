@@ -76,7 +76,7 @@ export function isMetadataAddress(address: string): boolean {
 }
 
 /** A list of ranges in CIDR notation, of one family. */
-export function blockList(family: 'ipv4' | 'ipv6', ranges: readonly string[]): BlockList {
+function blockList(family: 'ipv4' | 'ipv6', ranges: readonly string[]): BlockList {
   const list = new BlockList()
   for (const range of ranges) {
     const [network = '', prefix] = range.split('/')

@@ -1,7 +1,7 @@
-import { type BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
 import { A2AError } from '../protocol/errors.ts'
-import { blockList } from './address.ts'
-import { parseUrl, toHost } from './url.ts'
+import { createRanges, isRange } from './ranges.ts'
+import { parseAuthority } from './url.ts'
 
 /** The hosts and ranges that an operator has written down. */
 export interface AllowList {
@@ -20,34 +20,25 @@ export interface AllowList {
 export function createAllowList(entries: readonly string[]): AllowList {
   const everything = entries.includes('*')
   const named = entries.filter((entry) => entry !== '*')
-  const ranges = named.filter((entry) => entry.includes('/')).map(toRange)
+  const isInRange = createRanges(named.filter((entry) => entry.includes('/')).map(toRange))
   const hosts = new Set(named.filter((entry) => !entry.includes('/')).map(toHostEntry))
   return {
     everything,
     hasHost: (host, port) => everything || hosts.has(host) || hosts.has(`${host} ${port}`),
-    hasAddress(address) {
-      const family = isIP(address) === 4 ? 'ipv4' : 'ipv6'
-      return everything || (isIP(address) > 0 && ranges.some((list) => list.check(address, family)))
-    },
+    hasAddress: (address) => everything || isInRange(address),
   }
 }
 
-function toRange(entry: string): BlockList {
-  const [network = '', prefix = ''] = entry.split('/')
-  const bits = isIP(network) === 4 ? 32 : 128
-  if (isIP(network) === 0 || !/^\d{1,3}$/.test(prefix) || Number(prefix) > bits)
-    throw wrongEntry(entry)
-  return blockList(bits === 32 ? 'ipv4' : 'ipv6', [entry])
+function toRange(entry: string): string {
+  if (!isRange(entry)) throw wrongEntry(entry)
+  return entry
 }
 
 /** `host` for any port, `host port` for one; the URL parser gives every spelling of a host the same form. */
 function toHostEntry(entry: string): string {
-  const [, host, port] =
-    /^(\[[^\]]+\]|[^:/?#@\\]+)(?::(\d{1,5}))?$/.exec(isIP(entry) === 6 ? `[${entry}]` : entry) ?? []
-  const url = host && parseUrl(`https://${host}/`)
-  if (!url) throw wrongEntry(entry)
-  const name = toHost(url.hostname)
-  return port ? `${name} ${Number(port)}` : name
+  const host = parseAuthority(isIP(entry) === 6 ? `[${entry}]` : entry)
+  if (!host) throw wrongEntry(entry)
+  return host.port === '' ? host.name : `${host.name} ${Number(host.port)}`
 }
 
 function wrongEntry(entry: string): A2AError {

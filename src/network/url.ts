@@ -61,3 +61,23 @@ export function toHost(hostname: string): string {
   const host = trimEnd(hostname.toLowerCase(), '.')
   return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host
 }
+
+/** A host and its port, as a `Host` header or a list of hosts writes them. */
+interface Authority {
+  /** As `toHost` writes it. */
+  readonly name: string
+  /** Empty if absent. */
+  readonly port: string
+}
+
+/** The longest that DNS and a port can make. */
+const maxAuthorityLength = 260
+
+/** Reads `name`, `name:port` or `[address]:port`; undefined for what is none. */
+export function parseAuthority(text: string): Authority | undefined {
+  if (text.length > maxAuthorityLength) return undefined
+  const [, host, port = ''] =
+    /^(\[[\da-fA-F:.]+\]|[^[\]:/?#@\\\s]+)(?::(\d{1,5}))?$/.exec(text) ?? []
+  const url = host === undefined ? undefined : parseUrl(`http://${host}/`)
+  return url && { name: toHost(url.hostname), port }
+}

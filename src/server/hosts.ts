@@ -1,4 +1,4 @@
-import { parseUrl, toHost } from '../network/url.ts'
+import { parseAuthority, parseUrl } from '../network/url.ts'
 
 /** Whether an authority, as a `Host` header or an origin writes it (`name`, `name:port`), is one of the accepted. */
 export type HostRule = (authority: string) => boolean
@@ -42,22 +42,4 @@ function toEntry(entry: string): string {
   const host = parseAuthority(entry)
   if (!host) throw new Error(`Not a host: "${entry}"; write it as agents.example or host:8443`)
   return host.port === '' ? host.name : `${host.name} ${host.port}`
-}
-
-interface Authority {
-  /** In the one form that the URL parser gives every spelling, IPv6 without brackets. */
-  readonly name: string
-  /** Empty if absent. */
-  readonly port: string
-}
-
-/** The longest that DNS and a port can make. */
-const maxLength = 260
-
-function parseAuthority(text: string): Authority | undefined {
-  if (text.length > maxLength) return undefined
-  const [, host, port = ''] =
-    /^(\[[\da-fA-F:.]+\]|[^[\]:/?#@\\\s]+)(?::(\d{1,5}))?$/.exec(text) ?? []
-  const url = host === undefined ? undefined : parseUrl(`http://${host}/`)
-  return url && { name: toHost(url.hostname), port }
 }

@@ -89,6 +89,8 @@ class NodeExchange implements Exchange, BodySource, ReplyReader {
   #refused = false
   /** Whether the answer comes before the request has been read to its end. */
   #cut = false
+  /** In whose share its large replies count. */
+  #client: string | undefined
   /** Whether its answer found no room. */
   #shed = false
 
@@ -124,13 +126,12 @@ class NodeExchange implements Exchange, BodySource, ReplyReader {
   }
 
   takeRoom(bytes: number): boolean {
-    const { intake } = this
-    return intake.unread.take(intake.clientOf(this.head()) ?? '', bytes)
+    this.#client ??= this.intake.clientOf(this.head()) ?? ''
+    return this.intake.unread.take(this.#client, bytes)
   }
 
   giveRoom(bytes: number): void {
-    const { intake } = this
-    intake.unread.give(intake.clientOf(this.head()) ?? '', bytes)
+    this.intake.unread.give(this.#client ?? '', bytes)
   }
 
   head(): RequestHead {
