@@ -6,6 +6,7 @@ import type { Logger } from '../shared/log.ts'
 import { type Auth, openAuth } from './auth.ts'
 import { type Limits, resolveLimits } from './limits.ts'
 import type { RateLimit } from './rate-limit.ts'
+import { createVisitors } from './visitors.ts'
 
 /** What is known of a request before its body is read. */
 export type RequestHead = Pick<HttpRequest, 'headers' | 'query' | 'client'>
@@ -48,20 +49,11 @@ export function createIntake(deps: IntakeDeps = {}): Intake {
   const { clientOf = ({ client }: RequestHead) => client } = deps
   const { maxInflightBodyBytes, maxUnreadBytes } = limits
   const share = Math.max(maxInflightBodyBytes / 2, limits.maxBodyBytes)
+  const visitors = createVisitors({ auth, limit })
   let warned = false
 
-  async function identify(call: Call): Promise<string | A2AError> {
-    try {
-      return principalOf({ ...call, auth: await auth.identify(call) })
-    } catch (thrown) {
-      try {
-        await limit?.refused(call)
-        return toA2AError(thrown)
-      } catch (refusal) {
-        return toA2AError(refusal)
-      }
-    }
-  }
+  const admitKnown = (call: Call): Promise<string | A2AError> =>
+    visitors.identify(call).then((known) => principalOf({ ...call, auth: known }), toA2AError)
 
   return {
     limits,
@@ -72,7 +64,12 @@ export function createIntake(deps: IntakeDeps = {}): Intake {
       const { headers, query } = head
       const client = clientOf(head)
       if (auth === openAuth) return principalOf(client === undefined ? {} : { client })
-      return identify({ headers, query, auth: anonymous, ...(client !== undefined && { client }) })
+      return admitKnown({
+        headers,
+        query,
+        auth: anonymous,
+        ...(client !== undefined && { client }),
+      })
     },
     maxBodyBytes(given) {
       if (given !== undefined && givenMaxBodyBytes !== undefined && given !== givenMaxBodyBytes)

@@ -12,6 +12,7 @@ import type { ClientConnection, Exchange } from './node-connection.ts'
 import { type Connections, createConnections } from './node-connections.ts'
 import { type ReplyReader, roomOf, sendLastReply, sendReply } from './node-reply.ts'
 import type { Server } from './server.ts'
+import { refusedPage } from './visitors.ts'
 
 /** How requests of `node:http` are read and answered. */
 export interface NodeHandlerOptions {
@@ -65,14 +66,11 @@ interface AdapterParts {
   readonly connections: Connections
 }
 
-const noRoom = 'Too much waits for its readers; read your answers, then ask again'
-
-/** In place of a page, which tells no fault itself. */
-const refusedPage: HttpReply = {
-  status: 503,
-  headers: { 'content-type': 'application/json', 'retry-after': '1' },
-  body: JSON.stringify({ error: { code: 503, status: 'UNAVAILABLE', message: noRoom } }),
-}
+const noRoom = new A2AError(
+  'unavailable',
+  'Too much waits for its readers; read your answers, then ask again',
+  { retryAfterSeconds: 1 },
+)
 
 const noBytes: Buffer = Buffer.alloc(0)
 
@@ -238,7 +236,8 @@ class NodeExchange implements Exchange, BodySource, ReplyReader {
       this.response.once('close', () => this.giveRoom(bytes))
       return true
     }
-    if (this.#shed) this.#send(refusedPage)
+    // A page tells no fault itself.
+    if (this.#shed) this.#send(refusedPage(noRoom))
     else this.#refuseReply(body)
     return false
   }
@@ -247,7 +246,7 @@ class NodeExchange implements Exchange, BodySource, ReplyReader {
   #refuseReply(body: HttpReply['body']): void {
     this.#shed = true
     const request = this.#toRequest(idIn(body))
-    request.fault = new A2AError('unavailable', noRoom, { retryAfterSeconds: 1 })
+    request.fault = noRoom
     request.answered = true
     this.#answer(request)
   }

@@ -2,7 +2,8 @@ import type { HttpHandler, HttpReply } from '../bindings/http.ts'
 import { refusalHeaders } from '../bindings/refusal.ts'
 import type { AuthContext, Call } from '../protocol/call.ts'
 import { type A2AError, errorRow, toA2AError } from '../protocol/errors.ts'
-import type { ServerParts } from './parts.ts'
+import type { Auth } from './auth.ts'
+import type { RateLimit } from './rate-limit.ts'
 
 /** Establishes who asks for a page, or comes in by a door that is not A2A's. What fails counts for the address. */
 export interface Visitors {
@@ -12,8 +13,14 @@ export interface Visitors {
   identify(call: Call): Promise<AuthContext>
 }
 
+/** What knows callers, and counts those who are not known. */
+interface VisitorDeps {
+  readonly auth: Auth
+  readonly limit: RateLimit | undefined
+}
+
 /** Makes what knows the visitors of a server. */
-export function createVisitors({ auth, limit }: Pick<ServerParts, 'auth' | 'limit'>): Visitors {
+export function createVisitors({ auth, limit }: VisitorDeps): Visitors {
   async function counted<T>(call: Call, work: () => T | Promise<T>): Promise<T> {
     try {
       return await work()
