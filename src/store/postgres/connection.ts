@@ -32,7 +32,7 @@ export interface DatabaseConnectionOptions {
 }
 
 /** What a connection is told besides its answers. */
-export interface ConnectionEvents {
+interface ConnectionEvents {
   /** Somebody sent a notice on a channel that this connection listens on. */
   notice?(channel: string, payload: string): void
   /** The connection is gone, whoever ended it. */

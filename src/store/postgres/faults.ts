@@ -76,7 +76,7 @@ export function toConnectError(url: string, error: unknown): A2AError {
 }
 
 /** Host, port and database of a URL, without who logs in. */
-export function withoutSecrets(url: string): string {
+function withoutSecrets(url: string): string {
   if (!URL.canParse(url)) return 'postgres://…'
   const { protocol, host, pathname } = new URL(url)
   return `${protocol}//${host}${pathname}`

@@ -1,0 +1,145 @@
+import type { ConnectionOptions as TlsOptions } from 'node:tls'
+import { A2AError } from '../../protocol/errors.ts'
+import { type Clock, systemClock } from '../../shared/clock.ts'
+import { checkWrites, defaultMaxTaskBytes } from '../refusal.ts'
+import type { Store } from '../store.ts'
+import { createClaims } from './claim.ts'
+import { createCommitGroup } from './commit.ts'
+import { type Commits, createCommits } from './commits.ts'
+import { connectDatabase, type DatabaseConnectionOptions } from './connection.ts'
+import { toConnectError } from './faults.ts'
+import { toLine } from './lines.ts'
+import { DatabaseLink } from './link.ts'
+import { type Names, namesIn } from './names.ts'
+import { createDatabaseReader } from './reader.ts'
+import { createReaders } from './readers.ts'
+import { createTrimStep, keepsAll, type RetentionOptions } from './retention.ts'
+import { migrateDatabase } from './schema.ts'
+import { createDatabaseUpkeep } from './upkeep.ts'
+
+/** How a store in PostgreSQL is reached, what it keeps, and how replicas that share it know of each other. */
+export interface PostgresStoreOptions extends RetentionOptions {
+  /** `postgres://user:password@host:port/database`. */
+  readonly url: string
+  /** The PostgreSQL schema that holds all tables, `corral` by default; it is made where there is none. */
+  readonly schema?: string
+  /** How many connections read at once, besides the one that writes; 4 by default. */
+  readonly pool?: { readonly readers?: number }
+  /** Whether and how the connections are encrypted, where the URL does not say it by `sslmode`. */
+  readonly tls?: boolean | TlsOptions
+  /** The longest that the database may work on one statement, in milliseconds; 30,000 by default. */
+  readonly statementTimeoutMs?: number
+  /** How long a commit is tried again while the database cannot be reached, in milliseconds; 30,000 by default. */
+  readonly commitTimeoutMs?: number
+  /** How long tasks wait for a replica with the same definition of their agent, in milliseconds, before any takes them; 10,000 by default, `fail` for ever. */
+  readonly foreignBuildAfterMs?: number | 'fail'
+  /** The largest write of one task, in bytes; 32 MiB by default. A larger one is refused alone. */
+  readonly maxTaskBytes?: number
+  /** What this process is called in the database's list of connections; `corral` by default. */
+  readonly name?: string
+  readonly clock?: Clock
+}
+
+/**
+ * Opens a PostgreSQL database as a store, and makes its tables where there are none. Any number of processes may have it
+ * open; they need the package `pg`.
+ *
+ * After a failed write (database away, disk full) reads go on where they can, `health()` says why, and writing resumes by
+ * itself. Connections that break are made anew, and a commit whose answer was lost is known again.
+ *
+ * @throws A2AError `unavailable` that names the database and the reason: not there, refused, newer.
+ */
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
+  const { url, name = 'corral', statementTimeoutMs = 30_000, tls } = options
+  const connection: DatabaseConnectionOptions = { url, tls, statementTimeoutMs, name }
+  try {
+    const names = namesIn(options.schema ?? 'corral')
+    const first = await connectDatabase(connection)
+    try {
+      await migrateDatabase(first, names)
+    } finally {
+      await first.close()
+    }
+    return createStore(options, connection, names)
+  } catch (error) {
+    throw toConnectError(url, error)
+  }
+}
+
+function createStore(
+  options: PostgresStoreOptions,
+  connection: DatabaseConnectionOptions,
+  names: Names,
+): Store {
+  const { clock = systemClock, maxTaskBytes = defaultMaxTaskBytes, pool = {} } = options
+  const { foreignBuildAfterMs = 10_000 } = options
+  const readers = createReaders(connection, pool.readers ?? 4)
+  const replica = (): number => 0
+  const writing = createWriting({ options, connection, names, clock, replica })
+  const claims = createClaims({ readers, names, replica, clock, foreignBuildAfterMs })
+  let closing: Promise<void> | undefined
+
+  async function close(): Promise<void> {
+    await writing.close()
+    await readers.close()
+  }
+
+  return {
+    ...createDatabaseReader(readers, names),
+    ...claims,
+    async commit(writes) {
+      if (closing) throw new A2AError('unavailable', 'The store is closed')
+      checkWrites(writes)
+      return writing.commits.commit(writes.map((write) => toLine(write, maxTaskBytes)))
+    },
+    health: () =>
+      closing ? { writable: false, reason: 'The store is closed' } : writing.commits.health(),
+    close: () => (closing ??= close()),
+  }
+}
+
+interface Writing {
+  readonly commits: Commits
+  close(): Promise<void>
+}
+
+interface WritingOptions {
+  readonly options: PostgresStoreOptions
+  readonly connection: DatabaseConnectionOptions
+  readonly names: Names
+  readonly clock: Clock
+  replica(): number
+}
+
+/** The writing half: commits, and what is done beside them, on one connection. */
+function createWriting({ options, connection, names, clock, replica }: WritingOptions): Writing {
+  const link = new DatabaseLink(connection)
+  const upkeep = createDatabaseUpkeep({
+    clock,
+    commits: () => commits,
+    trim: keepsAll(options) ? undefined : createTrimStep({ link, names, replica, clock }, options),
+    probe: () => link.query({ text: probeIn(names) }),
+  })
+  const commits = createCommits({
+    write: createCommitGroup(link, names),
+    replica,
+    clock,
+    timeoutMs: options.commitTimeoutMs ?? 30_000,
+    committed: upkeep.committed,
+    failed: upkeep.failed,
+  })
+  upkeep.begin()
+  return {
+    commits,
+    async close() {
+      upkeep.stop()
+      await commits.close()
+      await link.close()
+    },
+  }
+}
+
+function probeIn({ schema }: Names): string {
+  return `INSERT INTO ${schema}.probe VALUES (1, clock_timestamp())
+    ON CONFLICT (id) DO UPDATE SET at = excluded.at`
+}
