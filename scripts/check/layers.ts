@@ -35,6 +35,7 @@ const nodeOnly = [
   ...['app/', 'cli/', 'console/', 'eval/', 'network/', 'testing/', 'webhooks/'],
   'server/run.ts',
   'server/node-',
+  'store/postgres',
   'store/sqlite',
   'agents/module',
   'agents/mcp',
