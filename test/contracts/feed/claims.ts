@@ -77,6 +77,20 @@ export function describeClaims(under: FeedUnderTest): void {
       expect((await a.store.get('t'))?.replica).toBe(a.feed.replica)
     })
 
+    test('is taken on by the first one that is up after all have died', async () => {
+      const [a, b] = [await under.join(), await under.join()]
+      await a.store.commit([running('t')])
+      await b.store.commit([running('u')])
+      await Promise.all([under.world.kill(a.store), under.world.kill(b.store)])
+      const c = await under.join()
+      const taken: string[] = []
+      await under.world.until(async () => {
+        taken.push(...(await c.store.claim()).map(({ id }) => id))
+        return taken.length === 2
+      })
+      expect([...(await c.feed.held())].sort()).toEqual(['t', 'u'])
+    })
+
     test('is taken on by one of several that ask at once', async () => {
       const [a, b, c] = [await under.join(), await under.join(), await under.join()]
       const ids = Array.from({ length: 40 }, (_, i) => `task ${String(i).padStart(2, '0')}`)
