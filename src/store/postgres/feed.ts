@@ -82,7 +82,7 @@ export function createFeed(parts: FeedParts): Feed {
     ...inboxes,
     watch: (taskId) => watches.watch(taskId),
     unwatch: (taskId) => watches.unwatch(taskId),
-    wakeDeliveries: createWake({ names, readers, logger, replica }),
+    wakeDeliveries: createWake({ ...parts, replica }),
     async leave() {
       isLeft = true
       callOff()

@@ -1,8 +1,8 @@
-import type { Clock } from '../../shared/clock.ts'
-import { backoffMs, retry } from '../../shared/retry.ts'
 import type { Feed, InboxEntry, InboxItem } from '../feed.ts'
 import type { DatabaseRow } from './connection.ts'
-import { isBroken, isCollision, stateOf, toDatabaseError } from './faults.ts'
+import { stateOf } from './faults.ts'
+import { insist, type Patience } from './insist.ts'
+import { isKeepable } from './keepable.ts'
 import type { Names } from './names.ts'
 import type { Readers } from './readers.ts'
 
@@ -10,36 +10,17 @@ import type { Readers } from './readers.ts'
 type Inboxes = Pick<Feed, 'forward' | 'inbox' | 'dismiss'>
 
 /** What inboxes are made of. */
-export interface InboxParts {
+export interface InboxParts extends Patience {
   readonly names: Names
   readonly readers: Readers
-  readonly clock: Clock
-  /** How long a write is tried where the database cannot be reached. */
-  readonly commitTimeoutMs: number
 }
 
 type Outcome = 'stored' | 'idle' | 'full'
 
 /** The inboxes of a database. */
-export function createInboxes({ names, readers, clock, commitTimeoutMs }: InboxParts): Inboxes {
+export function createInboxes(parts: InboxParts): Inboxes {
+  const { names, readers } = parts
   const sql = statements(names)
-
-  /** Does what may be done twice, and goes on where the connection broke or another statement was met. */
-  async function insist<T>(work: (attempt: number) => Promise<T>): Promise<T> {
-    const began = clock.elapsed()
-    try {
-      return await retry(work, {
-        delay(error, failures) {
-          if (!isBroken(error) && !isCollision(error)) return undefined
-          if (clock.elapsed() - began >= commitTimeoutMs) return undefined
-          return backoffMs(failures, { baseMs: 20, maxMs: 1_000, random: Math.random })
-        },
-        clock,
-      })
-    } catch (error) {
-      throw toDatabaseError('write', error)
-    }
-  }
 
   /** Whether an entry whose answer was lost is stored: in the inbox, or in the record of whoever has taken it. */
   async function isKnown(taskId: string, entry: InboxEntry): Promise<boolean> {
@@ -68,18 +49,21 @@ export function createInboxes({ names, readers, clock, commitTimeoutMs }: InboxP
   }
 
   return {
-    forward: (taskId, entry, maxWaiting) =>
-      insist(async (attempt) => {
+    async forward(taskId, entry, maxWaiting) {
+      if (!isKeepable(taskId)) return 'idle'
+      return insist(parts, async (attempt) => {
         if (attempt > 1 && (await isKnown(taskId, entry))) return 'stored'
         return put(taskId, entry, maxWaiting)
-      }),
+      })
+    },
     async inbox(taskId) {
+      if (!isKeepable(taskId)) return []
       const rows = await readers.read({ text: sql.inbox, values: [taskId] })
       return rows.map(toItem)
     },
     async dismiss(taskId, numbers) {
       if (numbers.length === 0) return
-      await insist(() => readers.run({ text: sql.dismiss, values: [taskId, [...numbers]] }))
+      await insist(parts, () => readers.run({ text: sql.dismiss, values: [taskId, [...numbers]] }))
     },
   }
 }

@@ -203,10 +203,12 @@ async function register(
     text: statements(names).register,
     values: [name, ...columnsOf(serving), leaseMs, former],
   })
-  const replica = Number(row?.number)
+  // Only a database that was put back to an earlier day gives out a number twice.
+  if (row?.locked !== true) throw new Error('The number of this registration is in use')
+  const replica = Number(row.number)
   const { channel } = names
   await ask(parts, connection, { text: `LISTEN ${channel}; LISTEN ${channel}_${replica}` })
-  return { replica, confirmed: confirm(parts, sent, Number(row?.now)) }
+  return { replica, confirmed: confirm(parts, sent, Number(row.now)) }
 }
 
 /** Asks, and waits no longer than a lease holds: then nothing of the session does any more. */
@@ -257,7 +259,7 @@ function statements(names: Names): Statements {
     // The lock is held before anybody can see the row.
     register: `WITH former AS (UPDATE ${s}.replica SET alive_until = clock_timestamp() WHERE number = $5)
       INSERT INTO ${s}.replica (name, agents, builds, alive_until) VALUES ($1, $2, $3, ${lease('$4')})
-      RETURNING number, pg_try_advisory_lock(${lockClass}, number), ${now}`,
+      RETURNING number, pg_try_advisory_lock(${lockClass}, number) AS locked, ${now}`,
     beat: `UPDATE ${s}.replica SET alive_until = ${lease('$2')}
       WHERE number = $1 AND alive_until > clock_timestamp() RETURNING ${now}`,
     serve: `UPDATE ${s}.replica SET agents = $2, builds = $3 WHERE number = $1`,

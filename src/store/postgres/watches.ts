@@ -3,6 +3,7 @@ import type { Clock } from '../../shared/clock.ts'
 import type { Logger } from '../../shared/log.ts'
 import type { DatabaseRow } from './connection.ts'
 import { databaseReason } from './faults.ts'
+import { isKeepable } from './keepable.ts'
 import type { Names } from './names.ts'
 import type { Readers } from './readers.ts'
 
@@ -47,11 +48,12 @@ export class Watches {
   watch(taskId: string): void {
     if (this.#told.has(taskId)) return
     this.#told.set(taskId, -1)
-    this.#change(taskId, true)
+    if (isKeepable(taskId)) this.#change(taskId, true)
+    else soon(() => this.heard(taskId, 0))
   }
 
   unwatch(taskId: string): void {
-    if (this.#told.delete(taskId)) this.#change(taskId, false)
+    if (this.#told.delete(taskId) && isKeepable(taskId)) this.#change(taskId, false)
   }
 
   /** A task has grown, as somebody says. */
@@ -64,13 +66,13 @@ export class Watches {
 
   /** Says all watches anew, for a new registration. */
   renew(): void {
-    for (const id of this.#told.keys()) this.#pending.set(id, true)
+    for (const id of this.#told.keys()) if (isKeepable(id)) this.#pending.set(id, true)
     this.#flush()
   }
 
   /** Reads how far the watched tasks are, and whether their rows still name this replica. */
   async poll(): Promise<void> {
-    const all = [...this.#told.keys()]
+    const all = [...this.#told.keys()].filter(isKeepable)
     for (let from = 0; from < all.length; from += batch) {
       const ids = all.slice(from, from + batch)
       const values = [ids, this.#parts.replica()]

@@ -44,8 +44,10 @@ export function describeInboxes(under: FeedUnderTest): void {
       const [a, b] = await joinTwo()
       await a.store.commit([write('done')])
       expect(await b.feed.forward('done', message('k'), 10)).toBe('idle')
-      expect(await b.feed.forward('nobody', message('k'), 10)).toBe('idle')
-      expect(await a.feed.inbox('done')).toEqual([])
+      for (const id of ['nobody', 'no\u0000body'])
+        expect(await b.feed.forward(id, message('k'), 10)).toBe('idle')
+      for (const id of ['done', 'nobody', 'no\u0000body'])
+        expect(await a.feed.inbox(id)).toEqual([])
     })
 
     test('more than may wait is not stored', async () => {
