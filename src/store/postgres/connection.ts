@@ -32,7 +32,7 @@ export interface DatabaseConnectionOptions {
 }
 
 /** What a connection is told besides its answers. */
-interface ConnectionEvents {
+export interface ConnectionEvents {
   /** Somebody sent a notice on a channel that this connection listens on. */
   notice?(channel: string, payload: string): void
   /** The connection is gone, whoever ended it. */

@@ -1,13 +1,20 @@
 import type { ConnectionOptions as TlsOptions } from 'node:tls'
 import { A2AError } from '../../protocol/errors.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
+import { type Logger, toLogger } from '../../shared/log.ts'
+import type { Feed } from '../feed.ts'
 import { checkWrites, defaultMaxTaskBytes } from '../refusal.ts'
 import type { Store } from '../store.ts'
 import { createClaims } from './claim.ts'
 import { createCommitGroup } from './commit.ts'
 import { type Commits, createCommits } from './commits.ts'
-import { connectDatabase, type DatabaseConnectionOptions } from './connection.ts'
+import {
+  type ConnectionEvents,
+  connectDatabase,
+  type DatabaseConnectionOptions,
+} from './connection.ts'
 import { toConnectError } from './faults.ts'
+import { createFeed } from './feed.ts'
 import { toLine } from './lines.ts'
 import { DatabaseLink } from './link.ts'
 import { type Names, namesIn } from './names.ts'
@@ -33,11 +40,24 @@ export interface PostgresStoreOptions extends RetentionOptions {
   readonly commitTimeoutMs?: number
   /** How long tasks wait for a replica with the same definition of their agent, in milliseconds, before any takes them; 10,000 by default, `fail` for ever. */
   readonly foreignBuildAfterMs?: number | 'fail'
+  /** How long a replica counts as alive after it was last heard of, in milliseconds; 5,000 by default. */
+  readonly leaseMs?: number
+  /** How often a replica says that it lives, in milliseconds; 1,000 by default. */
+  readonly beatMs?: number
+  /** How often a replica looks for work of others that died, in milliseconds; 250 by default. */
+  readonly lookMs?: number
   /** The largest write of one task, in bytes; 32 MiB by default. A larger one is refused alone. */
   readonly maxTaskBytes?: number
   /** What this process is called in the database's list of connections; `corral` by default. */
   readonly name?: string
   readonly clock?: Clock
+  /** Where it is told what happens to the registration; warnings and errors to stderr by default, `false` for nowhere. */
+  readonly logger?: Logger | false
+}
+
+/** A store that several processes share. */
+export interface PostgresStore extends Store {
+  readonly feed: Feed
 }
 
 /**
@@ -49,7 +69,7 @@ export interface PostgresStoreOptions extends RetentionOptions {
  *
  * @throws A2AError `unavailable` that names the database and the reason: not there, refused, newer.
  */
-export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
   const { url, name = 'corral', statementTimeoutMs = 30_000, tls } = options
   const connection: DatabaseConnectionOptions = { url, tls, statementTimeoutMs, name }
   try {
@@ -70,23 +90,26 @@ function createStore(
   options: PostgresStoreOptions,
   connection: DatabaseConnectionOptions,
   names: Names,
-): Store {
+): PostgresStore {
   const { clock = systemClock, maxTaskBytes = defaultMaxTaskBytes, pool = {} } = options
   const { foreignBuildAfterMs = 10_000 } = options
   const readers = createReaders(connection, pool.readers ?? 4)
-  const replica = (): number => 0
+  const feed = createFeed({ ...feedParts(options, connection, names), readers, clock })
+  const replica = (): number => feed.replica
   const writing = createWriting({ options, connection, names, clock, replica })
   const claims = createClaims({ readers, names, replica, clock, foreignBuildAfterMs })
   let closing: Promise<void> | undefined
 
   async function close(): Promise<void> {
     await writing.close()
+    await feed.leave()
     await readers.close()
   }
 
   return {
     ...createDatabaseReader(readers, names),
     ...claims,
+    feed,
     async commit(writes) {
       if (closing) throw new A2AError('unavailable', 'The store is closed')
       checkWrites(writes)
@@ -95,6 +118,21 @@ function createStore(
     health: () =>
       closing ? { writable: false, reason: 'The store is closed' } : writing.commits.health(),
     close: () => (closing ??= close()),
+  }
+}
+
+function feedParts(
+  options: PostgresStoreOptions,
+  connection: DatabaseConnectionOptions,
+  names: Names,
+) {
+  const { leaseMs = 5_000, beatMs = 1_000, lookMs = 250, commitTimeoutMs = 30_000 } = options
+  return {
+    names,
+    name: connection.name,
+    logger: toLogger(options.logger),
+    ...{ leaseMs, beatMs, lookMs, commitTimeoutMs },
+    connect: (events: ConnectionEvents) => connectDatabase(connection, events),
   }
 }
 
