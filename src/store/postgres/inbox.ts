@@ -91,7 +91,7 @@ function statements({ schema: s, channel }: Names): Statements {
   const isStored = `EXISTS (SELECT 1 FROM ${s}.inbox WHERE task_id = $1 AND key = $2)`
   return {
     forward: `WITH room AS (UPDATE ${s}.task SET mail = mail + 1
-        WHERE id = $1 AND replica IS NOT NULL AND mail < $4 AND NOT ${isStored}
+        WHERE id = $1 AND replica IS NOT NULL AND mail < $4::float8 AND NOT ${isStored}
         RETURNING id, replica, agent),
       entry AS (INSERT INTO ${s}.inbox (task_id, key, entry) SELECT id, $2, $3 FROM room)
       SELECT pg_notify('${channel}_' || replica, json_build_object('mail', json_build_array(id, agent))::text)

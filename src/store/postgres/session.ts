@@ -93,6 +93,8 @@ export class Session {
   readonly #sql: Statements
   readonly #timers = new Set<() => void>()
   #confirmed: Confirmed
+  /** The last statement that was sent: a connection takes one at a time. */
+  #last: Promise<unknown> = Promise.resolve()
   #isOver = false
 
   constructor(parts: SessionParts, ends: SessionEnds, confirmed: Confirmed) {
@@ -119,9 +121,9 @@ export class Session {
   /** Says anew which agents this process serves. */
   serve(serving: readonly AgentBuild[]): void {
     const values = [this.replica, ...columnsOf(serving)]
-    this.#connection
-      .query({ text: this.#sql.serve, values })
-      .catch(() => this.end('what it serves could not be written'))
+    this.#ask({ text: this.#sql.serve, values }).catch(() =>
+      this.end('what it serves could not be written'),
+    )
   }
 
   /** Ends the registration: its tasks and deliveries are free for others, who are told. */
@@ -162,7 +164,7 @@ export class Session {
 
   async #look(): Promise<void> {
     try {
-      const [row] = await this.#connection.query({ text: this.#sql.look })
+      const [row] = await this.#ask({ text: this.#sql.look })
       if (this.#isOver) return
       const live = Array.isArray(row?.live) ? row.live.map(Number) : []
       this.#listener.looked(live, row?.orphans === true)
@@ -182,7 +184,9 @@ export class Session {
   }
 
   #ask(statement: SqlStatement): Promise<readonly DatabaseRow[]> {
-    return ask(this.#parts, this.#connection, statement)
+    const answer = this.#last.then(() => this.#connection.query(statement))
+    this.#last = answer.catch(() => {})
+    return inTime(this.#parts, answer)
   }
 
   #stop(): void {
@@ -199,25 +203,21 @@ async function register(
 ): Promise<{ readonly replica: number; readonly confirmed: Confirmed }> {
   const { names, name, leaseMs, clock } = parts
   const sent = moment(clock)
-  const [row] = await ask(parts, connection, {
-    text: statements(names).register,
-    values: [name, ...columnsOf(serving), leaseMs, former],
-  })
+  const values = [name, ...columnsOf(serving), leaseMs, former]
+  const registering = connection.query({ text: statements(names).register, values })
+  const [row] = await inTime(parts, registering)
   // Only a database that was put back to an earlier day gives out a number twice.
   if (row?.locked !== true) throw new Error('The number of this registration is in use')
   const replica = Number(row.number)
   const { channel } = names
-  await ask(parts, connection, { text: `LISTEN ${channel}; LISTEN ${channel}_${replica}` })
+  const text = `LISTEN ${channel}; LISTEN ${channel}_${replica}`
+  await inTime(parts, connection.query({ text }))
   return { replica, confirmed: confirm(parts, sent, Number(row.now)) }
 }
 
-/** Asks, and waits no longer than a lease holds: then nothing of the session does any more. */
-function ask(
-  { clock, leaseMs }: SessionParts,
-  connection: DatabaseConnection,
-  statement: SqlStatement,
-): Promise<readonly DatabaseRow[]> {
-  return withDeadline(clock, leaseMs, (signal) => withSignal(connection.query(statement), signal))
+/** Waits no longer than a lease holds: then nothing of the session does any more. */
+function inTime<T>({ clock, leaseMs }: SessionParts, answer: Promise<T>): Promise<T> {
+  return withDeadline(clock, leaseMs, (signal) => withSignal(answer, signal))
 }
 
 /** A moment by both clocks of this machine. */

@@ -56,6 +56,9 @@ export function describeInboxes(under: FeedUnderTest): void {
       expect(await b.feed.forward('t', message('two'), 2)).toBe('stored')
       expect(await b.feed.forward('t', message('three'), 2)).toBe('full')
       expect(await a.feed.inbox('t')).toHaveLength(2)
+      // A cancel finds room, however much waits.
+      const cancel = { kind: 'cancel', key: 'four' } as const
+      expect(await b.feed.forward('t', cancel, Number.MAX_SAFE_INTEGER)).toBe('stored')
     })
 
     test('is stored once under its key, however full the inbox is', async () => {
