@@ -56,7 +56,7 @@ export function createParts(options: ServerOptions, retryMs: ServerParts['retryM
   const rateLimit = resolveRateLimit(options)
   const logger = toLogger(options.logger)
   const store = options.store ?? createMemoryStore({ clock, maxBytes: limits.memoryStoreBytes })
-  const committer = createCommitter(store)
+  const committer = createCommitter(store, clock)
   const push = pushNotifications === true ? {} : pushNotifications
   const auth = options.auth ? createAuth(options.auth, logger) : openAuth
   const limit = rateLimit && createRateLimit(rateLimit)

@@ -54,6 +54,8 @@ export interface Store {
   close(): Promise<void>
   /** How processes that share the store work together; absent where one process has it to itself. */
   readonly feed?: Feed
+  /** The least time between two commits of one task's chunks; none if absent. Whatever somebody waits for does not wait. */
+  readonly chunkGapMs?: number
 }
 
 /** Which tasks to take on: all, if nothing is said. */
@@ -100,6 +102,8 @@ export interface StoredTask {
   readonly taskVersion: number
   /** The replica that runs the task; absent where nobody does, or where one process has the store to itself. */
   readonly replica?: number
+  /** How many entries wait in its inbox; absent where there is none. */
+  readonly mail?: number
 }
 
 /**
