@@ -1,6 +1,7 @@
 import { type Call, principalOf } from '../protocol/call.ts'
 import type { Message, SendMessageRequest } from '../protocol/types.ts'
-import type { TurnRequest } from '../store/store.ts'
+
+import type { TurnRequest } from '../store/turn-request.ts'
 import { weighMessage, weighRequest } from '../store/weight.ts'
 import type { SentBy } from './messages.ts'
 import type { HeldMessage } from './queue.ts'

@@ -147,7 +147,8 @@ class AgentEngine implements Engine {
     try {
       this.#recovering = recoverAll({
         store,
-        agentId,
+        agent: agentId,
+        build: this.#host.build,
         logger: this.#logger,
         isClosed: () => this.#closed,
         takeUp: (id) => this.#runs.takeUp(id),

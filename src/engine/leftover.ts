@@ -1,6 +1,7 @@
 import { isTerminal } from '../protocol/task.ts'
 import type { Json, Message, StreamResponse, TaskState } from '../protocol/types.ts'
-import type { Deaths, LogRecord, TurnRequest } from '../store/store.ts'
+import type { Deaths, LogRecord } from '../store/store.ts'
+import type { TurnRequest } from '../store/turn-request.ts'
 import { isClearedByStep } from './suspects.ts'
 
 /** What a process left to do in a task, as the task's log tells it. */

@@ -1,7 +1,8 @@
 import type { AuthContext } from '../protocol/call.ts'
 import type { Json, Message, Task } from '../protocol/types.ts'
 import { copyOf, type Mutable } from '../shared/json.ts'
-import type { Deaths, TurnRequest } from '../store/store.ts'
+import type { Deaths } from '../store/store.ts'
+import type { TurnRequest } from '../store/turn-request.ts'
 import type { TurnAnswer } from './answer.ts'
 import type { TaskLog } from './log.ts'
 

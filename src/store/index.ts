@@ -1,5 +1,14 @@
 /** `corral/store`: where tasks are kept. */
 export { type CustomStoreOptions, fromTaskStore } from './custom.ts'
+export type {
+  AgentBuild,
+  ClusterFacts,
+  Feed,
+  FeedListener,
+  InboxEntry,
+  InboxItem,
+  ReplicaFacts,
+} from './feed.ts'
 export { createMemoryStore, type MemoryStoreOptions } from './memory/store.ts'
 export { backupSqliteStore, readDeadLetters } from './sqlite/file.ts'
 export { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from './sqlite/store.ts'
@@ -17,7 +26,6 @@ export type {
   TaskListFilter,
   TaskPage,
   TaskWrite,
-  TurnRequest,
   Write,
   WriteResult,
 } from './store.ts'
@@ -28,3 +36,4 @@ export {
   TaskStore,
   toTaskStore,
 } from './task-store.ts'
+export type { TurnRequest } from './turn-request.ts'

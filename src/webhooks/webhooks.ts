@@ -106,7 +106,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
 
   return {
     async start() {
-      for (const { taskId, id } of await store.pendingDeliveries()) queues.wake({ taskId, id })
+      for (const { taskId, id } of await store.claimDeliveries()) queues.wake({ taskId, id })
     },
     notify,
     ignore,

@@ -48,11 +48,11 @@ export async function openReader(path: string, options: ReaderOptions = {}): Pro
     get: reading(queries.get),
     records: reading(queries.records),
     list: reading(list),
-    unfinished: reading(queries.unfinished),
+    claim: reading(queries.claim),
     contextValues: reading(queries.contextValues),
     findByKey: reading(queries.findByKey),
     pushConfigs: reading(queries.pushConfigs),
-    pendingDeliveries: reading(queries.pendingDeliveries),
+    claimDeliveries: reading(queries.claimDeliveries),
     deadLetters: reading(queries.deadLetters),
     async close() {
       if (closed) return
