@@ -28,6 +28,8 @@ export interface Store {
   records(id: string, after: number, limit?: number): Promise<readonly LogRecord[]>
   /** A page of tasks, newest status first, ties by id descending (specification §3.1.4). */
   list(filter: TaskListFilter): Promise<TaskPage>
+  /** The same over all scopes, for those who may see everything; it can take long, and holds nobody up meanwhile. */
+  listAll(filter: AllTasksFilter): Promise<TaskPage>
   /** Heads of busy tasks, by timestamp, then id: what a restart takes up; at most `limit`, strictly after a place. */
   unfinished(limit?: number, after?: TaskCursor): Promise<readonly TaskHead[]>
   /** The values of a context by their keys. They go with the context's last task. */
@@ -38,8 +40,10 @@ export interface Store {
   pushConfigs(taskId: string): Promise<readonly PushConfigRecord[]>
   /** Webhooks that have not seen all of their task's log, for delivery after a restart. */
   pendingDeliveries(): Promise<readonly PushConfigRecord[]>
-  /** Deliveries given up, newest first. */
-  deadLetters(limit?: number): Promise<readonly DeadLetter[]>
+  /** Webhooks of one scope, or of all, those of the newest tasks first. */
+  webhooks(filter: WebhookFilter): Promise<readonly Webhook[]>
+  /** Deliveries given up, newest first; of one scope, or of all. */
+  deadLetters(limit?: number, scope?: Scope): Promise<readonly DeadLetter[]>
   /** Whether writes are possible now. */
   health(): StoreHealth
   /** Flushes and releases. Idempotent. */
@@ -212,9 +216,19 @@ export type WriteResult =
   /** Why this write can never be stored: it cannot be serialised, or it is larger than the store takes. */
   | { readonly refused: string }
 
-/** Which tasks to list. */
-export interface TaskListFilter {
+/** Which tasks of one scope to list. */
+export interface TaskListFilter extends ListConditions {
   readonly scope: Scope
+}
+
+/** Which tasks of all scopes to list. */
+export interface AllTasksFilter extends ListConditions {
+  /** Those of one served agent; of all if absent. */
+  readonly agent?: string
+}
+
+/** Which tasks to list, whosever they are. */
+export interface ListConditions {
   readonly contextId?: string
   readonly state?: TaskState
   /** Inclusive. */
@@ -252,6 +266,21 @@ export interface PushConfigRecord {
   /** The last sequence number delivered or passed over. */
   readonly cursor: number
   readonly agent: string
+}
+
+/** Which webhooks to list. */
+export interface WebhookFilter {
+  /** Those of the tasks of one scope; of all if absent. */
+  readonly scope?: Scope
+  readonly limit: number
+}
+
+/** A webhook with the task that it is of. */
+export interface Webhook {
+  readonly record: PushConfigRecord
+  readonly head: TaskHead
+  /** The sequence number of the last record of the task's log. */
+  readonly version: number
 }
 
 /** A delivery that was given up. */
