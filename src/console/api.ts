@@ -245,22 +245,17 @@ export interface RecordsAnswer {
 /** An entry of a task's log; numbers that are missing are entries that the caller may not see. */
 export type TaskRecord =
   | { readonly seq: number; readonly kind: 'event'; readonly event: StreamResponse }
+  /** An entry of the trace extension, made `at`; nested teams' entries have `path`. */
   | {
       readonly seq: number
       readonly kind: 'trace'
       readonly at: string
-      /** An entry of the trace extension; nested teams' entries have `path`. */
       readonly entry: JsonObject
     }
   /** A user's message; for `operator` alone. */
   | { readonly seq: number; readonly kind: 'message'; readonly message: Message }
   /** Any other record, by the name of its kind; for `operator` alone. */
-  | {
-      readonly seq: number
-      readonly kind: 'internal'
-      readonly name: string
-      readonly data: JsonObject
-    }
+  | { readonly seq: number; readonly kind: 'internal'; name: string; readonly data: JsonObject }
 
 /** The wires in which an exchange can be shown, as `dialect=` names them. */
 export type WireDialect = '1.0' | 'rest' | '0.3' | '1.0-rc' | 'ranch' | 'openai' | 'webhook'
@@ -334,17 +329,11 @@ export interface DeadLetterRow {
 }
 
 /** The body of `POST webhooks/redrive`: dead letters to try once more, at most 100. */
-export interface RedriveRequest {
-  readonly ids: readonly string[]
-}
+export type RedriveRequest = { readonly ids: readonly string[] }
 
 /** What became of them, in order. */
 export interface RedriveAnswer {
-  readonly results: readonly {
-    readonly id: string
-    readonly delivered: boolean
-    readonly reason?: string
-  }[]
+  readonly results: readonly { id: string; delivered: boolean; reason?: string }[]
 }
 
 /** The body of `POST relay`: something to ask of an agent elsewhere, through this server. */
@@ -391,28 +380,19 @@ export interface CheckReport {
   readonly passed: number
   readonly failed: number
   readonly skipped: number
-  readonly checks: readonly {
-    readonly name: string
-    readonly verdict: 'pass' | 'fail' | 'skip'
-    readonly detail?: string
-  }[]
+  readonly checks: readonly { name: string; verdict: 'pass' | 'fail' | 'skip'; detail?: string }[]
 }
 
 /** The answer to a relayed `call` that does not stream. */
-export interface RelayAnswer {
-  readonly result: Json
-}
+export type RelayAnswer = { readonly result: Json }
 
-/** The answer to `POST receiver`, and the head of `GET receiver/ID`. */
+/** The answer to `POST receiver`, then empty, and to `GET receiver/ID`. */
 export interface Receiver {
   readonly id: string
   /** Where to send webhooks to; open to everybody who knows it. */
   readonly url: string
   readonly expiresAt: string
-}
-
-/** `GET receiver/ID`: what arrived, newest first. */
-export interface ReceiverAnswer extends Receiver {
+  /** What arrived, newest first. */
   readonly bodies: readonly ReceivedBody[]
 }
 
