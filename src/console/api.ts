@@ -12,6 +12,7 @@ import type {
 /**
  * The JSON that the console's page and server exchange under `/console/api`. Times are ISO 8601, durations are in
  * milliseconds. Refusals have an HTTP status and the body `ApiRefusal`; a 401 says by `logins` what to ask the user for.
+ * The page itself is built into `dist/console/page`: `index.html`, and `assets/*` with hashes in their names.
  */
 
 /** Why a request of the page was refused. */
@@ -27,11 +28,7 @@ export interface ApiRefusal {
 }
 
 /** A way to sign in: the header, and what stands before the credential in it (`Bearer `), empty for API keys. */
-export interface Login {
-  readonly label: string
-  readonly header: string
-  readonly prefix: string
-}
+export type Login = { readonly label: string; readonly header: string; readonly prefix: string }
 
 /** `GET roster`: all that Home needs. */
 export interface Roster {
@@ -397,15 +394,7 @@ export interface Receiver {
 }
 
 /** One request to a receiver. */
-export interface ReceivedBody {
-  readonly at: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string
-}
+export type ReceivedBody = { at: string; headers: Readonly<Record<string, string>>; body: string }
 
 /** One event of `GET events` (`text/event-stream`): a task that the caller may see was made or changed. */
-export interface TaskChange {
-  readonly task: TaskRow
-  /** The last sequence number of its log. */
-  readonly version: number
-}
+export type TaskChange = { readonly task: TaskRow; readonly version: number }
