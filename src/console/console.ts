@@ -21,6 +21,8 @@ import { createWireHandler } from './wire.ts'
 export interface ConsoleOptions extends RelayOptions {
   /** What the page calls the store: `memory`, `sqlite`, `postgres`; `custom` if absent. */
   readonly store?: string
+  /** The folder of another page than the one that comes with Corral: its `index.html` and `assets`. */
+  readonly page?: string
 }
 
 /**
@@ -29,7 +31,7 @@ export interface ConsoleOptions extends RelayOptions {
  */
 export function createConsole(options: ConsoleOptions = {}): CreateConsole {
   return (host) => {
-    const page = createConsolePage()
+    const page = createConsolePage(options.page)
     const gate = createConsoleGate(host)
     const receivers = createReceivers(host)
     const { rows, close } = createApi(host, receivers, options)

@@ -58,6 +58,7 @@ function findFolder(): string | undefined {
 
 function readAll(folder: string): ReadonlyMap<string, BuiltFile> {
   const files = new Map<string, BuiltFile>()
+  if (!existsSync(join(folder, 'index.html'))) return files
   const names = ['index.html']
   if (existsSync(join(folder, 'assets')))
     for (const name of readdirSync(join(folder, 'assets'))) names.push(`assets/${name}`)

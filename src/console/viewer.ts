@@ -33,8 +33,7 @@ export function toViewer(auth: AuthContext): Viewer {
     }
   }
   const own = tenants ?? noTenant
-  const owns = ({ scope }: TaskHead): boolean =>
-    scope.owner === owner && own.includes(scope.tenant)
+  const owns = ({ scope }: TaskHead): boolean => scope.owner === owner && own.includes(scope.tenant)
   return {
     auth,
     isOperator,
