@@ -36,6 +36,8 @@ export interface Agent {
    * agent is still the same; its info counts where this is absent.
    */
   readonly definition?: Json
+  /** What sort of agent it is, in one word, for people who look at it: `team`, `model`, `remote`, `function`. */
+  readonly kind?: string
   /**
    * Told when a task is given up, or is cancelled while it waits for its client; a running turn hears of a cancel by
    * `turn.signal`. After a crash it may be told again, and of a task whose turn was running.

@@ -48,7 +48,7 @@ export class Arrived implements Delivered {
  * Makes what tells whose share calls are taken from. Most calls come from where the last one came, and have the very text
  * that names it: whoever looks it up then need not read it, and what is kept does not hold one each.
  */
-export function createPrincipals(): typeof principalOf {
+export function createShareNames(): typeof principalOf {
   let user = ''
   let address: string | undefined
   let last = ''

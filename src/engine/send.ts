@@ -1,7 +1,7 @@
 import type { Call } from '../protocol/call.ts'
 import type { Message, SendMessageRequest, Task } from '../protocol/types.ts'
 import type { Scope, Store } from '../store/store.ts'
-import { Arrived, createPrincipals } from './arrived.ts'
+import { Arrived, createShareNames } from './arrived.ts'
 import { createDelivery, type DeliveryOptions } from './deliver.ts'
 import { shuttingDown } from './faults.ts'
 import type { TaskLog } from './log.ts'
@@ -26,7 +26,7 @@ interface SendOptions extends DeliveryOptions {
 export function createSend(options: SendOptions): Send {
   const { store, hub, runs, forwarding, get, isClosed } = options
   const { begin, deliver } = createDelivery(options)
-  const principalOf = createPrincipals()
+  const principalOf = createShareNames()
   const sendOnce = createSendOnce<SendResult>(store)
 
   /** What became of a message that is sent again: what still runs is waited for, nothing runs twice. */

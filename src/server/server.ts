@@ -9,6 +9,7 @@ import { digestOf } from '../shared/ids.ts'
 import { trimEnd } from '../shared/text.ts'
 import type { Store } from '../store/store.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
+import type { ConsoleHost, ServerConsole } from './console.ts'
 import { createEndpoints } from './endpoints.ts'
 import { createHandlers } from './http.ts'
 import type { Intake } from './intake.ts'
@@ -17,6 +18,7 @@ import { createMount, type Mount, type NamedAgent } from './mount.ts'
 import type { ServerOptions } from './options.ts'
 import { closeParts, createParts, type ServerParts } from './parts.ts'
 import { withTurnLog } from './turn-log.ts'
+import { createVisitors } from './visitors.ts'
 
 /** A server of agents, not yet bound to a network: `listen` and `toFetch` do that. */
 export interface Server {
@@ -61,7 +63,11 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   let url = trimEnd(options.publicUrl ?? '', '/') || 'http://localhost'
   let closing: Promise<void> | undefined
   const isShared = options.store?.feed !== undefined
-  const parts = createParts(options, () => (closing ? returnAfter(isShared) : undefined))
+  let served: ServerConsole | undefined
+  const parts = createParts(options, {
+    retryMs: () => (closing ? returnAfter(isShared) : undefined),
+    console: () => served,
+  })
   const mounts = createMounts(parts, () => url)
   const endpoints = createEndpoints(parts, mounts.served)
   const webhooks = parts.push?.webhooks
@@ -76,11 +82,13 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     await mounts.close(options.timeouts?.shutdownMs ?? 10_000)
     await cluster.leave()
     await endpoints.close()
+    await served?.close()
     await closeParts(parts)
   }
 
   await mounts.set(options.agents)
   await cluster.join()
+  served = options.console?.(consoleHost(parts, mounts.served, () => url))
   const { handle, local } = createHandlers(parts, mounts.served, endpoints)
   return {
     handle,
@@ -109,6 +117,34 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     close() {
       closing ??= close()
       return closing
+    },
+  }
+}
+
+/** What the console sees of the server. */
+function consoleHost(
+  parts: ServerParts,
+  mounts: ReadonlyMap<string, Mount>,
+  url: () => string,
+): ConsoleHost {
+  const { store, push, auth, clock, logger, options, stored } = parts
+  return {
+    store,
+    webhooks: push?.webhooks,
+    mounts,
+    auth,
+    visitors: createVisitors(parts),
+    clock,
+    logger,
+    options,
+    url,
+    async health(id) {
+      const agent = mounts.get(id)?.agent()
+      return agent ? parts.checkHealth(agent) : { healthy: false }
+    },
+    onStored(listener) {
+      stored.add(listener)
+      return () => stored.delete(listener)
     },
   }
 }
