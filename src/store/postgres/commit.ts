@@ -2,7 +2,7 @@ import { refusalOf } from '../refusal.ts'
 import type { WriteResult } from '../store.ts'
 import { intArray, textArray } from './arrays.ts'
 import type { DatabaseRow } from './connection.ts'
-import { isBroken, isUnstorable, stateOf } from './faults.ts'
+import { isBroken, isUnstorable, sqlStateOf } from './faults.ts'
 import type { TaskLine, WriteLine } from './lines.ts'
 import type { DatabaseLink } from './link.ts'
 import type { Names } from './names.ts'
@@ -187,7 +187,7 @@ function findIn({ schema }: Names): string {
 }
 
 function culpritOf(error: unknown): string {
-  const state = stateOf(error)
+  const state = sqlStateOf(error)
   if (state === '22021' || state === '22P05') return 'a character that the database cannot store'
   return state?.startsWith('54')
     ? 'a name that is longer than the database can store'

@@ -16,7 +16,7 @@ const reasons: readonly (readonly [start: string, reason: string])[] = [
 ]
 
 /** The SQLSTATE of an error that the database answered with; undefined where it gave no answer. */
-export function stateOf(error: unknown): string | undefined {
+export function sqlStateOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined
   const { code } = error
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && 'severity' in error
@@ -26,24 +26,24 @@ export function stateOf(error: unknown): string | undefined {
 
 /** Whether the connection is of no more use, and with it what became of the statement unknown or nothing. */
 export function isBroken(error: unknown): boolean {
-  const state = stateOf(error)
+  const state = sqlStateOf(error)
   if (state === undefined) return error instanceof Error && !(error instanceof A2AError)
   return /^(?:08|57P0|25006|53300)/.test(state)
 }
 
 /** Whether the same statement may well succeed at once: it met another one. */
 export function isCollision(error: unknown): boolean {
-  return /^(?:40001|40P01|55P03)/.test(stateOf(error) ?? '')
+  return /^(?:40001|40P01|55P03)/.test(sqlStateOf(error) ?? '')
 }
 
 /** Whether it was what was to be written that the database does not take: a character, or its length. */
 export function isUnstorable(error: unknown): boolean {
-  return /^(?:22|54)/.test(stateOf(error) ?? '')
+  return /^(?:22|54)/.test(sqlStateOf(error) ?? '')
 }
 
 /** Why, for a person; without names, addresses or data of a user. */
 export function databaseReason(error: unknown): string {
-  const state = stateOf(error)
+  const state = sqlStateOf(error)
   if (state === undefined) return 'the database cannot be reached'
   return reasons.find(([start]) => state.startsWith(start))?.[1] ?? `the database says ${state}`
 }
@@ -51,7 +51,7 @@ export function databaseReason(error: unknown): string {
 /** A failed read or write as callers see it. A peer learns that the store fails, not how. */
 export function toDatabaseError(doing: 'read' | 'write', error: unknown): A2AError {
   if (error instanceof A2AError) return error
-  const state = stateOf(error)
+  const state = sqlStateOf(error)
   const known = state === undefined || reasons.some(([start]) => state.startsWith(start))
   return new A2AError(
     known || isCollision(error) ? 'unavailable' : 'internal',
@@ -63,7 +63,7 @@ export function toDatabaseError(doing: 'read' | 'write', error: unknown): A2AErr
 /** A store that could not be opened; for the person who starts the server. The password is not told. */
 export function toConnectError(url: string, error: unknown): A2AError {
   if (error instanceof A2AError) return error
-  const state = stateOf(error)
+  const state = sqlStateOf(error)
   const said = error instanceof Error ? error.message : String(error)
   const reason = state === undefined ? said : `${databaseReason(error)} (${said})`
   return new A2AError(

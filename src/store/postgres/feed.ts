@@ -74,10 +74,10 @@ export function createFeed(parts: FeedParts): Feed {
     },
     mayBegin: () => membership.mayBegin(),
     settled: () => membership.settled(),
-    async held() {
-      const text = `SELECT id FROM ${names.schema}.task WHERE replica = $1`
-      const rows = await readers.read({ text, values: [membership.replica] })
-      return rows.map(({ id }) => String(id))
+    async held(agent) {
+      const text = `SELECT id, mail FROM ${names.schema}.task WHERE replica = $1 AND agent = $2`
+      const rows = await readers.read({ text, values: [membership.replica, agent] })
+      return rows.map(({ id, mail }) => ({ id: String(id), mail: Number(mail) }))
     },
     ...inboxes,
     watch: (taskId) => watches.watch(taskId),

@@ -1,6 +1,6 @@
 import type { Feed, InboxEntry, InboxItem } from '../feed.ts'
 import type { DatabaseRow } from './connection.ts'
-import { stateOf } from './faults.ts'
+import { sqlStateOf } from './faults.ts'
 import { insist, type Patience } from './insist.ts'
 import { isKeepable } from './keepable.ts'
 import type { Names } from './names.ts'
@@ -37,7 +37,7 @@ export function createInboxes(parts: InboxParts): Inboxes {
         const [stored] = await readers.run({ text: sql.forward, values })
         if (stored !== undefined) return 'stored'
       } catch (error) {
-        if (stateOf(error) !== uniqueViolation) throw error
+        if (sqlStateOf(error) !== uniqueViolation) throw error
         return 'stored' // by this very key, at the same moment
       }
       const [row] = await readers.run({ text: sql.why, values: [taskId, entry.key] })

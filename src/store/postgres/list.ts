@@ -1,16 +1,22 @@
-import type { TaskListFilter, TaskPage } from '../store.ts'
+import type { ListConditions, Scope, Store, TaskPage } from '../store.ts'
 import { bareColumnsOf, taskColumnsOf, toDatabaseTask } from './columns.ts'
 import type { SqlStatement } from './connection.ts'
 import { scopeColumn } from './keys.ts'
 import type { Names } from './names.ts'
 import type { Readers } from './readers.ts'
 
-/** Lists tasks. Every shape of filter walks one index in the order of the list, so a page costs its own length. */
-export function createTaskList(
+/** Which tasks: those of a scope, or of all and perhaps one agent. */
+type Filter = ListConditions & { readonly scope?: Scope; readonly agent?: string }
+
+/**
+ * Lists tasks. Every shape of filter within a scope walks one index in the order of the list, so a page costs its own
+ * length; over all scopes it is the index by time.
+ */
+export function createTaskLists(
   { read }: Pick<Readers, 'read'>,
   names: Names,
-): (filter: TaskListFilter) => Promise<TaskPage> {
-  return async (filter) => {
+): Pick<Store, 'list' | 'listAll'> {
+  async function list(filter: Filter): Promise<TaskPage> {
     const [rows, [count]] = await Promise.all([
       read(pageOf(filter, names)),
       read(totalOf(filter, names)),
@@ -21,10 +27,11 @@ export function createTaskList(
     if (rows.length <= filter.limit || last === undefined) return { tasks, total }
     return { tasks, total, next: { timestamp: last.timestamp, id: last.id } }
   }
+  return { list, listAll: list }
 }
 
 /** The tasks of a page and one more, which tells whether another page follows. */
-function pageOf(filter: TaskListFilter, { schema }: Names): SqlStatement {
+function pageOf(filter: Filter, { schema }: Names): SqlStatement {
   const { cursor, artifacts = true, limit } = filter
   const { where, values, shape } = conditions(filter)
   if (cursor) {
@@ -35,22 +42,19 @@ function pageOf(filter: TaskListFilter, { schema }: Names): SqlStatement {
   const text = `SELECT ${artifacts ? taskColumnsOf : bareColumnsOf} FROM ${schema}.task t WHERE ${where.join(' AND ')}
     ORDER BY t.timestamp DESC, t.id DESC LIMIT $${values.length}`
   // Few shapes of filter exist, so few statements do.
-  const name = `list_${shape}${cursor ? 'n' : ''}${artifacts ? 'a' : ''}`
+  const name = `list_${shape}${cursor ? '_after' : ''}${artifacts ? '_whole' : ''}`
   return { name, text, values }
 }
 
 /** How many tasks match: from the kept totals where they answer it, else by counting in an index. */
-function totalOf(filter: TaskListFilter, { schema }: Names): SqlStatement {
-  const { scope, contextId, state, timestampAfter } = filter
-  if (contextId !== undefined || timestampAfter !== undefined) {
-    const { where, values, shape } = conditions(filter)
-    const text = `SELECT count(*) AS total FROM ${schema}.task t WHERE ${where.join(' AND ')}`
-    return { name: `count_${shape}`, text, values }
-  }
-  const text = `SELECT sum(tasks) AS total FROM ${schema}.total WHERE scope = $1`
-  const values = [scopeColumn(scope)]
-  if (state === undefined) return { name: 'total', text, values }
-  return { name: 'total_of', text: `${text} AND state = $2`, values: [...values, state] }
+function totalOf(filter: Filter, { schema }: Names): SqlStatement {
+  const { contextId, timestampAfter } = filter
+  const isKept = contextId === undefined && timestampAfter === undefined
+  const { where, values, shape } = conditions(filter)
+  const text = isKept
+    ? `SELECT sum(tasks) AS total FROM ${schema}.total t WHERE ${where.join(' AND ')}`
+    : `SELECT count(*) AS total FROM ${schema}.task t WHERE ${where.join(' AND ')}`
+  return { name: `total_${shape}`, text, values }
 }
 
 interface Conditions {
@@ -60,9 +64,10 @@ interface Conditions {
   readonly shape: string
 }
 
-function conditions({ scope, contextId, state, timestampAfter }: TaskListFilter): Conditions {
-  const values: unknown[] = [scopeColumn(scope)]
-  const where = ['t.scope = $1']
+function conditions({ scope, agent, ...filter }: Filter): Conditions {
+  const { contextId, state, timestampAfter } = filter
+  const values: unknown[] = []
+  const where: string[] = []
   let shape = ''
   const add = (name: string, condition: string, value: string | undefined): void => {
     if (value === undefined) return
@@ -70,13 +75,15 @@ function conditions({ scope, contextId, state, timestampAfter }: TaskListFilter)
     where.push(`${condition} $${values.length}`)
     shape += name
   }
+  add('p', 't.scope =', scope && scopeColumn(scope))
+  add('a', 't.agent =', agent)
   add('c', 't.context_id =', contextId)
   add('s', 't.state =', state)
   add('t', 't.timestamp >=', timestampAfter)
-  if (state !== undefined && state !== 'TASK_STATE_COMPLETED' && contextId === undefined) {
+  if (scope && state !== undefined && state !== 'TASK_STATE_COMPLETED' && contextId === undefined) {
     // Says what the index says of itself, without which it may not be used.
     where.push("t.state <> 'TASK_STATE_COMPLETED'")
     shape += 'o'
   }
-  return { where, values, shape }
+  return { where: where.length > 0 ? where : ['true'], values, shape }
 }

@@ -111,6 +111,7 @@ CREATE UNIQUE INDEX context_value_by_key ON {s}.context_value (scope, context_id
 
 CREATE TABLE {s}.total (
   scope text COLLATE "C" NOT NULL,
+  agent text COLLATE "C" NOT NULL,
   state text COLLATE "C" NOT NULL,
   part int NOT NULL,
   tasks int NOT NULL,

@@ -1,22 +1,25 @@
-import {
-  recordsPerRow,
-  toContextValue,
-  toDeadLetter,
-  toPushConfig,
-  toRecords,
-} from '../documents.ts'
+import { recordsPerRow, toContextValue, toRecords } from '../documents.ts'
 import { isSameScope } from '../scope.ts'
 import type { LogRecord, Store } from '../store.ts'
 import { taskColumnsOf, toDatabaseTask } from './columns.ts'
 import { keyColumn, scopeColumn } from './keys.ts'
-import { createTaskList } from './list.ts'
+import { createTaskLists } from './list.ts'
 import type { Names } from './names.ts'
 import type { Readers } from './readers.ts'
+import { createWebhookReads } from './webhooks.ts'
 
 /** The plain reads of the store. A read sees every commit that was answered before it began, by whatever replica. */
 type DatabaseReader = Pick<
   Store,
-  'get' | 'records' | 'list' | 'contextValues' | 'findByKey' | 'pushConfigs' | 'deadLetters'
+  | 'get'
+  | 'records'
+  | 'list'
+  | 'listAll'
+  | 'contextValues'
+  | 'findByKey'
+  | 'pushConfigs'
+  | 'webhooks'
+  | 'deadLetters'
 >
 
 /** The largest number of a column. */
@@ -28,8 +31,6 @@ export function createDatabaseReader({ read }: Readers, names: Names): DatabaseR
   const get = `SELECT ${taskColumnsOf} FROM ${schema}.task t WHERE t.id = $1`
   const values = `SELECT key, value FROM ${schema}.context_value WHERE scope = $1 AND context_id = $2`
   const byKey = `SELECT id FROM ${schema}.task WHERE scope = $1 AND idempotency_key = $2`
-  const configs = `SELECT cursor, record FROM ${schema}.push WHERE task_id = $1 ORDER BY number`
-  const letters = `SELECT letter FROM ${schema}.dead_letter ORDER BY number DESC LIMIT $1`
   const log = logIn(schema)
   return {
     async get(id, scope) {
@@ -46,7 +47,8 @@ export function createDatabaseReader({ read }: Readers, names: Names): DatabaseR
         for (const record of toRecords(row.records)) if (record.seq > after) records.push(record)
       return records.length > wanted ? records.slice(0, wanted) : records
     },
-    list: createTaskList({ read }, names),
+    ...createTaskLists({ read }, names),
+    ...createWebhookReads({ read }, names),
     async contextValues(scope, contextId) {
       const place = [scopeColumn(scope), contextId]
       const rows = await read({ name: 'values', text: values, values: place })
@@ -56,14 +58,6 @@ export function createDatabaseReader({ read }: Readers, names: Names): DatabaseR
       const place = [scopeColumn(scope), keyColumn(key)]
       const [row] = await read({ name: 'by_key', text: byKey, values: place })
       return row && String(row.id)
-    },
-    async pushConfigs(taskId) {
-      const rows = await read({ name: 'configs', text: configs, values: [taskId] })
-      return rows.map(toPushConfig)
-    },
-    async deadLetters(limit = maxInt) {
-      const rows = await read({ name: 'letters', text: letters, values: [limit] })
-      return rows.map(toDeadLetter)
     },
   }
 }

@@ -170,7 +170,7 @@ function birth(schema: string, rows: string): string {
   const columns = birthColumns.map(toName).join(', ')
   return `added AS (INSERT INTO ${schema}.task (${columns}, snapshot_version, replica)
     SELECT ${columns}, version, CASE WHEN busy THEN $1::int END FROM ${rows}
-    ON CONFLICT DO NOTHING RETURNING id, scope, state)`
+    ON CONFLICT DO NOTHING RETURNING id, scope, agent, state)`
 }
 
 function change(schema: string, rows: string, taken: string | undefined): string[] {
@@ -186,7 +186,7 @@ function change(schema: string, rows: string, taken: string | undefined): string
       snapshot = coalesce(i.snapshot, t.snapshot),
       artifacts = CASE WHEN i.snapshot IS NULL THEN t.artifacts ELSE i.artifacts END
       FROM ${rows} WHERE t.id = i.id AND t.version = i.expected
-      RETURNING t.id, t.scope, t.state, t.former, t.version, t.watchers, i.records)`,
+      RETURNING t.id, t.scope, t.agent, t.state, t.former, t.version, t.watchers, i.records)`,
     `logged AS (INSERT INTO ${schema}.log SELECT id, version, records FROM changed WHERE records IS NOT NULL)`,
   ]
   if (taken)
@@ -199,12 +199,15 @@ function change(schema: string, rows: string, taken: string | undefined): string
 function count(schema: string, hasBirths: boolean, hasChanges: boolean): string {
   const moved = 'FROM changed WHERE former <> state'
   const steps = [
-    ...(hasBirths ? ['SELECT scope, state, 1 AS step FROM added'] : []),
+    ...(hasBirths ? ['SELECT scope, agent, state, 1 AS step FROM added'] : []),
     ...(hasChanges
-      ? [`SELECT scope, state, 1 AS step ${moved}`, `SELECT scope, former, -1 AS step ${moved}`]
+      ? [
+          `SELECT scope, agent, state, 1 AS step ${moved}`,
+          `SELECT scope, agent, former, -1 AS step ${moved}`,
+        ]
       : []),
   ]
-  return `counted AS (INSERT INTO ${schema}.total AS o SELECT scope, state, $1::int & 15, sum(step)
-    FROM (${steps.join(' UNION ALL ')}) s GROUP BY scope, state HAVING sum(step) <> 0 ORDER BY scope, state
+  return `counted AS (INSERT INTO ${schema}.total AS o SELECT scope, agent, state, $1::int & 15, sum(step)
+    FROM (${steps.join(' UNION ALL ')}) s GROUP BY scope, agent, state HAVING sum(step) <> 0 ORDER BY scope, state
     ON CONFLICT (scope, state, part) DO UPDATE SET tasks = o.tasks + excluded.tasks)`
 }

@@ -46,6 +46,8 @@ export interface PostgresStoreOptions extends RetentionOptions {
   readonly beatMs?: number
   /** How often a replica looks for work of others that died, in milliseconds; 250 by default. */
   readonly lookMs?: number
+  /** The least time between two commits of the pieces of one answer, in milliseconds; none by default. */
+  readonly chunkGapMs?: number
   /** The largest write of one task, in bytes; 32 MiB by default. A larger one is refused alone. */
   readonly maxTaskBytes?: number
   /** What this process is called in the database's list of connections; `corral` by default. */
@@ -110,6 +112,7 @@ function createStore(
     ...createDatabaseReader(readers, names),
     ...claims,
     feed,
+    ...(options.chunkGapMs !== undefined && { chunkGapMs: options.chunkGapMs }),
     async commit(writes) {
       if (closing) throw new A2AError('unavailable', 'The store is closed')
       checkWrites(writes)

@@ -14,11 +14,11 @@ export function describeClaims(under: FeedUnderTest): void {
       await a.store.commit([running('t'), running('u'), write('done')])
       expect((await b.store.get('t'))?.replica).toBe(a.feed.replica)
       expect(await b.store.get('done')).not.toHaveProperty('replica')
-      expect([...(await a.feed.held())].sort()).toEqual(['t', 'u'])
-      expect(await b.feed.held()).toEqual([])
+      expect((await a.feed.held('agent')).map(({ id }) => id).sort()).toEqual(['t', 'u'])
+      expect(await b.feed.held('agent')).toEqual([])
       await a.store.commit([write('t', { expectedVersion: 1 })])
       expect(await b.store.get('t')).not.toHaveProperty('replica')
-      expect(await a.feed.held()).toEqual(['u'])
+      expect(await a.feed.held('agent')).toEqual([{ id: 'u', mail: 0 }])
     })
 
     test('that rests belongs to whoever goes on with it', async () => {
@@ -51,7 +51,7 @@ export function describeClaims(under: FeedUnderTest): void {
       expect(records).toEqual([
         { seq: 4, kind: 'claim', by: b.feed.replica, at: expect.stringMatching(/^\d{4}-.*Z$/) },
       ])
-      expect(await b.feed.held()).toEqual(['t'])
+      expect(await b.feed.held('agent')).toEqual([{ id: 't', mail: 0 }])
       expect(await b.store.commit([running('t', { expectedVersion: 4 })])).toEqual([{ version: 5 }])
     })
 
@@ -64,7 +64,7 @@ export function describeClaims(under: FeedUnderTest): void {
       await under.world.heal(a.store)
       await under.world.until(() => hasHeardOf(a, 'joined'))
       expect(await a.store.commit([write('t', { expectedVersion: 1 })])).toEqual([{ conflict: 2 }])
-      expect(await a.feed.held()).toEqual([])
+      expect(await a.feed.held('agent')).toEqual([])
       expect((await b.store.get('t'))?.head.state).toBe('TASK_STATE_WORKING')
     })
 
@@ -88,7 +88,7 @@ export function describeClaims(under: FeedUnderTest): void {
         taken.push(...(await c.store.claim()).map(({ id }) => id))
         return taken.length === 2
       })
-      expect([...(await c.feed.held())].sort()).toEqual(['t', 'u'])
+      expect((await c.feed.held('agent')).map(({ id }) => id).sort()).toEqual(['t', 'u'])
     })
 
     test('is taken on by one of several that ask at once', async () => {

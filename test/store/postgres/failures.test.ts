@@ -31,7 +31,7 @@ describePostgres('replicas on PostgreSQL', () => {
       world.proxyOf(a.store).heal()
       expect(await committed).toEqual([{ version: 2 }])
       expect((await a.store.records('t', 0)).map(seqOf)).toEqual([1, 2])
-      expect(await a.feed.held()).toEqual(['t'])
+      expect(await a.feed.held('agent')).toEqual([{ id: 't', mail: 0 }])
     })
 
     it('stores a change once, and takes what it answers once', async () => {
@@ -80,7 +80,7 @@ describePostgres('replicas on PostgreSQL', () => {
       await lost
       world.proxyOf(b.store).heal()
       await claimed
-      expect(await b.feed.held()).toEqual(['t'])
+      expect(await b.feed.held('agent')).toEqual([{ id: 't', mail: 0 }])
       expect(await b.store.get('t')).toMatchObject({ version: 2, replica: b.feed.replica })
     })
   })
@@ -106,7 +106,7 @@ describePostgres('replicas on PostgreSQL', () => {
       expect(await b.store.claim()).toHaveLength(1)
       world.proxyOf(a.store).heal()
       await world.until(() => hasHeardOf(a, 'joined'))
-      expect(await a.feed.held()).toEqual([])
+      expect(await a.feed.held('agent')).toEqual([])
     })
 
     it('that is slow keeps its registration and loses nothing', async () => {
