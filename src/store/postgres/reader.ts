@@ -33,7 +33,6 @@ export function createDatabaseReader({ read }: Readers, names: Names): DatabaseR
   const log = logIn(schema)
   return {
     async get(id, scope) {
-      if (id.includes('\0')) return undefined
       const [row] = await read({ name: 'get', text: get, values: [id] })
       const stored = row && toDatabaseTask(row)
       return stored && (!scope || isSameScope(scope, stored.head.scope)) ? stored : undefined

@@ -1,6 +1,6 @@
 import { A2AError } from '../../protocol/errors.ts'
 import type { DatabaseConnectionOptions, DatabaseRow, SqlStatement } from './connection.ts'
-import { isBroken, toDatabaseError } from './faults.ts'
+import { isBroken, stateOf, toDatabaseError } from './faults.ts'
 import { DatabaseLink } from './link.ts'
 
 /** Connections that serve whoever asks, each one statement at a time. */
@@ -57,6 +57,8 @@ export function createReaders(options: DatabaseConnectionOptions, count: number)
         try {
           return await run(statement)
         } catch (error) {
+          // Nothing is stored under a text that cannot be.
+          if (stateOf(error) === '22021') return []
           if (attempt === tries || !isBroken(error)) throw toDatabaseError('read', error)
         }
       }
