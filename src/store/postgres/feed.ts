@@ -13,9 +13,13 @@ type FeedParts = Omit<MembershipParts, 'registered' | 'told'> & InboxParts
 /** How often what may have been missed is read. */
 const pollMs = 5_000
 
-/** How the processes on one database work together. */
+/**
+ * How the processes on one database work together.
+ * @throws RangeError for a lease that would be over before it can be confirmed again.
+ */
 export function createFeed(parts: FeedParts): Feed {
   const { names, readers, clock, logger } = parts
+  mustHold(parts)
   let listener: FeedListener | undefined
   let callOff = (): void => {}
   let isLeft = false
@@ -91,6 +95,12 @@ export function createFeed(parts: FeedParts): Feed {
     },
     facts: () => readFacts(names, readers, membership.replica),
   }
+}
+
+function mustHold({ leaseMs, beatMs }: FeedParts): void {
+  const least = 2 * beatMs + 100
+  if (!(leaseMs >= least))
+    throw new RangeError(`leaseMs is ${leaseMs}; with beatMs ${beatMs} it must be ${least} or more`)
 }
 
 /** Registrations that nobody needs any more: long over, and without anything that somebody would have to take on. */

@@ -3,6 +3,7 @@ import type { Logger } from '../../shared/log.ts'
 import { backoffMs, retry } from '../../shared/retry.ts'
 import type { AgentBuild, FeedListener } from '../feed.ts'
 import { databaseReason, toDatabaseError } from './faults.ts'
+import { OrphanWatch } from './orphans.ts'
 import { openSession, type Session, type SessionListener, type SessionParts } from './session.ts'
 
 /** What a membership is made of. */
@@ -17,17 +18,18 @@ export interface MembershipParts extends SessionParts {
 /** Keeps this process registered, from `join` to `leave`: after a registration was lost it makes another one. */
 export class Membership {
   readonly #parts: MembershipParts
+  readonly #orphans: OrphanWatch
   readonly #leaving = new AbortController()
   #session: Session | undefined
   #serving: readonly AgentBuild[] = []
   #replica = 0
   #offsetMs = 0
-  #live: readonly number[] = []
   #waiting: Deferred<void> | undefined
   #left: Promise<void> | undefined
 
   constructor(parts: MembershipParts) {
     this.#parts = parts
+    this.#orphans = new OrphanWatch(parts.clock)
   }
 
   get replica(): number {
@@ -35,7 +37,7 @@ export class Membership {
   }
 
   get replicas(): number {
-    return Math.max(1, this.#live.length)
+    return Math.max(1, this.#orphans.living)
   }
 
   get offsetMs(): number {
@@ -104,10 +106,8 @@ export class Membership {
     return {
       notice: this.#parts.told,
       confirmed: () => this.#settle(),
-      looked: (live, hasOrphans) => {
-        const isFewer = this.#live.some((number) => !live.includes(number))
-        this.#live = live
-        if (hasOrphans || isFewer) listener.orphans()
+      looked: (live, orphaned) => {
+        if (this.#orphans.see(live, orphaned)) listener.orphans()
       },
       ended: (reason) => {
         this.#forget()

@@ -15,8 +15,8 @@ export interface SessionListener {
   notice(payload: string): void
   /** The lease was confirmed once more. */
   confirmed(): void
-  /** Who lives, and whether there is work of one that does not. */
-  looked(live: readonly number[], hasOrphans: boolean): void
+  /** Who lives, and who does not though there is work of it. */
+  looked(live: readonly number[], orphaned: readonly number[]): void
   /** The registration is gone, once. Nothing is told after it. */
   ended(reason: string): void
 }
@@ -166,8 +166,7 @@ export class Session {
     try {
       const [row] = await this.#ask({ text: this.#sql.look })
       if (this.#isOver) return
-      const live = Array.isArray(row?.live) ? row.live.map(Number) : []
-      this.#listener.looked(live, row?.orphans === true)
+      this.#listener.looked(toNumbers(row?.live), toNumbers(row?.orphaned))
     } catch {
       // Where the connection ended this is told; else the next look may do.
     }
@@ -239,6 +238,10 @@ function confirm({ clock, leaseMs }: SessionParts, sent: Moment, databaseNow: nu
   return { holdsUntil: sent.elapsed + leaseMs - marginMs, offsetMs: databaseNow - halfWay }
 }
 
+function toNumbers(column: unknown): readonly number[] {
+  return Array.isArray(column) ? column.map(Number) : []
+}
+
 function columnsOf(serving: readonly AgentBuild[]): readonly [string[], string[]] {
   return [serving.map(({ agent }) => agent), serving.map(({ build }) => build)]
 }
@@ -265,9 +268,9 @@ function statements(names: Names): Statements {
     serve: `UPDATE ${s}.replica SET agents = $2, builds = $3 WHERE number = $1`,
     look: `WITH RECURSIVE live AS (${liveReplicas(names)}),
       ${numbersIn('running', `${s}.task`)}, ${numbersIn('delivering', `${s}.push`)}
-      SELECT (SELECT array_agg(number) FROM live) AS live, EXISTS (
-        SELECT 1 FROM (SELECT number FROM running UNION ALL SELECT number FROM delivering) at_work
-        WHERE number IS NOT NULL AND number NOT IN (SELECT number FROM live)) AS orphans`,
+      SELECT ARRAY(SELECT number FROM live) AS live, ARRAY(
+        SELECT number FROM (SELECT number FROM running UNION SELECT number FROM delivering) at_work
+        WHERE number IS NOT NULL AND number NOT IN (SELECT number FROM live)) AS orphaned`,
     // In the order of ids, in which everybody locks them.
     leave: `WITH mine AS (SELECT id FROM ${s}.task WHERE replica = $1 ORDER BY id FOR UPDATE),
       tasks AS (UPDATE ${s}.task t SET replica = 0 FROM mine WHERE t.id = mine.id AND t.replica = $1),
