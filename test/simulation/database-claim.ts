@@ -2,6 +2,7 @@ import { toTimestamp } from '../../src/shared/clock.ts'
 import { claimable } from '../../src/store/list.ts'
 import type { ClaimRequest, LogRecord, TaskHead } from '../../src/store/store.ts'
 import { type Database, isLiving, type Row } from './database.ts'
+import { epoch } from './world.ts'
 
 /** Who claims what. */
 export interface Claim {
@@ -71,7 +72,7 @@ async function take(
   )
   if (database.bugs.has('claim-without-record')) return head
   const version = (await memory.get(row.id))?.version ?? 0
-  const at = toTimestamp(database.now())
+  const at = toTimestamp(epoch + database.now())
   const records: LogRecord[] = [{ seq: version + 1, kind: 'claim', by: me, at }]
   await memory.commit([{ type: 'task', head, expectedVersion: version, records }])
   observer?.stored({ head, records, version: version + 1, by: me, before, row })

@@ -1,4 +1,4 @@
-import type { VirtualProcess, World } from './world.ts'
+import type { Happening, VirtualProcess, World } from './world.ts'
 
 /**
  * The wires between processes and the database. A request and its answer are two happenings; each takes its time, keeps
@@ -16,8 +16,10 @@ export interface Link {
   connect(kind: string): Promise<Connection>
   /** The connections that are open, as far as this process knows. */
   open(): readonly Connection[]
-  /** Nothing gets through for so long; it is late then, not lost. */
-  stall(ms: number): void
+  /** Nothing gets through from here on, and nobody notices. It is late then, not lost. */
+  block(): void
+  /** All gets through again, in its order. */
+  unblock(): void
 }
 
 /** A connection to the database. */
@@ -55,7 +57,7 @@ class ProcessLink implements Link {
   readonly world: World
   readonly process: VirtualProcess
   readonly #connections = new Set<WireConnection>()
-  stalledUntil = 0
+  #held: Happening[] | undefined
 
   constructor(world: World, process: VirtualProcess) {
     this.world = world
@@ -68,6 +70,7 @@ class ProcessLink implements Link {
   }
 
   connect(kind: string): Promise<Connection> {
+    if (!this.process.alive) return Promise.reject(new BrokenConnection())
     const connection = new WireConnection(this, kind)
     this.#connections.add(connection)
     connection.onBroken(() => this.#connections.delete(connection))
@@ -78,8 +81,25 @@ class ProcessLink implements Link {
     return [...this.#connections]
   }
 
-  stall(ms: number): void {
-    this.stalledUntil = Math.max(this.stalledUntil, this.world.now() + ms)
+  block(): void {
+    this.#held ??= []
+  }
+
+  unblock(): void {
+    const held = this.#held ?? []
+    this.#held = undefined
+    for (const happening of held) this.world.after(0, happening)
+  }
+
+  /** Brings something over the wire. */
+  carry(ms: number, happening: Happening): void {
+    this.world.after(ms, {
+      ...happening,
+      happen: () => {
+        if (this.#held) this.#held.push(happening)
+        else happening.happen()
+      },
+    })
   }
 }
 
@@ -126,7 +146,7 @@ class WireConnection implements Connection {
   push(what: string, deliver: () => void): void {
     const { world, process } = this.#link
     this.#lastHere = Math.max(this.#lastHere, this.#arrival())
-    world.after(this.#lastHere - world.now(), {
+    this.#link.carry(this.#lastHere - world.now(), {
       what: `${this.kind} ${what}`,
       process,
       happen: () => {
@@ -152,7 +172,7 @@ class WireConnection implements Connection {
 
   close(): void {
     if (this.broken) return
-    this.#later('closed', this.#delay(), () => this.#gone())
+    this.#request('close', () => this.#gone())
     this.#break()
   }
 
@@ -177,7 +197,7 @@ class WireConnection implements Connection {
   #request(what: string, happen: () => void): void {
     const { world } = this.#link
     this.#lastThere = Math.max(this.#lastThere, this.#arrival())
-    world.after(this.#lastThere - world.now(), {
+    this.#link.carry(this.#lastThere - world.now(), {
       what: `${this.#link.process.name} ${this.kind} ${what}`,
       happen: () => {
         if (world.now() < this.#lostThere && !this.#isGone) happen()
@@ -205,7 +225,7 @@ class WireConnection implements Connection {
   }
 
   #arrival(): number {
-    return Math.max(this.#link.world.now(), this.#link.stalledUntil) + this.#delay()
+    return this.#link.world.now() + this.#delay()
   }
 
   /** Mostly well below a millisecond, now and then a hundred times as much. */

@@ -5,7 +5,7 @@ import type { Database, Note } from './database.ts'
 import { beat, hasOrphans, type Pulse, register } from './database-replicas.ts'
 import type { Connection, Link } from './network.ts'
 import { createWatches, type Watches } from './watches.ts'
-import type { VirtualProcess, World } from './world.ts'
+import { epoch, type VirtualProcess, type World } from './world.ts'
 
 /** What a session is made of. */
 export interface SessionOptions {
@@ -72,13 +72,10 @@ class ReplicaSession implements Session {
   async join(serving: readonly AgentBuild[], listener: FeedListener): Promise<void> {
     this.#serving = serving
     this.#listener = listener
-    for (;;) {
-      try {
-        return await this.#register()
-      } catch {
-        if (this.#ended) throw new A2AError('unavailable', 'The store is closed')
-        await wait(this.#options.process.clock, 50)
-      }
+    try {
+      await this.#register()
+    } catch (cause) {
+      throw new A2AError('unavailable', 'The database cannot be reached', { cause })
     }
   }
 
@@ -244,5 +241,3 @@ class ReplicaSession implements Session {
     for (const resolve of waiting) resolve()
   }
 }
-
-const epoch = Date.parse('2026-01-01T00:00:00Z')

@@ -19,7 +19,8 @@ export interface SharedStoreOptions {
   readonly leaseMs?: number
   readonly beatMs?: number
   readonly lookMs?: number
-  readonly foreignBuildAfterMs?: number
+  /** How long tasks of other builds are left to those who have them; `fail` for ever. */
+  readonly foreignBuildAfterMs?: number | 'fail'
   readonly commitTimeoutMs?: number
   /** How likely a notification is lost though its connection holds. */
   readonly loseNotes?: number
@@ -115,12 +116,12 @@ function withReplica(
 }
 
 /** Remembers since when tasks of another build have been without a replica. */
-function createPatience(process: VirtualProcess, ms: number): (row: Row) => boolean {
+function createPatience(process: VirtualProcess, ms: number | 'fail'): (row: Row) => boolean {
   const since = new Map<string, number>()
   return ({ id, replica }) => {
     const key = `${id} ${replica}`
     const first = since.get(key) ?? process.clock.elapsed()
     since.set(key, first)
-    return process.clock.elapsed() - first >= ms
+    return ms !== 'fail' && process.clock.elapsed() - first >= ms
   }
 }

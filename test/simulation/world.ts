@@ -57,7 +57,8 @@ interface Due extends Happening {
   off: boolean
 }
 
-const epoch = Date.parse('2026-01-01T00:00:00Z')
+/** When the world began, in milliseconds since the epoch of clocks. */
+export const epoch: number = Date.parse('2026-01-01T00:00:00Z')
 
 /** Makes a world. */
 export function createWorld(seed: number): World {
