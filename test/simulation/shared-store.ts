@@ -74,13 +74,15 @@ export function openSharedStore(options: SharedStoreOptions): SharedStore {
       read('get', async () => withReplica(database, await memory.get(id, scope), feed.replica)),
     records: (id, after, limit) => read('records', () => memory.records(id, after, limit)),
     list: (filter) => read('list', () => memory.list(filter)),
+    listAll: (filter) => read('list all', () => memory.listAll(filter)),
+    webhooks: (filter) => read('webhooks', () => memory.webhooks(filter)),
     contextValues: (scope, contextId) =>
       read('context values', () => memory.contextValues(scope, contextId)),
     findByKey: (scope, key) => read('find by key', () => memory.findByKey(scope, key)),
     pushConfigs: (taskId) => read('push configs', () => memory.pushConfigs(taskId)),
     claimDeliveries: (taskId) =>
       read('claim deliveries', () => claimDeliveries(database, feed.replica, taskId)),
-    deadLetters: (limit) => read('dead letters', () => memory.deadLetters(limit)),
+    deadLetters: (limit, scope) => read('dead letters', () => memory.deadLetters(limit, scope)),
     health: () =>
       closed ? { writable: false, reason: 'The store is closed' } : { writable: true },
     async close() {
