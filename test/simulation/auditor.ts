@@ -49,7 +49,10 @@ export function createAuditor(world: World, database: Database, ledger: Ledger):
     stored(change) {
       const { head, before, by, records } = change
       const isClaim = records[0]?.kind === 'claim'
-      if (before !== undefined && before !== 0 && before !== by && !isClaim)
+      world.trace?.(`    ${by} stored ${toText(change)}`)
+      // A process that registers anew goes on with what it began meanwhile.
+      const isSame = processOf(database, before) === processOf(database, by)
+      if (before !== undefined && before !== 0 && !isSame && !isClaim)
         ledger.violate(`replica ${by} wrote task ${head.id} while ${before} had it`)
       noteRecords(change)
     },
@@ -57,6 +60,7 @@ export function createAuditor(world: World, database: Database, ledger: Ledger):
       const counts = mail.get(key) ?? { taskId, stored: 0, taken: 0, dismissed: 0 }
       mail.set(key, counts)
       counts[what]++
+      world.trace?.(`    entry ${key} of ${taskId} ${what}`)
       const state = states.get(taskId)
       if (what === 'dismissed' && !(isTerminal as (state?: string) => boolean)(state))
         ledger.violate(`an entry of task ${taskId} was dismissed while the task was ${state}`)
@@ -87,6 +91,17 @@ export function createAuditor(world: World, database: Database, ledger: Ledger):
   }
 }
 
+function processOf({ registrations }: Database, number: number | undefined): string | undefined {
+  return number === undefined ? undefined : registrations.get(number)?.name
+}
+
 function stepName(taskId: string, turn: number, name: string): string {
   return `${name} of turn ${turn} of task ${taskId}`
+}
+
+function toText({ head, records, version, row }: Change): string {
+  const kinds = records.map((record) =>
+    record.kind === 'message' ? record.message.messageId : record.kind,
+  )
+  return `${head.id} to ${version}: ${kinds.join(', ')}; ${head.state}, replica ${row.replica}`
 }

@@ -136,6 +136,7 @@ class ReplicaSession implements Session {
       connection.close()
       return
     }
+    this.#options.world.trace?.(`    ${process.name} is registered as ${number}`)
     this.number = number
     this.#connection = connection
     this.#leaseUntil = sentAt + leaseMs
@@ -211,6 +212,8 @@ class ReplicaSession implements Session {
     this.#leaseUntil = Number.NEGATIVE_INFINITY
     this.#wake()
     if (this.#ended) return
+    const { world, process } = this.#options
+    world.trace?.(`    ${process.name} has lost registration ${this.number}`)
     this.#listener?.lost(reason)
     void this.#rejoin()
   }

@@ -27,7 +27,15 @@ export interface SimulationReport {
   readonly steps: number
   /** How long it took in its own time. */
   readonly virtualMs: number
-  readonly counts: Readonly<Record<string, number>>
+  readonly counts: {
+    readonly replicas: number
+    readonly tasks: number
+    readonly sends: number
+    readonly acknowledged: number
+    readonly cancels: number
+    readonly streams: number
+    readonly forwarded: number
+  }
   readonly violations: readonly string[]
 }
 
