@@ -8,6 +8,8 @@ export interface Plan {
   /** Durable steps, and how long each takes. */
   readonly steps: number
   readonly stepMs: number
+  /** How long the user takes to log in, in the midst of the turn; 0 where nobody is asked to. */
+  readonly loginMs: number
   /** Chunks of an answer, told one by one. */
   readonly chunks: number
   readonly chunkMs: number
@@ -19,13 +21,15 @@ export interface SimulatedAgentOptions {
   readonly process: VirtualProcess
   /** Whether it wants to hear of cancels. */
   readonly hearsCancels: boolean
+  /** Told when it has heard that a task was cancelled. */
+  heardCancel(taskId: string): void
   /** Told right before a step's work begins. */
   stepBegins(turn: Turn, name: string): void
 }
 
 /** An agent that does what it is told, in virtual time, and can be taken up anywhere. */
 export function createSimulatedAgent(options: SimulatedAgentOptions): Agent {
-  const { process, hearsCancels, stepBegins } = options
+  const { process, hearsCancels, heardCancel, stepBegins } = options
   const { clock } = process
 
   async function* work(turn: Turn, plan: Plan): AsyncGenerator<AgentEvent> {
@@ -36,6 +40,11 @@ export function createSimulatedAgent(options: SimulatedAgentOptions): Agent {
         await wait(clock, plan.stepMs, turn.signal)
         return i
       })
+    }
+    if (plan.loginMs > 0) {
+      yield turn.status('TASK_STATE_AUTH_REQUIRED', 'Log in, please')
+      await wait(clock, plan.loginMs, turn.signal)
+      yield turn.status('TASK_STATE_WORKING')
     }
     const artifactId = `answer ${turn.number}`
     for (let i = 1; i <= plan.chunks; i++) {
@@ -57,6 +66,14 @@ export function createSimulatedAgent(options: SimulatedAgentOptions): Agent {
     resumable: true,
     // A plan that was sent was made by `JSON.stringify` of one.
     process: (message, turn) => work(turn, JSON.parse(textOf(message.parts)) as Plan),
-    ...(hearsCancels && { cancel: () => wait(clock, 5) }),
+    ...(hearsCancels && {
+      async cancel({ taskId }) {
+        await wait(clock, cancelMs)
+        heardCancel(taskId)
+      },
+    }),
   }
 }
+
+/** How long it takes to call off what a task has left elsewhere. */
+const cancelMs = 150

@@ -12,6 +12,8 @@ export interface Audited {
   readonly ledger: Ledger
   readonly auditor: Auditor
   readonly disturbances: Disturbances
+  /** Whether agents want to hear of cancels. */
+  readonly hearsCancels: boolean
 }
 
 /** A task and its log. */
@@ -41,7 +43,10 @@ async function readTasks({ memory, rows }: Database): Promise<ReadonlyMap<string
 }
 
 /** Nothing is left to do, and the log has no gaps and answers every message. */
-function auditTask({ database, ledger }: Audited, { stored, records }: AuditedTask): void {
+function auditTask(
+  { database, ledger, hearsCancels }: Audited,
+  { stored, records }: AuditedTask,
+): void {
   const { id, state } = stored.head
   const row = database.rows.get(id)
   if (row?.replica !== undefined)
@@ -51,6 +56,8 @@ function auditTask({ database, ledger }: Audited, { stored, records }: AuditedTa
   if (records.some(({ seq }, index) => seq !== index + 1)) ledger.violate(`task ${id} has a gap`)
   if (state === 'TASK_STATE_FAILED')
     ledger.violate(`task ${id} failed: ${textOf(stored.task.status.message?.parts ?? [])}`)
+  if (hearsCancels && state === 'TASK_STATE_CANCELED' && !ledger.heardCancels.has(id))
+    ledger.violate(`the agent never heard that task ${id} was cancelled`)
   if (state === 'TASK_STATE_COMPLETED' || state === 'TASK_STATE_CANCELED') return
   const started = new Set(records.flatMap((r) => (r.kind === 'start' ? [r.turn] : [])))
   for (const record of records)
@@ -81,7 +88,7 @@ function auditSends({ sends, violate }: Ledger, tasks: ReadonlyMap<string, Audit
     const found = places.get(sent.messageId) ?? []
     auditOutcome(violate, sent)
     if (sent.acknowledged && found.length === 0 && !isEnded(sent, tasks))
-      violate(`${sent.messageId} was acknowledged and is lost`)
+      violate(`${sent.messageId} was acknowledged and is lost; it ended with ${sent.outcome}`)
     if (found.length > 1)
       violate(`${sent.messageId} stands ${found.length} times in ${found.join(', ')}`)
     if (sent.acknowledged && found[0] !== undefined && found[0] !== sent.taskId)

@@ -6,6 +6,8 @@ export interface Ledger {
   readonly sends: Sent[]
   readonly cancels: Cancelled[]
   readonly streams: Watched[]
+  /** Tasks whose cancel their agent has heard of. */
+  readonly heardCancels: Set<string>
   /** What must never happen, and did. */
   readonly violations: string[]
   violate(what: string): void
@@ -59,6 +61,7 @@ export function createLedger(): Ledger {
     sends: [],
     cancels: [],
     streams: [],
+    heardCancels: new Set(),
     violations,
     violate(what) {
       if (!violations.includes(what)) violations.push(what)

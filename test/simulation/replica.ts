@@ -36,6 +36,8 @@ export interface ReplicaOptions {
   readonly clockAheadMs: number
   readonly slots: number
   readonly loseNotes: number
+  /** The agent has heard that a task was cancelled. */
+  heardCancel(taskId: string): void
   /** A step is about to begin in this process. */
   stepBegins(replica: Replica, turn: Turn, name: string): void
 }
@@ -60,6 +62,7 @@ export function startReplica(options: ReplicaOptions): Replica {
     agent: createSimulatedAgent({
       process,
       hearsCancels,
+      heardCancel: options.heardCancel,
       stepBegins: (turn, step) => options.stepBegins(replica, turn, step),
     }),
     agentId,

@@ -70,12 +70,14 @@ async function run(
   const network = createNetwork(world)
   const auditor = createAuditor(world, database, ledger)
   const disturbances = createDisturbances()
+  const hearsCancels = random.chance(0.5)
   let started = 0
   const common = {
     world,
     network,
     database,
-    hearsCancels: random.chance(0.5),
+    hearsCancels,
+    heardCancel: (taskId: string) => void ledger.heardCancels.add(taskId),
     slots: random.chance(0.2) ? 1 : 64,
     loseNotes: 0,
     stepBegins: auditor.stepBegins,
@@ -114,7 +116,8 @@ async function run(
   const until = world.now() + 7_000
   while (ledger.violations.length === 0 && world.now() < until && (await world.step()))
     auditor.look()
-  if (ledger.violations.length === 0) await audit({ database, ledger, auditor, disturbances })
+  if (ledger.violations.length === 0)
+    await audit({ database, ledger, auditor, disturbances, hearsCancels })
   for (const { process } of replicas) process.crash()
   return {
     seed,

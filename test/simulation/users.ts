@@ -78,7 +78,10 @@ export function createUsers({ world, ledger, replicas }: UsersOptions): Users {
       const told = await ask(replica, async () => {
         const result = await replica.engine.send(request, call)
         if (style === 'stream')
-          return read(replica, result.events(), (taskId) => noteTask(sent, taskId))
+          return read(replica, result.events(), (taskId) => {
+            // A stream that continues a task begins with the task as it was before.
+            if (request.message.taskId === undefined) noteTask(sent, taskId)
+          })
         if (style === 'immediately') return (await result.task()).id
         const answer = await result.answer.wait()
         return 'task' in answer ? answer.task.id : ''
@@ -220,6 +223,7 @@ function plan({ random }: World): Plan {
   return {
     steps: random.between(0, 3),
     stepMs: random.chance(0.2) ? random.between(100, 1_500) : random.between(0, 60),
+    loginMs: random.chance(0.15) ? random.between(50, 800) : 0,
     chunks: random.between(0, 3),
     chunkMs: random.between(0, 40),
     end: random.chance(0.8) ? 'ask' : 'done',
