@@ -6,7 +6,7 @@ import { newId } from '../shared/ids.ts'
 import type { Scope, Store } from '../store/store.ts'
 import type { Hub } from '../streams/hub.ts'
 import { TurnAnswer } from './answer.ts'
-import { Arrived } from './arrived.ts'
+import { Arrived, createPrincipalOf } from './arrived.ts'
 import { shuttingDown, taskNotFound } from './faults.ts'
 import type { VersionedTask } from './log-host.ts'
 import type { QueuedMessage } from './messages.ts'
@@ -37,10 +37,11 @@ interface SendOptions {
 /** Makes what takes in messages: each begins a task or continues one, and one with a key is taken in once. */
 export function createSend({ store, hub, queue, runs, get, isClosed }: SendOptions): Send {
   const sendOnce = createSendOnce<SendResult>(store)
+  const principalOf = createPrincipalOf()
 
   function begin(request: SendMessageRequest, call: Call, scope: Scope): SendResult {
     const contextId = request.message.contextId ?? newId()
-    const arrived = new Arrived(request, call)
+    const arrived = new Arrived(request, call, principalOf(call))
     queue.mustHaveRoom(arrived.principal)
     queue.mustHold(arrived, false)
     return take(runs.create(contextId, scope, arrived.principal), arrived)
@@ -58,7 +59,7 @@ export function createSend({ store, hub, queue, runs, get, isClosed }: SendOptio
       mustContinue(run, request.message)
       const before = await run.log.snapshot()
       mustContinue(run, request.message)
-      const arrived = new Arrived(request, call)
+      const arrived = new Arrived(request, call, principalOf(call))
       if (!run.busy) queue.mustHaveRoom(arrived.principal)
       run.mailbox.mustHaveRoom()
       queue.mustHold(arrived, !run.busy && isInterrupted(run.log.state))
