@@ -18,17 +18,24 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     ...['engine', 'operations'],
   ],
   team: ['shared', 'protocol', 'bindings', 'agents', 'client'],
-  app: ['shared', 'protocol', 'network', 'bindings', 'store', 'agents', 'client', 'server', 'team'],
+  app: [
+    ...['shared', 'protocol', 'network', 'bindings', 'store', 'agents', 'client', 'server', 'team'],
+    'console',
+  ],
   eval: ['shared', 'protocol', 'network', 'agents', 'client', 'server', 'team', 'store'],
   compat: ['shared', 'protocol', 'bindings', 'store', 'agents', 'client', 'server', 'team'],
-  console: ['shared', 'protocol', 'server', 'client'],
+  console: [
+    ...['shared', 'protocol', 'network', 'bindings', 'store', 'agents', 'client', 'server', 'team'],
+  ],
   testing: ['shared', 'protocol', 'agents', 'client', 'server', 'team', 'app'],
   cli: ['shared', 'protocol', 'index.ts'],
   'index.ts': ['shared', 'protocol'],
 }
 
 /** The public subpaths: their `index.ts` names what people import, wherever it is defined. */
-const entrances = ['server', 'client', 'agents', 'store', 'team', 'eval', 'compat', 'testing']
+const entrances = [
+  ...['server', 'client', 'agents', 'store', 'team', 'eval', 'compat', 'testing', 'console'],
+]
 
 /** Files and folders that are Node's by nature. Everything else also runs in a browser or a worker. */
 const nodeOnly = [

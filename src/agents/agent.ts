@@ -36,6 +36,8 @@ export interface Agent {
    * agent is still the same; its info counts where this is absent.
    */
   readonly definition?: Json
+  /** What sort of agent it is, in one word, for people who look at it: `team`, `model`, `remote`, `function`. */
+  readonly kind?: string
   /**
    * Told when a task is given up, or is cancelled while it waits for its client; a running turn hears of a cancel by
    * `turn.signal`. After a crash it may be told again, and of a task whose turn was running.
@@ -165,6 +167,11 @@ export interface Turn {
    * and a turn that runs again gets the result without the work.
    */
   step<T extends Json>(name: string, work: () => Promise<T> | T): Promise<T>
+  /**
+   * What to call a step by in systems outside, so that they can tell a repetition: a step's result counts once, but its
+   * work may begin again where its process died, or was cut off, before the result was stored.
+   */
+  stepKey(name: string): string
   /** A value that stays with the task across turns and crashes; private to the agent. */
   load(key: string): Json | undefined
   /** Keeps a value with the task; it is in the log once the promise resolves. */

@@ -27,7 +27,7 @@ export function defineAgent(description: AgentDescription, process: AgentFunctio
   checkDescription(description)
   const info = toInfo(description)
   const { resumable = false, health } = description
-  return { info: () => info, process, resumable, ...(health && { health }) }
+  return { info: () => info, process, resumable, kind: 'function', ...(health && { health }) }
 }
 
 /** Where a program names an agent. */

@@ -95,7 +95,7 @@ async function start(config: Config, parts: Parts): Promise<Serving> {
   const root = await rootOf(agents)
   const server = await createServer({
     pushNotifications: true,
-    ...toServerOptions(config.server),
+    ...toServerOptions(config.server, place === 'memory' ? 'memory' : 'sqlite'),
     agents,
     store,
     logger,

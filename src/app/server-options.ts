@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
+import { createConsole } from '../console/console.ts'
 import type { AuthOptions } from '../server/auth.ts'
 import type { Authenticator } from '../server/authenticator.ts'
 import { authenticators, type SchemeOptions } from '../server/authenticators.ts'
@@ -13,9 +14,13 @@ import type { RetentionConfig, ServerConfig, WebhooksConfig } from './config/ser
 import type { ServerAuthConfig } from './config/server-auth.ts'
 import { whenGiven } from './config/values.ts'
 
-/** What a server needs besides its agents and its store, from the `[server]` table of a file. */
-export function toServerOptions(config: ServerConfig): Omit<ServerOptions, 'agents' | 'store'> {
+/** What a server needs besides its agents and its store of this kind, from the `[server]` table of a file. */
+export function toServerOptions(
+  config: ServerConfig,
+  store = 'custom',
+): Omit<ServerOptions, 'agents' | 'store'> {
   const { publicUrl, allowedHosts, trustedProxies, auth, cors, limits, webhooks, trace } = config
+  const { enabled = true, allow } = config.console ?? {}
   return {
     ...whenGiven('publicUrl', publicUrl),
     ...whenGiven('allowedHosts', allowedHosts),
@@ -25,6 +30,7 @@ export function toServerOptions(config: ServerConfig): Omit<ServerOptions, 'agen
     ...(auth && { auth: toAuth(auth) }),
     ...whenGiven('limits', limits),
     ...(webhooks && { pushNotifications: toPush(webhooks) }),
+    ...(enabled && { console: createConsole({ store, ...whenGiven('allow', allow) }) }),
   }
 }
 

@@ -1,3 +1,4 @@
+import { type ConsoleOptions, createConsole } from '../console/console.ts'
 import type { CorsOptions, ServerOptions } from '../server/options.ts'
 import { runServer, type StartedServer } from '../server/run.ts'
 import { createServer } from '../server/server.ts'
@@ -10,12 +11,14 @@ import { validateTeam } from '../team/validate.ts'
 export type TeamServerState = 'Initialized' | 'Binding' | 'Running' | 'Shutdown'
 
 /** How a team is served; everything has a sensible value. */
-export interface TeamServerOptions extends Omit<ServerOptions, 'agents'> {
+export interface TeamServerOptions extends Omit<ServerOptions, 'agents' | 'console'> {
   /** All interfaces if absent; a warning is logged where anyone may call. */
   readonly host?: string
   /** Every page may call if absent. */
   readonly cors?: CorsOptions
   readonly maxBodyBytes?: number
+  /** Whether there is a console at `/console`, or how it behaves; none if absent. */
+  readonly console?: boolean | ConsoleOptions
 }
 
 /**
@@ -91,11 +94,18 @@ export class TeamServer {
   }
 
   async #run(): Promise<StartedServer> {
-    const { host = '0.0.0.0', maxBodyBytes, ...options } = this.#options
-    const { clock } = options
+    const { host = '0.0.0.0', maxBodyBytes, console, ...options } = this.#options
+    const { clock, store } = options
     const logger = toLogger(options.logger)
     logger.info({}, `Starting TeamServer on ${host}:${this.#port}`)
-    const server = await createServer({ cors: { origins: '*' }, ...options, agents: [this.team] })
+    const server = await createServer({
+      cors: { origins: '*' },
+      ...options,
+      agents: [this.team],
+      ...(console && {
+        console: createConsole({ ...(!store && { store: 'memory' }), ...Object(console) }),
+      }),
+    })
     return runServer(server, {
       port: this.#port,
       host,

@@ -59,6 +59,9 @@ export const serverRoutes: RouteRows<ServerRoute> = {
   ...openAIRoutes,
 }
 
+/** A console has its paths here and below, where the server has one. */
+const consolePath = '/console'
+
 /** Agents have their paths below this one and their id. */
 const agentsPath = '/agents/'
 
@@ -114,6 +117,11 @@ export function splitAgentPath(
 /** Whether an agent's card is at a path. */
 export function isCardPath(path: string): boolean {
   return agentRoutes.card.paths.includes(splitAgentPath(path)?.below ?? path)
+}
+
+/** Whether a path is the console's. */
+export function isConsolePath(path: string): boolean {
+  return path.startsWith(consolePath) && (path.length === 8 || path[8] === '/')
 }
 
 /** Whether JSON-RPC is spoken at a path, A2A's or MCP's. */

@@ -1,6 +1,8 @@
 import { A2AError, toA2AError } from '../protocol/errors.ts'
 import { soon } from '../shared/async.ts'
+import { type Clock, systemClock } from '../shared/clock.ts'
 import type { Store, Write, WriteResult } from '../store/store.ts'
+import { KeyTaken, TaskMoved, taskNotFound } from './faults.ts'
 
 /**
  * The only writer of tasks. Whatever becomes dirty while a commit runs goes into the next one, so that durability
@@ -26,10 +28,15 @@ export interface CommitSource {
 }
 
 /** Makes the writer over a store. Written with callbacks: a commit costs one promise besides the store's own. */
-export function createCommitter(store: Store): Committer {
+export function createCommitter(store: Store, clock: Clock = systemClock): Committer {
   let dirty = new Set<CommitSource>()
   let running: Promise<void> | undefined
   let scheduled = false
+  const gaps = store.chunkGapMs ? createGaps(store.chunkGapMs, clock, enqueueDue) : undefined
+
+  function enqueueDue(source: CommitSource): void {
+    committer.enqueue(source, 'now')
+  }
 
   function flushBurst(): void {
     scheduled = false
@@ -61,6 +68,7 @@ export function createCommitter(store: Store): Committer {
 
   const committer: Committer = {
     enqueue(source, urgency) {
+      if (gaps?.mustWait(source, urgency)) return
       dirty.add(source)
       if (running) return
       if (urgency === 'now') flush()
@@ -82,6 +90,37 @@ export function createCommitter(store: Store): Committer {
     },
   }
   return committer
+}
+
+/** The least time between two commits of one task's chunks. */
+interface Gaps {
+  /** Whether a source's chunks wait for their time. What somebody waits for does not. */
+  mustWait(source: CommitSource, urgency: 'now' | 'burst'): boolean
+}
+
+function createGaps(ms: number, clock: Clock, due: (source: CommitSource) => void): Gaps {
+  /** Those that were committed lately, and whether something of theirs waits. */
+  const resting = new Map<CommitSource, { waits: boolean }>()
+  return {
+    mustWait(source, urgency) {
+      const rest = resting.get(source)
+      if (rest && urgency === 'burst') {
+        rest.waits = true
+        return true
+      }
+      if (rest) {
+        rest.waits = false
+        return false
+      }
+      const begun = { waits: false }
+      resting.set(source, begun)
+      clock.after(ms, () => {
+        resting.delete(source)
+        if (begun.waits) due(source)
+      })
+      return false
+    },
+  }
 }
 
 /** The writes of one source within a commit. */
@@ -130,8 +169,9 @@ function toStoreError(thrown: unknown): A2AError {
 
 /** What a store's answer to a task's write has against it; undefined where it is stored. */
 export function faultOf(result: WriteResult, taskId: string): A2AError | undefined {
-  if ('existing' in result) return new A2AError('internal', 'The idempotency key is taken')
-  if ('conflict' in result) return new A2AError('internal', `Task ${taskId} was changed elsewhere`)
+  if ('existing' in result) return new KeyTaken(result.existing)
+  if ('conflict' in result)
+    return result.conflict === 0 ? taskNotFound(taskId) : new TaskMoved(taskId)
   if ('refused' in result)
     return new A2AError('invalidAgentResponse', `The task cannot be stored: ${result.refused}`)
   return undefined

@@ -98,7 +98,8 @@ export function isTurnEnd(record: LogRecord): boolean {
   return state !== undefined && (isTerminal(state) || state === 'TASK_STATE_INPUT_REQUIRED')
 }
 
-function stateOf(event: StreamResponse): TaskState | undefined {
+/** The state that an event tells; undefined where it tells none. */
+export function stateOf(event: StreamResponse): TaskState | undefined {
   if ('statusUpdate' in event) return event.statusUpdate.status.state
   return 'task' in event ? event.task.status.state : undefined
 }

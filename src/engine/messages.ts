@@ -1,4 +1,4 @@
-import type { AuthContext } from '../protocol/call.ts'
+import type { AuthContext, EventStream } from '../protocol/call.ts'
 import type { Json, Message, Task } from '../protocol/types.ts'
 import { copyOf, type Mutable } from '../shared/json.ts'
 import type { Deaths } from '../store/store.ts'
@@ -69,6 +69,17 @@ export interface QueuedMessage {
   steps?: ReadonlyMap<string, Json>
   /** The deaths of the process that its turn has seen. */
   deaths?: Deaths
+  /** What comes of it where another process has the task by now. */
+  elsewhere?: Promise<SendResult>
+}
+
+/** What comes of a message that was taken in. */
+export interface SendResult {
+  readonly answer: TurnAnswer
+  /** Makes the task exist if it does not yet, and gives it as stored. */
+  task(): Promise<Task>
+  /** The events of this message's turn, from the first; with the task's trace if asked for. To be asked for once. */
+  events(options?: { readonly trace?: boolean }): EventStream
 }
 
 /** Who sent a message, and how much it is. */

@@ -1,7 +1,7 @@
 import type { HttpReply, HttpRequest } from '../bindings/http.ts'
-import { isCardPath, methodsAt } from '../bindings/routes.ts'
+import { isCardPath, isConsolePath, methodsAt } from '../bindings/routes.ts'
 
-/** Which pages may read a server's answers. */
+/** Which pages may read a server's answers. What the console says is for its own page alone. */
 export interface PagePolicy {
   /** What every page may read: all answers, the cards, or nothing. */
   readonly open: 'all' | 'cards' | 'nothing'
@@ -58,11 +58,12 @@ export function createMarks({ open, allows }: PagePolicy): Marks {
   const foreignOpened = createMark((headers) => ({ ...shown, ...headers, ...forAll }))
 
   function isOpen({ method, path }: HttpRequest): boolean {
+    if (isConsolePath(path)) return false
     return open === 'all' || (open === 'cards' && method !== 'POST' && isCardPath(path))
   }
 
-  function allowedOrigin({ headers: { origin } }: HttpRequest): string | undefined {
-    return origin !== undefined && allows?.(origin) ? origin : undefined
+  function allowedOrigin({ path, headers: { origin } }: HttpRequest): string | undefined {
+    return origin !== undefined && allows?.(origin) && !isConsolePath(path) ? origin : undefined
   }
 
   function withOrigin(request: HttpRequest, headers: Headers): Headers {

@@ -2,6 +2,7 @@ import type { HttpHandler, HttpReply, HttpRequest } from '../bindings/http.ts'
 import { createRouteTable, serverRoutes, splitAgentPath } from '../bindings/routes.ts'
 import { isPromiseLike } from '../shared/async.ts'
 import { type Logger, tellsAll } from '../shared/log.ts'
+import { withConsole } from './console.ts'
 import { createMarks } from './cors.ts'
 import { createPages, type Endpoints } from './endpoints.ts'
 import type { Mount } from './mount.ts'
@@ -28,15 +29,23 @@ export function createHandlers(
   endpoints: Endpoints,
 ): Handlers {
   const { options, logger } = parts
+  const route = createRoute(parts, mounts, endpoints)
+  const served = parts.console()
   const shared = {
     routes: options.routes,
-    route: createRoute(parts, mounts, endpoints),
     locate: createProxyReader(options, logger),
     logger,
   }
   return {
-    handle: createHandler(shared, openRules(options)),
-    local: (boundTo) => createHandler(shared, localRules(options, boundTo)),
+    handle: createHandler(
+      { ...shared, route: served ? withConsole(route, served, false) : route },
+      openRules(options),
+    ),
+    local: (boundTo) =>
+      createHandler(
+        { ...shared, route: served ? withConsole(route, served, true) : route },
+        localRules(options, boundTo),
+      ),
   }
 }
 

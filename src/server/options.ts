@@ -14,6 +14,7 @@ import type { Logger } from '../shared/log.ts'
 import type { Store } from '../store/store.ts'
 import type { WebhooksOptions } from '../webhooks/webhooks.ts'
 import type { AuthOptions } from './auth.ts'
+import type { CreateConsole } from './console.ts'
 import type { LimitOptions } from './limits.ts'
 import type { RateLimitOptions } from './rate-limit.ts'
 
@@ -70,6 +71,8 @@ export interface ServerOptions {
   /** The same as `limits.maxConcurrentTurns`. A turn that waits for a remote agent, a model or an MCP tool is none. */
   readonly concurrency?: number
   readonly timeouts?: TimeoutOptions
+  /** The console, at `/console` and for browsers at the root: `createConsole()` of `corral/console`; none if absent. */
+  readonly console?: CreateConsole
   /** Routes of your own, tried before ours; undefined, at once or promised, passes on. */
   readonly routes?: (request: HttpRequest) => HttpReply | undefined | Promise<HttpReply | undefined>
   readonly clock?: Clock

@@ -13,6 +13,8 @@ import { createHub, type Hub } from '../streams/hub.ts'
 import { checkPushConfig } from '../webhooks/config.ts'
 import { createWebhooks, type Webhooks } from '../webhooks/webhooks.ts'
 import { type Auth, createAuth, openAuth } from './auth.ts'
+import type { ServerConsole, StoredListener } from './console.ts'
+import { createHealthCheck, type HealthCheck } from './health-check.ts'
 import { createIntake, type Intake } from './intake.ts'
 import { type Limits, resolveLimits, resolveRateLimit } from './limits.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
@@ -44,27 +46,40 @@ export interface ServerParts {
   readonly intake: Intake
   /** Webhooks, where they are on. */
   readonly push: Push | undefined
+  /** Asks an agent how it is; an answer stands for a while. */
+  readonly checkHealth: HealthCheck
+  /** Told of each stored batch of records; the console's ears. */
+  readonly stored: StoredListeners
+  /** The console, where there is one and the server is made. */
+  console(): ServerConsole | undefined
   /** How soon the readers of streams should come back, once the server is closing. */
   retryMs(): number | undefined
   readonly options: ServerOptions
 }
 
 /** Makes the parts of a server. */
-export function createParts(options: ServerOptions, retryMs: ServerParts['retryMs']): ServerParts {
+export function createParts(
+  options: ServerOptions,
+  { retryMs, console }: Pick<ServerParts, 'retryMs' | 'console'>,
+): ServerParts {
   const { clock = systemClock, pushNotifications } = options
   const limits = resolveLimits(options)
   const rateLimit = resolveRateLimit(options)
   const logger = toLogger(options.logger)
   const store = options.store ?? createMemoryStore({ clock, maxBytes: limits.memoryStoreBytes })
-  const committer = createCommitter(store)
+  const committer = createCommitter(store, clock)
   const push = pushNotifications === true ? {} : pushNotifications
   const auth = options.auth ? createAuth(options.auth, logger) : openAuth
   const limit = rateLimit && createRateLimit(rateLimit)
+  const stored: StoredListeners = new Set()
   const givenMaxBodyBytes = options.limits?.maxBodyBytes
   return {
     store,
     committer,
-    hub: createHub(store),
+    hub: createObservedHub(createHub(store), stored),
+    stored,
+    checkHealth: createHealthCheck(clock),
+    console,
     queue: createTurnQueue({
       slots: limits.maxConcurrentTurns,
       maxWaitingEach: limits.maxWaitingPerPrincipal,
@@ -86,9 +101,22 @@ export function createParts(options: ServerOptions, retryMs: ServerParts['retryM
       logger,
       clientOf: createClientReader(options),
     }),
-    push: push ? createPush(push, { store, committer, clock, logger, limits }) : undefined,
+    push: push ? createPush(push, { store, committer, clock, logger, limits, console }) : undefined,
     retryMs,
     options,
+  }
+}
+
+/** Who is told of stored records besides the watchers of their task. */
+type StoredListeners = Set<StoredListener>
+
+function createObservedHub(hub: Hub, listeners: ReadonlySet<StoredListener>): Hub {
+  return {
+    ...hub,
+    publish(taskId, records) {
+      hub.publish(taskId, records)
+      if (listeners.size > 0) for (const listener of listeners) listener(taskId, records)
+    },
   }
 }
 
@@ -130,12 +158,13 @@ interface PushDeps {
   readonly clock: Clock
   readonly logger: Logger
   readonly limits: Limits
+  console(): ServerConsole | undefined
 }
 
 /** Makes the webhooks of a server. */
 function createPush(
   { guard: rules, ...options }: PushOptions,
-  { store, committer, clock, logger, limits }: PushDeps,
+  { store, committer, clock, logger, limits, console }: PushDeps,
 ): Push {
   const guard = createGuard(rules)
   const webhooks = createWebhooks({
@@ -145,11 +174,14 @@ function createPush(
     encode: encodeWebhook,
     clock,
     log: logger,
+    receive: (delivery) => console()?.receive(delivery),
   })
   return {
     webhooks,
     configs: {
-      check: (config, path) => checkPushConfig(guard, { config, path }),
+      check(config, path) {
+        if (!console()?.isReceiver(config.url)) checkPushConfig(guard, { config, path })
+      },
       list: (taskId) => store.pushConfigs(taskId),
       ...createPushLimit(limits.maxPushConfigs, (taskId) => store.pushConfigs(taskId)),
       async add(record) {

@@ -2,7 +2,14 @@ import type { Json, Task } from '../protocol/types.ts'
 import { type Clock, systemClock, toTimestamp } from '../shared/clock.ts'
 import { shownIn } from './list.ts'
 import { isSameScope } from './scope.ts'
-import type { Scope, StoredTask, TaskHead, TaskListFilter, TaskPage } from './store.ts'
+import type {
+  AllTasksFilter,
+  ListConditions,
+  Scope,
+  StoredTask,
+  TaskHead,
+  TaskPage,
+} from './store.ts'
 import { headOf, isUnfinished, type TaskStore } from './task-store.ts'
 
 /** A user's TaskStore with the owner of each task, and the values of its context. */
@@ -132,18 +139,24 @@ function toScope(owner: readonly unknown[]): Scope {
   return { agent, tenant, owner: principal }
 }
 
+/** The tasks of one scope, or of all. */
+interface WhoseTasks extends AllTasksFilter {
+  readonly scope?: Scope
+}
+
 /** Whether a task belongs to a list. */
-export function isIn(filter: TaskListFilter): (stored: StoredTask) => boolean {
-  const { scope, contextId, state, timestampAfter } = filter
+export function isIn(filter: WhoseTasks): (stored: StoredTask) => boolean {
+  const { scope, agent, contextId, state, timestampAfter } = filter
   return ({ head }) =>
-    isSameScope(head.scope, scope) &&
+    (scope === undefined || isSameScope(head.scope, scope)) &&
+    (agent === undefined || head.scope.agent === agent) &&
     (contextId === undefined || head.contextId === contextId) &&
     (state === undefined || head.state === state) &&
     (timestampAfter === undefined || head.timestamp >= timestampAfter)
 }
 
 /** A page of tasks that all match the filter. */
-export function pageOf(matching: StoredTask[], filter: TaskListFilter): TaskPage {
+export function pageOf(matching: StoredTask[], filter: ListConditions): TaskPage {
   const { limit, cursor } = filter
   const order = ({ timestamp, id }: { timestamp: string; id: string }) => `${timestamp} ${id}`
   const sorted = matching.sort((a, b) => (order(a.head) < order(b.head) ? 1 : -1))

@@ -6,7 +6,17 @@ import { claimable } from './list.ts'
 import { createMemoryStore, type MemoryStoreOptions } from './memory/store.ts'
 import { checkWrites, defaultMaxTaskBytes, refusalFor } from './refusal.ts'
 import { isSameScope } from './scope.ts'
-import type { Scope, Store, StoredTask, TaskWrite, Write, WriteResult } from './store.ts'
+import type {
+  AllTasksFilter,
+  Scope,
+  Store,
+  StoredTask,
+  TaskListFilter,
+  TaskPage,
+  TaskWrite,
+  Write,
+  WriteResult,
+} from './store.ts'
 import { isUnfinished, type TaskStore } from './task-store.ts'
 
 /** How a custom store is used. The limits are those of what is kept in memory beside it. */
@@ -44,6 +54,10 @@ export function fromTaskStore(custom: TaskStore, options: CustomStoreOptions = {
     )
   }
 
+  async function list(filter: TaskListFilter | AllTasksFilter): Promise<TaskPage> {
+    return pageOf((await all(filter.contextId)).filter(isIn(filter)), filter)
+  }
+
   return {
     ...memory,
     async commit(writes) {
@@ -69,7 +83,8 @@ export function fromTaskStore(custom: TaskStore, options: CustomStoreOptions = {
       if (!(await memory.get(id))) await inTurn(() => reader.load(id))
       return memory.records(id, after, limit)
     },
-    list: async (filter) => pageOf((await all(filter.contextId)).filter(isIn(filter)), filter),
+    list,
+    listAll: list,
     async claim(wanted) {
       const heads = (await all()).map(({ head }) => head)
       return claimable(heads, wanted)

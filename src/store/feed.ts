@@ -20,8 +20,8 @@ export interface Feed {
   mayBegin(): boolean
   /** Resolves when work may begin, or when the registration was lost or left: then it may not. */
   settled(): Promise<void>
-  /** Tasks that are this replica's, as the store has it. */
-  held(): Promise<readonly string[]>
+  /** The tasks of an agent that are this replica's, as the store has it. */
+  held(agent: string): Promise<readonly HeldTask[]>
   /**
    * Stores something for the replica that runs a task and tells it. `idle` where nobody runs the task any more, so that
    * whoever asks may go on with it; `full` where more waits than may.
@@ -35,7 +35,10 @@ export interface Feed {
   inbox(taskId: string): Promise<readonly InboxItem[]>
   /** Takes entries away without a record: the task has ended, and takes nothing more. */
   dismiss(taskId: string, numbers: readonly number[]): Promise<void>
-  /** Asks to be told whenever a task grows through another replica; tells at once how far it is. Idempotent. */
+  /**
+   * Asks to be told whenever a task grows through another replica, whichever that is and however often this one has to
+   * register anew; tells at once how far the task is. Idempotent.
+   */
   watch(taskId: string): void
   /** Ends that. */
   unwatch(taskId: string): void
@@ -80,6 +83,13 @@ export type InboxEntry =
     }
   | { readonly kind: 'cancel'; readonly key: string }
   | { readonly kind: 'amend'; readonly key: string; readonly events: readonly StreamResponse[] }
+
+/** A task that is this replica's. */
+export interface HeldTask {
+  readonly id: string
+  /** How many entries wait in its inbox. */
+  readonly mail: number
+}
 
 /** An entry and its place in the inbox. */
 export interface InboxItem {

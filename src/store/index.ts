@@ -5,6 +5,7 @@ export type {
   ClusterFacts,
   Feed,
   FeedListener,
+  HeldTask,
   InboxEntry,
   InboxItem,
   ReplicaFacts,

@@ -1,7 +1,7 @@
-import type { ClaimRequest, StoredTask, TaskCursor, TaskHead, TaskListFilter } from './store.ts'
+import type { ClaimRequest, ListConditions, StoredTask, TaskCursor, TaskHead } from './store.ts'
 
 /** A stored task as a list shows it: without artifacts where they are not asked for. */
-export function shownIn({ artifacts = true }: TaskListFilter, stored: StoredTask): StoredTask {
+export function shownIn({ artifacts = true }: ListConditions, stored: StoredTask): StoredTask {
   if (artifacts || stored.task.artifacts === undefined) return stored
   const { artifacts: _, ...task } = stored.task
   return { ...stored, task }

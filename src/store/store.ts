@@ -30,6 +30,8 @@ export interface Store {
   records(id: string, after: number, limit?: number): Promise<readonly LogRecord[]>
   /** A page of tasks, newest status first, ties by id descending (specification §3.1.4). */
   list(filter: TaskListFilter): Promise<TaskPage>
+  /** The same over all scopes, for those who may see everything; it can take long, and holds nobody up meanwhile. */
+  listAll(filter: AllTasksFilter): Promise<TaskPage>
   /**
    * Takes on busy tasks that no living process runs, by timestamp, then id, and gives their heads. Where one process has
    * the store to itself these are all busy tasks, so it asks once, page by page.
@@ -46,14 +48,18 @@ export interface Store {
    * or of all; oldest first.
    */
   claimDeliveries(taskId?: string): Promise<readonly PushConfigRecord[]>
-  /** Deliveries given up, newest first. */
-  deadLetters(limit?: number): Promise<readonly DeadLetter[]>
+  /** Webhooks of one scope, or of all, those of the newest tasks first. */
+  webhooks(filter: WebhookFilter): Promise<readonly Webhook[]>
+  /** Deliveries given up, newest first; of one scope, or of all. */
+  deadLetters(limit?: number, scope?: Scope): Promise<readonly DeadLetter[]>
   /** Whether writes are possible now. */
   health(): StoreHealth
   /** Flushes and releases. Idempotent. */
   close(): Promise<void>
   /** How processes that share the store work together; absent where one process has it to itself. */
   readonly feed?: Feed
+  /** The least time between two commits of one task's chunks; none if absent. Whatever somebody waits for does not wait. */
+  readonly chunkGapMs?: number
 }
 
 /** Which tasks to take on: all, if nothing is said. */
@@ -100,6 +106,8 @@ export interface StoredTask {
   readonly taskVersion: number
   /** The replica that runs the task; absent where nobody does, or where one process has the store to itself. */
   readonly replica?: number
+  /** How many entries wait in its inbox; absent where there is none. */
+  readonly mail?: number
 }
 
 /**
@@ -227,9 +235,19 @@ export type WriteResult =
   /** Why this write can never be stored: it cannot be serialised, or it is larger than the store takes. */
   | { readonly refused: string }
 
-/** Which tasks to list. */
-export interface TaskListFilter {
+/** Which tasks of one scope to list. */
+export interface TaskListFilter extends ListConditions {
   readonly scope: Scope
+}
+
+/** Which tasks of all scopes to list. */
+export interface AllTasksFilter extends ListConditions {
+  /** Those of one served agent; of all if absent. */
+  readonly agent?: string
+}
+
+/** Which tasks to list, whosever they are. */
+export interface ListConditions {
   readonly contextId?: string
   readonly state?: TaskState
   /** Inclusive. */
@@ -267,6 +285,21 @@ export interface PushConfigRecord {
   /** The last sequence number delivered or passed over. */
   readonly cursor: number
   readonly agent: string
+}
+
+/** Which webhooks to list. */
+export interface WebhookFilter {
+  /** Those of the tasks of one scope; of all if absent. */
+  readonly scope?: Scope
+  readonly limit: number
+}
+
+/** A webhook with the task that it is of. */
+export interface Webhook {
+  readonly record: PushConfigRecord
+  readonly head: TaskHead
+  /** The sequence number of the last record of the task's log. */
+  readonly version: number
 }
 
 /** A delivery that was given up. */

@@ -47,6 +47,7 @@ const maxWaitingEvents = 256
  */
 export class Team implements Agent {
   readonly resumable = true
+  readonly kind = 'team'
   readonly config: TeamConfig
   readonly manager: AgentManager
   readonly #schedule: Schedule

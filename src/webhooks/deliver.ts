@@ -57,6 +57,21 @@ export type DeliveryOutcome =
 /** Attempts a delivery once. Rejects only with the signal's reason, when the signal fires. */
 export type Deliver = (delivery: Delivery, signal: AbortSignal) => Promise<DeliveryOutcome>
 
+/** What came of an attempt, and how long it took. */
+interface AttemptFacts {
+  readonly outcome: DeliveryOutcome
+  /** The HTTP status, where there was an answer. */
+  readonly status?: number
+  readonly ms: number
+}
+
+/** A request to an address of this server's own. */
+interface OwnDelivery {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
 /** How deliveries are made and signed. */
 export interface DeliverOptions {
   readonly guard: Guard
@@ -65,6 +80,10 @@ export interface DeliverOptions {
   readonly timeoutMs?: number
   /** The secret shared with a config's receiver; without one the request is not signed. */
   readonly secretFor?: (record: PushConfigRecord) => string | undefined
+  /** Told of each attempt, when it is over. */
+  readonly attempted?: (delivery: Pick<Delivery, 'record' | 'seq'>, facts: AttemptFacts) => void
+  /** Takes in a delivery to an address of this server's own and gives the HTTP status; undefined for any other. */
+  readonly receive?: (delivery: OwnDelivery) => number | undefined
   /** Signs a JWT for receivers that brought no credentials of their own. */
   readonly signer?: TokenSigner
 }
@@ -75,29 +94,46 @@ const passing: ReadonlySet<number> = new Set([408, 425, 429])
 /** Makes the function that attempts deliveries. */
 export function createDeliver(options: DeliverOptions): Deliver {
   const { guard, clock, timeoutMs = 15_000 } = options
+
+  /** The status and headers of the answer. */
+  async function post(delivery: Delivery, signal: AbortSignal): Promise<Answer> {
+    const { url } = delivery.record.config
+    const { body } = delivery.payload
+    const headers = await headersOf(delivery, options)
+    const statusCode = options.receive?.({ url, headers, body })
+    if (statusCode !== undefined) return { statusCode, headers: {} }
+    guard.check(url)
+    const response = await request(url, {
+      method: 'POST',
+      headers,
+      body,
+      dispatcher: guard.dispatcher,
+      signal,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    })
+    // The status has told all; a body that breaks off or never ends changes nothing.
+    await response.body.dump({ limit: replyLimit }).catch(() => {})
+    return response
+  }
+
   return async (delivery, signal) => {
     signal.throwIfAborted()
+    const startedAt = clock.elapsed()
+    const told = (outcome: DeliveryOutcome, status?: number): DeliveryOutcome => {
+      const ms = clock.elapsed() - startedAt
+      options.attempted?.(delivery, { outcome, ms, ...(status !== undefined && { status }) })
+      return outcome
+    }
     const timeout = new AbortController()
     const stopTimer = clock.after(timeoutMs, () => timeout.abort())
     try {
-      guard.check(delivery.record.config.url)
-      const headers = await headersOf(delivery, options)
-      const response = await request(delivery.record.config.url, {
-        method: 'POST',
-        headers,
-        body: delivery.payload.body,
-        dispatcher: guard.dispatcher,
-        signal: AbortSignal.any([signal, timeout.signal]),
-        headersTimeout: 0,
-        bodyTimeout: 0,
-      })
-      // The status has told all; a body that breaks off or never ends changes nothing.
-      await response.body.dump({ limit: replyLimit }).catch(() => {})
-      return outcomeOf(response, clock.now())
+      const answer = await post(delivery, AbortSignal.any([signal, timeout.signal]))
+      return told(outcomeOf(answer, clock.now()), answer.statusCode)
     } catch (error) {
       signal.throwIfAborted()
-      if (timeout.signal.aborted) return { kind: 'retry', reason: 'timeout', isTimeout: true }
-      return faultOf(error)
+      if (timeout.signal.aborted) return told({ kind: 'retry', reason: 'timeout', isTimeout: true })
+      return told(faultOf(error))
     } finally {
       stopTimer()
     }
@@ -139,8 +175,9 @@ function isBearer(scheme: string | undefined): boolean {
   return scheme === undefined || scheme.toLowerCase() === 'bearer'
 }
 
-function outcomeOf(response: Dispatcher.ResponseData, now: number): DeliveryOutcome {
-  const { statusCode: status, headers } = response
+type Answer = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>
+
+function outcomeOf({ statusCode: status, headers }: Answer, now: number): DeliveryOutcome {
   if (status >= 200 && status < 300) return { kind: 'delivered' }
   if (status >= 300 && status < 400)
     return { kind: 'refused', reason: `HTTP ${status}; redirects are not followed` }

@@ -4,6 +4,7 @@ import { type Clock, toTimestamp } from '../shared/clock.ts'
 import type { Logger } from '../shared/log.ts'
 import { backoffMs, wait } from '../shared/retry.ts'
 import type { DeadLetter, PushConfigRecord, Store } from '../store/store.ts'
+import type { AttemptMemory } from './attempts.ts'
 import type { Deliver, DeliveryOutcome, EncodeWebhook, WebhookPayload } from './deliver.ts'
 import type { FreePlace } from './hosts.ts'
 import { findConfig, findNext, type Pending, taskWith, type WebhookKey } from './pending.ts'
@@ -21,6 +22,7 @@ export interface DeliveryContext {
   readonly retry: RetryPolicy
   readonly clock: Clock
   readonly log: Logger
+  readonly memory: AttemptMemory
   /** A number in [0, 1). */
   readonly random: () => number
 }
@@ -62,6 +64,7 @@ export async function finishDeliveries(
     last = trial
     const delayMs = nextDelay(context, trial, outcome)
     if (outcome.kind !== 'delivered') report(context.log, { key, trial, outcome, delayMs })
+    if (delayMs !== undefined) context.memory.waits(key, delayMs)
     if (delayMs !== undefined) await wait(context.clock, delayMs, signals.stop)
     else await persist(context, signals.stop, () => settle(context, trial, { key, outcome }))
   }

@@ -1,7 +1,8 @@
 import { A2AError } from '../protocol/errors.ts'
-import { type Clock, systemClock } from '../shared/clock.ts'
+import { type Clock, systemClock, toTimestamp } from '../shared/clock.ts'
 import { type Logger, silent } from '../shared/log.ts'
 import type { DeadLetter, Store } from '../store/store.ts'
+import { createAttemptMemory, type DeliveryHistory } from './attempts.ts'
 import {
   createDeliver,
   type DeliverOptions,
@@ -39,6 +40,8 @@ export interface Webhooks {
    * @throws A2AError `invalidParams` if the letter, its webhook or its event is no longer there.
    */
   redrive(id: string): Promise<DeliveryOutcome>
+  /** The last attempts at a webhook since the process began. */
+  history(taskId: string, id: string): DeliveryHistory
   /** Begins nothing more, lets attempts under way end within the grace, breaks off the rest. Idempotent. */
   close(): Promise<void>
 }
@@ -118,6 +121,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     },
     forget: (taskId, id) => queues.end({ taskId, id }),
     deadLetters: (limit) => store.deadLetters(limit),
+    history: (taskId, id) => context.memory.of({ taskId, id }),
     async redrive(id) {
       if (closing) throw new A2AError('unavailable', 'The webhooks are closed')
       return queues.run((signals) => redriveLetter(context, id, signals))
@@ -131,13 +135,24 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
 
 function createContext(options: WebhooksOptions): DeliveryContext {
   const { store, encode, clock = systemClock, log = silent, random = Math.random } = options
+  const memory = createAttemptMemory(clock)
   return {
+    memory,
     store,
     encode,
     clock,
     log,
     random,
-    deliver: createDeliver({ ...options, clock }),
+    deliver: createDeliver({
+      ...options,
+      clock,
+      attempted(delivery, facts) {
+        const { taskId, id } = delivery.record
+        const at = toTimestamp(clock.now() - facts.ms)
+        memory.attempted({ taskId, id }, { at, seq: delivery.seq, ...facts })
+        options.attempted?.(delivery, facts)
+      },
+    }),
     principalOf: createPrincipals(store),
     slots: createSlots({ total: 64, perHost: 8, ...options.limits }),
     retry: { ...standardRetry, ...options.retry },

@@ -50,6 +50,7 @@ export interface OpenAIAgentOptions extends OpenAIAgentConfig {
  */
 export class OpenAIAgent implements ToolUser {
   readonly resumable = true
+  readonly kind = 'model'
   readonly acceptsTools = true
   readonly #options: OpenAIAgentOptions
   readonly #clock: Clock

@@ -51,6 +51,7 @@ const infoMs = 5_000
  */
 export class A2AAgent implements Agent {
   readonly resumable = true
+  readonly kind = 'remote'
   readonly #options: A2AAgentOptions & CallSettings
   readonly #connection: RemoteConnection
   readonly #cancel: RemoteCancel

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { createAllowList } from '../../network/allow-list.ts'
 import { isRange } from '../../network/ranges.ts'
 import { isHostEntry } from '../../server/hosts.ts'
 import type { LimitOptions } from '../../server/limits.ts'
@@ -26,6 +27,15 @@ export interface ServerConfig {
   readonly limits?: LimitOptions
   readonly retention?: RetentionConfig
   readonly webhooks?: WebhooksConfig
+  readonly console?: ConsoleConfig
+}
+
+/** `[server.console]`: the page in which people see the server at work. */
+interface ConsoleConfig {
+  /** Whether there is one; true if absent. */
+  readonly enabled?: boolean
+  /** Hosts and ranges inside our networks whose agents it may ask. */
+  readonly allow?: readonly string[]
 }
 
 /** `[server.retention]`: which tasks are kept; all where nothing is said. */
@@ -122,6 +132,27 @@ const webhooksSchema: z.ZodType<WebhooksConfig> = z
     ...whenGiven('allow', webhooks.allow),
   }))
 
+const consoleSchema: z.ZodType<ConsoleConfig> = z
+  .strictObject({
+    enabled: z.boolean().optional(),
+    allow: z
+      .array(filledText.refine(isAllowEntry, 'must be a host, host:port, a range or *'))
+      .optional(),
+  })
+  .transform(({ enabled, allow }) => ({
+    ...whenGiven('enabled', enabled),
+    ...whenGiven('allow', allow),
+  }))
+
+function isAllowEntry(entry: string): boolean {
+  try {
+    createAllowList([entry])
+    return true
+  } catch {
+    return false
+  }
+}
+
 const hostEntry = filledText.refine(
   isHostEntry,
   'must be a host, such as agents.example or host:8443',
@@ -148,6 +179,7 @@ export const serverSchema: z.ZodType<ServerConfig> = z
     limits: limitsSchema.optional(),
     retention: retentionSchema.optional(),
     webhooks: webhooksSchema.optional(),
+    console: consoleSchema.optional(),
   })
   .transform((server) => ({
     ...whenGiven('host', server.host),
@@ -163,4 +195,5 @@ export const serverSchema: z.ZodType<ServerConfig> = z
     ...whenGiven('limits', server.limits),
     ...whenGiven('retention', server.retention),
     ...whenGiven('webhooks', server.webhooks),
+    ...whenGiven('console', server.console),
   }))

@@ -4,16 +4,20 @@ import { claimable, shownIn } from '../list.ts'
 import { checkWrites, defaultMaxTaskBytes } from '../refusal.ts'
 import { contextKey, isSameScope, scopeKey } from '../scope.ts'
 import type {
+  DeadLetter,
+  ListConditions,
   LogRecord,
   PushConfigRecord,
+  Scope,
   Store,
   StoredTask,
   TaskHead,
-  TaskListFilter,
   TaskPage,
+  Webhook,
+  WebhookFilter,
 } from '../store.ts'
 import { createRetention, logOf } from './retention.ts'
-import { createTaskIndex } from './task-index.ts'
+import { createTaskIndex, type HeadPage } from './task-index.ts'
 import { applyWrite, type Entry, forget, type Tables } from './writes.ts'
 
 /** How much a memory store keeps. Only tasks that do not run are dropped. */
@@ -45,7 +49,7 @@ export interface MemoryStoreOptions {
 /** Keeps tasks in this process, by reference; they are gone when it ends. */
 export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
   const tables = createTables(options)
-  const { entries, deadLetters, keys, retention } = tables
+  const { entries, keys, retention } = tables
   let closed = false
   return {
     async commit(writes) {
@@ -65,7 +69,11 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
     },
     async list(filter) {
       retention.trim()
-      return page(tables, filter)
+      return toPage(tables, filter, tables.index.page(filter))
+    },
+    async listAll(filter) {
+      retention.trim()
+      return toPage(tables, filter, tables.index.pageOfAll(filter))
     },
     claim: async (wanted) => claimable(heads(entries.values()), wanted),
     contextValues: async (scope, contextId) =>
@@ -73,7 +81,8 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
     findByKey: async (scope, key) => keys.get(scopeKey(scope) + key),
     pushConfigs: async (taskId) => [...(entries.get(taskId)?.configs?.values() ?? [])],
     claimDeliveries: async (taskId) => [...pending(some(entries, taskId))],
-    deadLetters: async (limit) => [...deadLetters.values()].reverse().slice(0, limit),
+    webhooks: async (filter) => webhooksOf(tables, filter),
+    deadLetters: async (limit, scope) => deadLettersOf(tables, scope).slice(0, limit),
     health: () =>
       closed ? { writable: false, reason: 'The store is closed' } : { writable: true },
     async close() {
@@ -113,8 +122,8 @@ function recordsAfter(
   return records.slice(from, from + limit)
 }
 
-function page({ index, entries }: Tables, filter: TaskListFilter): TaskPage {
-  const { heads, more, total } = index.page(filter)
+function toPage({ entries }: Tables, filter: ListConditions, found: HeadPage): TaskPage {
+  const { heads, more, total } = found
   const tasks: StoredTask[] = []
   for (const { id } of heads) {
     const entry = entries.get(id)
@@ -129,6 +138,26 @@ function some(entries: ReadonlyMap<string, Entry>, taskId?: string): Iterable<En
   if (taskId === undefined) return entries.values()
   const entry = entries.get(taskId)
   return entry ? [entry] : []
+}
+
+function webhooksOf({ entries }: Tables, { scope, limit }: WebhookFilter): Webhook[] {
+  const found: Webhook[] = []
+  for (const { configs, stored } of [...entries.values()].reverse()) {
+    const { head, version } = stored
+    if (configs === undefined || (scope && !isSameScope(head.scope, scope))) continue
+    for (const record of configs.values()) found.push({ record, head, version })
+    if (found.length >= limit) break
+  }
+  return found.slice(0, limit)
+}
+
+function deadLettersOf({ deadLetters, entries }: Tables, scope?: Scope): DeadLetter[] {
+  const newest = [...deadLetters.values()].reverse()
+  if (scope === undefined) return newest
+  return newest.filter(({ taskId }) => {
+    const entry = entries.get(taskId)
+    return entry !== undefined && isSameScope(entry.stored.head.scope, scope)
+  })
 }
 
 function* heads(entries: Iterable<Entry>): Iterable<TaskHead> {

@@ -1,5 +1,6 @@
+import { isBefore } from '../list.ts'
 import { isSameScope, scopeKey } from '../scope.ts'
-import type { Scope, TaskHead, TaskListFilter } from '../store.ts'
+import type { AllTasksFilter, ListConditions, Scope, TaskHead, TaskListFilter } from '../store.ts'
 import { createOrderedHeads, type OrderedHeads } from './ordered-heads.ts'
 
 /** Finds the tasks of a list in memory without looking at the others. */
@@ -8,17 +9,20 @@ export interface TaskIndex {
   move(from: TaskHead | undefined, to: TaskHead | undefined): void
   /** The heads of a page, whether more follow, and how many match in all. */
   page(filter: TaskListFilter): HeadPage
+  /** The same over all scopes. */
+  pageOfAll(filter: AllTasksFilter): HeadPage
 }
 
 /** A page of heads. */
-interface HeadPage {
+export interface HeadPage {
   readonly heads: readonly TaskHead[]
   readonly more: boolean
   readonly total: number
 }
 
-/** Which columns besides the scope a list filters by; there is one ordered list per value of them. */
+/** Which columns a list filters by; there is one ordered list per value of them. */
 interface Kind {
+  readonly scope: boolean
   readonly context: boolean
   readonly state: boolean
   readonly lists: Map<string, OrderedHeads>
@@ -31,12 +35,19 @@ interface Kind {
 export function createTaskIndex(all: () => Iterable<TaskHead>): TaskIndex {
   const kinds: Kind[] = []
 
-  function kindFor(filter: TaskListFilter): Kind {
-    const context = filter.contextId !== undefined
-    const state = filter.state !== undefined
-    const known = kinds.find((kind) => kind.context === context && kind.state === state)
-    if (known) return known
-    const kind: Kind = { context, state, lists: new Map() }
+  function listFor(filter: ListConditions, ofScope?: Scope): OrderedHeads | undefined {
+    const { contextId, state } = filter
+    const wanted = {
+      scope: ofScope !== undefined,
+      context: contextId !== undefined,
+      state: state !== undefined,
+    }
+    const known = kinds.find((kind) => isSameKind(kind, wanted))
+    return (known ?? indexed(wanted)).lists.get(keyOf(ofScope, contextId, state))
+  }
+
+  function indexed(wanted: Omit<Kind, 'lists'>): Kind {
+    const kind: Kind = { ...wanted, lists: new Map() }
     for (const head of all()) add(kind, head)
     kinds.push(kind)
     return kind
@@ -50,20 +61,46 @@ export function createTaskIndex(all: () => Iterable<TaskHead>): TaskIndex {
         if (to) add(kind, to)
       }
     },
-    page(filter) {
-      const list = kindFor(filter).lists.get(keyOf(filter.scope, filter.contextId, filter.state))
-      if (list === undefined) return { heads: [], more: false, total: 0 }
-      const floor = filter.timestampAfter ?? ''
-      const total = floor === '' ? list.size : list.countFrom(floor)
-      const heads: TaskHead[] = []
-      for (const head of list.descend(filter.cursor)) {
-        if (head.timestamp < floor) break
-        if (heads.length === filter.limit) return { heads, more: true, total }
-        heads.push(head)
-      }
-      return { heads, more: false, total }
+    page: (filter) => pageIn(listFor(filter, filter.scope), filter),
+    pageOfAll(filter) {
+      const list = listFor(filter)
+      return filter.agent === undefined ? pageIn(list, filter) : pageOfAgent(list, filter)
     },
   }
+}
+
+function pageIn(list: OrderedHeads | undefined, filter: ListConditions): HeadPage {
+  if (list === undefined) return { heads: [], more: false, total: 0 }
+  const floor = filter.timestampAfter ?? ''
+  const total = floor === '' ? list.size : list.countFrom(floor)
+  const heads: TaskHead[] = []
+  for (const head of list.descend(filter.cursor)) {
+    if (head.timestamp < floor) break
+    if (heads.length === filter.limit) return { heads, more: true, total }
+    heads.push(head)
+  }
+  return { heads, more: false, total }
+}
+
+/** Looks at every head of the list: one agent among all scopes is asked for by few. */
+function pageOfAgent(list: OrderedHeads | undefined, filter: AllTasksFilter): HeadPage {
+  const { agent, limit, cursor, timestampAfter = '' } = filter
+  const heads: TaskHead[] = []
+  let total = 0
+  let more = false
+  for (const head of list?.descend() ?? []) {
+    if (head.timestamp < timestampAfter) break
+    if (head.scope.agent !== agent) continue
+    total += 1
+    if (cursor && !isBefore(head, cursor)) continue
+    if (heads.length < limit) heads.push(head)
+    else more = true
+  }
+  return { heads, more, total }
+}
+
+function isSameKind(a: Omit<Kind, 'lists'>, b: Omit<Kind, 'lists'>): boolean {
+  return a.scope === b.scope && a.context === b.context && a.state === b.state
 }
 
 function add(kind: Kind, head: TaskHead): void {
@@ -82,14 +119,14 @@ function remove(kind: Kind, head: TaskHead): void {
 
 function keyIn(kind: Kind, head: TaskHead): string {
   return keyOf(
-    head.scope,
+    kind.scope ? head.scope : undefined,
     kind.context ? head.contextId : undefined,
     kind.state ? head.state : undefined,
   )
 }
 
-function keyOf(scope: Scope, contextId = '', state = ''): string {
-  return `${scopeKey(scope)}${contextId.length}:${contextId}${state}`
+function keyOf(scope: Scope | undefined, contextId = '', state = ''): string {
+  return `${scope ? scopeKey(scope) : ''}${contextId.length}:${contextId}${state}`
 }
 
 function isSamePlace(a: TaskHead | undefined, b: TaskHead | undefined): boolean {

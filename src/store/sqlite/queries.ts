@@ -8,10 +8,7 @@ import type {
   Scope,
   StoredTask,
   TaskHead,
-  TaskListFilter,
-  TaskPage,
 } from '../store.ts'
-import { createReadiness } from './contexts.ts'
 import {
   headColumns,
   scopeNumber,
@@ -23,8 +20,7 @@ import {
   toRecords,
   toStoredTask,
 } from './documents.ts'
-import type { Connection, Row, Statement } from './driver.ts'
-import { isKept, pageQuery, type Query, totalQuery } from './list.ts'
+import type { Connection, Row } from './driver.ts'
 import { recordsPerRow } from './rows.ts'
 
 /** The store's reads as plain functions over one connection. */
@@ -127,51 +123,5 @@ export function createLogReader(db: Connection): LogReader {
     const wanted = Math.min(limit, Number.MAX_SAFE_INTEGER - after)
     if (records.length < wanted) for (const row of rows.all(number, after, wanted)) add(row.records)
     return records.length > limit ? records.slice(0, limit) : records
-  }
-}
-
-/** What lists are made with. */
-interface ListOptions {
-  readonly db: Connection
-  toTask(row: Row): StoredTask
-  /** Runs a query that may take long in a thread of its own. */
-  elsewhere(query: Query): Promise<readonly Row[]>
-}
-
-/** Matches that are counted at once; beyond that the count goes elsewhere, so that it does not hold the event loop. */
-const countedHere = 5_000
-
-/** Lists tasks. Every shape of filter walks one index in the order of the list, so a page costs its own length. */
-export function createList(options: ListOptions): (filter: TaskListFilter) => Promise<TaskPage> {
-  const { db, toTask, elsewhere } = options
-  const statements = new Map<string, Statement>()
-  // Few shapes of filter exist, so few statements do.
-  const here = ({ sql, values }: Query): readonly Row[] => {
-    const statement = statements.get(sql) ?? db.prepare(sql)
-    statements.set(sql, statement)
-    return statement.all(...values)
-  }
-  const hasContexts = createReadiness(db)
-
-  async function countOf(filter: TaskListFilter, isWalk: boolean): Promise<number> {
-    if (!isWalk) {
-      const [row] = here(totalQuery(filter, { atMost: countedHere }))
-      const total = Number(row?.total ?? 0)
-      if (isKept(filter) || total < countedHere) return total
-    }
-    const [row] = await elsewhere(totalQuery(filter, { contexts: !isWalk }))
-    return Number(row?.total ?? 0)
-  }
-
-  return async (filter) => {
-    // Until the tasks by context are all in, such a list walks the index by time: too long for here.
-    const isWalk = filter.contextId !== undefined && !hasContexts()
-    const query = pageQuery(filter, { contexts: !isWalk })
-    const rows = isWalk ? await elsewhere(query) : here(query)
-    const tasks = rows.slice(0, filter.limit).map(toTask)
-    const total = await countOf(filter, isWalk)
-    const last = tasks.at(-1)?.head
-    if (rows.length <= filter.limit || last === undefined) return { tasks, total }
-    return { tasks, total, next: { timestamp: last.timestamp, id: last.id } }
   }
 }

@@ -3,8 +3,10 @@ import type { Store } from '../store.ts'
 import { type DriverName, openConnection, type Row } from './driver.ts'
 import { type SqliteFault, toFault, toStoreError } from './faults.ts'
 import type { Query } from './list.ts'
-import { createList, createQueries } from './queries.ts'
+import { createLists } from './lists.ts'
+import { createQueries } from './queries.ts'
 import { type StartedThread, startThread } from './thread.ts'
+import { createWebhookLists } from './webhook-lists.ts'
 
 /** The reading half of the store. A read sees every commit that was answered before it began. */
 export type StoreReader = Omit<Store, 'commit' | 'health'>
@@ -26,7 +28,8 @@ export async function openReader(path: string, options: ReaderOptions = {}): Pro
   db.prepare('PRAGMA busy_timeout = 1000').get()
   const queries = createQueries(db)
   const long = createLongReads(path, options.driver)
-  const list = createList({ db, toTask: queries.toTask, elsewhere: long.query })
+  const lists = createLists({ db, toTask: queries.toTask, elsewhere: long.query })
+  const webhooks = createWebhookLists(long.query)
   let closed = false
 
   function reading<A extends unknown[], T>(
@@ -47,13 +50,17 @@ export async function openReader(path: string, options: ReaderOptions = {}): Pro
   return {
     get: reading(queries.get),
     records: reading(queries.records),
-    list: reading(list),
+    list: reading(lists.list),
+    listAll: reading(lists.listAll),
     claim: reading(queries.claim),
     contextValues: reading(queries.contextValues),
     findByKey: reading(queries.findByKey),
     pushConfigs: reading(queries.pushConfigs),
     claimDeliveries: reading(queries.claimDeliveries),
-    deadLetters: reading(queries.deadLetters),
+    webhooks: reading(webhooks.webhooks),
+    deadLetters: reading((limit, scope) =>
+      scope === undefined ? queries.deadLetters(limit) : webhooks.deadLettersOf(scope, limit),
+    ),
     async close() {
       if (closed) return
       closed = true

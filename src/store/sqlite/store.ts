@@ -127,6 +127,11 @@ function createStore(path: string, { options, thread, reader, checked }: Parts):
         await atMost(fillWaitMs, upkeep.fillContexts(), clock)
       return reader.list(filter)
     },
+    async listAll(filter) {
+      if (filter.contextId !== undefined && !closing)
+        await atMost(fillWaitMs, upkeep.fillContexts(), clock)
+      return reader.listAll(filter)
+    },
     health: () => (closing ? { writable: false, reason: 'The store is closed' } : group.health()),
     async backup(target) {
       const first = await startThread({ type: 'backup', path, target, driver }).first

@@ -1,7 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { TaskState } from '../../../src/protocol/types.ts'
-import type { Store, TaskCursor, TaskHead, TaskListFilter } from '../../../src/store/store.ts'
+import type {
+  AllTasksFilter,
+  Store,
+  TaskCursor,
+  TaskHead,
+  TaskListFilter,
+} from '../../../src/store/store.ts'
 import type { StoreUnderTest } from '../store.ts'
 import { at, idOf, listAll, scope, write } from './samples.ts'
 import { otherScopes } from './writes.ts'
@@ -146,6 +152,50 @@ export function describeLists(under: StoreUnderTest): void {
     })
   })
 
+  describe('a list over all scopes', () => {
+    test('shows everybody’s tasks in the one order, with the total', async () => {
+      await under.store.commit([
+        write('mine', { second: 1 }),
+        ...otherScopes.map((other, i) => write(`theirs ${i}`, { scope: other, second: 2 + i })),
+      ])
+      const theirs = otherScopes.map((_, i) => `theirs ${i}`).reverse()
+      const page = await under.store.listAll({ limit: 100 })
+      expect(page.tasks.map(idOf)).toEqual([...theirs, 'mine'])
+      expect(page.total).toBe(1 + otherScopes.length)
+      expect(page.tasks.at(-1)?.head.scope).toEqual(scope)
+    })
+
+    test('comes without artifacts where they are not asked for', async () => {
+      const sample = write('t', { records: 3 })
+      await under.store.commit([sample])
+      const whole = await under.store.listAll({ limit: 1 })
+      expect(whole.tasks).toEqual([
+        { head: sample.head, version: 3, task: sample.task, taskVersion: 3 },
+      ])
+      const { artifacts: _, ...bare } = sample.task ?? {}
+      const short = await under.store.listAll({ limit: 1, artifacts: false })
+      expect(short.tasks[0]?.task).toEqual(bare)
+    })
+
+    test('agrees with a plain sort for any tasks, agents, filters and page sizes', async () => {
+      await fc.assert(
+        fc.asyncProperty(scopedHeads, allFilters, async (tasks, filter) => {
+          const store = under.store
+          await clearAll(store)
+          const writes = tasks.map(({ id, ...options }) => write(id, options))
+          await store.commit(writes)
+          const expected = plainList(
+            writes.map(({ head }) => head),
+            filter,
+          )
+          expect(await pagesOfAll(store, filter)).toEqual(expected)
+          expect((await store.listAll(filter)).total).toBe(expected.length)
+        }),
+        { numRuns: 25 },
+      )
+    })
+  })
+
   describe('unfinished tasks', () => {
     test('are the busy ones, whatever their state, oldest first', async () => {
       const states: readonly TaskState[] = [
@@ -190,6 +240,30 @@ const heads = fc.uniqueArray(fc.record({ id: fc.uuid(), second, state, contextId
   selector: ({ id }) => id,
   maxLength: 25,
 })
+const scopedHeads = fc.uniqueArray(
+  fc.record({
+    id: fc.uuid(),
+    second,
+    state,
+    contextId,
+    scope: fc.record({
+      agent: fc.constantFrom('a', 'b'),
+      tenant: fc.constantFrom('', 't'),
+      owner: fc.constantFrom('p', 'q'),
+    }),
+  }),
+  { selector: ({ id }) => id, maxLength: 25 },
+)
+const allFilters: fc.Arbitrary<AllTasksFilter> = fc.record(
+  {
+    agent: fc.constantFrom('a', 'b', 'nobody'),
+    limit: fc.integer({ min: 1, max: 7 }),
+    state,
+    contextId,
+    timestampAfter: second.map(at),
+  },
+  { requiredKeys: ['limit'] },
+)
 const filters: fc.Arbitrary<TaskListFilter> = fc.record(
   {
     scope: fc.constant(scope),
@@ -201,9 +275,11 @@ const filters: fc.Arbitrary<TaskListFilter> = fc.record(
   { requiredKeys: ['scope', 'limit'] },
 )
 
-function plainList(stored: readonly TaskHead[], filter: TaskListFilter): string[] {
+function plainList(stored: readonly TaskHead[], filter: TaskListFilter | AllTasksFilter): string[] {
   const order = ({ timestamp, id }: TaskHead) => `${timestamp} ${id}`
+  const agent = 'agent' in filter ? filter.agent : undefined
   return stored
+    .filter((head) => agent === undefined || head.scope.agent === agent)
     .filter((head) => filter.state === undefined || head.state === filter.state)
     .filter((head) => filter.contextId === undefined || head.contextId === filter.contextId)
     .filter((head) => head.timestamp >= (filter.timestampAfter ?? ''))
@@ -213,5 +289,21 @@ function plainList(stored: readonly TaskHead[], filter: TaskListFilter): string[
 
 async function clear(store: Store): Promise<void> {
   const stale = await listAll(store, { scope, limit: 100 })
+  await store.commit(stale.map((id) => ({ type: 'deleteTask', id })))
+}
+
+async function pagesOfAll(store: Store, filter: AllTasksFilter): Promise<string[]> {
+  const ids: string[] = []
+  let cursor: TaskCursor | undefined
+  do {
+    const page = await store.listAll({ ...filter, ...(cursor && { cursor }) })
+    ids.push(...page.tasks.map(idOf))
+    cursor = page.next
+  } while (cursor)
+  return ids
+}
+
+async function clearAll(store: Store): Promise<void> {
+  const stale = await pagesOfAll(store, { limit: 100 })
   await store.commit(stale.map((id) => ({ type: 'deleteTask', id })))
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { DeadLetter, PushConfigRecord } from '../../../src/store/store.ts'
 import type { StoreUnderTest } from '../store.ts'
-import { at, pushConfig, write } from './samples.ts'
+import { at, pushConfig, scope, write } from './samples.ts'
+import { otherScopes } from './writes.ts'
 
 /** Push configs, their cursors and deliveries given up. */
 export function describeWebhooks(under: StoreUnderTest): void {
@@ -33,6 +34,29 @@ export function describeWebhooks(under: StoreUnderTest): void {
         { ...replacement, cursor: 4 },
         pushConfig('t', 'b'),
       ])
+    })
+
+    test('of all tasks are listed with them, the newest task first', async () => {
+      const { store } = under
+      const [other] = otherScopes
+      const samples = [
+        write('t', { records: 3 }),
+        write('u', { records: 2, ...(other && { scope: other }) }),
+      ]
+      await store.commit(samples)
+      const records = [pushConfig('t', 'a', 1), pushConfig('t', 'b'), pushConfig('u', 'a')]
+      await store.commit(records.map((record) => ({ type: 'pushConfig', record })))
+      const [a, b, theirs] = records
+      const [t, u] = samples.map(({ head }) => head)
+      const mine = [
+        { record: a, head: t, version: 3 },
+        { record: b, head: t, version: 3 },
+      ]
+      const all = [{ record: theirs, head: u, version: 2 }, ...mine]
+      expect(await store.webhooks({ limit: 10 })).toEqual(all)
+      expect(await store.webhooks({ limit: 2 })).toEqual(all.slice(0, 2))
+      expect(await store.webhooks({ scope, limit: 10 })).toEqual(mine)
+      expect(await store.webhooks({ scope: { ...scope, owner: 'nobody' }, limit: 10 })).toEqual([])
     })
 
     test('of two tasks do not mix', async () => {
@@ -118,6 +142,16 @@ export function describeWebhooks(under: StoreUnderTest): void {
       expect(await store.commit([remove])).toEqual([{ conflict: 0 }])
       expect((await store.deadLetters()).map(({ id }) => id)).toEqual(['three', 'one'])
       expect(await configs()).toEqual([['a', 3]])
+    })
+
+    test('of one scope are read alone', async () => {
+      const { store } = under
+      await store.commit([write('t'), { type: 'pushConfig', record: pushConfig('t', 'a') }])
+      for (const one of [letter('one', 1), letter('two', 2)])
+        await store.commit([cursor(one.seq, one)])
+      expect(await store.deadLetters(1, scope)).toEqual([letter('two', 2)])
+      expect(await store.deadLetters(undefined, scope)).toHaveLength(2)
+      for (const other of otherScopes) expect(await store.deadLetters(9, other)).toEqual([])
     })
   })
 }

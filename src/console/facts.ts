@@ -1,0 +1,70 @@
+import type { StreamResponse } from '../protocol/types.ts'
+import { type Usage, usageOf } from '../protocol/usage.ts'
+import type { LogRecord, Store, StoredTask } from '../store/store.ts'
+
+/** What only the log of a task tells. */
+interface TaskFacts {
+  /** When it came into being. */
+  readonly createdAt?: string
+  /** From its beginning to its last status. */
+  readonly durationMs?: number
+  readonly tokens?: number
+  /** Whether there are entries of a trace. */
+  readonly trace: boolean
+}
+
+/** Reads such facts, once per state of a task. */
+export type ReadFacts = (stored: StoredTask) => Promise<TaskFacts>
+
+/** Of longer logs only the beginning is read. */
+const maxRecords = 2_000
+const maxKept = 4_000
+
+/** Makes a reader that remembers the facts of the tasks it was last asked for. */
+export function createFacts(store: Store): ReadFacts {
+  const kept = new Map<string, { readonly version: number; readonly facts: TaskFacts }>()
+  return async (stored) => {
+    const { id } = stored.head
+    const known = kept.get(id)
+    if (known?.version === stored.version) return known.facts
+    const facts = factsOf(stored, await store.records(id, 0, maxRecords))
+    kept.delete(id)
+    kept.set(id, { version: stored.version, facts })
+    if (kept.size > maxKept) kept.delete(kept.keys().next().value ?? '')
+    return facts
+  }
+}
+
+function factsOf({ head }: StoredTask, records: readonly LogRecord[]): TaskFacts {
+  let createdAt: string | undefined
+  let usage: Usage | undefined
+  let trace = false
+  for (const record of records) {
+    if (record.kind === 'trace') trace = true
+    const event = record.kind === 'event' ? record.event : undefined
+    if (!event) continue
+    createdAt ??= timeOf(event)
+    usage = usageIn(event) ?? usage
+  }
+  const durationMs = createdAt && Date.parse(head.timestamp) - Date.parse(createdAt)
+  return {
+    trace,
+    ...(createdAt !== undefined && { createdAt }),
+    ...(typeof durationMs === 'number' && durationMs >= 0 && { durationMs }),
+    ...(usage && { tokens: usage.inputTokens + usage.outputTokens }),
+  }
+}
+
+function timeOf(event: StreamResponse): string | undefined {
+  if ('task' in event) return event.task.status.timestamp
+  return 'statusUpdate' in event ? event.statusUpdate.status.timestamp : undefined
+}
+
+/** The last sum that is told is that of the whole turn. */
+function usageIn(event: StreamResponse): Usage | undefined {
+  if ('artifactUpdate' in event) return usageOf(event.artifactUpdate.artifact.metadata)
+  if ('statusUpdate' in event) return usageOf(event.statusUpdate.metadata)
+  if (!('task' in event)) return undefined
+  const { metadata, artifacts = [] } = event.task
+  return usageOf(metadata) ?? artifacts.map((one) => usageOf(one.metadata)).find(Boolean)
+}

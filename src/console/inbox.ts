@@ -1,0 +1,58 @@
+import { textOf } from '../protocol/task.ts'
+import type { Message, TaskState } from '../protocol/types.ts'
+import type { ConsoleHost } from '../server/console.ts'
+import { currentTask } from '../store/current.ts'
+import type { StoredTask } from '../store/store.ts'
+import type { NeedsYou } from './api.ts'
+import type { ReadFacts } from './facts.ts'
+import { approvalsOf } from './graph.ts'
+import { createTaskPages } from './pages.ts'
+import { toTaskRow } from './rows.ts'
+import type { Viewer } from './viewer.ts'
+
+const maxWaiting = 50
+
+/** Makes what reads the tasks that wait for a caller, those that have waited longest first. */
+export function createInbox(
+  host: ConsoleHost,
+  readFacts: ReadFacts,
+): (viewer: Viewer) => Promise<readonly NeedsYou[]> {
+  const { mounts } = host
+  const readPage = createTaskPages(host)
+  return async (viewer) => {
+    const pages = await Promise.all(
+      waitingStates.map((state) => readPage(viewer, { state, limit: maxWaiting })),
+    )
+    const waiting = pages
+      .flatMap(({ tasks }) => tasks)
+      .filter(({ head }) => viewer.owns(head))
+      .sort((a, b) => (a.head.timestamp < b.head.timestamp ? -1 : 1))
+    return Promise.all(
+      waiting.slice(0, maxWaiting).map(async (stored) => {
+        const { message: question } = (await currentTask(host.store, stored)).status
+        const agent = mounts.get(stored.head.scope.agent)?.agent()
+        return {
+          task: await toTaskRow(stored, viewer, readFacts),
+          kind: kindOfQuestion(stored, question, agent ? approvalsOf(agent) : []),
+          ...(question && { question }),
+        }
+      }),
+    )
+  }
+}
+
+const waitingStates: readonly TaskState[] = [
+  'TASK_STATE_INPUT_REQUIRED',
+  'TASK_STATE_AUTH_REQUIRED',
+]
+
+/** An approval ends with the question of its step. */
+function kindOfQuestion(
+  { head }: StoredTask,
+  question: Message | undefined,
+  approvals: readonly string[],
+): NeedsYou['kind'] {
+  if (head.state === 'TASK_STATE_AUTH_REQUIRED') return 'login'
+  const text = textOf(question?.parts ?? [])
+  return approvals.some((one) => text.endsWith(one)) ? 'approval' : 'input'
+}

@@ -1,0 +1,136 @@
+import type { TaskState } from '../protocol/types.ts'
+import type { ConsoleHost, ShownAgent } from '../server/console.ts'
+import { toTimestamp } from '../shared/clock.ts'
+import type { StoredTask } from '../store/store.ts'
+import { kindOf } from '../team/schedulers/kinds.ts'
+import type { Roster, RosterAgent, Totals } from './api.ts'
+import { type ApiHandler, ok } from './call.ts'
+import { medianOf } from './edges.ts'
+import type { ReadFacts } from './facts.ts'
+import { kindOfAgent, teamOf } from './graph.ts'
+import { createInbox } from './inbox.ts'
+import { createTaskPages } from './pages.ts'
+import { scopesShown, type Viewer } from './viewer.ts'
+
+/** What is shown of a server besides its agents. */
+interface ServerWords {
+  readonly version: string
+  /** The kind of store. */
+  readonly store: string
+}
+
+/** The last so many tasks of an agent are looked at for its median, its tokens and its sparkline. */
+const maxLooked = 100
+const hourMs = 3_600_000
+const slices = 30
+
+/** Makes the handler of `roster`. */
+export function createRosterHandler(
+  host: ConsoleHost,
+  readFacts: ReadFacts,
+  words: ServerWords,
+): ApiHandler {
+  const { clock, mounts, auth } = host
+  const startedAt = toTimestamp(clock.now())
+  const readPage = createTaskPages(host)
+  const needsYou = createInbox(host, readFacts)
+
+  const count = async (viewer: Viewer, agent: string, state: TaskState): Promise<number> =>
+    (await readPage(viewer, { agent, state, limit: 1 })).total ?? 0
+
+  async function totalsOf(viewer: Viewer, agent: string): Promise<Omit<Totals, 'tokens'>> {
+    const of = (state: TaskState): Promise<number> => count(viewer, agent, state)
+    const [submitted, working, input, login, completed, failed, rejected] = await Promise.all([
+      of('TASK_STATE_SUBMITTED'),
+      of('TASK_STATE_WORKING'),
+      of('TASK_STATE_INPUT_REQUIRED'),
+      of('TASK_STATE_AUTH_REQUIRED'),
+      of('TASK_STATE_COMPLETED'),
+      of('TASK_STATE_FAILED'),
+      of('TASK_STATE_REJECTED'),
+    ])
+    return {
+      running: submitted + working,
+      waiting: input + login,
+      completed,
+      failed: failed + rejected,
+    }
+  }
+
+  async function toAgent(mount: ShownAgent, viewer: Viewer, base?: string): Promise<RosterAgent> {
+    const { id, identity } = mount
+    const { tasks } = await readPage(viewer, { agent: id, limit: maxLooked })
+    const facts = await Promise.all(tasks.map(readFacts))
+    const { name, description, details } = identity.known()
+    const { healthy, reason } = await host.health(id)
+    const p50Ms = medianOf(facts.flatMap(({ durationMs }, i) => ended(tasks[i], durationMs)))
+    const examples = (details?.skills ?? []).flatMap((skill) => skill.examples ?? [])
+    return {
+      id,
+      name,
+      description,
+      ...sortOf(mount),
+      url: identity.base(base),
+      health: healthy ? 'healthy' : 'sick',
+      ...(reason !== undefined && { reason }),
+      ...(await totalsOf(viewer, id)),
+      tokens: facts.reduce((sum, { tokens = 0 }) => sum + tokens, 0),
+      ...(p50Ms !== undefined && { p50Ms }),
+      recent: sparkline(tasks, clock.now()),
+      ...(examples.length > 0 && { examples: examples.slice(0, 6) }),
+    }
+  }
+
+  return async ({ viewer, request }) => {
+    const served = [...mounts.values()].filter(({ id }) => viewer.reaches(id))
+    const agents = await Promise.all(served.map((mount) => toAgent(mount, viewer, request.base)))
+    return ok<Roster>({
+      server: { ...words, url: request.base ?? host.url(), startedAt },
+      me: {
+        name: viewer.auth.userId,
+        scopes: scopesShown(viewer.auth),
+        operator: viewer.isOperator,
+        login: !auth.open,
+      },
+      totals: sumOf(agents),
+      agents,
+      needsYou: await needsYou(viewer),
+    })
+  }
+}
+
+function sortOf(mount: ShownAgent): Pick<RosterAgent, 'kind' | 'members' | 'scheduler'> {
+  const agent = mount.agent()
+  const team = teamOf(agent)
+  if (!team) return { kind: kindOfAgent(agent), members: [] }
+  const { agents, scheduler } = team.config
+  const members = agents.map(({ agentId }) => agentId)
+  return { kind: 'team', members, scheduler: kindOf(scheduler).mode(scheduler) }
+}
+
+function ended(stored: StoredTask | undefined, durationMs: number | undefined): number[] {
+  const isOver = stored?.head.state === 'TASK_STATE_COMPLETED'
+  return isOver && durationMs !== undefined ? [durationMs] : []
+}
+
+/** Tasks that ended per slice of the last hour, the oldest slice first. */
+function sparkline(tasks: readonly StoredTask[], now: number): readonly number[] {
+  const counts = Array.from({ length: slices }, () => 0)
+  for (const { head } of tasks) {
+    const age = now - Date.parse(head.timestamp)
+    const slice = slices - 1 - Math.floor((age / hourMs) * slices)
+    if (!head.busy && slice >= 0 && slice < slices) counts[slice] = (counts[slice] ?? 0) + 1
+  }
+  return counts
+}
+
+function sumOf(agents: readonly RosterAgent[]): Totals {
+  const sum = (key: keyof Totals): number => agents.reduce((all, one) => all + one[key], 0)
+  return {
+    running: sum('running'),
+    waiting: sum('waiting'),
+    completed: sum('completed'),
+    failed: sum('failed'),
+    tokens: sum('tokens'),
+  }
+}
