@@ -92,6 +92,10 @@ export class TaskLog implements CommitSource {
   get state(): TaskState {
     return this.#standing.state
   }
+  /** When the task's status was last changed, as far as that is stored. */
+  get timestamp(): string | undefined {
+    return this.#folded.timestamp
+  }
   /** The sequence number of the last stored record. */
   get version(): number {
     return this.#version
