@@ -80,7 +80,7 @@ export function createFeed(parts: FeedParts): Feed {
     settled: () => membership.settled(),
     async held(agent) {
       const text = `SELECT id, mail FROM ${names.schema}.task WHERE replica = $1 AND agent = $2`
-      const rows = await readers.read({ text, values: [membership.replica, agent] })
+      const rows = await readers.read({ name: 'held', text, values: [membership.replica, agent] })
       return rows.map(({ id, mail }) => ({ id: String(id), mail: Number(mail) }))
     },
     ...inboxes,
