@@ -4,7 +4,7 @@ import { readFacts } from './facts.ts'
 import { databaseReason } from './faults.ts'
 import { createInboxes, type InboxParts } from './inbox.ts'
 import { Membership, type MembershipParts } from './membership.ts'
-import { parseNotice } from './notice.ts'
+import { parseNotice } from './notices.ts'
 import { Watches } from './watches.ts'
 
 /** What a feed is made of. */
