@@ -30,6 +30,8 @@ export function createAuditor(world: World, database: Database, ledger: Ledger):
   const storedAt = new Map<string, Map<number, number>>()
   const mail = new Map<string, MailCounts>()
   const steps = new Set<string>()
+  /** Which message each turn is of: two replicas may begin a turn of the same number, and only one of them is stored. */
+  const messages = new Map<string, string>()
   const states = new Map<string, string>()
 
   function noteRecords({ head, records }: Change): void {
@@ -38,8 +40,11 @@ export function createAuditor(world: World, database: Database, ledger: Ledger):
     states.set(head.id, head.state)
     for (const record of records) {
       if (record.kind === 'event') times.set(record.seq, world.now())
+      if (record.kind === 'message')
+        messages.set(turnName(head.id, record.turn), record.message.messageId)
       if (record.kind !== 'step') continue
-      const step = stepName(head.id, record.turn, record.name)
+      const messageId = messages.get(turnName(head.id, record.turn)) ?? ''
+      const step = stepName(head.id, messageId, record.name)
       if (steps.has(step)) ledger.violate(`the result of ${step} is stored twice`)
       steps.add(step)
     }
@@ -71,8 +76,7 @@ export function createAuditor(world: World, database: Database, ledger: Ledger):
     storedAt,
     mail,
     stepBegins(replica, turn, name) {
-      const { number } = turn
-      const step = stepName(turn.taskId, number, name)
+      const step = stepName(turn.taskId, turn.message.messageId, name)
       const me = replica.store.feed.replica
       const registration = database.registrations.get(me)
       if (!registration || registration.aliveUntil <= world.now())
@@ -95,8 +99,12 @@ function processOf({ registrations }: Database, number: number | undefined): str
   return number === undefined ? undefined : registrations.get(number)?.name
 }
 
-function stepName(taskId: string, turn: number, name: string): string {
-  return `${name} of turn ${turn} of task ${taskId}`
+function stepName(taskId: string, messageId: string, name: string): string {
+  return `${name} of ${messageId} of task ${taskId}`
+}
+
+function turnName(taskId: string, turn: number): string {
+  return `${turn} ${taskId}`
 }
 
 function toText({ head, records, version, row }: Change): string {
