@@ -42,8 +42,8 @@ interface ClusterOptions {
 interface Deliveries {
   /** Takes on deliveries that nobody makes. */
   start(): Promise<void>
-  /** A webhook of this task is to be looked at. */
-  watch(taskId: string): void
+  /** Another replica has found something to deliver of a task. */
+  heard(taskId: string): void
 }
 
 /** How often it is looked whether a word of the store was lost. */
@@ -131,7 +131,7 @@ function createListener(options: ClusterOptions, takeOnSoon: () => void): FeedLi
         .find((one) => one.agent === agent)
         ?.engine.receive(taskId),
     orphans: takeOnSoon,
-    deliveries: (taskId) => webhooks?.watch(taskId),
+    deliveries: (taskId) => webhooks?.heard(taskId),
     lost(reason) {
       logger.warn({ reason }, 'This replica counts as dead: its tasks go on elsewhere')
       for (const { engine } of engines()) engine.letGo()

@@ -88,7 +88,9 @@ export function createForwarding(options: ForwardingOptions): Forwarding {
       const after = task.version
       return forwarding.follow({ taskId, contextId, scope, messageId, after, before })
     },
-    async cancel({ head: { id, scope }, version }) {
+    async cancel({ head: { id, scope, state }, version }) {
+      // Its agent may still be hearing of the end.
+      if (isTerminal(state)) return get(id, scope)
       if (!(await forward(id, { kind: 'cancel', key: newId() }))) return undefined
       const turn = new TurnProgress('')
       await readUntil(id, version, (record) => turn.isLast(record))

@@ -20,13 +20,17 @@ export async function loadTask(store: Store, stored: StoredTask): Promise<Loaded
     records.filter((record) => record.seq > stored.taskVersion),
   )
   const saved = new Map<string, Json>()
+  const forwarded = new Set<string>()
   let turns = 0
   for (const record of records) {
     if (record.kind === 'state') saved.set(record.key, record.value)
-    else if (record.kind === 'message') turns = Math.max(turns, record.turn)
+    else if (record.kind === 'message') {
+      turns = Math.max(turns, record.turn)
+      if (record.request.forwarded !== undefined) forwarded.add(record.request.forwarded)
+    }
   }
   // A store that keeps no log still has the history: one turn per message of the user.
   if (turns === 0) turns = task.history?.filter(({ role }) => role === 'ROLE_USER').length ?? 1
   const log = { task, version: stored.version, bytes: bytesOf(records) }
-  return { log, records, memory: { turns, saved } }
+  return { log, records, memory: { turns, saved, forwarded } }
 }

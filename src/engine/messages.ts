@@ -92,6 +92,8 @@ export interface SentBy {
 /** What a run that was loaded from the store remembers. */
 export interface RunMemory {
   readonly turns: number
+  /** The inbox entries that its messages came by. */
+  readonly forwarded?: Set<string> | undefined
   /** What the agent saved with the task. */
   readonly saved: Map<string, Json> | undefined
 }

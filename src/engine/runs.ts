@@ -46,6 +46,8 @@ interface RunsOptions {
   host(): RunHost
   /** Whether nothing more may begin. */
   isClosed(): boolean
+  /** Called with a task that is live no more. */
+  forgot(id: string): void
   /** Called with a task that has work left and is not live: it goes on from its log. */
   goOn(run: TaskRun, records: readonly LogRecord[]): TakenUp
   /** Called with what waited in the inbox of a task that has just become live. */
@@ -97,7 +99,10 @@ export function createRuns(options: RunsOptions): Runs {
     // One that is still being written is settled again when that is done: a second run of it would write in between.
     if (holders.has(run) || !log.quiet) return
     if (run.busy) run.mailbox.unload()
-    else forget(all, log)
+    else {
+      forget(all, log)
+      options.forgot(log.id)
+    }
   }
 
   return {

@@ -3,7 +3,6 @@ import type { Message, SendMessageRequest, Task } from '../protocol/types.ts'
 import type { Scope, Store } from '../store/store.ts'
 import { Arrived, createShareNames } from './arrived.ts'
 import { createDelivery, type DeliveryOptions } from './deliver.ts'
-import { shuttingDown } from './faults.ts'
 import type { TaskLog } from './log.ts'
 import type { QueuedMessage, SendResult } from './messages.ts'
 import { LiveResult, pastResult } from './results.ts'
@@ -24,7 +23,7 @@ interface SendOptions extends DeliveryOptions {
 
 /** Makes what takes in messages: each begins a task or continues one, and one with a key is taken in once. */
 export function createSend(options: SendOptions): Send {
-  const { store, hub, runs, forwarding, get, isClosed } = options
+  const { store, hub, runs, forwarding, get, mustServe } = options
   const { begin, deliver } = createDelivery(options)
   const principalOf = createShareNames()
   const sendOnce = createSendOnce<SendResult>(store)
@@ -44,7 +43,7 @@ export function createSend(options: SendOptions): Send {
   }
 
   const take: Send['take'] = (request, call, scope) => {
-    if (isClosed()) throw shuttingDown()
+    mustServe()
     const arrived = new Arrived(request, call, principalOf(call))
     const first = request.message.taskId ? deliver : begin
     if (call.idempotencyKey === undefined) return first(arrived, scope)

@@ -200,6 +200,8 @@ function createPush(
     published(taskId, records, registered) {
       if (registered) webhooks.watch(taskId)
       else if (records[0]?.seq === 1) webhooks.ignore(taskId)
+      // A turn that begins may be of a task that got its webhooks while another replica had it.
+      else if (store.feed && beginsTurn(records[0])) webhooks.watch(taskId)
       else webhooks.notify(taskId)
     },
     async close() {
@@ -207,4 +209,8 @@ function createPush(
       await guard.close()
     },
   }
+}
+
+function beginsTurn(record: LogRecord | undefined): boolean {
+  return record?.kind === 'message' || record?.kind === 'start'
 }

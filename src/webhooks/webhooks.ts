@@ -2,6 +2,7 @@ import { A2AError } from '../protocol/errors.ts'
 import { type Clock, systemClock, toTimestamp } from '../shared/clock.ts'
 import { type Logger, silent } from '../shared/log.ts'
 import type { DeadLetter, Store } from '../store/store.ts'
+import { createAsking } from './asking.ts'
 import { createAttemptMemory, type DeliveryHistory } from './attempts.ts'
 import {
   createDeliver,
@@ -9,10 +10,10 @@ import {
   type DeliveryOutcome,
   type EncodeWebhook,
 } from './deliver.ts'
-import { type DeliveryContext, type DeliverySignals, redriveLetter } from './delivery-queue.ts'
+import { type DeliveryContext, redriveLetter } from './delivery-queue.ts'
 import { createPrincipals } from './principals.ts'
 import { createDeliveryQueues } from './queues.ts'
-import { persist, type RetryPolicy, standardRetry } from './retry.ts'
+import { type RetryPolicy, standardRetry } from './retry.ts'
 import { createSlots, type SlotLimits } from './slots.ts'
 
 /**
@@ -31,6 +32,8 @@ export interface Webhooks {
   ignore(taskId: string): void
   /** Says that a webhook of a task was stored, new or replaced; without its id, that some were. */
   watch(taskId: string, id?: string): void
+  /** Says that another replica has found something to deliver of a task. */
+  heard(taskId: string): void
   /** Says that a webhook was deleted: its attempt under way is broken off and nothing follows (§3.1.10). */
   forget(taskId: string, id: string): void
   /** Deliveries given up, newest first. */
@@ -60,64 +63,33 @@ export interface WebhooksOptions extends Omit<DeliverOptions, 'clock'> {
   readonly graceMs?: number
 }
 
-/** How many tasks without webhooks are remembered; a forgotten one costs a read. */
-const maxIgnored = 10_000
-
 /** Makes the webhooks of a server. */
 export function createWebhooks(options: WebhooksOptions): Webhooks {
   const { store, graceMs = 5_000 } = options
   const context = createContext(options)
   const queues = createDeliveryQueues(context)
-  const asking = new Map<string, { again: boolean }>()
-  const ignored = new Set<string>()
-  let watched = 0
+  const asking = createAsking(context, queues)
   let closing: Promise<void> | undefined
 
-  /** Asks the store for a task's webhooks and wakes their queues. */
-  async function ask(taskId: string): Promise<void> {
-    const before = watched
-    const configs = await store.pushConfigs(taskId)
-    for (const { id } of configs) queues.wake({ taskId, id })
-    // A webhook that is stored while we read must not be ignored for good.
-    if (configs.length === 0 && watched === before) ignore(taskId)
-  }
-
-  /** What is told while we ask is asked once more, not once each. */
-  async function askAll(taskId: string, { stop }: DeliverySignals): Promise<void> {
-    const question = { again: false }
-    asking.set(taskId, question)
-    do {
-      question.again = false
-      await persist(context, stop, () => ask(taskId))
-    } while (question.again && !stop.aborted)
-    asking.delete(taskId)
-  }
-
-  function notify(taskId: string): void {
-    if (closing || ignored.has(taskId)) return
-    const question = asking.get(taskId)
-    if (question) question.again = true
-    else void queues.run((signals) => askAll(taskId, signals))
-  }
-
-  function ignore(taskId: string): void {
-    ignored.add(taskId)
-    if (ignored.size <= maxIgnored) return
-    const [oldest = ''] = ignored
-    ignored.delete(oldest)
+  function look(taskId: string, isOurs: boolean): void {
+    if (!closing) asking.look(taskId, isOurs)
   }
 
   return {
     async start() {
       for (const { taskId, id } of await store.claimDeliveries()) queues.wake({ taskId, id })
     },
-    notify,
-    ignore,
+    notify: (taskId) => look(taskId, true),
+    ignore: asking.ignore,
     watch(taskId, id) {
-      watched++
-      ignored.delete(taskId)
-      if (id === undefined) notify(taskId)
+      asking.changed(taskId)
+      // Who delivers it is to be agreed on where several might.
+      if (id === undefined || store.feed) look(taskId, true)
       else if (!closing) queues.wake({ taskId, id })
+    },
+    heard(taskId) {
+      asking.changed(taskId)
+      look(taskId, false)
     },
     forget: (taskId, id) => queues.end({ taskId, id }),
     deadLetters: (limit) => store.deadLetters(limit),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Scope } from '../../../src/store/store.ts'
 import { type SampleOptions, scope, write } from '../store/samples.ts'
-import { type FeedUnderTest, hasHeard, hasHeardOf, type Member } from './world.ts'
+import { type FeedUnderTest, hasHeard, hasHeardOf } from './world.ts'
 
 /** Who runs a task, and how it changes hands. */
 export function describeClaims(under: FeedUnderTest): void {
@@ -14,11 +14,11 @@ export function describeClaims(under: FeedUnderTest): void {
       await a.store.commit([running('t'), running('u'), write('done')])
       expect((await b.store.get('t'))?.replica).toBe(a.feed.replica)
       expect(await b.store.get('done')).not.toHaveProperty('replica')
-      expect((await heldBy(a)).sort()).toEqual(['t', 'u'])
-      expect(await heldBy(b)).toEqual([])
+      expect((await a.feed.held('agent')).map(({ id }) => id).sort()).toEqual(['t', 'u'])
+      expect(await b.feed.held('agent')).toEqual([])
       await a.store.commit([write('t', { expectedVersion: 1 })])
       expect(await b.store.get('t')).not.toHaveProperty('replica')
-      expect(await heldBy(a)).toEqual(['u'])
+      expect(await a.feed.held('agent')).toEqual([{ id: 'u', mail: 0 }])
     })
 
     test('that rests belongs to whoever goes on with it', async () => {
@@ -51,7 +51,7 @@ export function describeClaims(under: FeedUnderTest): void {
       expect(records).toEqual([
         { seq: 4, kind: 'claim', by: b.feed.replica, at: expect.stringMatching(/^\d{4}-.*Z$/) },
       ])
-      expect(await heldBy(b)).toEqual(['t'])
+      expect(await b.feed.held('agent')).toEqual([{ id: 't', mail: 0 }])
       expect(await b.store.commit([running('t', { expectedVersion: 4 })])).toEqual([{ version: 5 }])
     })
 
@@ -64,7 +64,7 @@ export function describeClaims(under: FeedUnderTest): void {
       await under.world.heal(a.store)
       await under.world.until(() => hasHeardOf(a, 'joined'))
       expect(await a.store.commit([write('t', { expectedVersion: 1 })])).toEqual([{ conflict: 2 }])
-      expect(await heldBy(a)).toEqual([])
+      expect(await a.feed.held('agent')).toEqual([])
       expect((await b.store.get('t'))?.head.state).toBe('TASK_STATE_WORKING')
     })
 
@@ -75,6 +75,20 @@ export function describeClaims(under: FeedUnderTest): void {
       await under.world.until(() => hasHeardOf(a, 'joined'))
       await under.world.until(async () => (await a.store.claim()).length === 1)
       expect((await a.store.get('t'))?.replica).toBe(a.feed.replica)
+    })
+
+    test('is taken on by the first one that is up after all have died', async () => {
+      const [a, b] = [await under.join(), await under.join()]
+      await a.store.commit([running('t')])
+      await b.store.commit([running('u')])
+      await Promise.all([under.world.kill(a.store), under.world.kill(b.store)])
+      const c = await under.join()
+      const taken: string[] = []
+      await under.world.until(async () => {
+        taken.push(...(await c.store.claim()).map(({ id }) => id))
+        return taken.length === 2
+      })
+      expect((await c.feed.held('agent')).map(({ id }) => id).sort()).toEqual(['t', 'u'])
     })
 
     test('is taken on by one of several that ask at once', async () => {
@@ -149,8 +163,4 @@ export function describeClaims(under: FeedUnderTest): void {
       expect((await b.store.get('t'))?.replica).toBe(b.feed.replica)
     })
   })
-}
-
-async function heldBy({ feed }: Member): Promise<string[]> {
-  return (await feed.held('agent')).map(({ id }) => id)
 }

@@ -44,8 +44,10 @@ export function describeInboxes(under: FeedUnderTest): void {
       const [a, b] = await joinTwo()
       await a.store.commit([write('done')])
       expect(await b.feed.forward('done', message('k'), 10)).toBe('idle')
-      expect(await b.feed.forward('nobody', message('k'), 10)).toBe('idle')
-      expect(await a.feed.inbox('done')).toEqual([])
+      for (const id of ['nobody', 'no\u0000body'])
+        expect(await b.feed.forward(id, message('k'), 10)).toBe('idle')
+      for (const id of ['done', 'nobody', 'no\u0000body'])
+        expect(await a.feed.inbox(id)).toEqual([])
     })
 
     test('more than may wait is not stored', async () => {
@@ -54,6 +56,9 @@ export function describeInboxes(under: FeedUnderTest): void {
       expect(await b.feed.forward('t', message('two'), 2)).toBe('stored')
       expect(await b.feed.forward('t', message('three'), 2)).toBe('full')
       expect(await a.feed.inbox('t')).toHaveLength(2)
+      // A cancel finds room, however much waits.
+      const cancel = { kind: 'cancel', key: 'four' } as const
+      expect(await b.feed.forward('t', cancel, Number.MAX_SAFE_INTEGER)).toBe('stored')
     })
 
     test('is stored once under its key, however full the inbox is', async () => {

@@ -105,14 +105,28 @@ export function describeMembers(under: FeedUnderTest): void {
       await under.world.until(() => hasHeard(b, 'orphans'))
     })
 
-    test('that is lost lets nobody wait for it', async () => {
+    test('that is in doubt lets nobody wait longer than until that is settled', async () => {
       const a = await under.join()
       await under.world.cut(a.store)
       await under.world.until(() => !a.feed.mayBegin())
       const settled = a.feed.settled()
       await under.world.heal(a.store)
-      await under.world.until(() => hasHeardOf(a, 'lost'))
       await settled
+      expect(a.feed.mayBegin() || hasHeardOf(a, 'lost')).toBe(true)
+    })
+
+    test('lives by the time of the store, whatever the clocks of the machines say', async () => {
+      const hour = 3_600_000
+      const a = await under.join({ clockAheadMs: hour })
+      const b = await under.join({ clockAheadMs: -hour })
+      await Promise.all([a.store.commit([running('t')]), b.store.commit([running('u')])])
+      await under.world.until(() => a.feed.replicas === 2 && b.feed.replicas === 2)
+      for (const { store, feed } of [a, b]) {
+        expect(await store.claim()).toEqual([])
+        expect(feed.mayBegin()).toBe(true)
+      }
+      const { members } = await a.feed.facts()
+      expect(members.map(({ alive }) => alive)).toEqual([true, true])
     })
 
     test('that was left is gone, its tasks are free, and others are told', async () => {

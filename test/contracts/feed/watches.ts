@@ -25,7 +25,15 @@ export function describeWatches(under: FeedUnderTest): void {
     })
 
     test('that is not there is at 0', async () => {
-      await watchFrom(await under.join(), 'nobody', 0)
+      const a = await under.join()
+      await a.store.commit([running('t')])
+      for (const id of ['no\u0000body', 't', 'nobody']) a.feed.watch(id)
+      for (const [id, version] of [
+        ['nobody', 0],
+        ['no\u0000body', 0],
+        ['t', 1],
+      ] as const)
+        await under.world.until(() => hasHeard(a, 'grown', id, version))
     })
 
     test('tells that it was deleted', async () => {
