@@ -52,13 +52,12 @@ export function createAuditor(world: World, database: Database, ledger: Ledger):
 
   database.observer = {
     stored(change) {
-      const { head, before, by, records } = change
-      const isClaim = records[0]?.kind === 'claim'
+      const { head, before, by, process, records } = change
       world.trace?.(`    ${by} stored ${toText(change)}`)
-      // A process that registers anew goes on with what it began meanwhile.
-      const isSame = processOf(database, before) === processOf(database, by)
-      if (before !== undefined && before !== 0 && !isSame && !isClaim)
-        ledger.violate(`replica ${by} wrote task ${head.id} while ${before} had it`)
+      const isClaim = records[0]?.kind === 'claim'
+      // A process that registers anew may go on with what it has.
+      if (before?.replica && before.process !== process && !isClaim)
+        ledger.violate(`replica ${by} wrote task ${head.id} while ${before.replica} had it`)
       noteRecords(change)
     },
     mailed(taskId, key, what) {
@@ -93,10 +92,6 @@ export function createAuditor(world: World, database: Database, ledger: Ledger):
       }
     },
   }
-}
-
-function processOf({ registrations }: Database, number: number | undefined): string | undefined {
-  return number === undefined ? undefined : registrations.get(number)?.name
 }
 
 function stepName(taskId: string, messageId: string, name: string): string {

@@ -50,7 +50,7 @@ export function openSharedStore(options: SharedStoreOptions): SharedStore {
     const me = feed.replica
     const writes = database.bugs.has('work-from-state') ? told.map(withGuessedWork) : told
     return wires.use('writer', async (connection, attempt) => {
-      const group = { me, writes, again: attempt > 1 }
+      const group = { me, process: options.process.name, writes, again: attempt > 1 }
       const { results, untold } = await connection.call('commit', () =>
         database.exclusive(() => commitGroup(database, group)),
       )
@@ -64,7 +64,9 @@ export function openSharedStore(options: SharedStoreOptions): SharedStore {
     const me = feed.replica
     if (!feed.joined) return read('claim', () => leftToTake(database, wanted))
     if (me === 0) return Promise.resolve([])
-    return read('claim', () => claimTasks(database, { me, wanted, mayTakeForeign }))
+    return read('claim', () =>
+      claimTasks(database, { me, process: options.process.name, wanted, mayTakeForeign }),
+    )
   }
 
   return {
