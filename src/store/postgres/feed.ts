@@ -79,6 +79,7 @@ export function createFeed(parts: FeedParts): Feed {
     mayBegin: () => membership.mayBegin(),
     settled: () => membership.settled(),
     async held(agent) {
+      if (membership.replica === 0) return []
       const text = `SELECT id, mail FROM ${names.schema}.task WHERE replica = $1 AND agent = $2`
       const rows = await readers.read({ text, values: [membership.replica, agent] })
       return rows.map(({ id, mail }) => ({ id: String(id), mail: Number(mail) }))
