@@ -6,8 +6,8 @@ import type { StoredTask } from '../store/store.ts'
 import type { NeedsYou } from './api.ts'
 import type { ReadFacts } from './facts.ts'
 import { approvalsOf } from './graph.ts'
+import { toTaskLine } from './lines.ts'
 import { createTaskPages } from './pages.ts'
-import { toTaskRow } from './rows.ts'
 import type { Viewer } from './viewer.ts'
 
 const maxWaiting = 50
@@ -32,7 +32,7 @@ export function createInbox(
         const { message: question } = (await currentTask(host.store, stored)).status
         const agent = mounts.get(stored.head.scope.agent)?.agent()
         return {
-          task: await toTaskRow(stored, viewer, readFacts),
+          task: await toTaskLine(stored, viewer, readFacts),
           kind: kindOfQuestion(stored, question, agent ? approvalsOf(agent) : []),
           ...(question && { question }),
         }

@@ -3,7 +3,7 @@ import type { ConsoleHost, ShownAgent } from '../server/console.ts'
 import { toTimestamp } from '../shared/clock.ts'
 import type { StoredTask } from '../store/store.ts'
 import { kindOf } from '../team/schedulers/kinds.ts'
-import type { Roster, RosterAgent, Totals } from './api.ts'
+import type { ConsoleRoster, RosterAgent, TaskTotals } from './api.ts'
 import { type ApiHandler, ok } from './call.ts'
 import { medianOf } from './edges.ts'
 import type { ReadFacts } from './facts.ts'
@@ -38,7 +38,7 @@ export function createRosterHandler(
   const count = async (viewer: Viewer, agent: string, state: TaskState): Promise<number> =>
     (await readPage(viewer, { agent, state, limit: 1 })).total ?? 0
 
-  async function totalsOf(viewer: Viewer, agent: string): Promise<Omit<Totals, 'tokens'>> {
+  async function totalsOf(viewer: Viewer, agent: string): Promise<Omit<TaskTotals, 'tokens'>> {
     const of = (state: TaskState): Promise<number> => count(viewer, agent, state)
     const [submitted, working, input, login, completed, failed, rejected] = await Promise.all([
       of('TASK_STATE_SUBMITTED'),
@@ -84,7 +84,7 @@ export function createRosterHandler(
   return async ({ viewer, request }) => {
     const served = [...mounts.values()].filter(({ id }) => viewer.reaches(id))
     const agents = await Promise.all(served.map((mount) => toAgent(mount, viewer, request.base)))
-    return ok<Roster>({
+    return ok<ConsoleRoster>({
       server: { ...words, url: request.base ?? host.url(), startedAt },
       me: {
         name: viewer.auth.userId,
@@ -124,8 +124,8 @@ function sparkline(tasks: readonly StoredTask[], now: number): readonly number[]
   return counts
 }
 
-function sumOf(agents: readonly RosterAgent[]): Totals {
-  const sum = (key: keyof Totals): number => agents.reduce((all, one) => all + one[key], 0)
+function sumOf(agents: readonly RosterAgent[]): TaskTotals {
+  const sum = (key: keyof TaskTotals): number => agents.reduce((all, one) => all + one[key], 0)
   return {
     running: sum('running'),
     waiting: sum('waiting'),
