@@ -12,6 +12,7 @@ import type {
 /**
  * The JSON that the console's page and server exchange under `/console/api`. Times are ISO 8601, durations are in
  * milliseconds. Refusals have an HTTP status and the body `ApiRefusal`; a 401 says by `logins` what to ask the user for.
+ * The page itself is built into `dist/console/page`: `index.html`, and `assets/*` with hashes in their names.
  */
 
 /** Why a request of the page was refused. */
@@ -27,17 +28,13 @@ export interface ApiRefusal {
 }
 
 /** A way to sign in: the header, and what stands before the credential in it (`Bearer `), empty for API keys. */
-export interface Login {
-  readonly label: string
-  readonly header: string
-  readonly prefix: string
-}
+export type Login = { readonly label: string; readonly header: string; readonly prefix: string }
 
 /** `GET roster`: all that Home needs. */
-export interface Roster {
+export interface ConsoleRoster {
   readonly server: ServerFacts
   readonly me: Me
-  readonly totals: Totals
+  readonly totals: TaskTotals
   /** What is served, in the order of the catalogue; the first also answers at the root. */
   readonly agents: readonly RosterAgent[]
   /** Tasks that wait for this caller, longest first; at most 50. */
@@ -66,7 +63,7 @@ export interface Me {
 }
 
 /** Counts over the tasks that the caller may see. */
-export interface Totals {
+export interface TaskTotals {
   readonly running: number
   /** Tasks that wait for input or a login. */
   readonly waiting: number
@@ -76,7 +73,7 @@ export interface Totals {
 }
 
 /** An agent or team that is served here. */
-export interface RosterAgent extends Totals {
+export interface RosterAgent extends TaskTotals {
   readonly id: string
   readonly name: string
   readonly description: string
@@ -101,7 +98,7 @@ export interface RosterAgent extends Totals {
 
 /** A task that waits for a person. */
 export interface NeedsYou {
-  readonly task: TaskRow
+  readonly task: TaskLine
   /** `approval` is answered by approving or rejecting, `input` by a text, `login` by signing in elsewhere. */
   readonly kind: 'approval' | 'input' | 'login'
   /** The status message of the task: the question. */
@@ -192,7 +189,7 @@ export interface TasksQuery {
 
 /** `GET tasks`: tasks of all agents that the caller may see, newest status first. */
 export interface TasksAnswer {
-  readonly rows: readonly TaskRow[]
+  readonly rows: readonly TaskLine[]
   /** The cursor of the next page; absent on the last. */
   readonly next?: string
   /** All that match, where the store can tell. */
@@ -200,7 +197,7 @@ export interface TasksAnswer {
 }
 
 /** A task in a list. */
-export interface TaskRow {
+export interface TaskLine {
   readonly id: string
   readonly contextId: string
   /** The id of the agent or team that it belongs to. */
@@ -218,7 +215,7 @@ export interface TaskRow {
 }
 
 /** `GET tasks/ID`: a task without its log. */
-export interface TaskAnswer extends TaskRow {
+export interface TaskAnswer extends TaskLine {
   readonly agentName: string
   readonly createdAt?: string
   /** Whether a turn runs or a message waits. */
@@ -376,7 +373,7 @@ export interface SignatureVerdict {
 }
 
 /** The answer to a relayed `check`: what the agent does as the protocol demands, and what not. */
-export interface CheckReport {
+export interface AgentReport {
   readonly passed: number
   readonly failed: number
   readonly skipped: number
@@ -397,15 +394,7 @@ export interface Receiver {
 }
 
 /** One request to a receiver. */
-export interface ReceivedBody {
-  readonly at: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string
-}
+export type ReceivedBody = { at: string; headers: Readonly<Record<string, string>>; body: string }
 
 /** One event of `GET events` (`text/event-stream`): a task that the caller may see was made or changed. */
-export interface TaskChange {
-  readonly task: TaskRow
-  /** The last sequence number of its log. */
-  readonly version: number
-}
+export type TaskChange = { readonly task: TaskLine; readonly version: number }
