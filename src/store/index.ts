@@ -4,7 +4,9 @@ export { createMemoryStore, type MemoryStoreOptions } from './memory/store.ts'
 export { backupSqliteStore, readDeadLetters } from './sqlite/file.ts'
 export { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from './sqlite/store.ts'
 export type {
+  AllTasksFilter,
   DeadLetter,
+  ListConditions,
   LogRecord,
   PushConfigRecord,
   RecordDraft,
@@ -18,6 +20,8 @@ export type {
   TaskPage,
   TaskWrite,
   TurnRequest,
+  Webhook,
+  WebhookFilter,
   Write,
   WriteResult,
 } from './store.ts'
