@@ -31,6 +31,8 @@ export interface ServeOptions {
   readonly watch?: boolean
   /** Whether it starts where anyone on the network may call; it does, with a warning, if neither this nor the file says. */
   readonly allowUnauthenticated?: boolean
+  /** How long turns that run may still take when it stops, in milliseconds; 10,000 if absent. */
+  readonly shutdownMs?: number
   /** Whether SIGINT and SIGTERM stop it; they do not if absent. */
   readonly signals?: boolean
   /** Where warnings and errors go; stderr if absent, nowhere where it is `false`. */
@@ -93,7 +95,7 @@ interface Parts {
 
 async function start(config: Config, parts: Parts): Promise<Serving> {
   const { options, store, place, generation } = parts
-  const { signals = false } = options
+  const { signals = false, shutdownMs } = options
   const logger = toLogger(options.logger)
   const agents = [...inOrder(generation, options.team), ...(options.agents ?? [])]
   const root = await rootOf(agents)
@@ -103,6 +105,7 @@ async function start(config: Config, parts: Parts): Promise<Serving> {
     agents,
     store,
     logger,
+    ...(shutdownMs !== undefined && { timeouts: { shutdownMs } }),
   })
   const reloads = options.watch ? follow(config, server, parts) : undefined
   const listening = await runServer(server, {

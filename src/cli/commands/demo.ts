@@ -13,7 +13,7 @@ const team = fileURLToPath(new URL('../../../examples/fantasy/corral.toml', impo
 export function addDemoCommand(program: Command): void {
   const command = addCommand(program, {
     usage: 'demo',
-    description: 'serve a story writing team, offline and without keys',
+    description: 'serve a story writing team and a studio to watch, offline and without keys',
     examples: ['corral demo', 'corral demo --port 8080 --store memory'],
   })
   addServeOptions(command)
@@ -27,6 +27,8 @@ async function demo(flags: ServeFlags): Promise<number> {
   const isNew = store === 'memory' || !existsSync(store)
   return serveUntilStopped(team, flags, {
     agents: [createStudio()],
+    // A card that is being made is taken up again at the next start.
+    shutdownMs: 1_000,
     async prepare({ server }) {
       if (isNew) await addExamples(server.store)
     },

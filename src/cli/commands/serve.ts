@@ -60,6 +60,8 @@ export function addServeOptions(command: Command): Command {
 /** What is served besides a file. */
 interface Extras {
   readonly agents: readonly Agent[]
+  /** How long their turns may still take when it stops. */
+  readonly shutdownMs: number
   /** Called when it is served, before anybody is told. */
   prepare(serving: Serving): Promise<void>
   /** Called when people have been told. */
@@ -77,7 +79,7 @@ export async function serveUntilStopped(
   const config = await readConfig(path, env)
   const allowed = flags.allowUnauthenticated ?? config.server.allowUnauthenticated ?? false
   const place = { path, env, ...placeOf(flags) }
-  const more = extras ? { agents: extras.agents } : {}
+  const more = extras ? { agents: extras.agents, shutdownMs: extras.shutdownMs } : {}
   const options = { ...place, ...more, logger, signals: true, allowUnauthenticated: allowed }
   const serving = await serveConfig(config, options)
   await extras?.prepare(serving)
