@@ -1,5 +1,6 @@
 import { A2AError, toA2AError } from '../protocol/errors.ts'
 import { soon } from '../shared/async.ts'
+import type { Clock } from '../shared/clock.ts'
 import type { Store, Write, WriteResult } from '../store/store.ts'
 
 /**
@@ -25,8 +26,15 @@ export interface CommitSource {
   refused(error: A2AError, never?: boolean): void
 }
 
+/** Is told how long the store took for a commit, in milliseconds. */
+interface CommitObserver {
+  readonly clock: Pick<Clock, 'elapsed'>
+  commit(ms: number): void
+}
+
 /** Makes the writer over a store. Written with callbacks: a commit costs one promise besides the store's own. */
-export function createCommitter(store: Store): Committer {
+export function createCommitter(store: Store, observer?: CommitObserver): Committer {
+  let startedAt = 0
   let dirty = new Set<CommitSource>()
   let running: Promise<void> | undefined
   let scheduled = false
@@ -41,16 +49,20 @@ export function createCommitter(store: Store): Committer {
     const sources = dirty
     dirty = new Set()
     const { writes, parts } = reduceAll(sources)
-    if (writes.length === 0) flush()
-    else
-      running = store.commit(writes).then(
-        (results) => end(() => tellStored(parts, results)),
-        (thrown) => end(() => tellRefused(parts, toStoreError(thrown))),
-      )
+    if (writes.length === 0) {
+      flush()
+      return
+    }
+    startedAt = observer?.clock.elapsed() ?? 0
+    running = store.commit(writes).then(
+      (results) => end(() => tellStored(parts, results)),
+      (thrown) => end(() => tellRefused(parts, toStoreError(thrown))),
+    )
   }
 
   /** Tells how a commit ended. What becomes dirty through that goes into the next one. */
   function end(tell: () => void): void {
+    observer?.commit(observer.clock.elapsed() - startedAt)
     try {
       tell()
     } finally {
