@@ -1,7 +1,8 @@
 import { A2AError, toA2AError } from '../protocol/errors.ts'
 import { soon } from '../shared/async.ts'
-import type { Clock } from '../shared/clock.ts'
+import { type Clock, systemClock } from '../shared/clock.ts'
 import type { Store, Write, WriteResult } from '../store/store.ts'
+import { KeyTaken, TaskMoved, taskNotFound } from './faults.ts'
 
 /**
  * The only writer of tasks. Whatever becomes dirty while a commit runs goes into the next one, so that durability
@@ -27,17 +28,23 @@ export interface CommitSource {
 }
 
 /** Is told how long the store took for a commit, in milliseconds. */
-interface CommitObserver {
-  readonly clock: Pick<Clock, 'elapsed'>
-  commit(ms: number): void
-}
+type CommitObserver = (ms: number) => void
 
 /** Makes the writer over a store. Written with callbacks: a commit costs one promise besides the store's own. */
-export function createCommitter(store: Store, observer?: CommitObserver): Committer {
+export function createCommitter(
+  store: Store,
+  clock: Clock = systemClock,
+  told?: CommitObserver,
+): Committer {
   let startedAt = 0
   let dirty = new Set<CommitSource>()
   let running: Promise<void> | undefined
   let scheduled = false
+  const gaps = store.chunkGapMs ? createGaps(store.chunkGapMs, clock, enqueueDue) : undefined
+
+  function enqueueDue(source: CommitSource): void {
+    committer.enqueue(source, 'now')
+  }
 
   function flushBurst(): void {
     scheduled = false
@@ -53,7 +60,7 @@ export function createCommitter(store: Store, observer?: CommitObserver): Commit
       flush()
       return
     }
-    startedAt = observer?.clock.elapsed() ?? 0
+    if (told) startedAt = clock.elapsed()
     running = store.commit(writes).then(
       (results) => end(() => tellStored(parts, results)),
       (thrown) => end(() => tellRefused(parts, toStoreError(thrown))),
@@ -62,7 +69,7 @@ export function createCommitter(store: Store, observer?: CommitObserver): Commit
 
   /** Tells how a commit ended. What becomes dirty through that goes into the next one. */
   function end(tell: () => void): void {
-    observer?.commit(observer.clock.elapsed() - startedAt)
+    told?.(clock.elapsed() - startedAt)
     try {
       tell()
     } finally {
@@ -73,6 +80,7 @@ export function createCommitter(store: Store, observer?: CommitObserver): Commit
 
   const committer: Committer = {
     enqueue(source, urgency) {
+      if (gaps?.mustWait(source, urgency)) return
       dirty.add(source)
       if (running) return
       if (urgency === 'now') flush()
@@ -94,6 +102,37 @@ export function createCommitter(store: Store, observer?: CommitObserver): Commit
     },
   }
   return committer
+}
+
+/** The least time between two commits of one task's chunks. */
+interface Gaps {
+  /** Whether a source's chunks wait for their time. What somebody waits for does not. */
+  mustWait(source: CommitSource, urgency: 'now' | 'burst'): boolean
+}
+
+function createGaps(ms: number, clock: Clock, due: (source: CommitSource) => void): Gaps {
+  /** Those that were committed lately, and whether something of theirs waits. */
+  const resting = new Map<CommitSource, { waits: boolean }>()
+  return {
+    mustWait(source, urgency) {
+      const rest = resting.get(source)
+      if (rest && urgency === 'burst') {
+        rest.waits = true
+        return true
+      }
+      if (rest) {
+        rest.waits = false
+        return false
+      }
+      const begun = { waits: false }
+      resting.set(source, begun)
+      clock.after(ms, () => {
+        resting.delete(source)
+        if (begun.waits) due(source)
+      })
+      return false
+    },
+  }
 }
 
 /** The writes of one source within a commit. */
@@ -142,8 +181,9 @@ function toStoreError(thrown: unknown): A2AError {
 
 /** What a store's answer to a task's write has against it; undefined where it is stored. */
 export function faultOf(result: WriteResult, taskId: string): A2AError | undefined {
-  if ('existing' in result) return new A2AError('internal', 'The idempotency key is taken')
-  if ('conflict' in result) return new A2AError('internal', `Task ${taskId} was changed elsewhere`)
+  if ('existing' in result) return new KeyTaken(result.existing)
+  if ('conflict' in result)
+    return result.conflict === 0 ? taskNotFound(taskId) : new TaskMoved(taskId)
   if ('refused' in result)
     return new A2AError('invalidAgentResponse', `The task cannot be stored: ${result.refused}`)
   return undefined

@@ -69,7 +69,7 @@ export function createParts(
   const store = options.store ?? createMemoryStore({ clock, maxBytes: limits.memoryStoreBytes })
   const metrics = createMetrics()
   const { commit, waited, turn } = metrics
-  const committer = createCommitter(store, { clock, commit })
+  const committer = createCommitter(store, clock, commit)
   const push = pushNotifications === true ? {} : pushNotifications
   const auth = options.auth ? createAuth(options.auth, logger) : openAuth
   const limit = rateLimit && createRateLimit(rateLimit)
@@ -215,6 +215,8 @@ function createPush(
     published(taskId, records, registered) {
       if (registered) webhooks.watch(taskId)
       else if (records[0]?.seq === 1) webhooks.ignore(taskId)
+      // A turn that begins may be of a task that got its webhooks while another replica had it.
+      else if (store.feed && beginsTurn(records[0])) webhooks.watch(taskId)
       else webhooks.notify(taskId)
     },
     async close() {
@@ -222,4 +224,8 @@ function createPush(
       await guard.close()
     },
   }
+}
+
+function beginsTurn(record: LogRecord | undefined): boolean {
+  return record?.kind === 'message' || record?.kind === 'start'
 }

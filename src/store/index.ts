@@ -1,5 +1,15 @@
 /** `corral/store`: where tasks are kept. */
 export { type CustomStoreOptions, fromTaskStore } from './custom.ts'
+export type {
+  AgentBuild,
+  ClusterFacts,
+  Feed,
+  FeedListener,
+  HeldTask,
+  InboxEntry,
+  InboxItem,
+  ReplicaFacts,
+} from './feed.ts'
 export { createMemoryStore, type MemoryStoreOptions } from './memory/store.ts'
 export { backupSqliteStore, readDeadLetters } from './sqlite/file.ts'
 export { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from './sqlite/store.ts'
@@ -19,7 +29,6 @@ export type {
   TaskListFilter,
   TaskPage,
   TaskWrite,
-  TurnRequest,
   Webhook,
   WebhookFilter,
   Write,
@@ -32,3 +41,4 @@ export {
   TaskStore,
   toTaskStore,
 } from './task-store.ts'
+export type { TurnRequest } from './turn-request.ts'
