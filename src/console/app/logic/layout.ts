@@ -57,19 +57,26 @@ export function layOut(team: TeamGraph, options: LayoutOptions, above = ''): Pic
   const graph = new dagre.graphlib.Graph({ multigraph: true })
   graph.setGraph({ rankdir: options.direction, nodesep: 26, ranksep: 66, marginx: 2, marginy: 2 })
   graph.setDefaultEdgeLabel(() => ({}))
-  for (const node of nodes) graph.setNode(node.id, sizeOf(node, inside.get(node.id)))
-  const known = edges.filter(({ from, to }) => graph.hasNode(from) && graph.hasNode(to))
+  for (const node of nodes) graph.setNode(keyOf(node.id), sizeOf(node, inside.get(node.id)))
+  const known = edges.filter(
+    ({ from, to }) => graph.hasNode(keyOf(from)) && graph.hasNode(keyOf(to)),
+  )
   for (const [i, { from, to }] of known.entries())
-    graph.setEdge(from, to, { width: from === '' ? 8 : 74, height: 18, labelpos: 'c' }, `${i}`)
+    graph.setEdge(
+      keyOf(from),
+      keyOf(to),
+      { width: from === '' ? 8 : 74, height: 18, labelpos: 'c' },
+      `${i}`,
+    )
   dagre.layout(graph)
   const { width = 0, height = 0 } = graph.graph()
   return {
     team,
     width,
     height,
-    nodes: nodes.map((node) => placed(node, graph.node(node.id), inside.get(node.id))),
+    nodes: nodes.map((node) => placed(node, graph.node(keyOf(node.id)), inside.get(node.id))),
     edges: known.map((edge, i) => {
-      const { points, x, y } = graph.edge({ v: edge.from, w: edge.to, name: `${i}` })
+      const { points, x, y } = graph.edge({ v: keyOf(edge.from), w: keyOf(edge.to), name: `${i}` })
       const middle = points[Math.floor(points.length / 2)]
       return { edge, path: toPath(points), x: x ?? middle?.x ?? 0, y: y ?? middle?.y ?? 0 }
     }),
@@ -79,6 +86,11 @@ export function layOut(team: TeamGraph, options: LayoutOptions, above = ''): Pic
 /** The place of a node: the ids of the nested teams that lead to it, and its own. */
 export function toPlace(above: string, id: string): string {
   return above === '' ? id : `${above}/${id}`
+}
+
+/** The layout takes an empty name for none. */
+function keyOf(id: string): string {
+  return `:${id}`
 }
 
 /** Where the picture within a node begins. */
