@@ -1,4 +1,4 @@
-import { type Browser, type BrowserContext, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { onTestFinished } from 'vitest'
 import { type Agent, defineAgent } from '../../src/agents/index.ts'
 import { createConsole } from '../../src/console/index.ts'
@@ -68,7 +68,11 @@ export async function openScene(options: Partial<ServerOptions> = {}, paceMs = 0
     store,
     gate,
     async send(agent, text) {
-      const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text }] } as const
+      const message = {
+        messageId: crypto.randomUUID(),
+        role: 'ROLE_USER',
+        parts: [{ text }],
+      } as const
       const response = await fetch(`${url}/agents/${agent}/v1/rpc`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', 'a2a-version': '1.0' },
@@ -129,12 +133,24 @@ function studio(gate: Gate, paceMs: number): Agent {
     await gate.passed(signal)
     if (paceMs > 0) await wait(systemClock, paceMs * times, signal)
   }
-  const researcher = defineAgent({ id: 'researcher', name: 'Researcher' }, async (_message, turn) => {
-    await work(turn.signal, 2)
-    if (failures++ % 2 === 0) throw new A2AError('unavailable', 'The library is closed')
-    turn.trace({ type: 'tool', agent: 'researcher', tool: 'search', round: 0, durationMs: 40, failed: false, arguments: '{"query":"lighthouses"}', result: '3 sources' })
-    return 'Three sources: a keeper’s **log**, a chart of 1868, and a letter.'
-  })
+  const researcher = defineAgent(
+    { id: 'researcher', name: 'Researcher' },
+    async (_message, turn) => {
+      await work(turn.signal, 2)
+      if (failures++ % 2 === 0) throw new A2AError('unavailable', 'The library is closed')
+      turn.trace({
+        type: 'tool',
+        agent: 'researcher',
+        tool: 'search',
+        round: 0,
+        durationMs: 40,
+        failed: false,
+        arguments: '{"query":"lighthouses"}',
+        result: '3 sources',
+      })
+      return 'Three sources: a keeper’s **log**, a chart of 1868, and a letter.'
+    },
+  )
   const composer = defineAgent({ id: 'composer', name: 'Composer' }, async (_message, turn) => {
     await work(turn.signal, 3)
     return '## The Lighthouse at the Edge of Maps\n\nNobody had charted the storms before Ines, because nobody had thought that they came back to the same places.'
@@ -177,7 +193,10 @@ function streamer(gate: Gate): Agent {
     const count = Number(/\d+/.exec(textOf(parts))?.[0] ?? 3)
     for (let i = 1; i <= count; i++) {
       if (i === Math.ceil(count / 2)) await gate.passed(turn.signal)
-      yield turn.artifact({ artifactId: 'a', name: 'response', parts: [{ text: `w${i} ` }] }, { append: i > 1, lastChunk: i === count })
+      yield turn.artifact(
+        { artifactId: 'a', name: 'response', parts: [{ text: `w${i} ` }] },
+        { append: i > 1, lastChunk: i === count },
+      )
     }
     yield turn.status('TASK_STATE_COMPLETED')
   })
