@@ -40,7 +40,10 @@ interface LayoutOptions {
 /** Where the caller's message comes from: a node that is not a member. */
 const callerNode: GraphNode = { id: '', name: 'You', kind: 'caller' }
 
-/** Words beside a nested team's edges leave this much room around it. */
+/** Room for `88 · 6.1 s` above an edge and `2 failed` below it. */
+const wordsSize: { readonly width: number; readonly height: number } = { width: 72, height: 34 }
+
+/** What surrounds the picture within a nested team. */
 const pad = 18
 const head = 30
 
@@ -55,21 +58,23 @@ export function layOut(team: TeamGraph, options: LayoutOptions, above = ''): Pic
   const entries: GraphEdge[] = team.entry.map((to) => ({ from: '', to, kind: 'next' }))
   const edges = isTop ? [...entries, ...team.edges] : team.edges
   const graph = new dagre.graphlib.Graph({ multigraph: true })
-  graph.setGraph({ rankdir: options.direction, nodesep: 26, ranksep: 66, marginx: 2, marginy: 2 })
+  graph.setGraph({ rankdir: options.direction, nodesep: 26, ranksep: 18, marginx: 2, marginy: 2 })
   graph.setDefaultEdgeLabel(() => ({}))
-  for (const node of nodes) graph.setNode(node.id, sizeOf(node, inside.get(node.id)))
-  const known = edges.filter(({ from, to }) => graph.hasNode(from) && graph.hasNode(to))
+  for (const node of nodes) graph.setNode(keyOf(node.id), sizeOf(node, inside.get(node.id)))
+  const known = edges.filter(
+    ({ from, to }) => graph.hasNode(keyOf(from)) && graph.hasNode(keyOf(to)),
+  )
   for (const [i, { from, to }] of known.entries())
-    graph.setEdge(from, to, { width: from === '' ? 8 : 74, height: 18, labelpos: 'c' }, `${i}`)
+    graph.setEdge(keyOf(from), keyOf(to), wordsSize, `${i}`)
   dagre.layout(graph)
   const { width = 0, height = 0 } = graph.graph()
   return {
     team,
     width,
     height,
-    nodes: nodes.map((node) => placed(node, graph.node(node.id), inside.get(node.id))),
+    nodes: nodes.map((node) => placed(node, graph.node(keyOf(node.id)), inside.get(node.id))),
     edges: known.map((edge, i) => {
-      const { points, x, y } = graph.edge({ v: edge.from, w: edge.to, name: `${i}` })
+      const { points, x, y } = graph.edge({ v: keyOf(edge.from), w: keyOf(edge.to), name: `${i}` })
       const middle = points[Math.floor(points.length / 2)]
       return { edge, path: toPath(points), x: x ?? middle?.x ?? 0, y: y ?? middle?.y ?? 0 }
     }),
@@ -81,14 +86,20 @@ export function toPlace(above: string, id: string): string {
   return above === '' ? id : `${above}/${id}`
 }
 
+/** The layout takes an empty name for none. */
+function keyOf(id: string): string {
+  return `:${id}`
+}
+
 /** Where the picture within a node begins. */
 export const insideAt: { readonly x: number; readonly y: number } = { x: pad, y: head }
 
 function sizeOf({ name, detail, kind }: GraphNode, inside: Picture | undefined): Size {
   if (inside) return { width: inside.width + 2 * pad, height: inside.height + head + pad }
-  if (kind === 'caller') return { width: 64, height: 34 }
-  const longest = Math.max(name.length * 7.6, Math.min(detail?.length ?? 0, 30) * 6.4, 90)
-  return { width: Math.min(Math.round(longest) + 40, 250), height: 56 }
+  if (kind === 'caller') return { width: 54, height: 34 }
+  const words = (detail ?? kind).length + (kind === 'approval' ? 0 : 9)
+  const longest = Math.max(name.length * 7.8, Math.min(words, 34) * 6.3, 60)
+  return { width: Math.round(longest) + 30, height: 56 }
 }
 
 interface Size {

@@ -14,7 +14,7 @@ export const roster = signal<ConsoleRoster | undefined>(undefined)
 /** Why the roster could not be read; empty where it could. */
 export const rosterFault = signal('')
 
-/** The time by which "4 min ago" is told, moved on every few seconds. */
+/** The time by which "4 min ago" is told, moved on every second. */
 export const now = signal(systemClock.now())
 
 /** Agents and teams by their id, for names. */
@@ -49,7 +49,7 @@ export function keepUpToDate(): void {
   addEventListener('popstate', follow)
   const tick = (): void => {
     now.value = systemClock.now()
-    systemClock.after(5_000, tick)
+    systemClock.after(1_000, tick)
   }
   tick()
   watchChanges(readRosterSoon, readRosterSoon)

@@ -85,11 +85,16 @@ export function shortId(id: string): string {
 
 /** The first line of a text, cut at a word. */
 export function firstWords(text: string, longest = 90): string {
-  const line = text.trimStart().split('\n', 1)[0] ?? ''
+  const line = plain(text.trimStart().split('\n', 1)[0] ?? '')
   if (line.length <= longest) return line
   const cut = line.slice(0, longest)
   const space = cut.lastIndexOf(' ')
   return `${space > longest / 2 ? cut.slice(0, space) : cut}…`
+}
+
+/** A line of markdown without its marks. */
+function plain(line: string): string {
+  return line.replace(/^[#>]{1,6} /, '').replaceAll(/\*\*|__|`/g, '')
 }
 
 /** Names of members are ids; people read words. */
@@ -103,5 +108,5 @@ export function colourOf(member: string): string {
   let hash = 2_166_136_261
   for (let i = 0; i < member.length; i++)
     hash = Math.imul(hash ^ member.charCodeAt(i), 16_777_619) >>> 0
-  return `member-${(hash ^ (hash >>> 13)) % 8}`
+  return `member-${((hash ^ (hash >>> 13)) >>> 0) & 7}`
 }

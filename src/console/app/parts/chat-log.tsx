@@ -1,5 +1,5 @@
 import { memo } from 'preact/compat'
-import { isTerminal, textOf } from '../../../protocol/task.ts'
+import { isInterrupted, isTerminal, textOf } from '../../../protocol/task.ts'
 import type { Message, Task } from '../../../protocol/types.ts'
 import type { ExchangeView } from '../logic/exchange.ts'
 import { taskLink } from '../logic/route.ts'
@@ -31,12 +31,12 @@ interface ExchangeProps {
 }
 
 const OneExchange = memo(function ChatExchange({ view, resume, linked }: ExchangeProps) {
-  const { task, sent, answer, trace, phase, fault } = view
+  const { task, answer, trace, phase, fault } = view
   const isBusy = phase !== 'idle' && phase !== 'lost'
   return (
     <li>
-      {[...(task?.history ?? []), ...sent].map((message) => (
-        <Said key={message.messageId} message={message} status={task?.status.message?.messageId} />
+      {spoken(view).map((message) => (
+        <Said key={message.messageId} message={message} />
       ))}
       {answer && <Answer parts={answer.parts} />}
       {task?.artifacts?.map((artifact) => (
@@ -45,7 +45,7 @@ const OneExchange = memo(function ChatExchange({ view, resume, linked }: Exchang
           <Answer parts={artifact.parts} />
         </section>
       ))}
-      {task && <Ending task={task} />}
+      {task && <Ending task={task} isTold={trace.length > 0} />}
       <WorkDone trace={trace} open={isBusy && !task?.artifacts?.length} />
       <p class="row tight faint exchange-foot">
         {isBusy && <Busy phase={phase} state={task?.status.state} />}
@@ -59,26 +59,23 @@ const OneExchange = memo(function ChatExchange({ view, resume, linked }: Exchang
   )
 })
 
-/** What somebody said; the closing words of a task stand beneath its artifacts. */
-function Said({
-  message,
-  status,
-}: {
-  readonly message: Message
-  readonly status: string | undefined
-}) {
-  if (message.role === 'ROLE_USER')
-    return (
-      <div class="said mine">
-        <MessageParts
-          parts={message.parts.filter((part) => !('data' in part) || !isVerdict(part.data))}
-        />
-      </div>
-    )
-  if (message.messageId === status) return null
+/** What the user said and was asked; what members report on the way stands among their work, where it is shown. */
+function spoken({ task, sent, trace }: ExchangeView): readonly Message[] {
+  const history = task?.history ?? []
+  const last = task?.status.message?.messageId
+  const said = history.filter(({ role, messageId }, i) => {
+    if (role === 'ROLE_USER') return true
+    return messageId !== last && (trace.length === 0 || history[i + 1]?.role === 'ROLE_USER')
+  })
+  return [...said, ...sent]
+}
+
+function Said({ message }: { readonly message: Message }) {
+  const isMine = message.role === 'ROLE_USER'
+  const parts = message.parts.filter((part) => !('data' in part) || !isVerdict(part.data))
   return (
-    <div class="said aside">
-      <MessageParts parts={message.parts} />
+    <div class={isMine ? 'said mine' : 'said aside'}>
+      <MessageParts parts={parts} />
     </div>
   )
 }
@@ -97,11 +94,11 @@ function Answer({ parts }: { readonly parts: Message['parts'] }) {
 }
 
 /** The words of the last status: the question of one that waits, the reason of one that failed. */
-function Ending({ task: { status, artifacts } }: { readonly task: Task }) {
-  const { message, state } = status
+function Ending({ task, isTold }: { readonly task: Task; readonly isTold: boolean }) {
+  const { message, state } = task.status
   if (!message) return null
-  const repeats = artifacts?.some(({ parts }) => textOf(parts) === textOf(message.parts))
-  if (repeats) return null
+  if (!isTerminal(state) && !isInterrupted(state)) return isTold ? null : <Said message={message} />
+  if (task.artifacts?.some(({ parts }) => textOf(parts) === textOf(message.parts))) return null
   return (
     <div class={`said ${isTerminal(state) ? 'answer' : 'question'}`}>
       <MessageParts parts={message.parts} />

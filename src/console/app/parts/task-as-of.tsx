@@ -12,7 +12,7 @@ export function AsOf({
   if (!task) return null
   const { history = [], artifacts = [] } = task
   return (
-    <div class="as-of">
+    <div class={artifacts.length > 0 ? 'as-of two' : 'as-of'}>
       <section class="panel pad" aria-label="Conversation">
         <h2>{isReplay ? 'Said until then' : 'What was said'}</h2>
         {history.map(({ messageId, role, parts }) => (
@@ -21,21 +21,17 @@ export function AsOf({
           </div>
         ))}
       </section>
-      <section class="panel pad" aria-label="Artifacts">
-        <h2>
-          {artifacts.length === 0
-            ? 'Nothing made yet'
-            : isReplay
-              ? 'Made until then'
-              : 'What was made'}
-        </h2>
-        {artifacts.map(({ artifactId, name, parts }) => (
-          <div key={artifactId} class="artifact">
-            {name && <h3>{name}</h3>}
-            <MessageParts parts={parts} />
-          </div>
-        ))}
-      </section>
+      {artifacts.length > 0 && (
+        <section class="panel pad" aria-label="Artifacts">
+          <h2>{isReplay ? 'Made until then' : 'What was made'}</h2>
+          {artifacts.map(({ artifactId, name, parts }) => (
+            <div key={artifactId} class="artifact">
+              {name && <h3>{name}</h3>}
+              <MessageParts parts={parts} />
+            </div>
+          ))}
+        </section>
+      )}
     </div>
   )
 }

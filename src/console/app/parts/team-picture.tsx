@@ -58,8 +58,8 @@ export function TeamPicture(props: {
       <svg
         viewBox={`-4 -4 ${width + 8} ${height + 8}`}
         style={{
-          maxWidth: `${Math.round((width + 8) * 1.15)}px`,
-          minWidth: `${Math.min(Math.round(width * 0.62), 900)}px`,
+          maxWidth: `${Math.round((width + 8) * 1.12)}px`,
+          minWidth: `${Math.round(width * 0.84)}px`,
         }}
         aria-label={`The team ${team.name}`}
       >
@@ -207,7 +207,8 @@ function Edge(props: {
   const { edge, path, x, y } = placed
   const words = edgeWords(edge, light)
   const tone = light?.running ? 'running' : light?.failures ? 'troubled' : light ? 'visited' : ''
-  const name = `From ${edge.from || 'you'} to ${edge.to}: ${words || 'nothing yet'}`
+  const failed = light?.failures ? `, ${light.failures} failed` : ''
+  const name = `From ${edge.from || 'you'} to ${edge.to}: ${words || 'nothing yet'}${failed}`
   return (
     <g
       class={`edge ${edge.kind} ${tone} ${props.isChosen ? 'chosen' : ''}`}
@@ -223,8 +224,13 @@ function Edge(props: {
       <path d={path} class="line" marker-end="url(#arrow)" />
       <path d={path} class="reach" />
       {words !== '' && (
-        <text x={x} y={y - 5} class="small" text-anchor="middle">
+        <text x={x} y={y - 6} class="small" text-anchor="middle">
           {words}
+        </text>
+      )}
+      {light && light.failures > 0 && (
+        <text x={x} y={y + 14} class="small failures" text-anchor="middle">
+          {light.failures} failed
         </text>
       )}
     </g>
@@ -237,7 +243,6 @@ function edgeWords({ label }: GraphEdge, light: Light | undefined): string {
   const facts = [
     figure(light.count),
     light.running > 0 ? 'now' : light.p50Ms === undefined ? '' : duration(light.p50Ms),
-    light.failures > 0 ? `${light.failures} failed` : '',
   ]
   return facts.filter((fact) => fact !== '').join(' · ')
 }

@@ -92,11 +92,11 @@ function Bar({ hop, facts }: { readonly hop: MemberHop; readonly facts: Timeline
       </button>
       {hop.uses
         .filter(({ kind }) => kind === 'tool')
-        .map(({ seq, at, name: tool, failed }) => (
+        .map(({ seq, at, durationMs, name: tool, failed }) => (
           <span
             key={seq}
             class={`use ${failed ? 'failed' : ''}`}
-            style={{ left: percent(scale.place(at)) }}
+            style={{ left: percent(scale.place(at - durationMs)) }}
             title={`tool ${tool}`}
           />
         ))}
