@@ -79,7 +79,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
   const context = createContext(options)
   const queues = createDeliveryQueues(context)
   const asking = new Map<string, Question>()
-  const ignored = new Set<string>()
+  const ignored = createIgnored()
   let watched = 0
   let closing: Promise<void> | undefined
 
@@ -93,7 +93,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     for (const { id } of mine) queues.wake({ taskId, id })
     if (isShared && isOurs && mine.length < configs.length) store.feed?.wakeDeliveries(taskId)
     // A webhook that is stored while we read must not be ignored for good.
-    if (configs.length === 0 && watched === before) ignore(taskId)
+    if (configs.length === 0 && watched === before) ignored.add(taskId)
   }
 
   /** What is told while we ask is asked once more, not once each. */
@@ -122,19 +122,12 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     look(taskId, true)
   }
 
-  function ignore(taskId: string): void {
-    ignored.add(taskId)
-    if (ignored.size <= maxIgnored) return
-    const [oldest = ''] = ignored
-    ignored.delete(oldest)
-  }
-
   return {
     async start() {
       for (const { taskId, id } of await store.claimDeliveries()) queues.wake({ taskId, id })
     },
     notify,
-    ignore,
+    ignore: ignored.add,
     watch(taskId, id) {
       watched++
       ignored.delete(taskId)
@@ -156,6 +149,21 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     close() {
       closing ??= queues.close(graceMs)
       return closing
+    },
+  }
+}
+
+/** The tasks that are known to have no webhooks, the last so many. */
+function createIgnored(): Pick<Set<string>, 'has' | 'delete'> & { add(taskId: string): void } {
+  const ignored = new Set<string>()
+  return {
+    has: (taskId) => ignored.has(taskId),
+    delete: (taskId) => ignored.delete(taskId),
+    add(taskId) {
+      ignored.add(taskId)
+      if (ignored.size <= maxIgnored) return
+      const [oldest = ''] = ignored
+      ignored.delete(oldest)
     },
   }
 }
