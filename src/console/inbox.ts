@@ -20,12 +20,13 @@ export function createInbox(
   const { mounts } = host
   const readPage = createTaskPages(host)
   return async (viewer) => {
+    // An operator's own are not lost among everybody's.
+    const owner = { ...viewer, isOperator: false }
     const pages = await Promise.all(
-      waitingStates.map((state) => readPage(viewer, { state, limit: maxWaiting })),
+      waitingStates.map((state) => readPage(owner, { state, limit: maxWaiting })),
     )
     const waiting = pages
       .flatMap(({ tasks }) => tasks)
-      .filter(({ head }) => viewer.owns(head))
       .sort((a, b) => (a.head.timestamp < b.head.timestamp ? -1 : 1))
     return Promise.all(
       waiting.slice(0, maxWaiting).map(async (stored) => {
