@@ -5,7 +5,7 @@ import type { LogRecord } from '../store/store.ts'
 import type { TaskChange } from './api.ts'
 import type { ApiCall, ApiHandler } from './call.ts'
 import type { ReadFacts } from './facts.ts'
-import { toTaskLine } from './lines.ts'
+import { toListedTask } from './listed-task.ts'
 import type { Viewer } from './viewer.ts'
 
 /** Changes are told this often at most, so many at once; a page that has missed some asks for its list again. */
@@ -151,7 +151,7 @@ class ChangeStream implements AsyncIterableIterator<string> {
     for (const id of ids) {
       const stored = await host.store.get(id)
       if (!stored || !viewer.sees(stored.head)) continue
-      const task = await toTaskLine(stored, viewer, readFacts)
+      const task = await toListedTask(stored, viewer, readFacts)
       const change: TaskChange = { task, version: stored.version }
       text += encodeFrame({ data: JSON.stringify(change) })
     }

@@ -6,7 +6,7 @@ import type { StoredTask } from '../store/store.ts'
 import type { NeedsYou } from './api.ts'
 import type { ReadFacts } from './facts.ts'
 import { approvalsOf } from './graph.ts'
-import { toTaskLine } from './lines.ts'
+import { toListedTask } from './listed-task.ts'
 import { createTaskPages } from './pages.ts'
 import type { Viewer } from './viewer.ts'
 
@@ -33,7 +33,7 @@ export function createInbox(
         const { message: question } = (await currentTask(host.store, stored)).status
         const agent = mounts.get(stored.head.scope.agent)?.agent()
         return {
-          task: await toTaskLine(stored, viewer, readFacts),
+          task: await toListedTask(stored, viewer, readFacts),
           kind: kindOfQuestion(stored, question, agent ? approvalsOf(agent) : []),
           ...(question && { question }),
         }
