@@ -41,7 +41,7 @@ interface LayoutOptions {
 const callerNode: GraphNode = { id: '', name: 'You', kind: 'caller' }
 
 /** Room for `88 · 6.1 s` above an edge and `2 failed` below it. */
-const wordsSize: { readonly width: number; readonly height: number } = { width: 72, height: 34 }
+const wordsSize = { width: 72, height: 34, labelpos: 'c' } as const
 
 /** What surrounds the picture within a nested team. */
 const pad = 18
@@ -65,7 +65,7 @@ export function layOut(team: TeamGraph, options: LayoutOptions, above = ''): Pic
     ({ from, to }) => graph.hasNode(keyOf(from)) && graph.hasNode(keyOf(to)),
   )
   for (const [i, { from, to }] of known.entries())
-    graph.setEdge(keyOf(from), keyOf(to), wordsSize, `${i}`)
+    graph.setEdge(keyOf(from), keyOf(to), { ...wordsSize }, `${i}`)
   dagre.layout(graph)
   const { width = 0, height = 0 } = graph.graph()
   return {

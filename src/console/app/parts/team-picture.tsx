@@ -184,7 +184,7 @@ function Opener(props: {
     <g
       class="opener"
       role="button"
-      tabIndex={0}
+      tabindex={0}
       aria-expanded={props.isOpen}
       aria-label={props.isOpen ? `Close ${props.name}` : `Open ${props.name}`}
       transform={`translate(${props.x} 6)`}
@@ -214,7 +214,7 @@ function Edge(props: {
       class={`edge ${edge.kind} ${tone} ${props.isChosen ? 'chosen' : ''}`}
       {...(press && {
         role: 'button',
-        tabIndex: 0,
+        tabindex: 0,
         'aria-label': name,
         'aria-pressed': props.isChosen,
         onClick: press,
@@ -223,13 +223,14 @@ function Edge(props: {
     >
       <path d={path} class="line" marker-end="url(#arrow)" />
       <path d={path} class="reach" />
+      <rect class="area" x={x - 34} y={y - 17} width={68} height={34} />
       {words !== '' && (
-        <text x={x} y={y - 6} class="small" text-anchor="middle">
+        <text x={x} y={y - 6} class="small" text-anchor="middle" aria-hidden="true">
           {words}
         </text>
       )}
       {light && light.failures > 0 && (
-        <text x={x} y={y + 14} class="small failures" text-anchor="middle">
+        <text x={x} y={y + 14} class="small failures" text-anchor="middle" aria-hidden="true">
           {light.failures} failed
         </text>
       )}
