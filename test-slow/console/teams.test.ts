@@ -45,7 +45,7 @@ describe.skipIf(!browserPath)('Teams', () => {
     await scene.send('studio', 'A story')
     await page.getByRole('button', { name: /From you to researcher: 1 · now/ }).waitFor()
     scene.gate.open()
-    await page.getByRole('button', { name: /From you to researcher: 2 · .*, 1 failed/ }).waitFor()
+    await page.getByRole('button', { name: /From you to researcher: 2 · .* 1 failed/ }).waitFor()
     await page.getByRole('button', { name: /From researcher to writers: 1 · / }).waitFor()
     await page.getByRole('button', { name: /From composer to editor: 1 · / }).waitFor()
   })

@@ -207,7 +207,7 @@ function Edge(props: {
   const { edge, path, x, y } = placed
   const words = edgeWords(edge, light)
   const tone = light?.running ? 'running' : light?.failures ? 'troubled' : light ? 'visited' : ''
-  const failed = light?.failures ? `, ${light.failures} failed` : ''
+  const failed = light?.failures ? ` ${light.failures} failed` : ''
   const name = `From ${edge.from || 'you'} to ${edge.to}: ${words || 'nothing yet'}${failed}`
   return (
     <g
@@ -225,13 +225,13 @@ function Edge(props: {
       <path d={path} class="reach" />
       <rect class="area" x={x - 34} y={y - 17} width={68} height={34} />
       {words !== '' && (
-        <text x={x} y={y - 6} class="small" text-anchor="middle" aria-hidden="true">
+        <text x={x} y={y - 6} class="small" text-anchor="middle">
           {words}
-        </text>
-      )}
-      {light && light.failures > 0 && (
-        <text x={x} y={y + 14} class="small failures" text-anchor="middle" aria-hidden="true">
-          {light.failures} failed
+          {failed !== '' && (
+            <tspan class="failures" x={x} dy={20}>
+              {failed}
+            </tspan>
+          )}
         </text>
       )}
     </g>
