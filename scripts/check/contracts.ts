@@ -5,6 +5,8 @@ export const contracts: readonly string[] = [
   'shared/clock.ts',
   'agents/agent.ts',
   'store/store.ts',
+  'store/feed.ts',
+  'store/turn-request.ts',
   'protocol/task-store.ts',
   'bindings/http.ts',
   'bindings/dialects/dialect.ts',

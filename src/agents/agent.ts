@@ -167,6 +167,11 @@ export interface Turn {
    * and a turn that runs again gets the result without the work.
    */
   step<T extends Json>(name: string, work: () => Promise<T> | T): Promise<T>
+  /**
+   * What to call a step by in systems outside, so that they can tell a repetition: a step's result counts once, but its
+   * work may begin again where its process died, or was cut off, before the result was stored.
+   */
+  stepKey(name: string): string
   /** A value that stays with the task across turns and crashes; private to the agent. */
   load(key: string): Json | undefined
   /** Keeps a value with the task; it is in the log once the promise resolves. */

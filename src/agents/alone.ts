@@ -65,6 +65,7 @@ function createLoneTurn(given: Message): Turn {
       steps.set(name, known)
       return known as Promise<T> // of the same name, so of the same work
     },
+    stepKey: (name) => `${ids.taskId}/1/${name}`,
     load: (key) => saved.get(key),
     save: async (key, value) => void saved.set(key, value),
     context: {

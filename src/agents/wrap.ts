@@ -106,6 +106,9 @@ export class WrappedTurn implements Every<Turn> {
   step<T extends Json>(name: string, work: () => Promise<T> | T): Promise<T> {
     return this.#outer.step(name, work)
   }
+  stepKey(name: string): string {
+    return this.#outer.stepKey(name)
+  }
   load(key: string): Json | undefined {
     return this.#outer.load(key)
   }
@@ -151,6 +154,9 @@ export class InnerTurn extends WrappedTurn {
   }
   override step<T extends Json>(name: string, work: () => Promise<T> | T): Promise<T> {
     return this.#outer.step(`${this.#space}/${name}`, work)
+  }
+  override stepKey(name: string): string {
+    return this.#outer.stepKey(`${this.#space}/${name}`)
   }
   override load(key: string): Json | undefined {
     return this.#outer.load(`${this.#space}/${key}`)

@@ -1,5 +1,6 @@
 import type { OperationName } from '../protocol/operations.ts'
 import type { StreamResponse } from '../protocol/types.ts'
+import { createChunkJson } from './chunk-json.ts'
 
 /** The JSON of an event in one wire. */
 export type EventJson = (event: StreamResponse) => string
@@ -19,7 +20,11 @@ export function createEventJson(
   return (opening) => {
     const known = writers.get(opening)
     if (known) return known
-    const writer = createWriter((event) => JSON.stringify(encode(event, opening)))
+    const canonical = createChunkJson()
+    const writer = createWriter((event) => {
+      const encoded = encode(event, opening)
+      return encoded === event ? canonical(event) : JSON.stringify(encoded)
+    })
     writers.set(opening, writer)
     return writer
   }

@@ -384,7 +384,7 @@ export interface AgentReport {
 export type RelayAnswer = { readonly result: Json }
 
 /** The answer to `POST receiver`, then empty, and to `GET receiver/ID`. */
-export interface Receiver {
+export interface TrialReceiver {
   readonly id: string
   /** Where to send webhooks to; open to everybody who knows it. */
   readonly url: string

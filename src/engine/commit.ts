@@ -1,6 +1,8 @@
 import { A2AError, toA2AError } from '../protocol/errors.ts'
 import { soon } from '../shared/async.ts'
+import { type Clock, systemClock } from '../shared/clock.ts'
 import type { Store, Write, WriteResult } from '../store/store.ts'
+import { KeyTaken, TaskMoved, taskNotFound } from './faults.ts'
 
 /**
  * The only writer of tasks. Whatever becomes dirty while a commit runs goes into the next one, so that durability
@@ -25,11 +27,24 @@ export interface CommitSource {
   refused(error: A2AError, never?: boolean): void
 }
 
+/** Is told how long the store took for a commit, in milliseconds. */
+type CommitObserver = (ms: number) => void
+
 /** Makes the writer over a store. Written with callbacks: a commit costs one promise besides the store's own. */
-export function createCommitter(store: Store): Committer {
+export function createCommitter(
+  store: Store,
+  clock: Clock = systemClock,
+  told?: CommitObserver,
+): Committer {
+  let startedAt = 0
   let dirty = new Set<CommitSource>()
   let running: Promise<void> | undefined
   let scheduled = false
+  const gaps = store.chunkGapMs ? createGaps(store.chunkGapMs, clock, enqueueDue) : undefined
+
+  function enqueueDue(source: CommitSource): void {
+    committer.enqueue(source, 'now')
+  }
 
   function flushBurst(): void {
     scheduled = false
@@ -41,16 +56,20 @@ export function createCommitter(store: Store): Committer {
     const sources = dirty
     dirty = new Set()
     const { writes, parts } = reduceAll(sources)
-    if (writes.length === 0) flush()
-    else
-      running = store.commit(writes).then(
-        (results) => end(() => tellStored(parts, results)),
-        (thrown) => end(() => tellRefused(parts, toStoreError(thrown))),
-      )
+    if (writes.length === 0) {
+      flush()
+      return
+    }
+    if (told) startedAt = clock.elapsed()
+    running = store.commit(writes).then(
+      (results) => end(() => tellStored(parts, results)),
+      (thrown) => end(() => tellRefused(parts, toStoreError(thrown))),
+    )
   }
 
   /** Tells how a commit ended. What becomes dirty through that goes into the next one. */
   function end(tell: () => void): void {
+    told?.(clock.elapsed() - startedAt)
     try {
       tell()
     } finally {
@@ -61,6 +80,7 @@ export function createCommitter(store: Store): Committer {
 
   const committer: Committer = {
     enqueue(source, urgency) {
+      if (gaps?.mustWait(source, urgency)) return
       dirty.add(source)
       if (running) return
       if (urgency === 'now') flush()
@@ -82,6 +102,37 @@ export function createCommitter(store: Store): Committer {
     },
   }
   return committer
+}
+
+/** The least time between two commits of one task's chunks. */
+interface Gaps {
+  /** Whether a source's chunks wait for their time. What somebody waits for does not. */
+  mustWait(source: CommitSource, urgency: 'now' | 'burst'): boolean
+}
+
+function createGaps(ms: number, clock: Clock, due: (source: CommitSource) => void): Gaps {
+  /** Those that were committed lately, and whether something of theirs waits. */
+  const resting = new Map<CommitSource, { waits: boolean }>()
+  return {
+    mustWait(source, urgency) {
+      const rest = resting.get(source)
+      if (rest && urgency === 'burst') {
+        rest.waits = true
+        return true
+      }
+      if (rest) {
+        rest.waits = false
+        return false
+      }
+      const begun = { waits: false }
+      resting.set(source, begun)
+      clock.after(ms, () => {
+        resting.delete(source)
+        if (begun.waits) due(source)
+      })
+      return false
+    },
+  }
 }
 
 /** The writes of one source within a commit. */
@@ -130,8 +181,9 @@ function toStoreError(thrown: unknown): A2AError {
 
 /** What a store's answer to a task's write has against it; undefined where it is stored. */
 export function faultOf(result: WriteResult, taskId: string): A2AError | undefined {
-  if ('existing' in result) return new A2AError('internal', 'The idempotency key is taken')
-  if ('conflict' in result) return new A2AError('internal', `Task ${taskId} was changed elsewhere`)
+  if ('existing' in result) return new KeyTaken(result.existing)
+  if ('conflict' in result)
+    return result.conflict === 0 ? taskNotFound(taskId) : new TaskMoved(taskId)
   if ('refused' in result)
     return new A2AError('invalidAgentResponse', `The task cannot be stored: ${result.refused}`)
   return undefined

@@ -1,23 +1,26 @@
 import type { Agent } from '../agents/agent.ts'
 import { type AuthContext, anonymous, type Call, type EventStream } from '../protocol/call.ts'
-import { A2AError } from '../protocol/errors.ts'
-import { isTerminal } from '../protocol/task.ts'
+import type { A2AError } from '../protocol/errors.ts'
 import type { FullTaskStore } from '../protocol/task-store.ts'
-import type { SendMessageRequest, Task, TaskState } from '../protocol/types.ts'
+import type { SendMessageRequest, Task } from '../protocol/types.ts'
 import { within } from '../shared/async.ts'
 import { type Clock, createTimestamps, systemClock } from '../shared/clock.ts'
 import { type Logger, silent } from '../shared/log.ts'
 import { currentTask } from '../store/current.ts'
+import type { Feed } from '../store/feed.ts'
 import type { LogRecord, Scope, StoredTask, TaskListFilter, TaskPage } from '../store/store.ts'
+import { type CallOff, createCallOff } from './call-off.ts'
 import { conversationOf } from './context.ts'
 import type { Engine, EngineOptions, SubscriptionStart } from './engine.ts'
-import { shuttingDown, taskNotFound } from './faults.ts'
+import { KeyTaken, shuttingDown, TaskMoved, taskNotFound } from './faults.ts'
+import { createForwarding, type Forwarding } from './forward.ts'
 import { defaultTaskLimits } from './growth.ts'
 import { isTurnEnd } from './leftover.ts'
 import { loadTask } from './load.ts'
 import type { TaskLog } from './log.ts'
 import type { LogHost } from './log-host.ts'
-import type { QueuedMessage } from './messages.ts'
+import type { QueuedMessage, SendResult } from './messages.ts'
+import { createReceiver, type Receiver } from './receive.ts'
 import {
   createStranded,
   goOn,
@@ -29,7 +32,7 @@ import {
 import type { TaskRun } from './run.ts'
 import type { RunHost } from './run-host.ts'
 import { closeRuns, createRuns, type Runs } from './runs.ts'
-import { createSend, type Send, type SendResult } from './send.ts'
+import { createSend, type Send } from './send.ts'
 import { createSuspects, type Suspects } from './suspects.ts'
 import { createTasks } from './tasks.ts'
 import { watchTask } from './watch.ts'
@@ -46,7 +49,10 @@ class AgentEngine implements Engine {
   readonly #suspects: Suspects
   readonly #stranded: Stranded
   readonly #runs: Runs
+  readonly #receiver: Receiver
+  readonly #forwarding: Forwarding
   readonly #send: Send
+  readonly #callOff: CallOff
   readonly #timestamp: () => string
   /** The scope of callers without a name; made once, since it is asked for at every request. */
   readonly #everyone: Scope
@@ -56,10 +62,11 @@ class AgentEngine implements Engine {
 
   constructor(options: EngineOptions) {
     const { store, hub, queue, agentId, clock = systemClock, logger = silent } = options
+    const { maxMailbox = 16 } = options
     this.#options = options
     this.#clock = clock
     this.#logger = logger
-    this.#timestamp = createTimestamps(clock)
+    this.#timestamp = createTimestamps(store.feed ? shifted(clock, store.feed) : clock)
     this.#everyone = { agent: agentId, tenant: '', owner: '' }
     this.#suspects = options.suspects ?? createSuspects(clock)
     this.#stranded = createStranded({ store, clock, takeUp: (id) => this.#runs.takeUp(id) })
@@ -71,13 +78,20 @@ class AgentEngine implements Engine {
       logs: this.#createLogHost(),
       host: () => this.#host,
       goOn: (run, records) => this.#goOn(run, records),
+      received: (run, mail) => this.#receiver.take(run, mail),
     })
+    const runs = this.#runs
     const get: Engine['get'] = (id, scope) => this.get(id, scope)
-    this.#send = createSend({ store, hub, queue, runs: this.#runs, get, isClosed })
+    this.#receiver = createReceiver({ store, runs, logger })
+    this.#forwarding = createForwarding({ store, hub, maxMailbox, get })
+    const { committer } = options
+    const forwarding = this.#forwarding
+    this.#send = createSend({ store, hub, queue, runs, committer, forwarding, get, isClosed })
+    this.#callOff = createCallOff({ runs, forwarding })
   }
 
   send(request: SendMessageRequest, call: Call): SendResult | Promise<SendResult> {
-    return this.#send(request, call, this.scopeOf(request.tenant, call.auth))
+    return this.#send.take(request, call, this.scopeOf(request.tenant, call.auth))
   }
 
   async get(id: string, scope: Scope): Promise<Task> {
@@ -97,18 +111,8 @@ class AgentEngine implements Engine {
     return { ...page, tasks: await Promise.all(tasks) }
   }
 
-  async cancel(id: string, scope: Scope): Promise<Task> {
-    const run = await this.#runs.find(id, scope, 'end')
-    if (!run) throw taskNotFound(id)
-    const { state } = run.log
-    try {
-      if (!isTerminal(state)) return await run.cancel()
-      if (state !== 'TASK_STATE_CANCELED') throw notCancelable(id, state)
-      await run.log.committed()
-      return (await run.log.snapshot()).task
-    } finally {
-      this.#runs.release(run)
-    }
+  cancel(id: string, scope: Scope): Promise<Task> {
+    return this.#callOff(id, scope)
   }
 
   async subscribe(id: string, scope: Scope, options: SubscriptionStart): Promise<EventStream> {
@@ -132,6 +136,7 @@ class AgentEngine implements Engine {
       clock: this.#clock,
       scope,
       runs: this.#runs,
+      forwarding: this.#forwarding,
       timestamp: this.#timestamp,
       get: (id) => this.get(id, scope),
     })
@@ -147,7 +152,8 @@ class AgentEngine implements Engine {
     try {
       this.#recovering = recoverAll({
         store,
-        agentId,
+        agent: agentId,
+        build: this.#host.build,
         logger: this.#logger,
         isClosed: () => this.#closed,
         takeUp: (id) => this.#runs.takeUp(id),
@@ -157,6 +163,26 @@ class AgentEngine implements Engine {
     } finally {
       this.#suspects.ready()
     }
+  }
+
+  receive(taskId: string): void {
+    this.#receiver
+      .receive(taskId)
+      .catch((err) => this.#logger.warn({ taskId, err }, 'An inbox cannot be read'))
+  }
+
+  async reconcile(): Promise<void> {
+    const held = (await this.#options.store.feed?.held(this.#options.agentId)) ?? []
+    for (const { id, mail } of held) {
+      if (this.#closed) return
+      if (!this.#runs.all.has(id)) await this.#runs.takeUp(id)
+      else if (mail > 0) this.receive(id)
+    }
+  }
+
+  letGo(): void {
+    for (const { log } of [...this.#runs.all.values()])
+      if (log.exists) log.letGo(new TaskMoved(log.id))
   }
 
   live(): number {
@@ -169,7 +195,14 @@ class AgentEngine implements Engine {
     this.#stranded.close()
     this.#suspects.close()
     await this.#recovering?.catch(() => {}) // who began it hears of that
-    await closeRuns(this.#runs, { deadlineMs, clock: this.#clock, reason: shuttingDown() })
+    // What another replica can go on with does not wait here for its end.
+    const isHandedOver = this.#options.store.feed && this.#host.agent.resumable
+    const deadline = isHandedOver ? 0 : deadlineMs
+    await closeRuns(this.#runs, {
+      deadlineMs: deadline,
+      clock: this.#clock,
+      reason: shuttingDown(),
+    })
     await this.#options.committer.idle()
   }
 
@@ -190,17 +223,21 @@ class AgentEngine implements Engine {
         webhooks?.published(taskId, records, webhook)
       },
       refused: (taskId, error, never) => {
-        hub.fail(taskId, error)
+        if (error instanceof TaskMoved) hub.follow(taskId)
+        else hub.fail(taskId, error)
         this.#runs.all.get(taskId)?.interrupt(error)
-        this.#stranded.add(taskId, never ? error : undefined)
+        if (!(error instanceof KeyTaken)) this.#stranded.add(taskId, never ? error : undefined)
       },
     }
   }
 
   #createHost(agent: Agent, build: string): RunHost {
     const { store, queue, maxMailbox = 16, limits = defaultTaskLimits } = this.#options
+    const { feed } = store
     return {
       agent,
+      mayBegin: () => feed?.mayBegin() ?? true,
+      begins: () => feed?.settled(),
       maxContextBytes: limits.maxContextBytes,
       build,
       queue,
@@ -227,9 +264,21 @@ class AgentEngine implements Engine {
     return goOn(run, records, { resumable, died, refusal, ...around })
   }
 
-  /** Whose message is stored hears how its task stands, which goes on; who hears an error would send it again. */
-  #unanswered({ seq, answer }: QueuedMessage, log: TaskLog, reason: A2AError): void {
-    if (seq === 0 || seq > log.version) answer.fail(reason)
+  /**
+   * Whose message is stored hears how its task stands, which goes on; who hears an error would send it again. Where
+   * another process has the task, the message follows it there.
+   */
+  #unanswered(queued: QueuedMessage, log: TaskLog, reason: A2AError): void {
+    const { seq, answer } = queued
+    if (reason instanceof TaskMoved && !this.#closed) {
+      queued.elsewhere = this.#send.again(queued, log)
+      queued.elsewhere
+        .then((sent) => sent.answer.wait())
+        .then(
+          (response) => answer.settle(response),
+          (error) => answer.fail(error),
+        )
+    } else if (seq === 0 || seq > log.version) answer.fail(reason)
     else
       this.#storedTask(log.id, log.scope).then(
         (task) => answer.settle({ task }),
@@ -254,6 +303,7 @@ function tellProgress(suspects: Suspects, taskId: string, records: readonly LogR
   else if (records.some(({ kind }) => kind === 'step')) suspects.gotOn(taskId, false)
 }
 
-function notCancelable(id: string, state: TaskState): A2AError {
-  return new A2AError('taskNotCancelable', `Task ${id} is ${state}`, { metadata: { taskId: id } })
+/** The time of the store that replicas share, so that what one writes is not older than what it read of another. */
+function shifted(clock: Clock, feed: Feed): Clock {
+  return { ...clock, now: () => clock.now() + feed.offsetMs }
 }

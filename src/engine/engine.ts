@@ -9,9 +9,9 @@ import type { LogRecord, Scope, Store, TaskListFilter, TaskPage } from '../store
 import type { Hub } from '../streams/hub.ts'
 import type { Committer } from './commit.ts'
 import type { TaskLimits } from './growth.ts'
+import type { SendResult } from './messages.ts'
 import type { TurnQueue } from './queue.ts'
 import type { Recovery } from './recover.ts'
-import type { SendResult } from './send.ts'
 import type { Suspects } from './suspects.ts'
 
 /** Runs the turns of one agent: detached from requests, one at a time per task, everything through the log. */
@@ -35,6 +35,12 @@ export interface Engine {
   setAgent(agent: Agent, build?: string): void
   /** Takes up what was left to do when the process ended. */
   recover(): Promise<Recovery>
+  /** Looks into the inbox of a task that runs here. */
+  receive(taskId: string): void
+  /** Takes up what the store says runs here and does not, because an answer or a word of the store was lost. */
+  reconcile(): Promise<void>
+  /** Lets go of all tasks at once: this process has lost them, and they go on wherever they are taken on. */
+  letGo(): void
   /** How many tasks are live, for metrics. */
   live(): number
   /** Lets running turns end until the deadline, then interrupts them: a restart takes them up. Idempotent. */

@@ -40,6 +40,7 @@ export async function executeTurn(
     const isKeyed = queued.request.idempotencyKey !== undefined
     if (isKeyed) writer.ensureTask()
     if (queued.recovered || isKeyed) await log.committed()
+    if (!host.mayBegin()) await host.begins()
     if (!owner.isCurrent(turn)) return
     const reply = host.agent.process(turn.message, turn)
     if (isAsyncIterable(reply)) await takeEvents(owner, reply, turn)

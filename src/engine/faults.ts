@@ -1,6 +1,6 @@
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import { errorExtension } from '../protocol/extensions.ts'
-import type { Message } from '../protocol/types.ts'
+import type { Message, TaskState } from '../protocol/types.ts'
 import { newId } from '../shared/ids.ts'
 
 /** Faults of the caller that an agent may find; before there is a task they answer the request itself. */
@@ -50,4 +50,46 @@ export function taskNotFound(id: string): A2AError {
 /** The process is about to stop: nothing more begins. */
 export function shuttingDown(): A2AError {
   return new A2AError('unavailable', 'The server is shutting down', { retryAfterSeconds: 5 })
+}
+
+/** Another process has gone on with the task: what was to be written here is not, and must be tried there. */
+export class TaskMoved extends A2AError {
+  constructor(id: string) {
+    super('unavailable', `Task ${id} went on in another process; try again`, {
+      retryAfterSeconds: 1,
+      metadata: { taskId: id },
+    })
+  }
+}
+
+/** An idempotency key made another task first. */
+export class KeyTaken extends A2AError {
+  readonly taskId: string
+
+  constructor(taskId: string) {
+    super('unavailable', 'This Idempotency-Key has just made another task; send it again', {
+      retryAfterSeconds: 1,
+    })
+    this.taskId = taskId
+  }
+}
+
+/** RANCH has numbers of its own for failed and cancelled tasks; elsewhere all three are the same. */
+export function taskEnded(id: string, state: TaskState): A2AError {
+  return new A2AError(endedCode(state), `Task ${id} is ${state}; it takes no more messages`, {
+    metadata: { taskId: id },
+  })
+}
+
+function endedCode(state: TaskState): 'taskFailed' | 'taskCanceled' | 'unsupportedOperation' {
+  if (state === 'TASK_STATE_FAILED' || state === 'TASK_STATE_REJECTED') return 'taskFailed'
+  return state === 'TASK_STATE_CANCELED' ? 'taskCanceled' : 'unsupportedOperation'
+}
+
+/** More messages wait for a task than may. */
+export function tooManyWait(taskId: string): A2AError {
+  return new A2AError('rateLimited', `Too many messages wait for task ${taskId}`, {
+    retryAfterSeconds: 1,
+    metadata: { taskId },
+  })
 }

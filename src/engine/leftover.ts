@@ -1,6 +1,7 @@
 import { isTerminal } from '../protocol/task.ts'
 import type { Json, Message, StreamResponse, TaskState } from '../protocol/types.ts'
-import type { Deaths, LogRecord, TurnRequest } from '../store/store.ts'
+import type { Deaths, LogRecord } from '../store/store.ts'
+import type { TurnRequest } from '../store/turn-request.ts'
 import { isClearedByStep } from './suspects.ts'
 
 /** What a process left to do in a task, as the task's log tells it. */
@@ -97,7 +98,8 @@ export function isTurnEnd(record: LogRecord): boolean {
   return state !== undefined && (isTerminal(state) || state === 'TASK_STATE_INPUT_REQUIRED')
 }
 
-function stateOf(event: StreamResponse): TaskState | undefined {
+/** The state that an event tells; undefined where it tells none. */
+export function stateOf(event: StreamResponse): TaskState | undefined {
   if ('statusUpdate' in event) return event.statusUpdate.status.state
   return 'task' in event ? event.task.status.state : undefined
 }

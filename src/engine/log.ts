@@ -8,7 +8,15 @@ import type {
   TaskState,
 } from '../protocol/types.ts'
 import { newId } from '../shared/ids.ts'
-import type { LogRecord, RecordDraft, Scope, Write, WriteResult } from '../store/store.ts'
+import type {
+  LogRecord,
+  PushConfigRecord,
+  RecordDraft,
+  Scope,
+  TaskWrite,
+  Write,
+  WriteResult,
+} from '../store/store.ts'
 import { weighRecord } from '../store/weight.ts'
 import { type CommitSource, faultOf } from './commit.ts'
 import { Growth } from './growth.ts'
@@ -51,6 +59,11 @@ export class TaskLog implements CommitSource {
   #webhookInFlight = false
   #waiters: Waiter[] = []
   #extraWrites: Write[] = []
+  /** Entries of the inbox that this log has taken, and of them those that go into the next commit. */
+  #taken: Set<number> | undefined
+  #takes: number[] | undefined
+  /** Why nothing more is written once the commit under way has ended. */
+  #leaving: A2AError | undefined
   #broken: A2AError | undefined
 
   constructor(host: LogHost, key: TaskKey, stored?: StoredLog) {
@@ -78,6 +91,10 @@ export class TaskLog implements CommitSource {
   /** The state after everything that has come in, stored or not. */
   get state(): TaskState {
     return this.#standing.state
+  }
+  /** When the task's status was last changed, as far as that is stored. */
+  get timestamp(): string | undefined {
+    return this.#folded.timestamp
   }
   /** The sequence number of the last stored record. */
   get version(): number {
@@ -176,13 +193,29 @@ export class TaskLog implements CommitSource {
 
   /** Registers a webhook for what follows `cursor`; it is stored together with the records that wait. */
   register(config: TaskPushNotificationConfig, dialect: DialectName, cursor: number): void {
-    const { agent } = this.scope
-    const id = config.id || newId()
-    const registered = { ...config, id, taskId: this.id }
-    const record = { taskId: this.id, id, config: registered, dialect, cursor, agent }
-    const { events } = config
-    this.#extraWrites.push({ type: 'pushConfig', record: events ? { ...record, events } : record })
+    const record = toPushRecord(config, { taskId: this.id, agent: this.scope.agent, dialect })
+    this.#extraWrites.push({ type: 'pushConfig', record: { ...record, cursor } })
     if (this.exists) this.#host.committer.enqueue(this, 'burst')
+  }
+
+  /** Whether an entry of the inbox has been taken. */
+  hasTaken(entry: number): boolean {
+    return this.#taken?.has(entry) ?? false
+  }
+
+  /** Takes an entry of the inbox: it goes with the records that follow and answer it. */
+  take(entry: number): void {
+    this.#taken ??= new Set()
+    this.#taken.add(entry)
+    this.#takes ??= []
+    this.#takes.push(entry)
+  }
+
+  /** Writes nothing more, for another process goes on with the task; what is under way ends first. */
+  letGo(reason: A2AError): void {
+    if (this.#broken) return
+    if (this.#inFlight.length === 0) this.refused(reason)
+    else this.#leaving = reason
   }
 
   /** Resolves when everything that has come in is stored. Rejects with the store's refusal. */
@@ -243,10 +276,11 @@ export class TaskLog implements CommitSource {
 
   reduce(): readonly Write[] {
     const records = this.#pending
-    if (this.#broken || (records.length === 0 && this.#extraWrites.length === 0)) return []
+    if (this.#broken || this.#leaving) return []
+    if (records.length === 0 && this.#extraWrites.length === 0) return []
     this.#pending = []
     this.#inFlight = records
-    const write = this.#folded.write(records, this)
+    const write = this.#write(records)
     this.#pendingBytes = 0
     const extra = this.#extraWrites
     if (extra.length === 0) return write ? [write] : []
@@ -270,6 +304,7 @@ export class TaskLog implements CommitSource {
     if (last) this.#version = last.seq
     if (records.length > 0 || results.length > 0) this.#host.published(this.id, records, webhook)
     this.#settle()
+    if (this.#leaving) this.refused(this.#leaving)
   }
 
   refused(error: A2AError, never = false): void {
@@ -278,6 +313,14 @@ export class TaskLog implements CommitSource {
     this.#inFlight = []
     this.#host.refused(this.id, error, never)
     this.#settle()
+  }
+
+  #write(records: readonly LogRecord[]): TaskWrite | undefined {
+    const write = this.#folded.write(records, this)
+    if (!write || !this.#takes) return write
+    const takes = this.#takes
+    this.#takes = undefined
+    return { ...write, takes }
   }
 
   /** How many bytes a record takes. The opening of a task is taken as it is: the refusal of what follows needs a task. */
@@ -290,7 +333,8 @@ export class TaskLog implements CommitSource {
   }
 
   #push(record: LogRecord, bytes: number): void {
-    if (this.#broken) throw this.#broken
+    const refusal = this.#broken ?? this.#leaving
+    if (refusal) throw refusal
     this.#seq = record.seq
     this.#growth.add(record, bytes)
     this.#pendingBytes += bytes
@@ -309,6 +353,17 @@ export class TaskLog implements CommitSource {
     this.#waiters = waiting
     for (const { settled } of due) settled(this.#broken)
   }
+}
+
+/** A webhook as it is stored, but for its place in the log. */
+export function toPushRecord(
+  config: TaskPushNotificationConfig,
+  { taskId, agent, dialect }: Pick<PushConfigRecord, 'taskId' | 'agent' | 'dialect'>,
+): Omit<PushConfigRecord, 'cursor'> {
+  const id = config.id || newId()
+  const { events } = config
+  const record = { taskId, id, config: { ...config, id, taskId }, dialect, agent }
+  return events ? { ...record, events } : record
 }
 
 /** Whose task is a stored one: an address is not stored. */

@@ -3,6 +3,7 @@ import { isInterrupted } from '../protocol/task.ts'
 import type { Task } from '../protocol/types.ts'
 import { soon } from '../shared/async.ts'
 import type { Deaths } from '../store/store.ts'
+import { tooManyWait } from './faults.ts'
 import { type QueuedMessage, taskBefore } from './messages.ts'
 import type { QueuedTurn, Ticket } from './queue.ts'
 import { contentOf, letGoOfContent, restoreContent, withStatusBefore } from './read-back.ts'
@@ -71,12 +72,8 @@ export class Mailbox implements QueuedTurn {
 
   /** @throws A2AError `rateLimited` when too many messages wait. */
   mustHaveRoom(): void {
-    const { id: taskId } = this.#writer.log
-    if (this.#waiting.length >= this.#owner.host.maxMailbox)
-      throw new A2AError('rateLimited', `Too many messages wait for task ${taskId}`, {
-        retryAfterSeconds: 1,
-        metadata: { taskId },
-      })
+    const { maxMailbox } = this.#owner.host
+    if (this.#waiting.length >= maxMailbox) throw tooManyWait(this.#writer.log.id)
   }
 
   /** Takes in a message: it gets its turn at once where none runs or waits. */

@@ -1,7 +1,8 @@
-import type { AuthContext } from '../protocol/call.ts'
+import type { AuthContext, EventStream } from '../protocol/call.ts'
 import type { Json, Message, Task } from '../protocol/types.ts'
 import { copyOf, type Mutable } from '../shared/json.ts'
-import type { Deaths, TurnRequest } from '../store/store.ts'
+import type { Deaths } from '../store/store.ts'
+import type { TurnRequest } from '../store/turn-request.ts'
 import type { TurnAnswer } from './answer.ts'
 import type { TaskLog } from './log.ts'
 
@@ -68,6 +69,17 @@ export interface QueuedMessage {
   steps?: ReadonlyMap<string, Json>
   /** The deaths of the process that its turn has seen. */
   deaths?: Deaths
+  /** What comes of it where another process has the task by now. */
+  elsewhere?: Promise<SendResult>
+}
+
+/** What comes of a message that was taken in. */
+export interface SendResult {
+  readonly answer: TurnAnswer
+  /** Makes the task exist if it does not yet, and gives it as stored. */
+  task(): Promise<Task>
+  /** The events of this message's turn, from the first; with the task's trace if asked for. To be asked for once. */
+  events(options?: { readonly trace?: boolean }): EventStream
 }
 
 /** Who sent a message, and how much it is. */

@@ -1,6 +1,7 @@
 import { A2AError } from '../protocol/errors.ts'
 import type { Json, Message, Task, TaskStatus } from '../protocol/types.ts'
-import type { LogRecord, TurnRequest } from '../store/store.ts'
+import type { LogRecord } from '../store/store.ts'
+import type { TurnRequest } from '../store/turn-request.ts'
 import { openingOf, stepsOf } from './leftover.ts'
 import type { QueuedMessage } from './messages.ts'
 

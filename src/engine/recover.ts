@@ -28,13 +28,12 @@ const burst = 20
  * cannot be read is left as it is, and does not keep the others from going on.
  */
 export async function recoverAll(options: RecoverOptions): Promise<Recovery> {
-  const { store, agentId, takeUp, isClosed, logger } = options
+  const { store, agent, build, takeUp, isClosed, logger } = options
   const counts = { resumed: 0, failed: 0, live: 0, nothing: 0 }
   let after: TaskHead | undefined
   for (let done = 0; ; ) {
-    const heads = await store.unfinished(pageSize, after)
-    for (const { id, scope } of heads) {
-      if (scope.agent !== agentId) continue
+    const heads = await store.claim({ agent, build, limit: pageSize, ...(after && { after }) })
+    for (const { id } of heads) {
       if (isClosed()) return counts
       try {
         counts[await takeUp(id)]++
@@ -51,7 +50,8 @@ export async function recoverAll(options: RecoverOptions): Promise<Recovery> {
 /** What taking up all tasks needs. */
 interface RecoverOptions {
   readonly store: Store
-  readonly agentId: string
+  readonly agent: string
+  readonly build: string
   readonly logger: Logger
   /** Takes up one task. */
   takeUp(id: string): Promise<Taken>

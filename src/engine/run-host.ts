@@ -15,6 +15,10 @@ export interface RunHost {
   readonly logger: Logger
   /** Now, as the protocol writes it. */
   timestamp(): string
+  /** Whether work may begin here: a process that may have lost its tasks begins nothing. */
+  mayBegin(): boolean
+  /** Resolves when that is known again. */
+  begins(): Promise<void> | undefined
   /** Messages that may wait for a running task. */
   readonly maxMailbox: number
   conversation(log: TaskLog, limit: number): Promise<readonly Message[]>

@@ -1,7 +1,8 @@
 import { A2AError } from '../protocol/errors.ts'
 import { isTerminal } from '../protocol/task.ts'
 import type { Json, Message, StreamResponse, Task } from '../protocol/types.ts'
-import type { TurnRequest } from '../store/store.ts'
+
+import type { TurnRequest } from '../store/turn-request.ts'
 import { TurnAnswer } from './answer.ts'
 import { tellAgent } from './cancel.ts'
 import { executeTurn, type TurnOwner } from './execute.ts'

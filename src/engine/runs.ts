@@ -5,8 +5,9 @@ import type { Clock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
 import { Registry } from '../shared/registry.ts'
 import { wait } from '../shared/retry.ts'
+import type { InboxItem } from '../store/feed.ts'
 import { isSameScope } from '../store/scope.ts'
-import type { LogRecord, Scope, Store } from '../store/store.ts'
+import type { LogRecord, Scope, Store, StoredTask } from '../store/store.ts'
 import { loadTask } from './load.ts'
 import { TaskLog } from './log.ts'
 import type { LogHost } from './log-host.ts'
@@ -20,10 +21,10 @@ export interface Runs {
   live(id: string, scope: Scope): TaskRun | undefined
   /**
    * The run of a task in scope, loaded from the store if need be; undefined if there is no such task. One with work left
-   * goes on, unless it is found to be ended. It stays, with its task in memory, until the caller calls `release`, so that two callers never hold
-   * two runs of one task.
+   * goes on, unless it is found to be ended. It stays, with its task in memory, until the caller calls `release`, so that
+   * two callers never hold two runs of one task. A task that another replica runs is given as it is stored.
    */
-  find(id: string, scope: Scope, purpose?: 'end'): Promise<TaskRun | undefined>
+  find(id: string, scope?: Scope, purpose?: 'end'): Promise<TaskRun | StoredTask | undefined>
   /** The run of a task that does not exist yet. It is found from when the task does. */
   create(contextId: string, scope: Scope, principal: string): TaskRun
   /** Takes up a task with work left, unless it is live; what became of it. */
@@ -47,18 +48,23 @@ interface RunsOptions {
   isClosed(): boolean
   /** Called with a task that has work left and is not live: it goes on from its log. */
   goOn(run: TaskRun, records: readonly LogRecord[]): TakenUp
+  /** Called with what waited in the inbox of a task that has just become live. */
+  received(run: TaskRun, mail: readonly InboxItem[]): void
 }
 
 /** Keeps the live tasks of an engine. */
-export function createRuns({ store, logs, host, isClosed, goOn }: RunsOptions): Runs {
+export function createRuns(options: RunsOptions): Runs {
+  const { logs, host } = options
   const all = new Registry<TaskRun>()
   const loading = new Map<string, Promise<Loaded | undefined>>()
   const holders = new Holders()
 
-  async function find(id: string, scope: Scope, purpose?: 'end'): Promise<TaskRun | undefined> {
+  const find: Runs['find'] = async (id, scope, purpose) => {
     for (let underway = loading.get(id); underway; underway = loading.get(id)) await underway
     const mayGoOn = purpose !== 'end'
-    const run = visible(working(id) ?? (await loadOnce({ id, scope, mayGoOn }))?.run, scope)
+    const found = working(id) ?? (await loadOnce({ id, scope, mayGoOn }))?.found
+    if (found && !(found instanceof TaskRun)) return found
+    const run = visible(found, scope)
     if (!run) return undefined
     holders.add(run)
     const reading = run.mailbox.reload()
@@ -80,7 +86,7 @@ export function createRuns({ store, logs, host, isClosed, goOn }: RunsOptions): 
 
   function loadOnce(wanted: Wanted): Promise<Loaded | undefined> {
     const { id } = wanted
-    const load = loadRun(wanted).finally(() => loading.delete(id))
+    const load = loadRun(options, all, wanted).finally(() => loading.delete(id))
     loading.set(id, load)
     return load
   }
@@ -92,18 +98,6 @@ export function createRuns({ store, logs, host, isClosed, goOn }: RunsOptions): 
     if (holders.has(run) || !log.quiet) return
     if (run.busy) run.mailbox.unload()
     else forget(all, log)
-  }
-
-  async function loadRun({ id, scope, mayGoOn }: Wanted): Promise<Loaded | undefined> {
-    const stored = await store.get(id, scope)
-    if (!stored) return undefined
-    const { head } = stored
-    const { log, memory, records } = await loadTask(store, stored)
-    const run = new TaskRun(new TaskLog(logs, head, log), host(), memory)
-    all.set(head.id, run)
-    run.log.busy = head.busy
-    const goesOn = head.busy && !isClosed() && (mayGoOn || isTerminal(head.state))
-    return { run, taken: goesOn ? goOn(run, records) : 'nothing' }
   }
 
   return {
@@ -119,7 +113,7 @@ export function createRuns({ store, logs, host, isClosed, goOn }: RunsOptions): 
       for (let underway = loading.get(id); underway; underway = loading.get(id)) await underway
       if (working(id)) return 'live'
       const loaded = await loadOnce({ id, mayGoOn: true })
-      if (loaded) settle(loaded.run.log)
+      if (loaded?.found instanceof TaskRun) settle(loaded.found.log)
       return loaded?.taken ?? 'nothing'
     },
     release,
@@ -127,6 +121,31 @@ export function createRuns({ store, logs, host, isClosed, goOn }: RunsOptions): 
     count: () => countTasks(all.values()),
     all,
   }
+}
+
+/** Makes a stored task live, and lets it go on where there is work left, unless another replica runs it. */
+async function loadRun(
+  { store, logs, host, isClosed, goOn, received }: RunsOptions,
+  all: Registry<TaskRun>,
+  { id, scope, mayGoOn }: Wanted,
+): Promise<Loaded | undefined> {
+  const { feed } = store
+  const stored = await store.get(id, scope)
+  if (!stored) return undefined
+  const { head, replica, mail: waiting } = stored
+  if (replica !== undefined && replica !== feed?.replica) return { found: stored, taken: 'nothing' }
+  const mail = feed && replica !== undefined && waiting !== 0 ? await feed.inbox(id) : []
+  const { log, memory, records } = await loadTask(store, stored)
+  const run = new TaskRun(new TaskLog(logs, head, log), host(), memory)
+  all.set(head.id, run)
+  run.log.busy = head.busy
+  if (isClosed()) return { found: run, taken: 'nothing' }
+  // Whose cancel waits does not run first.
+  const mayRun = mayGoOn && !mail.some(({ entry }) => entry.kind === 'cancel')
+  const goesOn = head.busy && (mayRun || isTerminal(head.state))
+  const taken = goesOn ? goOn(run, records) : 'nothing'
+  if (mail.length > 0) received(run, mail)
+  return { found: run, taken }
 }
 
 function forget(all: Registry<TaskRun>, log: TaskLog): void {
@@ -209,15 +228,15 @@ class Holders {
 
 interface Wanted {
   readonly id: string
-  readonly scope?: Scope
+  readonly scope?: Scope | undefined
   readonly mayGoOn: boolean
 }
 
 interface Loaded {
-  readonly run: TaskRun
+  readonly found: TaskRun | StoredTask
   readonly taken: Taken
 }
 
-function visible(run: TaskRun | undefined, scope: Scope): TaskRun | undefined {
-  return run?.log.exists && isSameScope(run.log.scope, scope) ? run : undefined
+function visible(run: TaskRun | undefined, scope: Scope | undefined): TaskRun | undefined {
+  return run?.log.exists && (!scope || isSameScope(run.log.scope, scope)) ? run : undefined
 }

@@ -4,6 +4,7 @@ import type { Message, Task } from '../protocol/types.ts'
 import { isSame } from '../shared/json.ts'
 import { scopeKey } from '../store/scope.ts'
 import type { Scope, Store } from '../store/store.ts'
+import { KeyTaken } from './faults.ts'
 
 /** Sends a message once per idempotency key and caller, however often it is repeated. */
 type SendOnce<R> = (scope: Scope, key: string, send: SendOnceSteps<R>) => Promise<R>
@@ -13,8 +14,8 @@ interface SendOnceSteps<R> {
   readonly message: Message
   /** Takes the message in; the task must exist when this resolves. */
   first(): Promise<R>
-  /** The answer to a repetition: what became of the first. */
-  repeat(taskId: string): Promise<R>
+  /** The answer to a repetition: what became of the first, which came as this message where that is known. */
+  repeat(taskId: string, first?: Message): Promise<R>
 }
 
 /**
@@ -24,22 +25,25 @@ interface SendOnceSteps<R> {
 export function createSendOnce<R extends { task(): Promise<Task> }>(store: Store): SendOnce<R> {
   const underway = new Map<string, Promise<void>>()
 
-  async function repeatOrFirst(
-    scope: Scope,
-    key: string,
-    { message, first, repeat }: SendOnceSteps<R>,
-  ): Promise<R> {
+  async function repeatOrFirst(scope: Scope, key: string, steps: SendOnceSteps<R>): Promise<R> {
+    const { message, first, repeat } = steps
     const { taskId } = message
     const made = await store.findByKey(scope, key)
     const known = made ?? (taskId && (await store.get(taskId, scope)) ? taskId : undefined)
     const used = known === undefined ? undefined : await messageWith(store, known, key)
     if (known !== undefined && (used || made)) {
       if (used && !isRepetition(message, used)) throw keyReused()
-      return repeat(known)
+      return repeat(known, used)
     }
     const sent = await first()
-    await sent.task()
-    return sent
+    try {
+      await sent.task()
+      return sent
+    } catch (thrown) {
+      // Another replica was first, and its task is there to be found.
+      if (thrown instanceof KeyTaken) return repeatOrFirst(scope, key, steps)
+      throw thrown
+    }
   }
 
   return async function sendOnce(scope, key, steps): Promise<R> {

@@ -16,23 +16,30 @@ export interface Share {
 /** The shares of those who have something; the empty principal is nobody in particular and has none. */
 export class Shares {
   readonly #all = new Registry<Share>()
+  /** The one that was looked for last: a request looks several times. */
+  #last: Share | undefined
 
   find(principal: string): Share | undefined {
-    return principal === '' ? undefined : this.#all.get(principal)
+    if (this.#last?.principal === principal) return this.#last
+    if (principal === '') return undefined
+    this.#last = this.#all.get(principal)
+    return this.#last
   }
 
   /** The share of a principal, from now on. */
   take(principal: string): Share | undefined {
-    if (principal === '') return undefined
-    const known = this.#all.get(principal)
-    if (known) return known
+    const known = this.find(principal)
+    if (known || principal === '') return known
     const share = { principal, running: 0, waiting: 0, bytes: 0, turns: 0 }
     this.#all.set(principal, share)
+    this.#last = share
     return share
   }
 
   /** Forgets a share that holds nothing any more. */
   tidy(share: Share): void {
-    if (share.turns === 0 && share.bytes === 0) this.#all.delete(share.principal)
+    if (share.turns !== 0 || share.bytes !== 0) return
+    this.#all.delete(share.principal)
+    this.#last = undefined
   }
 }

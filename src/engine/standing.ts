@@ -134,6 +134,9 @@ export class FoldedTask {
   get exists(): boolean {
     return this.#fold !== undefined
   }
+  get timestamp(): string | undefined {
+    return this.#fold?.timestamp
+  }
   get unloaded(): boolean {
     return this.#unloaded
   }

@@ -5,10 +5,14 @@ import type { FullTaskStore } from '../protocol/task-store.ts'
 import type { StreamResponse, Task, TaskStatus } from '../protocol/types.ts'
 import type { Clock } from '../shared/clock.ts'
 import { copyOf, isSame } from '../shared/json.ts'
-import type { Scope, Store } from '../store/store.ts'
+import { currentTask } from '../store/current.ts'
+import type { Scope, Store, StoredTask } from '../store/store.ts'
 import { toTaskStore } from '../store/task-store.ts'
 import { taskNotFound } from './faults.ts'
+import type { Forwarding } from './forward.ts'
+import type { TaskRun } from './run.ts'
 import type { Runs } from './runs.ts'
+import { whereverItRuns } from './whereabouts.ts'
 
 /** What the tasks of a caller are read and changed by. */
 interface TasksOptions {
@@ -16,6 +20,7 @@ interface TasksOptions {
   readonly clock: Clock
   readonly scope: Scope
   readonly runs: Runs
+  readonly forwarding: Forwarding
   timestamp(): string
   get(id: string): Promise<Task>
 }
@@ -28,21 +33,36 @@ export function createTasks(options: TasksOptions): FullTaskStore {
   const { store, clock, scope, runs, timestamp } = options
   const stored = toTaskStore(store, scope, clock)
 
+  /** The task with the changes that make it the given one; undefined where there is none. */
   async function replace(given: Task): Promise<Task | undefined> {
-    const run = await runs.find(given.id, scope, 'end')
-    if (!run) return undefined
-    try {
-      const { task: before } = await run.log.snapshot()
-      const events = changes(before, parseTask(copyOf(given)), timestamp())
-      if (events.length > 0) {
-        mustBeOpen(before)
-        run.amend(events)
-        await run.log.committed()
-      }
-      return (await run.log.snapshot()).task
-    } finally {
-      runs.release(run)
+    const wanted = parseTask(copyOf(given))
+    return whereverItRuns(
+      runs,
+      { id: wanted.id, scope, purpose: 'end' },
+      {
+        here: (run) => amendHere(run, wanted),
+        elsewhere: (found) => amendElsewhere(found, wanted),
+      },
+    )
+  }
+
+  async function amendHere(run: TaskRun, given: Task): Promise<Task> {
+    const { task: before } = await run.log.snapshot()
+    const events = changes(before, given, timestamp())
+    if (events.length > 0) {
+      mustBeOpen(before)
+      run.amend(events)
+      await run.log.committed()
     }
+    return (await run.log.snapshot()).task
+  }
+
+  async function amendElsewhere(found: StoredTask, given: Task): Promise<Task | undefined> {
+    const before = await currentTask(store, found)
+    const events = changes(before, given, timestamp())
+    if (events.length === 0) return before
+    mustBeOpen(before)
+    return options.forwarding.amend(found, events)
   }
 
   return {

@@ -173,11 +173,18 @@ export class ActiveTurn implements Turn, ReplyPlace {
     return running
   }
 
+  stepKey(name: string): string {
+    return `${this.taskId}/${this.number}/${name}`
+  }
+
   async #runStep<T extends Json>(name: string, work: () => Promise<T> | T): Promise<T> {
     const { log } = this.#source.writer
     const done = this.#queued.steps?.get(name)
     // A step's result is what its own work once returned, so it has that type.
     if (done !== undefined) return done as T
+    const { host } = this.#source
+    if (!host.mayBegin()) await host.begins()
+    this.mustBeOpen()
     const result = await work()
     mustBeJson(result)
     this.mustBeOpen()

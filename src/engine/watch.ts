@@ -2,47 +2,44 @@ import type { EventStream, Sequenced } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { traceExtension } from '../protocol/extensions.ts'
 import { isTerminal } from '../protocol/task.ts'
-import type { StreamResponse, TaskState, TaskStatus } from '../protocol/types.ts'
+import type { StreamResponse, TaskStatus } from '../protocol/types.ts'
 import { currentTask } from '../store/current.ts'
 import type { LogRecord, Scope, Store } from '../store/store.ts'
 import type { Hub } from '../streams/hub.ts'
+import type { TurnAnswer } from './answer.ts'
 import { taskNotFound } from './faults.ts'
+import { stateOf } from './leftover.ts'
 import type { VersionedTask } from './log-host.ts'
-import type { QueuedMessage } from './messages.ts'
+import type { TurnProgress } from './progress.ts'
 import type { TaskRun } from './run.ts'
 import { toShownEntry } from './trace.ts'
 
 /** Which message's turn is watched. */
 interface WatchSendOptions {
-  readonly run: TaskRun
-  readonly queued: QueuedMessage
+  readonly taskId: string
+  readonly contextId: string
+  /** How the message's turn gets on. */
+  readonly turn: TurnProgress
+  readonly answer: TurnAnswer
   /** The task as it was before the message, where the message continues one. */
   readonly before?: VersionedTask | undefined
+  /** Whether the log may already hold what follows. */
+  readonly replay: boolean
   /** Whether the task's trace is shown too. */
   readonly trace?: boolean | undefined
 }
 
 /** The events of one message's turn: the Task first, then what follows, until the task ends or asks for input. */
 export function watchSend(hub: Hub, options: WatchSendOptions): EventStream {
-  const { run, queued, before, trace } = options
-  // Who watches a turn that already runs does not see it start.
-  let started = run.hasBegun(queued)
-  const after = before?.version ?? 0
-  const ids = { taskId: run.log.id, contextId: run.log.contextId }
-  const watcher = hub.watch(run.log.id, {
-    after,
-    // A quick agent's events may be stored and published before anyone could watch.
-    replay: run.log.version > after,
-    show: trace ? createTraceView(ids, before?.task.status) : showEvent,
-    isLast(record) {
-      if (record.kind === 'start' && record.turn >= queued.number) started = true
-      const state = stateOf(record)
-      if (state === undefined) return false
-      return isTerminal(state) || (started && state === 'TASK_STATE_INPUT_REQUIRED')
-    },
+  const { taskId, contextId, turn, before, trace, replay } = options
+  const watcher = hub.watch(taskId, {
+    after: before?.version ?? 0,
+    replay,
+    show: trace ? createTraceView({ taskId, contextId }, before?.task.status) : showEvent,
+    isLast: (record) => turn.isLast(record),
     ...(before && { first: { seq: before.version, event: { task: before.task } } }),
   })
-  queued.answer.wait().then(
+  options.answer.wait().then(
     (answer) => 'message' in answer && watcher.finish({ event: answer }),
     (error) => watcher.end(error),
   )
@@ -83,11 +80,12 @@ export async function watchTask(options: WatchTaskOptions): Promise<EventStream>
       ? createTraceView({ taskId: id, contextId: task.contextId }, ended ? undefined : task.status)
       : showEvent,
     isLast(record) {
-      const state = stateOf(record)
+      const state = record.kind === 'event' ? stateOf(record.event) : undefined
       return state !== undefined && isTerminal(state)
     },
   })
   if (ended && (resume === undefined || resume >= version)) watcher.end()
+  else if (!options.run) hub.follow(id)
   return watcher
 }
 
@@ -122,8 +120,4 @@ function createTraceView(
 function statusOf(event: StreamResponse): TaskStatus | undefined {
   if ('statusUpdate' in event) return event.statusUpdate.status
   return 'task' in event ? event.task.status : undefined
-}
-
-function stateOf(record: LogRecord): TaskState | undefined {
-  return record.kind === 'event' ? statusOf(record.event)?.state : undefined
 }

@@ -138,7 +138,10 @@ export class RunWriter {
   }
 
   #statusOf(state: TaskState, message?: Message): TaskStatus {
-    const timestamp = this.#host.timestamp()
+    const now = this.#host.timestamp()
+    const { timestamp: last } = this.log
+    // Another machine's time may have been ahead when it wrote the last one.
+    const timestamp = last !== undefined && last > now ? last : now
     return message ? { state, message, timestamp } : { state, timestamp }
   }
 }

@@ -1,4 +1,4 @@
-import type { SendResult } from '../engine/send.ts'
+import type { SendResult } from '../engine/messages.ts'
 import type { EventStream } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type {

@@ -22,6 +22,8 @@ export interface Mount {
   readonly dispatch: Dispatch
   readonly handle: HttpHandler
   agent(): Agent
+  /** The digest of the agent's definition. */
+  build(): string
   /** Serves another agent under the same id; running turns keep the one they began with. */
   setAgent(agent: NamedAgent): void
   /** Takes no more messages and lets what runs end until the deadline. Idempotent. */
@@ -44,6 +46,7 @@ export function createMount(
   base: Identity['base'],
 ): Mount {
   let agent = first
+  let current = build
   const { store, committer, hub, queue, suspects, clock, logger, limits, live, push } = parts
   const identity = createAgentIdentity(parts, { agent: () => agent, info, base })
   const engine = createEngine({
@@ -74,8 +77,10 @@ export function createMount(
     dispatch,
     handle: createRoutes(parts, dispatch, identity),
     agent: () => agent,
+    build: () => current,
     setAgent(next) {
       agent = next.agent
+      current = next.build
       engine.setAgent(next.agent, next.build)
       identity.refresh()
     },

@@ -66,17 +66,29 @@ const lingerMs = 1_000
 class Outlet {
   gone: boolean
   #wake: (() => void) | undefined
+  #hearsDrain = false
+  /** What is written, until it has ended: it is left when the client leaves. */
+  #source: AsyncIterator<HttpChunk> | undefined
   readonly #response: ServerResponse
 
-  constructor(response: ServerResponse) {
+  constructor(response: ServerResponse, source?: AsyncIterator<HttpChunk>) {
     this.#response = response
+    this.#source = source
     // A client that has left tells so no more.
     this.gone = response.destroyed
-    response.on('close', () => {
-      this.gone = true
-      this.#wake?.()
-    })
-    response.on('drain', () => this.#wake?.())
+    response.on('close', () => this.#close())
+  }
+
+  /** The source has ended by itself: there is nothing to leave. */
+  end(): void {
+    this.#source = undefined
+  }
+
+  #close(): void {
+    this.gone = true
+    this.#wake?.()
+    const source = this.#source
+    if (source) void Promise.resolve(source.return?.()).catch(() => {})
   }
 
   /** Writes a chunk; the promise, if there is one, settles when more may come. */
@@ -94,7 +106,10 @@ class Outlet {
     }
   }
 
+  /** Most readers take everything at once: nobody listens before it is waited for. */
   #drained(): Promise<void> {
+    if (!this.#hearsDrain) this.#response.on('drain', () => this.#wake?.())
+    this.#hearsDrain = true
     return new Promise((resolve) => (this.#wake = resolve))
   }
 }
@@ -130,8 +145,7 @@ async function stream(
     return
   }
   let corked = false
-  const outlet = new Outlet(response)
-  response.on('close', () => void Promise.resolve(source.return?.()).catch(() => {}))
+  const outlet = new Outlet(response, source)
 
   function gather(): void {
     if (corked) return
@@ -149,6 +163,7 @@ async function stream(
   gather()
   while (!outlet.gone) {
     const { done, value } = await source.next()
+    if (done) outlet.end()
     if (done || outlet.gone) break
     gather()
     const full = value.length > pieceBytes ? writeLarge(reader, outlet, value) : outlet.write(value)

@@ -67,7 +67,9 @@ export function createParts(
   const rateLimit = resolveRateLimit(options)
   const logger = toLogger(options.logger)
   const store = options.store ?? createMemoryStore({ clock, maxBytes: limits.memoryStoreBytes })
-  const committer = createCommitter(store)
+  const metrics = createMetrics()
+  const { commit, waited, turn } = metrics
+  const committer = createCommitter(store, clock, commit)
   const push = pushNotifications === true ? {} : pushNotifications
   const auth = options.auth ? createAuth(options.auth, logger) : openAuth
   const limit = rateLimit && createRateLimit(rateLimit)
@@ -76,7 +78,7 @@ export function createParts(
   return {
     store,
     committer,
-    hub: createObservedHub(createHub(store), stored),
+    hub: createObservedHub(createHub(store), metrics, stored),
     stored,
     checkHealth: createHealthCheck(clock),
     console,
@@ -84,12 +86,13 @@ export function createParts(
       slots: limits.maxConcurrentTurns,
       maxWaitingEach: limits.maxWaitingPerPrincipal,
       maxBytes: limits.maxQueuedBytes,
+      observer: { clock, waited, turn },
     }),
     suspects: createSuspects(clock),
     clock,
     logger,
     auth,
-    metrics: createMetrics(),
+    metrics,
     limit,
     limits,
     live: createLive(limits),
@@ -101,7 +104,9 @@ export function createParts(
       logger,
       clientOf: createClientReader(options),
     }),
-    push: push ? createPush(push, { store, committer, clock, logger, limits, console }) : undefined,
+    push: push
+      ? createPush(push, { store, committer, clock, logger, limits, console, metrics })
+      : undefined,
     retryMs,
     options,
   }
@@ -110,11 +115,16 @@ export function createParts(
 /** Who is told of stored records besides the watchers of their task. */
 type StoredListeners = Set<StoredListener>
 
-function createObservedHub(hub: Hub, listeners: ReadonlySet<StoredListener>): Hub {
+function createObservedHub(
+  hub: Hub,
+  metrics: Metrics,
+  listeners: ReadonlySet<StoredListener>,
+): Hub {
   return {
     ...hub,
     publish(taskId, records) {
       hub.publish(taskId, records)
+      metrics.stored(records)
       if (listeners.size > 0) for (const listener of listeners) listener(taskId, records)
     },
   }
@@ -158,13 +168,14 @@ interface PushDeps {
   readonly clock: Clock
   readonly logger: Logger
   readonly limits: Limits
+  readonly metrics: Metrics
   console(): ServerConsole | undefined
 }
 
 /** Makes the webhooks of a server. */
 function createPush(
   { guard: rules, ...options }: PushOptions,
-  { store, committer, clock, logger, limits, console }: PushDeps,
+  { store, committer, clock, logger, limits, console, metrics }: PushDeps,
 ): Push {
   const guard = createGuard(rules)
   const webhooks = createWebhooks({
@@ -174,6 +185,10 @@ function createPush(
     encode: encodeWebhook,
     clock,
     log: logger,
+    attempted(delivery, facts) {
+      metrics.webhook(facts.outcome.kind, facts.ms)
+      options.attempted?.(delivery, facts)
+    },
     receive: (delivery) => console()?.receive(delivery),
   })
   return {
@@ -200,6 +215,8 @@ function createPush(
     published(taskId, records, registered) {
       if (registered) webhooks.watch(taskId)
       else if (records[0]?.seq === 1) webhooks.ignore(taskId)
+      // A turn that begins may be of a task that got its webhooks while another replica had it.
+      else if (store.feed && beginsTurn(records[0])) webhooks.watch(taskId)
       else webhooks.notify(taskId)
     },
     async close() {
@@ -207,4 +224,8 @@ function createPush(
       await guard.close()
     },
   }
+}
+
+function beginsTurn(record: LogRecord | undefined): boolean {
+  return record?.kind === 'message' || record?.kind === 'start'
 }

@@ -1,6 +1,7 @@
 import type { Agent } from '../agents/agent.ts'
 import { type AgentFunction, toAgent } from '../agents/function.ts'
 import type { HttpHandler } from '../bindings/http.ts'
+import { createCluster, type ReplicaEngine } from '../engine/cluster.ts'
 import type { Recovery } from '../engine/recover.ts'
 import type { AuthContext, Dispatch } from '../protocol/call.ts'
 import type { FullTaskStore } from '../protocol/task-store.ts'
@@ -49,8 +50,10 @@ export interface Server {
   close(): Promise<void>
 }
 
-/** About as long as a restart takes. */
-const returnAfterMs = 2_000
+/** How soon readers of streams come back: in about as long as a restart takes, or at once where others serve them. */
+function returnAfter(isShared: boolean): number {
+  return isShared ? 100 + Math.floor(Math.random() * 400) : 2_000
+}
 
 /**
  * Makes a server: the parts that its agents share, the agents, and what answers requests with them.
@@ -59,35 +62,32 @@ const returnAfterMs = 2_000
 export async function createServer(options: ServerOptions): Promise<Server> {
   let url = trimEnd(options.publicUrl ?? '', '/') || 'http://localhost'
   let closing: Promise<void> | undefined
+  const isShared = options.store?.feed !== undefined
   let served: ServerConsole | undefined
   const parts = createParts(options, {
-    retryMs: () => (closing ? returnAfterMs : undefined),
+    retryMs: () => (closing ? returnAfter(isShared) : undefined),
     console: () => served,
   })
   const mounts = createMounts(parts, () => url)
   const endpoints = createEndpoints(parts, mounts.served)
   const webhooks = parts.push?.webhooks
-
-  async function recover(): Promise<Recovery> {
-    // Who ran in the last death is known only when all agents' tasks are.
-    parts.suspects.gather()
-    const all = [...mounts.served.values()].map((mount) => mount.engine.recover())
-    const counts = await Promise.all(all).finally(() => parts.suspects.ready())
-    await webhooks?.start()
-    return counts.reduce((sum, one) => ({
-      resumed: sum.resumed + one.resumed,
-      failed: sum.failed + one.failed,
-    }))
-  }
+  const cluster = createCluster({
+    ...parts,
+    feed: parts.store.feed,
+    webhooks,
+    engines: mounts.engines,
+  })
 
   async function close(): Promise<void> {
     await mounts.close(options.timeouts?.shutdownMs ?? 10_000)
+    await cluster.leave()
     await endpoints.close()
     await served?.close()
     await closeParts(parts)
   }
 
   await mounts.set(options.agents)
+  await cluster.join()
   served = options.console?.(consoleHost(parts, mounts.served, () => url))
   const { handle, local } = createHandlers(parts, mounts.served, endpoints)
   return {
@@ -109,8 +109,11 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       mounts.refresh()
     },
     url: () => url,
-    recover,
-    setAgents: mounts.set,
+    recover: () => cluster.takeOn(),
+    async setAgents(agents) {
+      await mounts.set(agents)
+      cluster.serve()
+    },
     close() {
       closing ??= close()
       return closing
@@ -154,6 +157,8 @@ interface Mounts {
    * @throws Error if there are none, or two with one id.
    */
   set(agents: readonly (Agent | AgentFunction)[]): Promise<void>
+  /** All engines, those of agents no longer served too. */
+  engines(): readonly ReplicaEngine[]
   /** The agent with this id, or the first. @throws Error if there is none. */
   get(id?: string): Mount
   /** The server's URL has changed, and with it every card. */
@@ -198,6 +203,7 @@ function createMounts(parts: ServerParts, url: () => string): Mounts {
       // The first agent's address is the root, so a change of order changes cards.
       refresh()
     },
+    engines: () => [...toEngines(served, true), ...toEngines(retired, false)],
     get(id) {
       const mount = id === undefined ? served.values().next().value : served.get(id)
       if (!mount) throw new Error(`There is no agent ${id}`)
@@ -208,6 +214,15 @@ function createMounts(parts: ServerParts, url: () => string): Mounts {
       await Promise.all(all.map((mount) => mount.close(deadlineMs)))
     },
   }
+}
+
+function toEngines(mounts: ReadonlyMap<string, Mount>, served: boolean): readonly ReplicaEngine[] {
+  return [...mounts.values()].map(({ id: agent, engine, build }) => ({
+    agent,
+    engine,
+    build: build(),
+    served,
+  }))
 }
 
 async function nameAgents(

@@ -2,7 +2,7 @@ import { A2AError } from '../protocol/errors.ts'
 import { isSame } from '../shared/json.ts'
 import { createCustomContexts, type ValueWrite } from './custom-contexts.ts'
 import { type CustomTasks, createCustomTasks, isIn, pageOf } from './custom-tasks.ts'
-import { busyAfter } from './list.ts'
+import { claimable } from './list.ts'
 import { createMemoryStore, type MemoryStoreOptions } from './memory/store.ts'
 import { checkWrites, defaultMaxTaskBytes, refusalFor } from './refusal.ts'
 import { isSameScope } from './scope.ts'
@@ -85,9 +85,9 @@ export function fromTaskStore(custom: TaskStore, options: CustomStoreOptions = {
     },
     list,
     listAll: list,
-    async unfinished(limit, after) {
+    async claim(wanted) {
       const heads = (await all()).map(({ head }) => head)
-      return busyAfter(heads, after).slice(0, limit)
+      return claimable(heads, wanted)
     },
     async close() {
       closed = true

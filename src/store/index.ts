@@ -1,10 +1,22 @@
 /** `corral/store`: where tasks are kept. */
 export { type CustomStoreOptions, fromTaskStore } from './custom.ts'
+export type {
+  AgentBuild,
+  ClusterFacts,
+  Feed,
+  FeedListener,
+  HeldTask,
+  InboxEntry,
+  InboxItem,
+  ReplicaFacts,
+} from './feed.ts'
 export { createMemoryStore, type MemoryStoreOptions } from './memory/store.ts'
 export { backupSqliteStore, readDeadLetters } from './sqlite/file.ts'
 export { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from './sqlite/store.ts'
 export type {
+  AllTasksFilter,
   DeadLetter,
+  ListConditions,
   LogRecord,
   PushConfigRecord,
   RecordDraft,
@@ -17,7 +29,8 @@ export type {
   TaskListFilter,
   TaskPage,
   TaskWrite,
-  TurnRequest,
+  Webhook,
+  WebhookFilter,
   Write,
   WriteResult,
 } from './store.ts'
@@ -28,3 +41,4 @@ export {
   TaskStore,
   toTaskStore,
 } from './task-store.ts'
+export type { TurnRequest } from './turn-request.ts'

@@ -1,4 +1,4 @@
-import type { ListConditions, StoredTask, TaskCursor, TaskHead } from './store.ts'
+import type { ClaimRequest, ListConditions, StoredTask, TaskCursor, TaskHead } from './store.ts'
 
 /** A stored task as a list shows it: without artifacts where they are not asked for. */
 export function shownIn({ artifacts = true }: ListConditions, stored: StoredTask): StoredTask {
@@ -12,9 +12,15 @@ export function isBefore(a: TaskCursor, b: TaskCursor): boolean {
   return a.timestamp < b.timestamp || (a.timestamp === b.timestamp && a.id < b.id)
 }
 
-/** The busy ones, oldest first, strictly after a place where one is given. */
-export function busyAfter(heads: Iterable<TaskHead>, after: TaskCursor | undefined): TaskHead[] {
+/** The tasks that a process takes on where it has the store to itself: the busy ones, oldest first. */
+export function claimable(
+  heads: Iterable<TaskHead>,
+  { agent, limit, after }: ClaimRequest = {},
+): readonly TaskHead[] {
   const busy: TaskHead[] = []
-  for (const head of heads) if (head.busy && (!after || isBefore(after, head))) busy.push(head)
-  return busy.sort((a, b) => (isBefore(a, b) ? -1 : 1))
+  for (const head of heads) {
+    const isWanted = agent === undefined || head.scope.agent === agent
+    if (head.busy && isWanted && (!after || isBefore(after, head))) busy.push(head)
+  }
+  return busy.sort((a, b) => (isBefore(a, b) ? -1 : 1)).slice(0, limit)
 }

@@ -8,6 +8,8 @@ import type {
   TaskPushNotificationConfig,
   TaskState,
 } from '../protocol/types.ts'
+import type { Feed } from './feed.ts'
+import type { TurnRequest } from './turn-request.ts'
 
 /**
  * The engine's contract with whatever keeps tasks: one write, a few reads.
@@ -30,16 +32,22 @@ export interface Store {
   list(filter: TaskListFilter): Promise<TaskPage>
   /** The same over all scopes, for those who may see everything; it can take long, and holds nobody up meanwhile. */
   listAll(filter: AllTasksFilter): Promise<TaskPage>
-  /** Heads of busy tasks, by timestamp, then id: what a restart takes up; at most `limit`, strictly after a place. */
-  unfinished(limit?: number, after?: TaskCursor): Promise<readonly TaskHead[]>
+  /**
+   * Takes on busy tasks that no living process runs, by timestamp, then id, and gives their heads. Where one process has
+   * the store to itself these are all busy tasks, so it asks once, page by page.
+   */
+  claim(wanted?: ClaimRequest): Promise<readonly TaskHead[]>
   /** The values of a context by their keys. They go with the context's last task. */
   contextValues(scope: Scope, contextId: string): Promise<ReadonlyMap<string, Json>>
   /** The task that a caller's idempotency key already made. */
   findByKey(scope: Scope, idempotencyKey: string): Promise<string | undefined>
   /** The webhooks of a task, oldest first. */
   pushConfigs(taskId: string): Promise<readonly PushConfigRecord[]>
-  /** Webhooks that have not seen all of their task's log, for delivery after a restart. */
-  pendingDeliveries(): Promise<readonly PushConfigRecord[]>
+  /**
+   * Takes on webhooks that have not seen all of their task's log and that no other living process delivers, of one task
+   * or of all; oldest first.
+   */
+  claimDeliveries(taskId?: string): Promise<readonly PushConfigRecord[]>
   /** Webhooks of one scope, or of all, those of the newest tasks first. */
   webhooks(filter: WebhookFilter): Promise<readonly Webhook[]>
   /** Deliveries given up, newest first; of one scope, or of all. */
@@ -48,6 +56,21 @@ export interface Store {
   health(): StoreHealth
   /** Flushes and releases. Idempotent. */
   close(): Promise<void>
+  /** How processes that share the store work together; absent where one process has it to itself. */
+  readonly feed?: Feed
+  /** The least time between two commits of one task's chunks; none if absent. Whatever somebody waits for does not wait. */
+  readonly chunkGapMs?: number
+}
+
+/** Which tasks to take on: all, if nothing is said. */
+export interface ClaimRequest {
+  /** Of this agent alone. */
+  readonly agent?: string
+  /** The digest of the agent's definition here: tasks begun with another one are left to those who have that. */
+  readonly build?: string
+  readonly limit?: number
+  /** Strictly after this place. */
+  readonly after?: TaskCursor
 }
 
 /** Whose tasks: the served agent, the tenant, the principal. Nothing crosses a scope. */
@@ -81,6 +104,10 @@ export interface StoredTask {
   readonly task: Task
   /** The last record that the snapshot contains. */
   readonly taskVersion: number
+  /** The replica that runs the task; absent where nobody does, or where one process has the store to itself. */
+  readonly replica?: number
+  /** How many entries wait in its inbox; absent where there is none. */
+  readonly mail?: number
 }
 
 /**
@@ -119,6 +146,8 @@ export type LogRecord =
     }
   | { readonly seq: number; readonly kind: 'state'; readonly key: string; readonly value: Json }
   | { readonly seq: number; readonly kind: 'cancel'; readonly at: string }
+  /** Another replica has taken the task on: from here on its former one can write nothing more. */
+  | { readonly seq: number; readonly kind: 'claim'; readonly by: number; readonly at: string }
   | {
       readonly seq: number
       readonly kind: 'dropped'
@@ -150,18 +179,6 @@ export type RecordDraft = LogRecord extends infer R
     ? Omit<R, 'seq'>
     : never
   : never
-
-/** What a turn needs of its request to run again after a restart. Credentials are never among it. */
-export interface TurnRequest {
-  readonly userId: string
-  readonly extensions?: readonly string[]
-  readonly acceptedOutputModes?: readonly string[]
-  readonly metadata?: JsonObject
-  readonly traceparent?: string
-  /** The key that a message to an existing task came with; a repetition is known by it. */
-  readonly idempotencyKey?: string
-  readonly hops?: readonly string[]
-}
 
 /** One change; several go into one commit. */
 export type Write =
@@ -203,6 +220,8 @@ export interface TaskWrite {
   readonly principal?: string | undefined
   /** Ties the caller's key to a new task; refused with `existing` where the key is already tied. */
   readonly idempotencyKey?: string
+  /** Entries of the task's inbox that these records answer: they are taken away with this write. */
+  readonly takes?: readonly number[]
 }
 
 /** What became of one write. */

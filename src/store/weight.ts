@@ -6,7 +6,8 @@ import type {
   StreamResponse,
   Task,
 } from '../protocol/types.ts'
-import type { LogRecord, TurnRequest } from './store.ts'
+import type { LogRecord } from './store.ts'
+import type { TurnRequest } from './turn-request.ts'
 
 /** Deeper than any document that is meant: what refers to itself has no end. */
 const maxDepth = 1_000

@@ -8,6 +8,10 @@ export interface Hub {
   watch(taskId: string, options: WatcherOptions): Watcher
   /** Hands freshly stored records to the task's watchers. */
   publish(taskId: string, records: readonly LogRecord[]): void
+  /** Has the task's watchers hear of what other replicas store, for as long as there are any. */
+  follow(taskId: string): void
+  /** Says that a task's log has grown to this version elsewhere; 0 where it is gone. */
+  grown(taskId: string, version: number): void
   /** Ends the task's watchers with a fault, after what they still have to show. */
   fail(taskId: string, fault: Error): void
   /** How many watchers there are, for metrics. */
@@ -17,14 +21,18 @@ export interface Hub {
 }
 
 /** Makes a hub over the log of a store. */
-export function createHub(store: Pick<Store, 'records'>): Hub {
+export function createHub(store: Pick<Store, 'records' | 'feed'>): Hub {
   const watchers = new Registry<Set<Watcher>>()
+  const followed = new Set<string>()
+  const { feed } = store
   let closed = false
 
   function forget(taskId: string, watcher: Watcher): void {
     const set = watchers.get(taskId)
     set?.delete(watcher)
-    if (set?.size === 0) watchers.delete(taskId)
+    if (set?.size !== 0) return
+    watchers.delete(taskId)
+    if (followed.delete(taskId)) feed?.unwatch(taskId)
   }
 
   return {
@@ -45,6 +53,16 @@ export function createHub(store: Pick<Store, 'records'>): Hub {
       const set = watchers.get(taskId)
       if (set) for (const watcher of set) watcher.push(records)
     },
+    follow(taskId) {
+      if (!feed || closed || followed.has(taskId) || !watchers.get(taskId)) return
+      followed.add(taskId)
+      feed.watch(taskId)
+    },
+    grown(taskId, version) {
+      for (const watcher of watchers.get(taskId) ?? [])
+        if (version === 0) watcher.end()
+        else watcher.grown(version)
+    },
     fail(taskId, fault) {
       for (const watcher of watchers.get(taskId) ?? []) watcher.end(fault)
     },
@@ -57,6 +75,7 @@ export function createHub(store: Pick<Store, 'records'>): Hub {
       closed = true
       for (const set of watchers.values()) for (const watcher of set) watcher.end()
       watchers.clear()
+      followed.clear()
     },
   }
 }

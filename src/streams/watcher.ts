@@ -19,6 +19,8 @@ export interface WatcherOptions {
 /** One reader of a task's log: pushed to by the hub, read as an EventStream by a binding. */
 export interface Watcher extends EventStream {
   push(records: readonly LogRecord[]): void
+  /** Says that the log has grown to this sequence number elsewhere: what is new is read from there. */
+  grown(version: number): void
   /** Shows something that is not in the log (a Message that answers without a task) and ends. */
   finish(item: Sequenced): void
   /** Ends after what is already waiting; with a fault, the reader gets the fault. */
@@ -93,6 +95,14 @@ class LogWatcher implements Watcher, AsyncIterator<readonly Sequenced[]> {
     if (this.ended || !last) return
     this.#published = Math.max(this.#published, last.seq)
     if (!this.#behind) this.#enqueue(records)
+    this.#rouse()
+  }
+
+  grown(version: number): void {
+    if (this.ended || version <= (this.#waiting.at(-1)?.seq ?? this.#position)) return
+    this.#published = Math.max(this.#published, version)
+    this.#behind = true
+    this.#taken()
     this.#rouse()
   }
 

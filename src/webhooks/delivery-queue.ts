@@ -3,7 +3,7 @@ import { A2AError } from '../protocol/errors.ts'
 import { type Clock, toTimestamp } from '../shared/clock.ts'
 import type { Logger } from '../shared/log.ts'
 import { backoffMs, wait } from '../shared/retry.ts'
-import type { DeadLetter, PushConfigRecord, Store } from '../store/store.ts'
+import type { DeadLetter, PushConfigRecord, Store, Write } from '../store/store.ts'
 import type { AttemptMemory } from './attempts.ts'
 import type { Deliver, DeliveryOutcome, EncodeWebhook, WebhookPayload } from './deliver.ts'
 import type { FreePlace } from './hosts.ts'
@@ -46,7 +46,8 @@ interface Trial {
 }
 
 /**
- * Delivers in order what one webhook has not seen, and returns when it has seen everything or is gone.
+ * Delivers in order what one webhook has not seen, and returns when it has seen everything, or is gone, or is another
+ * replica's by now.
  * Rejects when a signal fires or the store fails. The config is read again before every attempt, so a change or a
  * deletion counts at once; nothing but the count of attempts is kept in memory.
  */
@@ -66,7 +67,7 @@ export async function finishDeliveries(
     if (outcome.kind !== 'delivered') report(context.log, { key, trial, outcome, delayMs })
     if (delayMs !== undefined) context.memory.waits(key, delayMs)
     if (delayMs !== undefined) await wait(context.clock, delayMs, signals.stop)
-    else await persist(context, signals.stop, () => settle(context, trial, { key, outcome }))
+    else if (!(await isSettled(context, { key, trial, outcome }, signals.stop))) return
   }
 }
 
@@ -166,17 +167,35 @@ function nextDelay(
   return clock.elapsed() + delayMs > trial.since + retry.deadlineMs ? undefined : delayMs
 }
 
-/** Moves the cursor behind an event that was delivered or given up; what was given up is kept as a dead letter. */
-async function settle(
-  { store, clock }: DeliveryContext,
-  { seq, attempts }: Trial,
-  { key: { taskId, id }, outcome }: { readonly key: WebhookKey; readonly outcome: DeliveryOutcome },
-): Promise<void> {
+/** How one delivery of a webhook ended. */
+interface Settled {
+  readonly key: WebhookKey
+  readonly trial: Trial
+  readonly outcome: DeliveryOutcome
+}
+
+/**
+ * Moves the cursor behind an event that was delivered or given up; what was given up is kept as a dead letter. False where
+ * the webhook is no longer there, or no longer ours.
+ */
+async function isSettled(
+  context: DeliveryContext,
+  settled: Settled,
+  stop: AbortSignal,
+): Promise<boolean> {
+  let isOurs = true
+  await persist(context, stop, async () => {
+    const [result] = await context.store.commit([toCursor(settled, context.clock)])
+    isOurs = result !== undefined && 'version' in result
+  })
+  return isOurs
+}
+
+function toCursor({ key, trial, outcome }: Settled, clock: Clock): Write {
+  const { taskId, id } = key
+  const { seq, attempts } = trial
   const cursor = { type: 'cursor', taskId, id, cursor: seq } as const
-  if (outcome.kind === 'delivered') {
-    await store.commit([cursor])
-    return
-  }
+  if (outcome.kind === 'delivered') return cursor
   const deadLetter: DeadLetter = {
     id: `${taskId}:${id}:${seq}`,
     taskId,
@@ -186,7 +205,7 @@ async function settle(
     reason: outcome.reason,
     at: toTimestamp(clock.now()),
   }
-  await store.commit([{ ...cursor, deadLetter }])
+  return { ...cursor, deadLetter }
 }
 
 /** Tells the operator, without the URL: it may hold a secret. */

@@ -9,7 +9,7 @@ import {
   type DeliveryOutcome,
   type EncodeWebhook,
 } from './deliver.ts'
-import { type DeliveryContext, type DeliverySignals, redriveLetter } from './delivery-queue.ts'
+import { type DeliveryContext, redriveLetter } from './delivery-queue.ts'
 import { createPrincipals } from './principals.ts'
 import { createDeliveryQueues } from './queues.ts'
 import { persist, type RetryPolicy, standardRetry } from './retry.ts'
@@ -31,6 +31,8 @@ export interface Webhooks {
   ignore(taskId: string): void
   /** Says that a webhook of a task was stored, new or replaced; without its id, that some were. */
   watch(taskId: string, id?: string): void
+  /** Says that another replica has found something to deliver of a task. */
+  heard(taskId: string): void
   /** Says that a webhook was deleted: its attempt under way is broken off and nothing follows (§3.1.10). */
   forget(taskId: string, id: string): void
   /** Deliveries given up, newest first. */
@@ -60,6 +62,14 @@ export interface WebhooksOptions extends Omit<DeliverOptions, 'clock'> {
   readonly graceMs?: number
 }
 
+/** What the store is asked of a task's webhooks. */
+interface Question {
+  /** Whether there is more to ask since. */
+  again: boolean
+  /** Whether the log has grown here, so that other replicas do not know of it. */
+  isOurs: boolean
+}
+
 /** How many tasks without webhooks are remembered; a forgotten one costs a read. */
 const maxIgnored = 10_000
 
@@ -68,56 +78,66 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
   const { store, graceMs = 5_000 } = options
   const context = createContext(options)
   const queues = createDeliveryQueues(context)
-  const asking = new Map<string, { again: boolean }>()
-  const ignored = new Set<string>()
+  const asking = new Map<string, Question>()
+  const ignored = createIgnored()
   let watched = 0
   let closing: Promise<void> | undefined
 
-  /** Asks the store for a task's webhooks and wakes their queues. */
-  async function ask(taskId: string): Promise<void> {
+  /** Asks the store for a task's webhooks and wakes their queues; those that another replica delivers are its to wake. */
+  async function ask(taskId: string, question: Question): Promise<void> {
+    const { isOurs } = question
     const before = watched
     const configs = await store.pushConfigs(taskId)
-    for (const { id } of configs) queues.wake({ taskId, id })
+    const isShared = store.feed && configs.length > 0
+    const mine = isShared ? await store.claimDeliveries(taskId) : configs
+    for (const { id } of mine) queues.wake({ taskId, id })
+    if (isShared && isOurs && mine.length < configs.length) store.feed?.wakeDeliveries(taskId)
     // A webhook that is stored while we read must not be ignored for good.
-    if (configs.length === 0 && watched === before) ignore(taskId)
+    if (configs.length === 0 && watched === before) ignored.add(taskId)
   }
 
   /** What is told while we ask is asked once more, not once each. */
-  async function askAll(taskId: string, { stop }: DeliverySignals): Promise<void> {
-    const question = { again: false }
-    asking.set(taskId, question)
+  async function askAll(taskId: string, question: Question, stop: AbortSignal): Promise<void> {
     do {
       question.again = false
-      await persist(context, stop, () => ask(taskId))
+      await persist(context, stop, () => ask(taskId, question))
     } while (question.again && !stop.aborted)
     asking.delete(taskId)
   }
 
-  function notify(taskId: string): void {
+  function look(taskId: string, isOurs: boolean): void {
     if (closing || ignored.has(taskId)) return
-    const question = asking.get(taskId)
-    if (question) question.again = true
-    else void queues.run((signals) => askAll(taskId, signals))
+    const known = asking.get(taskId)
+    if (known) {
+      known.again = true
+      known.isOurs ||= isOurs
+      return
+    }
+    const question = { again: false, isOurs }
+    asking.set(taskId, question)
+    void queues.run(({ stop }) => askAll(taskId, question, stop))
   }
 
-  function ignore(taskId: string): void {
-    ignored.add(taskId)
-    if (ignored.size <= maxIgnored) return
-    const [oldest = ''] = ignored
-    ignored.delete(oldest)
+  function notify(taskId: string): void {
+    look(taskId, true)
   }
 
   return {
     async start() {
-      for (const { taskId, id } of await store.pendingDeliveries()) queues.wake({ taskId, id })
+      for (const { taskId, id } of await store.claimDeliveries()) queues.wake({ taskId, id })
     },
     notify,
-    ignore,
+    ignore: ignored.add,
     watch(taskId, id) {
       watched++
       ignored.delete(taskId)
       if (id === undefined) notify(taskId)
       else if (!closing) queues.wake({ taskId, id })
+    },
+    heard(taskId) {
+      watched++
+      ignored.delete(taskId)
+      look(taskId, false)
     },
     forget: (taskId, id) => queues.end({ taskId, id }),
     deadLetters: (limit) => store.deadLetters(limit),
@@ -129,6 +149,21 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     close() {
       closing ??= queues.close(graceMs)
       return closing
+    },
+  }
+}
+
+/** The tasks that are known to have no webhooks, the last so many. */
+function createIgnored(): Pick<Set<string>, 'has' | 'delete'> & { add(taskId: string): void } {
+  const ignored = new Set<string>()
+  return {
+    has: (taskId) => ignored.has(taskId),
+    delete: (taskId) => ignored.delete(taskId),
+    add(taskId) {
+      ignored.add(taskId)
+      if (ignored.size <= maxIgnored) return
+      const [oldest = ''] = ignored
+      ignored.delete(oldest)
     },
   }
 }

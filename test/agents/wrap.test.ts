@@ -29,6 +29,7 @@ const members: Readonly<Record<keyof Turn, 'value' | 'method'>> = {
   ask: 'method',
   reply: 'method',
   step: 'method',
+  stepKey: 'method',
   load: 'method',
   save: 'method',
   context: 'value',

@@ -5,7 +5,7 @@ import { screenAfter } from './emulator.ts'
 import { hasTerminal, startInTerminal, type TerminalSize } from './terminal.ts'
 
 const size = { columns: 110, rows: 24 }
-const env = { TERM: 'xterm-256color', NO_COLOR: undefined, CI: undefined }
+const env = { TERM: 'xterm-256color', NO_COLOR: undefined }
 const frames = /[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/
 const codeColour = '38;5;37'
 const ctrlC = '\u0003'

@@ -26,7 +26,7 @@ export interface TerminalSize {
   readonly rows: number
 }
 
-/** Starts the command in a real pseudo-terminal; what it writes to either stream is the terminal's output. */
+/** Starts the command in a real pseudo-terminal, as before a person; what it writes to either stream is the terminal's output. */
 export function startInTerminal(
   args: readonly string[],
   options: StartOptions & { readonly size?: TerminalSize } = {},
@@ -36,7 +36,9 @@ export function startInTerminal(
   const command = ['sh', '-c', resize, 'sh', process.execPath, main, ...args]
   const toArguments = drivers[driver ?? '']
   if (!driver || !toArguments) throw new Error('There is no pseudo-terminal')
-  return startProcess(driver, toArguments(command), options)
+  // Where tests run in a pipeline, the command would take the terminal for the pipeline's.
+  const env = { CI: undefined, ...options.env }
+  return startProcess(driver, toArguments(command), { ...options, env })
 }
 
 function quoted(word: string): string {

@@ -40,11 +40,11 @@ function toReply(value) {
 /** What is still to be done: tasks that have not ended, and webhooks with events that they have not seen. */
 async function left() {
   let webhooks = 0
-  for (const { taskId, cursor } of await store.pendingDeliveries()) {
+  for (const { taskId, cursor } of await store.claimDeliveries()) {
     const records = await store.records(taskId, cursor)
     if (records.some(({ kind }) => kind === 'event')) webhooks++
   }
-  const tasks = (await store.unfinished()).length
+  const tasks = (await store.claim()).length
   return { tasks, webhooks }
 }
 

@@ -207,9 +207,9 @@ describe('many tasks', () => {
     const store = await crash(before)
     const counting: Store = {
       ...store,
-      async unfinished(limit, after) {
-        asked.push(limit)
-        return store.unfinished(limit, after)
+      async claim(wanted) {
+        asked.push(wanted?.limit)
+        return store.claim(wanted)
       },
     }
     const after = createEngineFor(

@@ -48,7 +48,7 @@ test('a start that is stopped takes up nothing more', async () => {
   expect(started).toBe(atClose)
   expect(after.engine.live()).toBe(0)
   // What had begun was stopped, what had not is untouched: for none of them is it a death.
-  const heads = await before.store.unfinished()
+  const heads = await before.store.claim()
   expect(heads).toHaveLength(100)
   const records = await before.store.records(heads[0]?.id ?? '', 0)
   const deaths = records.flatMap((record) => (record.kind === 'start' ? record.deaths?.total : 0))

@@ -79,7 +79,7 @@ describe('fromTaskStore', () => {
     await before.close()
 
     const after = fromTaskStore(custom)
-    expect(await after.unfinished()).toEqual([running.head])
+    expect(await after.claim()).toEqual([running.head])
     expect(await after.get('running', scope)).toMatchObject({ version: 1, task: running.task })
     expect(await after.get('running', { ...scope, owner: 'other' })).toBeUndefined()
     expect(await after.records('running', 0)).toEqual([

@@ -73,7 +73,7 @@ describe('places to deliver', () => {
       await receiver.received(count)
       while (held.length > 0) held.shift()?.()
     }
-    await scene.until(async () => (await scene.store.pendingDeliveries()).length === 0)
+    await scene.until(async () => (await scene.store.claimDeliveries()).length === 0)
     expect(receiver.requests).toHaveLength(16)
   })
 })

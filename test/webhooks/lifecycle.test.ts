@@ -227,7 +227,7 @@ describe('the end of a process', () => {
     await closing
     expect(scene.clock.pending()).toEqual([])
     expect(await scene.store.deadLetters()).toEqual([])
-    expect(await scene.store.pendingDeliveries()).toHaveLength(1)
+    expect(await scene.store.claimDeliveries()).toHaveLength(1)
   })
 })
 
@@ -249,6 +249,6 @@ describe('the limits', () => {
     held[0]?.()
     await receiver.received(3)
     for (const release of held) release()
-    await scene.until(async () => (await scene.store.pendingDeliveries()).length === 0)
+    await scene.until(async () => (await scene.store.claimDeliveries()).length === 0)
   })
 })

@@ -38,7 +38,7 @@ test('a receiver that is down while the file changes hands gets the rest, in ord
   await after.seen(6)
   expect(told(receiver)).toEqual(['TASK_STATE_WORKING', '1'])
   expect(told(back)).toEqual(['2', '3', 'TASK_STATE_COMPLETED'])
-  expect(await second.pendingDeliveries()).toEqual([])
+  expect(await second.claimDeliveries()).toEqual([])
   await after.close()
   await back.close()
   await second.close()

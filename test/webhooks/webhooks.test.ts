@@ -105,7 +105,7 @@ describe('webhooks', () => {
     await scene.seen(5, 'artifacts')
     expect(told(receiver)).toEqual(['TASK_STATE_COMPLETED'])
     expect(told(all)).toEqual(['1', '2'])
-    expect(await scene.store.pendingDeliveries()).toEqual([])
+    expect(await scene.store.claimDeliveries()).toEqual([])
   })
 
   test('move the cursor over many unwanted events of a running task', async () => {

@@ -64,7 +64,7 @@ export function createRetention(limits: Limits, drop: (task: Kept) => void): Ret
   function compact(task: Kept): void {
     records -= task.records.length
     // The records of a short log weigh about what the task does; chunks of a long one are merged in it.
-    if (task.records.length > shortLog) shares.resize(task, weighTask(task.stored.task))
+    if (task.bytes > smallBytes) shares.resize(task, weighTask(task.stored.task))
     task.records = []
     task.place?.leave()
     task.place = compacted.join(task)
@@ -94,7 +94,8 @@ export function createRetention(limits: Limits, drop: (task: Kept) => void): Ret
   }
 }
 
-const shortLog = 16
+/** Smaller logs are counted as they were: to weigh their tasks costs more than the room that it would find. */
+const smallBytes = 16 * 1024
 
 /**
  * The log of a task. A compacted one is a single record: who asks for what came after any earlier one gets the whole

@@ -1,6 +1,6 @@
 import { A2AError } from '../../protocol/errors.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
-import { busyAfter, shownIn } from '../list.ts'
+import { claimable, shownIn } from '../list.ts'
 import { checkWrites, defaultMaxTaskBytes } from '../refusal.ts'
 import { contextKey, isSameScope, scopeKey } from '../scope.ts'
 import type {
@@ -75,12 +75,12 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
       retention.trim()
       return toPage(tables, filter, tables.index.pageOfAll(filter))
     },
-    unfinished: async (limit, after) => busyAfter(heads(entries.values()), after).slice(0, limit),
+    claim: async (wanted) => claimable(heads(entries.values()), wanted),
     contextValues: async (scope, contextId) =>
       new Map(tables.contextValues.get(contextKey(scope, contextId))?.values),
     findByKey: async (scope, key) => keys.get(scopeKey(scope) + key),
     pushConfigs: async (taskId) => [...(entries.get(taskId)?.configs?.values() ?? [])],
-    pendingDeliveries: async () => [...pending(entries.values())],
+    claimDeliveries: async (taskId) => [...pending(some(entries, taskId))],
     webhooks: async (filter) => webhooksOf(tables, filter),
     deadLetters: async (limit, scope) => deadLettersOf(tables, scope).slice(0, limit),
     health: () =>
@@ -132,6 +132,12 @@ function toPage({ entries }: Tables, filter: ListConditions, found: HeadPage): T
   const last = heads.at(-1)
   if (!more || last === undefined) return { tasks, total }
   return { tasks, total, next: { timestamp: last.timestamp, id: last.id } }
+}
+
+function some(entries: ReadonlyMap<string, Entry>, taskId?: string): Iterable<Entry> {
+  if (taskId === undefined) return entries.values()
+  const entry = entries.get(taskId)
+  return entry ? [entry] : []
 }
 
 function webhooksOf({ entries }: Tables, { scope, limit }: WebhookFilter): Webhook[] {

@@ -1,12 +1,12 @@
 import type { Json } from '../../protocol/types.ts'
 import { isSameScope } from '../scope.ts'
 import type {
+  ClaimRequest,
   DeadLetter,
   LogRecord,
   PushConfigRecord,
   Scope,
   StoredTask,
-  TaskCursor,
   TaskHead,
 } from '../store.ts'
 import {
@@ -29,11 +29,11 @@ interface Queries {
   records(id: string, after: number, limit?: number): readonly LogRecord[]
   /** A row of a list as a task. */
   toTask(row: Row): StoredTask
-  unfinished(limit?: number, after?: TaskCursor): readonly TaskHead[]
+  claim(wanted?: ClaimRequest): readonly TaskHead[]
   contextValues(scope: Scope, contextId: string): ReadonlyMap<string, Json>
   findByKey(scope: Scope, idempotencyKey: string): string | undefined
   pushConfigs(taskId: string): readonly PushConfigRecord[]
-  pendingDeliveries(): readonly PushConfigRecord[]
+  claimDeliveries(taskId?: string): readonly PushConfigRecord[]
   deadLetters(limit?: number): readonly DeadLetter[]
 }
 
@@ -47,9 +47,10 @@ export function createQueries(db: Connection): Queries {
   const get = db.prepare(
     `SELECT ${taskColumns} FROM task JOIN scope ON scope.id = task.scope WHERE task.id = ?`,
   )
-  const unfinished = db.prepare(
+  const busy = db.prepare(
     `SELECT ${headColumns} FROM task INDEXED BY task_busy JOIN scope ON scope.id = task.scope
-     WHERE busy = 1 AND (timestamp, task.id) > (?, ?) ORDER BY timestamp, task.id LIMIT ?`,
+     WHERE busy = 1 AND (timestamp, task.id) > (?1, ?2) AND coalesce(?3, scope.agent) = scope.agent
+     ORDER BY timestamp, task.id LIMIT ?4`,
   )
   const values = db.prepare(
     `SELECT key, value FROM context_value WHERE scope = ${scopeNumber} AND context_id = ?`,
@@ -68,8 +69,11 @@ export function createQueries(db: Connection): Queries {
       return row === undefined ? [] : readLog(Number(row.number), after, limit)
     },
     // The empty text sorts before every timestamp.
-    unfinished: (limit = -1, { timestamp, id } = { timestamp: '', id: '' }) =>
-      unfinished.all(timestamp, id, limit).map(toHead),
+    claim: ({
+      agent = null,
+      limit = -1,
+      after: { timestamp, id } = { timestamp: '', id: '' },
+    } = {}) => busy.all(timestamp, id, agent, limit).map(toHead),
     contextValues: ({ agent, tenant, owner }, contextId) =>
       new Map(values.all(agent, tenant, owner, contextId).map(toContextValue)),
     findByKey({ agent, tenant, owner }, key) {
@@ -83,16 +87,16 @@ export function createQueries(db: Connection): Queries {
 /** Prepares the reads of webhooks alone; they are the same in files of every schema. */
 export function createPushQueries(
   db: Connection,
-): Pick<Queries, 'pushConfigs' | 'pendingDeliveries' | 'deadLetters'> {
+): Pick<Queries, 'pushConfigs' | 'claimDeliveries' | 'deadLetters'> {
   const configs = db.prepare('SELECT cursor, record FROM push WHERE task_id = ? ORDER BY number')
-  const pending = db.prepare(
-    `SELECT cursor, record FROM push JOIN task ON task.id = push.task_id
-     WHERE cursor < version ORDER BY push.number`,
-  )
+  const behind = `SELECT cursor, record FROM push JOIN task ON task.id = push.task_id WHERE cursor < version`
+  const pending = db.prepare(`${behind} ORDER BY push.number`)
+  const pendingOf = db.prepare(`${behind} AND task.id = ? ORDER BY push.number`)
   const letters = db.prepare('SELECT letter FROM dead_letter ORDER BY number DESC LIMIT ?')
   return {
     pushConfigs: (taskId) => configs.all(taskId).map(toPushConfig),
-    pendingDeliveries: () => pending.all().map(toPushConfig),
+    claimDeliveries: (taskId) =>
+      (taskId === undefined ? pending.all() : pendingOf.all(taskId)).map(toPushConfig),
     deadLetters: (limit = -1) => letters.all(limit).map(toDeadLetter),
   }
 }

@@ -52,11 +52,11 @@ export async function openReader(path: string, options: ReaderOptions = {}): Pro
     records: reading(queries.records),
     list: reading(lists.list),
     listAll: reading(lists.listAll),
-    unfinished: reading(queries.unfinished),
+    claim: reading(queries.claim),
     contextValues: reading(queries.contextValues),
     findByKey: reading(queries.findByKey),
     pushConfigs: reading(queries.pushConfigs),
-    pendingDeliveries: reading(queries.pendingDeliveries),
+    claimDeliveries: reading(queries.claimDeliveries),
     webhooks: reading(webhooks.webhooks),
     deadLetters: reading((limit, scope) =>
       scope === undefined ? queries.deadLetters(limit) : webhooks.deadLettersOf(scope, limit),

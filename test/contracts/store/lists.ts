@@ -212,9 +212,9 @@ export function describeLists(under: StoreUnderTest): void {
       )
       await under.store.commit(writes)
       const heads = [writes[3]?.head, writes[2]?.head, writes[0]?.head]
-      expect(await under.store.unfinished()).toEqual(heads)
+      expect(await under.store.claim()).toEqual(heads)
       await under.store.commit([write('t0', { expectedVersion: 1, second: 20 })])
-      expect(await under.store.unfinished()).toEqual(heads.slice(0, 2))
+      expect(await under.store.claim()).toEqual(heads.slice(0, 2))
     })
 
     test('are read in pages, by timestamp, then id', async () => {
@@ -224,7 +224,7 @@ export function describeLists(under: StoreUnderTest): void {
       const pages: string[][] = []
       let after: TaskCursor | undefined
       do {
-        const heads = await under.store.unfinished(2, after)
+        const heads = await under.store.claim({ limit: 2, ...(after && { after }) })
         pages.push(heads.map(({ id }) => id))
         after = heads.at(-1)
       } while (after)

@@ -112,7 +112,7 @@ export function describeWebhooks(under: StoreUnderTest): void {
 
     test('behind the log are pending deliveries', async () => {
       const { store } = under
-      const pending = async () => (await store.pendingDeliveries()).map(idAndCursor)
+      const pending = async () => (await store.claimDeliveries()).map(idAndCursor)
       await store.commit([
         write('t', { records: 2, state: 'TASK_STATE_WORKING' }),
         { type: 'pushConfig', record: pushConfig('t', 'a', 2) },

@@ -19,9 +19,9 @@ test('everything committed is there when the file is opened again', async () => 
   const after = await open('t.db')
   expect(await after.get('running')).toMatchObject({ head: running.head, task: running.task })
   expect(await after.records('done', 0)).toEqual(write('done', { records: 3 }).records)
-  expect(await after.unfinished()).toEqual([running.head])
+  expect(await after.claim()).toEqual([running.head])
   expect(await after.findByKey(scope, 'k')).toBe('done')
-  expect(await after.pendingDeliveries()).toEqual([hook])
+  expect(await after.claimDeliveries()).toEqual([hook])
   expect((await after.list({ scope, limit: 1 })).total).toBe(2)
 })
 

@@ -51,7 +51,7 @@ describe.each(drivers)('a file of the first schema, migrated by %s', (driver) =>
       ['behind', 2],
       ['done', 9],
     ])
-    expect((await store.pendingDeliveries()).map(({ id }) => id)).toEqual(['behind'])
+    expect((await store.claimDeliveries()).map(({ id }) => id)).toEqual(['behind'])
     expect(await store.deadLetters()).toMatchObject([{ id: 'letter', reason: 'HTTP 500', seq: 6 }])
   })
 
@@ -59,7 +59,7 @@ describe.each(drivers)('a file of the first schema, migrated by %s', (driver) =>
     copyFileSync(fixture, path('t.db'))
     const old = await readOld(path('t.db'))
     const store = await open('t.db', { driver })
-    const busy = (await store.unfinished()).map(({ id }) => id)
+    const busy = (await store.claim()).map(({ id }) => id)
     expect([...busy].sort()).toEqual([...busyOnes].sort())
     for (const { row, records } of old) {
       const events = records.filter(({ kind }) => kind === 'event')

@@ -47,8 +47,7 @@ test('what a killed process acknowledged is stored, whole and in order', async (
       expect((await store.records(`running${i}`, 0)).map(({ seq }) => seq)).toEqual([1, 2, 3])
       expect((await store.get(`running${i}`))?.head.state).toBe('TASK_STATE_COMPLETED')
     }
-    for (const { id } of await store.unfinished())
-      expect(await store.records(id, 0)).toHaveLength(1)
+    for (const { id } of await store.claim()) expect(await store.records(id, 0)).toHaveLength(1)
   }
   expect(acknowledged.length).toBeGreaterThanOrEqual(90)
 })

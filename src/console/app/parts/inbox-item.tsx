@@ -17,7 +17,7 @@ const says = {
 } as const
 
 /** A task that waits for the user, answered in place. */
-export function InboxItem({ item }: { readonly item: NeedsYou }) {
+export function NeedsYouItem({ item }: { readonly item: NeedsYou }) {
   const { task, kind, question } = item
   const fault = useSignal('')
   const isSent = useSignal(false)

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { systemClock } from '../../../shared/clock.ts'
-import type { ReceivedBody, Receiver } from '../../api.ts'
+import type { ReceivedBody, TrialReceiver } from '../../api.ts'
 import { newMessageId } from '../logic/ids.ts'
 import { servedAgent } from '../logic/peer.ts'
 import { read, sentenceOf, write } from '../logic/server.ts'
@@ -16,14 +16,14 @@ const everyMs = 2_000
 
 /** A receiver of webhooks to try with, and a message whose updates go to it. */
 export function ReceiverPanel({ sent }: { readonly sent: () => void }) {
-  const receiver = useSignal<Receiver | undefined>(undefined)
+  const receiver = useSignal<TrialReceiver | undefined>(undefined)
   const fault = useSignal('')
   const id = receiver.value?.id
   useEffect(() => {
     if (!id) return
     let callOff = (): void => {}
     const look = (): void => {
-      read<Receiver>(`receiver/${encodeURIComponent(id)}`).then(
+      read<TrialReceiver>(`receiver/${encodeURIComponent(id)}`).then(
         (next) => {
           receiver.value = next
           callOff = systemClock.after(everyMs, look)
@@ -38,7 +38,7 @@ export function ReceiverPanel({ sent }: { readonly sent: () => void }) {
   }, [id])
   const make = async (): Promise<void> => {
     try {
-      receiver.value = await write<Receiver>('receiver')
+      receiver.value = await write<TrialReceiver>('receiver')
       fault.value = ''
     } catch (thrown) {
       fault.value = sentenceOf(thrown)
@@ -66,7 +66,7 @@ export function ReceiverPanel({ sent }: { readonly sent: () => void }) {
   )
 }
 
-function Address({ receiver: { url, expiresAt } }: { readonly receiver: Receiver }) {
+function Address({ receiver: { url, expiresAt } }: { readonly receiver: TrialReceiver }) {
   const left = Math.max(Date.parse(expiresAt) - now.value, 0)
   return (
     <p class="row">

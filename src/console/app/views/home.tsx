@@ -4,7 +4,7 @@ import { now, readRoster, roster, rosterFault } from '../logic/state.ts'
 import { countOf, duration, figure, homeHeadline } from '../logic/words.ts'
 import { HealthDot } from '../parts/chips.tsx'
 import { Empty, Fault } from '../parts/empty.tsx'
-import { InboxItem } from '../parts/inbox-item.tsx'
+import { NeedsYouItem } from '../parts/inbox-item.tsx'
 import { Sparkline } from '../parts/sparkline.tsx'
 import { useTitle } from '../parts/title.tsx'
 
@@ -57,7 +57,7 @@ function Inbox({ items }: { readonly items: readonly NeedsYou[] }) {
   return (
     <section class="inbox" aria-label="Needs you">
       {items.map((item) => (
-        <InboxItem key={item.task.id} item={item} />
+        <NeedsYouItem key={item.task.id} item={item} />
       ))}
     </section>
   )
