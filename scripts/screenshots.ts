@@ -92,8 +92,8 @@ async function takeAll(
   }
   await go('#/', '.stats')
   await take('home')
-  await go('#/chat/studio', '.composer')
-  await chatWith(page)
+  await go('#/tasks?agent=studio&state=TASK_STATE_COMPLETED', '.task-row')
+  await openConversation(page)
   await take('chat')
   await go('#/teams/studio', '.node.visited, .node.running')
   await take('graph')
@@ -106,11 +106,12 @@ async function takeAll(
   await context.close()
 }
 
-/** A picture of a team at work: somebody has been asked, and the first has answered. */
-async function chatWith(page: Page): Promise<void> {
-  await page
-    .getByRole('textbox', { name: 'Message' })
-    .fill('A fable about a river that forgets its name')
+/** A conversation that has an answer, and a further question that is being worked on. */
+async function openConversation(page: Page): Promise<void> {
+  await page.locator('.task-row a').first().click()
+  await page.locator('.head a').first().click()
+  await page.locator('.said.answer').first().waitFor()
+  await page.getByRole('textbox', { name: 'Message' }).fill('And one from the island behind it')
   await page.getByRole('button', { name: 'Send' }).click()
-  await page.locator('.work li').nth(2).waitFor({ timeout: 60_000 })
+  await page.locator('.work li').nth(7).waitFor({ timeout: 60_000 })
 }

@@ -74,6 +74,24 @@ describe('The light of a graph', () => {
     expect(lights.get('writers/editor')?.count).toBe(1)
   })
 
+  test('comes from everybody where work comes together, and a second try from there too', () => {
+    const joined: TeamGraph = {
+      ...{ id: 'joined', name: 'Joined', ...about, entry: ['a', 'b'] },
+      nodes: [node('a'), node('b'), node('c')],
+      edges: [
+        { from: 'a', to: 'c', kind: 'next' },
+        { from: 'b', to: 'c', kind: 'next' },
+      ],
+    }
+    const members = ['a', 'b', 'c', 'c']
+    const hops = toHops(members.map((one, i) => delegation(i + 1, one, { team: 'joined' })))
+    const lights = lightsOfHops(joined, hops)
+    expect(lights.get(edgeKey('', { from: 'a', to: 'c' }))?.count).toBe(2)
+    expect(lights.get(edgeKey('', { from: 'b', to: 'c' }))?.count).toBe(2)
+    expect(lights.get(edgeKey('', { from: '', to: 'b' }))?.count).toBe(1)
+    expect(lights.get('c')?.count).toBe(2)
+  })
+
   test('of many tasks says how many, how fast and how badly', () => {
     const facts = { from: '', to: 'composer', count: 96, failures: 2, running: 1, p50Ms: 5_000 }
     const lights = lightsOfEdges(studio, [{ team: 'writers', ...facts, last: [] }])

@@ -153,7 +153,7 @@ function Node({ placed, above, lights, presses }: NodeProps) {
       </text>
       {!inside && (
         <text x={16} y={42} class="small">
-          {cut(wordsOf(node.detail ?? node.kind, light), 34)}
+          {light?.running ? 'at work' : cut(node.detail ?? node.kind, 24)}
         </text>
       )}
       {node.team && (
@@ -246,11 +246,6 @@ function edgeWords({ label }: GraphEdge, light: Light | undefined): string {
     light.running > 0 ? 'now' : light.p50Ms === undefined ? '' : duration(light.p50Ms),
   ]
   return facts.filter((fact) => fact !== '').join(' · ')
-}
-
-function wordsOf(detail: string, light: Light | undefined): string {
-  if (light?.running) return `${detail} · at work`
-  return light?.p50Ms === undefined ? detail : `${detail} · ${duration(light.p50Ms)}`
 }
 
 /** Teams are shown with what is in them, two levels deep; what lies deeper opens by a press. */
