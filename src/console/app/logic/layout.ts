@@ -41,7 +41,7 @@ interface LayoutOptions {
 const callerNode: GraphNode = { id: '', name: 'You', kind: 'caller' }
 
 /** Room for `88 · 6.1 s` above an edge and `2 failed` below it. */
-const wordsSize: { readonly width: number; readonly height: number } = { width: 72, height: 34 }
+const wordsSize = { width: 64, height: 34, labelpos: 'c' } as const
 
 /** What surrounds the picture within a nested team. */
 const pad = 18
@@ -58,14 +58,14 @@ export function layOut(team: TeamGraph, options: LayoutOptions, above = ''): Pic
   const entries: GraphEdge[] = team.entry.map((to) => ({ from: '', to, kind: 'next' }))
   const edges = isTop ? [...entries, ...team.edges] : team.edges
   const graph = new dagre.graphlib.Graph({ multigraph: true })
-  graph.setGraph({ rankdir: options.direction, nodesep: 26, ranksep: 18, marginx: 2, marginy: 2 })
+  graph.setGraph({ rankdir: options.direction, nodesep: 26, ranksep: 12, marginx: 2, marginy: 2 })
   graph.setDefaultEdgeLabel(() => ({}))
   for (const node of nodes) graph.setNode(keyOf(node.id), sizeOf(node, inside.get(node.id)))
   const known = edges.filter(
     ({ from, to }) => graph.hasNode(keyOf(from)) && graph.hasNode(keyOf(to)),
   )
   for (const [i, { from, to }] of known.entries())
-    graph.setEdge(keyOf(from), keyOf(to), wordsSize, `${i}`)
+    graph.setEdge(keyOf(from), keyOf(to), { ...wordsSize }, `${i}`)
   dagre.layout(graph)
   const { width = 0, height = 0 } = graph.graph()
   return {
@@ -97,9 +97,9 @@ export const insideAt: { readonly x: number; readonly y: number } = { x: pad, y:
 function sizeOf({ name, detail, kind }: GraphNode, inside: Picture | undefined): Size {
   if (inside) return { width: inside.width + 2 * pad, height: inside.height + head + pad }
   if (kind === 'caller') return { width: 54, height: 34 }
-  const words = (detail ?? kind).length + (kind === 'approval' ? 0 : 9)
-  const longest = Math.max(name.length * 7.8, Math.min(words, 34) * 6.3, 60)
-  return { width: Math.round(longest) + 30, height: 56 }
+  const words = Math.min(name.length * 7.8, 190)
+  const longest = Math.max(words, Math.min((detail ?? kind).length, 24) * 6.2, 56)
+  return { width: Math.round(longest) + 32, height: 56 }
 }
 
 interface Size {

@@ -54,10 +54,10 @@ function lightTeam(lights: Map<string, Light>, { team, hops, above, depth }: Lev
   const here = hops.filter((hop) => hop.team === team.id && hop.depth === depth)
   const visited: string[] = []
   for (const hop of here) {
-    const from = cameFrom(team, hop.member, visited)
     const light = toLight(hop)
-    const keys = [toPlace(above, hop.member), edgeKey(above, { from, to: hop.member })]
-    for (const key of keys) lights.set(key, sum(lights.get(key), light))
+    const edges = cameFrom(team, hop.member, visited).map((from) => ({ from, to: hop.member }))
+    for (const key of [toPlace(above, hop.member), ...edges.map((edge) => edgeKey(above, edge))])
+      lights.set(key, sum(lights.get(key), light))
     visited.push(hop.member)
   }
   for (const { id, team: nested } of team.nodes)
@@ -65,13 +65,23 @@ function lightTeam(lights: Map<string, Light>, { team, hops, above, depth }: Lev
       lightTeam(lights, { team: nested, hops, above: toPlace(above, id), depth: depth + 1 })
 }
 
-/** Of the edges that lead to a member, the one whose origin was visited last. */
-function cameFrom(team: TeamGraph, member: string, visited: readonly string[]): string {
-  const origins = new Set(team.edges.filter(({ to }) => to === member).map(({ from }) => from))
-  // A step that is no member leaves no hop: what leads to it led here.
-  for (const origin of [...origins])
-    if (team.nodes.some(({ id, kind }) => id === origin && kind === 'approval')) return origin
-  return visited.findLast((one) => origins.has(one)) ?? ''
+/**
+ * Of the edges that lead to a member, those whose origins were visited since it was last asked: more than one where work
+ * comes together. A step that is no member leaves no hop; what leads to it has led here.
+ */
+function cameFrom(team: TeamGraph, member: string, visited: readonly string[]): readonly string[] {
+  const origins = team.edges.filter(({ to }) => to === member).map(({ from }) => from)
+  const steps = origins.filter((one) =>
+    team.nodes.some(({ id, kind }) => id === one && kind === 'approval'),
+  )
+  if (steps.length > 0) return steps
+  const since = visited.slice(visited.lastIndexOf(member) + 1)
+  const fresh = origins.filter((one) => since.includes(one))
+  if (fresh.length > 0) return fresh
+  // A further try comes from where the first one came.
+  const before = visited.slice(0, visited.indexOf(member))
+  const earlier = origins.filter((one) => before.includes(one))
+  return visited.includes(member) && earlier.length > 0 ? earlier : ['']
 }
 
 function toLight(hop: MemberHop): Light {

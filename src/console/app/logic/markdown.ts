@@ -1,5 +1,11 @@
 import dompurify from 'dompurify'
-import { marked } from 'marked'
+import { Marked } from 'marked'
+
+/** HTML within markdown is shown as the text that it is: agents write markdown, and strangers write HTML. */
+const marked = new Marked({
+  gfm: true,
+  renderer: { html: ({ text }) => escaped(text) },
+})
 
 /** The blocks of a markdown text, each as its source: while a text grows, only the last ones change. */
 export function toBlocks(text: string): readonly string[] {
@@ -11,7 +17,7 @@ export function toBlocks(text: string): readonly string[] {
 
 /** Markdown as safe HTML: no forms, pictures, styles or scripts; links open elsewhere and tell nobody whence. */
 export function markdownToHtml(markdown: string): string {
-  const html = marked.parse(markdown, { async: false, gfm: true })
+  const html = marked.parse(markdown, { async: false })
   return dompurify.sanitize(html, {
     USE_PROFILES: { html: true },
     FORBID_TAGS: ['form', 'input', 'button', 'select', 'textarea', 'img', 'picture', 'video'],
@@ -19,6 +25,10 @@ export function markdownToHtml(markdown: string): string {
     ADD_ATTR: ['target'],
     ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,
   })
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
 dompurify.addHook('afterSanitizeAttributes', (node) => {

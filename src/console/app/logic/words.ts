@@ -20,6 +20,11 @@ export function ago(at: string, now: number): string {
   return `${duration(ms)} ago`
 }
 
+/** The same without the word: `now`, `14 min`. */
+export function since(at: string, now: number): string {
+  return ago(at, now).replace(' ago', '')
+}
+
 /** A number as people read it: `1,284`, from a hundred thousand on `412k` and `3.1M`. */
 export function figure(value: number): string {
   if (value >= 1_000_000) return `${(value / 1_000_000).toFixed(1)}M`
@@ -94,7 +99,7 @@ export function firstWords(text: string, longest = 90): string {
 
 /** A line of markdown without its marks. */
 function plain(line: string): string {
-  return line.replace(/^[#>]{1,6} /, '').replaceAll(/\*\*|__|`/g, '')
+  return line.replace(/^[#>]{1,6} /, '').replaceAll(/[*`]|__/g, '')
 }
 
 /** Names of members are ids; people read words. */

@@ -153,7 +153,7 @@ function Node({ placed, above, lights, presses }: NodeProps) {
       </text>
       {!inside && (
         <text x={16} y={42} class="small">
-          {cut(wordsOf(node.detail ?? node.kind, light), 34)}
+          {light?.running ? 'at work' : cut(node.detail ?? node.kind, 24)}
         </text>
       )}
       {node.team && (
@@ -184,7 +184,7 @@ function Opener(props: {
     <g
       class="opener"
       role="button"
-      tabIndex={0}
+      tabindex={0}
       aria-expanded={props.isOpen}
       aria-label={props.isOpen ? `Close ${props.name}` : `Open ${props.name}`}
       transform={`translate(${props.x} 6)`}
@@ -207,14 +207,14 @@ function Edge(props: {
   const { edge, path, x, y } = placed
   const words = edgeWords(edge, light)
   const tone = light?.running ? 'running' : light?.failures ? 'troubled' : light ? 'visited' : ''
-  const failed = light?.failures ? `, ${light.failures} failed` : ''
+  const failed = light?.failures ? ` ${light.failures} failed` : ''
   const name = `From ${edge.from || 'you'} to ${edge.to}: ${words || 'nothing yet'}${failed}`
   return (
     <g
       class={`edge ${edge.kind} ${tone} ${props.isChosen ? 'chosen' : ''}`}
       {...(press && {
         role: 'button',
-        tabIndex: 0,
+        tabindex: 0,
         'aria-label': name,
         'aria-pressed': props.isChosen,
         onClick: press,
@@ -223,14 +223,15 @@ function Edge(props: {
     >
       <path d={path} class="line" marker-end="url(#arrow)" />
       <path d={path} class="reach" />
+      <rect class="area" x={x - 34} y={y - 17} width={68} height={34} />
       {words !== '' && (
         <text x={x} y={y - 6} class="small" text-anchor="middle">
           {words}
-        </text>
-      )}
-      {light && light.failures > 0 && (
-        <text x={x} y={y + 14} class="small failures" text-anchor="middle">
-          {light.failures} failed
+          {failed !== '' && (
+            <tspan class="failures" x={x} dy={20}>
+              {failed}
+            </tspan>
+          )}
         </text>
       )}
     </g>
@@ -245,11 +246,6 @@ function edgeWords({ label }: GraphEdge, light: Light | undefined): string {
     light.running > 0 ? 'now' : light.p50Ms === undefined ? '' : duration(light.p50Ms),
   ]
   return facts.filter((fact) => fact !== '').join(' · ')
-}
-
-function wordsOf(detail: string, light: Light | undefined): string {
-  if (light?.running) return `${detail} · at work`
-  return light?.p50Ms === undefined ? detail : `${detail} · ${duration(light.p50Ms)}`
 }
 
 /** Teams are shown with what is in them, two levels deep; what lies deeper opens by a press. */

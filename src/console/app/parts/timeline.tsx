@@ -33,11 +33,15 @@ export function Timeline(props: {
   // What runs grows with the time; what has ended is drawn once.
   const end = isOpen ? now.value : (lastTime(all) ?? now.value)
   const moment = isWhole ? end : (lastTime(shown) ?? end)
-  const everyHop = useMemo(() => withAgent(all, agent, end), [all, agent, end])
-  const hops = useMemo(
-    () => (isWhole ? everyHop : withAgent(shown, agent, moment)),
-    [everyHop, shown, moment],
+  const called = useMemo(() => toHops(all), [all])
+  const everyHop = useMemo(
+    () => (called.length > 0 ? called : ownHops(all, agent, end)),
+    [called, all, agent, end],
   )
+  const hops = useMemo(() => {
+    if (isWhole) return everyHop
+    return called.length > 0 ? toHops(shown) : ownHops(shown, agent, moment)
+  }, [everyHop, shown, moment])
   const scale = useMemo(
     () => createScale(everyHop.map(({ began, ended = end }) => ({ from: began, to: ended }))),
     [everyHop, end],
@@ -58,13 +62,7 @@ function isAtWork(records: readonly TaskRecord[]): boolean {
 }
 
 /** An agent that calls nobody is one lane of its own: the stretches in which it worked. */
-function withAgent(
-  records: readonly TaskRecord[],
-  agent: string,
-  end: number,
-): readonly MemberHop[] {
-  const hops = toHops(records)
-  if (hops.length > 0) return hops
+function ownHops(records: readonly TaskRecord[], agent: string, end: number): readonly MemberHop[] {
   const uses = toOwnUses(records)
   const spans = workOf(records, end)
   const { seq: lastSeq = 0 } = records.at(-1) ?? {}

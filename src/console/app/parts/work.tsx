@@ -36,12 +36,14 @@ export function WorkDone({
   )
 }
 
+const standings = { running: 'at work', done: 'done', asks: 'asks you', failed: 'failed' } as const
+
 /** One hop in a line: who, how long, what came of it. */
 export function HopLine({ hop }: { readonly hop: MemberHop }) {
   const outcome =
     hop.standing === 'failed'
       ? `failed: ${hop.failure}`
-      : firstWords(hop.answer, 70) || hop.standing
+      : firstWords(hop.answer, 70) || standings[hop.standing]
   return (
     <>
       <MemberDot id={hop.member} />

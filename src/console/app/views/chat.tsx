@@ -8,7 +8,7 @@ import { servedAgent } from '../logic/peer.ts'
 import { toAddress } from '../logic/route.ts'
 import { read } from '../logic/server.ts'
 import { agentsById, go, now, roster, route } from '../logic/state.ts'
-import { ago, firstWords } from '../logic/words.ts'
+import { firstWords, since } from '../logic/words.ts'
 import { Chat } from '../parts/chat.tsx'
 import { HealthDot } from '../parts/chips.tsx'
 import { useTitle } from '../parts/title.tsx'
@@ -156,7 +156,7 @@ function Conversations(props: { readonly agent: string; readonly context: string
               aria-current={row.contextId === context ? 'true' : undefined}
             >
               <span class="clip">{firstWords(row.words, 48) || 'A conversation'}</span>
-              <span class="faint">{ago(row.at, now.value)}</span>
+              <span class="faint">{since(row.at, now.value)}</span>
             </a>
           </li>
         ))}

@@ -1,10 +1,11 @@
-import type { ConsoleRoster, NeedsYou, RosterAgent, TaskTotals } from '../../api.ts'
+import type { NeedsYou, RosterAgent, TaskTotals } from '../../api.ts'
 import { toAddress } from '../logic/route.ts'
-import { now, readRoster, roster, rosterFault } from '../logic/state.ts'
+import { readRoster, roster, rosterFault } from '../logic/state.ts'
 import { countOf, duration, figure, homeHeadline } from '../logic/words.ts'
 import { HealthDot } from '../parts/chips.tsx'
 import { Empty, Fault } from '../parts/empty.tsx'
 import { NeedsYouItem } from '../parts/inbox-item.tsx'
+import { RecentTasks } from '../parts/recent-tasks.tsx'
 import { Sparkline } from '../parts/sparkline.tsx'
 import { useTitle } from '../parts/title.tsx'
 
@@ -19,12 +20,15 @@ export function HomeView() {
     <>
       <header class="head">
         <h1>{words}</h1>
-        {known && <span class="soft">{upFor(known)}</span>}
+        <a class="button" href="#/chat">
+          Ask something
+        </a>
       </header>
       {!known && <Fault text={rosterFault.value} retry={() => void readRoster()} />}
       {known && <Figures totals={known.totals} />}
       {known && <Inbox items={known.needsYou} />}
       {known && <AgentTable agents={known.agents} />}
+      {known && <RecentTasks title="Lately" />}
     </>
   )
 }
@@ -132,8 +136,4 @@ function AgentRow({ agent }: { readonly agent: RosterAgent }) {
 function aboutAgent({ kind, scheduler, members }: RosterAgent): string {
   if (kind !== 'team') return kind
   return [scheduler ?? 'team', countOf(members.length, 'member')].join(' · ')
-}
-
-function upFor({ server }: ConsoleRoster): string {
-  return `up ${duration(Math.max(now.value - Date.parse(server.startedAt), 0))}`
 }

@@ -4,6 +4,7 @@ import { isInterrupted, isTerminal } from '../../../protocol/task.ts'
 import type { Part } from '../../../protocol/types.ts'
 import type { TaskAnswer, TaskRecord } from '../../api.ts'
 import { answerTask, stopTask } from '../logic/answers.ts'
+import { toHops } from '../logic/hops.ts'
 import { lastTime, taskAsOf, upTo, workOf } from '../logic/replay.ts'
 import { type Route, type TaskTab, toAddress } from '../logic/route.ts'
 import { sentenceOf } from '../logic/server.ts'
@@ -95,6 +96,7 @@ function TaskHead({ head, records, refresh }: HeadProps) {
     })
     refresh()
   }
+  const tokens = head.tokens ?? tokensOf(records)
   const isLive = records.at(-1)?.seq === undefined || state === head.state
   return (
     <>
@@ -108,7 +110,7 @@ function TaskHead({ head, records, refresh }: HeadProps) {
             </a>
             <code title={head.id}>{shortId(head.id)}</code>
             <span>{times(records, state)}</span>
-            {head.tokens ? <span>{figure(head.tokens)} tokens</span> : null}
+            {tokens > 0 && <span>{figure(tokens)} tokens</span>}
             {head.owner && <span>{head.owner}</span>}
           </p>
         </div>
@@ -138,6 +140,13 @@ function NoTrace() {
       </p>
     </Empty>
   )
+}
+
+/** What the members of the outermost team have used so far. */
+function tokensOf(records: readonly TaskRecord[]): number {
+  return toHops(records)
+    .filter(({ depth }) => depth === 0)
+    .reduce((sum, { inputTokens, outputTokens }) => sum + inputTokens + outputTokens, 0)
 }
 
 /** How long it took in all, and how much of that was work. */

@@ -9,6 +9,7 @@ import { now, roster } from '../logic/state.ts'
 import { ago, countOf, duration, memberName } from '../logic/words.ts'
 import { HealthDot } from '../parts/chips.tsx'
 import { Empty, Fault } from '../parts/empty.tsx'
+import { RecentTasks } from '../parts/recent-tasks.tsx'
 import { type ChosenEdge, TeamPicture } from '../parts/team-picture.tsx'
 import { useTitle } from '../parts/title.tsx'
 
@@ -109,6 +110,7 @@ function TeamView({ id }: { readonly id: string }) {
       ) : (
         team && <p class="faint hint">Choose an edge to read the last messages over it.</p>
       )}
+      <RecentTasks title="Last runs" agent={id} />
     </>
   )
 }
