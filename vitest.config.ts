@@ -8,6 +8,7 @@ export default defineConfig({
     // What servers write to stderr is worth seeing where a test fails.
     silent: 'passed-only',
     include: ['test/**/*.test.ts'],
+    globalSetup: ['test/support/postgres-setup.ts'],
     testTimeout: 30_000,
     hookTimeout: 30_000,
     pool: 'forks',

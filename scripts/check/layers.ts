@@ -42,6 +42,7 @@ const nodeOnly = [
   ...['app/', 'cli/', 'console/', 'eval/', 'network/', 'testing/', 'webhooks/'],
   'server/run.ts',
   'server/node-',
+  'store/postgres',
   'store/sqlite',
   'agents/module',
   'agents/mcp',

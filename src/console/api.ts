@@ -98,7 +98,7 @@ export interface RosterAgent extends TaskTotals {
 
 /** A task that waits for a person. */
 export interface NeedsYou {
-  readonly task: TaskLine
+  readonly task: ListedTask
   /** `approval` is answered by approving or rejecting, `input` by a text, `login` by signing in elsewhere. */
   readonly kind: 'approval' | 'input' | 'login'
   /** The status message of the task: the question. */
@@ -189,7 +189,7 @@ export interface TasksQuery {
 
 /** `GET tasks`: tasks of all agents that the caller may see, newest status first. */
 export interface TasksAnswer {
-  readonly rows: readonly TaskLine[]
+  readonly rows: readonly ListedTask[]
   /** The cursor of the next page; absent on the last. */
   readonly next?: string
   /** All that match, where the store can tell. */
@@ -197,7 +197,7 @@ export interface TasksAnswer {
 }
 
 /** A task in a list. */
-export interface TaskLine {
+export interface ListedTask {
   readonly id: string
   readonly contextId: string
   /** The id of the agent or team that it belongs to. */
@@ -215,7 +215,7 @@ export interface TaskLine {
 }
 
 /** `GET tasks/ID`: a task without its log. */
-export interface TaskAnswer extends TaskLine {
+export interface TaskAnswer extends ListedTask {
   readonly agentName: string
   readonly createdAt?: string
   /** Whether a turn runs or a message waits. */
@@ -397,4 +397,4 @@ export interface TrialReceiver {
 export type ReceivedBody = { at: string; headers: Readonly<Record<string, string>>; body: string }
 
 /** One event of `GET events` (`text/event-stream`): a task that the caller may see was made or changed. */
-export type TaskChange = { readonly task: TaskLine; readonly version: number }
+export type TaskChange = { readonly task: ListedTask; readonly version: number }

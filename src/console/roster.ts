@@ -4,7 +4,7 @@ import { toTimestamp } from '../shared/clock.ts'
 import type { StoredTask } from '../store/store.ts'
 import { kindOf } from '../team/schedulers/kinds.ts'
 import type { ConsoleRoster, RosterAgent, TaskTotals } from './api.ts'
-import { type ApiHandler, ok } from './call.ts'
+import { type ApiCall, type ApiHandler, ok } from './call.ts'
 import { medianOf } from './edges.ts'
 import type { ReadFacts } from './facts.ts'
 import { kindOfAgent, teamOf } from './graph.ts'
@@ -81,10 +81,10 @@ export function createRosterHandler(
     }
   }
 
-  return async ({ viewer, request }) => {
+  async function read({ viewer, request }: ApiCall): Promise<ConsoleRoster> {
     const served = [...mounts.values()].filter(({ id }) => viewer.reaches(id))
     const agents = await Promise.all(served.map((mount) => toAgent(mount, viewer, request.base)))
-    return ok<ConsoleRoster>({
+    return {
       server: { ...words, url: request.base ?? host.url(), startedAt },
       me: {
         name: viewer.auth.userId,
@@ -95,7 +95,38 @@ export function createRosterHandler(
       totals: sumOf(agents),
       agents,
       needsYou: await needsYou(viewer),
-    })
+    }
+  }
+
+  const turns = createTurns<ConsoleRoster>()
+  return async (call) => ok(await turns(keyOf(call), () => read(call)))
+}
+
+function keyOf({ viewer: { auth }, request: { base = '' } }: ApiCall): string {
+  return JSON.stringify([auth.userId, auth.scopes, auth.tenants, base])
+}
+
+/**
+ * Lets one work of a key run at a time. Whoever asks meanwhile gets, with all others who do, what the next one gives:
+ * it begins after they asked, so it is never too old.
+ */
+function createTurns<T>(): (key: string, work: () => Promise<T>) => Promise<T> {
+  const running = new Map<string, { readonly now: Promise<T>; next?: Promise<T> }>()
+  function run(key: string, work: () => Promise<T>): Promise<T> {
+    const turn: { readonly now: Promise<T>; next?: Promise<T> } = { now: work() }
+    running.set(key, turn)
+    const end = (): void => {
+      if (running.get(key) === turn && !turn.next) running.delete(key)
+    }
+    turn.now.then(end, end)
+    return turn.now
+  }
+  return (key, work) => {
+    const turn = running.get(key)
+    if (!turn) return run(key, work)
+    const go = (): Promise<T> => run(key, work)
+    turn.next ??= turn.now.then(go, go)
+    return turn.next
   }
 }
 

@@ -12,7 +12,7 @@ import type { LogRecord, Scope, StoredTask, TaskListFilter, TaskPage } from '../
 import { type CallOff, createCallOff } from './call-off.ts'
 import { conversationOf } from './context.ts'
 import type { Engine, EngineOptions, SubscriptionStart } from './engine.ts'
-import { KeyTaken, shuttingDown, TaskMoved, taskNotFound } from './faults.ts'
+import { KeyTaken, notRegistered, shuttingDown, TaskMoved, taskNotFound } from './faults.ts'
 import { createForwarding, type Forwarding } from './forward.ts'
 import { defaultTaskLimits } from './growth.ts'
 import { isTurnEnd } from './leftover.ts'
@@ -72,11 +72,18 @@ class AgentEngine implements Engine {
     this.#stranded = createStranded({ store, clock, takeUp: (id) => this.#runs.takeUp(id) })
     this.#host = this.#createHost(options.agent, options.build ?? '')
     const isClosed = (): boolean => this.#closed
+    const { feed } = store
+    /** A process that no other knows to live takes nothing in. */
+    const mustServe = (): void => {
+      if (this.#closed) throw shuttingDown()
+      if (feed?.replica === 0) throw notRegistered()
+    }
     this.#runs = createRuns({
       store,
       isClosed,
       logs: this.#createLogHost(),
       host: () => this.#host,
+      forgot: (id) => hub.follow(id),
       goOn: (run, records) => this.#goOn(run, records),
       received: (run, mail) => this.#receiver.take(run, mail),
     })
@@ -86,7 +93,7 @@ class AgentEngine implements Engine {
     this.#forwarding = createForwarding({ store, hub, maxMailbox, get })
     const { committer } = options
     const forwarding = this.#forwarding
-    this.#send = createSend({ store, hub, queue, runs, committer, forwarding, get, isClosed })
+    this.#send = createSend({ store, hub, queue, runs, committer, forwarding, get, mustServe })
     this.#callOff = createCallOff({ runs, forwarding })
   }
 
@@ -181,8 +188,10 @@ class AgentEngine implements Engine {
   }
 
   letGo(): void {
-    for (const { log } of [...this.#runs.all.values()])
-      if (log.exists) log.letGo(new TaskMoved(log.id))
+    for (const run of [...this.#runs.all.values()]) {
+      const reason = new TaskMoved(run.log.id)
+      if (run.log.letGo(reason)) run.interrupt(reason)
+    }
   }
 
   live(): number {
@@ -271,7 +280,10 @@ class AgentEngine implements Engine {
   #unanswered(queued: QueuedMessage, log: TaskLog, reason: A2AError): void {
     const { seq, answer } = queued
     if (reason instanceof TaskMoved && !this.#closed) {
-      queued.elsewhere = this.#send.again(queued, log)
+      // What came from a log or an inbox is still there, for whoever goes on with the task.
+      const isKept = queued.recovered || queued.request.forwarded !== undefined
+      if (isKept && !answer.awaited) return
+      queued.elsewhere ??= this.#again(queued, log)
       queued.elsewhere
         .then((sent) => sent.answer.wait())
         .then(
@@ -284,6 +296,12 @@ class AgentEngine implements Engine {
         (task) => answer.settle({ task }),
         () => answer.fail(reason),
       )
+  }
+
+  /** What is under way decides whether the message is stored: then it is followed, else sent once more. */
+  async #again(queued: QueuedMessage, log: TaskLog): Promise<SendResult> {
+    await log.committed().catch(() => {}) // a refusal is what we wait for
+    return this.#send.again(queued, log)
   }
 
   async #storedTask(id: string, scope: Scope): Promise<Task> {

@@ -6,7 +6,7 @@ import type { Scope, StoredTask } from '../store/store.ts'
 import type { Hub } from '../streams/hub.ts'
 import type { Delivered } from './arrived.ts'
 import type { Committer } from './commit.ts'
-import { shuttingDown, taskEnded, taskNotFound } from './faults.ts'
+import { taskEnded, taskNotFound } from './faults.ts'
 import type { Forwarding } from './forward.ts'
 import { toPushRecord } from './log.ts'
 import type { VersionedTask } from './log-host.ts'
@@ -32,13 +32,13 @@ export interface DeliveryOptions {
   readonly runs: Runs
   readonly committer: Committer
   readonly forwarding: Forwarding
-  /** Whether nothing more may begin. */
-  isClosed(): boolean
+  /** @throws A2AError `unavailable` where nothing more may begin. */
+  mustServe(): void
 }
 
 /** Makes what lets messages in. */
 export function createDelivery(options: DeliveryOptions): Delivery {
-  const { hub, queue, runs, committer, forwarding, isClosed } = options
+  const { hub, queue, runs, committer, forwarding, mustServe } = options
 
   function begin(arrived: Delivered, scope: Scope): SendResult {
     const contextId = arrived.message.contextId ?? newId()
@@ -87,7 +87,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   }
 
   function take(run: TaskRun, arrived: Delivered, before?: VersionedTask): SendResult {
-    if (isClosed()) throw shuttingDown()
+    mustServe()
     const { webhook, dialect = '1.0', turnRequest } = arrived
     const { idempotencyKey } = turnRequest
     if (idempotencyKey !== undefined && !before) run.log.bindIdempotencyKey(idempotencyKey)

@@ -2,7 +2,7 @@ import { readAgentAnswer, readAgentEvent } from '../agents/reply.ts'
 import { isInterrupted, isTerminal } from '../protocol/task.ts'
 import type { Message, StreamResponse } from '../protocol/types.ts'
 import { isAsyncIterable, soon } from '../shared/async.ts'
-import { isCallerFault, toAgentFault } from './faults.ts'
+import { isCallerFault, TaskMoved, toAgentFault } from './faults.ts'
 import { addressed, type QueuedMessage } from './messages.ts'
 import type { RunHost } from './run-host.ts'
 import type { ActiveTurn } from './turn.ts'
@@ -109,6 +109,8 @@ function takeFailure(owner: TurnOwner, thrown: unknown, turn: ActiveTurn): void 
   if (!owner.isCurrent(turn)) return
   const { writer, host } = owner
   const { log } = writer
+  // Another process has the task, or is about to: this turn has nothing to say any more.
+  if (thrown instanceof TaskMoved) return
   if (turn.over) {
     host.logger.warn({ taskId: log.id, err: thrown }, 'The agent failed after its answer')
     return

@@ -52,6 +52,13 @@ export function shuttingDown(): A2AError {
   return new A2AError('unavailable', 'The server is shutting down', { retryAfterSeconds: 5 })
 }
 
+/** This process has lost its place among the replicas, and is about to take another. */
+export function notRegistered(): A2AError {
+  return new A2AError('unavailable', 'This server has lost its store for a moment; try again', {
+    retryAfterSeconds: 1,
+  })
+}
+
 /** Another process has gone on with the task: what was to be written here is not, and must be tried there. */
 export class TaskMoved extends A2AError {
   constructor(id: string) {

@@ -23,6 +23,8 @@ interface LeftMessage {
   readonly attempt: number
   readonly message: Message
   readonly request: TurnRequest
+  /** Where the message stands in the log. */
+  readonly seq: number
 }
 
 /** The deaths of a turn that has seen none. */
@@ -120,10 +122,8 @@ function waitingAfter(records: readonly LogRecord[], turn: number): readonly Lef
   const dropped = new Set(records.flatMap((r) => (r.kind === 'dropped' ? [r.messageId] : [])))
   return records.flatMap((record) => {
     if (record.kind !== 'message' || record.turn <= turn) return []
-    const { message, request } = record
-    return dropped.has(message.messageId)
-      ? []
-      : [{ number: record.turn, attempt: 1, message, request }]
+    const { turn: number, message, request, seq } = record
+    return dropped.has(message.messageId) ? [] : [{ number, attempt: 1, message, request, seq }]
   })
 }
 
@@ -131,10 +131,12 @@ function waitingAfter(records: readonly LogRecord[], turn: number): readonly Lef
 export function openingOf(
   records: readonly LogRecord[],
   turn: number,
-): { readonly message: Message; readonly request: TurnRequest } | undefined {
+): Pick<LeftMessage, 'message' | 'request' | 'seq'> | undefined {
   for (const record of records)
-    if (record.kind === 'message' && record.turn === turn)
-      return { message: record.message, request: record.request }
+    if (record.kind === 'message' && record.turn === turn) {
+      const { message, request, seq } = record
+      return { message, request, seq }
+    }
   return undefined
 }
 

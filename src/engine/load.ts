@@ -3,7 +3,7 @@ import { foldRecords } from '../store/current.ts'
 import type { LogRecord, Store, StoredTask } from '../store/store.ts'
 import { bytesOf } from './growth.ts'
 import type { StoredLog } from './log-host.ts'
-import type { RunMemory } from './messages.ts'
+import { noteEntry, type RunMemory } from './messages.ts'
 
 /** A task as a run has it in memory. */
 export interface LoadedTask {
@@ -20,13 +20,17 @@ export async function loadTask(store: Store, stored: StoredTask): Promise<Loaded
     records.filter((record) => record.seq > stored.taskVersion),
   )
   const saved = new Map<string, Json>()
+  const forwarded = new Set<string>()
   let turns = 0
   for (const record of records) {
     if (record.kind === 'state') saved.set(record.key, record.value)
-    else if (record.kind === 'message') turns = Math.max(turns, record.turn)
+    else if (record.kind === 'message') {
+      turns = Math.max(turns, record.turn)
+      noteEntry(forwarded, record.request)
+    }
   }
   // A store that keeps no log still has the history: one turn per message of the user.
   if (turns === 0) turns = task.history?.filter(({ role }) => role === 'ROLE_USER').length ?? 1
   const log = { task, version: stored.version, bytes: bytesOf(records) }
-  return { log, records, memory: { turns, saved } }
+  return { log, records, memory: { turns, saved, forwarded } }
 }

@@ -104,9 +104,9 @@ export class TaskLog implements CommitSource {
   get quiet(): boolean {
     return this.#broken !== undefined || this.backlog === 0
   }
-  /** Whether the store has refused: nothing more can be written. */
+  /** Whether nothing more can be written: the store has refused, or another process is to go on. */
   get broken(): boolean {
-    return this.#broken !== undefined
+    return this.#broken !== undefined || this.#leaving !== undefined
   }
   /** Whether the store will know how busy the task is without a record of its own for that. */
   get tellsBusy(): boolean {
@@ -211,11 +211,16 @@ export class TaskLog implements CommitSource {
     this.#takes.push(entry)
   }
 
-  /** Writes nothing more, for another process goes on with the task; what is under way ends first. */
-  letGo(reason: A2AError): void {
-    if (this.#broken) return
-    if (this.#inFlight.length === 0) this.refused(reason)
-    else this.#leaving = reason
+  /**
+   * Writes nothing more, for another process goes on with the task; what is under way ends first. False for a task of
+   * which nothing is stored: nobody else can have it.
+   */
+  letGo(reason: A2AError): boolean {
+    const isUnderway = this.#inFlight.length > 0
+    if (this.broken || (this.#version === 0 && !isUnderway)) return false
+    if (isUnderway) this.#leaving = reason
+    else this.refused(reason)
+    return true
   }
 
   /** Resolves when everything that has come in is stored. Rejects with the store's refusal. */

@@ -29,7 +29,11 @@ export function createReceiver({ store: { feed }, runs, logger }: ReceiverOption
     const unwanted = mail.filter(({ number, entry }) => !isTaken(run, number, entry))
     if (unwanted.length === 0) return
     const numbers = unwanted.map(({ number }) => number)
-    feed?.dismiss(taskId, numbers).catch((err) => logger.warn({ taskId, err }, notDismissed))
+    // Only an end that is stored makes them unwanted.
+    run.log.whenCommitted((refusal) => {
+      if (refusal) return
+      feed?.dismiss(taskId, numbers).catch((err) => logger.warn({ taskId, err }, notDismissed))
+    })
   }
 
   return {
@@ -54,6 +58,8 @@ const notDismissed = 'What a task no longer takes stays in its inbox for now'
 /** Whether an entry is taken in, now or before; one that the task cannot take any more is not. */
 function isTaken(run: TaskRun, number: number, entry: InboxEntry): boolean {
   if (run.log.hasTaken(number)) return true
+  // The same message may have come by another entry, where the answer to the first was lost.
+  if (run.hasForwarded(entry.key)) return false
   if (isTerminal(run.log.state)) return false
   if (entry.kind === 'message') return isMessageTaken(run, number, entry)
   if (entry.kind === 'cancel') {

@@ -117,7 +117,6 @@ function toQueued({ messages, began, deaths, steps }: Leftover): readonly Queued
     principal: principalOf({ auth: message.request }),
     bytes: weighMessage(message.message) + weighRequest(message.request),
     answer: new TurnAnswer(),
-    seq: 0,
     recovered: true,
     ...(began && index === 0 && { deaths, steps }),
   }))

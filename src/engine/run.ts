@@ -8,7 +8,13 @@ import { tellAgent } from './cancel.ts'
 import { executeTurn, type TurnOwner } from './execute.ts'
 import type { TaskLog } from './log.ts'
 import { Mailbox, type MailboxOwner } from './mailbox.ts'
-import { addressed, type QueuedMessage, type RunMemory, type SentBy } from './messages.ts'
+import {
+  addressed,
+  noteEntry,
+  type QueuedMessage,
+  type RunMemory,
+  type SentBy,
+} from './messages.ts'
 import type { RunHost } from './run-host.ts'
 import { ActiveTurn, type TurnSource } from './turn.ts'
 import { RunWriter } from './writer.ts'
@@ -28,6 +34,8 @@ export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
   /** Resolves when the agent has nothing more to say in the turn, whoever listens. */
   #work: Promise<void> | undefined
   #telling: Promise<void> | undefined
+  /** The inbox entries that messages came by. */
+  #forwarded: Set<string> | undefined
 
   constructor(log: TaskLog, host: RunHost, memory?: RunMemory) {
     this.log = log
@@ -36,6 +44,7 @@ export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
     this.mailbox = new Mailbox(this)
     this.#turns = memory?.turns ?? 0
     this.writer.saved = memory?.saved
+    this.#forwarded = memory?.forwarded
   }
 
   /** Whether a turn runs or waits for a slot, or the agent is yet to hear that the task was ended. */
@@ -49,6 +58,10 @@ export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
   /** Whether the turn of this message has begun. */
   hasBegun({ number }: QueuedMessage): boolean {
     return this.#turn !== undefined && this.#turn.number >= number
+  }
+  /** Whether a message came by this entry of the inbox. */
+  hasForwarded(key: string): boolean {
+    return this.#forwarded?.has(key) ?? false
   }
   isCurrent(turn: ActiveTurn): boolean {
     return this.#turn === turn
@@ -69,6 +82,10 @@ export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
     const { id: taskId, contextId } = this.log
     const message = addressed(sent, { taskId, contextId })
     const number = ++this.#turns
+    if (request.forwarded !== undefined || request.idempotencyKey !== undefined) {
+      this.#forwarded ??= new Set()
+      noteEntry(this.#forwarded, request)
+    }
     const queued: QueuedMessage = {
       number,
       attempt: 1,

@@ -46,6 +46,8 @@ interface RunsOptions {
   host(): RunHost
   /** Whether nothing more may begin. */
   isClosed(): boolean
+  /** Called with a task that is live no more. */
+  forgot(id: string): void
   /** Called with a task that has work left and is not live: it goes on from its log. */
   goOn(run: TaskRun, records: readonly LogRecord[]): TakenUp
   /** Called with what waited in the inbox of a task that has just become live. */
@@ -97,7 +99,10 @@ export function createRuns(options: RunsOptions): Runs {
     // One that is still being written is settled again when that is done: a second run of it would write in between.
     if (holders.has(run) || !log.quiet) return
     if (run.busy) run.mailbox.unload()
-    else forget(all, log)
+    else {
+      forget(all, log)
+      options.forgot(log.id)
+    }
   }
 
   return {
@@ -133,7 +138,7 @@ async function loadRun(
   const stored = await store.get(id, scope)
   if (!stored) return undefined
   const { head, replica, mail: waiting } = stored
-  if (replica !== undefined && replica !== feed?.replica) return { found: stored, taken: 'nothing' }
+  if (isElsewhere(store, stored)) return { found: stored, taken: 'nothing' }
   const mail = feed && replica !== undefined && waiting !== 0 ? await feed.inbox(id) : []
   const { log, memory, records } = await loadTask(store, stored)
   const run = new TaskRun(new TaskLog(logs, head, log), host(), memory)
@@ -146,6 +151,11 @@ async function loadRun(
   const taken = goesOn ? goOn(run, records) : 'nothing'
   if (mail.length > 0) received(run, mail)
   return { found: run, taken }
+}
+
+/** Whether a task with work left is another replica's, or about to be somebody's. */
+export function isElsewhere({ feed }: Pick<Store, 'feed'>, { replica }: StoredTask): boolean {
+  return replica !== undefined && (replica === 0 || replica !== feed?.replica)
 }
 
 function forget(all: Registry<TaskRun>, log: TaskLog): void {

@@ -3,10 +3,10 @@ import type { Message, SendMessageRequest, Task } from '../protocol/types.ts'
 import type { Scope, Store } from '../store/store.ts'
 import { Arrived, createShareNames } from './arrived.ts'
 import { createDelivery, type DeliveryOptions } from './deliver.ts'
-import { shuttingDown } from './faults.ts'
 import type { TaskLog } from './log.ts'
 import type { QueuedMessage, SendResult } from './messages.ts'
 import { LiveResult, pastResult } from './results.ts'
+import { isElsewhere } from './runs.ts'
 import { createSendOnce } from './send-once.ts'
 
 /** Takes in messages. */
@@ -24,7 +24,7 @@ interface SendOptions extends DeliveryOptions {
 
 /** Makes what takes in messages: each begins a task or continues one, and one with a key is taken in once. */
 export function createSend(options: SendOptions): Send {
-  const { store, hub, runs, forwarding, get, isClosed } = options
+  const { store, hub, runs, forwarding, get, mustServe } = options
   const { begin, deliver } = createDelivery(options)
   const principalOf = createShareNames()
   const sendOnce = createSendOnce<SendResult>(store)
@@ -36,15 +36,15 @@ export function createSend(options: SendOptions): Send {
     const queued = run?.mailbox.latest
     if (run && queued) return new LiveResult(hub, { run, queued, before })
     const stored = await store.get(taskId, scope)
-    const isElsewhere = stored?.replica !== undefined && stored.replica !== store.feed?.replica
-    if (!isElsewhere || !first) return pastResult(await get(taskId, scope))
+    if (!stored || !first || !isElsewhere(store, stored))
+      return pastResult(await get(taskId, scope))
     const { messageId } = first
     const { contextId } = stored.head
     return forwarding.follow({ taskId, contextId, scope, messageId, after: 0 })
   }
 
   const take: Send['take'] = (request, call, scope) => {
-    if (isClosed()) throw shuttingDown()
+    mustServe()
     const arrived = new Arrived(request, call, principalOf(call))
     const first = request.message.taskId ? deliver : begin
     if (call.idempotencyKey === undefined) return first(arrived, scope)
@@ -62,6 +62,9 @@ export function createSend(options: SendOptions): Send {
       const { messageId } = message
       if (seq !== 0 && seq <= log.version)
         return forwarding.follow({ taskId, contextId, scope, messageId, after: seq - 1 })
+      // What was taken out of the inbox and not stored is in there still.
+      if (request.forwarded !== undefined)
+        return forwarding.follow({ taskId, contextId, scope, messageId, after: log.version })
       return deliver({ message, turnRequest: request, auth: caller, principal, bytes }, scope)
     },
   }

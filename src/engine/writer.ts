@@ -8,7 +8,7 @@ import type {
   TaskState,
   TaskStatus,
 } from '../protocol/types.ts'
-import { failureMessage } from './faults.ts'
+import { failureMessage, TaskMoved } from './faults.ts'
 import type { TaskLog } from './log.ts'
 import type { QueuedMessage } from './messages.ts'
 import type { RunHost } from './run-host.ts'
@@ -111,9 +111,11 @@ export class RunWriter {
   }
 
   /** Tells whoever waits for this message how the task stands, once that is stored; then goes on. */
-  tellAnswer({ answer }: QueuedMessage, then?: () => void): void {
+  tellAnswer(queued: QueuedMessage, then?: () => void): void {
+    const { answer } = queued
     this.log.whenCommitted((refusal) => {
-      if (refusal) answer.fail(refusal)
+      if (refusal instanceof TaskMoved) this.#host.unanswered(queued, this.log, refusal)
+      else if (refusal) answer.fail(refusal)
       else answer.settle({ task: this.log.current() })
       then?.()
     })

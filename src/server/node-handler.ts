@@ -10,7 +10,7 @@ import { BodyReading, type BodyRefusal, type BodySource, beginning } from './bod
 import { createIntake, type Intake, type RequestHead } from './intake.ts'
 import type { ClientConnection, Exchange } from './node-connection.ts'
 import { type Connections, createConnections } from './node-connections.ts'
-import { type ReplyReader, roomOf, sendLastReply, sendReply } from './node-reply.ts'
+import { type ReplyReader, roomOf, SizedHeaders, sendLastReply, sendReply } from './node-reply.ts'
 import type { Server } from './server.ts'
 import { refusedPage } from './visitors.ts'
 
@@ -48,7 +48,8 @@ export function createNodeAdapter(
   const { maxConnections: max, writeTimeoutSeconds } = intake.limits
   const connections = createConnections({ max, writeTimeoutMs: writeTimeoutSeconds * 1000, clock })
   const maxBytes = intake.maxBodyBytes(maxBodyBytes)
-  const adapter: AdapterParts = { handle, intake, maxBytes, logger, clock, connections }
+  const sized = new SizedHeaders()
+  const adapter: AdapterParts = { handle, intake, maxBytes, logger, clock, connections, sized }
   return {
     request: (incoming, response) => new NodeExchange(adapter, incoming, response).begin(false),
     checkContinue: (incoming, response) =>
@@ -64,6 +65,7 @@ interface AdapterParts {
   readonly logger: Logger
   readonly clock: Clock
   readonly connections: Connections
+  readonly sized: SizedHeaders
 }
 
 const noRoom = new A2AError(
@@ -117,6 +119,10 @@ class NodeExchange implements Exchange, BodySource, ReplyReader {
     if (writableFinished || destroyed) return 'done'
     if (!this.#incoming.complete) return 'receiving'
     return this.#streams ? 'streaming' : 'answering'
+  }
+
+  get sized(): SizedHeaders {
+    return this.#adapter.sized
   }
 
   get isHead(): boolean {

@@ -9,11 +9,28 @@ const pieceBytes = 64 * 1024
 /** Who reads a reply. */
 export interface ReplyReader {
   readonly response: ServerResponse
+  readonly sized: SizedHeaders
   /** Whether only the head of the reply is wanted. */
   readonly isHead: boolean
   /** Takes room for what the reader has not taken yet; false where too much waits for readers already. */
   takeRoom(bytes: number): boolean
   giveRoom(bytes: number): void
+}
+
+/**
+ * The headers of replies whose length is known. Most have those of the reply before, so that only the length is set anew:
+ * `node:http` has read them when it returns.
+ */
+export class SizedHeaders {
+  #headers: HttpReply['headers'] | undefined
+  #sized: Record<string, string | number> = {}
+
+  of(headers: HttpReply['headers'], length: number): Readonly<Record<string, string | number>> {
+    if (headers !== this.#headers) this.#sized = { ...headers, 'content-length': length }
+    this.#headers = headers
+    this.#sized['content-length'] = length
+    return this.#sized
+  }
 }
 
 /** The bytes that a reply needs room for until its reader has taken them; 0 for a small one, and for a stream as a whole. */
@@ -32,7 +49,7 @@ export function sendReply(reader: ReplyReader, reply: HttpReply): Promise<void> 
   if (status === 204 || status === 304) response.writeHead(status, headers)
   else {
     const length = Buffer.byteLength(body ?? '')
-    response.writeHead(status, { ...headers, 'content-length': length })
+    response.writeHead(status, reader.sized.of(headers, length))
     if (length > pieceBytes && body !== undefined && !head) return sendPieces(response, body)
   }
   response.end(head ? '' : (body ?? ''))

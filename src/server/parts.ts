@@ -1,4 +1,5 @@
 import { encodeWebhook } from '../bindings/dialects/webhook.ts'
+import { isReceiverPath } from '../bindings/routes.ts'
 import { type Committer, createCommitter } from '../engine/commit.ts'
 import { createTurnQueue, type TurnQueue } from '../engine/queue.ts'
 import { createSuspects, type Suspects } from '../engine/suspects.ts'
@@ -103,6 +104,7 @@ export function createParts(
       givenMaxBodyBytes,
       logger,
       clientOf: createClientReader(options),
+      isOpenPath: options.console && isReceiverPath,
     }),
     push: push
       ? createPush(push, { store, committer, clock, logger, limits, console, metrics })

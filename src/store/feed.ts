@@ -10,7 +10,7 @@ export interface Feed {
   join(serving: readonly AgentBuild[], listener: FeedListener): Promise<void>
   /** Says anew which agents this process serves, after a reload. */
   serve(serving: readonly AgentBuild[]): void
-  /** The number of this process's registration: never used again, another one after it was lost; 0 before the first. */
+  /** The number of this process's registration: never used again, another one after it was lost; 0 while it has none. */
   readonly replica: number
   /** How many replicas live, this one among them; 1 while nothing is known. */
   readonly replicas: number
@@ -18,7 +18,7 @@ export interface Feed {
   readonly offsetMs: number
   /** Whether the last confirmed lease still holds, so that work may begin here. */
   mayBegin(): boolean
-  /** Resolves when work may begin, or when the registration was lost or left: then it may not. */
+  /** Resolves when work may begin, under this registration or the next. */
   settled(): Promise<void>
   /** The tasks of an agent that are this replica's, as the store has it. */
   held(agent: string): Promise<readonly HeldTask[]>

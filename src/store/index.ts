@@ -11,6 +11,11 @@ export type {
   ReplicaFacts,
 } from './feed.ts'
 export { createMemoryStore, type MemoryStoreOptions } from './memory/store.ts'
+export {
+  openPostgresStore,
+  type PostgresStore,
+  type PostgresStoreOptions,
+} from './postgres/store.ts'
 export { backupSqliteStore, readDeadLetters } from './sqlite/file.ts'
 export { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from './sqlite/store.ts'
 export type {

@@ -8,9 +8,14 @@ export const defaultMaxTaskBytes: number = 32 * 1024 * 1024
 /** Why a write can never be stored. What was thrown may hold a user's data, so it is not repeated. */
 export function refusalOf(
   write: Write,
-  reason: { readonly thrown: unknown } | { readonly maxBytes: number },
+  reason:
+    | { readonly thrown: unknown }
+    | { readonly maxBytes: number }
+    /** What of it the database refuses. */
+    | { readonly holding: string },
 ): string {
   const what = nameOf(write)
+  if ('holding' in reason) return `${what} holds ${reason.holding}`
   if ('maxBytes' in reason) return `${what} is larger than ${reason.maxBytes} bytes`
   return `${what} holds ${culpritOf(reason.thrown)}, which cannot be stored as JSON`
 }

@@ -3,7 +3,7 @@ import type { WebhookKey } from './pending.ts'
 import { persist } from './retry.ts'
 
 /** The work under way: one delivery queue per webhook that is behind, and single attempts beside them. */
-interface DeliveryQueues {
+export interface DeliveryQueues {
   /** Has a webhook's queue look at the log, now or once more when it is through. */
   wake(key: WebhookKey): void
   /** Breaks a webhook's queue off. */

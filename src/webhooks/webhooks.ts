@@ -2,6 +2,7 @@ import { A2AError } from '../protocol/errors.ts'
 import { type Clock, systemClock, toTimestamp } from '../shared/clock.ts'
 import { type Logger, silent } from '../shared/log.ts'
 import type { DeadLetter, Store } from '../store/store.ts'
+import { createAsking } from './asking.ts'
 import { createAttemptMemory, type DeliveryHistory } from './attempts.ts'
 import {
   createDeliver,
@@ -12,7 +13,7 @@ import {
 import { type DeliveryContext, redriveLetter } from './delivery-queue.ts'
 import { createPrincipals } from './principals.ts'
 import { createDeliveryQueues } from './queues.ts'
-import { persist, type RetryPolicy, standardRetry } from './retry.ts'
+import { type RetryPolicy, standardRetry } from './retry.ts'
 import { createSlots, type SlotLimits } from './slots.ts'
 
 /**
@@ -62,81 +63,32 @@ export interface WebhooksOptions extends Omit<DeliverOptions, 'clock'> {
   readonly graceMs?: number
 }
 
-/** What the store is asked of a task's webhooks. */
-interface Question {
-  /** Whether there is more to ask since. */
-  again: boolean
-  /** Whether the log has grown here, so that other replicas do not know of it. */
-  isOurs: boolean
-}
-
-/** How many tasks without webhooks are remembered; a forgotten one costs a read. */
-const maxIgnored = 10_000
-
 /** Makes the webhooks of a server. */
 export function createWebhooks(options: WebhooksOptions): Webhooks {
   const { store, graceMs = 5_000 } = options
   const context = createContext(options)
   const queues = createDeliveryQueues(context)
-  const asking = new Map<string, Question>()
-  const ignored = createIgnored()
-  let watched = 0
+  const asking = createAsking(context, queues)
   let closing: Promise<void> | undefined
 
-  /** Asks the store for a task's webhooks and wakes their queues; those that another replica delivers are its to wake. */
-  async function ask(taskId: string, question: Question): Promise<void> {
-    const { isOurs } = question
-    const before = watched
-    const configs = await store.pushConfigs(taskId)
-    const isShared = store.feed && configs.length > 0
-    const mine = isShared ? await store.claimDeliveries(taskId) : configs
-    for (const { id } of mine) queues.wake({ taskId, id })
-    if (isShared && isOurs && mine.length < configs.length) store.feed?.wakeDeliveries(taskId)
-    // A webhook that is stored while we read must not be ignored for good.
-    if (configs.length === 0 && watched === before) ignored.add(taskId)
-  }
-
-  /** What is told while we ask is asked once more, not once each. */
-  async function askAll(taskId: string, question: Question, stop: AbortSignal): Promise<void> {
-    do {
-      question.again = false
-      await persist(context, stop, () => ask(taskId, question))
-    } while (question.again && !stop.aborted)
-    asking.delete(taskId)
-  }
-
   function look(taskId: string, isOurs: boolean): void {
-    if (closing || ignored.has(taskId)) return
-    const known = asking.get(taskId)
-    if (known) {
-      known.again = true
-      known.isOurs ||= isOurs
-      return
-    }
-    const question = { again: false, isOurs }
-    asking.set(taskId, question)
-    void queues.run(({ stop }) => askAll(taskId, question, stop))
-  }
-
-  function notify(taskId: string): void {
-    look(taskId, true)
+    if (!closing) asking.look(taskId, isOurs)
   }
 
   return {
     async start() {
       for (const { taskId, id } of await store.claimDeliveries()) queues.wake({ taskId, id })
     },
-    notify,
-    ignore: ignored.add,
+    notify: (taskId) => look(taskId, true),
+    ignore: asking.ignore,
     watch(taskId, id) {
-      watched++
-      ignored.delete(taskId)
-      if (id === undefined) notify(taskId)
+      asking.changed(taskId)
+      // Who delivers it is to be agreed on where several might.
+      if (id === undefined || store.feed) look(taskId, true)
       else if (!closing) queues.wake({ taskId, id })
     },
     heard(taskId) {
-      watched++
-      ignored.delete(taskId)
+      asking.changed(taskId)
       look(taskId, false)
     },
     forget: (taskId, id) => queues.end({ taskId, id }),
@@ -149,21 +101,6 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
     close() {
       closing ??= queues.close(graceMs)
       return closing
-    },
-  }
-}
-
-/** The tasks that are known to have no webhooks, the last so many. */
-function createIgnored(): Pick<Set<string>, 'has' | 'delete'> & { add(taskId: string): void } {
-  const ignored = new Set<string>()
-  return {
-    has: (taskId) => ignored.has(taskId),
-    delete: (taskId) => ignored.delete(taskId),
-    add(taskId) {
-      ignored.add(taskId)
-      if (ignored.size <= maxIgnored) return
-      const [oldest = ''] = ignored
-      ignored.delete(oldest)
     },
   }
 }

@@ -1,24 +1,10 @@
-/** First in, first out, with members that may leave early. */
-export interface Queue<T> {
-  readonly oldest: T | undefined
-  readonly size: number
-  join(member: T): Link<T>
-}
-
-/** A member's place in a queue; leaving costs the same from anywhere. */
-export interface Link<T> {
-  readonly queue: Queue<T>
-  leave(): undefined
-}
-
-/** An empty queue. A plain Map would do, were its first key not slow to find after many deletions. */
-export function createQueue<T>(): Queue<T> {
-  return new LinkedQueue<T>()
-}
-
-class LinkedQueue<T> implements Queue<T> {
-  first: Place<T> | undefined
-  last: Place<T> | undefined
+/**
+ * First in, first out, with members that may leave early. A plain Map would do, were its first key not slow to find after
+ * many deletions.
+ */
+export class Queue<T> {
+  first: Link<T> | undefined
+  last: Link<T> | undefined
   size = 0
 
   get oldest(): T | undefined {
@@ -26,23 +12,28 @@ class LinkedQueue<T> implements Queue<T> {
   }
 
   join(member: T): Link<T> {
-    const place = new Place(this, member)
-    place.older = this.last
-    if (this.last) this.last.newer = place
-    else this.first = place
-    this.last = place
+    const link = new Link(this, member)
+    this.append(link)
+    return link
+  }
+
+  append(link: Link<T>): void {
+    link.older = this.last
+    if (this.last) this.last.newer = link
+    else this.first = link
+    this.last = link
     this.size += 1
-    return place
   }
 }
 
-class Place<T> implements Link<T> {
-  readonly queue: LinkedQueue<T>
+/** A member's place in a queue; leaving costs the same from anywhere. */
+export class Link<T> {
+  queue: Queue<T>
   readonly member: T
-  older: Place<T> | undefined
-  newer: Place<T> | undefined
+  older: Link<T> | undefined
+  newer: Link<T> | undefined
 
-  constructor(queue: LinkedQueue<T>, member: T) {
+  constructor(queue: Queue<T>, member: T) {
     this.queue = queue
     this.member = member
   }
@@ -57,5 +48,12 @@ class Place<T> implements Link<T> {
     this.older = this.newer = undefined
     queue.size -= 1
     return undefined
+  }
+
+  /** Leaves, and joins another queue. */
+  move(to: Queue<T>): void {
+    this.leave()
+    this.queue = to
+    to.append(this)
   }
 }

@@ -2,7 +2,7 @@ import { type Clock, toTimestamp } from '../../shared/clock.ts'
 import type { LogRecord } from '../store.ts'
 import { weighTask } from '../weight.ts'
 import type { Kept } from './kept.ts'
-import { createQueue } from './queue.ts'
+import { Queue } from './queue.ts'
 import { createKeptShares, type ShareLimits } from './shares.ts'
 
 /** How much to keep of what is finished. */
@@ -37,9 +37,9 @@ export interface Retention {
 export function createRetention(limits: Limits, drop: (task: Kept) => void): Retention {
   const { clock, maxAgeMs, maxWaitingMs, maxRecords } = limits
   // Tasks move from the first queue to the second, so everything in `compacted` is older than all of `whole`.
-  const whole = createQueue<Kept>()
-  const compacted = createQueue<Kept>()
-  const waiting = createQueue<Kept>()
+  const whole = new Queue<Kept>()
+  const compacted = new Queue<Kept>()
+  const waiting = new Queue<Kept>()
   const shares = createKeptShares(limits)
   let records = 0
 
@@ -66,8 +66,7 @@ export function createRetention(limits: Limits, drop: (task: Kept) => void): Ret
     // The records of a short log weigh about what the task does; chunks of a long one are merged in it.
     if (task.bytes > smallBytes) shares.resize(task, weighTask(task.stored.task))
     task.records = []
-    task.place?.leave()
-    task.place = compacted.join(task)
+    task.place?.move(compacted)
   }
 
   return {

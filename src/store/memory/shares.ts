@@ -1,6 +1,6 @@
 import { createHeap } from './heap.ts'
 import type { Kept } from './kept.ts'
-import { createQueue, type Queue } from './queue.ts'
+import { Queue } from './queue.ts'
 
 /** How much all keep together. */
 export interface ShareLimits {
@@ -40,6 +40,8 @@ export function createKeptShares({ maxTasks, maxBytes }: ShareLimits): KeptShare
   const shares = new Map<string, Share>()
   /** Whoever keeps most comes first. */
   const heap = createHeap<Share>(isAbove)
+  /** The one that was looked for last: most changes are of the same. */
+  let last: Share | undefined
   let tasks = 0
   let bytes = 0
   let order = 0
@@ -51,13 +53,18 @@ export function createKeptShares({ maxTasks, maxBytes }: ShareLimits): KeptShare
     heap.moved(share)
   }
 
+  function find(principal: string): Share | undefined {
+    if (last?.principal !== principal) last = shares.get(principal)
+    return last
+  }
+
   function shareOf(principal: string): Share {
-    const known = shares.get(principal)
+    const known = find(principal)
     if (known) return known
     const share: Share = {
       principal,
-      finished: createQueue(),
-      open: createQueue(),
+      finished: new Queue(),
+      open: new Queue(),
       bytes: 0,
       weight: 0,
       index: 0,
@@ -70,6 +77,7 @@ export function createKeptShares({ maxTasks, maxBytes }: ShareLimits): KeptShare
   function forgetEmpty(share: Share): void {
     if (share.finished.size + share.open.size > 0 || share.bytes > 0) return
     shares.delete(share.principal)
+    last = undefined
     heap.remove(share)
   }
 
@@ -82,7 +90,7 @@ export function createKeptShares({ maxTasks, maxBytes }: ShareLimits): KeptShare
       change(share, task.bytes)
     },
     remove(task) {
-      const share = task.sharePlace && shares.get(task.principal)
+      const share = task.sharePlace && find(task.principal)
       if (!share || !task.sharePlace) return
       if (task.sharePlace.queue === share.finished) tasks -= 1
       task.sharePlace = task.sharePlace.leave()
@@ -90,7 +98,7 @@ export function createKeptShares({ maxTasks, maxBytes }: ShareLimits): KeptShare
       forgetEmpty(share)
     },
     resize(task, now) {
-      const share = task.sharePlace && shares.get(task.principal)
+      const share = task.sharePlace && find(task.principal)
       if (share) change(share, now - task.bytes)
       task.bytes = now
     },

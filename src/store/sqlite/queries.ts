@@ -1,4 +1,11 @@
 import type { Json } from '../../protocol/types.ts'
+import {
+  recordsPerRow,
+  toContextValue,
+  toDeadLetter,
+  toPushConfig,
+  toRecords,
+} from '../documents.ts'
 import { isSameScope } from '../scope.ts'
 import type {
   ClaimRequest,
@@ -9,19 +16,8 @@ import type {
   StoredTask,
   TaskHead,
 } from '../store.ts'
-import {
-  headColumns,
-  scopeNumber,
-  taskColumns,
-  toContextValue,
-  toDeadLetter,
-  toHead,
-  toPushConfig,
-  toRecords,
-  toStoredTask,
-} from './documents.ts'
+import { headColumns, scopeNumber, taskColumns, toHead, toStoredTask } from './documents.ts'
 import type { Connection, Row } from './driver.ts'
-import { recordsPerRow } from './rows.ts'
 
 /** The store's reads as plain functions over one connection. */
 interface Queries {

@@ -1,6 +1,13 @@
-import type { Task } from '../../protocol/types.ts'
+import {
+  type RecordTexts,
+  recordsPerRow,
+  textsOf,
+  toRecordTexts,
+  toSnapshot,
+  toText,
+} from '../documents.ts'
 import { refusalOf } from '../refusal.ts'
-import type { LogRecord, Scope, TaskWrite, Write } from '../store.ts'
+import type { Scope, TaskWrite, Write } from '../store.ts'
 
 /**
  * Writes as they cross to the writing thread: flat tuples with documents already as JSON text, because copying
@@ -41,7 +48,7 @@ export type TaskRow = readonly [
   expected: number,
   snapshot: string | null,
   artifacts: string | null,
-  records: string | readonly string[] | null,
+  records: RecordTexts,
   inline: boolean,
   key: string | null,
 ]
@@ -50,9 +57,6 @@ export type TaskRow = readonly [
 export type ScopeText = string
 
 type LetterColumns = readonly [] | readonly [letterId: string, letter: string]
-
-/** Records in one row of the log at most: a page of a replay. */
-export const recordsPerRow = 128
 
 /** Flattens a write. One that cannot be serialised, or takes more than so many bytes, becomes its refusal. */
 export function toRow(write: Write, maxBytes: number): WriteRow {
@@ -124,38 +128,10 @@ function toTaskRow(write: TaskWrite): TaskRow {
     expectedVersion,
     task === undefined ? null : toSnapshot(task),
     task?.artifacts === undefined ? null : toText(task.artifacts),
-    toTexts(records),
+    toRecordTexts(records),
     expectedVersion === 0 && !busy && records.length <= recordsPerRow,
     expectedVersion === 0 ? (idempotencyKey ?? null) : null,
   ]
-}
-
-/** The task without its artifacts, and without a status message that its history ends with. */
-function toSnapshot({ artifacts, ...rest }: Task): string {
-  const { status, history } = rest
-  if (status.message === undefined || history?.at(-1) !== status.message) return toText(rest)
-  return toText({ ...rest, status: { ...status, message: 0 } })
-}
-
-function toTexts(records: readonly LogRecord[]): TaskRow[13] {
-  if (records.length === 0) return null
-  if (records.length <= recordsPerRow) return toText(records)
-  const texts: string[] = []
-  for (let from = 0; from < records.length; from += recordsPerRow)
-    texts.push(toText(records.slice(from, from + recordsPerRow)))
-  return texts
-}
-
-/** The texts that the records of a row stand in. */
-export function textsOf(records: TaskRow[13]): readonly string[] {
-  if (records === null) return []
-  return typeof records === 'string' ? [records] : records
-}
-
-function toText(value: unknown): string {
-  const text: string | undefined = JSON.stringify(value)
-  if (text === undefined) throw new TypeError('Not a value of JSON')
-  return text
 }
 
 function toScopeText({ agent, tenant, owner }: Scope): ScopeText {

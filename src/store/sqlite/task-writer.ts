@@ -1,10 +1,11 @@
 import { isTerminal } from '../../protocol/task.ts'
 import type { TaskState } from '../../protocol/types.ts'
+import { recordsPerRow, textsOf, toRecords } from '../documents.ts'
 import type { WriteResult } from '../store.ts'
-import { artifactsOf, toRecords } from './documents.ts'
+import { artifactsOf } from './documents.ts'
 import { type Connection, changed } from './driver.ts'
 import { createLogReader } from './queries.ts'
-import { recordsPerRow, type ScopeText, type TaskRow, textsOf } from './rows.ts'
+import type { ScopeText, TaskRow } from './rows.ts'
 import { createScopes, createTotals, type Scopes, type Totals } from './scopes.ts'
 
 /** Artifacts of this many characters are not stored again where the log holds them. */

@@ -1,5 +1,6 @@
+import { toDeadLetter, toPushConfig } from '../documents.ts'
 import type { DeadLetter, Scope, Store, Webhook } from '../store.ts'
-import { headColumns, scopeNumber, toDeadLetter, toHead, toPushConfig } from './documents.ts'
+import { headColumns, scopeNumber, toHead } from './documents.ts'
 import type { Row } from './driver.ts'
 import type { Query } from './list.ts'
 

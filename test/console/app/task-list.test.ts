@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { TaskLine, TasksAnswer } from '../../../src/console/api.ts'
+import type { ListedTask, TasksAnswer } from '../../../src/console/api.ts'
 import { createTaskList } from '../../../src/console/app/logic/task-list.ts'
 import type { TaskState } from '../../../src/protocol/types.ts'
 
-function line(id: string, state: TaskState = 'TASK_STATE_WORKING', agent = 'echo'): TaskLine {
+function line(id: string, state: TaskState = 'TASK_STATE_WORKING', agent = 'echo'): ListedTask {
   return {
     id,
     contextId: 'c',

@@ -1,11 +1,11 @@
 import type { JsonObject, Part } from '../../../protocol/types.ts'
-import type { TaskLine } from '../../api.ts'
+import type { ListedTask } from '../../api.ts'
 import { toUserMessage } from './conversation.ts'
 import { servedAgent } from './peer.ts'
 
 /** Answers what a task asks; resolves when the answer is taken, not when the task is done. */
 export async function answerTask(
-  { id, agent, contextId }: TaskLine,
+  { id, agent, contextId }: ListedTask,
   parts: readonly Part[],
 ): Promise<void> {
   const { messageId, role } = toUserMessage(parts, contextId)
@@ -21,14 +21,14 @@ export async function answerTask(
 }
 
 /** Cancels a task of the caller's own. */
-export async function stopTask({ id, agent }: Pick<TaskLine, 'id' | 'agent'>): Promise<void> {
+export async function stopTask({ id, agent }: Pick<ListedTask, 'id' | 'agent'>): Promise<void> {
   await servedAgent(agent).call('CancelTask', { id })
 }
 
 /** Cancels many, a few at a time; gives back those that would not be. */
-export async function cancelTasks(tasks: readonly TaskLine[]): Promise<readonly TaskLine[]> {
+export async function cancelTasks(tasks: readonly ListedTask[]): Promise<readonly ListedTask[]> {
   const left = [...tasks]
-  const failed: TaskLine[] = []
+  const failed: ListedTask[] = []
   const worker = async (): Promise<void> => {
     for (let task = left.shift(); task; task = left.shift())
       await stopTask(task).catch(() => void (task && failed.push(task)))

@@ -38,13 +38,13 @@ export function toLines(records: readonly TaskRecord[]): readonly RecordLine[] {
       continue
     }
     run = chunk && { ...chunk, count: 1 }
-    lines.push(toLine(record))
+    lines.push(toRecordLine(record))
   }
   return lines
 }
 
 /** One record in words. */
-export function toLine(record: TaskRecord): RecordLine {
+export function toRecordLine(record: TaskRecord): RecordLine {
   const about = { record, lastSeq: record.seq }
   switch (record.kind) {
     case 'event':

@@ -1,16 +1,16 @@
 import { batch, type ReadonlySignal, signal } from '@preact/signals'
-import type { TaskChange, TaskLine, TasksAnswer, TasksQuery } from '../../api.ts'
+import type { ListedTask, TaskChange, TasksAnswer, TasksQuery } from '../../api.ts'
 import type { TaskFilters } from './route.ts'
 import { read, sentenceOf } from './server.ts'
 
 /** The tasks of a list, page by page and kept live. */
 interface TaskList {
-  readonly rows: ReadonlySignal<readonly TaskLine[]>
+  readonly rows: ReadonlySignal<readonly ListedTask[]>
   readonly total: ReadonlySignal<number | undefined>
   readonly phase: ReadonlySignal<'loading' | 'ready' | 'complete' | 'failed'>
   readonly fault: ReadonlySignal<string>
   /** Tasks that came while the reader looks elsewhere. */
-  readonly fresh: ReadonlySignal<readonly TaskLine[]>
+  readonly fresh: ReadonlySignal<readonly ListedTask[]>
   /** Loads the next page, unless one is under way or there is none. */
   more(): Promise<void>
   /** Takes in a change: a known row in place, a new one at the top or among the fresh. */
@@ -29,11 +29,11 @@ export function createTaskList(
   filters: TaskFilters,
   fetchPage: FetchPage = (query) => read<TasksAnswer>(`tasks?${query}`),
 ): TaskList {
-  const rows = signal<readonly TaskLine[]>([])
+  const rows = signal<readonly ListedTask[]>([])
   const total = signal<number | undefined>(undefined)
   const phase = signal<'loading' | 'ready' | 'complete' | 'failed'>('ready')
   const fault = signal('')
-  const fresh = signal<readonly TaskLine[]>([])
+  const fresh = signal<readonly ListedTask[]>([])
   let cursor: string | undefined
 
   function add(answer: TasksAnswer): void {
@@ -90,7 +90,7 @@ function toQuery(query: TaskFilters & Pick<TasksQuery, 'cursor' | 'limit'>): str
 }
 
 /** Whether a task belongs into a list with these filters. */
-function matches(task: TaskLine, { agent, state, context, text }: TaskFilters): boolean {
+function matches(task: ListedTask, { agent, state, context, text }: TaskFilters): boolean {
   if (agent && task.agent !== agent) return false
   if (state && task.state !== state) return false
   if (context && task.contextId !== context) return false

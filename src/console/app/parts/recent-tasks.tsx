@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { TaskLine, TasksAnswer } from '../../api.ts'
+import type { ListedTask, TasksAnswer } from '../../api.ts'
 import { watchChanges } from '../logic/live.ts'
 import { taskLink, toAddress } from '../logic/route.ts'
 import { read } from '../logic/server.ts'
@@ -13,7 +13,7 @@ const most = 6
 
 /** The tasks that changed last, of one agent or of all. */
 export function RecentTasks({ title, agent }: { readonly title: string; readonly agent?: string }) {
-  const rows = useSignal<readonly TaskLine[]>([])
+  const rows = useSignal<readonly ListedTask[]>([])
   useEffect(() => {
     const load = async (): Promise<void> => {
       const query = new URLSearchParams({ limit: `${most}`, ...(agent && { agent }) })

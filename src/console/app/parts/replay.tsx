@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { systemClock } from '../../../shared/clock.ts'
 import type { TaskRecord } from '../../api.ts'
-import { toLine } from '../logic/record-words.ts'
+import { toRecordLine } from '../logic/record-words.ts'
 import { CopyButton } from './copy-button.tsx'
 
 /** How long a whole log takes to play, and how long a record stays at most. */
@@ -36,7 +36,7 @@ export function Replay(props: {
     if (!isPlaying.value && index >= last) seek(0)
     isPlaying.value = !isPlaying.value
   }
-  const words = record ? toLine(record).title : ''
+  const words = record ? toRecordLine(record).title : ''
   return (
     <div class="replay">
       <button type="button" onClick={play} aria-label={isPlaying.value ? 'Pause' : 'Replay'}>

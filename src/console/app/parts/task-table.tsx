@@ -7,7 +7,7 @@ import {
   Virtualizer,
 } from '@tanstack/virtual-core'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
-import type { TaskLine } from '../../api.ts'
+import type { ListedTask } from '../../api.ts'
 import { taskLink } from '../logic/route.ts'
 import { agentsById, now } from '../logic/state.ts'
 import { figure, shortId, since } from '../logic/words.ts'
@@ -17,7 +17,7 @@ import { StateChip } from './chips.tsx'
 const rowHeight = 46
 
 interface TableProps {
-  readonly rows: readonly TaskLine[]
+  readonly rows: readonly ListedTask[]
   readonly total: number | undefined
   readonly selected: ReadonlySet<string>
   readonly select: (ids: ReadonlySet<string>) => void
@@ -67,7 +67,7 @@ export function TaskTable(props: TableProps) {
 }
 
 interface RowProps {
-  readonly row: TaskLine
+  readonly row: ListedTask
   readonly index: number
   readonly top: number
   readonly isSelected: boolean

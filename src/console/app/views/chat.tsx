@@ -1,6 +1,6 @@
 import { useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import type { TaskLine, TasksAnswer } from '../../api.ts'
+import type { ListedTask, TasksAnswer } from '../../api.ts'
 import { createConversation } from '../logic/conversation.ts'
 import { oncePerFrame } from '../logic/frame.ts'
 import { watchChanges } from '../logic/live.ts'
@@ -131,7 +131,7 @@ function OneConversation(props: {
 /** The last conversations with this agent, newest first. */
 function Conversations(props: { readonly agent: string; readonly context: string | undefined }) {
   const { agent, context } = props
-  const rows = useSignal<readonly TaskLine[]>([])
+  const rows = useSignal<readonly ListedTask[]>([])
   useEffect(() => {
     const load = async (): Promise<void> => {
       const query = new URLSearchParams({ agent, limit: '60' })
@@ -166,8 +166,8 @@ function Conversations(props: { readonly agent: string; readonly context: string
 }
 
 /** One row per context: when it was last heard of, by the words that began it as far as they are known. */
-function firstOfEach(rows: readonly TaskLine[]): readonly TaskLine[] {
-  const contexts = new Map<string, TaskLine>()
+function firstOfEach(rows: readonly ListedTask[]): readonly ListedTask[] {
+  const contexts = new Map<string, ListedTask>()
   for (const row of rows) {
     const newer = contexts.get(row.contextId)
     contexts.set(row.contextId, newer ? { ...row, at: newer.at } : row)

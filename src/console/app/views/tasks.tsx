@@ -1,7 +1,7 @@
 import { useComputed, useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { isTerminal, taskStates } from '../../../protocol/task.ts'
-import type { TaskLine } from '../../api.ts'
+import type { ListedTask } from '../../api.ts'
 import { cancelTasks } from '../logic/answers.ts'
 import { watchChanges } from '../logic/live.ts'
 import type { TaskFilters } from '../logic/route.ts'
@@ -122,7 +122,7 @@ function Bulk({
   chosen,
   done,
 }: {
-  readonly chosen: readonly TaskLine[]
+  readonly chosen: readonly ListedTask[]
   readonly done: () => void
 }) {
   const said = useSignal('')

@@ -1,0 +1,129 @@
+import type { Clock } from '../../shared/clock.ts'
+import { toPushConfig } from '../documents.ts'
+import type { ClaimRequest, PushConfigRecord, TaskHead } from '../store.ts'
+import { headColumnsOf, toDatabaseHead } from './columns.ts'
+import type { DatabaseRow, SqlStatement } from './connection.ts'
+import { toDatabaseError } from './faults.ts'
+import { liveReplicas, type Names } from './names.ts'
+import { toldTo } from './notices.ts'
+import type { Readers } from './readers.ts'
+
+/** Takes on what no living replica has. */
+interface Claims {
+  claim(wanted?: ClaimRequest): Promise<readonly TaskHead[]>
+  claimDeliveries(taskId?: string): Promise<readonly PushConfigRecord[]>
+}
+
+/** What claims are made with. */
+interface ClaimOptions {
+  readonly readers: Readers
+  readonly names: Names
+  /** The number of this process's registration; 0 where it has none: then it looks, and takes nothing. */
+  replica(): number
+  readonly clock: Clock
+  /** How long tasks of a definition that no living replica has wait for one; `fail`: for ever. */
+  readonly foreignBuildAfterMs: number | 'fail'
+}
+
+/** Claims of a process. */
+export function createClaims({ readers, names, replica, ...options }: ClaimOptions): Claims {
+  const foreign = createForeignBuilds({ readers, names, ...options })
+  const texts = textsIn(names)
+  /** Answers that are lost are found again by who looks at what is its own; so nothing is tried twice here. */
+  const ask = async (statement: SqlStatement): Promise<readonly DatabaseRow[]> => {
+    if (replica() === 0) return readers.read(statement)
+    try {
+      return await readers.run(statement)
+    } catch (error) {
+      throw toDatabaseError('write', error)
+    }
+  }
+  return {
+    async claim(wanted = {}) {
+      const { agent = null, build, limit = null, after } = wanted
+      const builds = build === undefined ? null : [build, '', ...(await foreign.open(wanted))]
+      const place = [after?.timestamp ?? '', after?.id ?? '']
+      const [name, text] = replica() === 0 ? ['look', texts.look] : ['claim', texts.claim]
+      const values = [replica(), agent, builds, limit, ...place]
+      return (await ask({ name, text, values })).map(toDatabaseHead)
+    },
+    async claimDeliveries(taskId) {
+      const text = texts.deliveries(replica() !== 0, taskId !== undefined)
+      const values = taskId === undefined ? [replica()] : [replica(), taskId]
+      return (await ask({ text, values })).map(toPushConfig)
+    },
+  }
+}
+
+interface ForeignBuilds {
+  /** Builds of an agent that have waited long enough for a replica that has them. */
+  open(wanted: ClaimRequest): Promise<readonly string[]>
+}
+
+/** Remembers since when tasks of other definitions wait. What no longer waits is forgotten. */
+function createForeignBuilds(options: Omit<ClaimOptions, 'replica'>): ForeignBuilds {
+  const { readers, names, clock, foreignBuildAfterMs } = options
+  const text = foreignIn(names)
+  let seen = new Map<string, number>()
+  return {
+    async open({ agent = null, build }) {
+      if (foreignBuildAfterMs === 'fail') return []
+      const rows = await readers.read({ name: 'foreign', text, values: [agent, build] })
+      const now = clock.elapsed()
+      const open: string[] = []
+      const next = new Map([...seen].filter(([key]) => !key.startsWith(`${agent} `)))
+      for (const row of rows) {
+        const other = String(row.build)
+        const since = seen.get(`${agent} ${other}`) ?? now
+        next.set(`${agent} ${other}`, since)
+        if (now - since >= foreignBuildAfterMs) open.push(other)
+      }
+      seen = next
+      return open
+    },
+  }
+}
+
+/** Tasks that nobody runs, though there is work left. The registrations are looked at once. */
+const orphaned = 't.replica IS NOT NULL AND t.replica <> ALL (ARRAY(SELECT number FROM live))'
+
+function foreignIn(names: Names): string {
+  const { schema } = names
+  return `WITH live AS MATERIALIZED (${liveReplicas(names)})
+    SELECT DISTINCT t.agent, t.build FROM ${schema}.task t WHERE ${orphaned}
+      AND coalesce($1::text, t.agent) = t.agent AND t.build NOT IN ('', $2::text)
+      AND NOT EXISTS (SELECT 1 FROM ${schema}.replica r, unnest(r.agents, r.builds) AS s(agent, build)
+        WHERE r.number IN (SELECT number FROM live) AND s.agent = t.agent AND s.build = t.build)`
+}
+
+function textsIn(names: Names) {
+  const { schema } = names
+  const live = `live AS MATERIALIZED (${liveReplicas(names)})`
+  const wanted = `${orphaned} AND coalesce($2::text, t.agent) = t.agent
+    AND ($3::text[] IS NULL OR t.build = ANY ($3::text[])) AND (t.timestamp, t.id) > ($5::text, $6::text)
+    ORDER BY t.timestamp, t.id LIMIT $4::int`
+  const at = `to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+  const record = `json_build_array(json_build_object('seq', version, 'kind', 'claim', 'by', $1::int, 'at', ${at}))`
+  return {
+    look: `WITH ${live} SELECT ${headColumnsOf} FROM ${schema}.task t WHERE $1::int = 0 AND ${wanted}`,
+    // The claim is a record of the log: the version moves, and whoever had the task can write nothing more.
+    claim: `WITH ${live},
+      orphan AS (SELECT t.id FROM ${schema}.task t WHERE ${wanted} FOR UPDATE OF t SKIP LOCKED),
+      mine AS (UPDATE ${schema}.task t SET replica = $1::int, version = t.version + 1,
+          watchers = ARRAY(SELECT w FROM unnest(t.watchers) AS w WHERE w IN (SELECT number FROM live))
+        FROM orphan o WHERE t.id = o.id RETURNING t.*),
+      logged AS (INSERT INTO ${schema}.log SELECT id, version, ${record}::text FROM mine),
+      ${toldTo('mine', names)}
+      SELECT ${headColumnsOf} FROM mine t WHERE (SELECT count(*) FROM told) >= 0 ORDER BY t.timestamp, t.id`,
+    deliveries: (takes: boolean, ofTask: boolean): string => {
+      const free = `(p.replica IS NULL OR p.replica = $1::int OR p.replica <> ALL (ARRAY(SELECT number FROM live)))`
+      const behind = `p.cursor < t.version AND ${free} AND ${ofTask ? 'p.task_id = $2::text' : 'NOT p.done'}`
+      const found = takes
+        ? `UPDATE ${schema}.push p SET replica = $1::int, done = false FROM ${schema}.task t
+            WHERE t.id = p.task_id AND ${behind} RETURNING p.number, p.cursor, p.record`
+        : `SELECT p.number, p.cursor, p.record FROM ${schema}.push p JOIN ${schema}.task t ON t.id = p.task_id
+            WHERE ${behind}`
+      return `WITH ${live}, found AS (${found}) SELECT cursor, record FROM found ORDER BY number`
+    },
+  }
+}

@@ -1,0 +1,290 @@
+import { withDeadline, withSignal } from '../../shared/async.ts'
+import type { Clock } from '../../shared/clock.ts'
+import type { AgentBuild } from '../feed.ts'
+import type {
+  ConnectionEvents,
+  DatabaseConnection,
+  DatabaseRow,
+  SqlStatement,
+} from './connection.ts'
+import { liveReplicas, type Names } from './names.ts'
+
+/** What a session tells. */
+export interface SessionListener {
+  /** A notice of another replica, as it was sent. */
+  notice(payload: string): void
+  /** The lease was confirmed once more. */
+  confirmed(): void
+  /** Who lives, and who does not though there is work of it. */
+  looked(live: readonly number[], orphaned: readonly number[]): void
+  /** The registration is gone, once. Nothing is told after it. */
+  ended(reason: string): void
+}
+
+/** What sessions are made of. */
+export interface SessionParts {
+  readonly names: Names
+  readonly clock: Clock
+  /** What people call this process. */
+  readonly name: string
+  readonly leaseMs: number
+  readonly beatMs: number
+  readonly lookMs: number
+  /** Opens a connection that nobody else uses. */
+  connect(events: ConnectionEvents): Promise<DatabaseConnection>
+}
+
+/** What a new registration says. */
+interface Registration {
+  readonly serving: readonly AgentBuild[]
+  /** The number that this process had before: others need not wait for its lease to end. */
+  readonly former: number
+}
+
+/** A registration as the database confirmed it. */
+interface Confirmed {
+  /** Until when the lease holds, counted from when it was asked for; by `Clock.elapsed`. */
+  readonly holdsUntil: number
+  /** What must be added to this machine's time for the database's. */
+  readonly offsetMs: number
+}
+
+/** Registers this process. @throws whatever the connection does. */
+export async function openSession(
+  parts: SessionParts,
+  registration: Registration,
+  listener: SessionListener,
+): Promise<Session> {
+  let isOver = false
+  let session: Session | undefined
+  const connection = await parts.connect({
+    notice: (_, payload) => listener.notice(payload),
+    ended() {
+      isOver = true
+      session?.end('its connection ended')
+    },
+  })
+  try {
+    const { replica, confirmed } = await register(parts, connection, registration)
+    if (isOver) throw new Error('The connection ended')
+    session = new Session(parts, { connection, listener, replica }, confirmed)
+    return session
+  } catch (error) {
+    connection.destroy()
+    throw error
+  }
+}
+
+interface SessionEnds {
+  readonly connection: DatabaseConnection
+  readonly listener: SessionListener
+  readonly replica: number
+}
+
+/**
+ * One registration of this process and the one connection that carries it: the session's lock and the lease say that it
+ * lives, and on the same connection it is told things. So there is one way in which all of that ends.
+ */
+export class Session {
+  readonly replica: number
+  readonly #parts: SessionParts
+  readonly #connection: DatabaseConnection
+  readonly #listener: SessionListener
+  readonly #sql: Statements
+  readonly #timers = new Set<() => void>()
+  #confirmed: Confirmed
+  /** The last statement that was sent: a connection takes one at a time. */
+  #last: Promise<unknown> = Promise.resolve()
+  #isOver = false
+
+  constructor(parts: SessionParts, ends: SessionEnds, confirmed: Confirmed) {
+    this.#parts = parts
+    this.#connection = ends.connection
+    this.#listener = ends.listener
+    this.replica = ends.replica
+    this.#confirmed = confirmed
+    this.#sql = statements(parts.names)
+    this.#every(parts.beatMs, () => this.#beat())
+    this.#every(parts.lookMs, () => this.#look())
+  }
+
+  /** Until when the lease holds that was last confirmed; by `Clock.elapsed`. */
+  get holdsUntil(): number {
+    return this.#confirmed.holdsUntil
+  }
+
+  /** What must be added to this machine's time for the database's. */
+  get offsetMs(): number {
+    return this.#confirmed.offsetMs
+  }
+
+  /** Says anew which agents this process serves. */
+  serve(serving: readonly AgentBuild[]): void {
+    const values = [this.replica, ...columnsOf(serving)]
+    this.#ask({ text: this.#sql.serve, values }).catch(() =>
+      this.end('what it serves could not be written'),
+    )
+  }
+
+  /** Ends the registration: its tasks and deliveries are free for others, who are told. */
+  async leave(): Promise<void> {
+    if (this.#isOver) return
+    this.#stop()
+    try {
+      await this.#ask({ text: this.#sql.leave, values: [this.replica] })
+    } finally {
+      this.#connection.destroy()
+    }
+  }
+
+  /** The registration is gone, for whatever reason. */
+  end(reason: string): void {
+    if (this.#isOver) return
+    this.#stop()
+    this.#connection.destroy()
+    this.#listener.ended(reason)
+  }
+
+  async #beat(): Promise<void> {
+    const { clock, leaseMs } = this.#parts
+    const sent = moment(clock)
+    try {
+      const [row] = await this.#ask({ text: this.#sql.beat, values: [this.replica, leaseMs] })
+      if (this.#isOver) return
+      if (row === undefined) {
+        this.end('its lease was over before it was confirmed again')
+        return
+      }
+      this.#confirmed = confirm(this.#parts, sent, Number(row.now))
+      this.#listener.confirmed()
+    } catch {
+      this.end('its lease could not be confirmed in time')
+    }
+  }
+
+  async #look(): Promise<void> {
+    try {
+      const [row] = await this.#ask({ text: this.#sql.look })
+      if (this.#isOver) return
+      this.#listener.looked(toNumbers(row?.live), toNumbers(row?.orphaned))
+    } catch {
+      // Where the connection ended this is told; else the next look may do.
+    }
+  }
+
+  /** Does work again and again, each time so long after it was done. */
+  #every(ms: number, work: () => Promise<void>): void {
+    if (this.#isOver) return
+    const callOff = this.#parts.clock.after(ms, () => {
+      this.#timers.delete(callOff)
+      void work().finally(() => this.#every(ms, work))
+    })
+    this.#timers.add(callOff)
+  }
+
+  #ask(statement: SqlStatement): Promise<readonly DatabaseRow[]> {
+    const answer = this.#last.then(() => this.#connection.query(statement))
+    this.#last = answer.catch(() => {})
+    return inTime(this.#parts, answer)
+  }
+
+  #stop(): void {
+    this.#isOver = true
+    for (const callOff of this.#timers) callOff()
+    this.#timers.clear()
+  }
+}
+
+async function register(
+  parts: SessionParts,
+  connection: DatabaseConnection,
+  { serving, former }: Registration,
+): Promise<{ readonly replica: number; readonly confirmed: Confirmed }> {
+  const { names, name, leaseMs, clock } = parts
+  const sent = moment(clock)
+  const values = [name, ...columnsOf(serving), leaseMs, former]
+  const registering = connection.query({ text: statements(names).register, values })
+  const [row] = await inTime(parts, registering)
+  // Only a database that was put back to an earlier day gives out a number twice.
+  if (row?.locked !== true) throw new Error('The number of this registration is in use')
+  const replica = Number(row.number)
+  const { channel } = names
+  const text = `LISTEN ${channel}; LISTEN ${channel}_${replica}`
+  await inTime(parts, connection.query({ text }))
+  return { replica, confirmed: confirm(parts, sent, Number(row.now)) }
+}
+
+/** Waits no longer than a lease holds: then nothing of the session does any more. */
+function inTime<T>({ clock, leaseMs }: SessionParts, answer: Promise<T>): Promise<T> {
+  return withDeadline(clock, leaseMs, (signal) => withSignal(answer, signal))
+}
+
+/** A moment by both clocks of this machine. */
+interface Moment {
+  readonly now: number
+  readonly elapsed: number
+}
+
+function moment(clock: Clock): Moment {
+  return { now: clock.now(), elapsed: clock.elapsed() }
+}
+
+/** How far leases are not trusted: what was asked a moment before the end may begin a moment later. */
+const marginMs = 100
+
+/** The lease may have begun as soon as it was asked for; the database told the time half way between question and answer. */
+function confirm({ clock, leaseMs }: SessionParts, sent: Moment, databaseNow: number): Confirmed {
+  const halfWay = sent.now + (clock.elapsed() - sent.elapsed) / 2
+  return { holdsUntil: sent.elapsed + leaseMs - marginMs, offsetMs: databaseNow - halfWay }
+}
+
+function toNumbers(column: unknown): readonly number[] {
+  return Array.isArray(column) ? column.map(Number) : []
+}
+
+function columnsOf(serving: readonly AgentBuild[]): readonly [string[], string[]] {
+  return [serving.map(({ agent }) => agent), serving.map(({ build }) => build)]
+}
+
+interface Statements {
+  readonly register: string
+  readonly beat: string
+  readonly serve: string
+  readonly look: string
+  readonly leave: string
+}
+
+function statements(names: Names): Statements {
+  const { schema: s, channel, lockClass } = names
+  const now = 'extract(epoch FROM clock_timestamp())::float8 * 1000 AS now'
+  const lease = (place: string) => `clock_timestamp() + ${place}::float8 * interval '1 millisecond'`
+  return {
+    // The lock is held before anybody can see the row.
+    register: `WITH former AS (UPDATE ${s}.replica SET alive_until = clock_timestamp() WHERE number = $5)
+      INSERT INTO ${s}.replica (name, agents, builds, alive_until) VALUES ($1, $2, $3, ${lease('$4')})
+      RETURNING number, pg_try_advisory_lock(${lockClass}, number) AS locked, ${now}`,
+    beat: `UPDATE ${s}.replica SET alive_until = ${lease('$2')}
+      WHERE number = $1 AND alive_until > clock_timestamp() RETURNING ${now}`,
+    serve: `UPDATE ${s}.replica SET agents = $2, builds = $3 WHERE number = $1`,
+    look: `WITH RECURSIVE live AS (${liveReplicas(names)}),
+      ${numbersIn('running', `${s}.task`)}, ${numbersIn('delivering', `${s}.push`)}
+      SELECT ARRAY(SELECT number FROM live) AS live, ARRAY(
+        SELECT number FROM (SELECT number FROM running UNION SELECT number FROM delivering) at_work
+        WHERE number IS NOT NULL AND number NOT IN (SELECT number FROM live)) AS orphaned`,
+    // In the order of ids, in which everybody locks them.
+    leave: `WITH mine AS (SELECT id FROM ${s}.task WHERE replica = $1 ORDER BY id FOR UPDATE),
+      tasks AS (UPDATE ${s}.task t SET replica = 0 FROM mine WHERE t.id = mine.id AND t.replica = $1),
+      deliveries AS (UPDATE ${s}.push SET replica = 0 WHERE replica = $1),
+      gone AS (DELETE FROM ${s}.replica WHERE number = $1)
+      SELECT pg_notify('${channel}', '{"orphans":true}')`,
+  }
+}
+
+/** The different numbers in an indexed column, each found from the one before it: quick, however many rows there are. */
+function numbersIn(name: string, table: string): string {
+  return `${name} (number) AS (
+    (SELECT replica FROM ${table} WHERE replica IS NOT NULL ORDER BY replica LIMIT 1)
+    UNION ALL
+    SELECT (SELECT t.replica FROM ${table} t WHERE t.replica > ${name}.number ORDER BY t.replica LIMIT 1)
+    FROM ${name} WHERE ${name}.number IS NOT NULL)`
+}

@@ -1,0 +1,186 @@
+import type { ConnectionOptions as TlsOptions } from 'node:tls'
+import { A2AError } from '../../protocol/errors.ts'
+import { type Clock, systemClock } from '../../shared/clock.ts'
+import { type Logger, toLogger } from '../../shared/log.ts'
+import type { Feed } from '../feed.ts'
+import { checkWrites, defaultMaxTaskBytes } from '../refusal.ts'
+import type { Store } from '../store.ts'
+import { createClaims } from './claim.ts'
+import { createCommitGroup } from './commit.ts'
+import { type Commits, createCommits } from './commits.ts'
+import {
+  type ConnectionEvents,
+  connectDatabase,
+  type DatabaseConnectionOptions,
+} from './connection.ts'
+import { toConnectError } from './faults.ts'
+import { createFeed } from './feed.ts'
+import { toLine } from './lines.ts'
+import { DatabaseLink } from './link.ts'
+import { type Names, namesIn } from './names.ts'
+import { createDatabaseReader } from './reader.ts'
+import { createReaders } from './readers.ts'
+import { createTrimStep, keepsAll, type RetentionOptions } from './retention.ts'
+import { migrateDatabase } from './schema.ts'
+import { createDatabaseUpkeep } from './upkeep.ts'
+
+/** How a store in PostgreSQL is reached, what it keeps, and how replicas that share it know of each other. */
+export interface PostgresStoreOptions extends RetentionOptions {
+  /** `postgres://user:password@host:port/database`. */
+  readonly url: string
+  /** The PostgreSQL schema that holds all tables, `corral` by default; it is made where there is none. */
+  readonly schema?: string
+  /** How many connections read at once, besides the one that writes; 4 by default. */
+  readonly pool?: { readonly readers?: number }
+  /** Whether and how the connections are encrypted, where the URL does not say it by `sslmode`. */
+  readonly tls?: boolean | TlsOptions
+  /** The longest that the database may work on one statement, in milliseconds; 30,000 by default. */
+  readonly statementTimeoutMs?: number
+  /** How long a commit is tried again while the database cannot be reached, in milliseconds; 30,000 by default. */
+  readonly commitTimeoutMs?: number
+  /** How long tasks wait for a replica with the same definition of their agent, in milliseconds, before any takes them; 10,000 by default, `fail` for ever. */
+  readonly foreignBuildAfterMs?: number | 'fail'
+  /** How long a replica counts as alive after it was last heard of, in milliseconds; 5,000 by default. */
+  readonly leaseMs?: number
+  /** How often a replica says that it lives, in milliseconds; 1,000 by default. */
+  readonly beatMs?: number
+  /** How often a replica looks for work of others that died, in milliseconds; 250 by default. */
+  readonly lookMs?: number
+  /** The least time between two commits of the pieces of one answer, in milliseconds; none by default. */
+  readonly chunkGapMs?: number
+  /** The largest write of one task, in bytes; 32 MiB by default. A larger one is refused alone. */
+  readonly maxTaskBytes?: number
+  /** What this process is called in the database's list of connections; `corral` by default. */
+  readonly name?: string
+  readonly clock?: Clock
+  /** Where it is told what happens to the registration; warnings and errors to stderr by default, `false` for nowhere. */
+  readonly logger?: Logger | false
+}
+
+/** A store that several processes share. */
+export interface PostgresStore extends Store {
+  readonly feed: Feed
+}
+
+/**
+ * Opens a PostgreSQL database as a store, and makes its tables where there are none. Any number of processes may have it
+ * open; they need the package `pg`.
+ *
+ * After a failed write (database away, disk full) reads go on where they can, `health()` says why, and writing resumes by
+ * itself. Connections that break are made anew, and a commit whose answer was lost is known again.
+ *
+ * @throws A2AError `unavailable` that names the database and the reason: not there, refused, newer.
+ */
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
+  const { url, name = 'corral', statementTimeoutMs = 30_000, tls } = options
+  const connection: DatabaseConnectionOptions = { url, tls, statementTimeoutMs, name }
+  try {
+    const names = namesIn(options.schema ?? 'corral')
+    const first = await connectDatabase(connection)
+    try {
+      await migrateDatabase(first, names)
+    } finally {
+      await first.close()
+    }
+    return createStore(options, connection, names)
+  } catch (error) {
+    throw toConnectError(url, error)
+  }
+}
+
+function createStore(
+  options: PostgresStoreOptions,
+  connection: DatabaseConnectionOptions,
+  names: Names,
+): PostgresStore {
+  const { clock = systemClock, maxTaskBytes = defaultMaxTaskBytes, pool = {} } = options
+  const { foreignBuildAfterMs = 10_000 } = options
+  const readers = createReaders(connection, pool.readers ?? 4)
+  const feed = createFeed({ ...feedParts(options, connection, names), readers, clock })
+  const replica = (): number => feed.replica
+  const writing = createWriting({ options, connection, names, clock, replica })
+  const claims = createClaims({ readers, names, replica, clock, foreignBuildAfterMs })
+  let closing: Promise<void> | undefined
+
+  async function close(): Promise<void> {
+    await writing.close()
+    await feed.leave()
+    await readers.close()
+  }
+
+  return {
+    ...createDatabaseReader(readers, names),
+    ...claims,
+    feed,
+    ...(options.chunkGapMs !== undefined && { chunkGapMs: options.chunkGapMs }),
+    async commit(writes) {
+      if (closing) throw new A2AError('unavailable', 'The store is closed')
+      checkWrites(writes)
+      return writing.commits.commit(writes.map((write) => toLine(write, maxTaskBytes)))
+    },
+    health: () =>
+      closing ? { writable: false, reason: 'The store is closed' } : writing.commits.health(),
+    close: () => (closing ??= close()),
+  }
+}
+
+function feedParts(
+  options: PostgresStoreOptions,
+  connection: DatabaseConnectionOptions,
+  names: Names,
+) {
+  const { leaseMs = 5_000, beatMs = 1_000, lookMs = 250, commitTimeoutMs = 30_000 } = options
+  return {
+    names,
+    name: connection.name,
+    logger: toLogger(options.logger),
+    ...{ leaseMs, beatMs, lookMs, commitTimeoutMs },
+    connect: (events: ConnectionEvents) => connectDatabase(connection, events),
+  }
+}
+
+interface Writing {
+  readonly commits: Commits
+  close(): Promise<void>
+}
+
+interface WritingOptions {
+  readonly options: PostgresStoreOptions
+  readonly connection: DatabaseConnectionOptions
+  readonly names: Names
+  readonly clock: Clock
+  replica(): number
+}
+
+/** The writing half: commits, and what is done beside them, on one connection. */
+function createWriting({ options, connection, names, clock, replica }: WritingOptions): Writing {
+  const link = new DatabaseLink(connection)
+  const upkeep = createDatabaseUpkeep({
+    clock,
+    commits: () => commits,
+    trim: keepsAll(options) ? undefined : createTrimStep({ link, names, replica, clock }, options),
+    probe: () => link.query({ text: probeIn(names) }),
+  })
+  const commits = createCommits({
+    write: createCommitGroup(link, names),
+    replica,
+    clock,
+    timeoutMs: options.commitTimeoutMs ?? 30_000,
+    committed: upkeep.committed,
+    failed: upkeep.failed,
+  })
+  upkeep.begin()
+  return {
+    commits,
+    async close() {
+      upkeep.stop()
+      await commits.close()
+      await link.close()
+    },
+  }
+}
+
+function probeIn({ schema }: Names): string {
+  return `INSERT INTO ${schema}.probe VALUES (1, clock_timestamp())
+    ON CONFLICT (id) DO UPDATE SET at = excluded.at`
+}

@@ -1,0 +1,157 @@
+import { A2AError } from '../../src/protocol/errors.ts'
+import { textOf } from '../../src/protocol/task.ts'
+import type { LogRecord, StoredTask } from '../../src/store/store.ts'
+import { auditStreams, type Disturbances } from './audit-streams.ts'
+import type { Auditor } from './auditor.ts'
+import { type Database, isLiving } from './database.ts'
+import type { Ledger, Sent } from './ledger.ts'
+
+/** What is held against the ledger when the dust has settled. */
+export interface Audited {
+  readonly database: Database
+  readonly ledger: Ledger
+  readonly auditor: Auditor
+  readonly disturbances: Disturbances
+  /** Whether agents want to hear of cancels. */
+  readonly hearsCancels: boolean
+}
+
+/** A task and its log. */
+export interface AuditedTask {
+  readonly stored: StoredTask
+  readonly records: readonly LogRecord[]
+}
+
+/** Says of everything that must hold at the end where it does not. */
+export async function audit(audited: Audited): Promise<void> {
+  const tasks = await readTasks(audited.database)
+  for (const task of tasks.values()) auditTask(audited, task)
+  auditSends(audited.ledger, tasks)
+  auditKeys(audited.ledger, tasks)
+  auditCancels(audited.ledger, tasks)
+  auditMail(audited, tasks)
+  auditStreams(audited, tasks)
+}
+
+async function readTasks({ memory, rows }: Database): Promise<ReadonlyMap<string, AuditedTask>> {
+  const tasks = new Map<string, AuditedTask>()
+  for (const id of rows.keys()) {
+    const stored = await memory.get(id)
+    if (stored) tasks.set(id, { stored, records: await memory.records(id, 0) })
+  }
+  return tasks
+}
+
+/** Nothing is left to do, and the log has no gaps and answers every message. */
+function auditTask(
+  { database, ledger, hearsCancels }: Audited,
+  { stored, records }: AuditedTask,
+): void {
+  const { id, state } = stored.head
+  const row = database.rows.get(id)
+  if (row?.replica !== undefined)
+    ledger.violate(
+      `task ${id} is ${state} and still has work, ${isLiving(database, row.replica) ? 'with' : 'without'} a living replica`,
+    )
+  if (records.some(({ seq }, index) => seq !== index + 1)) ledger.violate(`task ${id} has a gap`)
+  if (state === 'TASK_STATE_FAILED')
+    ledger.violate(`task ${id} failed: ${textOf(stored.task.status.message?.parts ?? [])}`)
+  if (hearsCancels && state === 'TASK_STATE_CANCELED' && !ledger.heardCancels.has(id))
+    ledger.violate(`the agent never heard that task ${id} was cancelled`)
+  if (state === 'TASK_STATE_COMPLETED' || state === 'TASK_STATE_CANCELED') return
+  const started = new Set(records.flatMap((r) => (r.kind === 'start' ? [r.turn] : [])))
+  for (const record of records)
+    if (record.kind === 'message' && !started.has(record.turn) && !isDropped(records, record))
+      ledger.violate(
+        `${record.message.messageId} is in task ${id}, which is ${state}, and never had its turn`,
+      )
+  if (state !== 'TASK_STATE_INPUT_REQUIRED') ledger.violate(`task ${id} was left ${state}`)
+}
+
+function isDropped(
+  records: readonly LogRecord[],
+  { message }: LogRecord & { kind: 'message' },
+): boolean {
+  return records.some((r) => r.kind === 'dropped' && r.messageId === message.messageId)
+}
+
+/** What was acknowledged stands in its log once, and nothing stands there twice. */
+function auditSends({ sends, violate }: Ledger, tasks: ReadonlyMap<string, AuditedTask>): void {
+  const places = new Map<string, string[]>()
+  for (const [id, { records }] of tasks)
+    for (const record of records)
+      if (record.kind === 'message') {
+        const { messageId } = record.message
+        places.set(messageId, [...(places.get(messageId) ?? []), id])
+      }
+  for (const sent of sends) {
+    const found = places.get(sent.messageId) ?? []
+    auditOutcome(violate, sent)
+    if (sent.acknowledged && found.length === 0 && !isEnded(sent, tasks))
+      violate(`${sent.messageId} was acknowledged and is lost; it ended with ${sent.outcome}`)
+    if (found.length > 1)
+      violate(`${sent.messageId} stands ${found.length} times in ${found.join(', ')}`)
+    if (sent.acknowledged && found[0] !== undefined && found[0] !== sent.taskId)
+      violate(`${sent.messageId} was said to be in ${sent.taskId}, and is in ${found[0]}`)
+  }
+}
+
+/** A message that was stored for a task may find it ended. */
+function isEnded({ taskId }: Sent, tasks: ReadonlyMap<string, AuditedTask>): boolean {
+  const state = tasks.get(taskId ?? '')?.stored.head.state
+  return state === 'TASK_STATE_COMPLETED' || state === 'TASK_STATE_CANCELED'
+}
+
+function auditOutcome(violate: Ledger['violate'], { messageId, outcome }: Sent): void {
+  if (outcome === 'open') violate(`${messageId} never got an answer`)
+  if (outcome instanceof A2AError && !honest.has(outcome.code))
+    violate(`${messageId} was answered with ${outcome.code}: ${outcome.message}`)
+}
+
+const honest: ReadonlySet<string> = new Set([
+  'unavailable',
+  'rateLimited',
+  'unsupportedOperation',
+  'taskCanceled',
+  'taskNotCancelable',
+])
+
+/** One key, one task. */
+function auditKeys({ sends, violate }: Ledger, tasks: ReadonlyMap<string, AuditedTask>): void {
+  const made = new Map<string, Set<string>>()
+  for (const [id, { records }] of tasks)
+    for (const record of records)
+      if (record.kind === 'message' && record.request.idempotencyKey !== undefined) {
+        const ids = made.get(record.request.idempotencyKey) ?? new Set()
+        made.set(record.request.idempotencyKey, ids.add(id))
+      }
+  for (const { key, taskId, acknowledged } of sends)
+    if (key !== undefined && acknowledged && taskId) made.get(key)?.add(taskId)
+  for (const [key, ids] of made) if (ids.size > 1) violate(`${key} made ${[...ids].join(' and ')}`)
+}
+
+function auditCancels({ cancels, violate }: Ledger, tasks: ReadonlyMap<string, AuditedTask>): void {
+  for (const { taskId, acknowledged, outcome } of cancels) {
+    const state = tasks.get(taskId)?.stored.head.state
+    if (acknowledged && state !== 'TASK_STATE_CANCELED')
+      violate(`task ${taskId} was said to be cancelled, and is ${state}`)
+    if (outcome === 'open') violate(`a cancel of ${taskId} never got an answer`)
+    if (outcome instanceof A2AError && !honest.has(outcome.code))
+      violate(`a cancel of ${taskId} was answered with ${outcome.code}: ${outcome.message}`)
+  }
+}
+
+/** Each entry was taken once, or dismissed. */
+function auditMail({ auditor, ledger }: Audited, tasks: ReadonlyMap<string, AuditedTask>): void {
+  for (const [key, { taskId, stored, taken, dismissed }] of auditor.mail) {
+    const inLog = (tasks.get(taskId)?.records ?? []).filter(
+      (record) => record.kind === 'message' && record.request.forwarded === key,
+    ).length
+    if (stored > 1) ledger.violate(`entry ${key} of task ${taskId} was stored ${stored} times`)
+    if (taken + dismissed !== stored)
+      ledger.violate(
+        `entry ${key} of task ${taskId}: stored ${stored}, taken ${taken}, dismissed ${dismissed}`,
+      )
+    if (inLog > 1) ledger.violate(`entry ${key} stands ${inLog} times in the log of ${taskId}`)
+  }
+}

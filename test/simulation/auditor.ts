@@ -1,0 +1,107 @@
+import type { Turn } from '../../src/agents/agent.ts'
+import { isTerminal } from '../../src/protocol/task.ts'
+import { type Change, type Database, isLiving } from './database.ts'
+import type { Ledger } from './ledger.ts'
+import type { Replica } from './replica.ts'
+import type { World } from './world.ts'
+
+/** Looks at every change while it happens, and says what may not be. */
+export interface Auditor {
+  /** When each public event was stored, by task and sequence number. */
+  readonly storedAt: ReadonlyMap<string, ReadonlyMap<number, number>>
+  /** How often each entry of an inbox was stored, taken and dismissed, by its key. */
+  readonly mail: ReadonlyMap<string, MailCounts>
+  /** A step is about to begin. */
+  stepBegins(replica: Replica, turn: Turn, name: string): void
+  /** Something has happened. */
+  look(): void
+}
+
+/** What became of an entry. */
+export interface MailCounts {
+  readonly taskId: string
+  stored: number
+  taken: number
+  dismissed: number
+}
+
+/** Makes the auditor of a world and lets the database tell it what is stored. */
+export function createAuditor(world: World, database: Database, ledger: Ledger): Auditor {
+  const storedAt = new Map<string, Map<number, number>>()
+  const mail = new Map<string, MailCounts>()
+  const steps = new Set<string>()
+  const states = new Map<string, string>()
+
+  function noteRecords({ head, records }: Change): void {
+    const times = storedAt.get(head.id) ?? new Map<number, number>()
+    storedAt.set(head.id, times)
+    states.set(head.id, head.state)
+    for (const record of records) {
+      if (record.kind === 'event') times.set(record.seq, world.now())
+      if (record.kind !== 'step') continue
+      const step = stepName(head.id, record.turn, record.name)
+      if (steps.has(step)) ledger.violate(`the result of ${step} is stored twice`)
+      steps.add(step)
+    }
+  }
+
+  database.observer = {
+    stored(change) {
+      const { head, before, by, records } = change
+      const isClaim = records[0]?.kind === 'claim'
+      world.trace?.(`    ${by} stored ${toText(change)}`)
+      // A process that registers anew goes on with what it began meanwhile.
+      const isSame = processOf(database, before) === processOf(database, by)
+      if (before !== undefined && before !== 0 && !isSame && !isClaim)
+        ledger.violate(`replica ${by} wrote task ${head.id} while ${before} had it`)
+      noteRecords(change)
+    },
+    mailed(taskId, key, what) {
+      const counts = mail.get(key) ?? { taskId, stored: 0, taken: 0, dismissed: 0 }
+      mail.set(key, counts)
+      counts[what]++
+      world.trace?.(`    entry ${key} of ${taskId} ${what}`)
+      const state = states.get(taskId)
+      if (what === 'dismissed' && !(isTerminal as (state?: string) => boolean)(state))
+        ledger.violate(`an entry of task ${taskId} was dismissed while the task was ${state}`)
+    },
+  }
+
+  return {
+    storedAt,
+    mail,
+    stepBegins(replica, turn, name) {
+      const { number } = turn
+      const step = stepName(turn.taskId, number, name)
+      const me = replica.store.feed.replica
+      const registration = database.registrations.get(me)
+      if (!registration || registration.aliveUntil <= world.now())
+        ledger.violate(`${step} began in ${replica.process.name} after its lease was over`)
+      else if (steps.has(step) && isLiving(database, me))
+        ledger.violate(`${step} began again in ${replica.process.name}, though it was completed`)
+    },
+    look() {
+      for (const { id, replica, busy, mail: waiting } of database.rows.values()) {
+        if ((replica === undefined) !== (!busy && waiting === 0))
+          ledger.violate(`task ${id} has replica ${replica}, busy ${busy} and mail ${waiting}`)
+        if (waiting !== (database.inbox.get(id)?.length ?? 0))
+          ledger.violate(`task ${id} counts its inbox wrongly`)
+      }
+    },
+  }
+}
+
+function processOf({ registrations }: Database, number: number | undefined): string | undefined {
+  return number === undefined ? undefined : registrations.get(number)?.name
+}
+
+function stepName(taskId: string, turn: number, name: string): string {
+  return `${name} of turn ${turn} of task ${taskId}`
+}
+
+function toText({ head, records, version, row }: Change): string {
+  const kinds = records.map((record) =>
+    record.kind === 'message' ? record.message.messageId : record.kind,
+  )
+  return `${head.id} to ${version}: ${kinds.join(', ')}; ${head.state}, replica ${row.replica}`
+}

@@ -1,0 +1,17 @@
+/** A mistake that is built in on purpose, to see that it is found. */
+export type Bug =
+  /** Watchers are told by a statement of its own after the commit, which is lost now and then. */
+  | 'notify-after-commit'
+  /** A claim writes neither a record nor a version. */
+  | 'claim-without-record'
+  /** Steps begin whether or not the lease holds. */
+  | 'no-step-guard'
+  /** Whether there is work left is guessed from the task's state. */
+  | 'work-from-state'
+
+export const bugs: readonly Bug[] = [
+  'notify-after-commit',
+  'claim-without-record',
+  'no-step-guard',
+  'work-from-state',
+]

@@ -1,0 +1,56 @@
+import type { InboxEntry, InboxItem } from '../../src/store/feed.ts'
+import { type Database, notify, removeMail } from './database.ts'
+
+/** What is to be forwarded to the replica that runs a task. */
+export interface Forwarding {
+  readonly taskId: string
+  readonly entry: InboxEntry
+  readonly maxWaiting: number
+}
+
+/** Stores an entry for the replica that runs a task, and tells it; an entry that waits already is not stored twice. */
+export function forwardEntry(
+  database: Database,
+  { taskId, entry, maxWaiting }: Forwarding,
+): 'stored' | 'idle' | 'full' {
+  const row = database.rows.get(taskId)
+  if (!row || row.replica === undefined) return 'idle'
+  const items = database.inbox.get(taskId) ?? []
+  if (items.some((item) => item.entry.key === entry.key)) return 'stored'
+  if (row.mail >= maxWaiting) return 'full'
+  row.mail += 1
+  database.inbox.set(taskId, [...items, { number: database.nextNumber(), entry }])
+  database.observer?.mailed(taskId, entry.key, 'stored')
+  notify(database, row.replica, { kind: 'mail', taskId, agent: row.agent })
+  return 'stored'
+}
+
+/** Whether an entry was stored: it waits, or the log has it. */
+export async function isForwarded(
+  database: Database,
+  { taskId, entry }: Forwarding,
+): Promise<boolean> {
+  const { memory, inbox } = database
+  if (inbox.get(taskId)?.some((item) => item.entry.key === entry.key)) return true
+  const records = await memory.records(taskId, 0)
+  return records.some(
+    (record) => record.kind === 'message' && record.request.forwarded === entry.key,
+  )
+}
+
+/** What waits for the one that runs a task. */
+export function inboxOf({ inbox }: Database, taskId: string): readonly InboxItem[] {
+  return inbox.get(taskId) ?? []
+}
+
+/** Takes entries away without a record. */
+export function dismissEntries(
+  database: Database,
+  taskId: string,
+  numbers: readonly number[],
+): void {
+  const row = database.rows.get(taskId)
+  if (!row) return
+  removeMail(database, row, { numbers, as: 'dismissed' })
+  if (!row.busy && row.mail === 0) row.replica = undefined
+}

@@ -1,0 +1,70 @@
+import type { A2AError } from '../../src/protocol/errors.ts'
+import type { StreamResponse } from '../../src/protocol/types.ts'
+
+/** What users did and were told, and what was seen to be wrong: kept outside of every process. */
+export interface Ledger {
+  readonly sends: Sent[]
+  readonly cancels: Cancelled[]
+  readonly streams: Watched[]
+  /** Tasks whose cancel their agent has heard of. */
+  readonly heardCancels: Set<string>
+  /** What must never happen, and did. */
+  readonly violations: string[]
+  violate(what: string): void
+}
+
+/** A message that a user sent. */
+export interface Sent {
+  readonly messageId: string
+  readonly key?: string
+  /** The task that it was sent to, or that it made. */
+  taskId: string | undefined
+  /** Told that it is taken in. */
+  acknowledged: boolean
+  /** How the call ended. */
+  outcome: Outcome
+}
+
+/** A cancel that a user asked for. */
+export interface Cancelled {
+  readonly taskId: string
+  acknowledged: boolean
+  outcome: Outcome
+}
+
+/** `open` has no answer yet, `cut` lost its replica. */
+export type Outcome = 'open' | 'answered' | 'cut' | A2AError
+
+/** A stream that a user read. */
+export interface Watched {
+  taskId: string
+  /** Whether it is watched until the task ends, wherever that is; else until a message is answered. */
+  readonly toEnd: boolean
+  readonly since: number
+  /** What came, in order. */
+  readonly seen: Shown[]
+  outcome: Outcome
+}
+
+/** One event of a stream, when it came, and by whom. */
+export interface Shown {
+  readonly seq: number
+  readonly event: StreamResponse
+  readonly at: number
+  readonly process: string
+}
+
+/** Makes an empty ledger. */
+export function createLedger(): Ledger {
+  const violations: string[] = []
+  return {
+    sends: [],
+    cancels: [],
+    streams: [],
+    heardCancels: new Set(),
+    violations,
+    violate(what) {
+      if (!violations.includes(what)) violations.push(what)
+    },
+  }
+}

@@ -1,0 +1,161 @@
+import { newId } from '../../src/shared/ids.ts'
+import { createRandom } from '../durability/random.ts'
+import { audit } from './audit.ts'
+import { createDisturbances } from './audit-streams.ts'
+import { createAuditor } from './auditor.ts'
+import type { Bug } from './bugs.ts'
+import { strike } from './chaos.ts'
+import { createDatabase } from './database.ts'
+import { createLedger, type Ledger } from './ledger.ts'
+import { createNetwork } from './network.ts'
+import { type Replica, startReplica } from './replica.ts'
+import { createUsers } from './users.ts'
+import { createWorld, settled, type World } from './world.ts'
+
+/** One run. */
+export interface SimulationOptions {
+  readonly seed: number
+  /** A mistake that is built in. */
+  readonly bug?: Bug | undefined
+  /** Told of all that happens. */
+  readonly trace?: ((line: string) => void) | undefined
+}
+
+/** What came of a run. */
+export interface SimulationReport {
+  readonly seed: number
+  readonly steps: number
+  /** How long it took in its own time. */
+  readonly virtualMs: number
+  readonly counts: {
+    readonly replicas: number
+    readonly tasks: number
+    readonly sends: number
+    readonly acknowledged: number
+    readonly cancels: number
+    readonly streams: number
+    readonly forwarded: number
+  }
+  readonly violations: readonly string[]
+}
+
+/** How long users act and things go wrong, and how long it may take until all is done. */
+const activeMs = 8_000
+const settleMs = 180_000
+
+/** Lets virtual replicas serve users while things go wrong, and says what should not have happened. */
+export async function simulate({ seed, bug, trace }: SimulationOptions): Promise<SimulationReport> {
+  const restore = seedIds(seed)
+  const ledger = createLedger()
+  const unheard = (reason: unknown): void =>
+    ledger.violate(`nobody heard of ${reason instanceof Error ? reason.message : reason}`)
+  process.on('unhandledRejection', unheard)
+  try {
+    return await run({ seed, bug, trace }, ledger)
+  } finally {
+    await settled()
+    process.off('unhandledRejection', unheard)
+    restore()
+  }
+}
+
+async function run(
+  { seed, bug, trace }: SimulationOptions,
+  ledger: Ledger,
+): Promise<SimulationReport> {
+  const world = createWorld(seed)
+  world.trace = trace
+  const { random } = world
+  const database = createDatabase(() => world.now(), bug ? { bugs: [bug] } : {})
+  const network = createNetwork(world)
+  const auditor = createAuditor(world, database, ledger)
+  const disturbances = createDisturbances()
+  const hearsCancels = random.chance(0.5)
+  let started = 0
+  const common = {
+    world,
+    network,
+    database,
+    hearsCancels,
+    heardCancel: (taskId: string) => void ledger.heardCancels.add(taskId),
+    slots: random.chance(0.2) ? 1 : 64,
+    loseNotes: 0,
+    stepBegins: auditor.stepBegins,
+  }
+  const start = (): Replica =>
+    startReplica({
+      ...common,
+      name: `replica ${++started}`,
+      clockAheadMs: random.chance(0.2) ? random.between(-3_600_000, 3_600_000) : 0,
+    })
+  const replicas = Array.from({ length: random.between(2, 4) }, start)
+  const users = createUsers({ world, ledger, replicas: () => replicas })
+  const chaos = {
+    world,
+    disturbances,
+    replicas: () => replicas,
+    replace: (replica: Replica, ms: number) =>
+      void world.after(ms, {
+        what: 'a replica is started',
+        happen: () => replicas.splice(replicas.indexOf(replica), 1, start()),
+      }),
+  }
+  scatter(world, random.between(5, 40), () => users.act())
+  scatter(world, random.between(0, 8), () => strike(chaos))
+  const isOver = (): boolean =>
+    world.now() > activeMs &&
+    users.waiting ===
+      ledger.streams.filter(({ outcome, toEnd }) => toEnd && outcome === 'open').length &&
+    [...database.rows.values()].every(({ replica }) => replica === undefined)
+  while (world.now() < activeMs + settleMs && !isOver()) {
+    if (!(await world.step())) break
+    auditor.look()
+    if (ledger.violations.length > 0) break
+  }
+  // What was never told is looked for every five seconds.
+  const until = world.now() + 7_000
+  while (ledger.violations.length === 0 && world.now() < until && (await world.step()))
+    auditor.look()
+  if (ledger.violations.length === 0)
+    await audit({ database, ledger, auditor, disturbances, hearsCancels })
+  for (const { process } of replicas) process.crash()
+  return {
+    seed,
+    steps: world.steps,
+    virtualMs: Math.round(world.now()),
+    counts: {
+      replicas: started,
+      tasks: database.rows.size,
+      sends: ledger.sends.length,
+      acknowledged: ledger.sends.filter((sent) => sent.acknowledged).length,
+      cancels: ledger.cancels.length,
+      streams: ledger.streams.length,
+      forwarded: auditor.mail.size,
+    },
+    violations: ledger.violations,
+  }
+}
+
+/** Does something so often, at random moments of the active time. */
+function scatter(world: World, times: number, work: () => void): void {
+  for (let i = 0; i < times; i++)
+    world.after(world.random.next() * activeMs, { what: 'fate', happen: work })
+}
+
+/** Lets ids follow from the seed, so that whatever is kept by them comes in the same order again. */
+function seedIds(seed: number): () => void {
+  const { getRandomValues } = crypto
+  const random = createRandom(seed)
+  let isFresh = false
+  crypto.getRandomValues = (bytes) => {
+    isFresh = true
+    if (bytes instanceof Uint8Array)
+      for (let i = 0; i < bytes.length; i++) bytes[i] = random.between(0, 255)
+    return bytes
+  }
+  // What was drawn before is used up first.
+  while (!isFresh) newId()
+  return () => {
+    crypto.getRandomValues = getRandomValues
+  }
+}

@@ -1,0 +1,251 @@
+import type { Call } from '../../src/protocol/call.ts'
+import { A2AError, toA2AError } from '../../src/protocol/errors.ts'
+import { isTerminal } from '../../src/protocol/task.ts'
+import type { EventStream, SendMessageRequest, Task } from '../../src/protocol/types.ts'
+import type { Scope } from '../../src/store/store.ts'
+import type { Plan } from './agent.ts'
+import type { Ledger, Outcome, Sent, Watched } from './ledger.ts'
+import { agentId, type Replica } from './replica.ts'
+import type { World } from './world.ts'
+
+/** What users need. */
+export interface UsersOptions {
+  readonly world: World
+  readonly ledger: Ledger
+  /** The replicas behind the load balancer. */
+  replicas(): readonly Replica[]
+}
+
+/** People who talk to any replica, and go to another one where theirs is gone. */
+export interface Users {
+  /** Does one thing at random. */
+  act(): void
+  /** How many calls have neither an answer nor lost their replica. */
+  readonly waiting: number
+}
+
+const scope: Scope = { agent: agentId, tenant: '', owner: '' }
+
+/** Makes the users of a world. */
+export function createUsers({ world, ledger, replicas }: UsersOptions): Users {
+  const { random } = world
+  const tasks: string[] = []
+  let count = 0
+  let waiting = 0
+
+  const sleep = (ms: number): Promise<void> =>
+    new Promise((resolve) => world.after(ms, { what: 'a user waits', happen: resolve }))
+
+  /** Lets a replica do something; `cut` where it dies before its answer has left. */
+  async function ask<T>(replica: Replica, work: () => Promise<T>): Promise<T | 'cut' | A2AError> {
+    const { process } = replica
+    waiting++
+    try {
+      return await new Promise<T | 'cut' | A2AError>((resolve) => {
+        const answer = (value: T | A2AError): void => {
+          if (process.alive)
+            world.after(0.2, { what: 'a user is told', happen: () => resolve(value) })
+        }
+        process.onCrash(() =>
+          world.after(2, { what: 'a user is cut off', happen: () => resolve('cut') }),
+        )
+        world.after(0.1 + random.next(), {
+          what: 'a user asks',
+          process,
+          happen: () => work().then(answer, (thrown) => answer(toA2AError(thrown))),
+        })
+        if (!process.alive) resolve('cut')
+      })
+    } finally {
+      waiting--
+    }
+  }
+
+  /** A replica that takes requests; waits for one. */
+  async function anyReplica(): Promise<Replica> {
+    for (;;) {
+      const ready = replicas().filter((one) => one.ready)
+      if (ready.length > 0) return random.pick(ready)
+      await sleep(50)
+    }
+  }
+
+  async function send(sent: Sent, request: SendMessageRequest): Promise<void> {
+    const call: Call = sent.key === undefined ? {} : { idempotencyKey: sent.key }
+    const style = random.pick(['wait', 'immediately', 'stream'] as const)
+    for (let tries = 0; tries < 10; tries++) {
+      const replica = await anyReplica()
+      const told = await ask(replica, async () => {
+        const result = await replica.engine.send(request, call)
+        if (style === 'stream')
+          return read(replica, result.events(), (taskId) => {
+            // A stream that continues a task begins with the task as it was before.
+            if (request.message.taskId === undefined) noteTask(sent, taskId)
+          })
+        if (style === 'immediately') return (await result.task()).id
+        const answer = await result.answer.wait()
+        return 'task' in answer ? answer.task.id : ''
+      })
+      sent.outcome = outcomeOf(told)
+      if (typeof told === 'string' && told !== 'cut') {
+        noteTask(sent, told)
+        return
+      }
+      // Only a message with a key can be sent again by somebody who does not know what became of it.
+      if (sent.key === undefined || !isWorthRepeating(told)) return
+      await sleep(random.between(20, 300))
+    }
+  }
+
+  function noteTask(sent: Sent, taskId: string): void {
+    sent.acknowledged = true
+    if (sent.taskId !== undefined && sent.taskId !== taskId)
+      ledger.violate(`message ${sent.messageId} was to be in ${sent.taskId}, and is in ${taskId}`)
+    sent.taskId = taskId
+    if (!tasks.includes(taskId)) tasks.push(taskId)
+  }
+
+  /** Reads the stream of a message to its end; the id of its task. */
+  async function read(
+    replica: Replica,
+    stream: EventStream,
+    acknowledged: (taskId: string) => void,
+  ): Promise<string> {
+    const entry: Watched = {
+      taskId: '',
+      toEnd: false,
+      since: world.now(),
+      seen: [],
+      outcome: 'open',
+    }
+    ledger.streams.push(entry)
+    replica.process.onCrash(() => {
+      entry.outcome = 'cut'
+    })
+    for await (const items of stream)
+      for (const { seq = 0, event } of items) {
+        entry.seen.push({ seq, event, at: world.now(), process: replica.process.name })
+        if (!('task' in event)) continue
+        entry.taskId = event.task.id
+        acknowledged(entry.taskId)
+      }
+    entry.outcome = 'answered'
+    return entry.taskId
+  }
+
+  function begin(): void {
+    const key = random.chance(0.6) ? `key ${++count}` : undefined
+    const isTwice = key !== undefined && random.chance(0.3)
+    const messageId = `message ${++count}`
+    const text = JSON.stringify(plan(world))
+    for (let i = 0; i < (isTwice ? 2 : 1); i++) {
+      const sent: Sent = {
+        messageId,
+        taskId: undefined,
+        acknowledged: false,
+        outcome: 'open',
+        ...(key && { key }),
+      }
+      ledger.sends.push(sent)
+      void send(sent, { message: { messageId, role: 'ROLE_USER', parts: [{ text }] } })
+    }
+  }
+
+  function goOn(taskId: string): void {
+    const messageId = `message ${++count}`
+    const key = random.chance(0.5) ? `key ${++count}` : undefined
+    const text = JSON.stringify(plan(world))
+    const sent: Sent = {
+      messageId,
+      taskId,
+      acknowledged: false,
+      outcome: 'open',
+      ...(key && { key }),
+    }
+    ledger.sends.push(sent)
+    void send(sent, { message: { messageId, role: 'ROLE_USER', parts: [{ text }], taskId } })
+  }
+
+  async function cancel(taskId: string): Promise<void> {
+    const replica = await anyReplica()
+    const entry = { taskId, acknowledged: false, outcome: 'open' as Outcome }
+    ledger.cancels.push(entry)
+    const told = await ask(replica, () => replica.engine.cancel(taskId, scope))
+    entry.outcome = outcomeOf(told)
+    entry.acknowledged = isTask(told)
+  }
+
+  async function look(taskId: string): Promise<void> {
+    const replica = await anyReplica()
+    const told = await ask(replica, () => replica.engine.get(taskId, scope))
+    if (told instanceof A2AError && told.code === 'taskNotFound')
+      ledger.violate(`task ${taskId} was acknowledged and is not found`)
+  }
+
+  /** Watches a task to its end, on one replica after the other. */
+  async function follow(taskId: string): Promise<void> {
+    const entry: Watched = { taskId, toEnd: true, since: world.now(), seen: [], outcome: 'open' }
+    ledger.streams.push(entry)
+    while (entry.outcome === 'open') {
+      const replica = await anyReplica()
+      const lastEventId = entry.seen.at(-1)?.seq
+      const told = await ask(replica, async () => {
+        const start = lastEventId === undefined ? {} : { lastEventId }
+        const stream = await replica.engine.subscribe(taskId, scope, start)
+        for await (const items of stream)
+          for (const { seq = 0, event } of items)
+            entry.seen.push({ seq, event, at: world.now(), process: replica.process.name })
+        return 'over'
+      })
+      if (told instanceof A2AError && !isWorthRepeating(told)) entry.outcome = told
+      if (endsStream(entry)) entry.outcome = 'answered'
+      await sleep(random.between(10, 100))
+    }
+  }
+
+  return {
+    get waiting() {
+      return waiting
+    },
+    act() {
+      const taskId = tasks.length > 0 ? random.pick(tasks) : undefined
+      const dice = random.next()
+      if (taskId === undefined || dice < 0.25) begin()
+      else if (dice < 0.6) goOn(taskId)
+      else if (dice < 0.68) void cancel(taskId)
+      else if (dice < 0.9) void follow(taskId)
+      else void look(taskId)
+    },
+  }
+}
+
+function plan({ random }: World): Plan {
+  return {
+    steps: random.between(0, 3),
+    stepMs: random.chance(0.2) ? random.between(100, 1_500) : random.between(0, 60),
+    loginMs: random.chance(0.15) ? random.between(50, 800) : 0,
+    chunks: random.between(0, 3),
+    chunkMs: random.between(0, 40),
+    end: random.chance(0.8) ? 'ask' : 'done',
+  }
+}
+
+function outcomeOf(told: unknown): Outcome {
+  return told === 'cut' || told instanceof A2AError ? told : 'answered'
+}
+
+/** Whether it may be another time, or elsewhere, that it works. */
+function isWorthRepeating(told: unknown): boolean {
+  return told === 'cut' || (told instanceof A2AError && told.code === 'unavailable')
+}
+
+function isTask(told: Task | 'cut' | A2AError): told is Task {
+  return told !== 'cut' && !(told instanceof A2AError)
+}
+
+function endsStream({ seen }: Watched): boolean {
+  const last = seen.at(-1)?.event
+  if (!last) return false
+  if ('statusUpdate' in last) return isTerminal(last.statusUpdate.status.state)
+  return 'task' in last && isTerminal(last.task.status.state)
+}

@@ -1,0 +1,96 @@
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { openPostgresStore, type PostgresStore } from '../../../src/store/postgres/store.ts'
+import { pushConfig, scope, write } from '../../contracts/store/samples.ts'
+import { type CuttingProxy, openCuttingProxy } from '../../support/cutting-proxy.ts'
+import { describePostgres, usePostgres } from '../../support/postgres.ts'
+
+describePostgres('the store in PostgreSQL', () => {
+  const database = usePostgres()
+  let proxy: CuttingProxy
+  let store: PostgresStore
+  let schema: string
+  beforeEach(async () => {
+    schema = database.newSchema()
+    proxy = await openCuttingProxy(database.url)
+    store = await openPostgresStore({ url: proxy.url, schema, pool: { readers: 1 } })
+    await store.commit([write('first', { state: 'TASK_STATE_WORKING' })])
+  })
+  afterEach(async () => {
+    await store.close()
+    await proxy.close()
+  })
+
+  /** How many statements some work takes. */
+  async function count(work: () => Promise<unknown>): Promise<number> {
+    const before = proxy.statements.length
+    await work()
+    return proxy.statements.length - before
+  }
+
+  it('writes a completed task with one statement, and many that come together with one as well', async () => {
+    expect(await count(() => store.commit([write('one', { records: 4 })]))).toBe(1)
+    const keyed = write('keyed', { idempotencyKey: 'k' })
+    expect(await count(() => store.commit([keyed]))).toBe(1)
+    // What arrives while the first is on its way goes together.
+    const many = () =>
+      Promise.all(Array.from({ length: 200 }, (_, i) => store.commit([write(`t${i}`)])))
+    expect(await count(many)).toBe(2)
+    expect((await store.list({ scope, limit: 1 })).total).toBe(203)
+  })
+
+  it('writes each further commit of tasks with one statement, new ones and changed ones together', async () => {
+    const grow = [
+      write('first', { state: 'TASK_STATE_WORKING', expectedVersion: 1, snapshot: false }),
+      write('second', { state: 'TASK_STATE_WORKING' }),
+    ]
+    expect(await count(() => store.commit(grow))).toBe(1)
+    const long = write('second', { expectedVersion: 1, records: 1_000 })
+    expect(await count(() => store.commit([long]))).toBe(1)
+    expect(await store.records('second', 0)).toHaveLength(1_001)
+  })
+
+  it('needs a transaction only where something else is among the writes', async () => {
+    const record = pushConfig('first', 'a')
+    const writes = [write('hooked'), { type: 'pushConfig', record } as const]
+    await count(() => store.commit(writes))
+    expect(proxy.statements.slice(-4).map((text) => text.split(' ')[0])).toEqual([
+      'BEGIN',
+      'WITH',
+      'WITH',
+      'COMMIT',
+    ])
+  })
+
+  it('reads a task, a log and a list without more statements than it has to', async () => {
+    await store.get('first')
+    expect(await count(() => store.get('first', scope))).toBe(1)
+    expect(await count(() => store.records('first', 0))).toBe(1)
+    expect(await count(() => store.list({ scope, limit: 10 }))).toBe(2)
+  })
+
+  it('finds everything by an index, however small a table was when it was first asked', async () => {
+    await store.list({ scope, limit: 10 })
+    await store.list({ scope, limit: 10, contextId: 'x' })
+    await store.commit([write('first', { expectedVersion: 1 })])
+    await store.claim()
+    await store.commit(Array.from({ length: 500 }, (_, i) => write(`t${i}`, { second: i })))
+    const scans = async () => {
+      await database.query('SELECT pg_stat_force_next_flush()')
+      const rows = await database.query(
+        `SELECT relname FROM pg_stat_user_tables WHERE schemaname = $1 AND seq_tup_read > 50`,
+        [schema],
+      )
+      return rows.map(({ relname }) => relname)
+    }
+    for (let i = 0; i < 20; i++) {
+      await store.list({ scope, limit: 10 })
+      await store.list({ scope, limit: 10, contextId: 'x' })
+      await store.list({ scope, limit: 10, state: 'TASK_STATE_FAILED' })
+      await store.commit([write(`t${i}`, { expectedVersion: 1 })])
+      await store.records(`t${i}`, 0)
+      await store.claim()
+    }
+    await store.close()
+    expect(await scans()).toEqual([])
+  })
+})

