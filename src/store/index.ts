@@ -19,7 +19,9 @@ export {
 export { backupSqliteStore, readDeadLetters } from './sqlite/file.ts'
 export { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from './sqlite/store.ts'
 export type {
+  AllTasksFilter,
   DeadLetter,
+  ListConditions,
   LogRecord,
   PushConfigRecord,
   RecordDraft,
@@ -32,6 +34,8 @@ export type {
   TaskListFilter,
   TaskPage,
   TaskWrite,
+  Webhook,
+  WebhookFilter,
   Write,
   WriteResult,
 } from './store.ts'
