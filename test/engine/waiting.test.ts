@@ -62,7 +62,7 @@ async function ticks(): Promise<void> {
 describe.each(stores)('a task that waits for its slot, on the %s store', (_name, open) => {
   async function createScene() {
     const busy = createBusyAgent()
-    const store = counting(await open())
+    const store = counting(await joined(open))
     const scene = createEngineFor(busy.agent, { store, slots: 1 })
     return { ...scene, ...busy, store }
   }
@@ -175,7 +175,7 @@ describe.each(stores)('a task that waits for its slot, on the %s store', (_name,
   })
 
   test('goes on after a restart with the steps that it had finished', async () => {
-    const store = await open()
+    const store = await joined(open)
     const done: string[] = []
     let free: (text: string) => void = () => {}
     const blocked = new Promise<string>((resolve) => {
@@ -273,3 +273,18 @@ test('a task that was deleted while it waited has no turn, and its slot goes to 
   await ask(engine, 'another')
   expect(heard).toEqual(['block', 'another'])
 })
+
+/** An open store; this process is a replica where it is shared. */
+async function joined(open: () => Store | Promise<Store>): Promise<Store> {
+  const store = await open()
+  const nothing = (): void => {}
+  await store.feed?.join([{ agent: 'a', build: '' }], {
+    grown: nothing,
+    mail: nothing,
+    orphans: nothing,
+    deliveries: nothing,
+    lost: nothing,
+    joined: nothing,
+  })
+  return store
+}
