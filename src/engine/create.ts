@@ -124,7 +124,7 @@ class AgentEngine implements Engine {
 
   async subscribe(id: string, scope: Scope, options: SubscriptionStart): Promise<EventStream> {
     const { store, hub } = this.#options
-    return watchTask({ store, hub, id, scope, run: this.#runs.live(id, scope), ...options })
+    return watchTask({ store, hub, id, scope, live: () => this.#runs.live(id, scope), ...options })
   }
 
   async trace(id: string): Promise<readonly LogRecord[]> {
@@ -234,7 +234,9 @@ class AgentEngine implements Engine {
       refused: (taskId, error, never) => {
         if (error instanceof TaskMoved) hub.follow(taskId)
         else hub.fail(taskId, error)
-        this.#runs.all.get(taskId)?.interrupt(error)
+        const run = this.#runs.all.get(taskId)
+        // Another run of the task may have begun since: the refusal is not its own.
+        if (run?.log.broken) run.interrupt(error)
         if (!(error instanceof KeyTaken)) this.#stranded.add(taskId, never ? error : undefined)
       },
     }
