@@ -85,16 +85,16 @@ export async function watchTask(options: WatchTaskOptions): Promise<EventStream>
     },
   })
   if (ended && (resume === undefined || resume >= version)) watcher.end()
+  // It may have ended while the task was read.
   else if (!options.live()) hub.follow(id)
   return watcher
 }
 
 async function currentVersion(options: WatchTaskOptions): Promise<VersionedTask> {
-  const { live, store, id, scope, lastEventId = 0 } = options
-  const run = live()
-  // One who has seen more than the run here has heard of what another replica stored.
-  const isBehind = store.feed !== undefined && run !== undefined && lastEventId > run.log.version
-  if (run && !isBehind) return run.log.snapshot()
+  const { store, id, scope, lastEventId = 0 } = options
+  const here = await options.live()?.log.snapshot()
+  // Who has seen more than there is here knows that another replica has gone on with the task.
+  if (here && (lastEventId <= here.version || !store.feed)) return here
   const stored = await store.get(id, scope)
   if (!stored) throw taskNotFound(id)
   return { task: await currentTask(store, stored), version: stored.version }
