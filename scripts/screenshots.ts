@@ -113,5 +113,5 @@ async function openConversation(page: Page): Promise<void> {
   await page.locator('.said.answer').first().waitFor()
   await page.getByRole('textbox', { name: 'Message' }).fill('And one from the island behind it')
   await page.getByRole('button', { name: 'Send' }).click()
-  await page.locator('.work li').nth(7).waitFor({ timeout: 60_000 })
+  await page.locator('.work[open] li').nth(2).waitFor({ timeout: 60_000 })
 }

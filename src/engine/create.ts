@@ -90,7 +90,7 @@ class AgentEngine implements Engine {
     const runs = this.#runs
     const get: Engine['get'] = (id, scope) => this.get(id, scope)
     this.#receiver = createReceiver({ store, runs, logger })
-    this.#forwarding = createForwarding({ store, hub, maxMailbox, get })
+    this.#forwarding = createForwarding({ store, hub, maxMailbox, clock, get })
     const { committer } = options
     const forwarding = this.#forwarding
     this.#send = createSend({ store, hub, queue, runs, committer, forwarding, get, mustServe })

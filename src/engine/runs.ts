@@ -135,12 +135,15 @@ async function loadRun(
   { id, scope, mayGoOn }: Wanted,
 ): Promise<Loaded | undefined> {
   const { feed } = store
+  const number = feed?.replica
   const stored = await store.get(id, scope)
   if (!stored) return undefined
   const { head, replica, mail: waiting } = stored
   if (isElsewhere(store, stored)) return { found: stored, taken: 'nothing' }
   const mail = feed && replica !== undefined && waiting !== 0 ? await feed.inbox(id) : []
   const { log, memory, records } = await loadTask(store, stored)
+  // What was read under a number that this process has lost is somebody else's to go on with.
+  if (number !== feed?.replica) return { found: stored, taken: 'nothing' }
   const run = new TaskRun(new TaskLog(logs, head, log), host(), memory)
   all.set(head.id, run)
   run.log.busy = head.busy

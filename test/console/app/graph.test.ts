@@ -92,6 +92,21 @@ describe('The light of a graph', () => {
     expect(lights.get('c')?.count).toBe(2)
   })
 
+  test('of a call behind an approval falls on the edge that leaves it', () => {
+    const asking: TeamGraph = {
+      ...{ id: 'asking', name: 'Asking', ...about, entry: ['a'] },
+      nodes: [node('a'), { ...node('ask'), kind: 'approval' }, node('b')],
+      edges: [
+        { from: 'a', to: 'ask', kind: 'next' },
+        { from: 'ask', to: 'b', kind: 'next' },
+      ],
+    }
+    const fact = { from: '', to: 'b', count: 3, failures: 0, running: 0, last: [] }
+    const lights = lightsOfEdges(asking, [{ team: 'asking', ...fact }])
+    expect(lights.get(edgeKey('', { from: 'ask', to: 'b' }))?.count).toBe(3)
+    expect(lights.get(edgeKey('', { from: '', to: 'b' }))).toBe(undefined)
+  })
+
   test('of many tasks says how many, how fast and how badly', () => {
     const facts = { from: '', to: 'composer', count: 96, failures: 2, running: 1, p50Ms: 5_000 }
     const lights = lightsOfEdges(studio, [{ team: 'writers', ...facts, last: [] }])

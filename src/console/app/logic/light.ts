@@ -32,7 +32,7 @@ export function lightsOfEdges(team: TeamGraph, facts: readonly EdgeFacts[], abov
   for (const fact of facts.filter((one) => one.team === team.id)) {
     const { count, failures, running, p50Ms } = fact
     const light = { count, failures, running, ...(p50Ms !== undefined && { p50Ms }) }
-    lights.set(edgeKey(above, fact), light)
+    for (const edge of edgesOf(team, fact)) lights.set(edgeKey(above, edge), light)
     const place = toPlace(above, fact.to)
     lights.set(place, sum(lights.get(place), light))
   }
@@ -41,6 +41,15 @@ export function lightsOfEdges(team: TeamGraph, facts: readonly EdgeFacts[], abov
       for (const [key, light] of lightsOfEdges(nested, facts, toPlace(above, id)))
         lights.set(key, light)
   return lights
+}
+
+/** The edges that a fact is about: behind a step that is no member, such as an approval, the log knows no sender. */
+export function edgesOf(
+  { entry, edges }: TeamGraph,
+  { from, to }: Pick<EdgeFacts, 'from' | 'to'>,
+): readonly Pick<GraphEdge, 'from' | 'to'>[] {
+  if (from !== '' || entry.includes(to)) return [{ from, to }]
+  return edges.filter((edge) => edge.to === to)
 }
 
 interface Level {

@@ -20,7 +20,7 @@ export function Chat(props: {
   const { views, fault, say, cancel, resume } = props.conversation
   const isBusy = useComputed(() => views.value.some(isRunning))
   const asks = useComputed(() => asksFor(views.value.at(-1)))
-  const end = useStickyEnd(views)
+  useStickyEnd(views)
   const speak = (parts: readonly Part[]): void => void say(parts)
   return (
     <div class="chat">
@@ -38,7 +38,6 @@ export function Chat(props: {
       <ChatLog views={views.value} resume={resume} linked={props.linked} />
       <Fault text={fault.value} />
       {asks.value === 'approval' && <Verdict say={speak} />}
-      <div ref={end} />
       <Composer
         say={speak}
         cancel={isBusy.value ? () => void cancel() : undefined}
@@ -62,8 +61,7 @@ function asksFor(view: ExchangeView | undefined): 'input' | 'approval' | undefin
 }
 
 /** Keeps the end of the conversation in sight, unless the reader has gone up. */
-function useStickyEnd(views: ReadonlySignal<readonly ExchangeView[]>) {
-  const end = useRef<HTMLDivElement>(null)
+function useStickyEnd(views: ReadonlySignal<readonly ExchangeView[]>): void {
   const follows = useRef(true)
   useSignalEffect(() => {
     views.value
@@ -71,7 +69,6 @@ function useStickyEnd(views: ReadonlySignal<readonly ExchangeView[]>) {
     follows.current = scrollHeight - scrollY - innerHeight < 160
   })
   useLayoutEffect(() => {
-    if (follows.current) end.current?.scrollIntoView({ block: 'end' })
+    if (follows.current) scrollTo(0, document.documentElement.scrollHeight)
   })
-  return end
 }

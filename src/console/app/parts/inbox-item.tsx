@@ -47,16 +47,30 @@ export function NeedsYouItem({ item }: { readonly item: NeedsYou }) {
         </a>
       </header>
       <p class="faint clip">{task.words}</p>
-      {question && (
-        <div class="ask">
-          <MessageParts parts={question.parts} />
-        </div>
-      )}
+      {question && <Question parts={question.parts} />}
       {isSent.value && <p class="soft">Sent; the task goes on.</p>}
       {task.mine && !isSent.value && kind !== 'login' && (
         <AnswerForm kind={kind} say={(parts) => void say(parts)} />
       )}
       <Fault text={fault.value} />
     </article>
+  )
+}
+
+/** What it is about may be long and is scrolled; what is asked, the last part, is always in sight. */
+function Question({ parts }: { readonly parts: readonly Part[] }) {
+  const about = parts.slice(0, -1)
+  return (
+    <>
+      {about.length > 0 && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a long text is scrolled by the keyboard too
+        <div class="ask" tabIndex={0}>
+          <MessageParts parts={about} />
+        </div>
+      )}
+      <div class="asked">
+        <MessageParts parts={parts.slice(-1)} />
+      </div>
+    </>
   )
 }

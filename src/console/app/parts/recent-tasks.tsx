@@ -42,7 +42,9 @@ export function RecentTasks({ title, agent }: { readonly title: string; readonly
             <a class="clip" href={taskLink(row.id)}>
               {row.words || shortId(row.id)}
             </a>
-            <span class="soft clip wide">{agentsById.value.get(row.agent)?.name ?? row.agent}</span>
+            <span class="soft clip wide">
+              {agent === undefined && (agentsById.value.get(row.agent)?.name ?? row.agent)}
+            </span>
             <StateChip state={row.state} />
             <span class="faint right">{since(row.at, now.value)}</span>
           </li>

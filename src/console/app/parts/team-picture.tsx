@@ -21,7 +21,7 @@ interface Presses {
 
 /** An edge that was chosen: the team it belongs to, and its key among the lights. */
 export interface ChosenEdge {
-  readonly team: string
+  readonly team: TeamGraph
   readonly edge: GraphEdge
   readonly key: string
 }
@@ -59,7 +59,7 @@ export function TeamPicture(props: {
         viewBox={`-4 -4 ${width + 8} ${height + 8}`}
         style={{
           maxWidth: `${Math.round((width + 8) * 1.12)}px`,
-          minWidth: `${Math.round(width * 0.84)}px`,
+          minWidth: `${Math.round(width * 0.78)}px`,
         }}
         aria-label={`The team ${team.name}`}
       >
@@ -109,7 +109,7 @@ function Level({ picture, above, lights, presses }: LevelProps) {
       {picture.edges.map((placed) => {
         const key = edgeKey(above, placed.edge)
         const press = presses.choose
-        const chosen = { team: picture.team.id, edge: placed.edge, key }
+        const chosen = { team: picture.team, edge: placed.edge, key }
         return (
           <Edge
             key={key}

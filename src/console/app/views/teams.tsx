@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { EdgeFacts, EdgeMessage, TeamEdges, TeamGraph } from '../../api.ts'
-import { edgeKey, lightsOfEdges } from '../logic/light.ts'
+import { edgesOf, lightsOfEdges } from '../logic/light.ts'
 import { watchChanges } from '../logic/live.ts'
 import { taskLink, toAddress } from '../logic/route.ts'
 import { read, sentenceOf } from '../logic/server.ts'
@@ -123,7 +123,11 @@ function EdgeMessages({
   readonly facts: readonly EdgeFacts[]
 }) {
   const { edge, team } = chosen
-  const fact = facts.find((one) => one.team === team && edgeKey('', one) === edgeKey('', edge))
+  const fact = facts.find(
+    (one) =>
+      one.team === team.id &&
+      edgesOf(team, one).some(({ from, to }) => from === edge.from && to === edge.to),
+  )
   return (
     <section class="panel pad" aria-label="Last messages">
       <h2>
