@@ -16,6 +16,7 @@ export {
   type PostgresStore,
   type PostgresStoreOptions,
 } from './postgres/store.ts'
+export { isPostgresUrl, toShownStore } from './postgres/url.ts'
 export { backupSqliteStore, readDeadLetters } from './sqlite/file.ts'
 export { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from './sqlite/store.ts'
 export type {

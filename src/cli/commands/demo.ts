@@ -14,6 +14,6 @@ export function addDemoCommand(program: Command): void {
     examples: ['corral demo', 'corral demo --port 8080 --store memory'],
   })
   addServeOptions(command)
-    .option('--store <memory|path>', 'where tasks are kept', '.corral/demo.db')
+    .option('--store <memory|path|url>', 'where tasks are kept', '.corral/demo.db')
     .action(exits((flags: ServeFlags) => serveUntilStopped(team, flags)))
 }
