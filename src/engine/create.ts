@@ -280,6 +280,9 @@ class AgentEngine implements Engine {
   #unanswered(queued: QueuedMessage, log: TaskLog, reason: A2AError): void {
     const { seq, answer } = queued
     if (reason instanceof TaskMoved && !this.#closed) {
+      // What came from a log or an inbox is still there, for whoever goes on with the task.
+      const isKept = queued.recovered || queued.request.forwarded !== undefined
+      if (isKept && !answer.awaited) return
       queued.elsewhere ??= this.#again(queued, log)
       queued.elsewhere
         .then((sent) => sent.answer.wait())

@@ -10,7 +10,7 @@ import type { Hub } from '../streams/hub.ts'
 import { TurnAnswer } from './answer.ts'
 import { shuttingDown, tooManyWait } from './faults.ts'
 import type { VersionedTask } from './log-host.ts'
-import type { SendResult } from './messages.ts'
+import { keyedEntry, type SendResult } from './messages.ts'
 import { TurnProgress } from './progress.ts'
 import { watchSend } from './watch.ts'
 
@@ -81,7 +81,7 @@ export function createForwarding(options: ForwardingOptions): Forwarding {
     async message(task, { message, turnRequest }) {
       const { id: taskId, contextId, scope } = task.head
       const before = { task: await currentTask(store, task), version: task.version }
-      const key = newId()
+      const key = keyedEntry(turnRequest) ?? newId()
       const request = { ...turnRequest, forwarded: key }
       if (!(await forward(taskId, { kind: 'message', key, message, request }))) return undefined
       const { messageId } = message

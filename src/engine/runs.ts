@@ -138,7 +138,7 @@ async function loadRun(
   const stored = await store.get(id, scope)
   if (!stored) return undefined
   const { head, replica, mail: waiting } = stored
-  if (replica !== undefined && replica !== feed?.replica) return { found: stored, taken: 'nothing' }
+  if (isElsewhere(store, stored)) return { found: stored, taken: 'nothing' }
   const mail = feed && replica !== undefined && waiting !== 0 ? await feed.inbox(id) : []
   const { log, memory, records } = await loadTask(store, stored)
   const run = new TaskRun(new TaskLog(logs, head, log), host(), memory)
@@ -151,6 +151,11 @@ async function loadRun(
   const taken = goesOn ? goOn(run, records) : 'nothing'
   if (mail.length > 0) received(run, mail)
   return { found: run, taken }
+}
+
+/** Whether a task with work left is another replica's, or about to be somebody's. */
+export function isElsewhere({ feed }: Pick<Store, 'feed'>, { replica }: StoredTask): boolean {
+  return replica !== undefined && (replica === 0 || replica !== feed?.replica)
 }
 
 function forget(all: Registry<TaskRun>, log: TaskLog): void {

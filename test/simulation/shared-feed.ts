@@ -18,12 +18,17 @@ export interface FeedOptions extends SessionOptions {
   readonly wires: Wires
 }
 
+/** A feed that knows whether it was ever joined. */
+export interface VirtualFeed extends Feed {
+  readonly joined: boolean
+}
+
 /** The feed of one virtual replica: its session, and what goes over its other connections. */
-export function createFeed(options: FeedOptions): Feed {
+export function createFeed(options: FeedOptions): VirtualFeed {
   return new SharedFeed(options, createSession(options))
 }
 
-class SharedFeed implements Feed {
+class SharedFeed implements VirtualFeed {
   readonly #options: FeedOptions
   readonly #session: Session
   #left = false
@@ -35,6 +40,9 @@ class SharedFeed implements Feed {
 
   get replica(): number {
     return this.#session.number
+  }
+  get joined(): boolean {
+    return this.#session.joined
   }
   get replicas(): number {
     return this.#session.replicas

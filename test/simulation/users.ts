@@ -203,18 +203,24 @@ export function createUsers({ world, ledger, replicas }: UsersOptions): Users {
     }
   }
 
+  function actOn(taskId: string | undefined): void {
+    const dice = random.next()
+    if (taskId === undefined || dice < 0.25) begin()
+    else if (dice < 0.6) goOn(taskId)
+    else if (dice < 0.68) void cancel(taskId)
+    else if (dice < 0.9) void follow(taskId)
+    else void look(taskId)
+  }
+
   return {
     get waiting() {
       return waiting
     },
     act() {
       const taskId = tasks.length > 0 ? random.pick(tasks) : undefined
-      const dice = random.next()
-      if (taskId === undefined || dice < 0.25) begin()
-      else if (dice < 0.6) goOn(taskId)
-      else if (dice < 0.68) void cancel(taskId)
-      else if (dice < 0.9) void follow(taskId)
-      else void look(taskId)
+      // Now and then several want something of one task at the same moment.
+      const times = random.chance(0.15) ? random.between(2, 4) : 1
+      for (let i = 0; i < times; i++) actOn(taskId)
     },
   }
 }

@@ -149,7 +149,11 @@ export class Session {
     const { clock, leaseMs } = this.#parts
     const sent = moment(clock)
     try {
-      const [row] = await this.#ask({ text: this.#sql.beat, values: [this.replica, leaseMs] })
+      const [row] = await this.#ask({
+        name: 'beat',
+        text: this.#sql.beat,
+        values: [this.replica, leaseMs],
+      })
       if (this.#isOver) return
       if (row === undefined) {
         this.end('its lease was over before it was confirmed again')
@@ -164,7 +168,7 @@ export class Session {
 
   async #look(): Promise<void> {
     try {
-      const [row] = await this.#ask({ text: this.#sql.look })
+      const [row] = await this.#ask({ name: 'look', text: this.#sql.look })
       if (this.#isOver) return
       this.#listener.looked(toNumbers(row?.live), toNumbers(row?.orphaned))
     } catch {
