@@ -1,4 +1,6 @@
 /** `corral/store`: where tasks are kept. */
+export { type CopyOptions, type CopyProgress, copyStore } from './copy.ts'
+export { createStoreKeeper, type KeeperOptions } from './create-keeper.ts'
 export { type CustomStoreOptions, fromTaskStore } from './custom.ts'
 export type {
   AgentBuild,
@@ -10,6 +12,13 @@ export type {
   InboxItem,
   ReplicaFacts,
 } from './feed.ts'
+export type {
+  PruneLimits,
+  StoreCounts,
+  StoredContext,
+  StoreFacts,
+  StoreKeeper,
+} from './keeper.ts'
 export { createMemoryStore, type MemoryStoreOptions } from './memory/store.ts'
 export {
   openPostgresStore,
