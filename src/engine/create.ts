@@ -58,6 +58,7 @@ class AgentEngine implements Engine {
   readonly #everyone: Scope
   #host: RunHost
   #closed = false
+  #moved = 0
   #recovering: Promise<Recovery> | undefined
 
   constructor(options: EngineOptions) {
@@ -190,8 +191,14 @@ class AgentEngine implements Engine {
   letGo(): void {
     for (const run of [...this.#runs.all.values()]) {
       const reason = new TaskMoved(run.log.id)
-      if (run.log.letGo(reason)) run.interrupt(reason)
+      if (!run.log.letGo(reason)) continue
+      this.#moved++
+      run.interrupt(reason)
     }
+  }
+
+  moved(): number {
+    return this.#moved
   }
 
   live(): number {
@@ -232,8 +239,10 @@ class AgentEngine implements Engine {
         webhooks?.published(taskId, records, webhook)
       },
       refused: (taskId, error, never) => {
-        if (error instanceof TaskMoved) hub.follow(taskId)
-        else hub.fail(taskId, error)
+        if (error instanceof TaskMoved) {
+          this.#moved++
+          hub.follow(taskId)
+        } else hub.fail(taskId, error)
         this.#runs.all.get(taskId)?.interrupt(error)
         if (!(error instanceof KeyTaken)) this.#stranded.add(taskId, never ? error : undefined)
       },

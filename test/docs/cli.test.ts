@@ -25,6 +25,7 @@ test.each([
   'webhooks redrive',
   'store prune',
   'store copy',
+  'cluster status',
 ])('docs/cli.md names every option of corral %s', async (command) => {
   const { stdout } = await corral([...command.split(' '), '--help'])
   const flags = [...stdout.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, flag]) => flag)
