@@ -58,6 +58,7 @@ class AgentEngine implements Engine {
   readonly #everyone: Scope
   #host: RunHost
   #closed = false
+  #moved = 0
   #recovering: Promise<Recovery> | undefined
 
   constructor(options: EngineOptions) {
@@ -191,8 +192,14 @@ class AgentEngine implements Engine {
   letGo(): void {
     for (const run of [...this.#runs.all.values()]) {
       const reason = new TaskMoved(run.log.id)
-      if (run.log.letGo(reason)) run.interrupt(reason)
+      if (!run.log.letGo(reason)) continue
+      this.#moved++
+      run.interrupt(reason)
     }
+  }
+
+  moved(): number {
+    return this.#moved
   }
 
   live(): number {
@@ -237,8 +244,10 @@ class AgentEngine implements Engine {
         const run = this.#runs.all.get(taskId)
         // The task may have come back meanwhile, and run anew: that is not what was refused.
         const isCurrent = run?.log === log
-        if (error instanceof TaskMoved) hub.follow(taskId)
-        else if (isCurrent || !run) hub.fail(taskId, error)
+        if (error instanceof TaskMoved) {
+          this.#moved++
+          hub.follow(taskId)
+        } else if (isCurrent || !run) hub.fail(taskId, error)
         if (isCurrent) run.interrupt(error)
         const isStranded = (isCurrent || !run) && !(error instanceof KeyTaken)
         if (isStranded) this.#stranded.add(taskId, never ? error : undefined)

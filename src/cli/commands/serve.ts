@@ -21,10 +21,14 @@ export function addServeCommand(program: Command): void {
       'corral serve team.toml',
       'corral serve team.toml --port 8080 --watch',
       'corral serve team.toml --store /var/lib/corral/tasks.db --log-level warn',
+      'corral serve team.toml --store postgres://corral@db.internal/corral',
     ],
   })
   addServeOptions(command)
-    .option('--store <memory|path>', 'where tasks are kept (default: .corral/tasks.db)')
+    .option(
+      '--store <memory|path|url>',
+      'where tasks are kept; postgres://… for several replicas (default: .corral/tasks.db)',
+    )
     .option('--team <id>', "the team or agent at the root (default: the file's first team)")
     .option('--watch', 'take over changes of the file, its modules and their imports')
     .option('--env <file>', variablesHelp)
