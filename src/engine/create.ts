@@ -260,6 +260,7 @@ class AgentEngine implements Engine {
     const { feed } = store
     return {
       agent,
+      isShared: feed !== undefined,
       mayBegin: () => feed?.mayBegin() ?? true,
       begins: () => feed?.settled(),
       maxContextBytes: limits.maxContextBytes,
