@@ -101,7 +101,7 @@ async function start(config: Config, parts: Parts): Promise<Serving> {
   const root = await rootOf(agents)
   const server = await createServer({
     pushNotifications: true,
-    ...toServerOptions(config.server, place === 'memory' ? 'memory' : 'sqlite'),
+    ...toServerOptions(config.server, storeKind(place)),
     agents,
     store,
     logger,
@@ -126,6 +126,12 @@ async function start(config: Config, parts: Parts): Promise<Serving> {
   const hasConsole = config.server.console?.enabled !== false
   const served = { server, listening, root, store: place, hasConsole, recovery }
   return { ...served, findUnreachable, stopped, close }
+}
+
+/** What the console calls a store at a place. */
+function storeKind(place: string): string {
+  if (place === 'memory') return place
+  return /^postgres(?:ql)?:/.test(place) ? 'postgres' : 'sqlite'
 }
 
 async function askRemotes(

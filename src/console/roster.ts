@@ -31,6 +31,7 @@ export function createRosterHandler(
   words: ServerWords,
 ): ApiHandler {
   const { clock, mounts, auth } = host
+  const healthOf = createHealthReader(host)
   const startedAt = toTimestamp(clock.now())
   const readPage = createTaskPages(host)
   const needsYou = createInbox(host, readFacts)
@@ -62,7 +63,6 @@ export function createRosterHandler(
     const { tasks } = await readPage(viewer, { agent: id, limit: maxLooked })
     const facts = await Promise.all(tasks.map(readFacts))
     const { name, description, details } = identity.known()
-    const { healthy, reason } = await host.health(id)
     const p50Ms = medianOf(facts.flatMap(({ durationMs }, i) => ended(tasks[i], durationMs)))
     const examples = (details?.skills ?? []).flatMap((skill) => skill.examples ?? [])
     return {
@@ -71,8 +71,7 @@ export function createRosterHandler(
       description,
       ...sortOf(mount),
       url: identity.base(base),
-      health: healthy ? 'healthy' : 'sick',
-      ...(reason !== undefined && { reason }),
+      ...(await healthOf(id)),
       ...(await totalsOf(viewer, id)),
       tokens: facts.reduce((sum, { tokens = 0 }) => sum + tokens, 0),
       ...(p50Ms !== undefined && { p50Ms }),
@@ -142,6 +141,32 @@ function sortOf(mount: ShownAgent): Pick<RosterAgent, 'kind' | 'members' | 'sche
 function ended(stored: StoredTask | undefined, durationMs: number | undefined): number[] {
   const isOver = stored?.head.state === 'TASK_STATE_COMPLETED'
   return isOver && durationMs !== undefined ? [durationMs] : []
+}
+
+type ShownHealth = Pick<RosterAgent, 'health' | 'reason'>
+
+/** As long as Home waits for an agent that does not say how it is. */
+const patienceMs = 500
+
+/** Asks agents how they are; of one that takes its time, what it said last is shown. */
+function createHealthReader({ health, clock }: ConsoleHost): (id: string) => Promise<ShownHealth> {
+  const last = new Map<string, ShownHealth>()
+  return (id) =>
+    new Promise((resolve) => {
+      const callOff = clock.after(patienceMs, () => resolve(last.get(id) ?? { health: 'unknown' }))
+      health(id).then(
+        ({ healthy, reason }) => {
+          const shown: ShownHealth = {
+            health: healthy ? 'healthy' : 'sick',
+            ...(reason !== undefined && { reason }),
+          }
+          last.set(id, shown)
+          callOff()
+          resolve(shown)
+        },
+        () => resolve({ health: 'unknown' }),
+      )
+    })
 }
 
 /** Tasks that ended per slice of the last hour, the oldest slice first. */

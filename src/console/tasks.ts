@@ -1,4 +1,5 @@
 import { A2AError } from '../protocol/errors.ts'
+import { hasScope } from '../protocol/scopes.ts'
 import { taskStates } from '../protocol/task.ts'
 import type { JsonObject, TaskState } from '../protocol/types.ts'
 import type { ConsoleHost } from '../server/console.ts'
@@ -50,7 +51,9 @@ export function createTaskHandlers(host: ConsoleHost, readFacts: ReadFacts): Tas
     const { createdAt, trace } = await readFacts(stored)
     const task = await currentTask(store, stored)
     const { name = head.scope.agent } = mounts.get(head.scope.agent)?.identity.known() ?? {}
-    const webhooks = await store.pushConfigs(head.id)
+    const { auth, isOperator } = call.viewer
+    const mayPush = isOperator || hasScope(auth, 'push')
+    const webhooks = mayPush ? await store.pushConfigs(head.id) : []
     return {
       ...(await toListedTask(stored, call.viewer, readFacts)),
       agentName: name,

@@ -124,7 +124,8 @@ class AgentEngine implements Engine {
 
   async subscribe(id: string, scope: Scope, options: SubscriptionStart): Promise<EventStream> {
     const { store, hub } = this.#options
-    return watchTask({ store, hub, id, scope, run: this.#runs.live(id, scope), ...options })
+    const live = (): TaskRun | undefined => this.#runs.live(id, scope)
+    return watchTask({ store, hub, id, scope, live, ...options })
   }
 
   async trace(id: string): Promise<readonly LogRecord[]> {
@@ -244,11 +245,16 @@ class AgentEngine implements Engine {
         hub.publish(taskId, records)
         webhooks?.published(taskId, records, webhook)
       },
-      refused: (taskId, error, never) => {
+      refused: (log, error, never) => {
+        const { id: taskId } = log
+        const run = this.#runs.all.get(taskId)
+        // The task may have come back meanwhile, and run anew: that is not what was refused.
+        const isCurrent = run?.log === log
         if (error instanceof TaskMoved) hub.follow(taskId)
-        else hub.fail(taskId, error)
-        this.#runs.all.get(taskId)?.interrupt(error)
-        if (!(error instanceof KeyTaken)) this.#stranded.add(taskId, never ? error : undefined)
+        else if (isCurrent || !run) hub.fail(taskId, error)
+        if (isCurrent) run.interrupt(error)
+        const isStranded = (isCurrent || !run) && !(error instanceof KeyTaken)
+        if (isStranded) this.#stranded.add(taskId, never ? error : undefined)
       },
     }
   }

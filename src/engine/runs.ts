@@ -157,8 +157,12 @@ async function loadRun(
 }
 
 /** Whether a task with work left is another replica's, or about to be somebody's. */
-export function isElsewhere({ feed }: Pick<Store, 'feed'>, { replica }: StoredTask): boolean {
-  return replica !== undefined && (replica === 0 || replica !== feed?.replica)
+export function isElsewhere(
+  { feed }: Pick<Store, 'feed'>,
+  { head, replica = 0 }: StoredTask,
+): boolean {
+  if (!feed || (!head.busy && replica === 0)) return false
+  return replica === 0 || replica !== feed.replica
 }
 
 function forget(all: Registry<TaskRun>, log: TaskLog): void {

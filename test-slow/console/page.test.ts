@@ -5,26 +5,29 @@ import { apiKey } from '../../src/server/index.ts'
 import { browserPath, openBrowser } from '../../test/support/browser.ts'
 import { openPage, type Scene, useScene } from './scene.ts'
 
+/** A view, and what shows that it has read what it needs. */
+type Place = readonly [address: string, ready: string]
+
 /** Every view with something in it. */
-async function addresses(scene: Scene): Promise<readonly string[]> {
+async function places(scene: Scene): Promise<readonly Place[]> {
   const id = await scene.send('studio', 'A story about a map of storms that nobody had drawn')
   await scene.send('echo', 'hello')
   const agent = encodeURIComponent(`${scene.url}/agents/echo`)
   return [
-    '#/',
-    '#/chat',
-    '#/chat/studio',
-    '#/teams',
-    '#/teams/studio',
-    '#/tasks',
-    `#/task/${id}`,
-    `#/task/${id}?zoom=hops`,
-    `#/task/${id}?zoom=records`,
-    `#/task/${id}?tab=graph`,
-    `#/task/${id}?tab=wire`,
-    '#/webhooks',
-    '#/agents',
-    `#/agents/${agent}`,
+    ['#/', '.inbox article'],
+    ['#/chat', '.cards a'],
+    ['#/chat/studio', '.conversations a'],
+    ['#/teams', '.cards a'],
+    ['#/teams/studio', '.node.visited'],
+    ['#/tasks', '.task-row'],
+    [`#/task/${id}`, '.lane .bar'],
+    [`#/task/${id}?zoom=hops`, '.hops > li'],
+    [`#/task/${id}?zoom=records`, '.records li'],
+    [`#/task/${id}?tab=graph`, '.node.visited'],
+    [`#/task/${id}?tab=wire`, '.frames .json'],
+    ['#/webhooks', '.empty'],
+    ['#/agents', '.cards a'],
+    [`#/agents/${agent}`, '.facts'],
   ]
 }
 
@@ -39,8 +42,9 @@ describe.skipIf(!browserPath)('The page', () => {
     test(`axe finds nothing serious in any view, ${colorScheme}`, async () => {
       const scene = await useScene()
       const { page, faults } = await openPage(browser, `${scene.url}/console/`, { colorScheme })
-      for (const address of await addresses(scene)) {
-        await visit(page, scene, address)
+      for (const place of await places(scene)) {
+        const [address] = place
+        await visit(page, scene, place)
         expect(await page.getByRole('heading', { level: 1 }).count(), address).toBe(1)
         expect(await seriousFaults(page), address).toEqual([])
       }
@@ -52,8 +56,9 @@ describe.skipIf(!browserPath)('The page', () => {
     const { page, faults } = await openPage(browser, `${scene.url}/console/`, {
       viewport: { width: 390, height: 844 },
     })
-    for (const address of await addresses(scene)) {
-      await visit(page, scene, address)
+    for (const place of await places(scene)) {
+      const [address] = place
+      await visit(page, scene, place)
       const { scrollWidth } = await page.evaluate(() => ({
         scrollWidth: document.documentElement.scrollWidth,
       }))
@@ -133,14 +138,9 @@ describe.skipIf(!browserPath)('The page', () => {
   })
 })
 
-async function visit(page: Page, scene: Scene, address: string): Promise<void> {
+async function visit(page: Page, scene: Scene, [address, ready]: Place): Promise<void> {
   await page.goto(`${scene.url}/console/${address}`)
-  await page.getByRole('heading', { level: 1 }).waitFor()
-  await page.waitForLoadState('load')
-  // Each view reads something first; what it reads is there when nothing is under way any more but the live stream.
-  await page.evaluate(
-    () => new Promise((resolve) => requestIdleCallback(() => requestIdleCallback(resolve))),
-  )
+  await page.locator(ready).first().waitFor()
 }
 
 async function seriousFaults(page: Page): Promise<readonly string[]> {

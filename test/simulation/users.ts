@@ -4,7 +4,7 @@ import { isTerminal } from '../../src/protocol/task.ts'
 import type { EventStream, SendMessageRequest, Task } from '../../src/protocol/types.ts'
 import type { Scope } from '../../src/store/store.ts'
 import type { Plan } from './agent.ts'
-import type { Ledger, Outcome, Sent, Watched } from './ledger.ts'
+import type { Ledger, Outcome, Sent, Shown, Watched } from './ledger.ts'
 import { agentId, type Replica } from './replica.ts'
 import type { World } from './world.ts'
 
@@ -105,6 +105,11 @@ export function createUsers({ world, ledger, replicas }: UsersOptions): Users {
     if (!tasks.includes(taskId)) tasks.push(taskId)
   }
 
+  /** Notes what a stream has brought; what a process does as it dies reaches nobody. */
+  function note(entry: Watched, { process }: Replica, shown: Pick<Shown, 'seq' | 'event'>): void {
+    if (process.alive) entry.seen.push({ ...shown, at: world.now(), process: process.name })
+  }
+
   /** Reads the stream of a message to its end; the id of its task. */
   async function read(
     replica: Replica,
@@ -124,7 +129,7 @@ export function createUsers({ world, ledger, replicas }: UsersOptions): Users {
     })
     for await (const items of stream)
       for (const { seq = 0, event } of items) {
-        entry.seen.push({ seq, event, at: world.now(), process: replica.process.name })
+        note(entry, replica, { seq, event })
         if (!('task' in event)) continue
         entry.taskId = event.task.id
         acknowledged(entry.taskId)
@@ -193,8 +198,7 @@ export function createUsers({ world, ledger, replicas }: UsersOptions): Users {
         const start = lastEventId === undefined ? {} : { lastEventId }
         const stream = await replica.engine.subscribe(taskId, scope, start)
         for await (const items of stream)
-          for (const { seq = 0, event } of items)
-            entry.seen.push({ seq, event, at: world.now(), process: replica.process.name })
+          for (const { seq = 0, event } of items) note(entry, replica, { seq, event })
         return 'over'
       })
       if (told instanceof A2AError && !isWorthRepeating(told)) entry.outcome = told

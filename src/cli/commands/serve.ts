@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import type { Agent } from '../../agents/index.ts'
 import { systemClock } from '../../shared/clock.ts'
@@ -104,10 +103,8 @@ function placeOf({ port, host, store, team, watch }: ServeFlags): Partial<Omit<S
 
 /** How long it took from `npm start`, its build included, or from the start of this process. */
 function startSeconds(): string {
-  const mark = new URL('../../.start', import.meta.url)
-  const { npm_lifecycle_event: event } = process.env
-  const began = event === 'start' ? statSync(mark, { throwIfNoEntry: false })?.mtimeMs : undefined
-  const ms = began === undefined ? systemClock.elapsed() : systemClock.now() - began
+  const began = Number(process.env.CORRAL_BEGAN)
+  const ms = began > 0 ? systemClock.now() - began : systemClock.elapsed()
   return (ms / 1000).toFixed(1)
 }
 

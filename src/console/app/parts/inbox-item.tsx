@@ -37,12 +37,15 @@ export function NeedsYouItem({ item }: { readonly item: NeedsYou }) {
     <article class="panel pad" aria-label={`${name} ${says[kind]}`}>
       <header class="row between">
         <span>
-          <a href={toAddress({ view: 'chat', agent: task.agent, context: task.contextId })}>
+          <a
+            class="quiet"
+            href={toAddress({ view: 'chat', agent: task.agent, context: task.contextId })}
+          >
             <b>{name}</b>
           </a>{' '}
           <span class="soft">{says[kind]}</span>
         </span>
-        <a class="faint" href={taskLink(task.id)}>
+        <a class="quiet faint" href={taskLink(task.id)}>
           {ago(task.at, now.value)}
         </a>
       </header>

@@ -87,7 +87,9 @@ function Row({ row, index, top, isSelected, toggle }: RowProps) {
         />
       </td>
       <td class="words">
-        <a href={taskLink(row.id)}>{words}</a>
+        <a class="quiet" href={taskLink(row.id)}>
+          {words}
+        </a>
       </td>
       <td>
         <StateChip state={row.state} />

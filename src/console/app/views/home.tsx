@@ -48,7 +48,13 @@ function Figures({ totals }: { readonly totals: TaskTotals }) {
         <div key={name} class={name === 'failed' && value > 0 ? 'bad-text' : ''}>
           <dt>{name}</dt>
           <dd>
-            {search === '' ? figure(value) : <a href={`#/tasks${search}`}>{figure(value)}</a>}
+            {search === '' ? (
+              figure(value)
+            ) : (
+              <a class="quiet" href={`#/tasks${search}`}>
+                {figure(value)}
+              </a>
+            )}
           </dd>
         </div>
       ))}
@@ -119,7 +125,10 @@ function AgentRow({ agent }: { readonly agent: RosterAgent }) {
       <th scope="row">
         <HealthDot health={agent.health} {...(agent.reason && { reason: agent.reason })} />
         <span class="name">
-          <a href={address}>{agent.name}</a> <span class="faint">{aboutAgent(agent)}</span>
+          <a class="quiet" href={address}>
+            {agent.name}
+          </a>{' '}
+          <span class="faint">{aboutAgent(agent)}</span>
           {agent.health === 'sick' && <span class="bad-text">{agent.reason ?? 'not healthy'}</span>}
         </span>
       </th>
