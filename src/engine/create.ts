@@ -156,6 +156,8 @@ class AgentEngine implements Engine {
   }
 
   async recover(): Promise<Recovery> {
+    // What it has just handed over is for others.
+    if (this.#closed) return { resumed: 0, failed: 0 }
     const { store, agentId } = this.#options
     this.#suspects.gather()
     try {
@@ -213,14 +215,25 @@ class AgentEngine implements Engine {
     this.#suspects.close()
     await this.#recovering?.catch(() => {}) // who began it hears of that
     // What another replica can go on with does not wait here for its end.
-    const isHandedOver = this.#options.store.feed && this.#host.agent.resumable
+    const { feed } = this.#options.store
+    const isHandedOver = feed !== undefined && this.#host.agent.resumable === true
     const deadline = isHandedOver ? 0 : deadlineMs
     await closeRuns(this.#runs, {
       deadlineMs: deadline,
       clock: this.#clock,
       reason: shuttingDown(),
     })
+    // Agents whose turns must end here keep nobody waiting.
+    if (isHandedOver) await this.#handOver(feed)
     await this.#options.committer.idle()
+  }
+
+  /** Where that cannot be written, others find out when this process leaves. */
+  async #handOver(feed: Feed): Promise<void> {
+    const { agentId: agent } = this.#options
+    await feed
+      .release(agent)
+      .catch((err) => this.#logger.warn({ agent, err }, 'Tasks cannot be handed over yet'))
   }
 
   #createLogHost(): LogHost {

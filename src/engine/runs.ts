@@ -185,7 +185,7 @@ interface CloseOptions {
   readonly reason: A2AError
 }
 
-/** Lets turns end until the deadline, then stops those that are left: the next process takes them up. */
+/** Lets turns end until the deadline, then stops those that are left, and has that stored: the next process takes them up. */
 export async function closeRuns(
   runs: Pick<Runs, 'all'>,
   { deadlineMs, clock, reason }: CloseOptions,
@@ -200,6 +200,8 @@ export async function closeRuns(
   // Those who wait for a slot first: one that a running turn gives back must not begin another.
   const left = active().toSorted((a, b) => Number(b.mailbox.queued) - Number(a.mailbox.queued))
   for (const run of left) run.stop(reason)
+  const logs = left.map(({ log }) => log).filter((log) => log.exists)
+  await Promise.allSettled(logs.map((log) => log.committed()))
 }
 
 const lookAgainMs = 10

@@ -88,6 +88,7 @@ export function createFeed(parts: FeedParts): Feed {
     watch: (taskId) => watches.watch(taskId),
     unwatch: (taskId) => watches.unwatch(taskId),
     wakeDeliveries: createWake({ ...parts, replica }),
+    release: (agent) => membership.release(agent),
     async leave() {
       isLeft = true
       callOff()

@@ -70,6 +70,14 @@ export class Membership {
     return this.#waiting.promise
   }
 
+  async release(agent: string): Promise<void> {
+    try {
+      await this.#session?.release(agent)
+    } catch (error) {
+      throw toDatabaseError('write', error)
+    }
+  }
+
   leave(): Promise<void> {
     this.#left ??= this.#leave()
     return this.#left
