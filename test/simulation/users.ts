@@ -1,10 +1,17 @@
 import type { Call } from '../../src/protocol/call.ts'
 import { A2AError, toA2AError } from '../../src/protocol/errors.ts'
-import { isTerminal } from '../../src/protocol/task.ts'
 import type { EventStream, SendMessageRequest, Task } from '../../src/protocol/types.ts'
 import type { Scope } from '../../src/store/store.ts'
 import type { Plan } from './agent.ts'
-import type { Ledger, Outcome, Sent, Shown, Watched } from './ledger.ts'
+import {
+  endsStream,
+  hasTurnEnd,
+  type Ledger,
+  type Outcome,
+  type Sent,
+  type Shown,
+  type Watched,
+} from './ledger.ts'
 import { agentId, type Replica } from './replica.ts'
 import type { World } from './world.ts'
 
@@ -134,6 +141,8 @@ export function createUsers({ world, ledger, replicas }: UsersOptions): Users {
         entry.taskId = event.task.id
         acknowledged(entry.taskId)
       }
+    // A replica that stops ends its streams: then nobody knows what became of the message.
+    if (!hasTurnEnd(entry)) throw new A2AError('unavailable', 'The stream ended early')
     entry.outcome = 'answered'
     return entry.taskId
   }
@@ -251,11 +260,4 @@ function isWorthRepeating(told: unknown): boolean {
 
 function isTask(told: Task | 'cut' | A2AError): told is Task {
   return told !== 'cut' && !(told instanceof A2AError)
-}
-
-function endsStream({ seen }: Watched): boolean {
-  const last = seen.at(-1)?.event
-  if (!last) return false
-  if ('statusUpdate' in last) return isTerminal(last.statusUpdate.status.state)
-  return 'task' in last && isTerminal(last.task.status.state)
 }
