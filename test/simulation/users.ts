@@ -2,7 +2,7 @@ import type { Call } from '../../src/protocol/call.ts'
 import { A2AError, toA2AError } from '../../src/protocol/errors.ts'
 import type { EventStream, SendMessageRequest, Task } from '../../src/protocol/types.ts'
 import type { Scope } from '../../src/store/store.ts'
-import type { Plan } from './agent.ts'
+import { randomPlan } from './agent.ts'
 import {
   endsStream,
   hasTurnEnd,
@@ -151,7 +151,7 @@ export function createUsers({ world, ledger, replicas }: UsersOptions): Users {
     const key = random.chance(0.6) ? `key ${++count}` : undefined
     const isTwice = key !== undefined && random.chance(0.3)
     const messageId = `message ${++count}`
-    const text = JSON.stringify(plan(world))
+    const text = JSON.stringify(randomPlan(world))
     for (let i = 0; i < (isTwice ? 2 : 1); i++) {
       const sent: Sent = {
         messageId,
@@ -168,7 +168,7 @@ export function createUsers({ world, ledger, replicas }: UsersOptions): Users {
   function goOn(taskId: string): void {
     const messageId = `message ${++count}`
     const key = random.chance(0.5) ? `key ${++count}` : undefined
-    const text = JSON.stringify(plan(world))
+    const text = JSON.stringify(randomPlan(world))
     const sent: Sent = {
       messageId,
       taskId,
@@ -235,17 +235,6 @@ export function createUsers({ world, ledger, replicas }: UsersOptions): Users {
       const times = random.chance(0.15) ? random.between(2, 4) : 1
       for (let i = 0; i < times; i++) actOn(taskId)
     },
-  }
-}
-
-function plan({ random }: World): Plan {
-  return {
-    steps: random.between(0, 3),
-    stepMs: random.chance(0.2) ? random.between(100, 1_500) : random.between(0, 60),
-    loginMs: random.chance(0.15) ? random.between(50, 800) : 0,
-    chunks: random.between(0, 3),
-    chunkMs: random.between(0, 40),
-    end: random.chance(0.8) ? 'ask' : 'done',
   }
 }
 
