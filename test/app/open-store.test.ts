@@ -61,6 +61,14 @@ describePostgres('a store in PostgreSQL', () => {
       expect(store.slice('postgres://'.length)).not.toContain(`${secret}@`)
   })
 
+  test('has its session elsewhere where the file says so', async () => {
+    const session = 'session_url = "postgres://anna:geheim@127.0.0.1:1/tasks"'
+    const file = `store = "${database.url}"\n[server.postgres]\nschema = "${database.newSchema()}"\n${session}\n`
+    const error = await serve(file, {}).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ code: 'unavailable' })
+    expect(String(error)).not.toContain('geheim')
+  })
+
   test('refuses a bound on the size of a file', async () => {
     const file = `store = "${database.url}"\n[server.retention]\nmax_bytes = 1000000\n`
     await expect(serve(file, {})).rejects.toThrow(/max_bytes .*take it out/)
