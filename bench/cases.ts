@@ -1,5 +1,6 @@
 import type { Case } from './case.ts'
 import { againstEachOther, againstFloor } from './compare.ts'
+import { eventElsewhere, takeover, twoReplicas } from './replicas.ts'
 import {
   clientCost,
   commandStart,
@@ -56,6 +57,27 @@ export const cases: readonly Case[] = [
     bar: 1.15,
     unit: '× the 1.0 figure',
     run: (bench) => againstEachOther(bench, 'task', 'task-ranch'),
+  },
+  {
+    name: 'replica-event',
+    title: 'event stored on one replica → reader on another, p50',
+    bar: 20,
+    unit: 'ms after a reader on the first',
+    run: eventElsewhere,
+  },
+  {
+    name: 'replica-takeover',
+    title: '1,000 tasks of a dead replica run on another',
+    bar: 5_000,
+    unit: 'ms after its death',
+    run: takeover,
+  },
+  {
+    name: 'replicas-2',
+    title: 'completed Task, PostgreSQL, two replicas against one',
+    bar: 1,
+    unit: '× the time of one, load and database beside them',
+    run: twoReplicas,
   },
   {
     name: 'workflow-hop',
