@@ -112,3 +112,9 @@ export async function begin({ wire }: Replica, text: string, more: Wild = {}): P
 export async function stateAt({ wire }: Replica, id: string): Promise<string | undefined> {
   return (await wire.ask('GetTask', { id })).result?.status.state
 }
+
+/** The steps in a task's log, in order. */
+export async function stepsOf({ store }: Replica, id: string): Promise<readonly string[]> {
+  const records = await store.records(id, 0)
+  return records.flatMap((record) => (record.kind === 'step' ? record.name : []))
+}
