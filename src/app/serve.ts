@@ -4,12 +4,14 @@ import { type Listening, runServer, type StartedServer } from '../server/run.ts'
 import { createServer, type Server } from '../server/server.ts'
 import { type Logger, toLogger } from '../shared/log.ts'
 import { nearest } from '../shared/nearest.ts'
+import { toShownStore } from '../store/postgres/url.ts'
 import type { Store } from '../store/store.ts'
 import type { Config } from './config/file.ts'
 import type { ConfigVariables } from './config/values.ts'
 import { createGeneration, type Generation } from './generation.ts'
+import { openStore, storeKind, storePlace } from './open-store.ts'
 import { type BuildDeps, createRoster, rosterWarnings } from './roster.ts'
-import { openStore, storePlace, toListenOptions, toServerOptions } from './server-options.ts'
+import { toListenOptions, toServerOptions } from './server-options.ts'
 import { watchConfig } from './watch.ts'
 
 /** How a configuration is served. What is said here comes before what the file's `[server]` table says. */
@@ -21,14 +23,18 @@ export interface ServeOptions {
   readonly host?: string
   /** 3000 if neither this nor the file says; 0 takes any free port. */
   readonly port?: number
-  /** `memory`, or a file; `.corral/tasks.db` if neither this nor the file says. A file's own is relative to it. */
+  /** `memory`, a file or a `postgres://` URL; `.corral/tasks.db` if neither this nor the file says. A file's own is relative to it. */
   readonly store?: string
   /** The team or agent that answers at the root; the file's first team if absent. */
   readonly team?: string
+  /** Agents to serve besides the file's, after them. */
+  readonly agents?: readonly Agent[]
   /** Take over changes of the file and of its modules. */
   readonly watch?: boolean
   /** Whether it starts where anyone on the network may call; it does, with a warning, if neither this nor the file says. */
   readonly allowUnauthenticated?: boolean
+  /** How long turns that run may still take when it stops, in milliseconds; 10,000 if absent. */
+  readonly shutdownMs?: number
   /** Whether SIGINT and SIGTERM stop it; they do not if absent. */
   readonly signals?: boolean
   /** Where warnings and errors go; stderr if absent, nowhere where it is `false`. */
@@ -41,8 +47,10 @@ export interface Serving {
   readonly listening: Listening
   /** Who answers at the root. */
   readonly root: AgentInfo
-  /** `memory`, or the store's file. */
+  /** `memory`, the store's file, or its database without who logs in. */
   readonly store: string
+  /** Whether there is a console at `/console/`. */
+  readonly hasConsole: boolean
   /** What an earlier process had left. */
   readonly recovery: StartedServer['recovery']
   /** Asks the remote agents of the file whether they answer, for a few seconds at most; gives those that do not. */
@@ -68,7 +76,9 @@ export interface UnreachableAgent {
  */
 export async function serveConfig(config: Config, options: ServeOptions): Promise<Serving> {
   const place = storePlace(config.server, options)
-  const store = await openStore(place, config.server)
+  const { path } = options
+  const logger = toLogger(options.logger)
+  const store = await openStore(place, { config: config.server, path, logger })
   let generation: Generation | undefined
   try {
     generation = await createFirst(config, options)
@@ -89,16 +99,17 @@ interface Parts {
 
 async function start(config: Config, parts: Parts): Promise<Serving> {
   const { options, store, place, generation } = parts
-  const { signals = false } = options
+  const { signals = false, shutdownMs } = options
   const logger = toLogger(options.logger)
-  const agents = inOrder(generation, options.team)
+  const agents = [...inOrder(generation, options.team), ...(options.agents ?? [])]
   const root = await rootOf(agents)
   const server = await createServer({
     pushNotifications: true,
-    ...toServerOptions(config.server, place === 'memory' ? 'memory' : 'sqlite'),
+    ...toServerOptions(config.server, storeKind(place)),
     agents,
     store,
     logger,
+    ...(shutdownMs !== undefined && { timeouts: { shutdownMs } }),
   })
   const reloads = options.watch ? follow(config, server, parts) : undefined
   const listening = await runServer(server, {
@@ -116,7 +127,9 @@ async function start(config: Config, parts: Parts): Promise<Serving> {
   const { recovery, stopped, close } = listening
   const findUnreachable = (): Promise<readonly UnreachableAgent[]> =>
     askRemotes(config, reloads?.current() ?? generation)
-  return { server, listening, root, store: place, recovery, findUnreachable, stopped, close }
+  const hasConsole = config.server.console?.enabled !== false
+  const served = { server, listening, root, store: toShownStore(place), hasConsole, recovery }
+  return { ...served, findUnreachable, stopped, close }
 }
 
 async function askRemotes(
@@ -149,7 +162,7 @@ interface Reloads {
 
 /** Takes over changes of the file. One that cannot be used leaves everything as it is, and says why. */
 function follow(config: Config, server: Server, { options, generation }: Parts): Reloads {
-  const { path, env, team } = options
+  const { path, env, team, agents = [] } = options
   const logger = toLogger(options.logger)
   let now = generation
   let settings = JSON.stringify(config.server)
@@ -159,7 +172,7 @@ function follow(config: Config, server: Server, { options, generation }: Parts):
     async onRoster(roster, changed) {
       const later = createGeneration(roster, logger)
       try {
-        await server.setAgents(inOrder(later, team))
+        await server.setAgents([...inOrder(later, team), ...agents])
       } catch (error) {
         await later.close()
         throw error

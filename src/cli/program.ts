@@ -18,8 +18,12 @@ const commands: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/serve.ts')).addServeCommand,
   },
   demo: {
-    words: 'serve a story writing team, offline and without keys',
+    words: 'serve two teams to try, offline and without keys',
     load: async () => (await import('./commands/demo.ts')).addDemoCommand,
+  },
+  console: {
+    words: 'show the console of a server, or serve one for an agent',
+    load: async () => (await import('./commands/console.ts')).addConsoleCommand,
   },
   init: {
     words: 'write a file to begin with',
@@ -52,6 +56,14 @@ const commands: Readonly<Record<string, Entry>> = {
   eval: {
     words: 'measure how well an A2A agent does its job',
     load: async () => (await import('./commands/eval.ts')).addEvalCommand,
+  },
+  store: {
+    words: 'look into a task store, prune it, migrate it, copy it',
+    load: async () => (await import('./commands/store.ts')).addStoreCommand,
+  },
+  cluster: {
+    words: 'look at the replicas that share a PostgreSQL database',
+    load: async () => (await import('./commands/cluster.ts')).addClusterCommand,
   },
   backup: {
     words: 'copy a task store, also while a server uses it',

@@ -7,7 +7,7 @@ import { createTaskPages } from './pages.ts'
 import { showsTrace } from './tasks.ts'
 
 /** The last so many tasks of a team are read, and of each the first so many records. */
-const maxTasks = 50
+const maxTasks = 30
 const maxRecords = 2_000
 const maxMessages = 10
 

@@ -24,6 +24,11 @@ export class TurnAnswer {
     return this.#response !== undefined || this.#error !== undefined
   }
 
+  /** Whether anyone waits for it. */
+  get awaited(): boolean {
+    return this.#waiting !== undefined
+  }
+
   settle(answer: SendMessageResponse): void {
     if (this.settled) return
     this.#response = answer

@@ -3,7 +3,7 @@ import { foldRecords } from '../store/current.ts'
 import type { LogRecord, Store, StoredTask } from '../store/store.ts'
 import { bytesOf } from './growth.ts'
 import type { StoredLog } from './log-host.ts'
-import type { RunMemory } from './messages.ts'
+import { noteEntry, type RunMemory } from './messages.ts'
 
 /** A task as a run has it in memory. */
 export interface LoadedTask {
@@ -26,7 +26,7 @@ export async function loadTask(store: Store, stored: StoredTask): Promise<Loaded
     if (record.kind === 'state') saved.set(record.key, record.value)
     else if (record.kind === 'message') {
       turns = Math.max(turns, record.turn)
-      if (record.request.forwarded !== undefined) forwarded.add(record.request.forwarded)
+      noteEntry(forwarded, record.request)
     }
   }
   // A store that keeps no log still has the history: one turn per message of the user.

@@ -73,6 +73,17 @@ export interface QueuedMessage {
   elsewhere?: Promise<SendResult>
 }
 
+/** The inbox entry that a message with an idempotency key has, so that it is known by whichever way it comes again. */
+export function keyedEntry({ idempotencyKey }: TurnRequest): string | undefined {
+  return idempotencyKey === undefined ? undefined : `key ${idempotencyKey}`
+}
+
+/** The names by which a message is known where it comes again by an inbox. */
+export function noteEntry(known: Set<string>, request: TurnRequest): void {
+  const key = request.forwarded ?? keyedEntry(request)
+  if (key !== undefined) known.add(key)
+}
+
 /** What comes of a message that was taken in. */
 export interface SendResult {
   readonly answer: TurnAnswer

@@ -8,7 +8,13 @@ import { tellAgent } from './cancel.ts'
 import { executeTurn, type TurnOwner } from './execute.ts'
 import type { TaskLog } from './log.ts'
 import { Mailbox, type MailboxOwner } from './mailbox.ts'
-import { addressed, type QueuedMessage, type RunMemory, type SentBy } from './messages.ts'
+import {
+  addressed,
+  noteEntry,
+  type QueuedMessage,
+  type RunMemory,
+  type SentBy,
+} from './messages.ts'
 import type { RunHost } from './run-host.ts'
 import { ActiveTurn, type TurnSource } from './turn.ts'
 import { RunWriter } from './writer.ts'
@@ -76,9 +82,9 @@ export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
     const { id: taskId, contextId } = this.log
     const message = addressed(sent, { taskId, contextId })
     const number = ++this.#turns
-    if (request.forwarded !== undefined) {
+    if (request.forwarded !== undefined || request.idempotencyKey !== undefined) {
       this.#forwarded ??= new Set()
-      this.#forwarded.add(request.forwarded)
+      noteEntry(this.#forwarded, request)
     }
     const queued: QueuedMessage = {
       number,

@@ -62,12 +62,14 @@ export function createSendOnce<R extends { task(): Promise<Task> }>(store: Store
 
 const pageSize = 128
 
-/** The message that came to a task with this key, if its log holds one; older logs name no keys. */
+/** The message that came to a task with this key, if its inbox or its log holds one; older logs name no keys. */
 async function messageWith(
   store: Store,
   taskId: string,
   key: string,
 ): Promise<Message | undefined> {
+  for (const { entry } of (await store.feed?.inbox(taskId)) ?? [])
+    if (entry.kind === 'message' && entry.request.idempotencyKey === key) return entry.message
   for (let after = 0; ; ) {
     const records = await store.records(taskId, after, pageSize)
     for (const record of records)

@@ -6,6 +6,7 @@ import { createDelivery, type DeliveryOptions } from './deliver.ts'
 import type { TaskLog } from './log.ts'
 import type { QueuedMessage, SendResult } from './messages.ts'
 import { LiveResult, pastResult } from './results.ts'
+import { isElsewhere } from './runs.ts'
 import { createSendOnce } from './send-once.ts'
 
 /** Takes in messages. */
@@ -35,8 +36,8 @@ export function createSend(options: SendOptions): Send {
     const queued = run?.mailbox.latest
     if (run && queued) return new LiveResult(hub, { run, queued, before })
     const stored = await store.get(taskId, scope)
-    const isElsewhere = stored?.replica !== undefined && stored.replica !== store.feed?.replica
-    if (!isElsewhere || !first) return pastResult(await get(taskId, scope))
+    if (!stored || !first || !isElsewhere(store, stored))
+      return pastResult(await get(taskId, scope))
     const { messageId } = first
     const { contextId } = stored.head
     return forwarding.follow({ taskId, contextId, scope, messageId, after: 0 })
@@ -61,6 +62,9 @@ export function createSend(options: SendOptions): Send {
       const { messageId } = message
       if (seq !== 0 && seq <= log.version)
         return forwarding.follow({ taskId, contextId, scope, messageId, after: seq - 1 })
+      // What was taken out of the inbox and not stored is in there still.
+      if (request.forwarded !== undefined)
+        return forwarding.follow({ taskId, contextId, scope, messageId, after: log.version })
       return deliver({ message, turnRequest: request, auth: caller, principal, bytes }, scope)
     },
   }

@@ -54,7 +54,7 @@ export function isClearedByStep({ silent, total, apart }: Deaths): boolean {
 const suspectFrom = 2
 const mostAtOnce = 4
 const clearedAfterMs = 5_000
-/** How long the process must have lived before one that died alone is tried for the second time. */
+/** How long after the last death it must be before one that died alone is tried for the second time. */
 const secondTrialAfterMs = 5_000
 
 /** One that finishes a step at each attempt starts later each time, and not for ever. */
@@ -77,7 +77,8 @@ export function createSuspects(clock: Clock): Suspects {
 
 class SuspectWatch implements Suspects {
   readonly #clock: Clock
-  readonly #began: number
+  /** When tasks were last gathered: at the start, and where another replica has died. */
+  #began: number
   readonly #waiting: Held[] = []
   /** Those that run and are not cleared, with what calls their clearing off. */
   readonly #running = new Map<string, Held & { callOff(): void }>()
@@ -111,7 +112,7 @@ class SuspectWatch implements Suspects {
   }
 
   gather(): void {
-    this.#gathering++
+    if (this.#gathering++ === 0) this.#began = this.#clock.elapsed()
   }
 
   ready(): void {

@@ -1,4 +1,5 @@
 import { encodeWebhook } from '../bindings/dialects/webhook.ts'
+import { isReceiverPath } from '../bindings/routes.ts'
 import { type Committer, createCommitter } from '../engine/commit.ts'
 import { createTurnQueue, type TurnQueue } from '../engine/queue.ts'
 import { createSuspects, type Suspects } from '../engine/suspects.ts'
@@ -13,6 +14,7 @@ import { createHub, type Hub } from '../streams/hub.ts'
 import { checkPushConfig } from '../webhooks/config.ts'
 import { createWebhooks, type Webhooks } from '../webhooks/webhooks.ts'
 import { type Auth, createAuth, openAuth } from './auth.ts'
+import { createClusterReader, type ReadCluster } from './cluster-facts.ts'
 import type { ServerConsole, StoredListener } from './console.ts'
 import { createHealthCheck, type HealthCheck } from './health-check.ts'
 import { createIntake, type Intake } from './intake.ts'
@@ -52,6 +54,10 @@ export interface ServerParts {
   readonly stored: StoredListeners
   /** The console, where there is one and the server is made. */
   console(): ServerConsole | undefined
+  /** How the replicas stand that share the store. */
+  readonly readCluster: ReadCluster
+  /** How many tasks of other replicas this one has taken on. */
+  takenOn(): number
   /** How soon the readers of streams should come back, once the server is closing. */
   retryMs(): number | undefined
   readonly options: ServerOptions
@@ -60,36 +66,42 @@ export interface ServerParts {
 /** Makes the parts of a server. */
 export function createParts(
   options: ServerOptions,
-  { retryMs, console }: Pick<ServerParts, 'retryMs' | 'console'>,
+  { retryMs, console, takenOn }: Pick<ServerParts, 'retryMs' | 'console' | 'takenOn'>,
 ): ServerParts {
   const { clock = systemClock, pushNotifications } = options
   const limits = resolveLimits(options)
   const rateLimit = resolveRateLimit(options)
   const logger = toLogger(options.logger)
   const store = options.store ?? createMemoryStore({ clock, maxBytes: limits.memoryStoreBytes })
-  const committer = createCommitter(store, clock)
+  const metrics = createMetrics()
+  const { commit, waited, turn } = metrics
+  const committer = createCommitter(store, clock, commit)
   const push = pushNotifications === true ? {} : pushNotifications
   const auth = options.auth ? createAuth(options.auth, logger) : openAuth
-  const limit = rateLimit && createRateLimit(rateLimit)
+  const replicas = (): number => store.feed?.replicas ?? 1
+  const limit = rateLimit && createRateLimit(rateLimit, replicas)
   const stored: StoredListeners = new Set()
   const givenMaxBodyBytes = options.limits?.maxBodyBytes
   return {
     store,
     committer,
-    hub: createObservedHub(createHub(store), stored),
+    hub: createObservedHub(createHub(store), metrics, stored),
     stored,
     checkHealth: createHealthCheck(clock),
+    readCluster: createClusterReader(store, clock),
+    takenOn,
     console,
     queue: createTurnQueue({
       slots: limits.maxConcurrentTurns,
       maxWaitingEach: limits.maxWaitingPerPrincipal,
       maxBytes: limits.maxQueuedBytes,
+      observer: { clock, waited, turn },
     }),
     suspects: createSuspects(clock),
     clock,
     logger,
     auth,
-    metrics: createMetrics(),
+    metrics,
     limit,
     limits,
     live: createLive(limits),
@@ -100,8 +112,11 @@ export function createParts(
       givenMaxBodyBytes,
       logger,
       clientOf: createClientReader(options),
+      isOpenPath: options.console && isReceiverPath,
     }),
-    push: push ? createPush(push, { store, committer, clock, logger, limits, console }) : undefined,
+    push: push
+      ? createPush(push, { store, committer, clock, logger, limits, console, metrics })
+      : undefined,
     retryMs,
     options,
   }
@@ -110,11 +125,16 @@ export function createParts(
 /** Who is told of stored records besides the watchers of their task. */
 type StoredListeners = Set<StoredListener>
 
-function createObservedHub(hub: Hub, listeners: ReadonlySet<StoredListener>): Hub {
+function createObservedHub(
+  hub: Hub,
+  metrics: Metrics,
+  listeners: ReadonlySet<StoredListener>,
+): Hub {
   return {
     ...hub,
     publish(taskId, records) {
       hub.publish(taskId, records)
+      metrics.stored(records)
       if (listeners.size > 0) for (const listener of listeners) listener(taskId, records)
     },
   }
@@ -158,13 +178,14 @@ interface PushDeps {
   readonly clock: Clock
   readonly logger: Logger
   readonly limits: Limits
+  readonly metrics: Metrics
   console(): ServerConsole | undefined
 }
 
 /** Makes the webhooks of a server. */
 function createPush(
   { guard: rules, ...options }: PushOptions,
-  { store, committer, clock, logger, limits, console }: PushDeps,
+  { store, committer, clock, logger, limits, console, metrics }: PushDeps,
 ): Push {
   const guard = createGuard(rules)
   const webhooks = createWebhooks({
@@ -174,6 +195,10 @@ function createPush(
     encode: encodeWebhook,
     clock,
     log: logger,
+    attempted(delivery, facts) {
+      metrics.webhook(facts.outcome.kind, facts.ms)
+      options.attempted?.(delivery, facts)
+    },
     receive: (delivery) => console()?.receive(delivery),
   })
   return {

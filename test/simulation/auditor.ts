@@ -30,6 +30,8 @@ export function createAuditor(world: World, database: Database, ledger: Ledger):
   const storedAt = new Map<string, Map<number, number>>()
   const mail = new Map<string, MailCounts>()
   const steps = new Set<string>()
+  /** Which message each turn is of: two replicas may begin a turn of the same number, and only one of them is stored. */
+  const messages = new Map<string, string>()
   const states = new Map<string, string>()
 
   function noteRecords({ head, records }: Change): void {
@@ -38,8 +40,11 @@ export function createAuditor(world: World, database: Database, ledger: Ledger):
     states.set(head.id, head.state)
     for (const record of records) {
       if (record.kind === 'event') times.set(record.seq, world.now())
+      if (record.kind === 'message')
+        messages.set(turnName(head.id, record.turn), record.message.messageId)
       if (record.kind !== 'step') continue
-      const step = stepName(head.id, record.turn, record.name)
+      const messageId = messages.get(turnName(head.id, record.turn)) ?? ''
+      const step = stepName(head.id, messageId, record.name)
       if (steps.has(step)) ledger.violate(`the result of ${step} is stored twice`)
       steps.add(step)
     }
@@ -47,13 +52,12 @@ export function createAuditor(world: World, database: Database, ledger: Ledger):
 
   database.observer = {
     stored(change) {
-      const { head, before, by, records } = change
-      const isClaim = records[0]?.kind === 'claim'
+      const { head, before, by, process, records } = change
       world.trace?.(`    ${by} stored ${toText(change)}`)
-      // A process that registers anew goes on with what it began meanwhile.
-      const isSame = processOf(database, before) === processOf(database, by)
-      if (before !== undefined && before !== 0 && !isSame && !isClaim)
-        ledger.violate(`replica ${by} wrote task ${head.id} while ${before} had it`)
+      const isClaim = records[0]?.kind === 'claim'
+      // A process that registers anew may go on with what it has.
+      if (before?.replica && before.process !== process && !isClaim)
+        ledger.violate(`replica ${by} wrote task ${head.id} while ${before.replica} had it`)
       noteRecords(change)
     },
     mailed(taskId, key, what) {
@@ -71,8 +75,7 @@ export function createAuditor(world: World, database: Database, ledger: Ledger):
     storedAt,
     mail,
     stepBegins(replica, turn, name) {
-      const { number } = turn
-      const step = stepName(turn.taskId, number, name)
+      const step = stepName(turn.taskId, turn.message.messageId, name)
       const me = replica.store.feed.replica
       const registration = database.registrations.get(me)
       if (!registration || registration.aliveUntil <= world.now())
@@ -91,12 +94,12 @@ export function createAuditor(world: World, database: Database, ledger: Ledger):
   }
 }
 
-function processOf({ registrations }: Database, number: number | undefined): string | undefined {
-  return number === undefined ? undefined : registrations.get(number)?.name
+function stepName(taskId: string, messageId: string, name: string): string {
+  return `${name} of ${messageId} of task ${taskId}`
 }
 
-function stepName(taskId: string, turn: number, name: string): string {
-  return `${name} of turn ${turn} of task ${taskId}`
+function turnName(taskId: string, turn: number): string {
+  return `${turn} ${taskId}`
 }
 
 function toText({ head, records, version, row }: Change): string {

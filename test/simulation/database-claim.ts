@@ -7,6 +7,8 @@ import { epoch } from './world.ts'
 /** Who claims what. */
 export interface Claim {
   readonly me: number
+  /** The process behind that number. */
+  readonly process: string
   readonly wanted: ClaimRequest
   /** Whether a task of this build may be taken, where no living replica has that. */
   mayTakeForeign(row: Row): boolean
@@ -33,7 +35,7 @@ export async function claimTasks(database: Database, claim: Claim): Promise<read
   for (const { id } of chosen) {
     const row = rows.get(id)
     const head = heads.find((one) => one.id === id)
-    if (row && head) taken.push(await take(database, { row, head, me: claim.me }))
+    if (row && head) taken.push(await take(database, { row, head, claim }))
   }
   return taken
 }
@@ -62,11 +64,13 @@ function isServed(database: Database, { agent, build }: Row): boolean {
 
 async function take(
   database: Database,
-  { row, head, me }: { readonly row: Row; readonly head: TaskHead; readonly me: number },
+  { row, head, claim }: { readonly row: Row; readonly head: TaskHead; readonly claim: Claim },
 ): Promise<TaskHead> {
   const { memory, registrations, observer } = database
-  const before = row.replica
+  const { me, process } = claim
+  const before = { replica: row.replica, process: row.process }
   row.replica = me
+  row.process = process
   row.watchers = row.watchers.filter(
     (number) => registrations.has(number) && isLiving(database, number),
   )
@@ -75,6 +79,6 @@ async function take(
   const at = toTimestamp(epoch + database.now())
   const records: LogRecord[] = [{ seq: version + 1, kind: 'claim', by: me, at }]
   await memory.commit([{ type: 'task', head, expectedVersion: version, records }])
-  observer?.stored({ head, records, version: version + 1, by: me, before, row })
+  observer?.stored({ head, records, version: version + 1, by: me, process, before, row })
   return head
 }

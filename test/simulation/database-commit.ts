@@ -7,6 +7,8 @@ import { deliveryKey, wakeRunner, writeCursor } from './database-deliveries.ts'
 /** A group of writes, and who makes them. */
 export interface Group {
   readonly me: number
+  /** The process behind that number. */
+  readonly process: string
   readonly writes: readonly Write[]
   /** Whether it was sent before, and nobody knows what became of it. */
   readonly again: boolean
@@ -70,7 +72,7 @@ async function writeOne(database: Database, group: Group, write: Write): Promise
 
 async function writeTask(
   database: Database,
-  { me, again }: Group,
+  { me, process, again }: Group,
   write: TaskWrite,
 ): Promise<WriteResult> {
   const { memory, rows } = database
@@ -81,13 +83,14 @@ async function writeTask(
   const result = only(await memory.commit([write]))
   if (!('version' in result)) return result
   const row = known ?? createRow(write)
-  const before = known?.replica
+  const before = known && { replica: known.replica, process: known.process }
   rows.set(head.id, row)
   row.build = head.build
   row.busy = head.busy
   removeMail(database, row, { numbers: write.takes ?? [], as: 'taken' })
   row.replica = head.busy || row.mail > 0 ? me : undefined
-  database.observer?.stored({ head, records, version, by: me, before, row })
+  row.process = process
+  database.observer?.stored({ head, records, version, by: me, process, before, row })
   return result
 }
 
@@ -106,6 +109,7 @@ function createRow({ head }: TaskWrite): Row {
     busy: head.busy,
     mail: 0,
     replica: undefined,
+    process: '',
     watchers: [],
   }
 }

@@ -37,6 +37,8 @@ export interface Row {
   mail: number
   /** Undefined exactly where nothing is left to do; 0 where the one that ran it has left. */
   replica: number | undefined
+  /** The process that wrote or claimed it last, whatever its number was. */
+  process: string
   /** Replicas that are told when it grows. */
   watchers: readonly number[]
 }
@@ -75,7 +77,9 @@ export interface Change {
   readonly records: readonly LogRecord[]
   readonly version: number
   readonly by: number
-  readonly before: number | undefined
+  readonly process: string
+  /** Who had it before; undefined where nobody had. */
+  readonly before: Pick<Row, 'replica' | 'process'> | undefined
   readonly row: Row
 }
 

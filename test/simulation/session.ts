@@ -22,7 +22,10 @@ export interface SessionOptions {
 
 /** A replica's registration, held by the one connection that has its lock, brings its notifications and sends its beat. */
 export interface Session {
+  /** 0 while there is no registration. */
   readonly number: number
+  /** Whether there was one once. */
+  readonly joined: boolean
   readonly replicas: number
   readonly offsetMs: number
   join(serving: readonly AgentBuild[], listener: FeedListener): Promise<void>
@@ -56,6 +59,7 @@ class ReplicaSession implements Session {
   #waiting: (() => void)[] = []
   #ended = false
   number = 0
+  joined = false
   replicas = 1
   offsetMs = 0
 
@@ -93,7 +97,7 @@ class ReplicaSession implements Session {
   }
 
   settled(): Promise<void> {
-    if (!this.#connection || this.mayBegin()) return Promise.resolve()
+    if (this.#ended || this.mayBegin()) return Promise.resolve()
     return new Promise((resolve) => this.#waiting.push(resolve))
   }
 
@@ -138,6 +142,7 @@ class ReplicaSession implements Session {
     }
     this.#options.world.trace?.(`    ${process.name} is registered as ${number}`)
     this.number = number
+    this.joined = true
     this.#connection = connection
     this.#leaseUntil = sentAt + leaseMs
     connection.onBroken(() => this.#lose(connection, 'The session with the database broke'))
@@ -210,10 +215,10 @@ class ReplicaSession implements Session {
     if (this.#connection !== connection) return
     this.#connection = undefined
     this.#leaseUntil = Number.NEGATIVE_INFINITY
-    this.#wake()
     if (this.#ended) return
     const { world, process } = this.#options
     world.trace?.(`    ${process.name} has lost registration ${this.number}`)
+    this.number = 0
     this.#listener?.lost(reason)
     void this.#rejoin()
   }
@@ -224,7 +229,9 @@ class ReplicaSession implements Session {
       await wait(process.clock, world.random.between(10, 100))
       try {
         await this.#register()
-        if (!this.#ended) this.#listener?.joined()
+        if (this.#ended) return
+        this.#listener?.joined()
+        this.#wake()
         return
       } catch {
         // Cut off still: it is tried again.

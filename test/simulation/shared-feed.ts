@@ -9,7 +9,7 @@ import type {
 } from '../../src/store/feed.ts'
 import { wakeDeliveries } from './database-deliveries.ts'
 import { dismissEntries, forwardEntry, inboxOf, isForwarded } from './database-inbox.ts'
-import { factsOf, heldBy, leave } from './database-replicas.ts'
+import { factsOf, heldBy, leave, release } from './database-replicas.ts'
 import { createSession, type Session, type SessionOptions } from './session.ts'
 import type { Wires } from './wires.ts'
 
@@ -18,12 +18,17 @@ export interface FeedOptions extends SessionOptions {
   readonly wires: Wires
 }
 
+/** A feed that knows whether it was ever joined. */
+export interface VirtualFeed extends Feed {
+  readonly joined: boolean
+}
+
 /** The feed of one virtual replica: its session, and what goes over its other connections. */
-export function createFeed(options: FeedOptions): Feed {
+export function createFeed(options: FeedOptions): VirtualFeed {
   return new SharedFeed(options, createSession(options))
 }
 
-class SharedFeed implements Feed {
+class SharedFeed implements VirtualFeed {
   readonly #options: FeedOptions
   readonly #session: Session
   #left = false
@@ -35,6 +40,9 @@ class SharedFeed implements Feed {
 
   get replica(): number {
     return this.#session.number
+  }
+  get joined(): boolean {
+    return this.#session.joined
   }
   get replicas(): number {
     return this.#session.replicas
@@ -106,6 +114,12 @@ class SharedFeed implements Feed {
     this.#read('wake deliveries', () => wakeDeliveries(database, this.replica, taskId)).catch(
       () => {}, // whoever has them looks by itself, later
     )
+  }
+
+  async release(agent: string): Promise<void> {
+    const number = this.replica
+    const { database } = this.#options
+    if (number > 0) await this.#read('release', async () => release(database, number, agent))
   }
 
   async leave(): Promise<void> {

@@ -50,7 +50,7 @@ export function openSharedStore(options: SharedStoreOptions): SharedStore {
     const me = feed.replica
     const writes = database.bugs.has('work-from-state') ? told.map(withGuessedWork) : told
     return wires.use('writer', async (connection, attempt) => {
-      const group = { me, writes, again: attempt > 1 }
+      const group = { me, process: options.process.name, writes, again: attempt > 1 }
       const { results, untold } = await connection.call('commit', () =>
         database.exclusive(() => commitGroup(database, group)),
       )
@@ -62,10 +62,10 @@ export function openSharedStore(options: SharedStoreOptions): SharedStore {
 
   function claim(wanted: ClaimRequest = {}): Promise<readonly TaskHead[]> {
     const me = feed.replica
+    if (!feed.joined) return read('claim', () => leftToTake(database, wanted))
+    if (me === 0) return Promise.resolve([])
     return read('claim', () =>
-      me === 0
-        ? leftToTake(database, wanted)
-        : claimTasks(database, { me, wanted, mayTakeForeign }),
+      claimTasks(database, { me, process: options.process.name, wanted, mayTakeForeign }),
     )
   }
 
@@ -73,7 +73,7 @@ export function openSharedStore(options: SharedStoreOptions): SharedStore {
     commit,
     claim,
     get: (id, scope) =>
-      read('get', async () => withReplica(database, await memory.get(id, scope), feed.replica)),
+      read('get', async () => withReplica(database, await memory.get(id, scope), feed.joined)),
     records: (id, after, limit) => read('records', () => memory.records(id, after, limit)),
     list: (filter) => read('list', () => memory.list(filter)),
     listAll: (filter) => read('list all', () => memory.listAll(filter)),
@@ -118,10 +118,10 @@ async function leftToTake(database: Database, wanted: ClaimRequest): Promise<rea
 function withReplica(
   { rows }: Database,
   stored: StoredTask | undefined,
-  me: number,
+  hasJoined: boolean,
 ): StoredTask | undefined {
   const row = stored && rows.get(stored.head.id)
-  if (!stored || row?.replica === undefined || (row.replica === 0 && me === 0)) return stored
+  if (!stored || row?.replica === undefined || (row.replica === 0 && !hasJoined)) return stored
   const { replica, mail } = row
   return { ...stored, replica, ...(mail > 0 && { mail }) }
 }

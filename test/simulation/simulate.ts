@@ -101,7 +101,7 @@ async function run(
       }),
   }
   scatter(world, random.between(5, 40), () => users.act())
-  scatter(world, random.between(0, 8), () => strike(chaos))
+  scatter(world, random.pick([0, 2, 5, 10, 20]), () => strike(chaos))
   const isOver = (): boolean =>
     world.now() > activeMs &&
     users.waiting ===

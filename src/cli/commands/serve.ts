@@ -1,4 +1,6 @@
 import { type Command, Option } from 'commander'
+import type { Agent } from '../../agents/index.ts'
+import { systemClock } from '../../shared/clock.ts'
 import type { Logger } from '../../shared/log.ts'
 import { toPrintableLine } from '../../shared/text.ts'
 import { type Serving, serveConfig, type UnreachableAgent } from '../../team/index.ts'
@@ -19,10 +21,14 @@ export function addServeCommand(program: Command): void {
       'corral serve team.toml',
       'corral serve team.toml --port 8080 --watch',
       'corral serve team.toml --store /var/lib/corral/tasks.db --log-level warn',
+      'corral serve team.toml --store postgres://corral@db.internal/corral',
     ],
   })
   addServeOptions(command)
-    .option('--store <memory|path>', 'where tasks are kept (default: .corral/tasks.db)')
+    .option(
+      '--store <memory|path|url>',
+      'where tasks are kept; postgres://… for several replicas (default: .corral/tasks.db)',
+    )
     .option('--team <id>', "the team or agent at the root (default: the file's first team)")
     .option('--watch', 'take over changes of the file, its modules and their imports')
     .option('--env <file>', variablesHelp)
@@ -54,16 +60,34 @@ export function addServeOptions(command: Command): Command {
     )
 }
 
+/** What is served besides a file. */
+interface Extras {
+  readonly agents: readonly Agent[]
+  /** How long their turns may still take when it stops. */
+  readonly shutdownMs: number
+  /** Called when it is served, before anybody is told. */
+  prepare(serving: Serving): Promise<void>
+  /** Called when people have been told. */
+  ready(serving: Serving): Promise<void>
+}
+
 /** Serves a file until a signal ends it. */
-export async function serveUntilStopped(path: string, flags: ServeFlags): Promise<number> {
+export async function serveUntilStopped(
+  path: string,
+  flags: ServeFlags,
+  extras?: Extras,
+): Promise<number> {
   const logger = createLogger({ level: flags.logLevel, debug: flags.debug ?? false })
   const env = await readVariables(flags.env)
   const config = await readConfig(path, env)
   const allowed = flags.allowUnauthenticated ?? config.server.allowUnauthenticated ?? false
   const place = { path, env, ...placeOf(flags) }
-  const options = { ...place, logger, signals: true, allowUnauthenticated: allowed }
+  const more = extras ? { agents: extras.agents, shutdownMs: extras.shutdownMs } : {}
+  const options = { ...place, ...more, logger, signals: true, allowUnauthenticated: allowed }
   const serving = await serveConfig(config, options)
+  await extras?.prepare(serving)
   stdout.write(flags.json ? toJson(serving) : toBanner(serving))
+  await extras?.ready(serving)
   tellUnreachable(serving, flags.json ? logger : undefined)
   await serving.stopped
   logger.info({}, 'Stopped')
@@ -81,9 +105,17 @@ function placeOf({ port, host, store, team, watch }: ServeFlags): Partial<Omit<S
   }
 }
 
+/** How long it took from `npm start`, its build included, or from the start of this process. */
+function startSeconds(): string {
+  const began = Number(process.env.CORRAL_BEGAN)
+  const ms = began > 0 ? systemClock.now() - began : systemClock.elapsed()
+  return (ms / 1000).toFixed(1)
+}
+
 /** Where things answer, by what speaks there. */
-function placesOf({ listening: { url } }: Serving): Readonly<Record<string, string>> {
+function placesOf({ listening: { url }, hasConsole }: Serving): Readonly<Record<string, string>> {
   return {
+    ...(hasConsole && { console: `${url}/console/` }),
     card: `${url}/.well-known/agent-card.json`,
     jsonrpc: `${url}/`,
     rest: `${url}/message:send`,
@@ -119,7 +151,7 @@ function toJson(serving: Serving): string {
 }
 
 function toBanner(serving: Serving): string {
-  const { root, server, listening, store, recovery } = serving
+  const { root, server, listening, store, recovery, hasConsole } = serving
   const { url } = listening
   const { resumed, failed } = recovery
   const places = Object.entries(placesOf(serving))
@@ -127,6 +159,7 @@ function toBanner(serving: Serving): string {
   const rpc = `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":${message}}}`
   const credentials = server.open ? '' : " -H 'Authorization: Bearer TOKEN'"
   return [
+    ...(hasConsole ? [`Open ${url}/console/ to see it work (ready in ${startSeconds()} s)`] : []),
     toPrintableLine(`${root.name} is served at ${url}`),
     '',
     ...places.map(([name, place]) => `  ${name.padEnd(8)} ${place}`),

@@ -8,7 +8,7 @@ export const headColumnsOf =
   't.id, t.agent, t.tenant, t.principal AS owner, t.context_id AS "contextId", t.state, t.timestamp, t.busy OR t.mail > 0 AS busy, t.generation, t.build'
 
 /** The columns of a task without its artifacts. */
-export const bareColumnsOf: string = `${headColumnsOf}, t.version, t.snapshot_version AS "taskVersion", t.replica, t.snapshot`
+export const bareColumnsOf: string = `${headColumnsOf}, t.version, t.snapshot_version AS "taskVersion", t.replica, t.mail, t.snapshot`
 
 /** The columns of a whole task. */
 export const taskColumnsOf: string = `${bareColumnsOf}, t.artifacts`
@@ -35,6 +35,6 @@ export function toDatabaseTask(row: DatabaseRow): StoredTask {
     task,
     taskVersion: Number(row.taskVersion),
     // 0 is the number of those who gave the task up.
-    ...(replica > 0 && { replica }),
+    ...(replica > 0 && { replica, mail: Number(row.mail) }),
   }
 }

@@ -25,10 +25,12 @@ export function createWake(parts: WakeParts): (taskId: string) => void {
   function flush(): void {
     const values = [[...pending], parts.replica()]
     pending = new Set()
-    insist(parts, () => parts.readers.run({ text, values })).catch((error: unknown) => {
-      const reason = databaseReason(error)
-      parts.logger.warn({ reason }, 'Other replicas could not be told of deliveries')
-    })
+    insist(parts, () => parts.readers.run({ name: 'wake', text, values })).catch(
+      (error: unknown) => {
+        const reason = databaseReason(error)
+        parts.logger.warn({ reason }, 'Other replicas could not be told of deliveries')
+      },
+    )
   }
 
   return (taskId) => {

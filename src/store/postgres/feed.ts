@@ -4,7 +4,7 @@ import { readFacts } from './facts.ts'
 import { databaseReason } from './faults.ts'
 import { createInboxes, type InboxParts } from './inbox.ts'
 import { Membership, type MembershipParts } from './membership.ts'
-import { parseNotice } from './notice.ts'
+import { parseNotice } from './notices.ts'
 import { Watches } from './watches.ts'
 
 /** What a feed is made of. */
@@ -79,14 +79,16 @@ export function createFeed(parts: FeedParts): Feed {
     mayBegin: () => membership.mayBegin(),
     settled: () => membership.settled(),
     async held(agent) {
+      if (membership.replica === 0) return []
       const text = `SELECT id, mail FROM ${names.schema}.task WHERE replica = $1 AND agent = $2`
-      const rows = await readers.read({ text, values: [membership.replica, agent] })
+      const rows = await readers.read({ name: 'held', text, values: [membership.replica, agent] })
       return rows.map(({ id, mail }) => ({ id: String(id), mail: Number(mail) }))
     },
     ...inboxes,
     watch: (taskId) => watches.watch(taskId),
     unwatch: (taskId) => watches.unwatch(taskId),
     wakeDeliveries: createWake({ ...parts, replica }),
+    release: (agent) => membership.release(agent),
     async leave() {
       isLeft = true
       callOff()

@@ -34,7 +34,7 @@ export function createInboxes(parts: InboxParts): Inboxes {
     const values = [taskId, entry.key, JSON.stringify(entry), maxWaiting]
     for (;;) {
       try {
-        const [stored] = await readers.run({ text: sql.forward, values })
+        const [stored] = await readers.run({ name: 'forward', text: sql.forward, values })
         if (stored !== undefined) return 'stored'
       } catch (error) {
         if (sqlStateOf(error) !== uniqueViolation) throw error
@@ -58,12 +58,14 @@ export function createInboxes(parts: InboxParts): Inboxes {
     },
     async inbox(taskId) {
       if (!isKeepable(taskId)) return []
-      const rows = await readers.read({ text: sql.inbox, values: [taskId] })
+      const rows = await readers.read({ name: 'inbox', text: sql.inbox, values: [taskId] })
       return rows.map(toItem)
     },
     async dismiss(taskId, numbers) {
       if (numbers.length === 0) return
-      await insist(parts, () => readers.run({ text: sql.dismiss, values: [taskId, [...numbers]] }))
+      await insist(parts, () =>
+        readers.run({ name: 'dismiss', text: sql.dismiss, values: [taskId, [...numbers]] }),
+      )
     },
   }
 }

@@ -22,7 +22,8 @@ export class Membership {
   readonly #leaving = new AbortController()
   #session: Session | undefined
   #serving: readonly AgentBuild[] = []
-  #replica = 0
+  /** The last number that this process had. */
+  #former = 0
   #offsetMs = 0
   #waiting: Deferred<void> | undefined
   #left: Promise<void> | undefined
@@ -33,7 +34,7 @@ export class Membership {
   }
 
   get replica(): number {
-    return this.#replica
+    return this.#session?.replica ?? 0
   }
 
   get replicas(): number {
@@ -64,9 +65,17 @@ export class Membership {
   }
 
   settled(): Promise<void> {
-    if (this.#session === undefined || this.mayBegin()) return Promise.resolve()
+    if (this.#left !== undefined || this.mayBegin()) return Promise.resolve()
     this.#waiting ??= createDeferred<void>()
     return this.#waiting.promise
+  }
+
+  async release(agent: string): Promise<void> {
+    try {
+      await this.#session?.release(agent)
+    } catch (error) {
+      throw toDatabaseError('write', error)
+    }
   }
 
   leave(): Promise<void> {
@@ -78,28 +87,33 @@ export class Membership {
     const session = this.#session
     this.#leaving.abort()
     this.#forget()
+    this.#settle()
     try {
       await session?.leave()
     } catch (error) {
       // Others find out by its lock, which goes with the connection.
       const { logger } = this.#parts
       const reason = databaseReason(error)
-      logger.warn({ replica: this.#replica, reason }, 'This replica could not say that it leaves')
+      logger.warn({ replica: this.#former, reason }, 'This replica could not say that it leaves')
     }
   }
 
   async #register(listener: FeedListener): Promise<void> {
-    const registration = { serving: this.#serving, former: this.#replica }
+    const former = this.#former
+    const registration = { serving: this.#serving, former }
     const session = await openSession(this.#parts, registration, this.#hear(listener))
     if (this.#left !== undefined) {
       await session.leave()
       return
     }
     this.#session = session
-    this.#replica = session.replica
+    this.#former = session.replica
     // A reload may have come while the database was asked.
     if (this.#serving !== registration.serving) session.serve(this.#serving)
     this.#parts.registered()
+    // Nothing may begin here before what was begun under the former number is let go.
+    if (former !== 0) listener.joined()
+    this.#settle()
   }
 
   #hear(listener: FeedListener): SessionListener {
@@ -112,7 +126,7 @@ export class Membership {
       ended: (reason) => {
         this.#forget()
         const { logger } = this.#parts
-        logger.warn({ replica: this.#replica, reason }, 'The registration of this replica is lost')
+        logger.warn({ replica: this.#former, reason }, 'The registration of this replica is lost')
         listener.lost(reason)
         void this.#rejoin(listener)
       },
@@ -131,14 +145,12 @@ export class Membership {
       return // it has left
     }
     if (this.#left !== undefined) return
-    logger.info({ replica: this.#replica }, 'This replica is registered anew')
-    listener.joined()
+    logger.info({ replica: this.#former }, 'This replica is registered anew')
   }
 
   #forget(): void {
     this.#offsetMs = this.offsetMs
     this.#session = undefined
-    this.#settle()
   }
 
   #settle(): void {

@@ -28,6 +28,8 @@ import { createDatabaseUpkeep } from './upkeep.ts'
 export interface PostgresStoreOptions extends RetentionOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: string
+  /** Where the one connection goes that must keep its session, if a pooler stands at `url`; there too by default. */
+  readonly sessionUrl?: string
   /** The PostgreSQL schema that holds all tables, `corral` by default; it is made where there is none. */
   readonly schema?: string
   /** How many connections read at once, besides the one that writes; 4 by default. */
@@ -130,12 +132,13 @@ function feedParts(
   names: Names,
 ) {
   const { leaseMs = 5_000, beatMs = 1_000, lookMs = 250, commitTimeoutMs = 30_000 } = options
+  const session = { ...connection, url: options.sessionUrl ?? connection.url }
   return {
     names,
     name: connection.name,
     logger: toLogger(options.logger),
     ...{ leaseMs, beatMs, lookMs, commitTimeoutMs },
-    connect: (events: ConnectionEvents) => connectDatabase(connection, events),
+    connect: (events: ConnectionEvents) => connectDatabase(session, events),
   }
 }
 

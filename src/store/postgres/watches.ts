@@ -76,7 +76,7 @@ export class Watches {
     for (let from = 0; from < all.length; from += batch) {
       const ids = all.slice(from, from + batch)
       const values = [ids, this.#parts.replica()]
-      const rows = await this.#parts.readers.read({ text: this.#sql.poll, values })
+      const rows = await this.#parts.readers.read({ name: 'poll', text: this.#sql.poll, values })
       this.#hear(ids, rows)
       for (const { id, listed } of rows)
         if (listed !== true && this.#told.has(String(id))) this.#change(String(id), true)
@@ -121,11 +121,15 @@ export class Watches {
     const [watched, unwatched] = [idsOf(changes, true), idsOf(changes, false)]
     try {
       if (unwatched.length > 0)
-        await readers.run({ text: this.#sql.unwatch, values: [unwatched, replica()] })
+        await readers.run({
+          name: 'unwatch',
+          text: this.#sql.unwatch,
+          values: [unwatched, replica()],
+        })
       if (watched.length > 0)
         this.#hear(
           watched,
-          await readers.run({ text: this.#sql.watch, values: [watched, replica()] }),
+          await readers.run({ name: 'watch', text: this.#sql.watch, values: [watched, replica()] }),
         )
       return true
     } catch (error) {

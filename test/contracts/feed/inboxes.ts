@@ -23,6 +23,9 @@ export function describeInboxes(under: FeedUnderTest): void {
       await under.world.until(() => hasHeard(a, 'mail', 't', 'agent'))
       expect((await a.feed.inbox('t')).map(({ entry }) => entry)).toEqual([message('k')])
       expect(hasHeardOf(b, 'mail')).toBe(false)
+      expect(await a.feed.held('agent')).toEqual([{ id: 't', mail: 1 }])
+      expect(await b.store.get('t')).toMatchObject({ replica: a.feed.replica, mail: 1 })
+      expect(await a.feed.held('other')).toEqual([])
     })
 
     test('comes as it went, after those before it', async () => {

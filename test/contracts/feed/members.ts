@@ -176,11 +176,12 @@ export function describeMembers(under: FeedUnderTest): void {
       const [a, b] = [await under.join(), await under.join()]
       await a.store.commit([running('t'), running('u')])
       await b.feed.forward('t', { kind: 'cancel', key: 'k' }, 10)
+      const number = a.feed.replica
       await under.world.kill(a.store)
       await under.world.until(async () => (await b.feed.facts()).orphans === 2)
       const { inbox, members } = await b.feed.facts()
       expect(inbox).toBe(1)
-      expect(members[0]).toMatchObject({ number: a.feed.replica, alive: false, tasks: 2 })
+      expect(members[0]).toMatchObject({ number, alive: false, tasks: 2 })
     })
   })
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseNotice } from '../../../src/store/postgres/notice.ts'
+import { parseNotice } from '../../../src/store/postgres/notices.ts'
 
 describe('a notice between replicas', () => {
   it.each([
