@@ -2,6 +2,7 @@ import { onTestFinished } from 'vitest'
 import type { Agent } from '../../src/agents/agent.ts'
 import type { ServerOptions } from '../../src/server/options.ts'
 import { createServer, type Server } from '../../src/server/server.ts'
+import { systemClock } from '../../src/shared/clock.ts'
 import type { PostgresStoreOptions } from '../../src/store/postgres/store.ts'
 import { type Talk, type Wild, wiresOf } from '../contracts/binding.ts'
 import type { SharedStore } from '../contracts/feed/world.ts'
@@ -57,11 +58,12 @@ export function openReplicas(
     await Promise.all(servers.map((server) => server.close()))
   })
   return {
-    async open({ agent: own = agent, store: storeOptions, clockAheadMs, ...options } = {}) {
-      const store = await world.open({ ...storeOptions, ...(clockAheadMs && { clockAheadMs }) })
+    async open({ agent: own = agent, store: storeOptions, clockAheadMs = 0, ...options } = {}) {
+      const store = await world.open({ ...storeOptions, clockAheadMs })
       const server = await createServer({
         logger: false,
         timeouts: { shutdownMs: 0 },
+        clock: { ...systemClock, now: () => systemClock.now() + clockAheadMs },
         ...options,
         agents: [own],
         store,
