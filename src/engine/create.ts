@@ -90,7 +90,7 @@ class AgentEngine implements Engine {
     })
     const runs = this.#runs
     const get: Engine['get'] = (id, scope) => this.get(id, scope)
-    this.#receiver = createReceiver({ store, runs, logger })
+    this.#receiver = createReceiver({ store, runs, logger, isClosed })
     this.#forwarding = createForwarding({ store, hub, maxMailbox, clock, get })
     const { committer } = options
     const forwarding = this.#forwarding
