@@ -77,7 +77,7 @@ class AgentEngine implements Engine {
     /** A process that no other knows to live takes nothing in. */
     const mustServe = (): void => {
       if (this.#closed) throw shuttingDown()
-      if (feed?.replica === 0) throw notRegistered()
+      if (feed && !feed.mayBegin()) throw notRegistered()
     }
     this.#runs = createRuns({
       store,

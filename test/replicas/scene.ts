@@ -2,6 +2,7 @@ import { onTestFinished } from 'vitest'
 import type { Agent } from '../../src/agents/agent.ts'
 import type { ServerOptions } from '../../src/server/options.ts'
 import { createServer, type Server } from '../../src/server/server.ts'
+import { systemClock } from '../../src/shared/clock.ts'
 import type { PostgresStoreOptions } from '../../src/store/postgres/store.ts'
 import { type Talk, type Wild, wiresOf } from '../contracts/binding.ts'
 import type { SharedStore } from '../contracts/feed/world.ts'
@@ -57,11 +58,12 @@ export function openReplicas(
     await Promise.all(servers.map((server) => server.close()))
   })
   return {
-    async open({ agent: own = agent, store: storeOptions, clockAheadMs, ...options } = {}) {
-      const store = await world.open({ ...storeOptions, ...(clockAheadMs && { clockAheadMs }) })
+    async open({ agent: own = agent, store: storeOptions, clockAheadMs = 0, ...options } = {}) {
+      const store = await world.open({ ...storeOptions, clockAheadMs })
       const server = await createServer({
         logger: false,
         timeouts: { shutdownMs: 0 },
+        clock: { ...systemClock, now: () => systemClock.now() + clockAheadMs },
         ...options,
         agents: [own],
         store,
@@ -111,4 +113,10 @@ export async function begin({ wire }: Replica, text: string, more: Wild = {}): P
 /** The state of a task as a replica tells it. */
 export async function stateAt({ wire }: Replica, id: string): Promise<string | undefined> {
   return (await wire.ask('GetTask', { id })).result?.status.state
+}
+
+/** The steps in a task's log, in order. */
+export async function stepsOf({ store }: Replica, id: string): Promise<readonly string[]> {
+  const records = await store.records(id, 0)
+  return records.flatMap((record) => (record.kind === 'step' ? record.name : []))
 }
