@@ -198,7 +198,8 @@ export class Mailbox implements QueuedTurn {
     this.#ticket = isNew ? queue.enter(this) : queue.readmit(this)
     if (!this.#ticket.waiting) return
     const { log } = this.#writer
-    if (isInterrupted(log.state)) {
+    // One that rests in the store is not read only to say that it waits.
+    if (isInterrupted(log.state) && !log.unloaded) {
       this.#writer.status('TASK_STATE_SUBMITTED')
       this.#submittedAt = log.seq
     }
