@@ -27,6 +27,13 @@ export const cases: readonly Case[] = [
   floorCase('stream-100', 'stream of 100 chunks', 1.4, true),
   floorCase('stream-400', 'stream of 400 chunks', 1.4, true),
   floorCase('task-sqlite', 'completed Task, SQLite, synchronous=FULL', 3),
+  {
+    name: 'task-postgres',
+    title: 'completed Task, PostgreSQL, our own process alone',
+    bar: 1.25,
+    unit: '× the SQLite figure',
+    run: (bench) => againstEachOther(bench, 'task-sqlite', 'task-postgres'),
+  },
   floorCase('stream-20-sqlite', 'stream of 20 chunks, SQLite', 2.5),
   floorCase('get-task', 'GetTask with 100,000 tasks stored', 1.5),
   {

@@ -7,7 +7,7 @@ export interface Workload {
   readonly agent: 'message' | 'task' | 'lifecycle' | 'stream' | 'held' | 'slow'
   /** Chunks of a stream. */
   readonly chunks: number
-  readonly store: 'memory' | 'sqlite'
+  readonly store: 'memory' | 'sqlite' | 'postgres'
   /** Tasks stored before the load begins; the request then reads. */
   readonly stored: number
 }
@@ -45,6 +45,7 @@ export const workloads = {
   'stream-100': { ...stream, chunks: 100 },
   'stream-400': { ...stream, chunks: 400 },
   'task-sqlite': { ...send, agent: 'task', store: 'sqlite' },
+  'task-postgres': { ...send, agent: 'task', store: 'postgres' },
   'stream-20-sqlite': { ...stream, chunks: 20, store: 'sqlite' },
   'get-task': { ...base, agent: 'task', stored: 100_000, body: rpc('GetTask', { id: knownTask }) },
   'list-1000': { ...base, agent: 'task', stored: 1_000, body: rpc('ListTasks', { pageSize: 50 }) },

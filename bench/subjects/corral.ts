@@ -6,6 +6,7 @@ import type { Message } from '../../src/protocol/types.ts'
 import type { Server } from '../../src/server/index.ts'
 import { createDeferred } from '../../src/shared/async.ts'
 import type { Store, Write } from '../../src/store/store.ts'
+import { startPostgres } from '../../test/support/postgres-server.ts'
 import type { Serving } from '../subject.ts'
 import { knownTask, slowMs, type Workload } from '../workloads.ts'
 
@@ -36,10 +37,15 @@ export function dist<T>(name: string): Promise<T> {
 }
 
 async function openStore(workload: Workload): Promise<Store> {
-  const { createMemoryStore, openSqliteStore } =
+  const { createMemoryStore, openPostgresStore, openSqliteStore } =
     await dist<typeof import('../../src/store/index.ts')>('store')
   if (workload.store === 'memory')
     return createMemoryStore({ maxTasks: Math.max(10_000, workload.stored) })
+  if (workload.store === 'postgres') {
+    // Ends with this process.
+    const { url } = await startPostgres({ durable: true })
+    return openPostgresStore({ url })
+  }
   const folder = mkdtempSync(join(tmpdir(), 'corral-bench-'))
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
   return openSqliteStore(join(folder, 'tasks.db'))

@@ -73,10 +73,20 @@ function faultsOfName(path: string): string[] {
   return forbiddenName.test(path) ? [`${path}: the name does not say what is inside`] : []
 }
 
+/** The console's page runs in a browser, and is bundled: it shares types with its server, and what is pure. */
+const page = 'console/app/'
+const sharedWithPage = [page, 'protocol/', 'shared/', 'console/api.ts']
+
+function isOfPage(path: string, target: string): boolean {
+  return path.startsWith(page) && sharedWithPage.some((one) => target.startsWith(one))
+}
+
 function faultOfImport({ path }: Source, { specifier, target }: Import): string[] {
   if (specifier.startsWith('node:') && !nodeOnly.some((one) => path.startsWith(one)))
     return [`${path}: imports ${specifier}`]
   if (target === undefined) return []
+  if (path.startsWith(page) || target.startsWith(page))
+    return isOfPage(path, target) ? [] : [`${path}: may not import ${target}`]
   const from = folderOf(path)
   const to = folderOf(target)
   if (from === 'cli')

@@ -3,8 +3,8 @@ import type { Tree } from './tree.ts'
 /** How many files may name one operation. */
 const most = 6
 
-/** Where an operation may be named freely: other SDKs' names, and what is generated from the protocol's definition. */
-const free = /^compat\/|^bindings\/grpc\/|\.generated\./
+/** Where an operation may be named freely: callers that are programs of their own, other SDKs' names, and what is generated from the protocol's definition. */
+const free = /^compat\/|^bindings\/grpc\/|^console\/app\/|\.generated\./
 
 /**
  * An operation is a row of `protocol/operations.ts`; bindings, dialects, client and gate read the row. So its name

@@ -27,10 +27,14 @@ export interface ServeOptions {
   readonly store?: string
   /** The team or agent that answers at the root; the file's first team if absent. */
   readonly team?: string
+  /** Agents to serve besides the file's, after them. */
+  readonly agents?: readonly Agent[]
   /** Take over changes of the file and of its modules. */
   readonly watch?: boolean
   /** Whether it starts where anyone on the network may call; it does, with a warning, if neither this nor the file says. */
   readonly allowUnauthenticated?: boolean
+  /** How long turns that run may still take when it stops, in milliseconds; 10,000 if absent. */
+  readonly shutdownMs?: number
   /** Whether SIGINT and SIGTERM stop it; they do not if absent. */
   readonly signals?: boolean
   /** Where warnings and errors go; stderr if absent, nowhere where it is `false`. */
@@ -45,6 +49,8 @@ export interface Serving {
   readonly root: AgentInfo
   /** `memory`, the store's file, or its database without who logs in. */
   readonly store: string
+  /** Whether there is a console at `/console/`. */
+  readonly hasConsole: boolean
   /** What an earlier process had left. */
   readonly recovery: StartedServer['recovery']
   /** Asks the remote agents of the file whether they answer, for a few seconds at most; gives those that do not. */
@@ -93,9 +99,9 @@ interface Parts {
 
 async function start(config: Config, parts: Parts): Promise<Serving> {
   const { options, store, place, generation } = parts
-  const { signals = false } = options
+  const { signals = false, shutdownMs } = options
   const logger = toLogger(options.logger)
-  const agents = inOrder(generation, options.team)
+  const agents = [...inOrder(generation, options.team), ...(options.agents ?? [])]
   const root = await rootOf(agents)
   const server = await createServer({
     pushNotifications: true,
@@ -103,6 +109,7 @@ async function start(config: Config, parts: Parts): Promise<Serving> {
     agents,
     store,
     logger,
+    ...(shutdownMs !== undefined && { timeouts: { shutdownMs } }),
   })
   const reloads = options.watch ? follow(config, server, parts) : undefined
   const listening = await runServer(server, {
@@ -120,8 +127,9 @@ async function start(config: Config, parts: Parts): Promise<Serving> {
   const { recovery, stopped, close } = listening
   const findUnreachable = (): Promise<readonly UnreachableAgent[]> =>
     askRemotes(config, reloads?.current() ?? generation)
-  const shown = toShownStore(place)
-  return { server, listening, root, store: shown, recovery, findUnreachable, stopped, close }
+  const hasConsole = config.server.console?.enabled !== false
+  const served = { server, listening, root, store: toShownStore(place), hasConsole, recovery }
+  return { ...served, findUnreachable, stopped, close }
 }
 
 async function askRemotes(
@@ -154,7 +162,7 @@ interface Reloads {
 
 /** Takes over changes of the file. One that cannot be used leaves everything as it is, and says why. */
 function follow(config: Config, server: Server, { options, generation }: Parts): Reloads {
-  const { path, env, team } = options
+  const { path, env, team, agents = [] } = options
   const logger = toLogger(options.logger)
   let now = generation
   let settings = JSON.stringify(config.server)
@@ -164,7 +172,7 @@ function follow(config: Config, server: Server, { options, generation }: Parts):
     async onRoster(roster, changed) {
       const later = createGeneration(roster, logger)
       try {
-        await server.setAgents(inOrder(later, team))
+        await server.setAgents([...inOrder(later, team), ...agents])
       } catch (error) {
         await later.close()
         throw error

@@ -124,6 +124,11 @@ export function isConsolePath(path: string): boolean {
   return path.startsWith(consolePath) && (path.length === 8 || path[8] === '/')
 }
 
+/** Whether anybody may post to a path: to a console's receiver, whose id is hard to guess. */
+export function isReceiverPath(path: string): boolean {
+  return path.startsWith(`${consolePath}/api/receiver/`)
+}
+
 /** Whether JSON-RPC is spoken at a path, A2A's or MCP's. */
 export function isRpcPath(path: string): boolean {
   return rpcPaths.has(splitAgentPath(path)?.below ?? path)

@@ -18,8 +18,12 @@ const commands: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/serve.ts')).addServeCommand,
   },
   demo: {
-    words: 'serve a story writing team, offline and without keys',
+    words: 'serve two teams to try, offline and without keys',
     load: async () => (await import('./commands/demo.ts')).addDemoCommand,
+  },
+  console: {
+    words: 'show the console of a server, or serve one for an agent',
+    load: async () => (await import('./commands/console.ts')).addConsoleCommand,
   },
   init: {
     words: 'write a file to begin with',

@@ -31,10 +31,10 @@ export interface ApiRefusal {
 export type Login = { readonly label: string; readonly header: string; readonly prefix: string }
 
 /** `GET roster`: all that Home needs. */
-export interface Roster {
+export interface ConsoleRoster {
   readonly server: ServerFacts
   readonly me: Me
-  readonly totals: Totals
+  readonly totals: TaskTotals
   /** What is served, in the order of the catalogue; the first also answers at the root. */
   readonly agents: readonly RosterAgent[]
   /** Tasks that wait for this caller, longest first; at most 50. */
@@ -63,7 +63,7 @@ export interface Me {
 }
 
 /** Counts over the tasks that the caller may see. */
-export interface Totals {
+export interface TaskTotals {
   readonly running: number
   /** Tasks that wait for input or a login. */
   readonly waiting: number
@@ -73,7 +73,7 @@ export interface Totals {
 }
 
 /** An agent or team that is served here. */
-export interface RosterAgent extends Totals {
+export interface RosterAgent extends TaskTotals {
   readonly id: string
   readonly name: string
   readonly description: string
@@ -98,7 +98,7 @@ export interface RosterAgent extends Totals {
 
 /** A task that waits for a person. */
 export interface NeedsYou {
-  readonly task: TaskRow
+  readonly task: ListedTask
   /** `approval` is answered by approving or rejecting, `input` by a text, `login` by signing in elsewhere. */
   readonly kind: 'approval' | 'input' | 'login'
   /** The status message of the task: the question. */
@@ -189,7 +189,7 @@ export interface TasksQuery {
 
 /** `GET tasks`: tasks of all agents that the caller may see, newest status first. */
 export interface TasksAnswer {
-  readonly rows: readonly TaskRow[]
+  readonly rows: readonly ListedTask[]
   /** The cursor of the next page; absent on the last. */
   readonly next?: string
   /** All that match, where the store can tell. */
@@ -197,7 +197,7 @@ export interface TasksAnswer {
 }
 
 /** A task in a list. */
-export interface TaskRow {
+export interface ListedTask {
   readonly id: string
   readonly contextId: string
   /** The id of the agent or team that it belongs to. */
@@ -215,7 +215,7 @@ export interface TaskRow {
 }
 
 /** `GET tasks/ID`: a task without its log. */
-export interface TaskAnswer extends TaskRow {
+export interface TaskAnswer extends ListedTask {
   readonly agentName: string
   readonly createdAt?: string
   /** Whether a turn runs or a message waits. */
@@ -373,7 +373,7 @@ export interface SignatureVerdict {
 }
 
 /** The answer to a relayed `check`: what the agent does as the protocol demands, and what not. */
-export interface CheckReport {
+export interface AgentReport {
   readonly passed: number
   readonly failed: number
   readonly skipped: number
@@ -384,7 +384,7 @@ export interface CheckReport {
 export type RelayAnswer = { readonly result: Json }
 
 /** The answer to `POST receiver`, then empty, and to `GET receiver/ID`. */
-export interface Receiver {
+export interface TrialReceiver {
   readonly id: string
   /** Where to send webhooks to; open to everybody who knows it. */
   readonly url: string
@@ -397,4 +397,4 @@ export interface Receiver {
 export type ReceivedBody = { at: string; headers: Readonly<Record<string, string>>; body: string }
 
 /** One event of `GET events` (`text/event-stream`): a task that the caller may see was made or changed. */
-export type TaskChange = { readonly task: TaskRow; readonly version: number }
+export type TaskChange = { readonly task: ListedTask; readonly version: number }

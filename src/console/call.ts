@@ -8,6 +8,8 @@ import type { Viewer } from './viewer.ts'
 /** One request of the page, of a caller who may make it. */
 export interface ApiCall {
   readonly viewer: Viewer
+  /** Whose share it is taken from; empty where nobody knows. */
+  readonly principal: string
   readonly request: HttpRequest
   readonly query: URLSearchParams
   /** What stands in the path in the place of `ID`. */

@@ -1,13 +1,13 @@
 import { A2AError } from '../protocol/errors.ts'
 import { newId } from '../shared/ids.ts'
-import type { CheckReport } from './api.ts'
+import type { AgentReport } from './api.ts'
 import { clientOf, type ForeignAgent } from './foreign-agent.ts'
 import { describeAgent } from './foreign-card.ts'
 
-type Check = CheckReport['checks'][number]
+type Check = AgentReport['checks'][number]
 
 /** Asks an agent a few harmless things and says whether it answers as the protocol demands. Nothing is sent to it to do. */
-export async function checkAgent(agent: ForeignAgent): Promise<CheckReport> {
+export async function checkAgent(agent: ForeignAgent): Promise<AgentReport> {
   const checks: Check[] = []
   const described = await describeAgent(agent).catch((thrown: unknown) => thrown)
   if (described instanceof Error || !isDescribed(described)) {
@@ -79,7 +79,7 @@ function wordsOf(thrown: unknown): string {
   return thrown instanceof A2AError ? thrown.message : 'The answer could not be read'
 }
 
-function toReport(checks: readonly Check[]): CheckReport {
+function toReport(checks: readonly Check[]): AgentReport {
   const count = (verdict: Check['verdict']): number =>
     checks.filter((one) => one.verdict === verdict).length
   return { passed: count('pass'), failed: count('fail'), skipped: count('skip'), checks }

@@ -5,13 +5,14 @@ import type { LogRecord } from '../store/store.ts'
 import type { TaskChange } from './api.ts'
 import type { ApiCall, ApiHandler } from './call.ts'
 import type { ReadFacts } from './facts.ts'
-import { toTaskRow } from './rows.ts'
+import { toListedTask } from './listed-task.ts'
 import type { Viewer } from './viewer.ts'
 
 /** Changes are told this often at most, so many at once; a page that has missed some asks for its list again. */
 const gatherMs = 250
 const maxChanges = 200
 const maxStreams = 100
+const maxStreamsEach = 20
 const heartbeatMs = 15_000
 
 /** Streams of changed tasks. */
@@ -38,10 +39,12 @@ export function createChangeStreams(host: ConsoleHost, readFacts: ReadFacts): Ch
   }
 
   return {
-    handle({ viewer, request }: ApiCall) {
-      if (open.size >= maxStreams)
+    handle({ viewer, principal, request }: ApiCall) {
+      const own = [...open].filter((one) => one.principal === principal).length
+      if (open.size >= maxStreams || own >= maxStreamsEach)
         throw new A2AError('unavailable', 'Too many consoles are open', { retryAfterSeconds: 5 })
-      const stream = new ChangeStream({ host, viewer, readFacts, leave: () => leave(stream) })
+      const around = { host, viewer, principal, readFacts }
+      const stream = new ChangeStream({ ...around, leave: () => leave(stream) })
       open.add(stream)
       stopListening ??= host.onStored(onStored)
       request.signal?.addEventListener('abort', () => void stream.return(), { once: true })
@@ -61,6 +64,7 @@ function isChange(record: LogRecord): boolean {
 interface StreamDeps {
   readonly host: ConsoleHost
   readonly viewer: Viewer
+  readonly principal: string
   readonly readFacts: ReadFacts
   leave(): void
 }
@@ -75,6 +79,10 @@ class ChangeStream implements AsyncIterableIterator<string> {
 
   constructor(deps: StreamDeps) {
     this.#deps = deps
+  }
+
+  get principal(): string {
+    return this.#deps.principal
   }
 
   [Symbol.asyncIterator](): this {
@@ -143,7 +151,7 @@ class ChangeStream implements AsyncIterableIterator<string> {
     for (const id of ids) {
       const stored = await host.store.get(id)
       if (!stored || !viewer.sees(stored.head)) continue
-      const task = await toTaskRow(stored, viewer, readFacts)
+      const task = await toListedTask(stored, viewer, readFacts)
       const change: TaskChange = { task, version: stored.version }
       text += encodeFrame({ data: JSON.stringify(change) })
     }

@@ -16,8 +16,9 @@ interface TaskFacts {
 /** Reads such facts, once per state of a task. */
 export type ReadFacts = (stored: StoredTask) => Promise<TaskFacts>
 
-/** Of longer logs only the beginning is read. */
-const maxRecords = 2_000
+/** Of longer logs only the beginning, which tells when, and the end, which tells how many tokens, are read. */
+const maxFirst = 20
+const maxLast = 150
 const maxKept = 4_000
 
 /** Makes a reader that remembers the facts of the tasks it was last asked for. */
@@ -27,7 +28,10 @@ export function createFacts(store: Store): ReadFacts {
     const { id } = stored.head
     const known = kept.get(id)
     if (known?.version === stored.version) return known.facts
-    const facts = factsOf(stored, await store.records(id, 0, maxRecords))
+    const first = await store.records(id, 0, maxFirst)
+    const rest = Math.max(maxFirst, stored.version - maxLast)
+    const last = stored.version > maxFirst ? await store.records(id, rest, maxLast) : []
+    const facts = factsOf(stored, [...first, ...last])
     kept.delete(id)
     kept.set(id, { version: stored.version, facts })
     if (kept.size > maxKept) kept.delete(kept.keys().next().value ?? '')

@@ -1,5 +1,6 @@
 import type { HttpReply, HttpRequest } from '../bindings/http.ts'
 import { refusalHeaders } from '../bindings/refusal.ts'
+import { principalOf } from '../protocol/call.ts'
 import { A2AError, errorRow, toA2AError } from '../protocol/errors.ts'
 import { hasScope, mustHaveScope, type ScopeName } from '../protocol/scopes.ts'
 import type { SecurityScheme } from '../protocol/types.ts'
@@ -50,6 +51,23 @@ export function createConsoleGate(host: ConsoleHost): ConsoleGate {
       : foreign
   }
 
+  const running = new Map<string, number>()
+
+  /** Lets one caller ask for so much at once and no more: some answers take a while. */
+  async function withinShare<T>(principal: string, work: () => T | Promise<T>): Promise<T> {
+    const now = running.get(principal) ?? 0
+    if (principal !== '' && now >= maxAtOnce)
+      throw new A2AError('rateLimited', 'You ask for too much at once', { retryAfterSeconds: 1 })
+    running.set(principal, now + 1)
+    try {
+      return await work()
+    } finally {
+      const left = (running.get(principal) ?? 1) - 1
+      if (left > 0) running.set(principal, left)
+      else running.delete(principal)
+    }
+  }
+
   async function identify(request: HttpRequest, scope: ScopeName | undefined): Promise<Viewer> {
     const known = await visitors.identify(request)
     if (scope && !hasScope(known, 'operator')) mustHaveScope(known, scope)
@@ -67,7 +85,14 @@ export function createConsoleGate(host: ConsoleHost): ConsoleGate {
         if (viewer.isOperator)
           logger.info({ operator: viewer.auth.userId, path: request.path }, 'An operator looked')
         const query = new URLSearchParams(request.query)
-        return await handle({ viewer, request, id, isLocal, query })
+        const { client } = request
+        const principal = principalOf({
+          auth: viewer.auth,
+          ...(client !== undefined && { client }),
+        })
+        return await withinShare(principal, () =>
+          handle({ viewer, principal, request, id, isLocal, query }),
+        )
       } catch (thrown) {
         const error = toA2AError(thrown)
         if (error.code === 'internal') logger.error({ err: thrown }, 'The console failed')
@@ -76,6 +101,9 @@ export function createConsoleGate(host: ConsoleHost): ConsoleGate {
     },
   }
 }
+
+/** Requests of one principal that are being answered at once. */
+const maxAtOnce = 16
 
 const foreign = 'The console answers its own page only'
 

@@ -6,8 +6,8 @@ import type { StoredTask } from '../store/store.ts'
 import type { NeedsYou } from './api.ts'
 import type { ReadFacts } from './facts.ts'
 import { approvalsOf } from './graph.ts'
+import { toListedTask } from './listed-task.ts'
 import { createTaskPages } from './pages.ts'
-import { toTaskRow } from './rows.ts'
 import type { Viewer } from './viewer.ts'
 
 const maxWaiting = 50
@@ -20,19 +20,20 @@ export function createInbox(
   const { mounts } = host
   const readPage = createTaskPages(host)
   return async (viewer) => {
+    // An operator's own are not lost among everybody's.
+    const owner = { ...viewer, isOperator: false }
     const pages = await Promise.all(
-      waitingStates.map((state) => readPage(viewer, { state, limit: maxWaiting })),
+      waitingStates.map((state) => readPage(owner, { state, limit: maxWaiting })),
     )
     const waiting = pages
       .flatMap(({ tasks }) => tasks)
-      .filter(({ head }) => viewer.owns(head))
       .sort((a, b) => (a.head.timestamp < b.head.timestamp ? -1 : 1))
     return Promise.all(
       waiting.slice(0, maxWaiting).map(async (stored) => {
         const { message: question } = (await currentTask(host.store, stored)).status
         const agent = mounts.get(stored.head.scope.agent)?.agent()
         return {
-          task: await toTaskRow(stored, viewer, readFacts),
+          task: await toListedTask(stored, viewer, readFacts),
           kind: kindOfQuestion(stored, question, agent ? approvalsOf(agent) : []),
           ...(question && { question }),
         }

@@ -2,7 +2,7 @@ import { A2AError } from '../protocol/errors.ts'
 import type { TaskState } from '../protocol/types.ts'
 import type { ConsoleHost } from '../server/console.ts'
 import type { StoredTask, TaskCursor, TaskPage } from '../store/store.ts'
-import { wordsOf } from './rows.ts'
+import { wordsOf } from './listed-task.ts'
 import type { Viewer } from './viewer.ts'
 
 /** Which tasks are asked for. */

@@ -2,7 +2,7 @@ import type { HttpReply, HttpRequest } from '../bindings/http.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { ConsoleHost, ReceivedDelivery } from '../server/console.ts'
 import { toTimestamp } from '../shared/clock.ts'
-import type { ReceivedBody, Receiver } from './api.ts'
+import type { ReceivedBody, TrialReceiver } from './api.ts'
 import { type ApiHandler, ok } from './call.ts'
 
 /** How much a receiver keeps, for how long, and how many there are. */
@@ -44,7 +44,7 @@ export function createReceivers({ clock, url }: ConsoleHost): Receivers {
     const start = urlOf('')
     return address.startsWith(start) ? address.slice(start.length) : ''
   }
-  const toReceiver = ({ id, expires, bodies }: Kept): Receiver => ({
+  const toReceiver = ({ id, expires, bodies }: Kept): TrialReceiver => ({
     id,
     url: urlOf(id),
     expiresAt: toTimestamp(expires),

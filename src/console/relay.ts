@@ -1,7 +1,7 @@
 import type { HttpReply } from '../bindings/http.ts'
 import { encodeFrame, streamHeaders } from '../bindings/sse.ts'
 import { createHttp } from '../client/node.ts'
-import { createGuard } from '../network/guard.ts'
+import { createGuard, type GuardOptions } from '../network/guard.ts'
 import type { EventStream } from '../protocol/call.ts'
 import { A2AError, toA2AError } from '../protocol/errors.ts'
 import { isOperationName, type OperationName } from '../protocol/operations.ts'
@@ -17,7 +17,7 @@ import { clientOf, type ForeignAgent, type Way } from './foreign-agent.ts'
 import { describeAgent } from './foreign-card.ts'
 
 /** Which agents elsewhere the console may ask. */
-export interface RelayOptions {
+export interface RelayOptions extends Pick<GuardOptions, 'lookup'> {
   /**
    * Hosts (`agents.internal`, `10.0.0.7:8080`) and ranges (`10.0.0.0/8`) inside your network that the console may reach
    * beside public addresses; a server that only this machine reaches may reach this machine anyway.
@@ -44,12 +44,12 @@ const limits = {
  */
 export function createAgentRelay(
   host: ConsoleHost,
-  { allow = [] }: RelayOptions,
+  { allow = [], ...given }: RelayOptions,
 ): { readonly handle: ApiHandler; close(): Promise<void> } {
   const { clock } = host
   const ways = {
-    here: createWay([...allow, ...loopback], clock),
-    elsewhere: createWay(allow, clock),
+    here: createWay({ ...given, allow: [...allow, ...loopback] }, clock),
+    elsewhere: createWay({ ...given, allow }, clock),
   }
   const isFronted = hasProxy(host.options)
   let running = 0
@@ -101,8 +101,8 @@ function hasProxy({ publicUrl, trustedProxies = [] }: ConsoleSettings): boolean 
   return trustedProxies.length > 0 || (named !== undefined && !isLoopbackAuthority(named))
 }
 
-function createWay(allow: readonly string[], clock: ConsoleHost['clock']): Way {
-  const guard = createGuard({ allow, allowHttp: true })
+function createWay({ allow = [], lookup }: RelayOptions, clock: ConsoleHost['clock']): Way {
+  const guard = createGuard({ allow, allowHttp: true, ...(lookup && { lookup }) })
   return { guard, http: createHttp({ ...limits, rules: guard.rules, clock }) }
 }
 

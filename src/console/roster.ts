@@ -3,8 +3,8 @@ import type { ConsoleHost, ShownAgent } from '../server/console.ts'
 import { toTimestamp } from '../shared/clock.ts'
 import type { StoredTask } from '../store/store.ts'
 import { kindOf } from '../team/schedulers/kinds.ts'
-import type { Roster, RosterAgent, Totals } from './api.ts'
-import { type ApiHandler, ok } from './call.ts'
+import type { ConsoleRoster, RosterAgent, TaskTotals } from './api.ts'
+import { type ApiCall, type ApiHandler, ok } from './call.ts'
 import { medianOf } from './edges.ts'
 import type { ReadFacts } from './facts.ts'
 import { kindOfAgent, teamOf } from './graph.ts'
@@ -31,6 +31,7 @@ export function createRosterHandler(
   words: ServerWords,
 ): ApiHandler {
   const { clock, mounts, auth } = host
+  const healthOf = createHealthReader(host)
   const startedAt = toTimestamp(clock.now())
   const readPage = createTaskPages(host)
   const needsYou = createInbox(host, readFacts)
@@ -38,7 +39,7 @@ export function createRosterHandler(
   const count = async (viewer: Viewer, agent: string, state: TaskState): Promise<number> =>
     (await readPage(viewer, { agent, state, limit: 1 })).total ?? 0
 
-  async function totalsOf(viewer: Viewer, agent: string): Promise<Omit<Totals, 'tokens'>> {
+  async function totalsOf(viewer: Viewer, agent: string): Promise<Omit<TaskTotals, 'tokens'>> {
     const of = (state: TaskState): Promise<number> => count(viewer, agent, state)
     const [submitted, working, input, login, completed, failed, rejected] = await Promise.all([
       of('TASK_STATE_SUBMITTED'),
@@ -62,7 +63,6 @@ export function createRosterHandler(
     const { tasks } = await readPage(viewer, { agent: id, limit: maxLooked })
     const facts = await Promise.all(tasks.map(readFacts))
     const { name, description, details } = identity.known()
-    const { healthy, reason } = await host.health(id)
     const p50Ms = medianOf(facts.flatMap(({ durationMs }, i) => ended(tasks[i], durationMs)))
     const examples = (details?.skills ?? []).flatMap((skill) => skill.examples ?? [])
     return {
@@ -71,8 +71,7 @@ export function createRosterHandler(
       description,
       ...sortOf(mount),
       url: identity.base(base),
-      health: healthy ? 'healthy' : 'sick',
-      ...(reason !== undefined && { reason }),
+      ...(await healthOf(id)),
       ...(await totalsOf(viewer, id)),
       tokens: facts.reduce((sum, { tokens = 0 }) => sum + tokens, 0),
       ...(p50Ms !== undefined && { p50Ms }),
@@ -81,10 +80,10 @@ export function createRosterHandler(
     }
   }
 
-  return async ({ viewer, request }) => {
+  async function read({ viewer, request }: ApiCall): Promise<ConsoleRoster> {
     const served = [...mounts.values()].filter(({ id }) => viewer.reaches(id))
     const agents = await Promise.all(served.map((mount) => toAgent(mount, viewer, request.base)))
-    return ok<Roster>({
+    return {
       server: { ...words, url: request.base ?? host.url(), startedAt },
       me: {
         name: viewer.auth.userId,
@@ -95,7 +94,38 @@ export function createRosterHandler(
       totals: sumOf(agents),
       agents,
       needsYou: await needsYou(viewer),
-    })
+    }
+  }
+
+  const turns = createTurns<ConsoleRoster>()
+  return async (call) => ok(await turns(keyOf(call), () => read(call)))
+}
+
+function keyOf({ viewer: { auth }, request: { base = '' } }: ApiCall): string {
+  return JSON.stringify([auth.userId, auth.scopes, auth.tenants, base])
+}
+
+/**
+ * Lets one work of a key run at a time. Whoever asks meanwhile gets, with all others who do, what the next one gives:
+ * it begins after they asked, so it is never too old.
+ */
+function createTurns<T>(): (key: string, work: () => Promise<T>) => Promise<T> {
+  const running = new Map<string, { readonly now: Promise<T>; next?: Promise<T> }>()
+  function run(key: string, work: () => Promise<T>): Promise<T> {
+    const turn: { readonly now: Promise<T>; next?: Promise<T> } = { now: work() }
+    running.set(key, turn)
+    const end = (): void => {
+      if (running.get(key) === turn && !turn.next) running.delete(key)
+    }
+    turn.now.then(end, end)
+    return turn.now
+  }
+  return (key, work) => {
+    const turn = running.get(key)
+    if (!turn) return run(key, work)
+    const go = (): Promise<T> => run(key, work)
+    turn.next ??= turn.now.then(go, go)
+    return turn.next
   }
 }
 
@@ -113,6 +143,32 @@ function ended(stored: StoredTask | undefined, durationMs: number | undefined): 
   return isOver && durationMs !== undefined ? [durationMs] : []
 }
 
+type ShownHealth = Pick<RosterAgent, 'health' | 'reason'>
+
+/** As long as Home waits for an agent that does not say how it is. */
+const patienceMs = 500
+
+/** Asks agents how they are; of one that takes its time, what it said last is shown. */
+function createHealthReader({ health, clock }: ConsoleHost): (id: string) => Promise<ShownHealth> {
+  const last = new Map<string, ShownHealth>()
+  return (id) =>
+    new Promise((resolve) => {
+      const callOff = clock.after(patienceMs, () => resolve(last.get(id) ?? { health: 'unknown' }))
+      health(id).then(
+        ({ healthy, reason }) => {
+          const shown: ShownHealth = {
+            health: healthy ? 'healthy' : 'sick',
+            ...(reason !== undefined && { reason }),
+          }
+          last.set(id, shown)
+          callOff()
+          resolve(shown)
+        },
+        () => resolve({ health: 'unknown' }),
+      )
+    })
+}
+
 /** Tasks that ended per slice of the last hour, the oldest slice first. */
 function sparkline(tasks: readonly StoredTask[], now: number): readonly number[] {
   const counts = Array.from({ length: slices }, () => 0)
@@ -124,8 +180,8 @@ function sparkline(tasks: readonly StoredTask[], now: number): readonly number[]
   return counts
 }
 
-function sumOf(agents: readonly RosterAgent[]): Totals {
-  const sum = (key: keyof Totals): number => agents.reduce((all, one) => all + one[key], 0)
+function sumOf(agents: readonly RosterAgent[]): TaskTotals {
+  const sum = (key: keyof TaskTotals): number => agents.reduce((all, one) => all + one[key], 0)
   return {
     running: sum('running'),
     waiting: sum('waiting'),

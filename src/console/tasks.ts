@@ -1,4 +1,5 @@
 import { A2AError } from '../protocol/errors.ts'
+import { hasScope } from '../protocol/scopes.ts'
 import { taskStates } from '../protocol/task.ts'
 import type { JsonObject, TaskState } from '../protocol/types.ts'
 import type { ConsoleHost } from '../server/console.ts'
@@ -7,8 +8,8 @@ import type { LogRecord } from '../store/store.ts'
 import type { RecordsAnswer, TaskAnswer, TaskRecord, TasksAnswer } from './api.ts'
 import { type ApiCall, type ApiHandler, findTask, numberOf, ok } from './call.ts'
 import type { ReadFacts } from './facts.ts'
+import { toListedTask } from './listed-task.ts'
 import { createTaskPages, toCursor } from './pages.ts'
-import { toTaskRow } from './rows.ts'
 import type { Viewer } from './viewer.ts'
 import { queueOf } from './webhooks.ts'
 
@@ -36,7 +37,7 @@ export function createTaskHandlers(host: ConsoleHost, readFacts: ReadFacts): Tas
       ...(text !== undefined && { text }),
       ...(cursor && { cursor }),
     })
-    const rows = await Promise.all(tasks.map((stored) => toTaskRow(stored, viewer, readFacts)))
+    const rows = await Promise.all(tasks.map((stored) => toListedTask(stored, viewer, readFacts)))
     return {
       rows,
       ...(next !== undefined && { next }),
@@ -50,9 +51,11 @@ export function createTaskHandlers(host: ConsoleHost, readFacts: ReadFacts): Tas
     const { createdAt, trace } = await readFacts(stored)
     const task = await currentTask(store, stored)
     const { name = head.scope.agent } = mounts.get(head.scope.agent)?.identity.known() ?? {}
-    const webhooks = await store.pushConfigs(head.id)
+    const { auth, isOperator } = call.viewer
+    const mayPush = isOperator || hasScope(auth, 'push')
+    const webhooks = mayPush ? await store.pushConfigs(head.id) : []
     return {
-      ...(await toTaskRow(stored, call.viewer, readFacts)),
+      ...(await toListedTask(stored, call.viewer, readFacts)),
       agentName: name,
       ...(createdAt !== undefined && { createdAt }),
       busy: head.busy,

@@ -143,6 +143,8 @@ function createListener(options: ClusterOptions, takeOnSoon: () => void): FeedLi
       for (const { engine } of engines()) engine.letGo()
     },
     joined() {
+      // What was begun or loaded in between was written under no number, and may be somebody else's.
+      for (const { engine } of engines()) engine.letGo()
       logger.info({ replica: options.feed?.replica }, 'This replica has registered anew')
       takeOnSoon()
     },

@@ -27,8 +27,16 @@ export interface CommitSource {
   refused(error: A2AError, never?: boolean): void
 }
 
+/** Is told how long the store took for a commit, in milliseconds. */
+type CommitObserver = (ms: number) => void
+
 /** Makes the writer over a store. Written with callbacks: a commit costs one promise besides the store's own. */
-export function createCommitter(store: Store, clock: Clock = systemClock): Committer {
+export function createCommitter(
+  store: Store,
+  clock: Clock = systemClock,
+  told?: CommitObserver,
+): Committer {
+  let startedAt = 0
   let dirty = new Set<CommitSource>()
   let running: Promise<void> | undefined
   let scheduled = false
@@ -48,16 +56,20 @@ export function createCommitter(store: Store, clock: Clock = systemClock): Commi
     const sources = dirty
     dirty = new Set()
     const { writes, parts } = reduceAll(sources)
-    if (writes.length === 0) flush()
-    else
-      running = store.commit(writes).then(
-        (results) => end(() => tellStored(parts, results)),
-        (thrown) => end(() => tellRefused(parts, toStoreError(thrown))),
-      )
+    if (writes.length === 0) {
+      flush()
+      return
+    }
+    if (told) startedAt = clock.elapsed()
+    running = store.commit(writes).then(
+      (results) => end(() => tellStored(parts, results)),
+      (thrown) => end(() => tellRefused(parts, toStoreError(thrown))),
+    )
   }
 
   /** Tells how a commit ended. What becomes dirty through that goes into the next one. */
   function end(tell: () => void): void {
+    told?.(clock.elapsed() - startedAt)
     try {
       tell()
     } finally {

@@ -91,7 +91,7 @@ class AgentEngine implements Engine {
     const runs = this.#runs
     const get: Engine['get'] = (id, scope) => this.get(id, scope)
     this.#receiver = createReceiver({ store, runs, logger })
-    this.#forwarding = createForwarding({ store, hub, maxMailbox, get })
+    this.#forwarding = createForwarding({ store, hub, maxMailbox, clock, get })
     const { committer } = options
     const forwarding = this.#forwarding
     this.#send = createSend({ store, hub, queue, runs, committer, forwarding, get, mustServe })
@@ -125,7 +125,8 @@ class AgentEngine implements Engine {
 
   async subscribe(id: string, scope: Scope, options: SubscriptionStart): Promise<EventStream> {
     const { store, hub } = this.#options
-    return watchTask({ store, hub, id, scope, run: this.#runs.live(id, scope), ...options })
+    const live = (): TaskRun | undefined => this.#runs.live(id, scope)
+    return watchTask({ store, hub, id, scope, live, ...options })
   }
 
   async trace(id: string): Promise<readonly LogRecord[]> {
@@ -155,6 +156,8 @@ class AgentEngine implements Engine {
   }
 
   async recover(): Promise<Recovery> {
+    // What it has just handed over is for others.
+    if (this.#closed) return { resumed: 0, failed: 0 }
     const { store, agentId } = this.#options
     this.#suspects.gather()
     try {
@@ -212,14 +215,25 @@ class AgentEngine implements Engine {
     this.#suspects.close()
     await this.#recovering?.catch(() => {}) // who began it hears of that
     // What another replica can go on with does not wait here for its end.
-    const isHandedOver = this.#options.store.feed && this.#host.agent.resumable
+    const { feed } = this.#options.store
+    const isHandedOver = feed !== undefined && this.#host.agent.resumable === true
     const deadline = isHandedOver ? 0 : deadlineMs
     await closeRuns(this.#runs, {
       deadlineMs: deadline,
       clock: this.#clock,
       reason: shuttingDown(),
     })
+    // Agents whose turns must end here keep nobody waiting.
+    if (isHandedOver) await this.#handOver(feed)
     await this.#options.committer.idle()
+  }
+
+  /** Where that cannot be written, others find out when this process leaves. */
+  async #handOver(feed: Feed): Promise<void> {
+    const { agentId: agent } = this.#options
+    await feed
+      .release(agent)
+      .catch((err) => this.#logger.warn({ agent, err }, 'Tasks cannot be handed over yet'))
   }
 
   #createLogHost(): LogHost {
@@ -238,13 +252,18 @@ class AgentEngine implements Engine {
         hub.publish(taskId, records)
         webhooks?.published(taskId, records, webhook)
       },
-      refused: (taskId, error, never) => {
+      refused: (log, error, never) => {
+        const { id: taskId } = log
+        const run = this.#runs.all.get(taskId)
+        // The task may have come back meanwhile, and run anew: that is not what was refused.
+        const isCurrent = run?.log === log
         if (error instanceof TaskMoved) {
           this.#moved++
           hub.follow(taskId)
-        } else hub.fail(taskId, error)
-        this.#runs.all.get(taskId)?.interrupt(error)
-        if (!(error instanceof KeyTaken)) this.#stranded.add(taskId, never ? error : undefined)
+        } else if (isCurrent || !run) hub.fail(taskId, error)
+        if (isCurrent) run.interrupt(error)
+        const isStranded = (isCurrent || !run) && !(error instanceof KeyTaken)
+        if (isStranded) this.#stranded.add(taskId, never ? error : undefined)
       },
     }
   }
@@ -254,6 +273,7 @@ class AgentEngine implements Engine {
     const { feed } = store
     return {
       agent,
+      isShared: feed !== undefined,
       mayBegin: () => feed?.mayBegin() ?? true,
       begins: () => feed?.settled(),
       maxContextBytes: limits.maxContextBytes,

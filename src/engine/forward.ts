@@ -1,7 +1,9 @@
 import type { EventStream } from '../protocol/call.ts'
 import { isTerminal } from '../protocol/task.ts'
 import type { Message, StreamResponse, Task } from '../protocol/types.ts'
+import type { Clock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
+import { wait } from '../shared/retry.ts'
 import { currentTask } from '../store/current.ts'
 import type { InboxEntry } from '../store/feed.ts'
 import type { LogRecord, Scope, Store, StoredTask } from '../store/store.ts'
@@ -51,12 +53,13 @@ interface ForwardingOptions {
   readonly hub: Hub
   /** Messages that may wait for a running task. */
   readonly maxMailbox: number
+  readonly clock: Clock
   get(id: string, scope: Scope): Promise<Task>
 }
 
 /** Makes what hands over to other replicas; where the store has none, nothing is ever theirs. */
 export function createForwarding(options: ForwardingOptions): Forwarding {
-  const { store, hub, maxMailbox, get } = options
+  const { store, hub, maxMailbox, clock, get } = options
 
   /** Stores an entry; false where nobody runs the task any more. */
   async function forward(taskId: string, entry: InboxEntry): Promise<boolean> {
@@ -98,22 +101,22 @@ export function createForwarding(options: ForwardingOptions): Forwarding {
       if (!isTerminal(task.status.state)) throw shuttingDown()
       return task
     },
-    async amend({ head: { id, scope }, version }, events) {
+    async amend({ head: { id, scope } }, events) {
       const key = newId()
       if (!(await forward(id, { kind: 'amend', key, events }))) return undefined
-      for (let seen = version; ; ) {
+      // One that does not fit any more is turned down without a word in the log.
+      for (;;) {
         const mail = await store.feed?.inbox(id)
         if (!mail?.some(({ entry }) => entry.key === key)) return get(id, scope)
-        await readUntil(id, seen, (record) => {
-          seen = record.seq
-          return true
-        })
+        await wait(clock, lookAgainMs)
       }
     },
     follow: (followed) => new FollowedResult(followed, { hub, readUntil, get }),
   }
   return forwarding
 }
+
+const lookAgainMs = 50
 
 function nothing(): undefined {
   return undefined

@@ -25,7 +25,7 @@ export interface LogHost extends GrowthHost {
    * Called when the store refuses a batch: nothing more will come of this log. `never` tells that it is this task's own
    * fault, so that trying again is of no use.
    */
-  refused(taskId: string, error: A2AError, never: boolean): void
+  refused(log: { readonly id: string }, error: A2AError, never: boolean): void
   /** Called when a task would hold more than it may: it ends with this reason. */
   outgrown(taskId: string, reason: A2AError): void
   /** A task whose log is unloaded, as it is stored. */

@@ -316,7 +316,7 @@ export class TaskLog implements CommitSource {
     this.#broken = error
     this.release()
     this.#inFlight = []
-    this.#host.refused(this.id, error, never)
+    this.#host.refused(this, error, never)
     this.#settle()
   }
 

@@ -1,4 +1,5 @@
 import { A2AError } from '../protocol/errors.ts'
+import type { Clock } from '../shared/clock.ts'
 import { FairLines, type InLine } from './lines.ts'
 import { type Share, Shares } from './shares.ts'
 
@@ -71,7 +72,18 @@ interface TurnQueueOptions {
   readonly maxWaitingEach?: number
   /** Bytes of messages that wait or run, one principal's a quarter of it; 128 MiB by default. */
   readonly maxBytes?: number
+  /** Is told how long turns waited and ran. */
+  readonly observer?: QueueObserver
 }
+
+/** Is told how long each turn waited for its slot, and from then on until it left, in milliseconds. */
+interface QueueObserver {
+  readonly clock: Pick<Clock, 'elapsed'>
+  waited(ms: number): void
+  turn(ms: number): void
+}
+
+type Bounds = Required<Omit<TurnQueueOptions, 'observer'>>
 
 /** Makes a fair queue of turns. */
 export function createTurnQueue(options: TurnQueueOptions = {}): TurnQueue {
@@ -87,7 +99,8 @@ export function createTurnQueue(options: TurnQueueOptions = {}): TurnQueue {
 const noWait = Promise.resolve()
 
 class FairQueue implements TurnQueue {
-  readonly #options: Required<TurnQueueOptions>
+  readonly #options: Bounds
+  readonly #observer: QueueObserver | undefined
   readonly #slots: number
   readonly #slotsEach: number
   readonly #bytesEach: number
@@ -103,8 +116,9 @@ class FairQueue implements TurnQueue {
   #isHandingOut = false
   readonly #mayGo = (principal: string): boolean => this.#mayHold(this.#shares.find(principal))
 
-  constructor(options: Required<TurnQueueOptions>) {
+  constructor({ observer, ...options }: Bounds & Pick<TurnQueueOptions, 'observer'>) {
     this.#options = options
+    this.#observer = observer
     this.#slots = options.slots
     this.#slotsEach = Math.ceil(options.slots / 2)
     this.#bytesEach = Math.floor(options.maxBytes / 4)
@@ -173,6 +187,8 @@ class FairQueue implements TurnQueue {
   }
 
   left(place: Place): void {
+    if (this.#observer && place.startedAt >= 0)
+      this.#observer.turn(this.#observer.clock.elapsed() - place.startedAt)
     this.#vacate(place)
     place.state = 'gone'
     if (place.share) {
@@ -184,6 +200,7 @@ class FairQueue implements TurnQueue {
 
   /** Slots are free only while nobody in line may have one, so whoever may have one need not look at the line. */
   #admit(place: Place): Place {
+    if (this.#observer) place.enteredAt = this.#observer.clock.elapsed()
     place.share = this.#shares.take(place.principal)
     if (place.share) place.share.turns++
     if (this.#hasSlotFor(place.share)) this.#occupy(place)
@@ -220,8 +237,15 @@ class FairQueue implements TurnQueue {
     place.state = 'running'
     this.#running++
     if (place.share) place.share.running++
+    if (this.#observer && place.startedAt < 0) this.#began(place, state, this.#observer)
     if (state === 'new' || state === 'waiting') place.turn.start(place)
     else place.resume()
+  }
+
+  #began(place: Place, before: State, { clock, waited }: QueueObserver): void {
+    // Whoever has a slot at once has not waited, and need not ask what time it is.
+    place.startedAt = before === 'waiting' ? clock.elapsed() : place.enteredAt
+    waited(place.startedAt - place.enteredAt)
   }
 
   #join(place: Place, state: 'waiting' | 'returning'): void {
@@ -276,6 +300,9 @@ class Place implements Ticket, InLine {
   /** What its principal has; undefined where it is nobody in particular. */
   share: Share | undefined
   state: State = 'new'
+  /** By the observer's clock; negative before. */
+  enteredAt = -1
+  startedAt = -1
   /** How often it is away. */
   #depth = 0
   #resume: (() => void) | undefined

@@ -135,12 +135,15 @@ async function loadRun(
   { id, scope, mayGoOn }: Wanted,
 ): Promise<Loaded | undefined> {
   const { feed } = store
+  const number = feed?.replica
   const stored = await store.get(id, scope)
   if (!stored) return undefined
   const { head, replica, mail: waiting } = stored
   if (isElsewhere(store, stored)) return { found: stored, taken: 'nothing' }
   const mail = feed && replica !== undefined && waiting !== 0 ? await feed.inbox(id) : []
   const { log, memory, records } = await loadTask(store, stored)
+  // What was read under a number that this process has lost is somebody else's to go on with.
+  if (number !== feed?.replica) return { found: stored, taken: 'nothing' }
   const run = new TaskRun(new TaskLog(logs, head, log), host(), memory)
   all.set(head.id, run)
   run.log.busy = head.busy
@@ -154,8 +157,12 @@ async function loadRun(
 }
 
 /** Whether a task with work left is another replica's, or about to be somebody's. */
-export function isElsewhere({ feed }: Pick<Store, 'feed'>, { replica }: StoredTask): boolean {
-  return replica !== undefined && (replica === 0 || replica !== feed?.replica)
+export function isElsewhere(
+  { feed }: Pick<Store, 'feed'>,
+  { head, replica = 0 }: StoredTask,
+): boolean {
+  if (!feed || (!head.busy && replica === 0)) return false
+  return replica === 0 || replica !== feed.replica
 }
 
 function forget(all: Registry<TaskRun>, log: TaskLog): void {
@@ -178,7 +185,7 @@ interface CloseOptions {
   readonly reason: A2AError
 }
 
-/** Lets turns end until the deadline, then stops those that are left: the next process takes them up. */
+/** Lets turns end until the deadline, then stops those that are left, and has that stored: the next process takes them up. */
 export async function closeRuns(
   runs: Pick<Runs, 'all'>,
   { deadlineMs, clock, reason }: CloseOptions,
@@ -193,6 +200,8 @@ export async function closeRuns(
   // Those who wait for a slot first: one that a running turn gives back must not begin another.
   const left = active().toSorted((a, b) => Number(b.mailbox.queued) - Number(a.mailbox.queued))
   for (const run of left) run.stop(reason)
+  const logs = left.map(({ log }) => log).filter((log) => log.exists)
+  await Promise.allSettled(logs.map((log) => log.committed()))
 }
 
 const lookAgainMs = 10

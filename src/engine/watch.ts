@@ -52,8 +52,8 @@ interface WatchTaskOptions {
   readonly hub: Hub
   readonly id: string
   readonly scope: Scope
-  /** The live run, if there is one and it is in scope. */
-  readonly run: TaskRun | undefined
+  /** The live run, if there is one now and it is in scope. */
+  live(): TaskRun | undefined
   readonly lastEventId?: number
   /** Whether the task's trace is shown too. */
   readonly trace?: boolean
@@ -85,12 +85,16 @@ export async function watchTask(options: WatchTaskOptions): Promise<EventStream>
     },
   })
   if (ended && (resume === undefined || resume >= version)) watcher.end()
-  else if (!options.run) hub.follow(id)
+  // It may have ended while the task was read.
+  else if (!options.live()) hub.follow(id)
   return watcher
 }
 
-async function currentVersion({ run, store, id, scope }: WatchTaskOptions): Promise<VersionedTask> {
-  if (run) return run.log.snapshot()
+async function currentVersion(options: WatchTaskOptions): Promise<VersionedTask> {
+  const { store, id, scope, lastEventId = 0 } = options
+  const here = await options.live()?.log.snapshot()
+  // Who has seen more than there is here knows that another replica has gone on with the task.
+  if (here && (lastEventId <= here.version || !store.feed)) return here
   const stored = await store.get(id, scope)
   if (!stored) throw taskNotFound(id)
   return { task: await currentTask(store, stored), version: stored.version }

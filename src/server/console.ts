@@ -1,6 +1,5 @@
 import type { Agent, AgentInfo } from '../agents/agent.ts'
-import type { HttpHandler, HttpReply, HttpRequest } from '../bindings/http.ts'
-import { isConsolePath } from '../bindings/routes.ts'
+import type { HttpReply, HttpRequest } from '../bindings/http.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Logger } from '../shared/log.ts'
 import type { LogRecord, Store } from '../store/store.ts'
@@ -74,16 +73,3 @@ export interface ReceivedDelivery {
 
 /** Makes the console of a server: what `createConsole` of `corral/console` gives. */
 export type CreateConsole = (host: ConsoleHost) => ServerConsole
-
-/** Puts a console in front of the routes of a server: its own paths, and the root for browsers. */
-export function withConsole(
-  route: HttpHandler,
-  served: ServerConsole,
-  isLocal: boolean,
-): HttpHandler {
-  return (request) => {
-    const { method, path } = request
-    if (method !== 'POST' && path === '/') return served.root(request) ?? route(request)
-    return isConsolePath(path) ? served.handle(request, isLocal) : route(request)
-  }
-}

@@ -1,8 +1,13 @@
 import type { HttpHandler, HttpReply, HttpRequest } from '../bindings/http.ts'
-import { createRouteTable, serverRoutes, splitAgentPath } from '../bindings/routes.ts'
+import {
+  createRouteTable,
+  isConsolePath,
+  serverRoutes,
+  splitAgentPath,
+} from '../bindings/routes.ts'
 import { isPromiseLike } from '../shared/async.ts'
 import { type Logger, tellsAll } from '../shared/log.ts'
-import { withConsole } from './console.ts'
+import type { ServerConsole } from './console.ts'
 import { createMarks } from './cors.ts'
 import { createPages, type Endpoints } from './endpoints.ts'
 import type { Mount } from './mount.ts'
@@ -121,6 +126,15 @@ function createRoute(
     }
     const first = mounts.values().next().value
     return first ? first.handle(request) : notFound
+  }
+}
+
+/** Puts a console in front of the routes of a server: its own paths, and the root for browsers. */
+function withConsole(route: HttpHandler, served: ServerConsole, isLocal: boolean): HttpHandler {
+  return (request) => {
+    const { method, path } = request
+    if (method !== 'POST' && path === '/') return served.root(request) ?? route(request)
+    return isConsolePath(path) ? served.handle(request, isLocal) : route(request)
   }
 }
 

@@ -9,7 +9,8 @@ import type { RateLimit } from './rate-limit.ts'
 import { createVisitors } from './visitors.ts'
 
 /** What is known of a request before its body is read. */
-export type RequestHead = Pick<HttpRequest, 'headers' | 'query' | 'client'>
+export type RequestHead = Pick<HttpRequest, 'headers' | 'query' | 'client'> &
+  Partial<Pick<HttpRequest, 'path'>>
 
 /** What the adapters ask before they read a body, and while they do. */
 export interface Intake {
@@ -36,6 +37,8 @@ interface IntakeDeps {
   readonly auth?: Auth
   readonly limit?: RateLimit | undefined
   readonly limits?: Limits
+  /** Whether anybody may send to a path, where others ask for credentials. */
+  readonly isOpenPath?: ((path: string) => boolean) | undefined
   /** The largest body that the server's options name, where they do. */
   readonly givenMaxBodyBytes?: number | undefined
   readonly logger?: Logger
@@ -46,7 +49,7 @@ interface IntakeDeps {
 /** Makes the intake of a server. */
 export function createIntake(deps: IntakeDeps = {}): Intake {
   const { auth = openAuth, limit, limits = resolveLimits(), givenMaxBodyBytes, logger } = deps
-  const { clientOf = ({ client }: RequestHead) => client } = deps
+  const { clientOf = ({ client }: RequestHead) => client, isOpenPath } = deps
   const { maxInflightBodyBytes, maxUnreadBytes } = limits
   const share = Math.max(maxInflightBodyBytes / 2, limits.maxBodyBytes)
   const visitors = createVisitors({ auth, limit })
@@ -63,7 +66,8 @@ export function createIntake(deps: IntakeDeps = {}): Intake {
     admit(head) {
       const { headers, query } = head
       const client = clientOf(head)
-      if (auth === openAuth) return principalOf(client === undefined ? {} : { client })
+      if (auth === openAuth || isOpenPath?.(head.path ?? ''))
+        return principalOf(client === undefined ? {} : { client })
       return admitKnown({
         headers,
         query,

@@ -1,10 +1,23 @@
 import type { HttpReply } from '../bindings/http.ts'
 import type { OperationName } from '../protocol/operations.ts'
+import type { LogRecord } from '../store/store.ts'
+import { Histogram, seconds, tokenCounts } from './histogram.ts'
+import { createSeries, escaped, metricHead } from './series.ts'
 
 /** Counts what a server does, for `/metrics` in Prometheus' text format. */
 export interface Metrics {
-  /** Counts an operation by its outcome and adds up its time. */
+  /** Counts an operation by its outcome and how long it took. */
   observe(operation: OperationName, outcome: string, ms: number): void
+  /** How long a turn ran, once it had a slot. */
+  turn(ms: number): void
+  /** How long a turn waited for its slot. */
+  waited(ms: number): void
+  /** How long the store took for one commit. */
+  commit(ms: number): void
+  /** How long an attempt at a webhook took: `delivered`, `retry` or `refused`. */
+  webhook(outcome: string, ms: number): void
+  /** Reads from stored records what members of teams took, and how many tokens they and models used. */
+  stored(records: readonly LogRecord[]): void
   page(gauges: Readonly<Record<string, number>>): HttpReply
 }
 
@@ -13,18 +26,52 @@ interface Counter {
   readonly outcome: string
   count: number
   seconds: number
+  readonly times: Histogram
 }
 
 /** Makes the counters of a server. */
 export function createMetrics(): Metrics {
   const counters = new Map<OperationName, Map<string, Counter>>()
+  const turns = new Histogram(seconds)
+  const waits = new Histogram(seconds)
+  const commits = new Histogram(seconds)
+  const webhooks = createSeries({
+    name: 'corral_webhook_attempt_seconds',
+    help: 'Attempts at webhooks by their outcome.',
+    labels: ['outcome'],
+    bounds: seconds,
+  })
+  const members = createSeries({
+    name: 'corral_member_call_seconds',
+    help: 'Calls of the members of teams by their outcome.',
+    labels: ['member', 'outcome'],
+    bounds: seconds,
+  })
+  const tokens = createSeries({
+    name: 'corral_tokens',
+    help: 'Tokens of one answer, by who told them (a model, or a member with all that it asked) and by direction.',
+    labels: ['source', 'direction'],
+    bounds: tokenCounts,
+  })
 
   function counterOf(operation: OperationName, outcome: string): Counter {
     const outcomes = counters.get(operation) ?? new Map<string, Counter>()
     counters.set(operation, outcomes)
-    const counter = outcomes.get(outcome) ?? { operation, outcome, count: 0, seconds: 0 }
+    const fresh = { operation, outcome, count: 0, seconds: 0, times: new Histogram(seconds) }
+    const counter = outcomes.get(outcome) ?? fresh
     outcomes.set(outcome, counter)
     return counter
+  }
+
+  function traced(entry: TracedEntry): void {
+    const { type, member, durationMs, inputTokens, outputTokens } = entry
+    const isCall = type === 'reply' || type === 'failure'
+    if (!isCall && type !== 'model') return
+    if (isCall && typeof member === 'string' && typeof durationMs === 'number')
+      members.observe(durationMs / 1000, member, type === 'reply' ? 'ok' : 'failed')
+    const source = isCall ? 'member' : 'model'
+    if (typeof inputTokens === 'number') tokens.observe(inputTokens, source, 'input')
+    if (typeof outputTokens === 'number') tokens.observe(outputTokens, source, 'output')
   }
 
   return {
@@ -32,16 +79,23 @@ export function createMetrics(): Metrics {
       const counter = counters.get(operation)?.get(outcome) ?? counterOf(operation, outcome)
       counter.count++
       counter.seconds += ms / 1000
+      counter.times.observe(ms / 1000)
+    },
+    turn: (ms) => turns.observe(ms / 1000),
+    waited: (ms) => waits.observe(ms / 1000),
+    commit: (ms) => commits.observe(ms / 1000),
+    webhook: (outcome, ms) => webhooks.observe(ms / 1000, outcome),
+    stored(records) {
+      for (const record of records) if (record.kind === 'trace') traced(record.entry)
     },
     page(gauges) {
       const all = [...counters.values()].flatMap((outcomes) => [...outcomes.values()])
       const lines = [
-        '# TYPE corral_operations_total counter',
-        ...all.map((one) => `corral_operations_total{${labels(one)}} ${one.count}`),
-        '# TYPE corral_operation_seconds_total counter',
-        ...all.map(
-          (one) => `corral_operation_seconds_total{${labels(one)}} ${one.seconds.toFixed(6)}`,
-        ),
+        ...operationLines(all),
+        ...plain('corral_turn_seconds', 'How long turns ran once they had a slot.', turns),
+        ...plain('corral_queue_wait_seconds', 'How long turns waited for a slot.', waits),
+        ...plain('corral_store_commit_seconds', 'How long the store took to commit.', commits),
+        ...[webhooks, members, tokens].flatMap((series) => series.lines()),
         ...Object.entries(gauges).flatMap(([name, value]) => [
           `# TYPE corral_${name} gauge`,
           `corral_${name} ${value}`,
@@ -56,6 +110,31 @@ export function createMetrics(): Metrics {
   }
 }
 
+/** What is read of an entry of the trace. */
+interface TracedEntry {
+  readonly type?: unknown
+  readonly member?: unknown
+  readonly durationMs?: unknown
+  readonly inputTokens?: unknown
+  readonly outputTokens?: unknown
+}
+
+function operationLines(all: readonly Counter[]): readonly string[] {
+  const name = 'corral_request_seconds'
+  return [
+    '# TYPE corral_operations_total counter',
+    ...all.map((one) => `corral_operations_total{${labels(one)}} ${one.count}`),
+    '# TYPE corral_operation_seconds_total counter',
+    ...all.map((one) => `corral_operation_seconds_total{${labels(one)}} ${one.seconds.toFixed(6)}`),
+    ...(all.length > 0 ? metricHead(name, 'Requests by operation and outcome.', 'histogram') : []),
+    ...all.flatMap((one) => one.times.lines(name, labels(one))),
+  ]
+}
+
+function plain(name: string, help: string, histogram: Histogram): readonly string[] {
+  return [...metricHead(name, help, 'histogram'), ...histogram.lines(name, '')]
+}
+
 function labels({ operation, outcome }: Counter): string {
-  return `operation="${operation}",outcome="${outcome}"`
+  return `operation="${operation}",outcome="${escaped(outcome)}"`
 }

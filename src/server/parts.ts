@@ -1,4 +1,5 @@
 import { encodeWebhook } from '../bindings/dialects/webhook.ts'
+import { isReceiverPath } from '../bindings/routes.ts'
 import { type Committer, createCommitter } from '../engine/commit.ts'
 import { createTurnQueue, type TurnQueue } from '../engine/queue.ts'
 import { createSuspects, type Suspects } from '../engine/suspects.ts'
@@ -72,7 +73,9 @@ export function createParts(
   const rateLimit = resolveRateLimit(options)
   const logger = toLogger(options.logger)
   const store = options.store ?? createMemoryStore({ clock, maxBytes: limits.memoryStoreBytes })
-  const committer = createCommitter(store, clock)
+  const metrics = createMetrics()
+  const { commit, waited, turn } = metrics
+  const committer = createCommitter(store, clock, commit)
   const push = pushNotifications === true ? {} : pushNotifications
   const auth = options.auth ? createAuth(options.auth, logger) : openAuth
   const replicas = (): number => store.feed?.replicas ?? 1
@@ -82,7 +85,7 @@ export function createParts(
   return {
     store,
     committer,
-    hub: createObservedHub(createHub(store), stored),
+    hub: createObservedHub(createHub(store), metrics, stored),
     stored,
     checkHealth: createHealthCheck(clock),
     readCluster: createClusterReader(store, clock),
@@ -92,12 +95,13 @@ export function createParts(
       slots: limits.maxConcurrentTurns,
       maxWaitingEach: limits.maxWaitingPerPrincipal,
       maxBytes: limits.maxQueuedBytes,
+      observer: { clock, waited, turn },
     }),
     suspects: createSuspects(clock),
     clock,
     logger,
     auth,
-    metrics: createMetrics(),
+    metrics,
     limit,
     limits,
     live: createLive(limits),
@@ -108,8 +112,11 @@ export function createParts(
       givenMaxBodyBytes,
       logger,
       clientOf: createClientReader(options),
+      isOpenPath: options.console && isReceiverPath,
     }),
-    push: push ? createPush(push, { store, committer, clock, logger, limits, console }) : undefined,
+    push: push
+      ? createPush(push, { store, committer, clock, logger, limits, console, metrics })
+      : undefined,
     retryMs,
     options,
   }
@@ -118,11 +125,16 @@ export function createParts(
 /** Who is told of stored records besides the watchers of their task. */
 type StoredListeners = Set<StoredListener>
 
-function createObservedHub(hub: Hub, listeners: ReadonlySet<StoredListener>): Hub {
+function createObservedHub(
+  hub: Hub,
+  metrics: Metrics,
+  listeners: ReadonlySet<StoredListener>,
+): Hub {
   return {
     ...hub,
     publish(taskId, records) {
       hub.publish(taskId, records)
+      metrics.stored(records)
       if (listeners.size > 0) for (const listener of listeners) listener(taskId, records)
     },
   }
@@ -166,13 +178,14 @@ interface PushDeps {
   readonly clock: Clock
   readonly logger: Logger
   readonly limits: Limits
+  readonly metrics: Metrics
   console(): ServerConsole | undefined
 }
 
 /** Makes the webhooks of a server. */
 function createPush(
   { guard: rules, ...options }: PushOptions,
-  { store, committer, clock, logger, limits, console }: PushDeps,
+  { store, committer, clock, logger, limits, console, metrics }: PushDeps,
 ): Push {
   const guard = createGuard(rules)
   const webhooks = createWebhooks({
@@ -182,6 +195,10 @@ function createPush(
     encode: encodeWebhook,
     clock,
     log: logger,
+    attempted(delivery, facts) {
+      metrics.webhook(facts.outcome.kind, facts.ms)
+      options.attempted?.(delivery, facts)
+    },
     receive: (delivery) => console()?.receive(delivery),
   })
   return {

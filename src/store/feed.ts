@@ -44,6 +44,8 @@ export interface Feed {
   unwatch(taskId: string): void
   /** Tells the one that delivers a task's webhooks that there is something to deliver, where that is another replica. */
   wakeDeliveries(taskId: string): void
+  /** Frees the tasks of an agent for others, who are told: nothing of them may be written here after it. */
+  release(agent: string): Promise<void>
   /** Leaves: everything of this replica is free for others, who are told. Nothing may be written after it. Idempotent. */
   leave(): Promise<void>
   /** How the replicas stand, for people. */

@@ -29,7 +29,9 @@ export { isPostgresUrl, toShownStore } from './postgres/url.ts'
 export { backupSqliteStore, readDeadLetters } from './sqlite/file.ts'
 export { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from './sqlite/store.ts'
 export type {
+  AllTasksFilter,
   DeadLetter,
+  ListConditions,
   LogRecord,
   PushConfigRecord,
   RecordDraft,
@@ -42,6 +44,8 @@ export type {
   TaskListFilter,
   TaskPage,
   TaskWrite,
+  Webhook,
+  WebhookFilter,
   Write,
   WriteResult,
 } from './store.ts'

@@ -4,8 +4,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
 import { explore, exploreTwice } from '../../test/durability/explorer/explorer.ts'
+import { openPostgresDisk } from '../../test/durability/explorer/postgres.ts'
 import { scenarios } from '../../test/durability/explorer/scenarios.ts'
 import { drivers } from '../../test/store/sqlite/drivers.ts'
+import { describePostgres } from '../../test/support/postgres.ts'
 
 // As it is built: from the sources each of its threads, of which there are thousands here, has to be translated first.
 const built = new URL('../../dist/store/index.js', import.meta.url).href
@@ -34,6 +36,14 @@ describe.each(drivers)(
     })
   },
 )
+
+describePostgres('on PostgreSQL, a crash around any commit changes nothing', () => {
+  test.each(all)('%s', async (_name, scenario) => {
+    const { points, wrong } = await explore(scenario, openPostgresDisk)
+    expect(points).toBeGreaterThan(2)
+    expect(wrong).toEqual([])
+  })
+})
 
 describe('a crash, and another one while what it left is taken up, change nothing', () => {
   test.each(all)('%s', async (_name, scenario) => {

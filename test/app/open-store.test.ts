@@ -36,7 +36,6 @@ describePostgres('a store in PostgreSQL', () => {
   test('is opened where the file names its URL, and two servers of one file share its tasks', async () => {
     const schema = database.newSchema()
     const table = `[server.postgres]\nschema = "${schema}"\nreaders = 2\nlease_ms = 3000\nchunk_gap_ms = 25\n`
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: the variable of a file
     const file = `store = "\${DATABASE}"\n${table}`
     const one = await serve(file, { DATABASE: database.url })
     const two = await serve(file, { DATABASE: database.url })

@@ -1,7 +1,7 @@
 import OpenAI from 'openai'
 import { expect, test } from 'vitest'
 import { A2AClient } from '../../src/client/index.ts'
-import { answerParts, textOf } from '../../src/index.ts'
+import { answerParts, textOf, traceExtension } from '../../src/index.ts'
 import { serve, start, temporary } from './corral.ts'
 
 const wish = 'Write a story about a lighthouse'
@@ -97,4 +97,51 @@ test('the demo keeps its tasks in a file, and shows where everything is', async 
     { status: { state: 'TASK_STATE_COMPLETED' } },
   ])
   await again.close()
+})
+
+test('the demo prints its console first, with how long it took', async () => {
+  const demo = start(['demo', '--port', '0', '--store', 'memory'], { cwd: temporary() })
+  const [line = ''] = await demo.seen(/^.*\n/)
+  expect(line).toMatch(/^Open http:\/\/localhost:\d+\/console\/ .*\d+\.\d s\)\n$/)
+})
+
+test('the demo’s studio uses a tool, is asked twice, asks its user, and prints what is approved', async () => {
+  const { url } = await serve(['demo'], { cwd: temporary() })
+  const client = new A2AClient({ serverUrl: `${url}/agents/studio`, extensions: [traceExtension] })
+  const { tasks } = await client.listTasks({ pageSize: 50 })
+  const states = tasks.map(({ status }) => status.state).sort()
+  expect(states).toEqual([
+    'TASK_STATE_COMPLETED',
+    'TASK_STATE_COMPLETED',
+    'TASK_STATE_INPUT_REQUIRED',
+    'TASK_STATE_REJECTED',
+    'TASK_STATE_WORKING',
+  ])
+  const waiting = tasks.find(({ status }) => status.state === 'TASK_STATE_INPUT_REQUIRED')
+  const answer = await client.sendMessage('yes', { taskId: waiting?.id ?? '' })
+  const done = 'task' in answer ? answer.task : undefined
+  expect(done?.status.state).toBe('TASK_STATE_COMPLETED')
+  expect(textOf(done ? answerParts(done) : [])).toContain('printed by the studio')
+  const traced = await client.getTask(waiting?.id ?? '')
+  const entries = traced.metadata?.[traceExtension]
+  const types = Array.isArray(entries) ? entries.map((entry) => Object(entry).type) : []
+  expect(types).toEqual(expect.arrayContaining(['tool', 'failure', 'retry', 'approval']))
+  await client.close()
+})
+
+test('the demo leaves a store that has been used as it is', async () => {
+  const cwd = temporary()
+  const first = await serve(['demo', '--store', 'demo.db'], { cwd })
+  const ids = async (url: string): Promise<readonly string[]> => {
+    const client = new A2AClient(`${url}/agents/studio`)
+    const { tasks } = await client.listTasks({ pageSize: 50 })
+    await client.close()
+    return tasks.map(({ id }) => id).sort()
+  }
+  const before = await ids(first.url)
+  expect(before).toHaveLength(5)
+  first.signal('SIGTERM')
+  await first.ended
+  const second = await serve(['demo', '--store', 'demo.db'], { cwd })
+  expect(await ids(second.url)).toEqual(before)
 })

@@ -104,10 +104,16 @@ describe('where credentials are asked for', () => {
   })
 
   test('each view asks for its scope', async () => {
-    const { api, url } = await openScene({ isClosed: true })
+    const { api, url, send } = await openScene({ isClosed: true })
     const reader = { headers: as('reader') }
     expect((await api('tasks', reader)).status).toBe(200)
     expect((await api('webhooks', reader)).status).toBe(403)
+    const id = await send('work', { who: 'ann' })
+    await ask(`${url}/tasks/${id}/pushNotificationConfigs`, {
+      ...posted({ taskId: id, url: 'https://example.com/hook' }, as('ann')),
+    })
+    expect((await api(`tasks/${id}`, { headers: as('ann') })).json.webhooks).toHaveLength(1)
+    expect((await api(`tasks/${id}`, reader)).json.webhooks).toBeUndefined()
     expect((await api('receiver', posted({}, as('reader')))).status).toBe(403)
     expect((await api('relay', posted({ kind: 'card', url }, as('reader')))).status).toBe(403)
   })

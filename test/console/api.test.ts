@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { defineAgent } from '../../src/agents/function.ts'
 import { ask } from '../server/asking.ts'
 import { as, json, openScene, posted } from './scene.ts'
 
@@ -44,6 +45,31 @@ describe('the roster', () => {
     ])
     expect(roster.needsYou[0].question.parts).toEqual([{ text: 'Which one?' }])
   })
+})
+
+test('the roster does not wait for an agent that does not say how it is', async () => {
+  const silent = defineAgent(
+    { name: 'Silent', health: () => new Promise(() => {}) },
+    () => 'nothing to say',
+  )
+  const sick = defineAgent(
+    { name: 'Sick', health: async () => ({ healthy: false, reason: 'no bed' }) },
+    () => 'nothing to say',
+  )
+  const { api } = await openScene({ agents: [silent, sick] })
+  const { json: roster } = await api('roster')
+  expect(roster.agents).toMatchObject([
+    { id: 'silent', health: 'unknown' },
+    { id: 'sick', health: 'sick', reason: 'no bed' },
+  ])
+})
+
+test('many who ask for the roster at once get the same answer', async () => {
+  const { api, send } = await openScene()
+  await send('hello')
+  const answers = await Promise.all(Array.from({ length: 10 }, () => api('roster')))
+  expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
+  expect(answers[0]?.json.totals.completed).toBe(1)
 })
 
 describe('tasks', () => {

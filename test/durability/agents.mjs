@@ -14,6 +14,7 @@ export function createAgents({ effects, remote }) {
     agent('slow', dawdle),
     agent('brittle', dawdle, {}),
     agent('ask', ask),
+    agent('walk', (_message, turn) => walk(turn, trace)),
     agent('poison', (_message, turn) => killLater(turn, trace)),
     agent('bomb', () => process.kill(process.pid, 'SIGKILL')),
     agent('stepper', stepAndKill),
@@ -68,19 +69,36 @@ function agent(id, process, rest = { resumable: true }) {
       capabilities: [id],
       metadata: {},
     }),
-    process,
+    process(message, turn) {
+      tell({ taskId: turn.taskId, name: nameOf(message) })
+      return process(message, turn)
+    },
     ...rest,
   }
+}
+
+/** Tells whoever started the process what happens in it. */
+function tell(message) {
+  process.send?.(message)
+}
+
+/** The operation that a message came from. */
+function nameOf(message) {
+  return textOf(message).split('.')[0]
 }
 
 /** Ends early when the turn does. */
 function wait(ms, signal) {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms)
-    signal?.addEventListener('abort', () => {
+    const onAbort = () => {
       clearTimeout(timer)
       reject(signal.reason)
-    })
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', onAbort)
+      resolve()
+    }, ms)
+    signal?.addEventListener('abort', onAbort)
   })
 }
 
@@ -115,6 +133,27 @@ async function* ask(message, turn) {
   await wait(Math.random() * 5, turn.signal)
   if (turn.task) yield `heard ${textOf(message)}`
   else yield turn.ask('ask: which one?')
+}
+
+/** Goes twelve legs, each a durable step, and says so after each. */
+async function* walk(turn, trace) {
+  for (let number = 1; number <= 12; number++) {
+    const leg = `leg${number}`
+    const nonce = crypto.randomUUID()
+    let isNew = false
+    await turn.step(leg, async () => {
+      isNew = true
+      trace.leave(turn, leg, nonce)
+      tell({ reached: 'step' })
+      await wait(20 + Math.random() * 30, turn.signal)
+      return `${leg}=${nonce}`
+    })
+    if (!isNew) continue
+    tell({ reached: 'between steps' })
+    await wait(Math.random() * 10, turn.signal)
+    yield turn.status('TASK_STATE_WORKING', leg)
+  }
+  yield 'arrived'
 }
 
 function createTrace(effects) {

@@ -25,6 +25,8 @@ export interface Audit {
   readonly events: number
   /** Attempts of turns beyond the first: what crashes interrupted and restarts took up. */
   readonly resumed: number
+  /** Tasks that one replica had from another, each time counted. */
+  readonly claims: number
   readonly stepsCommitted: number
   /** Steps that ran more than once, because a crash came before their end was stored. */
   readonly stepsInterrupted: number
@@ -303,6 +305,7 @@ function createTotals(): Totals {
     records: 0,
     events: 0,
     resumed: 0,
+    claims: 0,
     stepsCommitted: 0,
     stepsInterrupted: 0,
     webhookEvents: 0,
@@ -315,7 +318,10 @@ function count(totals: Totals, { stored, records, events }: Case): void {
   totals.tasks++
   totals.records += records.length
   totals.events += events.length
-  for (const record of records) if (record.kind === 'start' && record.attempt > 1) totals.resumed++
+  for (const record of records) {
+    if (record.kind === 'start' && record.attempt > 1) totals.resumed++
+    if (record.kind === 'claim') totals.claims++
+  }
   const { state } = stored.head
   if (state === 'TASK_STATE_COMPLETED') totals.completed++
   else if (state === 'TASK_STATE_CANCELED') totals.canceled++

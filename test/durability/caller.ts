@@ -26,6 +26,8 @@ export interface Question {
   readonly method: string
   readonly params: object
   readonly headers?: Readonly<Record<string, string>>
+  /** Told which replica answers, where there are several. */
+  answeredBy?(replica: number): void
 }
 
 /** A JSON-RPC caller (A2A 1.0) without retries: what it returns was acknowledged, what it throws was not. */
@@ -57,6 +59,7 @@ export function createCaller(url: () => string): Caller {
     },
     async *stream(question) {
       const { body, headers, statusCode } = await post(question)
+      question.answeredBy?.(Number(headers['x-replica']))
       if (!String(headers['content-type']).startsWith('text/event-stream')) {
         resultOf(await body.text(), statusCode)
         return

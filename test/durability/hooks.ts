@@ -20,16 +20,17 @@ export interface Hooks {
   close(): Promise<void>
 }
 
-/** Opens a receiver; `heard` is told of every request. */
-export async function createHooks(random: Random, heard: () => void): Promise<Hooks> {
+/** Opens a receiver; `heard` is told of every request, by the webhook's name. */
+export async function createHooks(random: Random, heard: (name: string) => void): Promise<Hooks> {
   const arrivals = new Map<string, Arrivals>()
   const server = createServer((request, response) => {
     request.resume()
-    const got = arrivalsOf(arrivals, (request.url ?? '').slice(1))
+    const name = (request.url ?? '').slice(1)
+    const got = arrivalsOf(arrivals, name)
     const seq = Number(String(request.headers['x-a2a-event-id']).split(':').at(-1))
     got.requests++
     if (!got.first.includes(seq)) got.first.push(seq)
-    heard()
+    heard(name)
     const mood = random.next()
     if (mood < 0.01) return // hangs until the sender gives up
     if (mood >= 0.1) got.accepted.add(seq)

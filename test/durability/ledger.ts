@@ -19,7 +19,11 @@ export interface Follower {
   readonly id: string
   readonly agent: string
   readonly seen: Told[]
+  /** When each was seen, and over which connection. */
+  readonly heard: { readonly at: number; readonly connection: number }[]
   connections: number
+  /** The replica that answers the connection there is, where there are several. */
+  holder: number | undefined
 }
 
 /** What a program that follows through our own client saw. */

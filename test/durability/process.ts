@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { createDeferred, type Deferred } from '../../src/shared/async.ts'
+import type { PostgresStoreOptions } from '../../src/store/postgres/store.ts'
 import type { SqliteStoreOptions } from '../../src/store/sqlite/store.ts'
 import type { RetryPolicy } from '../../src/webhooks/retry.ts'
 
@@ -20,6 +21,16 @@ export interface ServerSetup {
   readonly asNobody?: boolean
   /** Where another such server answers, for teams with remote members. */
   readonly remote?: string
+  /** The database that it shares with others, instead of a file. */
+  readonly postgres?: Pick<PostgresStoreOptions, 'url' | 'schema' | 'leaseMs' | 'beatMs'>
+}
+
+/** Who hears what a server process has to say. */
+export interface ServerListener {
+  /** What its agents tell of their work. */
+  told(message: unknown): void
+  /** What it writes to stderr. */
+  said(text: string): void
 }
 
 /** A real server in a process of its own, that can die and come back on the same file and port. */
@@ -34,6 +45,9 @@ export interface ServerProcess {
   startAndKill(afterMs: number): Promise<void>
   /** Ends it at once, as a power cut would. */
   kill(): Promise<void>
+  /** Stops it in its tracks, as a machine that is paused does, until `resume`. */
+  pause(): void
+  resume(): void
   /** Resolves when the process that runs is gone, whoever ended it. */
   gone(): Promise<void>
   /** How often it was killed by something in itself. */
@@ -48,6 +62,7 @@ const script = fileURLToPath(new URL('./server.mjs', import.meta.url))
 export function createServerProcess(
   setup: ServerSetup,
   nodeOptions: readonly string[] = [],
+  listener?: ServerListener,
 ): ServerProcess {
   let port = 0
   let child: ChildProcess | undefined
@@ -65,9 +80,14 @@ export function createServerProcess(
 
   function launch(): { readonly child: ChildProcess; errors(): string } {
     const words = [...nodeOptions, script, JSON.stringify({ ...setup, port })]
-    const started = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'] })
+    const ears = listener ? (['ipc'] as const) : []
+    const started = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe', ...ears] })
     let errors = ''
-    started.stderr.on('data', (chunk) => (errors += chunk))
+    started.stderr?.on('data', (chunk) => {
+      errors += chunk
+      listener?.said(String(chunk))
+    })
+    if (listener) started.on('message', (message) => listener.told(message))
     child = started
     gone = createDeferred()
     const { resolve } = gone
@@ -117,6 +137,8 @@ export function createServerProcess(
     async kill() {
       await end('SIGKILL')
     },
+    pause: () => void child?.kill('SIGSTOP'),
+    resume: () => void child?.kill('SIGCONT'),
     gone: () => gone.promise,
     ownDeaths: () => ownDeaths,
     stop: () => end('SIGTERM'),

@@ -1,21 +1,21 @@
 /**
- * A server that may die at any moment, for tests of durability: agents of every kind on a SQLite file, or in memory
- * where there is no `file`. A plain script on the built package, so that hundreds of starts stay quick. Its argument is
- * JSON: `file`, `effects`, `port` and whatever else a test sets. Prints `listening <port>` once it has taken up what an
+ * A server that may die at any moment, for tests of durability: agents of every kind on a SQLite file, on a
+ * PostgreSQL that it shares with others, or in memory. A plain script on the built package, so that hundreds of starts stay quick. Its argument is
+ * JSON: `file` or `postgres`, `effects`, `port` and whatever else a test sets. Prints `listening <port>` once it has taken up what an
  * earlier process left, and stops on SIGTERM.
  */
 import { createServer, listen } from 'corral/server'
-import { createMemoryStore, openSqliteStore } from 'corral/store'
+import { createMemoryStore, openPostgresStore, openSqliteStore } from 'corral/store'
 import { createAgents } from './agents.mjs'
 import { takeVitals } from './vitals.mjs'
 
 const setup = JSON.parse(process.argv[2])
-const { file, port = 0, shutdownMs = 0, store: limits = {} } = setup
+const { port = 0, shutdownMs = 0 } = setup
 const { retry = {}, timeoutMs = 500, asNobody = false } = setup
 
 // Root may write read-only files; nobody may not.
 if (asNobody && process.getuid?.() === 0) process.setuid('nobody')
-const store = file ? await openSqliteStore(file, limits) : createMemoryStore(limits)
+const store = await openStore(setup)
 const server = await createServer({
   store,
   agents: createAgents(setup),
@@ -33,6 +33,11 @@ const server = await createServer({
   },
 })
 
+function openStore({ file, postgres, store: limits = {} }) {
+  if (postgres) return openPostgresStore({ ...postgres, ...limits })
+  return file ? openSqliteStore(file, limits) : createMemoryStore(limits)
+}
+
 function toReply(value) {
   return { status: 200, headers: {}, body: JSON.stringify(value) }
 }
@@ -48,6 +53,8 @@ async function left() {
   return { tasks, webhooks }
 }
 
+// Nobody is left who would end it.
+process.once('disconnect', () => process.exit(1))
 await server.recover()
 const listening = await listen(server, { port, host: '127.0.0.1' })
 process.once('SIGTERM', async () => {

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { request } from 'undici'
-import { createDeferred } from '../../src/shared/async.ts'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import { type Audit, audit } from './audit.ts'
 import { createCaller } from './caller.ts'
@@ -11,6 +10,7 @@ import { createHooks } from './hooks.ts'
 import { type Count, createLedger, type Ledger } from './ledger.ts'
 import { createServerProcess, type ServerProcess } from './process.ts'
 import { createRandom } from './random.ts'
+import { createSigns, type Signs } from './signs.ts'
 import { type Surroundings, sabotage, work } from './workload.ts'
 
 /** How hard it is. */
@@ -47,7 +47,8 @@ export interface TortureReport {
   readonly violations: readonly string[]
 }
 
-const agents = [
+/** The agents that are tortured, but for those that only replicas have. */
+export const torturedAgents = [
   ...['stream', 'slow', 'brittle', 'ask', 'guide', 'team', 'outing', 'bomb', 'stepper'],
   ...['flow', 'nested', 'pair', 'press', 'distant'],
 ]
@@ -102,7 +103,13 @@ export async function torture(options: TortureOptions): Promise<TortureReport> {
         followers: ledger.followers.length + ledger.clients.length,
         reconnects: ledger.followers.reduce((sum, { connections }) => sum + connections - 1, 0),
         counts: ledger.counts,
-        audit: await audit(store, { ledger, hooks, effects, agents, remote: evidence }),
+        audit: await audit(store, {
+          ledger,
+          hooks,
+          effects,
+          agents: torturedAgents,
+          remote: evidence,
+        }),
         deadLetters: (await store.deadLetters()).length,
         violations: ledger.violations,
       }
@@ -117,27 +124,6 @@ export async function torture(options: TortureOptions): Promise<TortureReport> {
     await hooks.close()
     // What was found wrong can be looked into.
     if (ledger.violations.length === 0) await rm(folder, { recursive: true, force: true })
-  }
-}
-
-/** Signs of life: whoever waits for a number of them is woken by the last. */
-interface Signs {
-  sign(): void
-  after(count: number): Promise<void>
-}
-
-function createSigns(): Signs {
-  let left = 0
-  let reached = createDeferred<void>()
-  return {
-    sign() {
-      if (--left === 0) reached.resolve()
-    },
-    after(count) {
-      left = count
-      reached = createDeferred()
-      return reached.promise
-    },
   }
 }
 
@@ -176,7 +162,7 @@ function createKeeper(server: ServerProcess): Keeper {
 }
 
 interface Torment {
-  readonly around: Surroundings
+  readonly around: Surroundings & { readonly server: ServerProcess }
   readonly remote: ServerProcess
   readonly signs: Signs
   readonly keeper: Keeper

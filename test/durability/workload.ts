@@ -1,22 +1,27 @@
 import { A2AClient } from '../../src/client/client.ts'
-import { isTerminal } from '../../src/protocol/task.ts'
+import { A2AError } from '../../src/protocol/errors.ts'
 import type { Message, StreamResponse, Task } from '../../src/protocol/types.ts'
-import { type Caller, Refusal, type Told } from './caller.ts'
+import { type Caller, Refusal } from './caller.ts'
 import { answerTo, isSettled, questionOf } from './dialogues.ts'
 import type { Hooks } from './hooks.ts'
-import type { Entry, Follower, Ledger } from './ledger.ts'
+import type { Entry, Ledger } from './ledger.ts'
+import { Listening } from './listening.ts'
 import type { ServerProcess } from './process.ts'
 import type { Random } from './random.ts'
 
 /** What callers work with. */
 export interface Surroundings {
-  readonly server: ServerProcess
+  readonly server: Pick<ServerProcess, 'url' | 'up' | 'gone'>
   readonly caller: Caller
   readonly hooks: Hooks
   readonly ledger: Ledger
   readonly random: Random
+  /** What callers do; a bit of everything if absent. */
+  readonly plan?: readonly Operation[]
   /** Told of every sign of life. */
   sign(): void
+  /** Told when a task is where a kill is of interest. */
+  reached?(point: 'input' | 'stream' | 'cancel', taskId: string): void
 }
 
 /** A message that is known by its name for ever after: the name is its text. */
@@ -32,6 +37,7 @@ const operations = {
   immediate: sendOnce,
   keyed: sendWithKey,
   follow: followStream,
+  walk: followFromElsewhere,
   client: followByClient,
   cancel: sendAndCancel,
   converse,
@@ -39,9 +45,10 @@ const operations = {
   read: readBack,
 } as const
 
-type Operation = keyof typeof operations
+/** What a caller can do. */
+export type Operation = keyof typeof operations
 
-const plan: readonly Operation[] = [
+const everything: readonly Operation[] = [
   ...['blocking', 'immediate', 'keyed', 'keyed', 'follow', 'follow', 'client'],
   ...['cancel', 'cancel', 'team', 'team', 'read', 'read'],
   ...Array.from({ length: 5 }, () => 'converse'),
@@ -54,6 +61,7 @@ const agentsOf: Readonly<Record<Operation, readonly string[]>> = {
   immediate: ['stream', 'slow', 'brittle'],
   keyed: ['stream', 'slow', 'team', 'outing'],
   follow: ['stream', 'team', 'outing'],
+  walk: ['walk'],
   client: ['stream', 'team'],
   cancel: ['slow', 'brittle', 'outing', 'outing', 'distant', 'pair', 'nested', 'press'],
   converse: [...talkers, 'press', 'distant'],
@@ -66,7 +74,7 @@ const agentsOf: Readonly<Record<Operation, readonly string[]>> = {
  * server goes on beside the rest: where the server is killed again and again some tasks wait for calmer times.
  */
 export async function work(around: Surroundings, number: number, stop: AbortSignal): Promise<void> {
-  const { random, server } = around
+  const { random, server, plan = everything } = around
   const pending = new Set<Promise<void>>()
   for (let count = 0; !stop.aborted; count++) {
     await server.up()
@@ -79,7 +87,7 @@ export async function work(around: Surroundings, number: number, stop: AbortSign
   await Promise.all(pending)
 }
 
-async function twoDeaths(server: ServerProcess): Promise<void> {
+async function twoDeaths(server: Surroundings['server']): Promise<void> {
   await server.gone()
   await server.up()
   await server.gone()
@@ -97,10 +105,18 @@ async function perform(
     ledger.counts[error instanceof Refusal ? 'refused' : 'lost']++
     if (error instanceof Refusal && error.code === taskNotFound)
       ledger.violation(`${sending.name}: an acknowledged task is not there`)
+    if (isInternal(error)) ledger.violation(`${sending.name}: ${error}`)
   }
 }
 
 const taskNotFound = -32001
+const internal = -32603
+
+/** Whether the server answered with what is a bug, whoever asked. */
+function isInternal(error: unknown): boolean {
+  if (error instanceof A2AError) return error.code === 'internal'
+  return error instanceof Refusal && error.code === internal && !error.unavailable
+}
 
 /** Sends a task that kills its process, until it is acknowledged. */
 export async function sabotage(around: Surroundings, agent: string, name: string): Promise<void> {
@@ -108,6 +124,8 @@ export async function sabotage(around: Surroundings, agent: string, name: string
   around.ledger.keyed.add(name)
   await insist(around, () => send(around, sending, keyOf(sending)))
 }
+
+const isImmediate: ReadonlySet<Operation> = new Set(['immediate', 'cancel', 'walk'])
 
 function toSending(around: Surroundings, operation: Operation, name: string): Sending {
   const { random, hooks, ledger } = around
@@ -118,9 +136,7 @@ function toSending(around: Surroundings, operation: Operation, name: string): Se
     name,
     message: { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text: `${name}.` }] },
     configuration: {
-      ...(operation === 'immediate' || operation === 'cancel' || random.chance(0.3)
-        ? { returnImmediately: true }
-        : {}),
+      ...(isImmediate.has(operation) || random.chance(0.3) ? { returnImmediately: true } : {}),
       ...(isHooked && { taskPushNotificationConfig: { url: hooks.url(name) } }),
     },
   }
@@ -184,54 +200,42 @@ async function insist<T>({ server, ledger }: Surroundings, once: () => Promise<T
 
 /** Follows a task across every kill, each time from the last event that was seen. */
 async function followStream(around: Surroundings, sending: Sending): Promise<void> {
-  const { caller, ledger, server, sign } = around
   const { agent, message, configuration } = sending
-  let follower: Follower | undefined
-  const hear = (told: Told): void => {
-    sign()
-    follower ??= begin(ledger, agent, told)
-    follower.seen.push(told)
-  }
+  const listening = new Listening(around, agent)
   const params = { message, configuration }
   await onceOnly(around, sending, () =>
-    listen(caller.stream({ agent, method: 'SendStreamingMessage', params }), hear),
+    listening.hear({ agent, method: 'SendStreamingMessage', params }),
   )
+  const { follower } = listening
   if (!follower) throw new Error('The stream broke before its first event')
-  while (!hasEnded(follower.seen.at(-1)?.event)) {
+  await followOn(around, follower.id, listening)
+}
+
+/** Follows a task that may run on another replica than the one that is asked. */
+async function followFromElsewhere(around: Surroundings, sending: Sending): Promise<void> {
+  around.ledger.keyed.add(sending.name)
+  const { id } = await insist(around, () => send(around, sending, keyOf(sending)))
+  await followOn(around, id, new Listening(around, sending.agent))
+}
+
+/** Listens until the task has ended, over as many connections as that takes. */
+async function followOn(
+  { ledger, server }: Surroundings,
+  id: string,
+  listening: Listening,
+): Promise<void> {
+  const { agent } = listening
+  while (!listening.isOver) {
     await server.up()
-    follower.connections++
-    const headers = { 'last-event-id': String(follower.seen.at(-1)?.seq) }
-    const question = { agent, method: 'SubscribeToTask', params: { id: follower.id }, headers }
+    const headers = { 'last-event-id': String(listening.seq) }
     try {
-      await listen(caller.stream(question), hear)
+      await listening.hear({ agent, method: 'SubscribeToTask', params: { id }, headers })
     } catch (error) {
       if (error instanceof Refusal && error.unavailable) continue
-      ledger.violation(`The stream of task ${follower.id} does not go on: ${error}`)
+      ledger.violation(`The stream of task ${id} does not go on: ${error}`)
       throw error
     }
   }
-}
-
-function begin(ledger: Ledger, agent: string, { event }: Told): Follower {
-  if (!('task' in event)) throw new Error('A stream begins with its task')
-  ledger.acknowledge(agent, event.task)
-  const follower: Follower = { id: event.task.id, agent, seen: [], connections: 1 }
-  ledger.followers.push(follower)
-  return follower
-}
-
-/** Reads a stream until it ends or breaks. */
-async function listen(stream: AsyncGenerator<Told>, hear: (told: Told) => void): Promise<void> {
-  try {
-    for await (const told of stream) hear(told)
-  } catch (error) {
-    if (error instanceof Refusal) throw error
-  }
-}
-
-function hasEnded(event: StreamResponse | undefined): boolean {
-  if (!event || 'message' in event || 'artifactUpdate' in event) return false
-  return isTerminal(('task' in event ? event.task : event.statusUpdate).status.state)
 }
 
 /** The same through our own client, which resumes by itself. */
@@ -269,7 +273,10 @@ async function sendAndCancel(around: Surroundings, sending: Sending): Promise<vo
 async function cancel(around: Surroundings, { id, agent, task: asked }: Entry): Promise<void> {
   const { caller, ledger } = around
   const question = { agent, method: 'CancelTask', params: { id } }
-  const task = await insist(around, () => caller.call<Task>(question))
+  const task = await insist(around, () => {
+    around.reached?.('cancel', id)
+    return caller.call<Task>(question)
+  })
   ledger.acknowledge(agent, task, asked)
   ledger.counts.cancels++
 }
@@ -283,7 +290,9 @@ async function converse(around: Surroundings, sending: Sending): Promise<void> {
     const task = await settled(around, entry, answered)
     const question = questionOf(task)
     answered = task.status.message?.messageId
-    if (question === undefined || random.chance(0.1)) return
+    if (question === undefined) return
+    around.reached?.('input', entry.id)
+    if (random.chance(0.1)) return
     if (random.chance(0.15)) return cancel(around, entry)
     const messageId = crypto.randomUUID()
     const text = answerTo(question, sending.name, random)

@@ -59,10 +59,10 @@ async function ticks(): Promise<void> {
   for (let i = 0; i < 10; i++) await new Promise(setImmediate)
 }
 
-describe.each(stores)('a task that waits for its slot, on the %s store', (_name, open) => {
+describe.each(stores)('a task that waits for its slot, on the %s store', (name, open) => {
   async function createScene() {
     const busy = createBusyAgent()
-    const store = counting(await open())
+    const store = counting(await joined(open))
     const scene = createEngineFor(busy.agent, { store, slots: 1 })
     return { ...scene, ...busy, store }
   }
@@ -174,39 +174,43 @@ describe.each(stores)('a task that waits for its slot, on the %s store', (_name,
     expect(ended.artifacts?.map(({ artifactId }) => artifactId)).toEqual(['note', 'response'])
   })
 
-  test('goes on after a restart with the steps that it had finished', async () => {
-    const store = await open()
-    const done: string[] = []
-    let free: (text: string) => void = () => {}
-    const blocked = new Promise<string>((resolve) => {
-      free = resolve
-    })
-    const stepping = defineAgent({ name: 'busy', resumable: true }, async function* (sent, turn) {
-      if (textOf(sent.parts) === 'block') return yield await blocked
-      const result = await turn.step('one', () => {
-        done.push('step')
-        return large
+  // Where replicas share the store, one goes on for another: the explorer proves that.
+  test.skipIf(name === 'PostgreSQL')(
+    'goes on after a restart with the steps that it had finished',
+    async () => {
+      const store = await joined(open)
+      const done: string[] = []
+      let free: (text: string) => void = () => {}
+      const blocked = new Promise<string>((resolve) => {
+        free = resolve
       })
-      done.push('turn')
-      if (done.length === 2) await new Promise(() => {})
-      yield String(result.length)
-    })
-    const first = createEngineFor(stepping, { store, slots: 1 })
-    const { id } = await begin(first.engine, 'go')
-    await expect.poll(() => done).toEqual(['step', 'turn'])
-    await first.engine.close(0)
-    const counted = counting(store)
-    const { engine, scope } = createEngineFor(stepping, { store: counted, slots: 1 })
-    await begin(engine, 'block')
-    expect(await engine.recover()).toMatchObject({ resumed: 1 })
-    expect(counted.loads).toBe(1)
-    free('free')
-    await expect
-      .poll(async () => (await engine.get(id, scope)).status.state)
-      .toBe('TASK_STATE_COMPLETED')
-    expect(done).toEqual(['step', 'turn', 'turn'])
-    expect(counted.loads).toBe(2)
-  })
+      const stepping = defineAgent({ name: 'busy', resumable: true }, async function* (sent, turn) {
+        if (textOf(sent.parts) === 'block') return yield await blocked
+        const result = await turn.step('one', () => {
+          done.push('step')
+          return large
+        })
+        done.push('turn')
+        if (done.length === 2) await new Promise(() => {})
+        yield String(result.length)
+      })
+      const first = createEngineFor(stepping, { store, slots: 1 })
+      const { id } = await begin(first.engine, 'go')
+      await expect.poll(() => done).toEqual(['step', 'turn'])
+      await first.engine.close(0)
+      const counted = counting(store)
+      const { engine, scope } = createEngineFor(stepping, { store: counted, slots: 1 })
+      await begin(engine, 'block')
+      expect(await engine.recover()).toMatchObject({ resumed: 1 })
+      expect(counted.loads).toBe(1)
+      free('free')
+      await expect
+        .poll(async () => (await engine.get(id, scope)).status.state)
+        .toBe('TASK_STATE_COMPLETED')
+      expect(done).toEqual(['step', 'turn', 'turn'])
+      expect(counted.loads).toBe(2)
+    },
+  )
 })
 
 test('a small task that waits is not read back', async () => {
@@ -273,3 +277,18 @@ test('a task that was deleted while it waited has no turn, and its slot goes to 
   await ask(engine, 'another')
   expect(heard).toEqual(['block', 'another'])
 })
+
+/** An open store; this process is a replica where it is shared. */
+async function joined(open: () => Store | Promise<Store>): Promise<Store> {
+  const store = await open()
+  const nothing = (): void => {}
+  await store.feed?.join([{ agent: 'a', build: '' }], {
+    grown: nothing,
+    mail: nothing,
+    orphans: nothing,
+    deliveries: nothing,
+    lost: nothing,
+    joined: nothing,
+  })
+  return store
+}

@@ -1,6 +1,9 @@
 import type { ActingWire } from '../acceptance/wires.ts'
 
-/** The doors beside A2A. They can only send: a task's id names the task that the message continues. */
+/**
+ * The doors beside A2A. Those of others' clients can only send: a task's id names the task that the message continues;
+ * those of the console only read.
+ */
 
 function post(path: string, body: object): ReturnType<ActingWire['request']> {
   const accept = 'application/json, text/event-stream'
@@ -40,5 +43,25 @@ const mcp: ActingWire = {
   },
 }
 
+/** A view of the console: it reads, and names no tenant. */
+function consoleView(name: string, below = ''): ActingWire {
+  const get = (path: string, query = '') => ({ method: 'GET', path, query, headers: {}, body: '' })
+  return {
+    name: `the console's ${name}`,
+    request(act, { id }) {
+      if (act === 'list') return get('/console/api/tasks')
+      const [path, query] = below.split('?')
+      return act === 'get' ? get(`/console/api/tasks/${id}${path}`, query) : undefined
+    },
+  }
+}
+
 /** Every door; a further one takes its place here. */
-export const doors: readonly ActingWire[] = [completions, chat, mcp]
+export const doors: readonly ActingWire[] = [
+  completions,
+  chat,
+  mcp,
+  consoleView('task'),
+  consoleView('log', '/records'),
+  consoleView('wire', '/wire?dialect=0.3'),
+]

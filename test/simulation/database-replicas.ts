@@ -57,10 +57,25 @@ export async function hasOrphans(database: Database): Promise<boolean> {
 
 /** Leaves: what was this replica's is free, and the others are told. */
 export function leave(database: Database, number: number): void {
-  for (const row of database.rows.values()) if (row.replica === number) row.replica = 0
+  free(database, number)
   for (const [key, deliverer] of database.deliverers)
     if (deliverer === number) database.deliverers.set(key, 0)
   database.registrations.delete(number)
+  tellOrphans(database)
+}
+
+/** Frees this replica's tasks of an agent, and tells the others. */
+export function release(database: Database, number: number, agent: string): void {
+  free(database, number, agent)
+  tellOrphans(database)
+}
+
+function free({ rows }: Database, number: number, agent?: string): void {
+  for (const row of rows.values())
+    if (row.replica === number && (agent ?? row.agent) === row.agent) row.replica = 0
+}
+
+function tellOrphans(database: Database): void {
   for (const other of database.registrations.keys()) notify(database, other, { kind: 'orphans' })
 }
 

@@ -124,10 +124,9 @@ class WireConnection implements Connection {
 
   call<T>(what: string, operation: () => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      if (this.broken) {
-        reject(new BrokenConnection())
-        return
-      }
+      if (this.broken) reject(new BrokenConnection())
+      // What a dead process still says in its last tick goes nowhere.
+      if (this.broken || !this.#link.process.alive) return
       this.#pending.add(reject)
       const answer = (settle: () => void): void =>
         this.push(`${what} answered`, () => {

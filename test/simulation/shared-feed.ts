@@ -9,7 +9,7 @@ import type {
 } from '../../src/store/feed.ts'
 import { wakeDeliveries } from './database-deliveries.ts'
 import { dismissEntries, forwardEntry, inboxOf, isForwarded } from './database-inbox.ts'
-import { factsOf, heldBy, leave } from './database-replicas.ts'
+import { factsOf, heldBy, leave, release } from './database-replicas.ts'
 import { createSession, type Session, type SessionOptions } from './session.ts'
 import type { Wires } from './wires.ts'
 
@@ -114,6 +114,12 @@ class SharedFeed implements VirtualFeed {
     this.#read('wake deliveries', () => wakeDeliveries(database, this.replica, taskId)).catch(
       () => {}, // whoever has them looks by itself, later
     )
+  }
+
+  async release(agent: string): Promise<void> {
+    const number = this.replica
+    const { database } = this.#options
+    if (number > 0) await this.#read('release', async () => release(database, number, agent))
   }
 
   async leave(): Promise<void> {

@@ -98,7 +98,8 @@ export function createWorld(seed: number): World {
         steps++
         world.trace?.(`${now.toFixed(2)} ${process ? `${process.name}: ` : ''}${due.what}`)
         due.happen()
-        await settled()
+        // Now and then something happens before all is done that waits for the end of a tick.
+        await settled(random.chance(0.2) ? 1 : 3)
         return true
       }
       return false
@@ -108,8 +109,8 @@ export function createWorld(seed: number): World {
 }
 
 /** Resolves when what follows at once has run: promises, and what waits for the end of a tick. */
-export async function settled(): Promise<void> {
-  for (let round = 0; round < 3; round++)
+export async function settled(ticks = 3): Promise<void> {
+  for (let tick = 0; tick < ticks; tick++)
     await new Promise<void>((resolve) => setImmediate(resolve))
 }
 

@@ -26,6 +26,24 @@ export async function postgresUrl(): Promise<string> {
   return answer
 }
 
+let schemas = 0
+
+/** The name of a schema that is not there yet. */
+export function newSchemaName(): string {
+  return `test_${process.pid}_${Date.now()}_${++schemas}`
+}
+
+/** Runs one statement as superuser. */
+export async function queryPostgres(sql: string): Promise<void> {
+  const client = new Client({ connectionString: await postgresUrl() })
+  await client.connect()
+  try {
+    await client.query(sql)
+  } finally {
+    await client.end()
+  }
+}
+
 /** A database, and schemas in it that nobody else uses; they go when the file's tests are over. */
 export interface TestDatabase {
   readonly url: string
@@ -39,7 +57,7 @@ export interface TestDatabase {
 export function usePostgres(): TestDatabase {
   let url = ''
   let client: Client | undefined
-  const schemas: string[] = []
+  const made: string[] = []
   beforeAll(async () => {
     url = await postgresUrl()
     client = new Client({ connectionString: url })
@@ -47,7 +65,7 @@ export function usePostgres(): TestDatabase {
     await client.connect()
   })
   afterAll(async () => {
-    for (const schema of schemas) await client?.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
+    for (const schema of made) await client?.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
     await client?.end()
   })
   return {
@@ -55,8 +73,8 @@ export function usePostgres(): TestDatabase {
       return url
     },
     newSchema() {
-      const name = `test_${process.pid}_${Date.now()}_${schemas.length}`
-      schemas.push(name)
+      const name = newSchemaName()
+      made.push(name)
       return name
     },
     async query(sql, values = []) {

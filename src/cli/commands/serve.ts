@@ -1,4 +1,6 @@
 import { type Command, Option } from 'commander'
+import type { Agent } from '../../agents/index.ts'
+import { systemClock } from '../../shared/clock.ts'
 import type { Logger } from '../../shared/log.ts'
 import { toPrintableLine } from '../../shared/text.ts'
 import { isPostgresUrl } from '../../store/index.ts'
@@ -63,8 +65,23 @@ export function addServeOptions(command: Command): Command {
     )
 }
 
+/** What is served besides a file. */
+interface Extras {
+  readonly agents: readonly Agent[]
+  /** How long their turns may still take when it stops. */
+  readonly shutdownMs: number
+  /** Called when it is served, before anybody is told. */
+  prepare(serving: Serving): Promise<void>
+  /** Called when people have been told. */
+  ready(serving: Serving): Promise<void>
+}
+
 /** Serves a file until a signal ends it. */
-export async function serveUntilStopped(path: string, flags: ServeFlags): Promise<number> {
+export async function serveUntilStopped(
+  path: string,
+  flags: ServeFlags,
+  extras?: Extras,
+): Promise<number> {
   const worker = workerNumber()
   const logger = createLogger({ level: flags.logLevel, debug: flags.debug ?? false, worker })
   const env = await readVariables(flags.env)
@@ -75,11 +92,14 @@ export async function serveUntilStopped(path: string, flags: ServeFlags): Promis
   if (workers > 1) mustShare(storePlace(config.server, place), workers)
   if (workers > 1 && worker === undefined)
     return runWorkers({ count: workers, logger, served: (words) => stdout.write(words) })
-  const options = { ...place, logger, signals: true, allowUnauthenticated: allowed }
+  const more = extras ? { agents: extras.agents, shutdownMs: extras.shutdownMs } : {}
+  const options = { ...place, ...more, logger, signals: true, allowUnauthenticated: allowed }
   const serving = await serveConfig(config, options)
+  await extras?.prepare(serving)
   const words = flags.json ? toJson(serving, workers) : toBanner(serving, workers)
   if (worker === undefined) stdout.write(words)
   else tellServed(words)
+  await extras?.ready(serving)
   tellUnreachable(serving, flags.json || worker !== undefined ? logger : undefined)
   await serving.stopped
   logger.info({}, 'Stopped')
@@ -106,9 +126,17 @@ function placeOf({ port, host, store, team, watch }: ServeFlags): Partial<Omit<S
   }
 }
 
+/** How long it took from `npm start`, its build included, or from the start of this process. */
+function startSeconds(): string {
+  const began = Number(process.env.CORRAL_BEGAN)
+  const ms = began > 0 ? systemClock.now() - began : systemClock.elapsed()
+  return (ms / 1000).toFixed(1)
+}
+
 /** Where things answer, by what speaks there. */
-function placesOf({ listening: { url } }: Serving): Readonly<Record<string, string>> {
+function placesOf({ listening: { url }, hasConsole }: Serving): Readonly<Record<string, string>> {
   return {
+    ...(hasConsole && { console: `${url}/console/` }),
     card: `${url}/.well-known/agent-card.json`,
     jsonrpc: `${url}/`,
     rest: `${url}/message:send`,
@@ -145,7 +173,7 @@ function toJson(serving: Serving, workers: number): string {
 }
 
 function toBanner(serving: Serving, workers: number): string {
-  const { root, server, listening, store, recovery } = serving
+  const { root, server, listening, store, recovery, hasConsole } = serving
   const { url } = listening
   const { resumed, failed } = recovery
   const places = Object.entries(placesOf(serving))
@@ -153,6 +181,7 @@ function toBanner(serving: Serving, workers: number): string {
   const rpc = `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":${message}}}`
   const credentials = server.open ? '' : " -H 'Authorization: Bearer TOKEN'"
   return [
+    ...(hasConsole ? [`Open ${url}/console/ to see it work (ready in ${startSeconds()} s)`] : []),
     toPrintableLine(`${root.name} is served at ${url}`),
     '',
     ...places.map(([name, place]) => `  ${name.padEnd(8)} ${place}`),

@@ -70,6 +70,14 @@ export class Membership {
     return this.#waiting.promise
   }
 
+  async release(agent: string): Promise<void> {
+    try {
+      await this.#session?.release(agent)
+    } catch (error) {
+      throw toDatabaseError('write', error)
+    }
+  }
+
   leave(): Promise<void> {
     this.#left ??= this.#leave()
     return this.#left
@@ -91,7 +99,8 @@ export class Membership {
   }
 
   async #register(listener: FeedListener): Promise<void> {
-    const registration = { serving: this.#serving, former: this.#former }
+    const former = this.#former
+    const registration = { serving: this.#serving, former }
     const session = await openSession(this.#parts, registration, this.#hear(listener))
     if (this.#left !== undefined) {
       await session.leave()
@@ -101,8 +110,10 @@ export class Membership {
     this.#former = session.replica
     // A reload may have come while the database was asked.
     if (this.#serving !== registration.serving) session.serve(this.#serving)
-    this.#settle()
     this.#parts.registered()
+    // Nothing may begin here before what was begun under the former number is let go.
+    if (former !== 0) listener.joined()
+    this.#settle()
   }
 
   #hear(listener: FeedListener): SessionListener {
@@ -135,7 +146,6 @@ export class Membership {
     }
     if (this.#left !== undefined) return
     logger.info({ replica: this.#former }, 'This replica is registered anew')
-    listener.joined()
   }
 
   #forget(): void {

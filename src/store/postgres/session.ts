@@ -126,6 +126,11 @@ export class Session {
     )
   }
 
+  /** Frees the tasks of an agent for others, who are told. */
+  async release(agent: string): Promise<void> {
+    await this.#ask({ text: this.#sql.release, values: [this.replica, agent] })
+  }
+
   /** Ends the registration: its tasks and deliveries are free for others, who are told. */
   async leave(): Promise<void> {
     if (this.#isOver) return
@@ -255,11 +260,13 @@ interface Statements {
   readonly beat: string
   readonly serve: string
   readonly look: string
+  readonly release: string
   readonly leave: string
 }
 
 function statements(names: Names): Statements {
   const { schema: s, channel, lockClass } = names
+  const told = `pg_notify('${channel}', '{"orphans":true}')`
   const now = 'extract(epoch FROM clock_timestamp())::float8 * 1000 AS now'
   const lease = (place: string) => `clock_timestamp() + ${place}::float8 * interval '1 millisecond'`
   return {
@@ -275,13 +282,18 @@ function statements(names: Names): Statements {
       SELECT ARRAY(SELECT number FROM live) AS live, ARRAY(
         SELECT number FROM (SELECT number FROM running UNION SELECT number FROM delivering) at_work
         WHERE number IS NOT NULL AND number NOT IN (SELECT number FROM live)) AS orphaned`,
-    // In the order of ids, in which everybody locks them.
-    leave: `WITH mine AS (SELECT id FROM ${s}.task WHERE replica = $1 ORDER BY id FOR UPDATE),
-      tasks AS (UPDATE ${s}.task t SET replica = 0 FROM mine WHERE t.id = mine.id AND t.replica = $1),
+    release: `WITH ${freed(s, 'AND agent = $2')} SELECT ${told}`,
+    leave: `WITH ${freed(s)},
       deliveries AS (UPDATE ${s}.push SET replica = 0 WHERE replica = $1),
       gone AS (DELETE FROM ${s}.replica WHERE number = $1)
-      SELECT pg_notify('${channel}', '{"orphans":true}')`,
+      SELECT ${told}`,
   }
+}
+
+/** Frees tasks of the replica `$1`; in the order of ids, in which everybody locks them. */
+function freed(schema: string, which = ''): string {
+  return `mine AS (SELECT id FROM ${schema}.task WHERE replica = $1 ${which} ORDER BY id FOR UPDATE),
+    tasks AS (UPDATE ${schema}.task t SET replica = 0 FROM mine WHERE t.id = mine.id AND t.replica = $1)`
 }
 
 /** The different numbers in an indexed column, each found from the one before it: quick, however many rows there are. */

@@ -28,7 +28,7 @@ import { createDatabaseUpkeep } from './upkeep.ts'
 export interface PostgresStoreOptions extends RetentionOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: string
-  /** Where the one connection per replica goes that must be a session of its own, past a pooler; `url` if absent. */
+  /** Where the one connection goes that must keep its session, if a pooler stands at `url`; there too by default. */
   readonly sessionUrl?: string
   /** The PostgreSQL schema that holds all tables, `corral` by default; it is made where there is none. */
   readonly schema?: string

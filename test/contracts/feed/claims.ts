@@ -39,6 +39,19 @@ export function describeClaims(under: FeedUnderTest): void {
       expect(await b.store.claim()).toEqual([])
     })
 
+    test('of an agent that was released is free, while the replica keeps those of its others', async () => {
+      const [a, b] = [await under.join(), await under.join()]
+      const other = { ...scope, agent: 'other' }
+      await a.store.commit([running('t'), running('u', { scope: other })])
+      await a.feed.release('agent')
+      await under.world.until(() => hasHeard(b, 'orphans'))
+      expect((await b.store.claim()).map(({ id }) => id)).toEqual(['t'])
+      expect(await a.feed.held('other')).toEqual([{ id: 'u', mail: 0 }])
+      expect(await a.store.commit([running('u', { expectedVersion: 1, scope: other })])).toEqual([
+        { version: 2 },
+      ])
+    })
+
     test('of a dead replica is taken on with a record of its log', async () => {
       const [a, b] = [await under.join(), await under.join()]
       const sample = running('t', { records: 3 })

@@ -91,12 +91,18 @@ export interface Findings {
   readonly wrong: readonly string[]
 }
 
+/** What processes keep their tasks in, one after the other: one store that they all have, or one each on one database. */
+export interface Disk {
+  /** Shows what is stored, whoever lives. */
+  readonly store: Store
+  /** The store of the next process, and how to end what it holds as the system does when a process dies. */
+  next(): Promise<{ readonly store: Store; die(): void }>
+}
+
+type OpenDisk = () => Promise<Store | Disk>
+
 /** Dies once around every commit, or around each `every`th. */
-export async function explore(
-  scenario: Scenario,
-  open: () => Promise<Store>,
-  every = 1,
-): Promise<Findings> {
+export async function explore(scenario: Scenario, open: OpenDisk, every = 1): Promise<Findings> {
   const plain = await play(scenario, await open())
   const wrong = plain.faults.map((fault) => `${scenario.name}, no crash: ${fault}`)
   const points = pointsOf(plain.commits[0] ?? 0, every)
@@ -108,7 +114,7 @@ export async function explore(
 /** Dies twice: around each `every`th commit, and again around each `every`th of the process that took up what was left. */
 export async function exploreTwice(
   scenario: Scenario,
-  open: () => Promise<Store>,
+  open: OpenDisk,
   every = 1,
 ): Promise<Findings> {
   const plain = await play(scenario, await open())
@@ -134,7 +140,7 @@ function pointsOf(commits: number, every: number): readonly CrashPoint[] {
 /** Holds a run with crashes against the one without. */
 async function hold(
   scenario: Scenario,
-  store: Store,
+  store: Store | Disk,
   plain: Outcome,
   crashes: readonly CrashPoint[],
 ): Promise<{ readonly outcome: Outcome; readonly wrong: readonly string[] }> {
@@ -147,12 +153,14 @@ async function hold(
 /** Runs a scenario on a store; the first process dies at the first crash point, the second at the second, and so on. */
 export async function play(
   scenario: Scenario,
-  store: Store,
+  on: Store | Disk,
   crashes: readonly CrashPoint[] = [],
 ): Promise<Outcome> {
+  const disk = 'next' in on ? on : toDisk(on)
+  const { store } = disk
   const ledger = createLedger()
   const world = (await scenario.world?.(ledger)) ?? {}
-  const machine = createMachine({ scenario, store, ledger, world, crashes })
+  const machine = createMachine({ scenario, disk, ledger, world, crashes })
   await machine.start()
   const user = createUser(machine, store, scenario.webhook?.(world))
   try {
@@ -191,13 +199,17 @@ interface Machine {
 
 interface MachineOptions {
   readonly scenario: Scenario
-  readonly store: Store
+  readonly disk: Disk
   readonly ledger: Ledger
   readonly world: World
   readonly crashes: readonly CrashPoint[]
 }
 
-function createMachine({ scenario, store, ledger, world, crashes }: MachineOptions): Machine {
+function toDisk(store: Store): Disk {
+  return { store, next: async () => ({ store, die: () => {} }) }
+}
+
+function createMachine({ scenario, disk, ledger, world, crashes }: MachineOptions): Machine {
   let number = 0
   let died = createDeferred<'died'>()
   const commits: number[] = []
@@ -206,6 +218,7 @@ function createMachine({ scenario, store, ledger, world, crashes }: MachineOptio
   async function start(): Promise<void> {
     const own = createDeferred<'died'>()
     died = own
+    const { store, die } = await disk.next()
     const crash = crashes[number++]
     const life = commits.push(0) - 1
     let isLast = false
@@ -218,7 +231,8 @@ function createMachine({ scenario, store, ledger, world, crashes }: MachineOptio
         return results
       },
     }
-    const disk = faulty(inner, {
+    void own.promise.then(die)
+    const mortal = faulty(inner, {
       fault(k) {
         commits[life] = k
         if (k !== crash?.commit) return undefined
@@ -230,16 +244,16 @@ function createMachine({ scenario, store, ledger, world, crashes }: MachineOptio
     const process: Process = {
       number,
       get alive() {
-        return !disk.dead
+        return !mortal.dead
       },
       note(member, input) {
-        if (!disk.dead) ledger.note(member, input)
+        if (!mortal.dead) ledger.note(member, input)
       },
     }
     const agents = scenario.agents(process, world)
     server = await createServer({
       agents,
-      store: disk,
+      store: mortal,
       logger: false,
       timeouts: { shutdownMs: 0 },
       ...scenario.options?.(),

@@ -3,17 +3,20 @@ import type { LookupFunction } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Agent } from 'undici'
+import { createEchoAgent } from '../../../src/agents/echo.ts'
 import { OpenAIAgent } from '../../../src/agents/openai/agent.ts'
 import type { HttpSend } from '../../../src/bindings/http.ts'
 import { A2AClient } from '../../../src/client/client.ts'
 import type { ClientConfig } from '../../../src/client/config.ts'
 import { createHttp } from '../../../src/client/node.ts'
+import { createConsole } from '../../../src/console/index.ts'
 import { createEvaluator } from '../../../src/eval/serve/evaluator.ts'
 import { checkedConnector } from '../../../src/network/connect.ts'
 import { createGuard } from '../../../src/network/guard.ts'
 import { createNamedRules, type Rules } from '../../../src/network/rules.ts'
 import { userMessage } from '../../../src/protocol/build.ts'
 import type { AgentCard } from '../../../src/protocol/types.ts'
+import { bearer, createServer } from '../../../src/server/index.ts'
 import { silent } from '../../../src/shared/log.ts'
 import { createInstantClock, openModelServer } from '../../../src/testing/index.ts'
 import { createDeliver } from '../../../src/webhooks/deliver.ts'
@@ -45,6 +48,7 @@ export const entrances: readonly Entrance[] = [
   { name: 'metadata of an authorization server', open: (lookup) => openClient(lookup, withOpenId) },
   { name: 'an image for a model', open: openModel, allows: true },
   { name: 'a participant of an evaluation', open: openEvaluator, dials: true },
+  { name: 'an agent for the console', open: openConsole, dials: true },
 ]
 
 /** The same rules, which remember what they let through and let nothing be dialled. */
@@ -192,5 +196,27 @@ async function openEvaluator(lookup: LookupFunction): Promise<OpenEntrance> {
       return !/\bmust\b|Cannot connect to \S+$/.test(error.message)
     },
     close: () => rm(archive, { recursive: true }),
+  }
+}
+
+/** An operator's console, on a server that others reach. */
+async function openConsole(lookup: LookupFunction): Promise<OpenEntrance> {
+  const headers = { authorization: 'Bearer op' }
+  const tokens = { op: { userId: 'op', scopes: ['operator'] } }
+  const server = await createServer({
+    agents: [createEchoAgent()],
+    auth: { authenticators: [bearer({ tokens })] },
+    console: createConsole({ lookup }),
+    logger: false,
+  })
+  return {
+    async passes(url) {
+      const body = JSON.stringify({ kind: 'card', url })
+      const path = '/console/api/relay'
+      const reply = await server.handle({ method: 'POST', path, query: '', headers, body })
+      const { message } = JSON.parse(String(reply.body)).error
+      return !/\bmust\b|Cannot connect to \S+$/.test(message)
+    },
+    close: () => server.close(),
   }
 }

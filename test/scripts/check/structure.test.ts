@@ -16,6 +16,19 @@ describe('the house without a breach', () => {
 })
 
 describe('layers', () => {
+  test("let the console's page import what is pure and its server's types, and nobody import it", () => {
+    const planted = {
+      'console/api.ts': 'export type A = 1\n',
+      'console/console.ts': "import type { B } from './app/page.ts'\nexport type D = B\n",
+      'console/app/page.ts':
+        "import type { A } from '../api.ts'\nimport type { D } from '../console.ts'\nexport type B = A | D\n",
+    }
+    expect(faultsOf('layers', planted)).toEqual([
+      'console/console.ts: may not import console/app/page.ts',
+      'console/app/page.ts: may not import console/console.ts',
+    ])
+  })
+
   test('name an import against the direction', () => {
     const planted = "import type { Store } from '../store/store.ts'\nexport type A = Store\n"
     expect(faultsOf('layers', { 'protocol/fold.ts': planted })).toEqual([
@@ -129,6 +142,10 @@ describe('operations', () => {
 
   test('may be named in six files', () => {
     expect(faultsOf('operations', named('operations', 6))).toEqual([])
+  })
+
+  test("may be named freely in the console's page, a caller like any other", () => {
+    expect(faultsOf('operations', named('console/app', 7))).toEqual([])
   })
 
   test('may not be named in seven', () => {

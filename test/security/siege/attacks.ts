@@ -1,5 +1,5 @@
 import type { Tally } from './tally.ts'
-import { type Answer, call, fate, head, open, post, say, type Target } from './wire.ts'
+import { type Answer, call, fate, get, head, open, post, say, type Target } from './wire.ts'
 
 /** One way to hurt a server. */
 export interface Attack {
@@ -199,6 +199,36 @@ const large: Attack = {
   },
 }
 
+/** Everything that the console can be asked for, as often as it goes, and streams that nobody reads. */
+const consoleFlood: Attack = {
+  name: 'the console',
+  right: /^(200|204|400|404|413|429|503|closed|held)$/,
+  must: /^200$/,
+  async run({ stranger, mallory, tally, ended, scale, tarpit }) {
+    const views = ['roster', 'tasks?limit=200', 'tasks?text=nothing', 'edges/relay', 'webhooks']
+    const events = head('/console/api/events', { accept: 'text/event-stream' }, 'GET')
+    const streams = many(150 * scale, async () => {
+      const socket = await open(stranger, events)
+      socket.on('error', () => {})
+      if (!ended.aborted) await new Promise((resolve) => ended.addEventListener('abort', resolve))
+      socket.destroy()
+    })
+    let caller = 0
+    const big = JSON.stringify('x'.repeat(900 * 1024))
+    await many(40 * scale, async () => {
+      const number = caller++
+      for (let i = 0; !ended.aborted; i++) {
+        const view = views[(number + i) % views.length] ?? ''
+        await counted(tally, get(mallory, `/console/api/${view}`))
+        const body = JSON.stringify({ kind: 'card', url: tarpit(number) })
+        if (i % 20 === 0) await counted(tally, post(stranger, '/console/api/relay', body))
+        await counted(tally, post(stranger, '/console/api/receiver/guess', big))
+      }
+    })
+    await streams
+  },
+}
+
 /** All of them. */
 export const attacks: readonly Attack[] = [
   oversized,
@@ -211,6 +241,7 @@ export const attacks: readonly Attack[] = [
   tarpits,
   endless,
   large,
+  consoleFlood,
 ]
 
 /** Does something many times at once; what fails below HTTP is a connection that was closed. */

@@ -4,6 +4,7 @@
  * `listening <port>`; answers `/vitals` with what it holds.
  */
 import { A2AAgent, defineAgent } from 'corral/agents'
+import { createConsole } from 'corral/console'
 import { bearer, createServer, listen } from 'corral/server'
 import { openSqliteStore } from 'corral/store'
 import { defineTeam } from 'corral/team'
@@ -52,6 +53,7 @@ const server = await createServer({
   auth: { authenticators: [bearer({ tokens })], required: false },
   logger: false,
   limits: { maxConcurrentTurns: 64 },
+  console: createConsole(),
   pushNotifications: {
     guard: { allow: ['127.0.0.0/8'], allowHttp: true },
     timeoutMs: 2_000,

@@ -18,13 +18,28 @@ export interface Answer {
 
 /** Posts a body; what goes wrong below HTTP is thrown. */
 export function post(target: Target, path: string, body: string | Buffer): Promise<Answer> {
+  return ask(target, { method: 'POST', path, body })
+}
+
+/** Gets a page; what goes wrong below HTTP is thrown. */
+export function get(target: Target, path: string): Promise<Answer> {
+  return ask(target, { method: 'GET', path, body: '' })
+}
+
+interface Asked {
+  readonly method: string
+  readonly path: string
+  readonly body: string | Buffer
+}
+
+function ask(target: Target, { method, path, body }: Asked): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const sent = request(
       {
         host: '127.0.0.1',
         port: target.port,
         localAddress: target.from,
-        method: 'POST',
+        method,
         path,
         headers: headersOf(target, Buffer.byteLength(body)),
         agent: false,
@@ -66,10 +81,14 @@ export function open({ port, from }: Target, text = ''): Promise<Socket> {
   })
 }
 
-/** The head of a POST, as text. */
-export function head(path: string, headers: Readonly<Record<string, string | number>>): string {
+/** The head of a request, a POST if it is not said, as text. */
+export function head(
+  path: string,
+  headers: Readonly<Record<string, string | number>>,
+  method = 'POST',
+): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-  return `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${lines.join('\r\n')}\r\n\r\n`
+  return `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${lines.join('\r\n')}\r\n\r\n`
 }
 
 /** The first status that a connection says; `closed` where it says none before it ends, `held` if neither happens. */

@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { defineAgent } from '../../../src/agents/function.ts'
+import { createServer } from '../../../src/server/index.ts'
 import { openPostgresStore, type PostgresStore } from '../../../src/store/postgres/store.ts'
 import { pushConfig, scope, write } from '../../contracts/store/samples.ts'
 import { type CuttingProxy, openCuttingProxy } from '../../support/cutting-proxy.ts'
@@ -59,6 +61,27 @@ describePostgres('the store in PostgreSQL', () => {
       'WITH',
       'COMMIT',
     ])
+  })
+
+  it('takes one statement for a task that a server completes, and none besides', async () => {
+    const quiet = { leaseMs: 900_000, beatMs: 300_000, lookMs: 300_000, logger: false } as const
+    const shared = await openPostgresStore({ url: proxy.url, schema, ...quiet })
+    const agent = defineAgent({ name: 'Echo' }, () => 'done')
+    const server = await createServer({ agents: [agent], store: shared, logger: false })
+    await server.recover()
+    const send = async (n: number) => {
+      const parts = [{ text: 'hello' }]
+      const message = { messageId: `m-${n}`, role: 'ROLE_USER', parts } as const
+      const answer = await server.dispatch()('SendMessage', { message }, {})
+      expect('task' in answer && answer.task.status.state).toBe('TASK_STATE_COMPLETED')
+    }
+    await send(0)
+    const before = proxy.statements.length
+    for (let n = 1; n <= 20; n++) await send(n)
+    const statements = proxy.statements.slice(before)
+    await server.close()
+    expect(statements.filter((text) => !text.startsWith('WITH added AS'))).toEqual([])
+    expect(statements).toHaveLength(20)
   })
 
   it('reads a task, a log and a list without more statements than it has to', async () => {

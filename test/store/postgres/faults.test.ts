@@ -6,8 +6,9 @@ import {
   type PostgresStoreOptions,
 } from '../../../src/store/postgres/store.ts'
 import type { TaskWrite, Write } from '../../../src/store/store.ts'
+import { createListener } from '../../contracts/feed/world.ts'
 import { pushConfig, type SampleOptions, scope, write } from '../../contracts/store/samples.ts'
-import { type CuttingProxy, openCuttingProxy } from '../../support/cutting-proxy.ts'
+import { type CuttingProxy, isSession, openCuttingProxy } from '../../support/cutting-proxy.ts'
 import { describePostgres, usePostgres } from '../../support/postgres.ts'
 import { startPostgres } from '../../support/postgres-server.ts'
 
@@ -239,6 +240,23 @@ describePostgres('a store whose PostgreSQL', () => {
     await database.query(`ALTER TABLE ${schema}.hidden RENAME TO task`)
     await probed.promise
     await expect.poll(() => store.health()).toEqual({ writable: true })
+  })
+
+  it('has a pooler before it is asked there, but for the session of a replica', async () => {
+    const direct = await openCuttingProxy(database.url)
+    const store = await open({ sessionUrl: direct.url, logger: false })
+    await store.feed.join([{ agent: 'agent', build: '' }], createListener().listener)
+    await store.commit([write('t')])
+    expect([direct, proxy].map(({ statements }) => statements.some(isSession))).toEqual([
+      true,
+      false,
+    ])
+    expect([direct, proxy].map(({ statements }) => statements.some(isCommit))).toEqual([
+      false,
+      true,
+    ])
+    await store.close()
+    await direct.close()
   })
 
   it('is not there, or not to be had, is named when the store is opened, without its password', async () => {

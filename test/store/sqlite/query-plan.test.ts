@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Connection, openConnection } from '../../../src/store/sqlite/driver.ts'
 import { pageQuery, type Query, totalQuery } from '../../../src/store/sqlite/list.ts'
+import { allPageQuery } from '../../../src/store/sqlite/list-all.ts'
 import { migrate } from '../../../src/store/sqlite/schema.ts'
 import type { TaskListFilter } from '../../../src/store/store.ts'
 import { at, scope } from '../../contracts/store/samples.ts'
@@ -31,6 +32,23 @@ test('every list walks one index: no table is scanned and nothing is sorted', as
       expect(plan.length).toBeGreaterThan(0)
       for (const step of plan) expect(step).not.toMatch(/SCAN (?!\(subquery)|TEMP B-TREE/)
     }
+  db.close()
+})
+
+test('a list over all scopes walks an index, and reads documents for its page alone', async () => {
+  const db = await openConnection(path('t.db'))
+  migrate(db)
+  for (const filter of filters) {
+    const { scope: _, ...rest } = filter
+    for (const agent of [undefined, 'a']) {
+      const query = allPageQuery({ ...rest, ...(agent !== undefined && { agent }) }, true)
+      const plan = planOf(db, query)
+      expect(plan.join('; ')).toMatch(/INDEX (task_of_all|task_by_state)|context_task/)
+      expect(plan.join('; ')).not.toMatch(/SCAN task(?! USING)/)
+    }
+  }
+  const newest = planOf(db, allPageQuery({ limit: 50 }, true))
+  expect(newest.filter((step) => step.includes('TEMP B-TREE')).length).toBeLessThanOrEqual(1)
   db.close()
 })
 

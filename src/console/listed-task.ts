@@ -1,7 +1,7 @@
 import { textOf } from '../protocol/task.ts'
 import type { Task } from '../protocol/types.ts'
 import type { StoredTask } from '../store/store.ts'
-import type { TaskRow } from './api.ts'
+import type { ListedTask } from './api.ts'
 import type { ReadFacts } from './facts.ts'
 import type { Viewer } from './viewer.ts'
 
@@ -9,11 +9,11 @@ import type { Viewer } from './viewer.ts'
 const maxWords = 140
 
 /** A task as lists show it. */
-export async function toTaskRow(
+export async function toListedTask(
   stored: StoredTask,
   viewer: Viewer,
   readFacts: ReadFacts,
-): Promise<TaskRow> {
+): Promise<ListedTask> {
   const { head, task } = stored
   const { tokens } = await readFacts(stored)
   const { id, contextId, state, timestamp, scope } = head

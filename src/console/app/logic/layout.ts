@@ -1,0 +1,144 @@
+import dagre from '@dagrejs/dagre'
+import type { GraphEdge, GraphNode, TeamGraph } from '../../api.ts'
+
+/** A team as a picture: where its nodes stand and its edges run. An open nested team is a picture within. */
+export interface Picture {
+  readonly team: TeamGraph
+  readonly width: number
+  readonly height: number
+  readonly nodes: readonly PlacedNode[]
+  readonly edges: readonly PlacedEdge[]
+}
+
+/** A node by its upper left corner. */
+export interface PlacedNode {
+  readonly node: GraphNode
+  readonly x: number
+  readonly y: number
+  readonly width: number
+  readonly height: number
+  /** The nested team, where it is open. */
+  readonly inside?: Picture
+}
+
+/** An edge as an SVG path, and where its words stand. */
+export interface PlacedEdge {
+  readonly edge: GraphEdge
+  readonly path: string
+  readonly x: number
+  readonly y: number
+}
+
+/** How a picture is drawn. */
+interface LayoutOptions {
+  /** Which nested teams are open, by `toPlace`. */
+  readonly open: ReadonlySet<string>
+  /** Left to right, or on narrow screens top to bottom. */
+  readonly direction: 'LR' | 'TB'
+}
+
+/** Where the caller's message comes from: a node that is not a member. */
+const callerNode: GraphNode = { id: '', name: 'You', kind: 'caller' }
+
+/** Room for `88 · 6.1 s` above an edge and `2 failed` below it. */
+const wordsSize = { width: 64, height: 34, labelpos: 'c' } as const
+
+/** What surrounds the picture within a nested team. */
+const pad = 18
+const head = 30
+
+/** Lays a team out; nested teams that are open from within outwards. */
+export function layOut(team: TeamGraph, options: LayoutOptions, above = ''): Picture {
+  const inside = new Map<string, Picture>()
+  for (const { id, team: nested } of team.nodes)
+    if (nested && options.open.has(toPlace(above, id)))
+      inside.set(id, layOut(nested, options, toPlace(above, id)))
+  const isTop = above === ''
+  const nodes = isTop ? [callerNode, ...team.nodes] : team.nodes
+  const entries: GraphEdge[] = team.entry.map((to) => ({ from: '', to, kind: 'next' }))
+  const edges = isTop ? [...entries, ...team.edges] : team.edges
+  const graph = new dagre.graphlib.Graph({ multigraph: true })
+  graph.setGraph({ rankdir: options.direction, nodesep: 26, ranksep: 12, marginx: 2, marginy: 2 })
+  graph.setDefaultEdgeLabel(() => ({}))
+  for (const node of nodes) graph.setNode(keyOf(node.id), sizeOf(node, inside.get(node.id)))
+  const known = edges.filter(
+    ({ from, to }) => graph.hasNode(keyOf(from)) && graph.hasNode(keyOf(to)),
+  )
+  for (const [i, { from, to }] of known.entries())
+    graph.setEdge(keyOf(from), keyOf(to), { ...wordsSize }, `${i}`)
+  dagre.layout(graph)
+  const { width = 0, height = 0 } = graph.graph()
+  return {
+    team,
+    width,
+    height,
+    nodes: nodes.map((node) => placed(node, graph.node(keyOf(node.id)), inside.get(node.id))),
+    edges: known.map((edge, i) => {
+      const { points, x, y } = graph.edge({ v: keyOf(edge.from), w: keyOf(edge.to), name: `${i}` })
+      const middle = points[Math.floor(points.length / 2)]
+      return { edge, path: toPath(points), x: x ?? middle?.x ?? 0, y: y ?? middle?.y ?? 0 }
+    }),
+  }
+}
+
+/** The place of a node: the ids of the nested teams that lead to it, and its own. */
+export function toPlace(above: string, id: string): string {
+  return above === '' ? id : `${above}/${id}`
+}
+
+/** The layout takes an empty name for none. */
+function keyOf(id: string): string {
+  return `:${id}`
+}
+
+/** Where the picture within a node begins. */
+export const insideAt: { readonly x: number; readonly y: number } = { x: pad, y: head }
+
+function sizeOf({ name, detail, kind }: GraphNode, inside: Picture | undefined): Size {
+  if (inside) return { width: inside.width + 2 * pad, height: inside.height + head + pad }
+  if (kind === 'caller') return { width: 54, height: 34 }
+  const words = Math.min(name.length * 7.8, 190)
+  const longest = Math.max(words, Math.min((detail ?? kind).length, 24) * 6.2, 56)
+  return { width: Math.round(longest) + 32, height: 56 }
+}
+
+interface Size {
+  readonly width: number
+  readonly height: number
+}
+
+function placed(
+  node: GraphNode,
+  { x, y, width, height }: Size & { readonly x?: number; readonly y?: number },
+  inside: Picture | undefined,
+): PlacedNode {
+  const corner = { x: (x ?? 0) - width / 2, y: (y ?? 0) - height / 2 }
+  return { node, width, height, ...corner, ...(inside && { inside }) }
+}
+
+interface Point {
+  readonly x: number
+  readonly y: number
+}
+
+/** A smooth line through points: each middle is met, each point bends it. */
+function toPath(points: readonly Point[]): string {
+  const [first, ...rest] = points
+  const last = rest.pop()
+  if (!first || !last) return ''
+  let path = `M${at(first)}`
+  for (const [i, point] of rest.entries()) {
+    const next = rest[i + 1] ?? last
+    const end = i === rest.length - 1 ? last : middle(point, next)
+    path += ` Q${at(point)} ${at(end)}`
+  }
+  return rest.length === 0 ? `${path} L${at(last)}` : path
+}
+
+function middle(a: Point, b: Point): Point {
+  return { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 }
+}
+
+function at({ x, y }: Point): string {
+  return `${Math.round(x * 10) / 10},${Math.round(y * 10) / 10}`
+}

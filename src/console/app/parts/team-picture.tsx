@@ -1,0 +1,201 @@
+import { useComputed, useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import type { GraphEdge, TeamGraph } from '../../api.ts'
+import { insideAt, layOut, type Picture, type PlacedNode, toPlace } from '../logic/layout.ts'
+import { edgeKey, type Lights } from '../logic/light.ts'
+import { colourOf } from '../logic/words.ts'
+import { cut, onPress, PictureEdge } from './picture-edge.tsx'
+
+/** What a press on the picture means. */
+interface Presses {
+  readonly toggle: (place: string) => void
+  readonly choose?: ((edge: ChosenEdge) => void) | undefined
+  readonly chosen?: string | undefined
+}
+
+/** An edge that was chosen: the team it belongs to, and its key among the lights. */
+export interface ChosenEdge {
+  readonly team: TeamGraph
+  readonly edge: GraphEdge
+  readonly key: string
+}
+
+/** A team drawn from its definition and lit from the log; nested teams open in place. */
+export function TeamPicture(props: {
+  readonly team: TeamGraph
+  readonly lights: Lights
+  readonly choose?: (edge: ChosenEdge) => void
+  readonly chosen?: string | undefined
+}) {
+  const { team, lights } = props
+  const frame = useRef<HTMLDivElement>(null)
+  const open = useSignal<ReadonlySet<string>>(new Set(nestedPlaces(team)))
+  const isNarrow = useSignal(innerWidth < 720)
+  useEffect(() => {
+    const resize = (): void => {
+      isNarrow.value = innerWidth < 720
+    }
+    addEventListener('resize', resize)
+    return () => removeEventListener('resize', resize)
+  }, [])
+  const picture = useComputed(() =>
+    layOut(team, { open: open.value, direction: isNarrow.value ? 'TB' : 'LR' }),
+  )
+  const toggle = (place: string): void => {
+    const next = new Set(open.value)
+    if (!next.delete(place)) next.add(place)
+    open.value = next
+  }
+  const { width, height } = picture.value
+  return (
+    <div class="picture" ref={frame}>
+      <svg
+        viewBox={`-4 -4 ${width + 8} ${height + 8}`}
+        style={{
+          maxWidth: `${Math.round((width + 8) * 1.12)}px`,
+          minWidth: `${Math.round(width * 0.78)}px`,
+        }}
+        aria-label={`The team ${team.name}`}
+      >
+        <defs>
+          <marker
+            id="arrow"
+            viewBox="0 0 8 8"
+            refX="7"
+            refY="4"
+            markerWidth="7"
+            markerHeight="7"
+            orient="auto"
+          >
+            <path d="M1 1 7 4 1 7" class="arrow" />
+          </marker>
+        </defs>
+        <Level
+          picture={picture.value}
+          above=""
+          lights={lights}
+          presses={{ toggle, choose: props.choose, chosen: props.chosen }}
+        />
+      </svg>
+    </div>
+  )
+}
+
+interface LevelProps {
+  readonly picture: Picture
+  readonly above: string
+  readonly lights: Lights
+  readonly presses: Presses
+}
+
+function Level({ picture, above, lights, presses }: LevelProps) {
+  return (
+    <>
+      {picture.nodes.map((placed) => (
+        <Node
+          key={placed.node.id}
+          placed={placed}
+          above={above}
+          lights={lights}
+          presses={presses}
+        />
+      ))}
+      {picture.edges.map((placed) => {
+        const key = edgeKey(above, placed.edge)
+        const press = presses.choose
+        const chosen = { team: picture.team, edge: placed.edge, key }
+        return (
+          <PictureEdge
+            key={key}
+            placed={placed}
+            light={lights.get(key)}
+            isChosen={presses.chosen === key}
+            press={press && (() => press(chosen))}
+          />
+        )
+      })}
+    </>
+  )
+}
+
+interface NodeProps extends Omit<LevelProps, 'picture'> {
+  readonly placed: PlacedNode
+}
+
+function Node({ placed, above, lights, presses }: NodeProps) {
+  const { node, x, y, width, height, inside } = placed
+  const place = toPlace(above, node.id)
+  const light = lights.get(place)
+  if (node.kind === 'caller')
+    return (
+      <g class="node caller" transform={`translate(${x} ${y})`}>
+        <rect width={width} height={height} rx={17} />
+        <text x={width / 2} y={22} text-anchor="middle">
+          {node.name}
+        </text>
+      </g>
+    )
+  const tone = light?.running ? 'running' : light?.failures ? 'troubled' : light ? 'visited' : ''
+  return (
+    <g class={`node ${tone} ${inside ? 'open' : ''}`} transform={`translate(${x} ${y})`}>
+      <rect width={width} height={height} rx={10} />
+      {!inside && (
+        <rect class={`stripe ${colourOf(node.id)}`} x={0} y={12} width={3} height={height - 24} />
+      )}
+      <text x={16} y={inside ? 20 : 24} class={inside ? 'small' : ''}>
+        {cut(node.name, 26)}
+      </text>
+      {!inside && (
+        <text x={16} y={42} class="small">
+          {light?.running ? 'at work' : cut(node.detail ?? node.kind, 24)}
+        </text>
+      )}
+      {node.team && (
+        <Opener
+          x={width - 26}
+          name={node.name}
+          isOpen={inside !== undefined}
+          press={() => presses.toggle(place)}
+        />
+      )}
+      {inside && (
+        <g transform={`translate(${insideAt.x} ${insideAt.y})`}>
+          <Level picture={inside} above={place} lights={lights} presses={presses} />
+        </g>
+      )}
+    </g>
+  )
+}
+
+function Opener(props: {
+  readonly x: number
+  readonly name: string
+  readonly isOpen: boolean
+  readonly press: () => void
+}) {
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: SVG has no button of its own
+    <g
+      class="opener"
+      role="button"
+      tabindex={0}
+      aria-expanded={props.isOpen}
+      aria-label={props.isOpen ? `Close ${props.name}` : `Open ${props.name}`}
+      transform={`translate(${props.x} 6)`}
+      onClick={props.press}
+      onKeyDown={onPress(props.press)}
+    >
+      <rect width={20} height={20} rx={5} />
+      <path d={props.isOpen ? 'M5 10h10' : 'M5 10h10M10 5v10'} />
+    </g>
+  )
+}
+
+/** Teams are shown with what is in them, two levels deep; what lies deeper opens by a press. */
+function nestedPlaces(team: TeamGraph, above = '', depth = 0): string[] {
+  return team.nodes.flatMap(({ id, team: nested }) => {
+    if (!nested || depth > 1) return []
+    const place = toPlace(above, id)
+    return [place, ...nestedPlaces(nested, place, depth + 1)]
+  })
+}

@@ -1,0 +1,202 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { signCard } from '../../src/protocol/signature.ts'
+import { serve } from '../acceptance/serve.ts'
+import { hostileUrls } from '../network/corpus/urls.ts'
+import { as, openScene, posted, worker } from './scene.ts'
+
+const message = (text: string) => ({ messageId: '1', role: 'ROLE_USER', parts: [{ text }] })
+
+describe('on a server for this machine', () => {
+  test('the card of an agent elsewhere is shown with what is to be thought of it', async () => {
+    const { api } = await openScene()
+    const { url } = await serve(worker)
+    const { json: shown, status } = await api('relay', posted({ kind: 'card', url }))
+    expect(status).toBe(200)
+    expect(shown.card.name).toBe('Worker')
+    expect(shown.cardUrl).toBe(`${url}/.well-known/agent-card.json`)
+    expect(shown.speaks).toContain('A2A 1.0')
+    expect(shown.signature.verdict).toBe('unsigned')
+    expect(shown.faults).toEqual([])
+  })
+
+  test('a signature counts where its key is published beside the card', async () => {
+    const { api } = await openScene()
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const verdictOf = async (published: boolean): Promise<string> => {
+      const { url } = await serve({
+        agents: [worker],
+        signCard: async (card) => {
+          const jku = `${card.supportedInterfaces[0]?.url.split('/').slice(0, 3).join('/')}/keys.json`
+          const header = { alg: 'ES256', kid: 'k', jku }
+          return (await signCard(card, privateKey, header)).signatures ?? []
+        },
+        routes: ({ path }) =>
+          path === '/keys.json'
+            ? {
+                status: published ? 200 : 404,
+                headers: { 'content-type': 'application/json' },
+                body: JSON.stringify({
+                  keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'k', alg: 'ES256' }],
+                }),
+              }
+            : undefined,
+      })
+      const { json } = await api('relay', posted({ kind: 'card', url }))
+      return json.signature.verdict
+    }
+    expect(await verdictOf(true)).toBe('valid')
+    expect(await verdictOf(false)).toBe('unknown-key')
+  })
+
+  test('operations are passed on, and a stream is one here too', async () => {
+    const { api } = await openScene()
+    const { url, server } = await serve(worker)
+    const call = {
+      kind: 'call',
+      url,
+      operation: 'SendMessage',
+      request: { message: message('hi') },
+    }
+    const { json: sent } = await api('relay', posted(call))
+    expect(sent.result.task.artifacts[0].parts).toEqual([{ text: 'done: hi' }])
+    const stream = { ...call, operation: 'SendStreamingMessage' }
+    const { headers, text } = await api('relay', posted(stream))
+    expect(headers['content-type']).toBe('text/event-stream')
+    const events = text.split('\n').filter((line) => line.startsWith('data: '))
+    expect(events.length).toBeGreaterThan(1)
+    expect(text).toContain('TASK_STATE_COMPLETED')
+    expect((await server.store.listAll({ limit: 9 })).total).toBe(2)
+  })
+
+  test('nothing of it is stored here', async () => {
+    const { api, server } = await openScene()
+    const { url } = await serve(worker)
+    const call = {
+      kind: 'call',
+      url,
+      operation: 'SendMessage',
+      request: { message: message('hi') },
+    }
+    await api('relay', posted(call))
+    expect((await server.store.listAll({ limit: 9 })).total).toBe(0)
+  })
+
+  test('a report says what an agent does as the protocol demands', async () => {
+    const { api } = await openScene()
+    const { url } = await serve(worker)
+    const { json: report } = await api('relay', posted({ kind: 'check', url }))
+    expect(report).toMatchObject({ failed: 0, skipped: 1 })
+    expect(report.passed).toBeGreaterThanOrEqual(5)
+    const { json: bad } = await api('relay', posted({ kind: 'check', url: `${url}/nothing` }))
+    expect(bad).toMatchObject({ passed: 0, failed: 1 })
+  })
+
+  test('credentials go with the request and are in no answer', async () => {
+    const { api } = await openScene()
+    const { url } = await openScene({ isClosed: true })
+    const call = { kind: 'call', url, operation: 'ListTasks', request: {} }
+    expect((await api('relay', posted(call))).status).toBe(401)
+    const signed = { ...call, authorization: 'Bearer ann-token' }
+    const answer = await api('relay', posted(signed))
+    expect(answer).toMatchObject({ status: 200, json: { result: { tasks: [] } } })
+    expect(answer.text).not.toContain('ann-token')
+  })
+
+  test.each([
+    [{}, 'url'],
+    [{ kind: 'card', url: 7 }, 'url'],
+    [{ kind: 'card', url: 'ftp://example.com' }, 'url'],
+    [{ kind: 'nothing', url: 'https://example.com' }, 'kind'],
+    [{ kind: 'call', url: 'https://example.com', operation: 'Explode' }, 'operation'],
+    [{ kind: 'card', url: 'https://example.com', authorization: 1 }, 'authorization'],
+  ])('%j gets a sentence that names %s', async (body, word) => {
+    const { api } = await openScene()
+    const answer = await api('relay', posted(body))
+    expect(answer.status).toBe(400)
+    expect(answer.json.error.message).toContain(word)
+  })
+
+  test('other private addresses are refused, unless they are allowed', async () => {
+    const { api } = await openScene()
+    for (const url of ['http://10.0.0.7/', 'http://192.168.1.1:8080', 'http://169.254.169.254/'])
+      expect((await api('relay', posted({ kind: 'card', url }))).status, url).toBe(400)
+  })
+})
+
+describe('on a server that others reach', () => {
+  test('only operators relay', async () => {
+    const { api } = await openScene({ isClosed: true, host: '0.0.0.0' })
+    const body = { kind: 'card', url: 'https://10.0.0.1' }
+    expect((await api('relay', posted(body, as('ann')))).status).toBe(403)
+    expect((await api('relay', posted(body, as('op')))).status).toBe(400)
+  })
+
+  test.each([{ publicUrl: 'https://agents.example' }, { trustedProxies: ['loopback'] }])(
+    'a proxy in front of a loopback bind makes it one (%j)',
+    async (options) => {
+      const { api, url } = await openScene({ isClosed: true, ...options })
+      const body = { kind: 'card', url }
+      expect((await api('relay', posted(body, as('ann')))).status).toBe(403)
+      expect((await api('relay', posted(body, as('op')))).status).toBe(400)
+    },
+  )
+
+  test('this machine and its network are out of reach, by every spelling', async () => {
+    const { api } = await openScene({ isClosed: true, host: '0.0.0.0' })
+    let reached = 0
+    const { url } = await serve({
+      agents: [worker],
+      routes: () => {
+        reached++
+        return undefined
+      },
+    })
+    const { port } = new URL(url)
+    const spellings = ['127.0.0.1', 'localhost', '[::1]', '0x7f.1', '2130706433', '[::ffff:7f00:1]']
+    const own = spellings.map((host) => `http://${host}:${port}/`)
+    for (const target of [
+      ...own,
+      ...hostileUrls.flatMap(({ url, addresses }) => (addresses ? [] : [url])),
+    ])
+      for (const kind of ['card', 'check'])
+        expect(
+          (await api('relay', posted({ kind, url: target }, as('op')))).status,
+          `${kind} ${target.slice(0, 80)}`,
+        ).toBe(400)
+    expect(reached).toBe(0)
+  })
+
+  test('a card from an allowed host leads to no other inside', async () => {
+    const inside = await serve(worker)
+    const { port } = new URL(inside.url)
+    let reached = 0
+    const secret = await serve({
+      agents: [worker],
+      routes: () => {
+        reached++
+        return undefined
+      },
+    })
+    const { api } = await openScene({
+      isClosed: true,
+      host: '0.0.0.0',
+      console: { allow: [`localhost:${port}`] },
+    })
+    const shown = await api('relay', posted({ kind: 'card', url: inside.url }, as('op')))
+    expect(shown.status).toBe(200)
+    const lying = await serve({
+      agents: [worker],
+      interfaces: ([first]) => (first ? [{ ...first, url: secret.url }] : []),
+    })
+    const open = await openScene({
+      isClosed: true,
+      host: '0.0.0.0',
+      console: { allow: [`localhost:${new URL(lying.url).port}`] },
+    })
+    const call = { kind: 'call', url: lying.url, operation: 'ListTasks', request: {} }
+    const refused = await open.api('relay', posted(call, as('op')))
+    expect(refused.status).toBeGreaterThanOrEqual(400)
+    expect(reached).toBe(0)
+  })
+})
