@@ -1,5 +1,8 @@
 import { defineConfig } from 'vitest/config'
+import { replicas } from './test/support/replicas/config.ts'
 import quick from './vitest.config.ts'
+
+const { maxWorkers, silent, ...each } = quick.test ?? {}
 
 /**
  * `npm run test:slow`: what proves the same as `npm test` at more points than everybody wants to wait for. About ten
@@ -7,5 +10,23 @@ import quick from './vitest.config.ts'
  * `npm run soak`, which take longer than such a run may.
  */
 export default defineConfig({
-  test: { ...quick.test, include: ['test-slow/**/*.test.ts'], testTimeout: 900_000 },
+  test: {
+    maxWorkers,
+    silent,
+    projects: [
+      {
+        test: { ...each, name: 'slow', include: ['test-slow/**/*.test.ts'], testTimeout: 900_000 },
+      },
+      {
+        plugins: replicas.plugins ?? [],
+        test: {
+          ...each,
+          name: 'replicas',
+          include: ['test/{acceptance,conformance}/**/*.test.ts'],
+          setupFiles: [replicas.setupFile],
+          env: { ...each.env, REPLICAS: '3' },
+        },
+      },
+    ],
+  },
 })

@@ -4,12 +4,14 @@ import { type Listening, runServer, type StartedServer } from '../server/run.ts'
 import { createServer, type Server } from '../server/server.ts'
 import { type Logger, toLogger } from '../shared/log.ts'
 import { nearest } from '../shared/nearest.ts'
+import { toShownStore } from '../store/postgres/url.ts'
 import type { Store } from '../store/store.ts'
 import type { Config } from './config/file.ts'
 import type { ConfigVariables } from './config/values.ts'
 import { createGeneration, type Generation } from './generation.ts'
+import { openStore, storeKind, storePlace } from './open-store.ts'
 import { type BuildDeps, createRoster, rosterWarnings } from './roster.ts'
-import { openStore, storePlace, toListenOptions, toServerOptions } from './server-options.ts'
+import { toListenOptions, toServerOptions } from './server-options.ts'
 import { watchConfig } from './watch.ts'
 
 /** How a configuration is served. What is said here comes before what the file's `[server]` table says. */
@@ -21,7 +23,7 @@ export interface ServeOptions {
   readonly host?: string
   /** 3000 if neither this nor the file says; 0 takes any free port. */
   readonly port?: number
-  /** `memory`, or a file; `.corral/tasks.db` if neither this nor the file says. A file's own is relative to it. */
+  /** `memory`, a file or a `postgres://` URL; `.corral/tasks.db` if neither this nor the file says. A file's own is relative to it. */
   readonly store?: string
   /** The team or agent that answers at the root; the file's first team if absent. */
   readonly team?: string
@@ -45,7 +47,7 @@ export interface Serving {
   readonly listening: Listening
   /** Who answers at the root. */
   readonly root: AgentInfo
-  /** `memory`, or the store's file. */
+  /** `memory`, the store's file, or its database without who logs in. */
   readonly store: string
   /** Whether there is a console at `/console/`. */
   readonly hasConsole: boolean
@@ -74,7 +76,9 @@ export interface UnreachableAgent {
  */
 export async function serveConfig(config: Config, options: ServeOptions): Promise<Serving> {
   const place = storePlace(config.server, options)
-  const store = await openStore(place, config.server)
+  const { path } = options
+  const logger = toLogger(options.logger)
+  const store = await openStore(place, { config: config.server, path, logger })
   let generation: Generation | undefined
   try {
     generation = await createFirst(config, options)
@@ -124,14 +128,8 @@ async function start(config: Config, parts: Parts): Promise<Serving> {
   const findUnreachable = (): Promise<readonly UnreachableAgent[]> =>
     askRemotes(config, reloads?.current() ?? generation)
   const hasConsole = config.server.console?.enabled !== false
-  const served = { server, listening, root, store: place, hasConsole, recovery }
+  const served = { server, listening, root, store: toShownStore(place), hasConsole, recovery }
   return { ...served, findUnreachable, stopped, close }
-}
-
-/** What the console calls a store at a place. */
-function storeKind(place: string): string {
-  if (place === 'memory') return place
-  return /^postgres(?:ql)?:/.test(place) ? 'postgres' : 'sqlite'
 }
 
 async function askRemotes(

@@ -1,16 +1,10 @@
-import { mkdir } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
 import { createConsole } from '../console/console.ts'
 import type { AuthOptions } from '../server/auth.ts'
 import type { Authenticator } from '../server/authenticator.ts'
 import { authenticators, type SchemeOptions } from '../server/authenticators.ts'
-import { resolveLimits } from '../server/limits.ts'
 import type { ServerOptions } from '../server/options.ts'
 import type { ListenOptions } from '../server/run.ts'
-import { createMemoryStore } from '../store/memory/store.ts'
-import { openSqliteStore, type SqliteStoreOptions } from '../store/sqlite/store.ts'
-import type { Store } from '../store/store.ts'
-import type { RetentionConfig, ServerConfig, WebhooksConfig } from './config/server.ts'
+import type { ServerConfig, WebhooksConfig } from './config/server.ts'
 import type { ServerAuthConfig } from './config/server-auth.ts'
 import { whenGiven } from './config/values.ts'
 
@@ -38,7 +32,6 @@ export function toServerOptions(
 interface Place {
   readonly host?: string
   readonly port?: number
-  readonly store?: string
 }
 
 /** Where a server listens: only on this machine, at port 3000, where nobody says otherwise. */
@@ -46,47 +39,6 @@ export function toListenOptions(config: ServerConfig, { host, port }: Place): Li
   return {
     host: host ?? config.host ?? '127.0.0.1',
     port: port ?? config.port ?? 3000,
-  }
-}
-
-/** `memory`, or the store's file. What a configuration file says of it is relative to that file. */
-export function storePlace(
-  config: ServerConfig,
-  { path, store }: Place & { readonly path: string },
-): string {
-  if (store !== undefined) return store
-  if (config.store === undefined) return '.corral/tasks.db'
-  return config.store === 'memory' ? 'memory' : resolve(dirname(path), config.store)
-}
-
-/** Opens the store at a place, with the limits of the `[server.retention]` table, and of `[server.limits]` in memory. */
-export async function openStore(place: string, config: ServerConfig): Promise<Store> {
-  const { maxBytes, ...kept } = toRetention(config.retention ?? {})
-  if (place === 'memory') {
-    const { memoryStoreBytes } = resolveLimits(whenGiven('limits', config.limits))
-    return createMemoryStore({ ...kept, maxBytes: memoryStoreBytes })
-  }
-  // What prevents the directory prevents the file too, and is told with the file's name.
-  await mkdir(dirname(place), { recursive: true }).catch(() => {})
-  return openSqliteStore(place, { ...kept, ...whenGiven('maxBytes', maxBytes) })
-}
-
-const dayMs = 86_400_000
-
-function toRetention({
-  maxAgeDays,
-  maxTasks,
-  maxBytes,
-  waitingDays,
-}: RetentionConfig): Pick<
-  SqliteStoreOptions,
-  'maxAgeMs' | 'maxTasks' | 'maxBytes' | 'maxWaitingMs'
-> {
-  return {
-    ...(maxAgeDays !== undefined && { maxAgeMs: maxAgeDays * dayMs }),
-    ...whenGiven('maxTasks', maxTasks),
-    ...whenGiven('maxBytes', maxBytes),
-    ...(waitingDays !== undefined && { maxWaitingMs: waitingDays * dayMs }),
   }
 }
 

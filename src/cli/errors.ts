@@ -89,6 +89,8 @@ function isNoAgent({ code, message }: A2AError): boolean {
 /** "Unavailable" is said of a network and of a file; only the words tell which. */
 function hintFromWords(error: A2AError): string | undefined {
   const { code, message, cause } = error
+  if (message.startsWith('Cannot open the task store postgres'))
+    return 'Check the URL, and that the database is up and lets this machine in.'
   if (message.startsWith('Cannot open the task store'))
     return 'Choose another with --store PATH, or --store memory.'
   if (isNoAgent(error)) return noAgent

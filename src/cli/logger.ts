@@ -13,17 +13,19 @@ export interface LoggerOptions {
   readonly level: (typeof logLevels)[number]
   /** Show where errors come from. */
   readonly debug?: boolean
+  /** The number of this process among those that serve together; it stands in each line. */
+  readonly worker?: number | undefined
 }
 
 /** Words that credentials go by in what is logged. */
 const secrets = ['authorization', 'token', 'accessToken', 'apiKey', 'key', 'clientSecret', 'cookie']
 
 /** Logs to stderr: readable lines on a terminal, JSON elsewhere. */
-export function createLogger({ level, debug = false }: LoggerOptions): Logger {
+export function createLogger({ level, debug = false, worker }: LoggerOptions): Logger {
   const err = (thrown: unknown): unknown => describe(thrown, debug)
   const options = {
     level,
-    base: null,
+    base: worker === undefined ? null : { worker },
     serializers: { err, error: err },
     redact: { paths: [...secrets, ...secrets.map((name) => `*.${name}`)], censor: '[redacted]' },
   }

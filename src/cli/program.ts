@@ -57,6 +57,14 @@ const commands: Readonly<Record<string, Entry>> = {
     words: 'measure how well an A2A agent does its job',
     load: async () => (await import('./commands/eval.ts')).addEvalCommand,
   },
+  store: {
+    words: 'look into a task store, prune it, migrate it, copy it',
+    load: async () => (await import('./commands/store.ts')).addStoreCommand,
+  },
+  cluster: {
+    words: 'look at the replicas that share a PostgreSQL database',
+    load: async () => (await import('./commands/cluster.ts')).addClusterCommand,
+  },
   backup: {
     words: 'copy a task store, also while a server uses it',
     load: async () => (await import('./commands/backup.ts')).addBackupCommand,

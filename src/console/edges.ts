@@ -31,7 +31,7 @@ export function createEdgesHandler(host: ConsoleHost): ApiHandler {
 
 /** A call that is under way in a log. */
 interface OpenCall {
-  readonly edge: Edge
+  readonly edges: readonly Edge[]
   readonly message: EdgeMessage
 }
 
@@ -76,15 +76,17 @@ function createTally(graph: TeamGraph): {
         const place = `${textOf(record, 'at')}\n${team}`
         const call = `${place}\n${textOf(record, 'call')}`
         if (record.entry.type === 'delegation') {
-          const from = senderOf(ways.get(team) ?? [], member, answered.get(place) ?? [])
-          begin(edgeOf(team, from, member), { record, call, open, taskId: head.id })
+          const senders = sendersOf(ways.get(team) ?? [], member, answered.get(place) ?? [])
+          const edges = senders.map((from) => edgeOf(team, from, member))
+          begin(edges, { record, call, open, taskId: head.id })
         } else if (record.entry.type === 'reply' || record.entry.type === 'failure') {
           finish(open.get(call), record)
           open.delete(call)
           answered.set(place, [...(answered.get(place) ?? []).slice(-64), member])
         }
       }
-      if (head.busy) for (const { edge } of open.values()) edge.running++
+      if (head.busy)
+        for (const { edges: some } of open.values()) for (const edge of some) edge.running++
     },
     edges: () => [...edges.values()].map(toFacts),
   }
@@ -97,31 +99,42 @@ interface Beginning {
   readonly taskId: string
 }
 
-function begin(edge: Edge, { record, call, open, taskId }: Beginning): void {
-  edge.count++
+function begin(edges: readonly Edge[], { record, call, open, taskId }: Beginning): void {
+  for (const edge of edges) edge.count++
   const { seq, at } = record
-  open.set(call, { edge, message: { taskId, seq, at, question: textOf(record, 'text') } })
+  open.set(call, { edges, message: { taskId, seq, at, question: textOf(record, 'text') } })
 }
 
 function finish(call: OpenCall | undefined, record: Traced): void {
   if (!call) return
-  const { edge, message } = call
   const ms = record.entry.durationMs
   const isFailure = record.entry.type === 'failure'
-  if (isFailure) edge.failures++
-  else if (typeof ms === 'number') edge.durations.push(ms)
-  edge.last.unshift({
-    ...message,
+  const message = {
+    ...call.message,
     ...(typeof ms === 'number' && { durationMs: ms }),
     ...(isFailure ? { failure: textOf(record, 'reason') } : { answer: textOf(record, 'text') }),
-  })
-  edge.last.length = Math.min(edge.last.length, maxMessages)
+  }
+  for (const edge of call.edges) {
+    if (isFailure) edge.failures++
+    else if (typeof ms === 'number') edge.durations.push(ms)
+    edge.last.unshift(message)
+    edge.last.length = Math.min(edge.last.length, maxMessages)
+  }
 }
 
-/** Who handed the work on: of those that the definition lets, the one who answered last; else the team's caller. */
-function senderOf(edges: readonly GraphEdge[], to: string, answered: readonly string[]): string {
+/**
+ * Who handed the work on, of those that the definition lets: all that answered since this one was last asked, where
+ * several did their part; else the one who answered last; else the team's caller.
+ */
+function sendersOf(
+  edges: readonly GraphEdge[],
+  to: string,
+  answered: readonly string[],
+): readonly string[] {
   const may = new Set(edges.filter((edge) => edge.to === to).map(({ from }) => from))
-  return [...answered].reverse().find((id) => may.has(id)) ?? ''
+  const lately = answered.slice(answered.lastIndexOf(to) + 1).filter((id) => may.has(id))
+  if (lately.length > 0) return [...new Set(lately)]
+  return [[...answered].reverse().find((id) => may.has(id)) ?? '']
 }
 
 function waysById(graph: TeamGraph): ReadonlyMap<string, readonly GraphEdge[]> {

@@ -4,6 +4,7 @@ import type { ConsoleHost } from '../server/console.ts'
 import type { LogRecord } from '../store/store.ts'
 import type { TaskChange } from './api.ts'
 import type { ApiCall, ApiHandler } from './call.ts'
+import { watchElsewhere } from './elsewhere.ts'
 import type { ReadFacts } from './facts.ts'
 import { toListedTask } from './listed-task.ts'
 import type { Viewer } from './viewer.ts'
@@ -31,6 +32,18 @@ export function createChangeStreams(host: ConsoleHost, readFacts: ReadFacts): Ch
     if (records.some(isChange)) for (const stream of open) stream.add(taskId)
   }
 
+  /** Hears of what is stored here, and by other replicas. */
+  function listen(): () => void {
+    const stopHere = host.onStored(onStored)
+    const stopElsewhere = watchElsewhere(host, (taskId) => {
+      for (const stream of open) stream.add(taskId)
+    })
+    return () => {
+      stopHere()
+      stopElsewhere()
+    }
+  }
+
   function leave(stream: ChangeStream): void {
     open.delete(stream)
     if (open.size > 0) return
@@ -46,7 +59,7 @@ export function createChangeStreams(host: ConsoleHost, readFacts: ReadFacts): Ch
       const around = { host, viewer, principal, readFacts }
       const stream = new ChangeStream({ ...around, leave: () => leave(stream) })
       open.add(stream)
-      stopListening ??= host.onStored(onStored)
+      stopListening ??= listen()
       request.signal?.addEventListener('abort', () => void stream.return(), { once: true })
       return { status: 200, headers: streamHeaders, body: stream }
     },

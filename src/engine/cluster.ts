@@ -14,6 +14,8 @@ interface Cluster {
   serve(): void
   /** Takes on what no living replica has. */
   takeOn(): Promise<Recovery>
+  /** How many tasks were taken on so far, for metrics. */
+  takenOn(): number
   /** Hands everything over to the others. Idempotent. */
   leave(): Promise<void>
 }
@@ -56,6 +58,7 @@ export function createCluster(options: ClusterOptions): Cluster {
   let again = false
   let callOff: (() => void) | undefined
   let left: Promise<void> | undefined
+  let taken = 0
 
   function serving(): readonly AgentBuild[] {
     const served = options.engines().filter((one) => one.served)
@@ -69,8 +72,10 @@ export function createCluster(options: ClusterOptions): Cluster {
     const counts = await Promise.all(served.map(({ engine }) => engine.recover())).finally(() =>
       suspects.ready(),
     )
+    const sum = counts.reduce(add, { resumed: 0, failed: 0 })
+    taken += sum.resumed + sum.failed
     await webhooks?.start()
-    return counts.reduce(add, { resumed: 0, failed: 0 })
+    return sum
   }
 
   /** What is heard meanwhile is looked at once more, not once each. */
@@ -114,6 +119,7 @@ export function createCluster(options: ClusterOptions): Cluster {
     },
     serve: () => feed?.serve(serving()),
     takeOn,
+    takenOn: () => taken,
     leave() {
       left ??= feed?.leave() ?? Promise.resolve()
       callOff?.()

@@ -58,6 +58,7 @@ class AgentEngine implements Engine {
   readonly #everyone: Scope
   #host: RunHost
   #closed = false
+  #moved = 0
   #recovering: Promise<Recovery> | undefined
 
   constructor(options: EngineOptions) {
@@ -76,7 +77,7 @@ class AgentEngine implements Engine {
     /** A process that no other knows to live takes nothing in. */
     const mustServe = (): void => {
       if (this.#closed) throw shuttingDown()
-      if (feed?.replica === 0) throw notRegistered()
+      if (feed && !feed.mayBegin()) throw notRegistered()
     }
     this.#runs = createRuns({
       store,
@@ -89,7 +90,7 @@ class AgentEngine implements Engine {
     })
     const runs = this.#runs
     const get: Engine['get'] = (id, scope) => this.get(id, scope)
-    this.#receiver = createReceiver({ store, runs, logger })
+    this.#receiver = createReceiver({ store, runs, logger, isClosed })
     this.#forwarding = createForwarding({ store, hub, maxMailbox, clock, get })
     const { committer } = options
     const forwarding = this.#forwarding
@@ -193,8 +194,14 @@ class AgentEngine implements Engine {
   letGo(): void {
     for (const run of [...this.#runs.all.values()]) {
       const reason = new TaskMoved(run.log.id)
-      if (run.log.letGo(reason)) run.interrupt(reason)
+      if (!run.log.letGo(reason)) continue
+      this.#moved++
+      run.interrupt(reason)
     }
+  }
+
+  moved(): number {
+    return this.#moved
   }
 
   live(): number {
@@ -251,8 +258,10 @@ class AgentEngine implements Engine {
         const run = this.#runs.all.get(taskId)
         // The task may have come back meanwhile, and run anew: that is not what was refused.
         const isCurrent = run?.log === log
-        if (error instanceof TaskMoved) hub.follow(taskId)
-        else if (isCurrent || !run) hub.fail(taskId, error)
+        if (error instanceof TaskMoved) {
+          this.#moved++
+          hub.follow(taskId)
+        } else if (isCurrent || !run) hub.fail(taskId, error)
         if (isCurrent) run.interrupt(error)
         const isStranded = (isCurrent || !run) && !(error instanceof KeyTaken)
         if (isStranded) this.#stranded.add(taskId, never ? error : undefined)
@@ -265,6 +274,7 @@ class AgentEngine implements Engine {
     const { feed } = store
     return {
       agent,
+      isShared: feed !== undefined,
       mayBegin: () => feed?.mayBegin() ?? true,
       begins: () => feed?.settled(),
       maxContextBytes: limits.maxContextBytes,

@@ -43,6 +43,8 @@ export interface Engine {
   letGo(): void
   /** How many tasks are live, for metrics. */
   live(): number
+  /** How many tasks have moved to another replica while they ran here, for metrics. */
+  moved(): number
   /** Lets running turns end until the deadline, then interrupts them: a restart takes them up. Idempotent. */
   close(deadlineMs: number): Promise<void>
 }

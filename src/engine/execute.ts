@@ -35,11 +35,12 @@ export async function executeTurn(
   const { log } = writer
   try {
     if (log.exists) writer.startTurn(queued)
-    // An attempt that kills the process at once must be counted at the next start; and what is sent with a key may be
-    // sent again, so nothing is done before it is known that it was taken in.
+    // An attempt that kills the process at once must be counted at the next start; what is sent with a key may be sent
+    // again, and a task that others can go on with too may just have another answer: nothing is done before it is known
+    // that this one was taken in.
     const isKeyed = queued.request.idempotencyKey !== undefined
     if (isKeyed) writer.ensureTask()
-    if (queued.recovered || isKeyed) await log.committed()
+    if (queued.recovered || isKeyed || (host.isShared && log.exists)) await log.committed()
     if (!host.mayBegin()) await host.begins()
     if (!owner.isCurrent(turn)) return
     const reply = host.agent.process(turn.message, turn)

@@ -92,9 +92,9 @@ export class TaskLog implements CommitSource {
   get state(): TaskState {
     return this.#standing.state
   }
-  /** When the task's status was last changed, as far as that is stored. */
+  /** When that state was entered. */
   get timestamp(): string | undefined {
-    return this.#folded.timestamp
+    return this.#standing.timestamp
   }
   /** The sequence number of the last stored record. */
   get version(): number {

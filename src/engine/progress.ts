@@ -60,7 +60,10 @@ export class TurnProgress {
   /** A number that another message has is no longer this one's: it was sent again, and comes later. */
   #noteMessage({ turn, message }: LogRecord & { kind: 'message' }): void {
     if (message.messageId === this.#messageId) this.#number = turn
-    else if (turn === this.#number) this.#number = Number.POSITIVE_INFINITY
+    else if (turn === this.#number) {
+      this.#number = Number.POSITIVE_INFINITY
+      this.#started = false
+    }
   }
 }
 

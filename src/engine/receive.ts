@@ -20,10 +20,19 @@ interface ReceiverOptions {
   readonly store: Store
   readonly runs: Runs
   readonly logger: Logger
+  /** Whether nothing more may begin. */
+  isClosed(): boolean
 }
 
 /** Makes what takes in mail; where one process has the store to itself there is none. */
-export function createReceiver({ store: { feed }, runs, logger }: ReceiverOptions): Receiver {
+export function createReceiver(options: ReceiverOptions): Receiver {
+  const {
+    store: { feed },
+    runs,
+    logger,
+    isClosed,
+  } = options
+
   function take(run: TaskRun, mail: readonly InboxItem[]): void {
     const { id: taskId } = run.log
     const unwanted = mail.filter(({ number, entry }) => !isTaken(run, number, entry))
@@ -45,7 +54,8 @@ export function createReceiver({ store: { feed }, runs, logger }: ReceiverOption
       // What another replica runs by now is its to receive.
       if (!(run instanceof TaskRun)) return
       try {
-        take(run, mail)
+        // What comes while the process stops is taken by whoever goes on with the task.
+        if (!isClosed()) take(run, mail)
       } finally {
         runs.release(run)
       }

@@ -15,6 +15,8 @@ export interface RunHost {
   readonly logger: Logger
   /** Now, as the protocol writes it. */
   timestamp(): string
+  /** Whether other processes can go on with the same tasks. */
+  readonly isShared: boolean
   /** Whether work may begin here: a process that may have lost its tasks begins nothing. */
   mayBegin(): boolean
   /** Resolves when that is known again. */

@@ -1,7 +1,7 @@
 import { A2AError } from '../protocol/errors.ts'
 import { createFold, type Fold } from '../protocol/fold.ts'
 import { canTransition, isTerminal } from '../protocol/task.ts'
-import type { StreamResponse, Task, TaskState } from '../protocol/types.ts'
+import type { StreamResponse, Task, TaskState, TaskStatus } from '../protocol/types.ts'
 import type { LogRecord, Scope, TaskWrite } from '../store/store.ts'
 
 /**
@@ -11,6 +11,7 @@ import type { LogRecord, Scope, TaskWrite } from '../store/store.ts'
 export class Standing {
   readonly #taskId: string
   #state: TaskState = 'TASK_STATE_UNSPECIFIED'
+  #timestamp: string | undefined
   /** The artifact that came last, which chunks mostly continue; those before it, where there are any. */
   #artifact: string | undefined
   #artifacts: Set<string> | undefined
@@ -23,6 +24,11 @@ export class Standing {
     return this.#state
   }
 
+  /** When the state was last entered. */
+  get timestamp(): string | undefined {
+    return this.#timestamp
+  }
+
   /** Whether there is a task; before its first event there is none. */
   get exists(): boolean {
     return this.#state !== 'TASK_STATE_UNSPECIFIED'
@@ -33,7 +39,7 @@ export class Standing {
    * @throws A2AError `invalidAgentResponse` where it may not follow what there is.
    */
   take(event: StreamResponse): void {
-    if ('statusUpdate' in event) this.#enter(event.statusUpdate.status.state)
+    if ('statusUpdate' in event) this.#enter(event.statusUpdate.status)
     else if ('artifactUpdate' in event) this.#note(event.artifactUpdate)
     else if ('task' in event) {
       if (this.exists) throw invalid(`A second Task for task ${this.#taskId}`)
@@ -46,7 +52,7 @@ export class Standing {
    * @throws A2AError `invalidAgentResponse` for a state that may not follow.
    */
   replace(task: Task): void {
-    this.#enter(task.status.state)
+    this.#enter(task.status)
     this.#artifact = undefined
     this.#artifacts = undefined
     this.load(task)
@@ -55,6 +61,7 @@ export class Standing {
   /** Begins with a task as it is. */
   load({ status, artifacts }: Task): void {
     this.#state = status.state
+    this.#timestamp = status.timestamp
     if (artifacts) for (const { artifactId } of artifacts) this.#know(artifactId)
   }
 
@@ -66,10 +73,11 @@ export class Standing {
     this.#artifact = id
   }
 
-  #enter(next: TaskState): void {
-    if (!canTransition(this.#state, next))
-      throw invalid(`Task ${this.#taskId} cannot go from ${this.#state} to ${next}`)
-    this.#state = next
+  #enter({ state, timestamp }: TaskStatus): void {
+    if (!canTransition(this.#state, state))
+      throw invalid(`Task ${this.#taskId} cannot go from ${this.#state} to ${state}`)
+    this.#state = state
+    this.#timestamp = timestamp
   }
 
   #note({ artifact, append }: { artifact: { artifactId: string }; append?: boolean }): void {
@@ -133,9 +141,6 @@ export class FoldedTask {
   }
   get exists(): boolean {
     return this.#fold !== undefined
-  }
-  get timestamp(): string | undefined {
-    return this.#fold?.timestamp
   }
   get unloaded(): boolean {
     return this.#unloaded

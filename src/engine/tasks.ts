@@ -95,7 +95,9 @@ function mustBeOpen({ id, status }: Task): void {
 function changes(before: Task, given: Task, now: string): readonly StreamResponse[] {
   const { id, contextId } = before
   const ids = { taskId: id, contextId }
-  const status = { ...given.status, timestamp: given.status.timestamp ?? now }
+  const { timestamp: last } = before.status
+  const at = last !== undefined && last > now ? last : now
+  const status = { ...given.status, timestamp: given.status.timestamp ?? at }
   if (!isToldByEvents(before, given))
     return [{ task: { ...before, ...given, id, contextId, status } }]
   const known = new Map(before.artifacts?.map((artifact) => [artifact.artifactId, artifact]))

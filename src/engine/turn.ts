@@ -112,7 +112,7 @@ export class ActiveTurn implements Turn, ReplyPlace {
     return this.number === 1 ? responseArtifact : `${responseArtifact}-${this.number}`
   }
   timestamp(): string {
-    return this.#source.host.timestamp()
+    return this.#source.writer.timestamp()
   }
 
   /** Made when first asked for: most agents never look, and a controller is not free. */

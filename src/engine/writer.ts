@@ -32,14 +32,15 @@ export class RunWriter {
     this.#host = host
   }
 
-  /** Makes the task exist: SUBMITTED while it waits for a slot, WORKING while it runs. */
-  ensureTask(): void {
+  /** Makes the task exist, from now or a moment before: SUBMITTED while it waits for a slot, WORKING while it runs. */
+  ensureTask(moment?: string): void {
     const { log, message } = this
     if (log.exists || !message) return
+    const timestamp = moment ?? this.timestamp()
     this.#open(message, {
       id: log.id,
       contextId: log.contextId,
-      status: this.#statusOf(this.running ? 'TASK_STATE_WORKING' : 'TASK_STATE_SUBMITTED'),
+      status: { state: this.running ? 'TASK_STATE_WORKING' : 'TASK_STATE_SUBMITTED', timestamp },
       history: [message.message],
     })
   }
@@ -51,9 +52,17 @@ export class RunWriter {
     if (this.log.state !== 'TASK_STATE_WORKING') this.status('TASK_STATE_WORKING')
   }
 
+  /** Now, but never before the task's last change: another machine's time may have been ahead, and ours may be put back. */
+  timestamp(): string {
+    const now = this.#host.timestamp()
+    const { timestamp: last } = this.log
+    return last !== undefined && last > now ? last : now
+  }
+
   /** Writes an event of the turn. */
   emit(event: StreamResponse): void {
-    this.ensureTask()
+    // What opens the task is not later than what is said in it.
+    if (!this.log.exists) this.ensureTask(momentOf(event))
     this.log.emit(event)
   }
 
@@ -140,10 +149,11 @@ export class RunWriter {
   }
 
   #statusOf(state: TaskState, message?: Message): TaskStatus {
-    const now = this.#host.timestamp()
-    const { timestamp: last } = this.log
-    // Another machine's time may have been ahead when it wrote the last one.
-    const timestamp = last !== undefined && last > now ? last : now
+    const timestamp = this.timestamp()
     return message ? { state, message, timestamp } : { state, timestamp }
   }
+}
+
+function momentOf(event: StreamResponse): string | undefined {
+  return 'statusUpdate' in event ? event.statusUpdate.status.timestamp : undefined
 }

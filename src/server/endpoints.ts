@@ -72,7 +72,9 @@ export function createPages(
   const visitors = createVisitors(parts)
   return {
     health: createHealthPage(parts, mounts, visitors),
-    metrics: forKnown(visitors, () => parts.metrics.page(gauges(parts, mounts))),
+    metrics: forKnown(visitors, async () =>
+      parts.metrics.page({ ...gauges(parts, mounts), ...(await clusterGauges(parts, mounts)) }),
+    ),
     catalogue: forKnown(visitors, ({ base }) => catalogue(mounts, base)),
     keys: keys && (() => keys),
     resource: resourcePage(parts, mounts),
@@ -127,5 +129,26 @@ function gauges({ queue, hub }: ServerParts, mounts: Mounts): Readonly<Record<st
     tasks_live: live,
     stream_watchers: hub.count(),
     resident_memory_bytes: globalThis.process?.memoryUsage?.rss?.() ?? 0,
+  }
+}
+
+/** How this replica and the others stand; nothing where one process has the store to itself. */
+async function clusterGauges(
+  { store, readCluster, takenOn }: ServerParts,
+  mounts: Mounts,
+): Promise<Readonly<Record<string, number>>> {
+  if (!store.feed) return {}
+  let moved = 0
+  for (const mount of mounts.values()) moved += mount.engine.moved()
+  const facts = await readCluster()
+  return {
+    replicas_alive: store.feed.replicas,
+    tasks_taken_over: takenOn(),
+    tasks_moved: moved,
+    ...(facts && {
+      tasks_run_here: facts.members.find(({ number }) => number === facts.replica)?.tasks ?? 0,
+      tasks_orphaned: facts.orphans,
+      inbox_waiting: facts.inbox,
+    }),
   }
 }

@@ -14,6 +14,7 @@ import { createHub, type Hub } from '../streams/hub.ts'
 import { checkPushConfig } from '../webhooks/config.ts'
 import { createWebhooks, type Webhooks } from '../webhooks/webhooks.ts'
 import { type Auth, createAuth, openAuth } from './auth.ts'
+import { createClusterReader, type ReadCluster } from './cluster-facts.ts'
 import type { ServerConsole, StoredListener } from './console.ts'
 import { createHealthCheck, type HealthCheck } from './health-check.ts'
 import { createIntake, type Intake } from './intake.ts'
@@ -53,6 +54,10 @@ export interface ServerParts {
   readonly stored: StoredListeners
   /** The console, where there is one and the server is made. */
   console(): ServerConsole | undefined
+  /** How the replicas stand that share the store. */
+  readonly readCluster: ReadCluster
+  /** How many tasks of other replicas this one has taken on. */
+  takenOn(): number
   /** How soon the readers of streams should come back, once the server is closing. */
   retryMs(): number | undefined
   readonly options: ServerOptions
@@ -61,7 +66,7 @@ export interface ServerParts {
 /** Makes the parts of a server. */
 export function createParts(
   options: ServerOptions,
-  { retryMs, console }: Pick<ServerParts, 'retryMs' | 'console'>,
+  { retryMs, console, takenOn }: Pick<ServerParts, 'retryMs' | 'console' | 'takenOn'>,
 ): ServerParts {
   const { clock = systemClock, pushNotifications } = options
   const limits = resolveLimits(options)
@@ -73,7 +78,8 @@ export function createParts(
   const committer = createCommitter(store, clock, commit)
   const push = pushNotifications === true ? {} : pushNotifications
   const auth = options.auth ? createAuth(options.auth, logger) : openAuth
-  const limit = rateLimit && createRateLimit(rateLimit)
+  const replicas = (): number => store.feed?.replicas ?? 1
+  const limit = rateLimit && createRateLimit(rateLimit, replicas)
   const stored: StoredListeners = new Set()
   const givenMaxBodyBytes = options.limits?.maxBodyBytes
   return {
@@ -82,6 +88,8 @@ export function createParts(
     hub: createObservedHub(createHub(store), metrics, stored),
     stored,
     checkHealth: createHealthCheck(clock),
+    readCluster: createClusterReader(store, clock),
+    takenOn,
     console,
     queue: createTurnQueue({
       slots: limits.maxConcurrentTurns,

@@ -29,17 +29,32 @@ export interface RateLimit {
  * Limits each client, by its principal or else its address. Polling a task once per second never counts, however many
  * tasks are polled: only polls beyond that are taken from the client's share. Whoever asks for as many tasks that are
  * not there as the share has requests has no free polls left: it is guessing.
+ *
+ * @param replicas How many replicas live: requests are spread over them, so each counts its part.
  */
-export function createRateLimit(options: RateLimitOptions): RateLimit {
-  const { requests: points, windowSeconds: duration = 60 } = options
-  const shares = new RateLimiterMemory({ points, duration })
-  const misses = new RateLimiterMemory({ points, duration })
+export function createRateLimit(
+  options: RateLimitOptions,
+  replicas: () => number = () => 1,
+): RateLimit {
+  const { requests, windowSeconds: duration = 60 } = options
+  const shares = new RateLimiterMemory({ points: requests, duration })
+  const misses = new RateLimiterMemory({ points: requests, duration })
   const polls = new RateLimiterMemory({ points: freePolls, duration: 1 })
+  let among = 1
+
+  /** Looked at with each request: replicas come and go. */
+  function divide(): void {
+    const now = replicas()
+    if (now === among) return
+    among = now
+    shares.points = Math.max(1, Math.ceil(requests / Math.max(1, among)))
+    misses.points = shares.points
+  }
 
   async function isFree(client: string, name: OperationName, request: unknown): Promise<boolean> {
     if (!operations[name].polls) return false
     const missed = await misses.get(client)
-    if (missed && missed.consumedPoints >= points) return false
+    if (missed && missed.consumedPoints >= misses.points) return false
     const id = typeof request === 'object' && request !== null && 'id' in request ? request.id : ''
     // What is no id, or longer than any of ours, is no poll: it is not worth remembering.
     if (typeof id !== 'string' || id.length > maxIdLength) return false
@@ -48,11 +63,15 @@ export function createRateLimit(options: RateLimitOptions): RateLimit {
 
   return {
     async count(name, request, call) {
+      divide()
       const client = principalOf(call)
       if (!(await isFree(client, name, request))) await take(shares, client)
     },
     missed: (call) => void within(misses, principalOf(call)),
-    refused: ({ client = '' }) => take(shares, principalOf({ client })),
+    refused({ client = '' }) {
+      divide()
+      return take(shares, principalOf({ client }))
+    },
   }
 }
 

@@ -67,6 +67,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const parts = createParts(options, {
     retryMs: () => (closing ? returnAfter(isShared) : undefined),
     console: () => served,
+    takenOn: () => cluster.takenOn(),
   })
   const mounts = createMounts(parts, () => url)
   const endpoints = createEndpoints(parts, mounts.served)

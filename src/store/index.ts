@@ -1,4 +1,6 @@
 /** `corral/store`: where tasks are kept. */
+export { type CopyOptions, type CopyProgress, copyStore } from './copy.ts'
+export { createStoreKeeper, type KeeperOptions } from './create-keeper.ts'
 export { type CustomStoreOptions, fromTaskStore } from './custom.ts'
 export type {
   AgentBuild,
@@ -10,12 +12,20 @@ export type {
   InboxItem,
   ReplicaFacts,
 } from './feed.ts'
+export type {
+  PruneLimits,
+  StoreCounts,
+  StoredContext,
+  StoreFacts,
+  StoreKeeper,
+} from './keeper.ts'
 export { createMemoryStore, type MemoryStoreOptions } from './memory/store.ts'
 export {
   openPostgresStore,
   type PostgresStore,
   type PostgresStoreOptions,
 } from './postgres/store.ts'
+export { isPostgresUrl, toShownStore } from './postgres/url.ts'
 export { backupSqliteStore, readDeadLetters } from './sqlite/file.ts'
 export { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from './sqlite/store.ts'
 export type {

@@ -54,9 +54,14 @@ export function createHub(store: Pick<Store, 'records' | 'feed'>): Hub {
       if (set) for (const watcher of set) watcher.push(records)
     },
     follow(taskId) {
-      if (!feed || closed || followed.has(taskId) || !watchers.get(taskId)) return
-      followed.add(taskId)
-      feed.watch(taskId)
+      const set = watchers.get(taskId)
+      if (!feed || closed || !set) return
+      // How far the task is was told once, maybe before these came.
+      if (followed.has(taskId)) for (const watcher of set) watcher.look()
+      else {
+        followed.add(taskId)
+        feed.watch(taskId)
+      }
     },
     grown(taskId, version) {
       for (const watcher of watchers.get(taskId) ?? [])

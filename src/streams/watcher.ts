@@ -21,6 +21,8 @@ export interface Watcher extends EventStream {
   push(records: readonly LogRecord[]): void
   /** Says that the log has grown to this sequence number elsewhere: what is new is read from there. */
   grown(version: number): void
+  /** Looks into the log for what may have come unheard. */
+  look(): void
   /** Shows something that is not in the log (a Message that answers without a task) and ends. */
   finish(item: Sequenced): void
   /** Ends after what is already waiting; with a fault, the reader gets the fault. */
@@ -101,6 +103,11 @@ class LogWatcher implements Watcher, AsyncIterator<readonly Sequenced[]> {
   grown(version: number): void {
     if (this.ended || version <= (this.#waiting.at(-1)?.seq ?? this.#position)) return
     this.#published = Math.max(this.#published, version)
+    this.look()
+  }
+
+  look(): void {
+    if (this.ended) return
     this.#behind = true
     this.#taken()
     this.#rouse()

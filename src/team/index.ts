@@ -5,6 +5,7 @@ export type { RetentionConfig, ServerConfig, WebhooksConfig } from '../app/confi
 export type { ServerAuthConfig } from '../app/config/server-auth.ts'
 export type { ConfigVariables as Environment } from '../app/config/values.ts'
 export { type McpServeOptions, serveConfigOverMcp } from '../app/mcp.ts'
+export { storePlace } from '../app/open-store.ts'
 export {
   type BuildDeps,
   createRoster,

@@ -16,6 +16,8 @@ export interface SlotLimits {
   readonly total: number
   /** For one principal. */
   readonly perHost: number
+  /** How many replicas live, which share the places of a host; 1 if absent. */
+  replicas?(): number
 }
 
 /**
@@ -23,7 +25,7 @@ export interface SlotLimits {
  * the rest where another holds its share, so that there is a place for one that has none. An attempt cannot be taken
  * back before its timeout, hence the rule holds also while nobody else waits.
  */
-export function createSlots({ total, perHost }: SlotLimits): Slots {
+export function createSlots({ total, perHost, replicas = () => 1 }: SlotLimits): Slots {
   const hosts = createHosts(perHost)
   /** Principals with waiters, in the order of their turns. */
   const waiting = new Set<Principal>()
@@ -36,7 +38,7 @@ export function createSlots({ total, perHost }: SlotLimits): Slots {
       if (principal.running >= total - running) continue
       for (const host of principal.waiting) {
         const [next] = host.waiting
-        if (!next || host.running >= host.limit) continue
+        if (!next || host.running >= Math.min(host.limit, partOf(perHost, replicas()))) continue
         start(host, next)
         return
       }
@@ -102,4 +104,9 @@ export function createSlots({ total, perHost }: SlotLimits): Slots {
       }
     },
   }
+}
+
+/** A host is one for all replicas: each has its part of the host's places, and one at least. */
+function partOf(perHost: number, replicas: number): number {
+  return Math.max(1, Math.floor(perHost / replicas))
 }

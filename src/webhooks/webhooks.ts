@@ -58,7 +58,7 @@ export interface WebhooksOptions extends Omit<DeliverOptions, 'clock'> {
   readonly random?: () => number
   readonly retry?: Partial<RetryPolicy>
   /** Attempts at once; 64 in all, half of them for one principal alone, and 8 per host of a principal by default. */
-  readonly limits?: Partial<SlotLimits>
+  readonly limits?: Partial<Omit<SlotLimits, 'replicas'>>
   /** How long `close` waits for attempts under way; 5 s by default. */
   readonly graceMs?: number
 }
@@ -126,7 +126,12 @@ function createContext(options: WebhooksOptions): DeliveryContext {
       },
     }),
     principalOf: createPrincipals(store),
-    slots: createSlots({ total: 64, perHost: 8, ...options.limits }),
+    slots: createSlots({
+      total: 64,
+      perHost: 8,
+      ...options.limits,
+      replicas: () => store.feed?.replicas ?? 1,
+    }),
     retry: { ...standardRetry, ...options.retry },
   }
 }

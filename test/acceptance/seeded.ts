@@ -1,5 +1,4 @@
 import type { Task, TaskState } from '../../src/protocol/types.ts'
-import { createMemoryStore } from '../../src/store/memory/store.ts'
 import { toTaskStore } from '../../src/store/task-store.ts'
 import { scripted, serve } from './serve.ts'
 
@@ -22,9 +21,8 @@ export function taskIn(
 
 /** A server whose store has these tasks already; gives its URL. */
 export async function serveTasks(...tasks: readonly Task[]): Promise<string> {
-  const store = createMemoryStore()
-  const tasksOfAll = toTaskStore(store, { agent: 'scripted', tenant: '', owner: '' })
+  const { url, server } = await serve(scripted('ok'))
+  const tasksOfAll = toTaskStore(server.store, { agent: 'scripted', tenant: '', owner: '' })
   for (const task of tasks) await tasksOfAll.create(task)
-  const { url } = await serve({ agents: [scripted('ok')], store })
   return url
 }

@@ -1,5 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { TaskChange } from '../../src/console/api.ts'
+import { openPostgresStore } from '../../src/store/postgres/store.ts'
+import { describePostgres, usePostgres } from '../support/postgres.ts'
 import { as, openScene, type Scene } from './scene.ts'
 
 /** The changes that a page hears of, as they come. */
@@ -74,4 +76,31 @@ test('a closed server ends the stream', async () => {
   const next = await listen(scene)
   await scene.server.close()
   await expect(next()).rejects.toThrow()
+})
+
+describePostgres('where replicas share the store', () => {
+  const database = usePostgres()
+
+  test('a page hears of what another replica stored', async () => {
+    const schema = database.newSchema()
+    const open = async () => {
+      const store = await openPostgresStore({ url: database.url, schema, logger: false })
+      onTestFinished(() => store.close())
+      return openScene({ store })
+    }
+    const [here, there] = [await open(), await open()]
+    const next = await listen(here)
+    const ids = new Set<string>()
+    let isHeard = false
+    const heard = next().finally(() => {
+      isHeard = true
+    })
+    // The first look only learns what there is.
+    while (!isHeard) {
+      ids.add(await there.send('another'))
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+    const { task } = await heard
+    expect(ids).toContain(task.id)
+  })
 })

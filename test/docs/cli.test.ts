@@ -23,6 +23,9 @@ test.each([
   'task get',
   'task list',
   'webhooks redrive',
+  'store prune',
+  'store copy',
+  'cluster status',
 ])('docs/cli.md names every option of corral %s', async (command) => {
   const { stdout } = await corral([...command.split(' '), '--help'])
   const flags = [...stdout.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, flag]) => flag)

@@ -1,7 +1,7 @@
 import type { Agent, AgentEvent, Turn } from '../../src/agents/agent.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import { wait } from '../../src/shared/retry.ts'
-import type { VirtualProcess } from './world.ts'
+import type { VirtualProcess, World } from './world.ts'
 
 /** What a message asks the agent to do. It travels as JSON in the message's text. */
 export interface Plan {
@@ -77,3 +77,15 @@ export function createSimulatedAgent(options: SimulatedAgentOptions): Agent {
 
 /** How long it takes to call off what a task has left elsewhere. */
 const cancelMs = 150
+
+/** Something to do, at random. */
+export function randomPlan({ random }: World): Plan {
+  return {
+    steps: random.between(0, 3),
+    stepMs: random.chance(0.2) ? random.between(100, 1_500) : random.between(0, 60),
+    loginMs: random.chance(0.15) ? random.between(50, 800) : 0,
+    chunks: random.between(0, 3),
+    chunkMs: random.between(0, 40),
+    end: random.chance(0.8) ? 'ask' : 'done',
+  }
+}

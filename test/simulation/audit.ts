@@ -88,7 +88,9 @@ function auditSends({ sends, violate }: Ledger, tasks: ReadonlyMap<string, Audit
     const found = places.get(sent.messageId) ?? []
     auditOutcome(violate, sent)
     if (sent.acknowledged && found.length === 0 && !isEnded(sent, tasks))
-      violate(`${sent.messageId} was acknowledged and is lost; it ended with ${sent.outcome}`)
+      violate(
+        `${sent.messageId} was acknowledged and is lost; it ended with ${sent.outcome} in ${sent.taskId}`,
+      )
     if (found.length > 1)
       violate(`${sent.messageId} stands ${found.length} times in ${found.join(', ')}`)
     if (sent.acknowledged && found[0] !== undefined && found[0] !== sent.taskId)

@@ -1,5 +1,6 @@
 import type { A2AError } from '../../src/protocol/errors.ts'
-import type { StreamResponse } from '../../src/protocol/types.ts'
+import { isTerminal } from '../../src/protocol/task.ts'
+import type { StreamResponse, TaskState } from '../../src/protocol/types.ts'
 
 /** What users did and were told, and what was seen to be wrong: kept outside of every process. */
 export interface Ledger {
@@ -67,4 +68,24 @@ export function createLedger(): Ledger {
       if (!violations.includes(what)) violations.push(what)
     },
   }
+}
+
+/** Whether the last that came is the end of the task. */
+export function endsStream(entry: Watched): boolean {
+  const state = lastState(entry)
+  return state !== undefined && isTerminal(state)
+}
+
+/** Whether the last that came ends a turn. */
+export function hasTurnEnd(entry: Watched): boolean {
+  return (
+    endsStream(entry) || (lastState(entry) === 'TASK_STATE_INPUT_REQUIRED' && entry.seen.length > 1)
+  )
+}
+
+function lastState({ seen }: Watched): TaskState | undefined {
+  const last = seen.at(-1)?.event
+  if (!last) return undefined
+  if ('statusUpdate' in last) return last.statusUpdate.status.state
+  return 'task' in last ? last.task.status.state : undefined
 }

@@ -1,10 +1,17 @@
 import type { Call } from '../../src/protocol/call.ts'
 import { A2AError, toA2AError } from '../../src/protocol/errors.ts'
-import { isTerminal } from '../../src/protocol/task.ts'
 import type { EventStream, SendMessageRequest, Task } from '../../src/protocol/types.ts'
 import type { Scope } from '../../src/store/store.ts'
-import type { Plan } from './agent.ts'
-import type { Ledger, Outcome, Sent, Shown, Watched } from './ledger.ts'
+import { randomPlan } from './agent.ts'
+import {
+  endsStream,
+  hasTurnEnd,
+  type Ledger,
+  type Outcome,
+  type Sent,
+  type Shown,
+  type Watched,
+} from './ledger.ts'
 import { agentId, type Replica } from './replica.ts'
 import type { World } from './world.ts'
 
@@ -134,6 +141,8 @@ export function createUsers({ world, ledger, replicas }: UsersOptions): Users {
         entry.taskId = event.task.id
         acknowledged(entry.taskId)
       }
+    // A replica that stops ends its streams: then nobody knows what became of the message.
+    if (!hasTurnEnd(entry)) throw new A2AError('unavailable', 'The stream ended early')
     entry.outcome = 'answered'
     return entry.taskId
   }
@@ -142,7 +151,7 @@ export function createUsers({ world, ledger, replicas }: UsersOptions): Users {
     const key = random.chance(0.6) ? `key ${++count}` : undefined
     const isTwice = key !== undefined && random.chance(0.3)
     const messageId = `message ${++count}`
-    const text = JSON.stringify(plan(world))
+    const text = JSON.stringify(randomPlan(world))
     for (let i = 0; i < (isTwice ? 2 : 1); i++) {
       const sent: Sent = {
         messageId,
@@ -159,7 +168,7 @@ export function createUsers({ world, ledger, replicas }: UsersOptions): Users {
   function goOn(taskId: string): void {
     const messageId = `message ${++count}`
     const key = random.chance(0.5) ? `key ${++count}` : undefined
-    const text = JSON.stringify(plan(world))
+    const text = JSON.stringify(randomPlan(world))
     const sent: Sent = {
       messageId,
       taskId,
@@ -229,17 +238,6 @@ export function createUsers({ world, ledger, replicas }: UsersOptions): Users {
   }
 }
 
-function plan({ random }: World): Plan {
-  return {
-    steps: random.between(0, 3),
-    stepMs: random.chance(0.2) ? random.between(100, 1_500) : random.between(0, 60),
-    loginMs: random.chance(0.15) ? random.between(50, 800) : 0,
-    chunks: random.between(0, 3),
-    chunkMs: random.between(0, 40),
-    end: random.chance(0.8) ? 'ask' : 'done',
-  }
-}
-
 function outcomeOf(told: unknown): Outcome {
   return told === 'cut' || told instanceof A2AError ? told : 'answered'
 }
@@ -251,11 +249,4 @@ function isWorthRepeating(told: unknown): boolean {
 
 function isTask(told: Task | 'cut' | A2AError): told is Task {
   return told !== 'cut' && !(told instanceof A2AError)
-}
-
-function endsStream({ seen }: Watched): boolean {
-  const last = seen.at(-1)?.event
-  if (!last) return false
-  if ('statusUpdate' in last) return isTerminal(last.statusUpdate.status.state)
-  return 'task' in last && isTerminal(last.task.status.state)
 }

@@ -35,6 +35,21 @@ describe('slots', () => {
     )
   })
 
+  test.each([
+    [1, 8],
+    [3, 2],
+    [20, 1],
+  ])(
+    'of %i replicas give one its part of a host, and one place at least',
+    async (replicas, places) => {
+      const slots = createSlots({ total: 64, perHost: 8, replicas: () => replicas })
+      let given = 0
+      for (let i = 0; i < 10; i++) void slots.take(at('a'), idle).then(() => given++)
+      await turn()
+      expect(given).toBe(places)
+    },
+  )
+
   test('let hosts take turns, whoever queued first', async () => {
     const slots = createSlots({ total: 1, perHost: 1 })
     const order: string[] = []

@@ -3,6 +3,7 @@ import { createAllowList } from '../../network/allow-list.ts'
 import { isRange } from '../../network/ranges.ts'
 import { isHostEntry } from '../../server/hosts.ts'
 import type { LimitOptions } from '../../server/limits.ts'
+import { type PostgresConfig, postgresSchema } from './postgres.ts'
 import { authSchema, type ServerAuthConfig } from './server-auth.ts'
 import { filledText, whenGiven } from './values.ts'
 
@@ -18,8 +19,9 @@ export interface ServerConfig {
   readonly allowUnauthenticated?: boolean
   /** The proxies whose word on who calls is taken: addresses, ranges, `loopback`. */
   readonly trustedProxies?: readonly string[]
-  /** `memory`, or the file of the embedded store. */
+  /** `memory`, the file of the embedded store, or the URL of a PostgreSQL database. */
   readonly store?: string
+  readonly postgres?: PostgresConfig
   /** Whether callers may ask for the trace of their tasks; true if absent. */
   readonly trace?: boolean
   readonly auth?: ServerAuthConfig
@@ -173,6 +175,7 @@ export const serverSchema: z.ZodType<ServerConfig> = z
     allow_unauthenticated: z.boolean().optional(),
     trusted_proxies: z.array(proxyEntry).optional(),
     store: filledText.optional(),
+    postgres: postgresSchema.optional(),
     trace: z.boolean().optional(),
     auth: authSchema.optional(),
     cors: z.strictObject({ origins: z.union([z.literal('*'), z.array(filledText)]) }).optional(),
@@ -189,6 +192,7 @@ export const serverSchema: z.ZodType<ServerConfig> = z
     ...whenGiven('allowUnauthenticated', server.allow_unauthenticated),
     ...whenGiven('trustedProxies', server.trusted_proxies),
     ...whenGiven('store', server.store),
+    ...whenGiven('postgres', server.postgres),
     ...whenGiven('trace', server.trace),
     ...whenGiven('auth', server.auth),
     ...whenGiven('cors', server.cors),

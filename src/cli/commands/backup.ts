@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
-import { backupSqliteStore } from '../../store/index.ts'
+import { backupSqliteStore, isPostgresUrl } from '../../store/index.ts'
 import { addCommand, exits } from '../command.ts'
 import { stdout } from '../screen.ts'
+import { mustDumpInstead } from '../store-place.ts'
 
 /** Adds `corral backup`. */
 export function addBackupCommand(program: Command): void {
@@ -17,6 +18,7 @@ async function backupCommand(
   target: string,
   { json }: { readonly json?: boolean },
 ): Promise<number> {
+  if (isPostgresUrl(store)) mustDumpInstead(store, target)
   await backupSqliteStore(store, target)
   stdout.write(
     json ? `${JSON.stringify({ store, target })}\n` : `${store} is copied to ${target}\n`,

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
+import { isPostgresUrl } from '../../store/index.ts'
 import { addCommand, exits } from '../command.ts'
 import { addExamples, beginExample } from '../demo/examples.ts'
 import { createStudio } from '../demo/studio.ts'
@@ -17,14 +18,14 @@ export function addDemoCommand(program: Command): void {
     examples: ['corral demo', 'corral demo --port 8080 --store memory'],
   })
   addServeOptions(command)
-    .option('--store <memory|path>', 'where tasks are kept', '.corral/demo.db')
+    .option('--store <memory|path|url>', 'where tasks are kept', '.corral/demo.db')
     .action(exits(demo))
 }
 
 /** Examples are for a store that is new: whoever has used the demo finds it as he left it. */
 async function demo(flags: ServeFlags): Promise<number> {
   const { store = 'memory' } = flags
-  const isNew = store === 'memory' || !existsSync(store)
+  const isNew = store === 'memory' || !(isPostgresUrl(store) || existsSync(store))
   return serveUntilStopped(team, flags, {
     agents: [createStudio()],
     // A card that is being made is taken up again at the next start.

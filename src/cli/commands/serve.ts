@@ -3,13 +3,16 @@ import type { Agent } from '../../agents/index.ts'
 import { systemClock } from '../../shared/clock.ts'
 import type { Logger } from '../../shared/log.ts'
 import { toPrintableLine } from '../../shared/text.ts'
-import { type Serving, serveConfig, type UnreachableAgent } from '../../team/index.ts'
-import { addCommand, allowUnauthenticated, exits, toPort } from '../command.ts'
+import { isPostgresUrl } from '../../store/index.ts'
+import { type Serving, serveConfig, storePlace, type UnreachableAgent } from '../../team/index.ts'
+import { addCommand, allowUnauthenticated, exits, toCount, toPort } from '../command.ts'
 import { readConfig } from '../config.ts'
+import { CliError } from '../errors.ts'
 import { ownName } from '../hints.ts'
 import { createLogger, type LoggerOptions, logLevels } from '../logger.ts'
 import { stdout } from '../screen.ts'
 import { readVariables, variablesHelp } from '../variables.ts'
+import { runWorkers, tellServed, workerNumber } from '../workers.ts'
 
 /** Adds `corral serve`. */
 export function addServeCommand(program: Command): void {
@@ -21,13 +24,18 @@ export function addServeCommand(program: Command): void {
       'corral serve team.toml',
       'corral serve team.toml --port 8080 --watch',
       'corral serve team.toml --store /var/lib/corral/tasks.db --log-level warn',
+      'corral serve team.toml --store postgres://corral@db.internal/corral',
     ],
   })
   addServeOptions(command)
-    .option('--store <memory|path>', 'where tasks are kept (default: .corral/tasks.db)')
+    .option(
+      '--store <memory|path|url>',
+      'where tasks are kept; postgres://… for several replicas (default: .corral/tasks.db)',
+    )
     .option('--team <id>', "the team or agent at the root (default: the file's first team)")
     .option('--watch', 'take over changes of the file, its modules and their imports')
     .option('--env <file>', variablesHelp)
+    .option('--workers <n>', 'processes that share the port; needs --store postgres://…', toCount)
     .action(exits((file: string, flags: ServeFlags) => serveUntilStopped(file, flags)))
 }
 
@@ -40,6 +48,7 @@ export interface ServeFlags {
   readonly team?: string
   readonly watch?: boolean
   readonly env?: string
+  readonly workers?: number
   readonly logLevel: LoggerOptions['level']
   readonly json?: boolean
   readonly debug?: boolean
@@ -73,22 +82,38 @@ export async function serveUntilStopped(
   flags: ServeFlags,
   extras?: Extras,
 ): Promise<number> {
-  const logger = createLogger({ level: flags.logLevel, debug: flags.debug ?? false })
+  const worker = workerNumber()
+  const logger = createLogger({ level: flags.logLevel, debug: flags.debug ?? false, worker })
   const env = await readVariables(flags.env)
   const config = await readConfig(path, env)
   const allowed = flags.allowUnauthenticated ?? config.server.allowUnauthenticated ?? false
   const place = { path, env, ...placeOf(flags) }
+  const { workers = 1 } = flags
+  if (workers > 1) mustShare(storePlace(config.server, place), workers)
+  if (workers > 1 && worker === undefined)
+    return runWorkers({ count: workers, logger, served: (words) => stdout.write(words) })
   const more = extras ? { agents: extras.agents, shutdownMs: extras.shutdownMs } : {}
   const options = { ...place, ...more, logger, signals: true, allowUnauthenticated: allowed }
   const serving = await serveConfig(config, options)
   await extras?.prepare(serving)
-  stdout.write(flags.json ? toJson(serving) : toBanner(serving))
+  const words = flags.json ? toJson(serving, workers) : toBanner(serving, workers)
+  if (worker === undefined) stdout.write(words)
+  else tellServed(words)
   await extras?.ready(serving)
-  tellUnreachable(serving, flags.json ? logger : undefined)
+  tellUnreachable(serving, flags.json || worker !== undefined ? logger : undefined)
   await serving.stopped
   logger.info({}, 'Stopped')
   // An agent's own timers must not keep the process.
   process.exit(0)
+}
+
+/** One process has a file or a memory to itself. */
+function mustShare(place: string, workers: number): void {
+  if (isPostgresUrl(place)) return
+  const what = place === 'memory' ? 'memory' : `the file ${place}`
+  throw new CliError(`${workers} workers cannot share ${what}: one process has it to itself`, {
+    hint: 'Keep tasks in PostgreSQL: --store postgres://…; "corral store copy FROM TO" takes them there. Or leave --workers away.',
+  })
 }
 
 function placeOf({ port, host, store, team, watch }: ServeFlags): Partial<Omit<ServeFlags, 'env'>> {
@@ -138,15 +163,16 @@ function tellUnreachable({ findUnreachable }: Serving, logger: Logger | undefine
   findUnreachable().then(tell, (err) => logger?.warn({ err }, 'Members could not be asked'))
 }
 
-function toJson(serving: Serving): string {
+function toJson(serving: Serving, workers: number): string {
   const { root, listening, store, recovery } = serving
   const { url, host, port } = listening
   const agent = { id: root.id, name: root.name }
   const facts = { url, host, port, agent, places: placesOf(serving), store, recovery }
-  return `${JSON.stringify(facts)}\n`
+  const shared = workers > 1 && { workers }
+  return `${JSON.stringify({ ...facts, ...shared })}\n`
 }
 
-function toBanner(serving: Serving): string {
+function toBanner(serving: Serving, workers: number): string {
   const { root, server, listening, store, recovery, hasConsole } = serving
   const { url } = listening
   const { resumed, failed } = recovery
@@ -160,6 +186,7 @@ function toBanner(serving: Serving): string {
     '',
     ...places.map(([name, place]) => `  ${name.padEnd(8)} ${place}`),
     `  store    ${store}`,
+    ...(workers > 1 ? [`  workers  ${workers}`] : []),
     ...(resumed + failed > 0
       ? ['', `From before: ${resumed} tasks taken up again, ${failed} could not be`]
       : []),

@@ -2,13 +2,15 @@ import type { Command } from 'commander'
 import { createEchoAgent } from '../../agents/index.ts'
 import { createServer, type Server } from '../../server/index.ts'
 import { toPrintableLine } from '../../shared/text.ts'
-import { openSqliteStore, readDeadLetters } from '../../store/index.ts'
+import { createStoreKeeper, type StoreKeeper } from '../../store/index.ts'
 import { addCommand, collect, exits } from '../command.ts'
 import { CliError } from '../errors.ts'
 import { stdout } from '../screen.ts'
+import { schemaHelp } from '../store-place.ts'
 import { toColumns } from '../text.ts'
 
 interface ListFlags {
+  readonly schema?: string
   readonly json?: boolean
 }
 
@@ -27,10 +29,12 @@ export function addWebhooksCommand(program: Command): void {
     usage: 'list <store>',
     description: 'list deliveries that were given up, the newest first',
     examples: ['corral webhooks list .corral/tasks.db'],
-  }).action(exits(listCommand))
+  })
+    .option('--schema <name>', schemaHelp)
+    .action(exits(listCommand))
   addCommand(webhooks, {
     usage: 'redrive <store> [ids...]',
-    description: 'attempt given-up deliveries once more, while no server uses the store',
+    description: 'attempt given-up deliveries once more; of a file while no server uses it',
     examples: [
       'corral webhooks redrive .corral/tasks.db 1b9d…',
       'corral webhooks redrive .corral/tasks.db --all --allow hooks.internal',
@@ -39,11 +43,12 @@ export function addWebhooksCommand(program: Command): void {
     .option('--all', 'all of them, the oldest first')
     .option('--allow <host>', 'a host or range of our own networks that may be reached', collect)
     .option('--allow-http', 'receivers without TLS')
+    .option('--schema <name>', schemaHelp)
     .action(exits(redriveCommand))
 }
 
-async function listCommand(store: string, { json }: ListFlags): Promise<number> {
-  const letters = await readDeadLetters(store)
+async function listCommand(place: string, { json, ...flags }: ListFlags): Promise<number> {
+  const letters = await createStoreKeeper(place, flags).deadLetters()
   if (json) stdout.write(`${JSON.stringify(letters, null, 2)}\n`)
   else if (letters.length === 0) stdout.write('No delivery was given up\n')
   else {
@@ -60,17 +65,18 @@ async function listCommand(store: string, { json }: ListFlags): Promise<number> 
 }
 
 async function redriveCommand(
-  path: string,
+  place: string,
   ids: readonly string[],
   flags: RedriveFlags,
 ): Promise<number> {
-  const known = await readDeadLetters(path)
+  const keeper = createStoreKeeper(place, flags)
+  const known = await keeper.deadLetters()
   const wanted = flags.all ? known.map(({ id }) => id).reverse() : ids
   if (!flags.all && wanted.length === 0)
     throw new CliError('Which deliveries?', {
-      hint: `"corral webhooks list ${path}" shows them; --all takes all.`,
+      hint: `"corral webhooks list ${keeper.name}" shows them; --all takes all.`,
     })
-  const outcomes = await withWebhooks(path, flags, async (webhooks) => {
+  const outcomes = await withWebhooks(keeper, flags, async (webhooks) => {
     const done: { id: string; outcome: string }[] = []
     for (const id of wanted) done.push({ id, outcome: (await webhooks.redrive(id)).kind })
     return done
@@ -82,11 +88,12 @@ async function redriveCommand(
 
 /** A server that serves nobody: deliveries are made by the same rules as those of `corral serve`. */
 async function withWebhooks<T>(
-  path: string,
+  keeper: StoreKeeper,
   { allow, allowHttp }: RedriveFlags,
   work: (webhooks: NonNullable<Server['webhooks']>) => Promise<T>,
 ): Promise<T> {
-  const store = await openSqliteStore(path)
+  // Without its feed: it is no replica, and takes on nothing.
+  const { feed: _, ...store } = await keeper.open()
   const guard = { ...(allow && { allow }), ...(allowHttp !== undefined && { allowHttp }) }
   const server = await createServer({
     agents: [createEchoAgent()],

@@ -6,7 +6,7 @@ import type { Readers } from './readers.ts'
 /** How the replicas of a database stand. */
 export async function readFacts(
   names: Names,
-  readers: Readers,
+  readers: Pick<Readers, 'read'>,
   replica: number,
 ): Promise<ClusterFacts> {
   const [members, [rest]] = await Promise.all([

@@ -1,4 +1,5 @@
 import { A2AError } from '../../protocol/errors.ts'
+import { toShownStore } from './url.ts'
 
 /** SQLSTATEs, or the beginnings of them, that a person can do something about (postgresql.org, Appendix A). */
 const reasons: readonly (readonly [start: string, reason: string])[] = [
@@ -66,18 +67,7 @@ export function toConnectError(url: string, error: unknown): A2AError {
   const state = sqlStateOf(error)
   const said = error instanceof Error ? error.message : String(error)
   const reason = state === undefined ? said : `${databaseReason(error)} (${said})`
-  return new A2AError(
-    'unavailable',
-    `Cannot open the task store ${withoutSecrets(url)}: ${reason}`,
-    {
-      cause: error,
-    },
-  )
-}
-
-/** Host, port and database of a URL, without who logs in. */
-function withoutSecrets(url: string): string {
-  if (!URL.canParse(url)) return 'postgres://…'
-  const { protocol, host, pathname } = new URL(url)
-  return `${protocol}//${host}${pathname}`
+  return new A2AError('unavailable', `Cannot open the task store ${toShownStore(url)}: ${reason}`, {
+    cause: error,
+  })
 }

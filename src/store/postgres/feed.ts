@@ -1,4 +1,4 @@
-import type { Feed, FeedListener } from '../feed.ts'
+import type { Feed, FeedListener, HeldTask } from '../feed.ts'
 import { createWake } from './deliveries.ts'
 import { readFacts } from './facts.ts'
 import { databaseReason } from './faults.ts'
@@ -78,12 +78,7 @@ export function createFeed(parts: FeedParts): Feed {
     },
     mayBegin: () => membership.mayBegin(),
     settled: () => membership.settled(),
-    async held(agent) {
-      if (membership.replica === 0) return []
-      const text = `SELECT id, mail FROM ${names.schema}.task WHERE replica = $1 AND agent = $2`
-      const rows = await readers.read({ name: 'held', text, values: [membership.replica, agent] })
-      return rows.map(({ id, mail }) => ({ id: String(id), mail: Number(mail) }))
-    },
+    held: (agent) => heldBy(parts, membership.replica, agent),
     ...inboxes,
     watch: (taskId) => watches.watch(taskId),
     unwatch: (taskId) => watches.unwatch(taskId),
@@ -97,6 +92,18 @@ export function createFeed(parts: FeedParts): Feed {
     },
     facts: () => readFacts(names, readers, membership.replica),
   }
+}
+
+async function heldBy(
+  { names, readers }: FeedParts,
+  replica: number,
+  agent: string,
+): Promise<readonly HeldTask[]> {
+  // What was released has this number, and is nobody's.
+  if (replica === 0) return []
+  const text = `SELECT id, mail FROM ${names.schema}.task WHERE replica = $1 AND agent = $2`
+  const rows = await readers.read({ name: 'held', text, values: [replica, agent] })
+  return rows.map(({ id, mail }) => ({ id: String(id), mail: Number(mail) }))
 }
 
 function mustHold({ leaseMs, beatMs }: FeedParts): void {

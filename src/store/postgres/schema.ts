@@ -56,7 +56,7 @@ async function begin(connection: DatabaseConnection, schema: string): Promise<vo
 }
 
 /** The version of the schema that stands in a database; 0 where there is none. */
-async function versionOf(connection: DatabaseConnection, schema: string): Promise<Version> {
+export async function versionOf(connection: DatabaseConnection, schema: string): Promise<Version> {
   // Read as rows, not by `to_regclass`, which may not see yet what another replica has just made.
   const text = `SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = $1 AND c.relname = 'meta'`

@@ -132,13 +132,13 @@ function feedParts(
   names: Names,
 ) {
   const { leaseMs = 5_000, beatMs = 1_000, lookMs = 250, commitTimeoutMs = 30_000 } = options
+  const session = { ...connection, url: options.sessionUrl ?? connection.url }
   return {
     names,
     name: connection.name,
     logger: toLogger(options.logger),
     ...{ leaseMs, beatMs, lookMs, commitTimeoutMs },
-    connect: (events: ConnectionEvents) =>
-      connectDatabase({ ...connection, url: options.sessionUrl ?? connection.url }, events),
+    connect: (events: ConnectionEvents) => connectDatabase(session, events),
   }
 }
 

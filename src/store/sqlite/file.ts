@@ -43,8 +43,11 @@ export async function readDeadLetters(path: string): Promise<readonly DeadLetter
   }
 }
 
-/** Opening a file that is not there would make one, and opening another program's could change it. */
-function mustBeStore(path: string): void {
+/**
+ * Opening a file that is not there would make one, and opening another program's could change it.
+ * @throws A2AError `unavailable` that names the file.
+ */
+export function mustBeStore(path: string): void {
   if (!existsSync(path) || !statSync(path).isFile())
     throw new A2AError('unavailable', `There is no task store ${path}`)
   try {

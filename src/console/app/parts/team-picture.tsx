@@ -1,16 +1,10 @@
 import { useComputed, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import type { GraphEdge, TeamGraph } from '../../api.ts'
-import {
-  insideAt,
-  layOut,
-  type Picture,
-  type PlacedEdge,
-  type PlacedNode,
-  toPlace,
-} from '../logic/layout.ts'
-import { edgeKey, type Light, type Lights } from '../logic/light.ts'
-import { colourOf, duration, figure } from '../logic/words.ts'
+import { insideAt, layOut, type Picture, type PlacedNode, toPlace } from '../logic/layout.ts'
+import { edgeKey, type Lights } from '../logic/light.ts'
+import { colourOf } from '../logic/words.ts'
+import { cut, onPress, PictureEdge } from './picture-edge.tsx'
 
 /** What a press on the picture means. */
 interface Presses {
@@ -111,7 +105,7 @@ function Level({ picture, above, lights, presses }: LevelProps) {
         const press = presses.choose
         const chosen = { team: picture.team, edge: placed.edge, key }
         return (
-          <Edge
+          <PictureEdge
             key={key}
             placed={placed}
             light={lights.get(key)}
@@ -197,57 +191,6 @@ function Opener(props: {
   )
 }
 
-function Edge(props: {
-  readonly placed: PlacedEdge
-  readonly light: Light | undefined
-  readonly isChosen: boolean
-  readonly press: (() => void) | undefined
-}) {
-  const { placed, light, press } = props
-  const { edge, path, x, y } = placed
-  const words = edgeWords(edge, light)
-  const tone = light?.running ? 'running' : light?.failures ? 'troubled' : light ? 'visited' : ''
-  const failed = light?.failures ? ` ${light.failures} failed` : ''
-  const name = `From ${edge.from || 'you'} to ${edge.to}: ${words || 'nothing yet'}${failed}`
-  return (
-    <g
-      class={`edge ${edge.kind} ${tone} ${props.isChosen ? 'chosen' : ''}`}
-      {...(press && {
-        role: 'button',
-        tabindex: 0,
-        'aria-label': name,
-        'aria-pressed': props.isChosen,
-        onClick: press,
-        onKeyDown: onPress(press),
-      })}
-    >
-      <path d={path} class="line" marker-end="url(#arrow)" />
-      <path d={path} class="reach" />
-      <rect class="area" x={x - 34} y={y - 17} width={68} height={34} />
-      {words !== '' && (
-        <text x={x} y={y - 6} class="small" text-anchor="middle">
-          {words}
-          {failed !== '' && (
-            <tspan class="failures" x={x} dy={20}>
-              {failed}
-            </tspan>
-          )}
-        </text>
-      )}
-    </g>
-  )
-}
-
-/** What an edge says: its label until something went over it, then how much, how fast, how badly. */
-function edgeWords({ label }: GraphEdge, light: Light | undefined): string {
-  if (!light) return cut(label ?? '', 18)
-  const facts = [
-    figure(light.count),
-    light.running > 0 ? 'now' : light.p50Ms === undefined ? '' : duration(light.p50Ms),
-  ]
-  return facts.filter((fact) => fact !== '').join(' · ')
-}
-
 /** Teams are shown with what is in them, two levels deep; what lies deeper opens by a press. */
 function nestedPlaces(team: TeamGraph, above = '', depth = 0): string[] {
   return team.nodes.flatMap(({ id, team: nested }) => {
@@ -255,16 +198,4 @@ function nestedPlaces(team: TeamGraph, above = '', depth = 0): string[] {
     const place = toPlace(above, id)
     return [place, ...nestedPlaces(nested, place, depth + 1)]
   })
-}
-
-function onPress(press: () => void): (event: KeyboardEvent) => void {
-  return (event) => {
-    if (event.key !== 'Enter' && event.key !== ' ') return
-    event.preventDefault()
-    press()
-  }
-}
-
-function cut(text: string, longest: number): string {
-  return text.length > longest ? `${text.slice(0, longest - 1)}…` : text
 }

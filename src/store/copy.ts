@@ -1,0 +1,223 @@
+import { currentTask } from './current.ts'
+import type { StoredContext, StoreKeeper } from './keeper.ts'
+import type {
+  DeadLetter,
+  LogRecord,
+  PushConfigRecord,
+  Store,
+  StoredTask,
+  TaskCursor,
+  TaskWrite,
+  Write,
+} from './store.ts'
+import { weigh } from './weight.ts'
+
+/** How far a copy has come. */
+export interface CopyProgress {
+  /** Tasks looked at. */
+  readonly tasks: number
+  /** Of how many. */
+  readonly total: number
+  /** Of them, those that were copied now, or whose log was completed. */
+  readonly copied: number
+}
+
+/** What a copy is told. */
+export interface CopyOptions {
+  progress?(progress: CopyProgress): void
+}
+
+/** The largest write of one task while a store is copied: what the other one took is taken. */
+export const copyBytes: number = 512 * 1024 * 1024
+
+/** Tasks looked at together. */
+const perPage = 100
+/** Records read at once; a log that is longer is copied in parts. */
+const perRead = 500
+/** What is written in one commit, about. */
+const perCommitBytes = 2 * 1024 * 1024
+
+/**
+ * Copies everything from one store into another: tasks with their logs and keys, webhooks and how far they have come, values
+ * of contexts, deliveries given up. What is there already stays, so that a copy which was interrupted goes on by being
+ * made again. Nobody may write either store meanwhile.
+ *
+ * @throws Error where a task of the target is not the same as the one to be copied.
+ */
+export async function copyStore(
+  from: StoreKeeper,
+  to: StoreKeeper,
+  options: CopyOptions = {},
+): Promise<CopyProgress> {
+  const source = await from.open()
+  try {
+    const target = await to.open()
+    try {
+      const done = await copyTasks(source, target, options)
+      for (const context of await from.contexts()) await copyValues(source, target, context)
+      await copyLetters(source, target)
+      return done
+    } finally {
+      await target.close()
+    }
+  } finally {
+    await source.close()
+  }
+}
+
+/** Page by page. A target that holds a part of the tasks holds, after the same place, no fewer of a page than there are. */
+async function copyTasks(
+  source: Store,
+  target: Store,
+  { progress }: CopyOptions,
+): Promise<CopyProgress> {
+  let place: { readonly cursor?: TaskCursor } = {}
+  let tasks = 0
+  let copied = 0
+  for (;;) {
+    const wanted = { limit: perPage, artifacts: false, ...place }
+    const [page, there] = await Promise.all([source.listAll(wanted), target.listAll(wanted)])
+    const versions = new Map(there.tasks.map(({ head, version }) => [head.id, version]))
+    const group = createGroup(target)
+    for (const { head, version } of page.tasks) {
+      const known = versions.get(head.id) ?? 0
+      if (known < version && (await copyTask(source, { id: head.id, known, group }))) copied++
+    }
+    await group.flush()
+    tasks += page.tasks.length
+    const done = { tasks, total: page.total, copied }
+    progress?.(done)
+    if (!page.next) return done
+    place = { cursor: page.next }
+  }
+}
+
+/** Writes of several tasks that go into one commit. */
+interface Group {
+  add(writes: readonly Write[]): Promise<void>
+  flush(): Promise<void>
+}
+
+function createGroup(target: Store): Group {
+  let waiting: Write[] = []
+  let bytes = 0
+  async function flush(): Promise<void> {
+    const writes = waiting
+    waiting = []
+    bytes = 0
+    if (writes.length > 0) await store(target, writes)
+  }
+  return {
+    flush,
+    async add(writes) {
+      waiting.push(...writes)
+      bytes += weigh(writes)
+      if (bytes >= perCommitBytes) await flush()
+    },
+  }
+}
+
+/** A write that is refused has met another task of the same id, and one that came before stands as it should. */
+async function store(target: Store, writes: readonly Write[]): Promise<void> {
+  const results = await target.commit(writes)
+  for (const [i, result] of results.entries()) {
+    const write = writes[i]
+    if ('version' in result || write === undefined) continue
+    const id = write.type === 'task' ? write.head.id : 'taskId' in write ? write.taskId : ''
+    const last = write.type === 'task' ? write.expectedVersion + write.records.length : 0
+    if ('conflict' in result && last > 0 && result.conflict === last) continue
+    throw new Error(`The target has another task ${id}, or does not take it: ${words(result)}`)
+  }
+}
+
+function words(result: object): string {
+  return Object.entries(result)
+    .map(([name, value]) => `${name} ${value}`)
+    .join()
+}
+
+interface Wanted {
+  readonly id: string
+  /** The version that the target has; 0 where it has none. */
+  readonly known: number
+  readonly group: Group
+}
+
+/** Copies a task with what hangs on it; a long log in parts, of which the last has all the rest. */
+async function copyTask(source: Store, { id, known, group }: Wanted): Promise<boolean> {
+  const stored = await source.get(id)
+  if (!stored) return false
+  const task = await currentTask(source, stored)
+  let expectedVersion = known
+  for (;;) {
+    const records = await source.records(id, expectedVersion, perRead)
+    const last = expectedVersion + records.length
+    const isLast = last >= stored.version
+    // Nobody takes up a task of which only a part is there.
+    const head = isLast ? stored.head : { ...stored.head, busy: false }
+    const write: TaskWrite = { type: 'task', head, expectedVersion, records }
+    const key = expectedVersion === 0 ? await keyOf(source, stored, records) : {}
+    const snapshot = expectedVersion === 0 || isLast ? { task } : {}
+    const hanging = isLast ? await webhooksOf(source, id) : []
+    await group.add([{ ...write, ...snapshot, ...key }, ...hanging])
+    if (isLast) return true
+    // Two parts of one task in one commit would be two statements all the same.
+    await group.flush()
+    expectedVersion = last
+  }
+}
+
+/** The key that made a task stands in the request of its first message. */
+async function keyOf(
+  source: Store,
+  { head }: StoredTask,
+  records: readonly LogRecord[],
+): Promise<{ readonly idempotencyKey?: string }> {
+  const first = records.find((record) => record.kind === 'message')
+  const key = first?.kind === 'message' ? first.request.idempotencyKey : undefined
+  if (key === undefined || (await source.findByKey(head.scope, key)) !== head.id) return {}
+  return { idempotencyKey: key }
+}
+
+async function webhooksOf(source: Store, taskId: string): Promise<readonly Write[]> {
+  const configs = await source.pushConfigs(taskId)
+  return configs.map((record) => ({ type: 'pushConfig', record }))
+}
+
+async function copyValues(
+  source: Store,
+  target: Store,
+  { scope, contextId }: StoredContext,
+): Promise<void> {
+  const values = await source.contextValues(scope, contextId)
+  const writes = [...values].map(
+    ([key, value]): Write => ({ type: 'contextValue', scope, contextId, key, value }),
+  )
+  if (writes.length > 0) await store(target, writes)
+}
+
+/** Oldest first, as they came; those whose task is gone are nobody's any more. */
+async function copyLetters(source: Store, target: Store): Promise<void> {
+  const known = new Set((await target.deadLetters()).map(({ id }) => id))
+  for (const letter of [...(await source.deadLetters())].reverse())
+    if (!known.has(letter.id)) await copyLetter(target, letter)
+}
+
+/** A letter is written by its webhook; where that was removed since, one is there for as long as it takes. */
+async function copyLetter(target: Store, deadLetter: DeadLetter): Promise<void> {
+  const { taskId, configId, seq } = deadLetter
+  const stored = await target.get(taskId)
+  if (!stored) return
+  const config = (await target.pushConfigs(taskId)).find(({ id }) => id === configId)
+  const cursor = config?.cursor ?? seq
+  const letter: Write = { type: 'cursor', taskId, id: configId, cursor, deadLetter }
+  if (config) return store(target, [letter])
+  const record = standIn(deadLetter, stored.head.scope.agent)
+  const removal: Write = { type: 'deletePushConfig', taskId, id: configId }
+  return store(target, [{ type: 'pushConfig', record }, letter, removal])
+}
+
+function standIn({ taskId, configId, seq }: DeadLetter, agent: string): PushConfigRecord {
+  const config = { id: configId, taskId, url: 'https://removed.invalid' }
+  return { taskId, id: configId, config, dialect: '1.0', cursor: seq, agent }
+}

@@ -1,0 +1,17 @@
+import type { StoreKeeper } from './keeper.ts'
+import { createDatabaseKeeper } from './postgres/keeper.ts'
+import { isPostgresUrl } from './postgres/url.ts'
+import { createFileKeeper } from './sqlite/keeper.ts'
+
+/** What of a place is meant. */
+export interface KeeperOptions {
+  /** The schema of a PostgreSQL database; `corral` if absent. */
+  readonly schema?: string
+}
+
+/** Looks after the store at a place: a SQLite file or a `postgres://` URL. Nothing is opened before it is needed. */
+export function createStoreKeeper(place: string, { schema }: KeeperOptions = {}): StoreKeeper {
+  return isPostgresUrl(place)
+    ? createDatabaseKeeper({ url: place, ...(schema !== undefined && { schema }) })
+    : createFileKeeper(place)
+}

@@ -1,0 +1,126 @@
+import type { TaskState } from '../../protocol/types.ts'
+import { systemClock, toTimestamp } from '../../shared/clock.ts'
+import { copyBytes } from '../copy.ts'
+import type { PruneLimits, StoreFacts, StoreKeeper } from '../keeper.ts'
+import { type Connection, openConnection, type Row } from './driver.ts'
+import { toOpenError, toStoreError } from './faults.ts'
+import { mustBeStore, readDeadLetters } from './file.ts'
+import { migrations } from './migrations.ts'
+import { pragma } from './schema.ts'
+import { openSqliteStore } from './store.ts'
+import { startThread, type Thread } from './thread.ts'
+
+/** Looks after a store's file. What only reads may be done while a server writes the file. */
+export function createFileKeeper(path: string): StoreKeeper {
+  return {
+    name: path,
+    facts: () => reading(path, factsOf),
+    contexts: () => reading(path, (db) => (hasValues(db) ? contextsOf(db) : [])),
+    deadLetters: () => readDeadLetters(path),
+    async migrate() {
+      const from = await reading(path, schemaOf)
+      const store = await openSqliteStore(path)
+      await store.close()
+      return { from, to: migrations.length }
+    },
+    prune: (limits) => prune(path, limits),
+    cluster: async () => undefined,
+    open: () => openSqliteStore(path, { maxTaskBytes: copyBytes }),
+  }
+}
+
+async function reading<T>(path: string, read: (db: Connection) => T): Promise<T> {
+  mustBeStore(path)
+  const db = await openConnection(path)
+  try {
+    db.exec('PRAGMA query_only = ON')
+    db.prepare('PRAGMA busy_timeout = 5000').get()
+    return read(db)
+  } finally {
+    db.close()
+  }
+}
+
+function schemaOf(db: Connection): number {
+  return pragma(db, 'user_version')
+}
+
+function factsOf(db: Connection): StoreFacts {
+  const states = db.prepare('SELECT state, sum(tasks) AS tasks FROM total GROUP BY state').all()
+  const [tasks = {}] = db
+    .prepare(
+      'SELECT count(*) AS tasks, sum(version) AS records, count(idempotency_key) AS keys FROM task',
+    )
+    .all()
+  return {
+    kind: 'sqlite',
+    schema: schemaOf(db),
+    knownSchema: migrations.length,
+    bytes: pragma(db, 'page_count') * pragma(db, 'page_size'),
+    states: toStates(states),
+    counts: {
+      tasks: Number(tasks.tasks),
+      records: Number(tasks.records),
+      keys: Number(tasks.keys),
+      contextValues: hasValues(db) ? rowsIn(db, 'context_value') : 0,
+      webhooks: rowsIn(db, 'push'),
+      deadLetters: rowsIn(db, 'dead_letter'),
+    },
+  }
+}
+
+function toStates(rows: readonly Row[]): StoreFacts['states'] {
+  const states: Partial<Record<TaskState, number>> = {}
+  for (const { state, tasks } of rows)
+    if (Number(tasks) > 0) states[state as TaskState] = Number(tasks) // what the store wrote
+  return states
+}
+
+function rowsIn(db: Connection, table: string): number {
+  return Number(db.prepare(`SELECT count(*) AS rows FROM ${table}`).get()?.rows)
+}
+
+/** The first schema had no values of contexts. */
+function hasValues(db: Connection): boolean {
+  return schemaOf(db) > 1
+}
+
+function contextsOf(db: Connection): Awaited<ReturnType<StoreKeeper['contexts']>> {
+  const rows = db
+    .prepare(
+      `SELECT DISTINCT agent, tenant, owner, context_id FROM context_value JOIN scope ON scope.id = context_value.scope`,
+    )
+    .all()
+  return rows.map(({ agent, tenant, owner, context_id }) => ({
+    scope: { agent: String(agent), tenant: String(tenant), owner: String(owner) },
+    contextId: String(context_id),
+  }))
+}
+
+/** Takes the file for itself: a server that uses it drops by its own `[server.retention]`. */
+async function prune(path: string, limits: PruneLimits): Promise<number> {
+  const before = await reading(path, (db) => rowsIn(db, 'task'))
+  const options = { path, driver: undefined, synchronous: 'FULL', maxPages: undefined } as const
+  const thread = startThread({ type: 'write', options })
+  const first = await thread.first
+  if ('fault' in first) throw toOpenError(path, first.fault)
+  try {
+    await trimAll(thread, limits)
+  } finally {
+    await thread.ask({ type: 'close' })
+    await thread.ended()
+  }
+  return before - (await reading(path, (db) => rowsIn(db, 'task')))
+}
+
+async function trimAll(thread: Thread, limits: PruneLimits): Promise<void> {
+  const { maxTasks, maxAgeMs, maxWaitingMs } = limits
+  const now = systemClock.now()
+  const before = (ms: number | undefined) => (ms === undefined ? undefined : toTimestamp(now - ms))
+  const request = { maxTasks, floor: before(maxAgeMs), waitingFloor: before(maxWaitingMs) }
+  for (;;) {
+    const answer = await thread.ask({ type: 'trim', ...request, maxPages: undefined })
+    if ('fault' in answer) throw toStoreError('write', answer.fault)
+    if (answer.ok !== true) return
+  }
+}

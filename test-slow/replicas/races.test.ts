@@ -1,0 +1,3 @@
+import { describeRaces } from '../../test/replicas/races.ts'
+
+describeRaces(1_000)
