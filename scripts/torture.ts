@@ -85,11 +85,13 @@ function toTimes(name: string, { count, p50, p99, max }: Durations): string {
 }
 
 /** What took longer than it may, by the bounds for replicas with a lease of 1.2 s. */
-function lateIn({ takeovers: { SIGKILL }, drains }: MatrixReport): readonly string[] {
+function lateIn({ takeovers: { SIGKILL }, claims }: MatrixReport): readonly string[] {
   const late: string[] = []
   if (SIGKILL.p99 > 1_000) late.push(`LATE: a stream went on after ${SIGKILL.p99} ms p99`)
   if (SIGKILL.max > 2_000) late.push(`LATE: a stream went on after ${SIGKILL.max} ms`)
-  if (drains.p50 > 300) late.push(`LATE: a replica stopped after ${drains.p50} ms p50`)
+  const drained = claims.SIGTERM.p50
+  if (drained > 300)
+    late.push(`LATE: what a stopping replica ran was taken over after ${drained} ms`)
   return late
 }
 

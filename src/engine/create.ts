@@ -218,13 +218,14 @@ class AgentEngine implements Engine {
     const { feed } = this.#options.store
     const isHandedOver = feed !== undefined && this.#host.agent.resumable === true
     const deadline = isHandedOver ? 0 : deadlineMs
+    const hasWork = this.live() > 0
     await closeRuns(this.#runs, {
       deadlineMs: deadline,
       clock: this.#clock,
       reason: shuttingDown(),
     })
     // Agents whose turns must end here keep nobody waiting.
-    if (isHandedOver) await this.#handOver(feed)
+    if (isHandedOver && hasWork) await this.#handOver(feed)
     await this.#options.committer.idle()
   }
 

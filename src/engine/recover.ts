@@ -19,7 +19,7 @@ export interface Recovery {
   readonly failed: number
 }
 
-/** Heads that are read at once, and tasks that are taken up before others get a word in. */
+/** Heads that are read at once, and tasks that are taken up together before others get a word in. */
 const pageSize = 500
 const burst = 20
 
@@ -31,16 +31,19 @@ export async function recoverAll(options: RecoverOptions): Promise<Recovery> {
   const { store, agent, build, takeUp, isClosed, logger } = options
   const counts = { resumed: 0, failed: 0, live: 0, nothing: 0 }
   let after: TaskHead | undefined
-  for (let done = 0; ; ) {
+  const takeUpOne = async ({ id }: TaskHead): Promise<void> => {
+    try {
+      counts[await takeUp(id)]++
+    } catch (err) {
+      logger.error({ taskId: id, err }, 'A task cannot be taken up')
+    }
+  }
+  for (;;) {
     const heads = await store.claim({ agent, build, limit: pageSize, ...(after && { after }) })
-    for (const { id } of heads) {
+    for (let from = 0; from < heads.length; from += burst) {
       if (isClosed()) return counts
-      try {
-        counts[await takeUp(id)]++
-      } catch (err) {
-        logger.error({ taskId: id, err }, 'A task cannot be taken up')
-      }
-      if (++done % burst === 0) await new Promise<void>(soon)
+      await Promise.all(heads.slice(from, from + burst).map(takeUpOne))
+      await new Promise<void>(soon)
     }
     after = heads.at(-1)
     if (heads.length < pageSize) return counts

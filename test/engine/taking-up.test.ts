@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { Agent } from '../../src/agents/agent.ts'
 import { defineAgent } from '../../src/agents/function.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
+import { createDeferred } from '../../src/shared/async.ts'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { createFakeClock } from '../../src/testing/index.ts'
@@ -53,6 +54,27 @@ test('a start that is stopped takes up nothing more', async () => {
   const records = await before.store.records(heads[0]?.id ?? '', 0)
   const deaths = records.flatMap((record) => (record.kind === 'start' ? record.deaths?.total : 0))
   expect(Math.max(...deaths.map((total) => total ?? 0))).toBeLessThanOrEqual(1)
+})
+
+test('tasks do not wait for each other to be read', async () => {
+  const before = createEngineFor(defineAgent(resumable, () => never))
+  const ids: string[] = []
+  for (let i = 0; i < 3; i++) ids.push((await begin(before.engine, 'go')).id)
+  const asked = createDeferred<void>()
+  const store: Store = {
+    ...before.store,
+    async records(id, after, limit) {
+      // The first is there only when the last is asked for.
+      if (id === ids[0]) await asked.promise
+      if (id === ids[2]) asked.resolve()
+      return before.store.records(id, after, limit)
+    },
+  }
+  const after = createEngineFor(
+    defineAgent(resumable, () => 'done'),
+    { store },
+  )
+  expect(await after.engine.recover()).toEqual({ resumed: 3, failed: 0 })
 })
 
 test('a task that cannot be read does not keep the others from being taken up', async () => {

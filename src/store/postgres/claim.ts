@@ -27,7 +27,7 @@ interface ClaimOptions {
 
 /** Claims of a process. */
 export function createClaims({ readers, names, replica, ...options }: ClaimOptions): Claims {
-  const foreign = createForeignBuilds({ readers, names, ...options })
+  const open = createOpenBuilds({ readers, names, ...options })
   const texts = textsIn(names)
   /** Answers that are lost are found again by who looks at what is its own; so nothing is tried twice here. */
   const ask = async (statement: SqlStatement): Promise<readonly DatabaseRow[]> => {
@@ -41,7 +41,8 @@ export function createClaims({ readers, names, replica, ...options }: ClaimOptio
   return {
     async claim(wanted = {}) {
       const { agent = null, build, limit = null, after } = wanted
-      const builds = build === undefined ? null : [build, '', ...(await foreign.open(wanted))]
+      const builds = build === undefined ? null : await open(wanted)
+      if (builds?.length === 0) return []
       const place = [after?.timestamp ?? '', after?.id ?? '']
       const [name, text] = replica() === 0 ? ['look', texts.look] : ['claim', texts.claim]
       const values = [replica(), agent, builds, limit, ...place]
@@ -55,45 +56,75 @@ export function createClaims({ readers, names, replica, ...options }: ClaimOptio
   }
 }
 
-interface ForeignBuilds {
-  /** Builds of an agent that have waited long enough for a replica that has them. */
-  open(wanted: ClaimRequest): Promise<readonly string[]>
+/** Which orphaned builds of an agent may be taken on by one that has a build of its own; none where nothing is orphaned. */
+type OpenBuilds = (wanted: ClaimRequest) => Promise<readonly string[]>
+
+/**
+ * Looks which builds are orphaned before anything is claimed: all agents of a process ask at once, and most have nothing to
+ * take on. Remembers since when tasks of other definitions wait for a replica that has them; what no longer waits is forgotten.
+ */
+function createOpenBuilds(options: Omit<ClaimOptions, 'replica'>): OpenBuilds {
+  const { readers, names, clock, foreignBuildAfterMs } = options
+  const text = orphanedIn(names)
+  let seen = new Map<string, number>()
+  let asked: Promise<readonly Orphaned[]> | undefined
+
+  async function look(): Promise<readonly Orphaned[]> {
+    const rows = (await readers.read({ name: 'orphaned', text })).map(toOrphaned)
+    const now = clock.elapsed()
+    const waiting = rows.filter(({ isServed }) => !isServed).map(keyOf)
+    seen = new Map(waiting.map((key) => [key, seen.get(key) ?? now]))
+    return rows
+  }
+
+  /** Whoever asks in the same moment shares one look, which begins after all of them have asked. */
+  function lookTogether(): Promise<readonly Orphaned[]> {
+    asked ??= Promise.resolve().then(() => {
+      asked = undefined
+      return look()
+    })
+    return asked
+  }
+
+  function isOpen(orphaned: Orphaned, own: string | undefined): boolean {
+    if (orphaned.build === own || orphaned.build === '') return true
+    if (orphaned.isServed || foreignBuildAfterMs === 'fail') return false
+    const since = seen.get(keyOf(orphaned))
+    return since !== undefined && clock.elapsed() - since >= foreignBuildAfterMs
+  }
+
+  return async ({ agent, build }) => {
+    const rows = await lookTogether()
+    const ofAgent = rows.filter((row) => agent === undefined || row.agent === agent)
+    return ofAgent.filter((row) => isOpen(row, build)).map((row) => row.build)
+  }
 }
 
-/** Remembers since when tasks of other definitions wait. What no longer waits is forgotten. */
-function createForeignBuilds(options: Omit<ClaimOptions, 'replica'>): ForeignBuilds {
-  const { readers, names, clock, foreignBuildAfterMs } = options
-  const text = foreignIn(names)
-  let seen = new Map<string, number>()
-  return {
-    async open({ agent = null, build }) {
-      if (foreignBuildAfterMs === 'fail') return []
-      const rows = await readers.read({ name: 'foreign', text, values: [agent, build] })
-      const now = clock.elapsed()
-      const open: string[] = []
-      const next = new Map([...seen].filter(([key]) => !key.startsWith(`${agent} `)))
-      for (const row of rows) {
-        const other = String(row.build)
-        const since = seen.get(`${agent} ${other}`) ?? now
-        next.set(`${agent} ${other}`, since)
-        if (now - since >= foreignBuildAfterMs) open.push(other)
-      }
-      seen = next
-      return open
-    },
-  }
+/** Tasks of an agent's definition that nobody runs. */
+interface Orphaned {
+  readonly agent: string
+  readonly build: string
+  /** Whether a living replica has the definition. */
+  readonly isServed: boolean
+}
+
+function toOrphaned({ agent, build, served }: DatabaseRow): Orphaned {
+  return { agent: String(agent), build: String(build), isServed: served === true }
+}
+
+function keyOf({ agent, build }: Orphaned): string {
+  return `${agent} ${build}`
 }
 
 /** Tasks that nobody runs, though there is work left. The registrations are looked at once. */
 const orphaned = 't.replica IS NOT NULL AND t.replica <> ALL (ARRAY(SELECT number FROM live))'
 
-function foreignIn(names: Names): string {
+function orphanedIn(names: Names): string {
   const { schema } = names
   return `WITH live AS MATERIALIZED (${liveReplicas(names)})
-    SELECT DISTINCT t.agent, t.build FROM ${schema}.task t WHERE ${orphaned}
-      AND coalesce($1::text, t.agent) = t.agent AND t.build NOT IN ('', $2::text)
-      AND NOT EXISTS (SELECT 1 FROM ${schema}.replica r, unnest(r.agents, r.builds) AS s(agent, build)
-        WHERE r.number IN (SELECT number FROM live) AND s.agent = t.agent AND s.build = t.build)`
+    SELECT t.agent, t.build, EXISTS (SELECT 1 FROM ${schema}.replica r, unnest(r.agents, r.builds) AS s(agent, build)
+        WHERE r.number IN (SELECT number FROM live) AND s.agent = t.agent AND s.build = t.build) AS served
+    FROM (SELECT DISTINCT t.agent, t.build FROM ${schema}.task t WHERE ${orphaned}) t`
 }
 
 function textsIn(names: Names) {

@@ -63,6 +63,27 @@ describePostgres('the store in PostgreSQL', () => {
     ])
   })
 
+  it('asks once whether there is anything to take on, for however many agents', async () => {
+    const quiet = { leaseMs: 900_000, beatMs: 300_000, lookMs: 300_000, logger: false } as const
+    const shared = await openPostgresStore({ url: proxy.url, schema, ...quiet })
+    const listener = {
+      grown() {},
+      mail() {},
+      orphans() {},
+      deliveries() {},
+      lost() {},
+      joined() {},
+    }
+    await shared.feed.join([], listener)
+    const claimAll = () =>
+      Promise.all(
+        ['a', 'b', 'c', 'd'].map((agent) => shared.claim({ agent, build: 'build', limit: 10 })),
+      )
+    await claimAll()
+    expect(await count(claimAll)).toBe(1)
+    await shared.close()
+  })
+
   it('takes one statement for a task that a server completes, and none besides', async () => {
     const quiet = { leaseMs: 900_000, beatMs: 300_000, lookMs: 300_000, logger: false } as const
     const shared = await openPostgresStore({ url: proxy.url, schema, ...quiet })
