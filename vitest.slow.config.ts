@@ -5,8 +5,8 @@ import quick from './vitest.config.ts'
 const { maxWorkers, silent, ...each } = quick.test ?? {}
 
 /**
- * `npm run test:slow`: what proves the same as `npm test` at more points than everybody wants to wait for. About ten
- * minutes on two quiet cores, once in each run of `.ci/run`. By command alone: `npm run torture -- --kills 500` and
+ * `npm run test:slow`: what proves the same as `npm test` at more points than everybody wants to wait for. About a
+ * quarter of an hour on two quiet cores, once in each run of `.ci/run`. By command alone: `npm run torture -- --kills 500` and
  * `npm run soak`, which take longer than such a run may.
  */
 export default defineConfig({
