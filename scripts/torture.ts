@@ -8,7 +8,7 @@
  */
 import { parseArgs } from 'node:util'
 import { type MatrixReport, tortureReplicas } from '../test/durability/replicas/matrix.ts'
-import type { Durations } from '../test/durability/replicas/strikes.ts'
+import type { Durations } from '../test/durability/replicas/takeovers.ts'
 import { type TortureReport, torture } from '../test/durability/torture.ts'
 
 const { values } = parseArgs({

@@ -1,9 +1,10 @@
 import type { Clock } from '../../shared/clock.ts'
+import { backoffMs, retry } from '../../shared/retry.ts'
 import { toPushConfig } from '../documents.ts'
 import type { ClaimRequest, PushConfigRecord, TaskHead } from '../store.ts'
 import { headColumnsOf, toDatabaseHead } from './columns.ts'
 import type { DatabaseRow, SqlStatement } from './connection.ts'
-import { toDatabaseError } from './faults.ts'
+import { isCollision, toDatabaseError } from './faults.ts'
 import { liveReplicas, type Names } from './names.ts'
 import { toldTo } from './notices.ts'
 import type { Readers } from './readers.ts'
@@ -29,11 +30,11 @@ interface ClaimOptions {
 export function createClaims({ readers, names, replica, ...options }: ClaimOptions): Claims {
   const open = createOpenBuilds({ readers, names, ...options })
   const texts = textsIn(names)
-  /** Answers that are lost are found again by who looks at what is its own; so nothing is tried twice here. */
+  /** Answers that are lost are found again by who looks at what is its own; so only what met another statement is repeated. */
   const ask = async (statement: SqlStatement): Promise<readonly DatabaseRow[]> => {
     if (replica() === 0) return readers.read(statement)
     try {
-      return await readers.run(statement)
+      return await retry(() => readers.run(statement), { delay: delayAfter, clock: options.clock })
     } catch (error) {
       throw toDatabaseError('write', error)
     }
@@ -54,6 +55,14 @@ export function createClaims({ readers, names, replica, ...options }: ClaimOptio
       return (await ask({ text, values })).map(toPushConfig)
     },
   }
+}
+
+/** How often a claim is repeated that met another statement. */
+const maxCollisions = 10
+const backoff = { baseMs: 5, maxMs: 200, random: Math.random }
+
+function delayAfter(error: unknown, failures: number): number | undefined {
+  return isCollision(error) && failures < maxCollisions ? backoffMs(failures, backoff) : undefined
 }
 
 /** Which orphaned builds of an agent may be taken on by one that has a build of its own; none where nothing is orphaned. */
@@ -149,12 +158,15 @@ function textsIn(names: Names) {
     deliveries: (takes: boolean, ofTask: boolean): string => {
       const free = `(p.replica IS NULL OR p.replica = $1::int OR p.replica <> ALL (ARRAY(SELECT number FROM live)))`
       const behind = `p.cursor < t.version AND ${free} AND ${ofTask ? 'p.task_id = $2::text' : 'NOT p.done'}`
-      const found = takes
-        ? `UPDATE ${schema}.push p SET replica = $1::int, done = false FROM ${schema}.task t
-            WHERE t.id = p.task_id AND ${behind} RETURNING p.number, p.cursor, p.record`
-        : `SELECT p.number, p.cursor, p.record FROM ${schema}.push p JOIN ${schema}.task t ON t.id = p.task_id
-            WHERE ${behind}`
-      return `WITH ${live}, found AS (${found}) SELECT cursor, record FROM found ORDER BY number`
+      const found = `SELECT p.number, p.cursor, p.record FROM ${schema}.push p
+        JOIN ${schema}.task t ON t.id = p.task_id WHERE ${behind} ORDER BY p.number`
+      if (!takes) return `WITH ${live}, found AS (${found}) SELECT cursor, record FROM found`
+      // Who looks at all of them waits for none: the next look finds what is being written now.
+      const locked = `${found} FOR UPDATE OF p ${ofTask ? '' : 'SKIP LOCKED'}`
+      return `WITH ${live}, found AS (${locked}),
+        mine AS (UPDATE ${schema}.push p SET replica = $1::int, done = false FROM found
+          WHERE p.number = found.number RETURNING p.number, p.cursor, p.record)
+        SELECT cursor, record FROM mine ORDER BY number`
     },
   }
 }

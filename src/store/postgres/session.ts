@@ -284,7 +284,8 @@ function statements(names: Names): Statements {
         WHERE number IS NOT NULL AND number NOT IN (SELECT number FROM live)) AS orphaned`,
     release: `WITH ${freed(s, 'AND agent = $2')} SELECT ${told}`,
     leave: `WITH ${freed(s)},
-      deliveries AS (UPDATE ${s}.push SET replica = 0 WHERE replica = $1),
+      own AS (SELECT number FROM ${s}.push WHERE replica = $1 ORDER BY number FOR UPDATE),
+      deliveries AS (UPDATE ${s}.push p SET replica = 0 FROM own WHERE p.number = own.number),
       gone AS (DELETE FROM ${s}.replica WHERE number = $1)
       SELECT ${told}`,
   }

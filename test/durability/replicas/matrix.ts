@@ -13,7 +13,7 @@ import { type Fleet, startFleet } from './fleet.ts'
 import { type Ground, openGround } from './ground.ts'
 import { createMoments, type Point, points } from './moments.ts'
 import { settle } from './rest.ts'
-import { type Struck, strikeOften } from './strike.ts'
+import { type Struck, strikeOften } from './strikes.ts'
 import {
   type Blow,
   blows,
@@ -21,7 +21,7 @@ import {
   measureTakeovers,
   sum,
   type Takeovers,
-} from './strikes.ts'
+} from './takeovers.ts'
 
 /** How hard it is. */
 export interface MatrixOptions {

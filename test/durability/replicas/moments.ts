@@ -2,7 +2,13 @@ import { createDeferred, type Deferred } from '../../../src/shared/async.ts'
 
 /** Where a kill is of interest. */
 export const points = [
-  ...(['step', 'between steps', 'input', 'stream', 'cancel', 'webhook', 'birth'] as const),
+  'step',
+  'between steps',
+  'input',
+  'stream',
+  'cancel',
+  'webhook',
+  'birth',
 ] as const
 
 /** Where the work of a replica is when it is struck. */

@@ -1,81 +1,130 @@
-import type { Store } from '../../../src/store/store.ts'
-import type { Follower } from '../ledger.ts'
-import type { Point } from './moments.ts'
+import { setTimeout } from 'node:timers/promises'
+import { request } from 'undici'
+import type { Ledger } from '../ledger.ts'
+import type { ServerProcess } from '../process.ts'
+import type { Random } from '../random.ts'
+import type { Signs } from '../signs.ts'
+import type { Fleet } from './fleet.ts'
+import { type Moments, type Point, points } from './moments.ts'
+import { type Blow, blows, type Strike } from './takeovers.ts'
 
-/** How a replica is struck: it dies, it is paused for longer than its lease, or it is asked to stop. */
-export const blows = ['SIGKILL', 'SIGSTOP', 'SIGTERM'] as const
+/** What strikes are made with. */
+export interface StrikeSurroundings {
+  readonly fleet: Fleet
+  readonly moments: Moments
+  readonly signs: Signs
+  readonly ledger: Ledger
+  readonly random: Random
+}
 
-/** A signal. */
-export type Blow = (typeof blows)[number]
+/** What was done. */
+export interface Struck {
+  readonly strikes: readonly Strike[]
+  /** Kills of a replica that was just starting, besides. */
+  readonly killsWhileStarting: number
+  /** From each SIGTERM to the end of the process, in milliseconds. */
+  readonly drains: readonly number[]
+}
 
-/** One replica struck, and who could see it. */
-export interface Strike {
+interface Cell {
   readonly blow: Blow
   readonly point: Point
-  readonly at: number
-  /** Streams that other replicas held, of tasks that the struck one ran. */
-  readonly streams: readonly { readonly follower: Follower; readonly connection: number }[]
 }
 
-/** Some durations in milliseconds. */
-export interface Durations {
-  readonly count: number
-  readonly p50: number
-  readonly p99: number
-  readonly max: number
-}
+const pauseMs = 3_000
+/** How long it may take until a replica is where it is to be struck. */
+const patienceMs = 30_000
 
-/** How long after a blow others went on, by the kind of blow: over tasks that were taken over for the first time. */
-export interface Takeovers {
-  /** Until another replica had the task. */
-  readonly claims: Readonly<Record<Blow, Durations>>
-  /** Until a stream that another replica holds told what that one did. */
-  readonly takeovers: Readonly<Record<Blow, Durations>>
-}
-
-/** Measures how long it took others to go on. */
-export async function measureTakeovers(
-  store: Pick<Store, 'records'>,
-  strikes: readonly Strike[],
-): Promise<Takeovers> {
-  const all: (Pause & { readonly blow: Blow })[] = []
-  for (const { blow, at, streams } of strikes)
-    for (const { follower, connection } of streams) {
-      const pause = await pauseOf(store, { follower, connection, at })
-      if (pause) all.push({ ...pause, blow })
+/** Strikes so often, in rounds: in each, every kind of blow comes once at every point, in an order of its own. */
+export async function strikeOften(
+  around: StrikeSurroundings,
+  kills: number,
+  progress?: (kills: number) => void,
+): Promise<Struck> {
+  const { signs, random, ledger } = around
+  const strikes: Strike[] = []
+  const drains: number[] = []
+  let killsWhileStarting = 0
+  let round: Cell[] = []
+  while (strikes.length < kills) {
+    if (round.length === 0) round = shuffled(allCells, random)
+    const cell = round.pop() ?? { blow: 'SIGKILL', point: 'step' }
+    const enough = signs.after(random.between(10, random.pick([40, 150])))
+    await Promise.race([enough, setTimeout(3_000)])
+    const victim = await victimAt(around, cell.point)
+    if (victim === undefined) {
+      ledger.violation(`No replica came to the point ${cell.point}`)
+      return { strikes, killsWhileStarting, drains }
     }
-  const by = (blow: Blow, what: keyof Pause): Durations =>
-    sum(all.filter((one) => one.blow === blow).map((one) => one[what]))
-  const each = (what: keyof Pause): Record<Blow, Durations> => ({
-    SIGKILL: by('SIGKILL', what),
-    SIGSTOP: by('SIGSTOP', what),
-    SIGTERM: by('SIGTERM', what),
-  })
-  return { claims: each('claimMs'), takeovers: each('eventMs') }
+    const { strike, isTwice, drain } = await blow(around, cell, victim)
+    strikes.push(strike)
+    if (isTwice) killsWhileStarting++
+    if (drain !== undefined) drains.push(drain)
+    progress?.(strikes.length)
+  }
+  return { strikes, killsWhileStarting, drains }
 }
 
-interface Pause {
-  readonly claimMs: number
-  readonly eventMs: number
+const allCells: readonly Cell[] = points.flatMap((point) => blows.map((blow) => ({ blow, point })))
+
+function shuffled<T>(items: readonly T[], random: Random): T[] {
+  return items
+    .map((item) => ({ item, place: random.next() }))
+    .toSorted((a, b) => a.place - b.place)
+    .map(({ item }) => item)
 }
 
-/** From the blow to the claim, and to the first event after it; undefined where this task is no example. */
-async function pauseOf(
-  store: Pick<Store, 'records'>,
-  { follower, connection, at }: Strike['streams'][number] & { readonly at: number },
-): Promise<Pause | undefined> {
-  const records = await store.records(follower.id, 0)
-  const claim = records.find(({ kind }) => kind === 'claim')
-  // The database tells whole milliseconds.
-  if (claim?.kind !== 'claim' || Date.parse(claim.at) + 1 < at) return undefined
-  const heard = follower.heard[follower.seen.findIndex(({ seq }) => seq > claim.seq)]
-  if (heard?.connection !== connection) return undefined
-  return { claimMs: Date.parse(claim.at) - at, eventMs: heard.at - at }
+/** The replica that is at a point now. What is sent to it just then is given a moment to arrive. */
+async function victimAt(
+  { moments, random }: StrikeSurroundings,
+  point: Point,
+): Promise<number | undefined> {
+  const giveUp = new AbortController()
+  const patience = setTimeout(patienceMs, undefined, { signal: giveUp.signal }).catch(() => {})
+  const victim = await Promise.race([moments.next(point), patience])
+  giveUp.abort()
+  if (point === 'birth' || point === 'cancel') await setTimeout(random.between(0, 6))
+  return victim ?? undefined
 }
 
-/** The middle, the worst but one in a hundred, and the worst of some durations. */
-export function sum(durations: readonly number[]): Durations {
-  const sorted = durations.toSorted((a, b) => a - b)
-  const at = (share: number): number => sorted[Math.ceil(sorted.length * share) - 1] ?? 0
-  return { count: sorted.length, p50: at(0.5), p99: at(0.99), max: at(1) }
+interface Outcome {
+  readonly strike: Strike
+  readonly isTwice: boolean
+  readonly drain?: number
+}
+
+async function blow(
+  around: StrikeSurroundings,
+  { blow, point }: Cell,
+  victim: number,
+): Promise<Outcome> {
+  const { fleet, ledger, random } = around
+  const server = fleet.replicas[victim]
+  if (!server) throw new Error(`There is no replica ${victim}`)
+  const streams = ledger.followers
+    .filter(({ id, holder }) => holder !== victim && fleet.runnerOf(id) === victim)
+    .map((follower) => ({ follower, connection: follower.connections }))
+  const strike: Strike = { blow, point, at: Date.now(), streams }
+  fleet.struck()
+  if (blow === 'SIGSTOP') {
+    server.pause()
+    await setTimeout(pauseMs)
+    server.resume()
+    await answers(server)
+    return { strike, isTwice: false }
+  }
+  const code = blow === 'SIGTERM' ? await server.stop() : await server.kill()
+  const drain = Date.now() - strike.at
+  if (blow === 'SIGTERM' && code !== 0) ledger.violation(`A stop ended with ${code}`)
+  await setTimeout(random.between(0, 1_500))
+  const isTwice = random.chance(0.1)
+  if (isTwice) await server.startAndKill(random.between(20, 1_000))
+  await server.start()
+  return { strike, isTwice, ...(blow === 'SIGTERM' && { drain }) }
+}
+
+/** Resolves when a replica answers again. */
+async function answers(server: ServerProcess): Promise<void> {
+  const { body } = await request(`${server.url()}/health?live=1`)
+  await body.dump()
 }

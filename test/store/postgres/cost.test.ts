@@ -6,6 +6,8 @@ import { pushConfig, scope, write } from '../../contracts/store/samples.ts'
 import { type CuttingProxy, openCuttingProxy } from '../../support/cutting-proxy.ts'
 import { describePostgres, usePostgres } from '../../support/postgres.ts'
 
+const listener = { grown() {}, mail() {}, orphans() {}, deliveries() {}, lost() {}, joined() {} }
+
 describePostgres('the store in PostgreSQL', () => {
   const database = usePostgres()
   let proxy: CuttingProxy
@@ -63,17 +65,26 @@ describePostgres('the store in PostgreSQL', () => {
     ])
   })
 
+  it('takes on what it can while another process writes a webhook', async () => {
+    const [one, other] = [pushConfig('first', 'one'), pushConfig('second', 'other')]
+    await store.commit([
+      write('second', { state: 'TASK_STATE_WORKING' }),
+      { type: 'pushConfig', record: one },
+      { type: 'pushConfig', record: other },
+    ])
+    await database.query('BEGIN')
+    await database.query(`SELECT 1 FROM ${schema}.push WHERE id = 'other' FOR UPDATE`)
+    const shared = await openPostgresStore({ url: proxy.url, schema, logger: false })
+    await shared.feed.join([], listener)
+    expect((await shared.claimDeliveries()).map(({ id }) => id)).toEqual(['one'])
+    await database.query('COMMIT')
+    expect((await shared.claimDeliveries()).map(({ id }) => id)).toEqual(['one', 'other'])
+    await shared.close()
+  })
+
   it('asks once whether there is anything to take on, for however many agents', async () => {
     const quiet = { leaseMs: 900_000, beatMs: 300_000, lookMs: 300_000, logger: false } as const
     const shared = await openPostgresStore({ url: proxy.url, schema, ...quiet })
-    const listener = {
-      grown() {},
-      mail() {},
-      orphans() {},
-      deliveries() {},
-      lost() {},
-      joined() {},
-    }
     await shared.feed.join([], listener)
     const claimAll = () =>
       Promise.all(
