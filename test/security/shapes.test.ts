@@ -17,7 +17,9 @@ const acts: readonly Act[] = [
   'listPush',
   'deletePush',
 ]
-const ways = [...wires, ...doors].map((wire) => [wire.name, wire] as const)
+/** The console's views only look for what is there; they take no id in. */
+const taking = doors.filter(({ name }) => !name.startsWith("the console's"))
+const ways = [...wires, ...taking].map((wire) => [wire.name, wire] as const)
 
 describe('the ids of a request', () => {
   test.each(ways)('are short on every operation of %s', async (_name, wire) => {

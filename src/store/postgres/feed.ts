@@ -63,6 +63,8 @@ export function createFeed(parts: FeedParts): Feed {
   return {
     async join(serving, hears) {
       listener = hears
+      isLeft = false
+      watches.open()
       await membership.join(serving, hears)
       pollLater()
     },

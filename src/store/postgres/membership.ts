@@ -19,7 +19,7 @@ export interface MembershipParts extends SessionParts {
 export class Membership {
   readonly #parts: MembershipParts
   readonly #orphans: OrphanWatch
-  readonly #leaving = new AbortController()
+  #leaving = new AbortController()
   #session: Session | undefined
   #serving: readonly AgentBuild[] = []
   /** The last number that this process had. */
@@ -46,6 +46,13 @@ export class Membership {
   }
 
   async join(serving: readonly AgentBuild[], listener: FeedListener): Promise<void> {
+    // One that has left may come back, as another replica.
+    if (this.#left !== undefined) {
+      await this.#left
+      this.#left = undefined
+      this.#leaving = new AbortController()
+      this.#former = 0
+    }
     this.#serving = serving
     try {
       await this.#register(listener)

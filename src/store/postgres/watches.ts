@@ -83,6 +83,11 @@ export class Watches {
     }
   }
 
+  /** Watches again, after a `close`. */
+  open(): void {
+    this.#isClosed = false
+  }
+
   close(): void {
     this.#isClosed = true
     this.#callOff()
