@@ -154,8 +154,13 @@ describe.skipIf(!browserPath)('Chat', () => {
       Object.assign(window, { counts })
       const isAnswer = (node: Node): boolean =>
         (node instanceof Element ? node : node.parentElement)?.closest('.said.answer') != null
+      // A quick answer is there at once, as a whole.
+      const isNew = (node: Node): boolean =>
+        isAnswer(node) || (node instanceof Element && node.querySelector('.said.answer') !== null)
       new MutationObserver((changes) => {
-        if (!changes.some(({ target }) => isAnswer(target))) return
+        const draws = ({ target, addedNodes }: MutationRecord): boolean =>
+          isAnswer(target) || [...addedNodes].some(isNew)
+        if (!changes.some(draws)) return
         counts.drawn++
         counts.most = Math.max(counts.most, ++counts.within)
       }).observe(document, { subtree: true, childList: true, characterData: true })

@@ -3,9 +3,9 @@ import { simulate } from '../../test/simulation/simulate.ts'
 
 describe('virtual replicas on one database', () => {
   test.each([10_000, 40_000])(
-    'keep every promise from seed %i on, two hundred times',
+    'keep every promise from seed %i on, five hundred times',
     async (first) => {
-      for (let seed = first; seed < first + 200; seed++) {
+      for (let seed = first; seed < first + 500; seed++) {
         const { violations } = await simulate({ seed })
         expect({ seed, violations }).toEqual({ seed, violations: [] })
       }
