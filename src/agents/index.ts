@@ -59,5 +59,12 @@ export { createMcpToolSource } from './mcp/tools.ts'
 export { loadModuleAgent } from './module.ts'
 export { OpenAIAgent, type OpenAIAgentOptions } from './openai/agent.ts'
 export { A2AAgent, type A2AAgentOptions } from './remote/agent.ts'
-
+export {
+  type DataOf,
+  type DataReading,
+  type DataSchema,
+  type SchemaInput,
+  type SchemaPlace,
+  toDataSchema,
+} from './schema.ts'
 export { defineTool, type Tool, type ToolContext, type ToolSource, type ToolUser } from './tools.ts'

@@ -1,0 +1,109 @@
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
+import type { Json, JsonObject } from '../protocol/types.ts'
+import { isFields } from '../shared/json.ts'
+import { parseJsonSchema, type SchemaCheck } from '../shared/json-schema/parse.ts'
+import { SchemaFault } from '../shared/json-schema/schema.ts'
+
+/**
+ * What data may look like, as a user writes it: a schema of zod, valibot, arktype or another library that keeps to the
+ * Standard Schema, which also says the data's type, or a JSON Schema.
+ */
+export type SchemaInput = StandardSchemaV1 | JsonObject
+
+/** The type of the data that fits a schema; of a JSON Schema no more is known than that it is JSON. */
+export type DataOf<Schema> = Schema extends StandardSchemaV1<infer _, infer Output> ? Output : Json
+
+/** A schema that is ready for use: what a model is told, and what a value is checked by. */
+export interface DataSchema<T = unknown> {
+  /** For model services, cards and pages. */
+  readonly jsonSchema: JsonObject
+  /** Reads a value: the data that it stands for, or what does not fit in words that name the place. */
+  read(value: unknown): Promise<DataReading<T>> | DataReading<T>
+}
+
+/** What reading a value by a schema gave. */
+export type DataReading<T = unknown> =
+  | { readonly data: T; readonly fault?: undefined }
+  | { readonly fault: string }
+
+/** Where a schema stands and what goes with it. */
+export interface SchemaPlace {
+  /** For the person who wrote it, such as `outputSchema of step "review"`. */
+  readonly at: string
+  /** What values are called in faults; `the answer` if absent. */
+  readonly value?: string
+  /** The JSON Schema of one whose library gives none; written beside it. */
+  readonly jsonSchema?: JsonObject | undefined
+}
+
+/**
+ * Makes a schema ready for use.
+ * @throws TypeError that names the place: what stands there is no schema, gives no JSON Schema, or cannot be checked.
+ */
+export function toDataSchema<Schema extends SchemaInput>(
+  schema: Schema,
+  place: SchemaPlace,
+): DataSchema<DataOf<Schema>>
+export function toDataSchema(schema: unknown, place: SchemaPlace): DataSchema {
+  const { at, value: name = 'the answer', jsonSchema } = place
+  if (isStandard(schema))
+    return {
+      jsonSchema: jsonSchema ?? jsonSchemaOf(schema, at),
+      read: (value) => readStandard(schema, value, name),
+    }
+  if (!isFields(schema)) throw new TypeError(`${at} is neither a schema nor a JSON Schema`)
+  const check = parse(schema, at, name)
+  return {
+    jsonSchema: schema as JsonObject, // a schema that could be parsed is made of JSON
+    read(value) {
+      const fault = check(value)
+      return fault === undefined ? { data: value } : { fault }
+    },
+  }
+}
+
+function parse(schema: unknown, at: string, name: string): SchemaCheck {
+  try {
+    return parseJsonSchema(schema, name)
+  } catch (thrown) {
+    if (!(thrown instanceof SchemaFault)) throw thrown
+    throw new TypeError(`${at}: ${thrown.path || 'the schema'} ${thrown.message}`)
+  }
+}
+
+/** Schemas of some libraries are functions. */
+function isStandard(schema: unknown): schema is StandardSchemaV1 {
+  const isObject = typeof schema === 'object' || typeof schema === 'function'
+  return isObject && schema !== null && '~standard' in schema
+}
+
+function jsonSchemaOf(schema: StandardSchemaV1, at: string): JsonObject {
+  const { vendor } = schema['~standard']
+  const props: StandardSchemaV1.Props & Partial<StandardJSONSchemaV1.Props> = schema['~standard']
+  const missing = `write its JSON Schema beside it as jsonSchema`
+  if (!props.jsonSchema) throw new TypeError(`${at}: ${vendor} gives no JSON Schema; ${missing}`)
+  try {
+    // What is written, not what becomes of it: a model does the writing.
+    return props.jsonSchema.input({ target: 'draft-2020-12' }) as JsonObject // JSON by that specification
+  } catch (thrown) {
+    const reason = thrown instanceof Error ? thrown.message : String(thrown)
+    throw new TypeError(`${at}: ${vendor} gives no JSON Schema of it (${reason}); ${missing}`)
+  }
+}
+
+async function readStandard(
+  schema: StandardSchemaV1,
+  value: unknown,
+  name: string,
+): Promise<DataReading> {
+  const result = await schema['~standard'].validate(value)
+  if (!result.issues) return { data: result.value }
+  const faults = result.issues.slice(0, maxFaults).map(({ path = [], message }) => {
+    const keys = path.map((segment) => (typeof segment === 'object' ? segment.key : segment))
+    return `${[name, ...keys.map(String)].join('.')}: ${message}`
+  })
+  return { fault: faults.join('; ') }
+}
+
+/** As many as a model can mend at once. */
+const maxFaults = 5
