@@ -107,7 +107,13 @@ const scheduler: Rule = (value, path, refuse) => {
   if (Object.hasOwn(known, String(type))) known[String(type)]?.(value, path, refuse)
 }
 
-const limits: Rules = { maxHops: number, maxDepth: number, maxSeconds: number, maxTokens: number }
+const limits: Rules = {
+  maxHops: number,
+  maxDepth: number,
+  maxSeconds: number,
+  maxTokens: number,
+  maxCostUsd: number,
+}
 
 const team = table(
   {
