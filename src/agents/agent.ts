@@ -12,6 +12,7 @@ import type {
   TaskState,
 } from '../protocol/types.ts'
 import type { Logger } from '../shared/log.ts'
+import type { Account } from './account.ts'
 import type { DataSchema } from './data-schema.ts'
 
 export type { AgentDetails, AgentInfo } from '../protocol/profile.ts'
@@ -201,6 +202,8 @@ export interface Turn {
    * does not mention (history, artifacts, metadata) stays. An ended task stays as it is.
    */
   readonly taskStore?: FullTaskStore | undefined
+  /** Where what the turn uses is counted; absent where nobody counts or prices it. */
+  readonly account?: Account | undefined
   /** Records something for the task's trace; seen only by callers that activate the trace extension. */
   trace(entry: JsonObject): void
   /** Earlier messages of this context, oldest first, across its tasks; answers appear as agent messages. */

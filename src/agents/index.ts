@@ -14,6 +14,7 @@ export {
   toRequestHandler,
 } from '../compat/request-handler.ts'
 export { fromRequestHandler, type RequestHandlerOptions } from '../compat/request-relay.ts'
+export type { Account } from './account.ts'
 export type {
   Agent,
   AgentAnswer,
@@ -62,6 +63,7 @@ export { createMcpToolSource } from './mcp/tools.ts'
 export { loadModuleAgent } from './module.ts'
 export { OpenAIAgent, type OpenAIAgentOptions } from './openai/agent.ts'
 export { type OutputOptions, withOutputSchema } from './output/with-schema.ts'
+export type { ModelPrice, ModelPrices } from './prices.ts'
 export { A2AAgent, type A2AAgentOptions } from './remote/agent.ts'
 export {
   type DataOf,

@@ -11,6 +11,7 @@ import type {
 } from '../protocol/types.ts'
 import { isAsyncIterable } from '../shared/async.ts'
 import type { Logger } from '../shared/log.ts'
+import type { Account } from './account.ts'
 import type {
   Agent,
   AgentEvent,
@@ -92,6 +93,9 @@ export class WrappedTurn implements Every<Turn> {
   }
   get taskStore(): FullTaskStore | undefined {
     return this.#outer.taskStore
+  }
+  get account(): Account | undefined {
+    return this.#outer.account
   }
 
   status(state: TaskState, text?: string): Draft {

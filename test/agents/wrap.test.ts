@@ -36,6 +36,7 @@ const members: Readonly<Record<keyof Turn, 'value' | 'method'>> = {
   context: 'value',
   away: 'method',
   taskStore: 'value',
+  account: 'value',
   trace: 'method',
   conversation: 'method',
 }

@@ -6,7 +6,8 @@ import { createNamedRules, type Rules } from '../../network/rules.ts'
 import type { A2AError } from '../../protocol/errors.ts'
 import type { JsonObject } from '../../protocol/types.ts'
 import { retry } from '../../shared/retry.ts'
-import { type ChatAnswer, createAssembly } from './assembly.ts'
+import type { Account } from '../account.ts'
+import { type Assembly, type ChatAnswer, createAssembly } from './assembly.ts'
 import { malformed, networkFault, refusal, retryAfterOf } from './errors.ts'
 import { readDeltas, readText, type ServiceReply, withinSilence } from './read.ts'
 import { type ChatDelta, type ChatRequest, toUrls } from './wire.ts'
@@ -32,8 +33,8 @@ interface ChatClientOptions extends RetryContext {
 export interface ChatClient {
   /** The chunks of one answer as they come. Tried again until the answer begins, never after: what is said is said. */
   stream(chat: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatDelta>
-  /** One answer as a whole; tried again until it is there. */
-  complete(chat: ChatRequest, signal: AbortSignal): Promise<ChatAnswer>
+  /** One answer as a whole, at an account's prices; tried again until it is there. */
+  complete(chat: ChatRequest, signal: AbortSignal, account?: Account): Promise<ChatAnswer>
   /** Resolves where the service lists its models within 5 seconds. */
   probe(): Promise<void>
   close(): Promise<void>
@@ -75,10 +76,11 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
       const attempt = (): Promise<ServiceReply> => service.ask(body, signal, format)
       return read(() => retry(attempt, retryRules(options, isPassing, signal)), signal)
     },
-    complete(chat, signal) {
+    complete(chat, signal, account) {
       const body = JSON.stringify({ ...options.extraBody, ...chat })
       const opening = (): Promise<ServiceReply> => service.ask(body, signal)
-      const attempt = (): Promise<ChatAnswer> => assemble(read(opening, signal), agent)
+      const attempt = (): Promise<ChatAnswer> =>
+        assemble(read(opening, signal), agent, createAssembly(account, chat.model))
       return retry(attempt, retryRules(options, isPassing, signal))
     },
     probe: service.probe,
@@ -154,8 +156,11 @@ function connectService(options: ChatClientOptions): Service {
   }
 }
 
-async function assemble(deltas: AsyncIterable<ChatDelta>, agent: string): Promise<ChatAnswer> {
-  const answer = createAssembly()
+async function assemble(
+  deltas: AsyncIterable<ChatDelta>,
+  agent: string,
+  answer: Assembly,
+): Promise<ChatAnswer> {
   for await (const delta of deltas) answer.add(delta)
   const isEmpty = answer.text === '' && answer.toolCalls().length === 0
   if (isEmpty && answer.finish === undefined) throw malformed(agent, 'sent no chat completion')

@@ -142,9 +142,12 @@ function parsePiece(value: unknown, place: number): ToolCallPiece {
 function parseUsage(completion: Fields): Usage | undefined {
   const { usage, model } = completion
   if (!isRecord(usage)) return undefined
+  const details = isRecord(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {}
+  const cachedInputTokens = toCount(details.cached_tokens)
   return {
     inputTokens: toCount(usage.prompt_tokens),
     outputTokens: toCount(usage.completion_tokens),
+    ...(cachedInputTokens > 0 && { cachedInputTokens }),
     ...(typeof model === 'string' && { model }),
   }
 }
