@@ -1,8 +1,8 @@
 import type { ConsoleHost } from '../server/console.ts'
 import type { LogRecord, StoredTask } from '../store/store.ts'
-import type { EdgeFacts, EdgeMessage, GraphEdge, TeamEdges, TeamGraph } from './api.ts'
 import { type ApiHandler, ok } from './call.ts'
 import { drawTeam, noTeam, teamOf } from './graph.ts'
+import type { EdgeFacts, EdgeMessage, GraphEdge, TeamEdges, TeamGraph } from './graph-api.ts'
 import { createTaskPages } from './pages.ts'
 import { showsTrace } from './tasks.ts'
 
