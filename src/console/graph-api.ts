@@ -102,6 +102,7 @@ export interface EdgeMessage {
   readonly question: string
   readonly answer?: string
   readonly durationMs?: number
+  readonly costUsd?: number
   /** Why it failed. */
   readonly failure?: string
 }
