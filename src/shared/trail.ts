@@ -11,11 +11,13 @@ export interface TrailMark<G> {
 }
 
 /** The way that a log tells, read entry by entry. */
-export interface Trail<G> {
+interface Trail<G> {
   /** Reads an entry of the trace: `path` leads to the team that wrote it. */
   take(entry: Readonly<Record<string, unknown>>, path: string): TrailMark<G> | undefined
   /** Reads a question to the user: the approval that it belongs to waits. */
   ask(question: string): TrailMark<G> | undefined
+  /** The run that a path leads to. */
+  runAt(path: string): GraphRun<G> | undefined
 }
 
 /** Follows one log through the graph of its team. */
@@ -66,6 +68,7 @@ export function createTrail<G extends NestedGraph<G>>(graph: G): Trail<G> {
       }
       return undefined
     },
+    runAt,
   }
 }
 
