@@ -28,7 +28,7 @@ export type TeamFault =
 export type TeamPath = readonly (string | number)[]
 
 /** A place within a text of a TeamConfig. */
-export interface TextPlace {
+interface TextPlace {
   readonly path: TeamPath
   /** The character at which it begins. */
   readonly offset: number | undefined
