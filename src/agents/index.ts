@@ -67,4 +67,12 @@ export {
   type SchemaPlace,
   toDataSchema,
 } from './schema.ts'
-export { defineTool, type Tool, type ToolContext, type ToolSource, type ToolUser } from './tools.ts'
+export {
+  type ApprovalRule,
+  defineTool,
+  type Tool,
+  type ToolContext,
+  type ToolDefinition,
+  type ToolSource,
+  type ToolUser,
+} from './tools.ts'

@@ -1,3 +1,9 @@
+import {
+  type ApprovalVerdict,
+  askedAgain,
+  readVerdict,
+  verdictNames,
+} from '../../agents/approval.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { textOf } from '../../protocol/task.ts'
 import type { Message, Part } from '../../protocol/types.ts'
@@ -14,7 +20,7 @@ import type {
   WorkflowConfig,
 } from '../team-config.ts'
 import { clip } from '../trace.ts'
-import { Refusal, readVerdict, toQuestion } from './approval.ts'
+import { Refusal, toQuestion } from './approval.ts'
 import type { Schedule, SchedulerKind } from './kind.ts'
 import { inBatches, toItems } from './list.ts'
 import type { CallRules, MemberReply } from './scheduler.ts'
@@ -142,7 +148,7 @@ async function runMap({ map }: MapStep, { run, name, input }: Place): StepResult
 async function runApproval(step: ApprovalStep, { run, name, input, previous }: Place): StepResult {
   const question = toQuestion(input.parts, step.approval.question)
   for (let round = 1; ; round++) {
-    const asked = round === 1 ? question : [unclear, ...question]
+    const asked = round === 1 ? question : [{ text: askedAgain }, ...question]
     const place = round === 1 ? name : `${name}~${round}`
     const { parts } = askUser(run, place, asked)
     const verdict = readVerdict(parts)
@@ -152,18 +158,14 @@ async function runApproval(step: ApprovalStep, { run, name, input, previous }: P
   }
 }
 
-const verdicts = { yes: 'approved', no: 'rejected', unclear: 'unclear' } as const
-
 function traceApproval(
   run: Run,
   step: string,
-  { verdict, parts }: { readonly verdict: keyof typeof verdicts; readonly parts: readonly Part[] },
+  { verdict, parts }: { readonly verdict: ApprovalVerdict; readonly parts: readonly Part[] },
 ): void {
   const team = run.config.id
-  traceRun(run, { type: 'approval', team, step, verdict: verdicts[verdict], text: clip(parts) })
+  traceRun(run, { type: 'approval', team, step, verdict: verdictNames[verdict], text: clip(parts) })
 }
-
-const unclear: Part = { text: 'That was neither a yes nor a no. Please answer yes or no.\n\n' }
 
 function callRules({ timeoutSeconds, maxRetries, fallbackAgentId }: CallRules): CallRules {
   return {
