@@ -19,7 +19,10 @@ export interface Memory {
   readonly used: Usage | undefined
   /** What a delegation gave back in an earlier turn, oldest first. */
   recall(key: string): readonly MemberReply[]
-  /** The user's answer, for the delegation whose question it answers, once. */
+  /**
+   * The user's answer, for the delegation whose question it answers, once per turn. One that had its answer in an earlier
+   * turn and has not replied since, because another question came up within it, gets the same again.
+   */
   takeAnswer(key: string): Message | undefined
   /** Whether a delegation's last reply came in this turn. */
   isFresh(key: string): boolean
@@ -52,6 +55,12 @@ interface Entry {
   readonly reply: MemberReply
 }
 
+interface Answer {
+  /** The turn that brought it. */
+  readonly turn: number
+  readonly message: Message
+}
+
 /** What is kept with the task. It is never taken away before its time: what counts follows from the turns' numbers. */
 interface Saved {
   readonly message: Message
@@ -64,6 +73,8 @@ interface Saved {
   /** The turn in which the run ended. Until that turn has ended too, a crash makes it run again. */
   readonly over?: number
   readonly entries: Readonly<Record<string, readonly Entry[]>>
+  /** What the user last said to each delegation. */
+  readonly answers?: Readonly<Record<string, Answer>>
   /** The tokens that the run has used by the end of the turn that saved this, and by its beginning. */
   readonly used?: Usage
   readonly usedBefore?: Usage
@@ -88,6 +99,7 @@ function waitingOf(entries: Iterable<readonly Entry[]>): readonly MemberReply[] 
 export function openMemory(turn: Turn, message: Message): Memory {
   const saved = load(turn)
   const entries = new Map(Object.entries(saved?.entries ?? {}))
+  const answers = new Map(Object.entries(saved?.answers ?? {}))
   const answered = saved?.asked
   let unanswered = answered
 
@@ -96,8 +108,9 @@ export function openMemory(turn: Turn, message: Message): Memory {
     used: saved?.used,
     recall: (key) => (entries.get(key) ?? []).map((entry) => entry.reply),
     takeAnswer(key) {
-      if (key !== unanswered) return undefined
+      if (key !== unanswered) return openAnswer(answers.get(key), entries.get(key))
       unanswered = undefined
+      answers.set(key, { turn: turn.number, message })
       return message
     },
     isFresh: (key) => entries.get(key)?.at(-1)?.turn === turn.number,
@@ -112,6 +125,7 @@ export function openMemory(turn: Turn, message: Message): Memory {
         asked,
         ...(answered !== undefined && { answered }),
         entries: Object.fromEntries(entries),
+        ...(answers.size > 0 && { answers: Object.fromEntries(answers) }),
         ...(used && { used }),
         ...(saved?.used && { usedBefore: saved.used }),
       }),
@@ -119,6 +133,15 @@ export function openMemory(turn: Turn, message: Message): Memory {
       if (saved) await save(turn, { ...saved, over: turn.number })
     },
   }
+}
+
+/** An answer that came after the delegation's last reply: it is still to be replied to. */
+function openAnswer(
+  answer: Answer | undefined,
+  entries: readonly Entry[] = [],
+): Message | undefined {
+  const replied = entries.at(-1)?.turn ?? 0
+  return answer && answer.turn > replied ? answer.message : undefined
 }
 
 async function save(turn: Turn, state: Saved): Promise<void> {
@@ -134,13 +157,22 @@ function load(turn: Turn): Saved | undefined {
 }
 
 /** What was saved, without what the turn that saved it brought. */
-function before({ message, turn, answered, entries, usedBefore: used }: Saved): Saved | undefined {
+function before(saved: Saved): Saved | undefined {
+  const { message, turn, answered, entries, answers = {}, usedBefore: used } = saved
   if (answered === undefined) return undefined
+  const given = Object.entries(answers).filter(([, answer]) => answer.turn !== turn)
   const earlier = Object.entries(entries).map(
     ([key, list]) => [key, list.filter((entry) => entry.turn !== turn)] as const,
   )
   const kept = Object.fromEntries(earlier.filter(([, list]) => list.length > 0))
-  return { message, turn: turn - 1, asked: answered, entries: kept, ...(used && { used }) }
+  return {
+    message,
+    turn: turn - 1,
+    asked: answered,
+    entries: kept,
+    answers: Object.fromEntries(given),
+    ...(used && { used }),
+  }
 }
 
 function read(task: Pick<WaitingTask, 'load'>): Saved | undefined {
