@@ -67,6 +67,7 @@ export {
   type SchemaPlace,
   toDataSchema,
 } from './schema.ts'
+export type { ApprovalNames, ToolModuleConfig } from './tool-config.ts'
 export {
   type ApprovalRule,
   defineTool,
