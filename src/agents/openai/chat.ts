@@ -51,7 +51,8 @@ interface Chat {
  */
 export async function* runChat(chat: Chat): AsyncGenerator<AgentEvent> {
   const { turn, progress } = chat
-  const writer = createAnswerWriter(turn, progress.artifactId)
+  const writer = createAnswerWriter(turn, progress.kept?.artifactId)
+  if (progress.usage) turn.account?.resume(progress.usage)
   await takeVerdict(chat, progress)
   if (isRefused(progress)) {
     yield toRefusal(turn)
@@ -76,7 +77,8 @@ export async function* runChat(chat: Chat): AsyncGenerator<AgentEvent> {
       progress.added.push(...results)
       progress.round++
     }
-    const answer = createAssembly()
+    turn.account?.check()
+    const answer = createAssembly(turn.account, chat.request.model)
     const began = chat.clock.elapsed()
     const back = turn.away()
     try {
@@ -85,6 +87,7 @@ export async function* runChat(chat: Chat): AsyncGenerator<AgentEvent> {
         if (delta.text) yield* writer.write(delta.text)
       }
     } finally {
+      if (answer.usage) turn.account?.spend(answer.usage)
       await back()
     }
     traceRound(chat, progress.round, { answer, began })
@@ -137,10 +140,7 @@ function toRequest(chat: Chat, progress: ChatProgress): ChatRequest {
 /** Asks about the next call that waits for the user's word. */
 async function askUser(chat: Chat, artifactId: string): Promise<AgentEvent> {
   const { turn, progress, request } = chat
-  if (progress.artifactId === undefined) {
-    await keepConversation(turn, progress, request.messages)
-    progress.artifactId = artifactId
-  }
+  await keepConversation(turn, progress, { messages: request.messages, artifactId })
   return askAbout(chat, progress)
 }
 

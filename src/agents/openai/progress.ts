@@ -1,3 +1,4 @@
+import { textOf } from '../../protocol/task.ts'
 import { addUsage, type Usage } from '../../protocol/usage.ts'
 import { digestOf, newId } from '../../shared/ids.ts'
 import type { Turn } from '../agent.ts'
@@ -20,12 +21,18 @@ export interface ChatProgress {
   rulings?: Readonly<Record<number, CallRuling>>
   /** The question that the task waits with. */
   asked?: AskedQuestion | undefined
-  /** Where the answer stands, once it goes over several turns. */
-  artifactId?: string
+  /** What an answer that goes over several turns goes on from. */
+  kept?: KeptConversation
 }
 
 /** What holds for a call: it needs the user's word, has it, or does not run at all. */
 export type CallRuling = NonNullable<Ruling> | 'yes' | 'no'
+
+/** The conversation that an answer goes on from whatever is said since, and the artifact that it stands in. */
+interface KeptConversation {
+  readonly key: string
+  readonly artifactId: string
+}
 
 /** A question to the user about a call of this round. */
 export interface AskedQuestion {
@@ -52,8 +59,27 @@ export async function loadProgress(turn: Turn): Promise<ChatProgress> {
     const isOver = progress.over !== undefined && progress.over !== turn.number
     if (isAnswered(turn, progress)) return { ...progress, digest }
     if (progress.digest === digest && !isOver) return progress
+    // Asked again in the same turn for an answer that fits: what the tools have given stays given.
+    if (progress.over === turn.number && turn.outputSchema)
+      return begin(digest, again(progress, turn))
   }
-  return { id: newId(), digest, round: 0, text: '', usage: undefined, added: [] }
+  return begin(digest)
+}
+
+function begin(
+  digest: string,
+  more: Pick<ChatProgress, 'kept'> & { readonly added?: ChatMessage[] } = {},
+): ChatProgress {
+  return { id: newId(), digest, round: 0, text: '', usage: undefined, added: [], ...more }
+}
+
+/** An answer that goes on from a conversation of an earlier turn hears there why it is asked for again. */
+function again(
+  { added, kept }: ChatProgress,
+  { message }: Turn,
+): Pick<ChatProgress, 'added' | 'kept'> {
+  if (!kept) return { added }
+  return { added: [...added, { role: 'user', content: textOf(message.parts) }], kept }
 }
 
 /** Whether the turn's message is what the user says to the question that the task waits with. */
@@ -62,21 +88,24 @@ export function isAnswered(turn: Turn, { asked }: ChatProgress): boolean {
 }
 
 /** Keeps the conversation that an answer goes on from, for turns whose message is the user's word on a call. */
-export function keepConversation(
+export async function keepConversation(
   turn: Turn,
-  { id }: ChatProgress,
-  messages: readonly ChatMessage[],
+  progress: ChatProgress,
+  from: { readonly messages: readonly ChatMessage[]; readonly artifactId: string },
 ): Promise<void> {
-  return turn.save(`${progressKey}:${id}`, JSON.stringify(messages))
+  if (progress.kept) return
+  const key = `${progressKey}:${progress.id}`
+  await turn.save(key, JSON.stringify(from.messages))
+  progress.kept = { key, artifactId: from.artifactId }
 }
 
 /** The conversation that the answer goes on from; undefined where it goes on from the turn's own. */
 export function keptConversation(
   turn: Turn,
-  { id, artifactId }: ChatProgress,
+  { kept }: ChatProgress,
 ): readonly ChatMessage[] | undefined {
-  const kept = artifactId === undefined ? undefined : turn.load(`${progressKey}:${id}`)
-  return typeof kept === 'string' ? JSON.parse(kept) : undefined // what keepConversation saved
+  const messages = kept && turn.load(kept.key)
+  return typeof messages === 'string' ? JSON.parse(messages) : undefined // what keepConversation saved
 }
 
 /** Keeps how far the answer has come. */

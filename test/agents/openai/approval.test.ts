@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { OpenAIAgent } from '../../../src/agents/openai/agent.ts'
+import { OpenAIAgent, type OpenAIAgentOptions } from '../../../src/agents/openai/agent.ts'
 import { defineTool, type Tool } from '../../../src/agents/tools.ts'
 import { userMessage } from '../../../src/protocol/build.ts'
 import { traceExtension } from '../../../src/protocol/extensions.ts'
@@ -50,11 +50,15 @@ interface Desk {
   trace(taskId: string): Promise<readonly JsonObject[]>
 }
 
-async function open(script: ModelScript, tools: readonly Tool[]): Promise<Desk> {
+async function open(
+  script: ModelScript,
+  tools: readonly Tool[],
+  more: Pick<OpenAIAgentOptions, 'outputSchema'> = {},
+): Promise<Desk> {
   const model = await openModelServer(script)
   const agent = new OpenAIAgent({
     ...{ id: 'desk', name: 'Desk', endpoint: model.url, apiKey: 'k', model: 'm' },
-    ...{ timeoutSeconds: 10, maxRetries: 0, systemPrompt: 'Be kind.', tools },
+    ...{ timeoutSeconds: 10, maxRetries: 0, systemPrompt: 'Be kind.', tools, ...more },
   })
   const server = await createServer({ agents: [agent], store: createMemoryStore(), logger: false })
   closing.push(model.close, () => server.close().then(() => agent.close()))
@@ -232,5 +236,29 @@ describe('a tool that needs approval', () => {
     const script = [{ tools: [{ name: 'refund', arguments: wants('\u202e1A', 1) }] }, '']
     const asked = await (await open(script, [refund([])])).send('go')
     expect(words(asked)).toContain('\\u202e1A')
+  })
+
+  test('is not asked about or run again where the answer after it has to fit a schema and does not', async () => {
+    const done: Done = []
+    const call = { tools: [{ name: 'refund', arguments: wants('A1', 30) }] }
+    const outputSchema = {
+      type: 'object',
+      properties: { ok: { type: 'boolean' } },
+      required: ['ok'],
+    }
+    const { model, send } = await open([call, 'Paid!', '{"ok":true}'], [refund(done)], {
+      outputSchema,
+    })
+    const asked = await send('refund my order A1')
+    expect(asked.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+    const paid = await send('yes', asked.id)
+    expect(answerParts(paid)).toMatchObject([{ data: { ok: true } }])
+    expect(done).toHaveLength(1)
+    const last = model.requests[2]?.messages
+    expect(last?.map(({ role }) => role)).toEqual([
+      ...['system', 'user', 'assistant', 'tool', 'user'],
+    ])
+    expect(last?.slice(0, 2)).toEqual(model.requests[0]?.messages)
+    expect(String(last?.at(-1)?.content)).toContain('Paid!')
   })
 })
