@@ -93,10 +93,11 @@ type ResultFor<Output> = Output extends StandardSchemaV1<infer Given, infer _> ?
  * Checks a tool where it is written, not where a model first calls it.
  * @throws TypeError for a name no model accepts, and for a schema that cannot be used.
  */
+export function defineTool(tool: Tool): Tool
+// Last, since it is the last one whose faults the compiler tells.
 export function defineTool<Input extends SchemaInput, Output extends SchemaInput = JsonObject>(
   definition: ToolDefinition<Input, Output>,
 ): Tool
-export function defineTool(tool: Tool): Tool
 export function defineTool(given: Tool | ToolDefinition<SchemaInput, SchemaInput>): Tool {
   if (!toolName.test(given.name))
     throw new TypeError(`A tool's name is 1 to 64 letters, digits, _ or -: ${given.name}`)
