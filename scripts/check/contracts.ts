@@ -5,6 +5,7 @@ export const contracts: readonly string[] = [
   'shared/clock.ts',
   'agents/account.ts',
   'agents/agent.ts',
+  'agents/data-schema.ts',
   'store/store.ts',
   'store/feed.ts',
   'store/turn-request.ts',

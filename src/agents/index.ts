@@ -21,6 +21,7 @@ export type {
   AgentDetails,
   AgentEvent,
   AgentInfo,
+  AgentOf,
   AgentReply,
   ChunkOptions,
   Draft,
@@ -50,7 +51,9 @@ export { createEchoAgent } from './echo.ts'
 export {
   type AgentDescription,
   type AgentFunction,
+  type DataFunction,
   defineAgent,
+  type FunctionFor,
   fromRunnable,
   type Runnable,
   toId,
@@ -59,6 +62,7 @@ export type { McpEndpoint, McpProgram, McpServerConfig } from './mcp/config.ts'
 export { createMcpToolSource } from './mcp/tools.ts'
 export { loadModuleAgent } from './module.ts'
 export { OpenAIAgent, type OpenAIAgentOptions } from './openai/agent.ts'
+export { type OutputOptions, withOutputSchema } from './output/with-schema.ts'
 export type { ModelPrice, ModelPrices } from './prices.ts'
 export { A2AAgent, type A2AAgentOptions } from './remote/agent.ts'
 export {
@@ -68,5 +72,6 @@ export {
   type SchemaInput,
   type SchemaPlace,
   toDataSchema,
+  type WrittenData,
 } from './schema.ts'
 export { defineTool, type Tool, type ToolContext, type ToolSource, type ToolUser } from './tools.ts'

@@ -72,7 +72,8 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
         stream_options: { include_usage: true },
       }
       const body = JSON.stringify(streamed)
-      const attempt = (): Promise<ServiceReply> => service.ask(body, signal)
+      const format = chat.response_format?.type
+      const attempt = (): Promise<ServiceReply> => service.ask(body, signal, format)
       return read(() => retry(attempt, retryRules(options, isPassing, signal)), signal)
     },
     complete(chat, signal, account) {
@@ -88,8 +89,8 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
 }
 
 interface Service extends Pick<ChatClient, 'probe' | 'close'> {
-  /** One request for an answer. @throws A2AError for a refusal, or where the service cannot be reached. */
-  ask(body: string, signal: AbortSignal): Promise<ServiceReply>
+  /** One request for an answer, in a `response_format` of this type if any. @throws A2AError for a refusal, or where the service cannot be reached. */
+  ask(body: string, signal: AbortSignal, format?: string): Promise<ServiceReply>
 }
 
 function connectService(options: ChatClientOptions): Service {
@@ -119,22 +120,23 @@ function connectService(options: ChatClientOptions): Service {
   const limits = { headersTimeout: timeoutMs, bodyTimeout: timeoutMs }
   let closing: Promise<void> | undefined
 
-  async function refuse(reply: ServiceReply): Promise<A2AError> {
+  async function refuse(reply: ServiceReply, format: string | undefined): Promise<A2AError> {
     const said = (await readText(reply).catch(() => '')).slice(0, 500)
     const text = secrets.reduce((words, one) => words.replaceAll(one, '[redacted]'), said)
     log.warn({ agent, status: reply.statusCode, text }, 'the model service refused')
-    return refusal(agent, reply.statusCode, retryAfterOf(reply.headers, clock.now()))
+    const retryAfterSeconds = retryAfterOf(reply.headers, clock.now())
+    return refusal(agent, reply.statusCode, { retryAfterSeconds, format })
   }
 
   return {
-    async ask(body, signal) {
+    async ask(body, signal, format) {
       const asked = { dispatcher, method: 'POST', headers, body, signal, ...limits } as const
       const reply = await request(completions, asked).catch((cause: unknown) => {
         signal.throwIfAborted()
         throw networkFault(agent, cause)
       })
       if (reply.statusCode < 300) return reply
-      throw await refuse(reply)
+      throw await refuse(reply, format)
     },
     async probe() {
       const late = new AbortController()

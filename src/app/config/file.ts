@@ -23,6 +23,8 @@ export interface Config {
   readonly plans?: ReadonlyMap<AgentConfig, AgentPlan>
   /** Says what is wrong where in the file that it was read from. A copy does not know. */
   readonly refuse?: ToConfigError
+  /** The files that its schemas were read from. A copy does not know. */
+  readonly files?: readonly string[]
 }
 
 /** Makes the error that tells problems of a file with their places. */
