@@ -48,7 +48,8 @@ export async function* runChat(chat: Chat): AsyncGenerator<AgentEvent> {
   const { turn } = chat
   const writer = createAnswerWriter(turn)
   const progress = await loadProgress(turn, chat.spent)
-  if (progress.usage) turn.account?.resume(progress.usage)
+  const known = progress.counted ?? progress.usage
+  if (known) turn.account?.resume(known)
   yield* writer.write(progress.text)
   let calls = openCalls(progress)
   while (true) {

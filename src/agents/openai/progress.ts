@@ -14,6 +14,8 @@ export interface ChatProgress {
   round: number
   text: string
   usage: Usage | undefined
+  /** What the whole turn had used when this was saved, with agents that are tools, where somebody counts. */
+  readonly counted?: Usage
   /** What model and tools said in this turn. */
   readonly added: ChatMessage[]
 }
@@ -40,7 +42,8 @@ export async function loadProgress(turn: Turn, spent: Usage | undefined): Promis
 
 /** Keeps how far the answer has come. */
 export function saveProgress(turn: Turn, progress: ChatProgress): Promise<void> {
-  return turn.save(progressKey, JSON.stringify(progress))
+  const counted = turn.account?.used
+  return turn.save(progressKey, JSON.stringify(counted ? { ...progress, counted } : progress))
 }
 
 /** Keeps that the answer has come to its end: a later turn begins anew, this one goes on from here should it run again. */
