@@ -188,6 +188,6 @@ describe('The light of a task', () => {
     )
     const light = lightTask(team, log).lights.get('a')
     expect(light?.costUsd).toBeCloseTo(0.005)
-    expect(lineOf(find(team, 'a'), light)).toBe('function · $0.005')
+    expect(lineOf(find(team, 'a'), light)).toBe('$0.005')
   })
 })
