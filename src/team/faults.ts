@@ -17,6 +17,11 @@ export type TeamFault =
   | 'missingDefaultAgent'
   | 'emptyWorkflow'
   | 'invalidLimit'
+  | 'invalidStep'
+  | 'duplicateStep'
+  | 'unknownStep'
+  | 'invalidExpression'
+  | 'invalidSchema'
   | 'cycle'
 
 /** Where in a TeamConfig something stands, by its keys in TypeScript. */
