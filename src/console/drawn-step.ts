@@ -64,7 +64,7 @@ export function conditionOf({ when, condition }: DrawnStep): string | undefined 
 }
 
 /** Steps in the order in which they run; one without an order stands where the list has it. */
-export function inOrder(steps: readonly DrawnStep[]): readonly DrawnStep[] {
+export function drawnOrder(steps: readonly DrawnStep[]): readonly DrawnStep[] {
   return steps
     .map((step, index) => ({ step, order: step.order ?? index + 1 }))
     .sort((a, b) => a.order - b.order)

@@ -16,7 +16,7 @@ import {
   type DrawnLoop,
   type DrawnMap,
   type DrawnStep,
-  inOrder,
+  drawnOrder,
   ruleWords,
   type StepNode,
 } from './drawn-step.ts'
@@ -46,7 +46,7 @@ export function drawWorkflow(
 /** Steps in the order in which they run; where they stand ends where their numbers begin. */
 function drawSteps(drawing: Drawing, steps: readonly DrawnStep[], start: StepPlace): Front {
   let front = start.from
-  for (const [index, step] of inOrder(steps).entries())
+  for (const [index, step] of drawnOrder(steps).entries())
     front = drawStep(drawing, step, { ...start, at: `${start.at}${index + 1}`, from: front })
   return front
 }
