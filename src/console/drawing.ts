@@ -1,4 +1,4 @@
-import type { DrawnCall, StepNode } from './drawn-step.ts'
+import type { StepNode } from './drawn-step.ts'
 import type { GraphEdge } from './graph-api.ts'
 
 /** What of a workflow has been drawn so far. */
@@ -21,15 +21,22 @@ export interface Front {
 type Origin = Omit<GraphEdge, 'from' | 'to' | 'kind'> & { readonly id: string }
 
 /** Where a step stands: its place as the trace names it, without rounds and items, and what comes before it. */
-export interface StepPlace {
+export interface DrawnPlace {
   readonly at: string
   readonly from: Front
   /** The place of the `map` around it. */
   readonly each?: string
 }
 
+/** A call of a member, as far as it is drawn. */
+interface DrawnCall {
+  readonly agentId: string
+  readonly fallbackAgentId?: string
+  readonly outputSchema?: unknown
+}
+
 /** How a node is reached: the words on the edges to it, and what is said of a member. */
-interface Reach extends StepPlace {
+interface Reach extends DrawnPlace {
   readonly label?: string | undefined
   readonly name?: string | undefined
   readonly joins?: boolean
@@ -37,7 +44,7 @@ interface Reach extends StepPlace {
 
 /** Draws the node of a member and the edges to it. */
 export function reachMember(drawing: Drawing, call: DrawnCall, reached: Reach): Front {
-  const { agentId = '', fallbackAgentId, outputSchema } = call
+  const { agentId, fallbackAgentId, outputSchema } = call
   const { name, joins } = reached
   const id = freeId(drawing, agentId)
   drawing.nodes.set(id, {
@@ -108,7 +115,7 @@ function joined(first: string | undefined, second: string): string {
   return first === undefined ? second : `${first}, ${second}`
 }
 
-function placeIn({ at, each }: StepPlace): Pick<StepNode, 'step' | 'each'> {
+function placeIn({ at, each }: DrawnPlace): Pick<StepNode, 'step' | 'each'> {
   return { step: at, ...(each !== undefined && { each }) }
 }
 

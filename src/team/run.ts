@@ -4,12 +4,8 @@ import type { Tool } from '../agents/tools.ts'
 import { userMessage } from '../protocol/build.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { isInterrupted } from '../protocol/task.ts'
-<<<<<<< HEAD
-import type { Message, Part } from '../protocol/types.ts'
-import type { Usage } from '../protocol/usage.ts'
-=======
 import type { Json, Message, Part } from '../protocol/types.ts'
->>>>>>> flow
+import type { Usage } from '../protocol/usage.ts'
 import type { Clock } from '../shared/clock.ts'
 import { type Budget, createBudget } from './budget.ts'
 import type { AgentManager } from './manager.ts'
