@@ -11,6 +11,7 @@ import type {
 } from '../protocol/types.ts'
 import { isAsyncIterable } from '../shared/async.ts'
 import type { Logger } from '../shared/log.ts'
+import type { Account } from './account.ts'
 import type {
   Agent,
   AgentEvent,
@@ -72,6 +73,9 @@ export class WrappedTurn implements Every<Turn> {
   get acceptedOutputModes(): readonly string[] {
     return this.#outer.acceptedOutputModes
   }
+  get outputSchema(): JsonObject | undefined {
+    return this.#outer.outputSchema
+  }
   get metadata(): JsonObject | undefined {
     return this.#outer.metadata
   }
@@ -89,6 +93,9 @@ export class WrappedTurn implements Every<Turn> {
   }
   get taskStore(): FullTaskStore | undefined {
     return this.#outer.taskStore
+  }
+  get account(): Account | undefined {
+    return this.#outer.account
   }
 
   status(state: TaskState, text?: string): Draft {
@@ -149,7 +156,11 @@ export class InnerTurn extends WrappedTurn {
   override get message(): Message {
     return this.#message
   }
-  override get taskStore(): undefined {
+  override get taskStore(): FullTaskStore | undefined {
+    return undefined
+  }
+  /** What is asked of the outer answer is not asked of what goes into it. */
+  override get outputSchema(): JsonObject | undefined {
     return undefined
   }
   override step<T extends Json>(name: string, work: () => Promise<T> | T): Promise<T> {
@@ -170,9 +181,12 @@ export class InnerTurn extends WrappedTurn {
 type AgentOverrides = {
   readonly [Name in Exclude<keyof Agent, 'process'>]?: Agent[Name] | undefined
 } & {
-  /** Answers a message; `ask` lets the wrapped agent answer it, in the turn that is given. */
-  process?(ask: (turn: Turn) => AgentReply, message: Message, turn: Turn): AgentReply
+  /** Answers a message; `ask` lets the wrapped agent answer it, or another one, in the turn that is given. */
+  process?(ask: AskAgent, message: Message, turn: Turn): AgentReply
 }
+
+/** Lets an agent answer in this turn: its own message, unless another one is given. */
+export type AskAgent = (turn: Turn, message?: Message) => AgentReply
 
 /**
  * An agent around another. Every member is the wrapped one's, also those that are added to the contract later or that its
@@ -185,7 +199,7 @@ export function wrapAgent(agent: Agent, { process, ...overrides }: AgentOverride
     members.process = {
       // Whatever else the agent's kind is given, such as tools, is passed on.
       value: (message: Message, turn: Turn, ...more: []): AgentReply =>
-        process((own) => agent.process(message, own, ...more), message, turn),
+        process((own, other = message) => agent.process(other, own, ...more), message, turn),
       enumerable: true,
     }
   for (const [name, value] of Object.entries(overrides))

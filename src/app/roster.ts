@@ -1,9 +1,11 @@
 import type { Agent } from '../agents/agent.ts'
 import type { AgentConfig } from '../agents/config.ts'
 import { type AgentDeps, planAgent } from '../agents/create.ts'
+import type { ModelPrices } from '../agents/prices.ts'
 import { AgentManager } from '../team/manager.ts'
 import { Team, type TeamOptions } from '../team/team.ts'
 import type { TeamConfig } from '../team/team-config.ts'
+import { unpricedWarnings } from '../team/unpriced.ts'
 import { warningsOf } from '../team/warnings.ts'
 import type { Config } from './config/file.ts'
 
@@ -16,6 +18,8 @@ export interface Roster {
   readonly agents: readonly Agent[]
   readonly teams: readonly Team[]
   readonly manager: AgentManager
+  /** What models cost, by the file and by who reads it. */
+  readonly prices?: ModelPrices
   /** Closes all agents. Idempotent. */
   close(): Promise<void>
 }
@@ -26,12 +30,13 @@ export interface Roster {
  */
 export async function createRoster(config: Config, deps: BuildDeps): Promise<Roster> {
   const manager = new AgentManager(pick(deps))
+  const prices = pricesOf(config, deps)
   try {
     for (const agent of config.agents)
       manager.registerWithId(agent.id, await createNamed(agent, config, deps))
     const isChecked = config.plans !== undefined
     for (const team of inBuildOrder(config.teams))
-      manager.registerWithId(team.id, new Team(team, manager, { ...deps, isChecked }))
+      manager.registerWithId(team.id, new Team(team, manager, { ...deps, ...prices, isChecked }))
   } catch (error) {
     await manager.close()
     throw error
@@ -41,15 +46,27 @@ export async function createRoster(config: Config, deps: BuildDeps): Promise<Ros
     return team instanceof Team ? [team] : []
   })
   const single = config.agents.flatMap(({ id }) => manager.get(id) ?? [])
-  return { agents: [...teams, ...single], teams, manager, close: () => manager.close() }
+  const close = (): Promise<void> => manager.close()
+  return { agents: [...teams, ...single], teams, manager, ...prices, close }
+}
+
+/** What is said outside the file comes before what it says. */
+function pricesOf({ prices: own }: Config, { prices: given }: BuildDeps): Pick<Roster, 'prices'> {
+  return own || given ? { prices: { ...own, ...given } } : {}
 }
 
 /** What a file says of its teams that its author hardly meant. Nobody is contacted. */
 export async function rosterWarnings({
   teams,
   manager,
-}: Pick<Roster, 'teams' | 'manager'>): Promise<readonly string[]> {
-  const lists = await Promise.all(teams.map(({ config }) => warningsOf(config, manager)))
+  prices = {},
+}: Pick<Roster, 'teams' | 'manager' | 'prices'>): Promise<readonly string[]> {
+  const lists = await Promise.all(
+    teams.map(async ({ config }) => [
+      ...(await warningsOf(config, manager)),
+      ...(await unpricedWarnings(config, manager, prices)),
+    ]),
+  )
   return lists.flat()
 }
 

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { Account } from '../agents/account.ts'
 import type { Turn } from '../agents/agent.ts'
 import { InnerTurn, type InnerTurnOptions } from '../agents/wrap.ts'
 import type { JsonObject, Message, Task } from '../protocol/types.ts'
@@ -22,6 +23,7 @@ interface ChildTurnOptions extends InnerTurnOptions {
   readonly asked: MemberReply | undefined
   /** Whether the member speaks with the team's caller, and so sees their conversation and must keep to their formats. */
   readonly facesCaller: boolean
+  readonly account: Account
 }
 
 /** A member's turn, as its team has it. */
@@ -76,6 +78,10 @@ class ChildTurn extends InnerTurn implements MemberTurn {
   }
   override get acceptedOutputModes(): readonly string[] {
     return this.#options.facesCaller ? this.#parent.acceptedOutputModes : []
+  }
+
+  override get account(): Account {
+    return this.#options.account
   }
 
   override away(): () => Promise<void> {

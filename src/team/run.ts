@@ -1,9 +1,11 @@
-import type { AgentEvent, AgentInfo, Turn } from '../agents/agent.ts'
+import type { Agent, AgentEvent, AgentInfo, Turn } from '../agents/agent.ts'
+import type { ModelPrices } from '../agents/prices.ts'
 import type { Tool } from '../agents/tools.ts'
 import { userMessage } from '../protocol/build.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { isInterrupted } from '../protocol/task.ts'
 import type { Json, Message, Part } from '../protocol/types.ts'
+import type { Usage } from '../protocol/usage.ts'
 import type { Clock } from '../shared/clock.ts'
 import { type Budget, createBudget } from './budget.ts'
 import type { AgentManager } from './manager.ts'
@@ -44,6 +46,9 @@ export interface RunOptions {
   readonly clock: Clock
   readonly random: () => number
   readonly exposeMembers: boolean
+  readonly prices: ModelPrices | undefined
+  /** Told of usage that cannot be held against the team's limit in money. */
+  readonly onUnpriced: (usage: Usage, turn: Turn) => void
   /** The name under which this team appears among the hops. */
   readonly hop: string
   readonly link: LinkedSignal
@@ -63,6 +68,8 @@ export interface Delegation extends CallRules {
   readonly facesCaller?: boolean
   /** The member does not see what else it was asked in this run. */
   readonly alone?: boolean
+  /** The member as this delegation wants it, such as with answers that fit a schema. */
+  readonly wrap?: (agent: Agent) => Agent
   /** Offered to a member that takes tools. */
   readonly tools?: readonly Tool[]
   /** Give a failure back as a reply in the state FAILED instead of failing the run. */
@@ -74,7 +81,15 @@ export function createRun(turn: Turn, options: RunOptions): Run {
   const { config, manager, clock, random, exposeMembers, link } = options
   checkDepth(turn, options.hop, config.budget)
   const memory = openMemory(turn, options.message)
-  const budget = createBudget(config.budget, memory.used)
+  const budget = createBudget({
+    limits: config.budget,
+    prices: options.prices,
+    before: memory.used,
+    around: turn.account,
+    ...(config.budget?.maxCostUsd !== undefined && {
+      onUnpriced: (usage: Usage) => options.onUnpriced(usage, turn),
+    }),
+  })
   return {
     config,
     turn,

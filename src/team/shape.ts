@@ -41,6 +41,7 @@ const limits: ShapeRules = {
   maxDepth: number,
   maxSeconds: number,
   maxTokens: number,
+  maxCostUsd: number,
 }
 
 const team = table(

@@ -104,4 +104,6 @@ export interface BudgetConfig {
   readonly maxDepth?: number
   readonly maxSeconds?: number
   readonly maxTokens?: number
+  /** Money, by the prices of the models and by what remote members report; what has no price counts as nothing. */
+  readonly maxCostUsd?: number
 }
