@@ -112,7 +112,7 @@ export class Team implements Agent {
       const load = (key: string): Json | undefined => task.load(`${space}/${key}`)
       const keys = (): Iterable<string> => keysIn(space, task.keys())
       const agent = this.manager.get(agentId)
-      // A step may have asked it several times for an answer that fits.
+      // A step may have asked it more than once for an answer that fits.
       if (agent) await cancelTries(agent, { ...task, load, keys })
     })
     const failed = (await Promise.allSettled(told)).find(({ status }) => status === 'rejected')
