@@ -63,8 +63,10 @@ function nameOf(path: readonly PropertyKey[]): string {
   return path.filter((key) => typeof key === 'string').join('.') || 'the file'
 }
 
-function complaint({ code, message }: z.core.$ZodIssue): string {
+function complaint({ code, message, input }: z.core.$ZodIssue): string {
   if (code === 'invalid_type' && message.endsWith('received undefined')) return ' is missing'
+  // A number may be written in two ways.
+  if (code === 'invalid_union' && input === undefined) return ' is missing'
   return `: ${message.charAt(0).toLowerCase()}${message.slice(1)}`
 }
 
