@@ -21,7 +21,7 @@ export interface Front {
 type Origin = Omit<GraphEdge, 'from' | 'to' | 'kind'> & { readonly id: string }
 
 /** Where a step stands: its place as the trace names it, without rounds and items, and what comes before it. */
-export interface StepPlace {
+export interface DrawnPlace {
   readonly at: string
   readonly from: Front
   /** The place of the `map` around it. */
@@ -29,7 +29,7 @@ export interface StepPlace {
 }
 
 /** How a node is reached: the words on the edges to it, and what is said of a member. */
-interface Reach extends StepPlace {
+interface Reach extends DrawnPlace {
   readonly label?: string | undefined
   readonly name?: string | undefined
   readonly joins?: boolean
@@ -108,7 +108,7 @@ function joined(first: string | undefined, second: string): string {
   return first === undefined ? second : `${first}, ${second}`
 }
 
-function placeIn({ at, each }: StepPlace): Pick<StepNode, 'step' | 'each'> {
+function placeIn({ at, each }: DrawnPlace): Pick<StepNode, 'step' | 'each'> {
   return { step: at, ...(each !== undefined && { each }) }
 }
 

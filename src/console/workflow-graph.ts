@@ -1,11 +1,11 @@
 import {
   addEdge,
   type Drawing,
+  type DrawnPlace,
   type Front,
   labelled,
   reachMember,
   reachStep,
-  type StepPlace,
   startsOf,
   together,
 } from './drawing.ts'
@@ -44,7 +44,7 @@ export function drawWorkflow(
 }
 
 /** Steps in the order in which they run; where they stand ends where their numbers begin. */
-function drawSteps(drawing: Drawing, steps: readonly DrawnStep[], start: StepPlace): Front {
+function drawSteps(drawing: Drawing, steps: readonly DrawnStep[], start: DrawnPlace): Front {
   let front = start.from
   for (const [index, step] of drawnOrder(steps).entries())
     front = drawStep(drawing, step, { ...start, at: `${start.at}${index + 1}`, from: front })
@@ -52,7 +52,7 @@ function drawSteps(drawing: Drawing, steps: readonly DrawnStep[], start: StepPla
 }
 
 /** A step that may be left out lets what was before it come through. */
-function drawStep(drawing: Drawing, step: DrawnStep, place: StepPlace): Front {
+function drawStep(drawing: Drawing, step: DrawnStep, place: DrawnPlace): Front {
   const condition = conditionOf(step)
   const known = new Set(drawing.nodes.keys())
   const after = drawKind(drawing, step, { ...place, from: labelled(place.from, condition) })
@@ -61,7 +61,7 @@ function drawStep(drawing: Drawing, step: DrawnStep, place: StepPlace): Front {
   return condition === undefined ? after : together([after, place.from])
 }
 
-function drawKind(drawing: Drawing, step: DrawnStep, place: StepPlace): Front {
+function drawKind(drawing: Drawing, step: DrawnStep, place: DrawnPlace): Front {
   const { parallel, branch, loop, map, approval, name } = step
   if (parallel) return drawParallel(drawing, { ...step, parallel }, place)
   if (branch) return drawBranch(drawing, { ...step, branch }, place)
@@ -75,7 +75,7 @@ function drawKind(drawing: Drawing, step: DrawnStep, place: StepPlace): Front {
 function drawParallel(
   drawing: Drawing,
   { parallel, join, name }: DrawnStep & { readonly parallel: readonly DrawnStep[] },
-  place: StepPlace,
+  place: DrawnPlace,
 ): Front {
   const ends = parallel.map((step, index) =>
     drawStep(drawing, step, { ...place, at: `${place.at}.${index + 1}` }),
@@ -92,7 +92,7 @@ function drawParallel(
 function drawBranch(
   drawing: Drawing,
   { branch, name = 'Branch' }: DrawnStep & Required<Pick<DrawnStep, 'branch'>>,
-  place: StepPlace,
+  place: DrawnPlace,
 ): Front {
   const cases = branch.map(({ when }) => (when === undefined ? 'otherwise' : ruleWords(when)))
   const id = reachStep(drawing, { name, kind: 'branch', cases }, place)
@@ -106,7 +106,7 @@ function drawBranch(
   return together([...ends, { nodes: [past], isStart: false }])
 }
 
-function drawLoop(drawing: Drawing, loop: DrawnLoop, place: StepPlace): Front {
+function drawLoop(drawing: Drawing, loop: DrawnLoop, place: DrawnPlace): Front {
   const { steps, until, maxIterations: max } = loop
   const known = new Set(drawing.nodes.keys())
   const end = drawSteps(drawing, steps, { ...place, at: `${place.at}.` })
@@ -122,7 +122,7 @@ function drawLoop(drawing: Drawing, loop: DrawnLoop, place: StepPlace): Front {
 function drawMap(
   drawing: Drawing,
   { map, name }: DrawnStep & { readonly map: DrawnMap },
-  place: StepPlace,
+  place: DrawnPlace,
 ): Front {
   const words = map.over === undefined ? 'each' : `each of ${ruleWords(map.over)}`
   const here = { ...place, from: labelled(place.from, words), each: place.at }
@@ -134,7 +134,7 @@ function drawMap(
 function drawApproval(
   drawing: Drawing,
   { approval, name = 'Approval' }: DrawnStep & { readonly approval: DrawnApproval },
-  place: StepPlace,
+  place: DrawnPlace,
 ): Front {
   const {
     question: detail,

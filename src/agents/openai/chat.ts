@@ -52,7 +52,8 @@ interface Chat {
 export async function* runChat(chat: Chat): AsyncGenerator<AgentEvent> {
   const { turn, progress } = chat
   const writer = createAnswerWriter(turn, progress.kept?.artifactId)
-  if (progress.usage) turn.account?.resume(progress.usage)
+  const known = progress.counted ?? progress.usage
+  if (known) turn.account?.resume(known)
   await takeVerdict(chat, progress)
   if (isRefused(progress)) {
     yield toRefusal(turn)

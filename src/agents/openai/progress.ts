@@ -15,6 +15,8 @@ export interface ChatProgress {
   round: number
   text: string
   usage: Usage | undefined
+  /** What the whole turn had used when this was saved, with agents that are tools, where somebody counts. */
+  readonly counted?: Usage
   /** What model and tools said since the question. */
   readonly added: ChatMessage[]
   /** What holds for calls of this round before they run, by their places; nothing for those that just run. */
@@ -110,7 +112,8 @@ export function keptConversation(
 
 /** Keeps how far the answer has come. */
 export function saveProgress(turn: Turn, progress: ChatProgress): Promise<void> {
-  return turn.save(progressKey, JSON.stringify(progress))
+  const counted = turn.account?.used
+  return turn.save(progressKey, JSON.stringify(counted ? { ...progress, counted } : progress))
 }
 
 /** Keeps that the answer has come to its end: a later turn begins anew, this one goes on from here should it run again. */
