@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { GraphNode, TaskRecord, TeamGraph } from '../../../src/console/api.ts'
-import { toHops } from '../../../src/console/app/logic/hops.ts'
-import { layOut, type Picture } from '../../../src/console/app/logic/layout.ts'
-import { edgeKey, lightsOfEdges, lightsOfHops } from '../../../src/console/app/logic/light.ts'
+import { fitsInto, layOut, type Picture } from '../../../src/console/app/logic/layout.ts'
+import { edgeKey, lightsOfEdges } from '../../../src/console/app/logic/light.ts'
+import { lightTask } from '../../../src/console/app/logic/task-light.ts'
 
 const node = (id: string): GraphNode => ({ id, name: id, kind: 'function' })
 const about = { description: '', scheduler: 'workflow' }
@@ -48,6 +48,30 @@ describe('A picture of a team', () => {
     for (const { path } of picture.edges) expect(path).toMatch(/^M[\d.,-]+ [LQ]/)
   })
 
+  test.each(['LR', 'TB'] as const)(
+    'a step that is repeated has its way back beside it, %s',
+    (direction) => {
+      const back = { from: 'researcher', to: 'researcher', kind: 'back' as const }
+      const edges = [...studio.edges, back]
+      const picture = layOut({ ...studio, edges }, { open: new Set(), direction })
+      expectApart(picture)
+      const { x, y, width, height } =
+        picture.nodes.find(({ node: { id } }) => id === 'researcher') ?? expect.fail()
+      const own = picture.edges.at(-1) ?? expect.fail()
+      expect(own.edge).toEqual(back)
+      const isBeside = direction === 'LR' ? own.y > y + height : own.x > x + width
+      expect(isBeside).toBe(true)
+      expect(own.x).toBeLessThan(picture.width)
+      expect(own.y).toBeLessThan(picture.height)
+    },
+  )
+
+  test('a picture fits where it is as wide as the room, a little smaller at most', () => {
+    const picture = layOut(studio, { open: new Set(), direction: 'LR' })
+    expect(fitsInto(picture.width * 0.8, picture)).toBe(true)
+    expect(fitsInto(picture.width * 0.7, picture)).toBe(false)
+  })
+
   test('an edge to a node that is not there is left out', () => {
     const edges = [...studio.edges, { from: 'researcher', to: 'ghost', kind: 'may' as const }]
     const picture = layOut({ ...studio, edges }, { open: new Set(), direction: 'LR' })
@@ -65,7 +89,7 @@ describe('The light of a graph', () => {
   ]
 
   test('goes along the edges that the work took', () => {
-    const lights = lightsOfHops(studio, toHops(records))
+    const { lights } = lightTask(studio, records)
     expect(lights.get(edgeKey('', { from: '', to: 'researcher' }))?.count).toBe(1)
     expect(lights.get(edgeKey('', { from: 'researcher', to: 'writers' }))?.count).toBe(1)
     expect(lights.get(edgeKey('writers', { from: '', to: 'composer' }))?.count).toBe(1)
@@ -84,8 +108,8 @@ describe('The light of a graph', () => {
       ],
     }
     const members = ['a', 'b', 'c', 'c']
-    const hops = toHops(members.map((one, i) => delegation(i + 1, one, { team: 'joined' })))
-    const lights = lightsOfHops(joined, hops)
+    const calls = members.map((one, i) => delegation(i + 1, one, { team: 'joined' }))
+    const { lights } = lightTask(joined, calls)
     expect(lights.get(edgeKey('', { from: 'a', to: 'c' }))?.count).toBe(2)
     expect(lights.get(edgeKey('', { from: 'b', to: 'c' }))?.count).toBe(2)
     expect(lights.get(edgeKey('', { from: '', to: 'b' }))?.count).toBe(1)
