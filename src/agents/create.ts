@@ -17,8 +17,11 @@ import { withLimits } from './limits.ts'
 import { createMcpToolSource } from './mcp/tools.ts'
 import { loadModuleAgent } from './module.ts'
 import { OpenAIAgent } from './openai/agent.ts'
+import { toOutputRules } from './output/config.ts'
+import { withOutputSchema } from './output/with-schema.ts'
 import { A2AAgent } from './remote/agent.ts'
-import type { Tool } from './tools.ts'
+import { loadToolModules } from './tool-module.ts'
+import { type Tool, withOwnNames } from './tools.ts'
 
 /** What agents made from a configuration get from around it. */
 export interface AgentDeps {
@@ -45,6 +48,12 @@ export type AgentPlan = (deps: AgentDeps) => Agent | Promise<Agent>
  * @throws ConfigConversionError that names what is missing or wrong.
  */
 export function planAgent(config: AgentConfig, environment?: ConfigEnvironment): AgentPlan {
+  const plan = planKind(config, environment)
+  const output = toOutputRules(config)
+  return output ? async (deps) => withOutputSchema(await plan(deps), output.schema, output) : plan
+}
+
+function planKind(config: AgentConfig, environment: ConfigEnvironment | undefined): AgentPlan {
   const protocol = protocolOf(config)
   if (protocol === 'module') {
     const { name, timeoutSeconds, maxRetries } = validateModuleAgentConfig(config)
@@ -66,14 +75,17 @@ export function planAgent(config: AgentConfig, environment?: ConfigEnvironment):
     const model = { ...toOpenAIAgentConfig(config, environment), ...toConfiguredInfo(config) }
     const { mcpServers: servers = [], allowFiles: allow = [] } = config
     checkAllowed(allow)
-    return (deps) =>
-      new OpenAIAgent({
+    return async (deps) => {
+      const place = { directory: deps.directory, state: deps.moduleState }
+      const own = await loadToolModules(config.tools ?? [], place)
+      return new OpenAIAgent({
         ...model,
         ...around(deps),
-        tools: deps.tools ?? [],
+        tools: withOwnNames([...own, ...(deps.tools ?? [])]),
         files: { allow },
         toolSources: servers.map((server) => createMcpToolSource(server, deps.log)),
       })
+    }
   }
   throw invalidValue('protocol', config.protocol, 'must be a2a, openai or module')
 }

@@ -22,7 +22,10 @@ export class ConfigError extends Error {
 }
 
 /** A problem before it has its place in the text. */
-export type Unplaced = Omit<Problem, keyof Location>
+export interface Unplaced extends Omit<Problem, keyof Location> {
+  /** The character at which it begins, where the value is a text in which something is wrong. */
+  readonly offset?: number | undefined
+}
 
 /** What the schema found, in words for the person who wrote the file. */
 export function toProblems(
