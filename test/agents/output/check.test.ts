@@ -159,6 +159,7 @@ describe('an answer that does not fit', () => {
   test('is held against what may be spent before it is asked for again', async () => {
     const counted: unknown[] = []
     const account = {
+      used: undefined,
       check: () => void counted.push('check'),
       price: (usage: Usage) => usage,
       spend: (usage: Usage) => void counted.push(usage),
