@@ -13,6 +13,7 @@ import { ConfigConversionError, invalidValue, missingField } from './config-erro
 import type { McpServerConfig } from './mcp/config.ts'
 import type { ModelConfig } from './model-config.ts'
 import { checkMetadata, checkModelConfig, toModelConfig } from './model-settings.ts'
+import type { ToolModuleConfig } from './tool-config.ts'
 
 export type { AgentAuth } from './auth.ts'
 export { ConfigConversionError, type ConfigFault } from './config-error.ts'
@@ -44,6 +45,8 @@ export interface AgentConfig {
   readonly credentialOrigins?: readonly string[]
   /** Tool servers of an OpenAI agent. */
   readonly mcpServers?: readonly McpServerConfig[]
+  /** Files whose tools an OpenAI agent may use. */
+  readonly tools?: readonly ToolModuleConfig[]
   /** Which model an OpenAI agent is, and how it answers. */
   readonly model?: ModelConfig
   /** Hosts and ranges inside our networks whose images an OpenAI agent may pass on by URL all the same. */
@@ -302,8 +305,9 @@ function requireKind(config: AgentConfig, expected: ProtocolType): void {
 }
 
 function withoutModel(config: AgentConfig): void {
-  const { mcpServers: [server] = [], allowFiles: [host] = [], model } = config
+  const { mcpServers: [server] = [], tools: [tool] = [], allowFiles: [host] = [], model } = config
   if (server) throw invalidValue('mcp_servers', server.name, 'only a model uses tools')
+  if (tool) throw invalidValue('tools', tool.module, 'only an agent of protocol openai uses tools')
   if (host) throw invalidValue('allow_files', host, 'only a model is passed files by URL')
   if (model)
     throw invalidValue('model', model.name ?? '…', 'only an agent of protocol openai has one')

@@ -18,7 +18,8 @@ import { createMcpToolSource } from './mcp/tools.ts'
 import { loadModuleAgent } from './module.ts'
 import { OpenAIAgent } from './openai/agent.ts'
 import { A2AAgent } from './remote/agent.ts'
-import type { Tool } from './tools.ts'
+import { loadToolModules } from './tool-module.ts'
+import { type Tool, withOwnNames } from './tools.ts'
 
 /** What agents made from a configuration get from around it. */
 export interface AgentDeps {
@@ -66,14 +67,17 @@ export function planAgent(config: AgentConfig, environment?: ConfigEnvironment):
     const model = { ...toOpenAIAgentConfig(config, environment), ...toConfiguredInfo(config) }
     const { mcpServers: servers = [], allowFiles: allow = [] } = config
     checkAllowed(allow)
-    return (deps) =>
-      new OpenAIAgent({
+    return async (deps) => {
+      const place = { directory: deps.directory, state: deps.moduleState }
+      const own = await loadToolModules(config.tools ?? [], place)
+      return new OpenAIAgent({
         ...model,
         ...around(deps),
-        tools: deps.tools ?? [],
+        tools: withOwnNames([...own, ...(deps.tools ?? [])]),
         files: { allow },
         toolSources: servers.map((server) => createMcpToolSource(server, deps.log)),
       })
+    }
   }
   throw invalidValue('protocol', config.protocol, 'must be a2a, openai or module')
 }

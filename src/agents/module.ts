@@ -1,6 +1,3 @@
-import { stat } from 'node:fs/promises'
-import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import type { Agent, AgentInfo } from './agent.ts'
 import { type AgentConfig, ConfigConversionError, toConfiguredInfo } from './config.ts'
 import { checkText } from './config-checks.ts'
@@ -13,8 +10,7 @@ import {
   isAgent,
   type Runnable,
 } from './function.ts'
-import { describeModuleFault } from './module-fault.ts'
-import { stateParameter } from './module-state.ts'
+import { loadModule } from './module-load.ts'
 import { wrapAgent } from './wrap.ts'
 
 /**
@@ -37,7 +33,8 @@ export async function loadModuleAgent(
       found: config.protocol,
     })
   checkText('endpoint', config.endpoint)
-  const exports = await load(config, directory, state)
+  const named = { file: config.endpoint, field: 'endpoint' }
+  const exports = await loadModule(named, { directory, state })
   const { default: found, resumable } = exports
   if (isAgent(found)) return withLocalInfo(found, config)
   const { capabilities: abilities, ...local } = toConfiguredInfo(config)
@@ -50,27 +47,6 @@ export async function loadModuleAgent(
 const noDefault =
   'it has no default export, so no agent and no function; write: export default (message) => "an answer"'
 const noAgent = 'its default export is no agent and no function'
-
-async function load(
-  { endpoint }: AgentConfig,
-  directory: string,
-  state: string | undefined,
-): Promise<Readonly<Record<string, unknown>>> {
-  const path = resolve(directory, endpoint)
-  const file = await stat(path).catch(() => undefined)
-  if (!file?.isFile()) throw invalidValue('endpoint', endpoint, 'there is no such file')
-  const url = pathToFileURL(path)
-  // The module cache goes by URL: the time of the last change makes a changed file another module.
-  if (state === undefined) url.searchParams.set('changed', String(file.mtimeMs))
-  else url.searchParams.set(stateParameter, state)
-  try {
-    return await import(url.href)
-  } catch (cause) {
-    const reason = `cannot be loaded: ${await describeModuleFault(cause, path, directory)}`
-    const fault = { variant: 'InvalidValue', field: 'endpoint', value: endpoint, reason } as const
-    throw new ConfigConversionError(fault, { cause })
-  }
-}
 
 /** The agent under the configuration's names. */
 function withLocalInfo(agent: Agent, config: AgentConfig): Agent {

@@ -1,5 +1,5 @@
 import type { Agent } from '../agents/agent.ts'
-import type { AgentConfig } from '../agents/config.ts'
+import { type AgentConfig, ConfigConversionError } from '../agents/config.ts'
 import { type AgentDeps, planAgent } from '../agents/create.ts'
 import type { ModelPrices } from '../agents/prices.ts'
 import { AgentManager } from '../team/manager.ts'
@@ -117,9 +117,16 @@ async function createNamed(agent: AgentConfig, config: Config, deps: BuildDeps):
     const message = `Agent "${agent.id}": ${words}`
     const { refuse } = config
     if (!refuse) throw new Error(message, { cause })
-    const path = ['agents', config.agents.indexOf(agent), 'endpoint']
+    const path = ['agents', config.agents.indexOf(agent), ...fieldOf(cause)]
     throw refuse([{ path, message }], { cause })
   }
+}
+
+/** Where in an agent's table what cannot be made stands: `tools.0.module` is the module of the first of its tools. */
+function fieldOf(cause: unknown): readonly PropertyKey[] {
+  const fault = cause instanceof ConfigConversionError ? cause.fault : undefined
+  if (!fault || !('field' in fault)) return ['endpoint']
+  return fault.field.split('.').map((key) => (/^\d{1,9}$/.test(key) ? Number(key) : key))
 }
 
 /** Teams in an order in which every team comes after the teams that it contains. Circles have been refused before. */

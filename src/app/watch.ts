@@ -108,8 +108,11 @@ function createModuleStates(): ModuleStates {
 }
 
 function modulesOf(path: string, { agents }: Config): readonly string[] {
-  const modules = agents.filter(({ protocol }) => protocol === 'module')
-  return modules.map(({ endpoint }) => resolve(dirname(path), endpoint))
+  const files = agents.flatMap(({ protocol, endpoint, tools = [] }) => [
+    ...(protocol === 'module' ? [endpoint] : []),
+    ...tools.map(({ module }) => module),
+  ])
+  return [...new Set(files)].map((file) => resolve(dirname(path), file))
 }
 
 /** One watcher per directory; a change of a file that is none of ours is left alone. */

@@ -1,5 +1,6 @@
 import type { Agent } from '../agents/agent.ts'
-import { acceptsTools, type Tool } from '../agents/tools.ts'
+import { isRefusal } from '../agents/approval.ts'
+import { acceptsTools, type Tool, wrapTool } from '../agents/tools.ts'
 import { A2AError, toA2AError } from '../protocol/errors.ts'
 import type { JsonObject, Message } from '../protocol/types.ts'
 import { usageOf } from '../protocol/usage.ts'
@@ -14,6 +15,7 @@ import { Suspension } from './memory.ts'
 import type { Live } from './output.ts'
 import { collectReply } from './reply.ts'
 import { type Delegation, type Run, traceRun } from './run.ts'
+import { Refusal } from './schedulers/approval.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
 import { type LinkedSignal, linkSignal } from './signal.ts'
 import { withSpan } from './spans.ts'
@@ -92,9 +94,19 @@ function startOver({ live, account }: MemberCall): void {
   account.again()
 }
 
-/** Neither a cancelled run, nor one that waits for the user or may use no more, is tried again. */
+/** Neither a cancelled run, nor one that waits for the user or ends for its sake, or may use no more, is tried again. */
 function isFinal(run: Run, thrown: unknown): boolean {
-  return run.link.aborted || thrown instanceof Suspension || thrown instanceof Overspent
+  return run.link.aborted || endsRun(thrown)
+}
+
+/** Whether a run ends whatever its rules for failures say: the user is asked or did not approve, or nothing may be used. */
+function endsRun(thrown: unknown): boolean {
+  return isUsers(thrown) || thrown instanceof Overspent
+}
+
+/** Whether a run stops for the user: to ask, or because the user did not approve. */
+function isUsers(thrown: unknown): boolean {
+  return thrown instanceof Suspension || thrown instanceof Refusal
 }
 
 /** Half a second at first, then longer each time; what the peer asks for comes first. */
@@ -131,10 +143,11 @@ async function callMember(call: MemberCall, agentId: string, number: number): Pr
     )
     run.turn.trace(entry)
     if (tellsAll(run.turn.log)) tellReply(run, entry)
+    if (isRefused(reply)) throw new Refusal()
     return reply
   } catch (thrown) {
     run.link.throwIfAborted()
-    if (thrown instanceof Suspension || thrown instanceof Overspent) throw thrown
+    if (endsRun(thrown)) throw thrown
     const reason = toA2AError(thrown).code
     traceRun(run, { type: 'failure', ...facts, reason, durationMs: durationSoFar() })
     run.turn.log.warn({ ...facts, error: thrown }, 'A member of a team has failed')
@@ -221,7 +234,7 @@ async function speak(
     const usage = usageOf(reply.metadata)
     if (usage) call.account.told(usage)
     link.throwIfAborted()
-    if (isFailed(reply)) throw replyError(reply)
+    if (isFailed(reply) && !isRefused(reply)) throw replyError(reply)
     return { from: { agentId, space }, ...reply }
   } finally {
     // A member that was left behind must not go on working for nobody.
@@ -232,19 +245,18 @@ async function speak(
   }
 }
 
-/** A question that comes up inside a tool stops the member that uses the tool, instead of being told to its model. */
+/** What a tool has to ask the user, or the user's no to it, stops the member that uses the tool: its model is not told. */
 function stopping(tool: Tool, link: LinkedSignal): Tool {
-  return {
-    ...tool,
+  return wrapTool(tool, {
     async execute(args, context) {
       try {
         return await tool.execute(args, context)
       } catch (thrown) {
-        if (thrown instanceof Suspension) link.abort(thrown)
+        if (isUsers(thrown)) link.abort(thrown)
         throw thrown
       }
     },
-  }
+  })
 }
 
 function findAgent(run: Run, agentId: string): Agent {
@@ -259,4 +271,9 @@ function isFailed({ state }: MemberReply): boolean {
     state === 'TASK_STATE_REJECTED' ||
     state === 'TASK_STATE_CANCELED'
   )
+}
+
+/** Whether the user did not approve what the member wanted to do. */
+function isRefused({ state, metadata }: MemberReply): boolean {
+  return state === 'TASK_STATE_REJECTED' && isRefusal(metadata)
 }

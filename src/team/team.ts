@@ -185,6 +185,7 @@ export class Team implements Agent {
       await run.memory.end()
       await run.output.complete(run.budget.used)
     } catch (thrown) {
+      if (thrown instanceof Refusal && !turn.signal.aborted) await this.#callOff(run)
       await endEarly(run, thrown).catch(async (failure: unknown) => {
         // Who ended the turn from outside tells the members, or takes them up again.
         if (!turn.signal.aborted) await this.#callOff(run)
@@ -193,7 +194,7 @@ export class Team implements Agent {
     }
   }
 
-  /** Calls off what members wait with: the run fails, and nobody will answer them. After a crash it fails again. */
+  /** Calls off what members wait with: the run ends, and nobody will answer them. After a crash it ends again. */
   async #callOff({ turn, memory }: Run): Promise<void> {
     const waiting = placesOf(memory.waiting())
     if (waiting.length === 0) return

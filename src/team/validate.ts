@@ -23,9 +23,10 @@ export function isTeam(agent: Agent | undefined): agent is HasMembers {
 
 /** Checks a team before it exists. @throws InvalidTeamError that names the team, the fault and the ids. */
 export function validateTeam(config: TeamConfig, manager: AgentManager): void {
-  const refuse: Refuse = (fault, reason, path) => {
+  const refuse: Refuse = (fault, reason, at) => {
+    const { path, offset } = 'path' in at ? at : { path: at, offset: undefined }
     const meant = nearestId(fault, path, { config, manager })
-    throw new InvalidTeamError(config.id, fault, { reason, path, meant })
+    throw new InvalidTeamError(config.id, fault, { reason, path, offset, meant })
   }
   checkTeamShape(config, refuse)
   if (config.id.trim() === '') refuse('missingName', 'a team needs an id', ['id'])

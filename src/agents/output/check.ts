@@ -32,6 +32,9 @@ export async function* checkedAnswer(question: CheckedQuestion): AsyncGenerator<
   const { ask, turn, schema, maxOutputRetries = 2 } = question
   const tries = new Tries(turn)
   while (true) {
+    // What a refused answer used may not have been told to anybody yet.
+    if (tries.used) turn.account?.resume(tries.used)
+    if (tries.number > 1) turn.account?.check()
     const own = await turnOfTry(question, tries)
     const held = new HeldAnswer(turn)
     yield* hear(ask(own.turn, own.message), held)

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { AgentAuth, AgentConfig, ModelConfig } from '../../agents/config.ts'
 import type { McpServerConfig } from '../../agents/mcp/config.ts'
+import type { ToolModuleConfig } from '../../agents/tool-config.ts'
 import type { JsonObject } from '../../protocol/types.ts'
 import { filledText, numberLike, whenGiven, word } from './values.ts'
 
@@ -32,6 +33,19 @@ const authSchema: z.ZodType<AgentAuth> = z
 
 const words = z.record(z.string(), z.string())
 
+/** Which tools the user is asked about before they run. */
+const approvalNames = z.union([z.boolean(), z.array(filledText)]).meta({
+  description: 'Tools that the user is asked about before they run: all of them, or those named.',
+})
+
+/** `[[agents.tools]]`: files whose tools an OpenAI agent may use. */
+const toolsSchema: z.ZodType<ToolModuleConfig> = z
+  .strictObject({
+    module: filledText.meta({ description: 'A file, relative to this one, that exports tools.' }),
+    approval: approvalNames.optional(),
+  })
+  .transform(({ module, approval }) => ({ module, ...whenGiven('approval', approval) }))
+
 /** `[[agents.mcp_servers]]`: tool servers of an OpenAI agent. */
 const mcpSchema: z.ZodType<McpServerConfig> = z
   .union([
@@ -41,19 +55,27 @@ const mcpSchema: z.ZodType<McpServerConfig> = z
       args: z.array(z.string()).optional(),
       env: words.optional(),
       cwd: filledText.optional(),
+      approval: approvalNames.optional(),
     }),
-    z.strictObject({ name: filledText, url: filledText, headers: words.optional() }),
+    z.strictObject({
+      name: filledText,
+      url: filledText,
+      headers: words.optional(),
+      approval: approvalNames.optional(),
+    }),
   ])
   .transform((server): McpServerConfig => {
+    const { name } = server
+    const approval = whenGiven('approval', server.approval)
     if ('url' in server)
-      return { name: server.name, url: server.url, ...whenGiven('headers', server.headers) }
-    const { name, command } = server
+      return { name, url: server.url, ...whenGiven('headers', server.headers), ...approval }
     return {
       name,
-      command,
+      command: server.command,
       ...whenGiven('args', server.args),
       ...whenGiven('env', server.env),
       ...whenGiven('cwd', server.cwd),
+      ...approval,
     }
   })
 
@@ -121,6 +143,7 @@ export const agentSchema: z.ZodType<AgentConfig> = z
     auth: authSchema.optional(),
     credential_origins: z.array(filledText).optional(),
     mcp_servers: z.array(mcpSchema).optional(),
+    tools: z.array(toolsSchema).optional(),
     model: modelSchema.optional(),
     allow_files: z.array(filledText).optional(),
   })
@@ -138,6 +161,7 @@ export const agentSchema: z.ZodType<AgentConfig> = z
       ...whenGiven('auth', agent.auth),
       ...whenGiven('credentialOrigins', agent.credential_origins),
       ...whenGiven('mcpServers', agent.mcp_servers),
+      ...whenGiven('tools', agent.tools),
       ...whenGiven('model', agent.model),
       ...whenGiven('allowFiles', agent.allow_files),
     }),
