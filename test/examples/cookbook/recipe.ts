@@ -72,6 +72,7 @@ export async function openService(models: ModelScript) {
     await server.close()
   })
   return {
+    requests: server.requests,
     async ask(run: () => Promise<TeamRun>): Promise<RecipeRun> {
       before = server.requests.length
       const ended = await run()
