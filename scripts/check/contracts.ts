@@ -4,6 +4,7 @@ import { folderOf, type Tree } from './tree.ts'
 export const contracts: readonly string[] = [
   'shared/clock.ts',
   'agents/agent.ts',
+  'agents/guards/guard.ts',
   'store/store.ts',
   'store/feed.ts',
   'store/turn-request.ts',

@@ -10,6 +10,7 @@ import {
   checkUrl,
 } from './config-checks.ts'
 import { ConfigConversionError, invalidValue, missingField } from './config-error.ts'
+import type { Guards } from './guards/guard.ts'
 import type { McpServerConfig } from './mcp/config.ts'
 import type { ModelConfig } from './model-config.ts'
 import { checkMetadata, checkModelConfig, toModelConfig } from './model-settings.ts'
@@ -48,6 +49,8 @@ export interface AgentConfig {
   readonly model?: ModelConfig
   /** Hosts and ranges inside our networks whose images an OpenAI agent may pass on by URL all the same. */
   readonly allowFiles?: readonly string[]
+  /** Look at what the agent is asked and at what it answers. */
+  readonly guards?: Guards
 }
 
 /** What becomes of a remote answer that is a task. */

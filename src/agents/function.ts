@@ -2,6 +2,8 @@ import { isSemanticVersion, validateAgentId } from '../protocol/card.ts'
 import { textOf } from '../protocol/task.ts'
 import type { Message } from '../protocol/types.ts'
 import type { Agent, AgentDetails, AgentInfo, AgentReply, Health, Turn } from './agent.ts'
+import type { Guards } from './guards/guard.ts'
+import { withOwnGuards } from './guards/own.ts'
 
 /** A function that answers messages: plain, async, or an async generator of events. */
 export type AgentFunction = (message: Message, turn: Turn) => AgentReply
@@ -16,18 +18,28 @@ export interface AgentDescription extends AgentDetails {
   readonly metadata?: Readonly<Record<string, string>>
   /** Whether an interrupted turn may run again after a crash; false if absent. */
   readonly resumable?: boolean
+  /** Look at what the function is asked and at what it answers. */
+  readonly guards?: Guards
   health?(): Promise<Health>
 }
 
 /**
  * Declares an agent by a description and the function that answers.
  * @throws Error for a description that no card could show: without a name, with an id or version that is none.
+ * @throws GuardFault for guards that cannot be.
  */
 export function defineAgent(description: AgentDescription, process: AgentFunction): Agent {
   checkDescription(description)
   const info = toInfo(description)
   const { resumable = false, health } = description
-  return { info: () => info, process, resumable, kind: 'function', ...(health && { health }) }
+  const agent = {
+    info: () => info,
+    process,
+    resumable,
+    kind: 'function',
+    ...(health && { health }),
+  }
+  return withOwnGuards(agent, info.id, description.guards)
 }
 
 /** Where a program names an agent. */
@@ -89,6 +101,7 @@ function toInfo(description: AgentDescription): AgentInfo {
     metadata,
     resumable,
     health,
+    guards,
     ...details
   } = description
   return {

@@ -37,7 +37,7 @@ export async function loadModuleAgent(
       found: config.protocol,
     })
   checkText('endpoint', config.endpoint)
-  const exports = await load(config, directory, state)
+  const exports = await loadModule(config.endpoint, { field: 'endpoint', directory, state })
   const { default: found, resumable } = exports
   if (isAgent(found)) return withLocalInfo(found, config)
   const { capabilities: abilities, ...local } = toConfiguredInfo(config)
@@ -51,23 +51,35 @@ const noDefault =
   'it has no default export, so no agent and no function; write: export default (message) => "an answer"'
 const noAgent = 'its default export is no agent and no function'
 
-async function load(
-  { endpoint }: AgentConfig,
-  directory: string,
-  state: string | undefined,
+/** Where a module is named and looked for. */
+interface ModulePlace {
+  /** The field of the configuration that names it. */
+  readonly field: string
+  readonly directory: string
+  /** The state of its files, where it is to be loaded anew with all that it imports. */
+  readonly state?: string | undefined
+}
+
+/**
+ * The exports of a file that a configuration names.
+ * @throws ConfigConversionError that names the file as the configuration does, never where it lies.
+ */
+export async function loadModule(
+  file: string,
+  { field, directory, state }: ModulePlace,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const path = resolve(directory, endpoint)
-  const file = await stat(path).catch(() => undefined)
-  if (!file?.isFile()) throw invalidValue('endpoint', endpoint, 'there is no such file')
+  const path = resolve(directory, file)
+  const found = await stat(path).catch(() => undefined)
+  if (!found?.isFile()) throw invalidValue(field, file, 'there is no such file')
   const url = pathToFileURL(path)
   // The module cache goes by URL: the time of the last change makes a changed file another module.
-  if (state === undefined) url.searchParams.set('changed', String(file.mtimeMs))
+  if (state === undefined) url.searchParams.set('changed', String(found.mtimeMs))
   else url.searchParams.set(stateParameter, state)
   try {
     return await import(url.href)
   } catch (cause) {
     const reason = `cannot be loaded: ${await describeModuleFault(cause, path, directory)}`
-    const fault = { variant: 'InvalidValue', field: 'endpoint', value: endpoint, reason } as const
+    const fault = { variant: 'InvalidValue', field, value: file, reason } as const
     throw new ConfigConversionError(fault, { cause })
   }
 }

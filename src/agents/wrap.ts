@@ -170,9 +170,12 @@ export class InnerTurn extends WrappedTurn {
 type AgentOverrides = {
   readonly [Name in Exclude<keyof Agent, 'process'>]?: Agent[Name] | undefined
 } & {
-  /** Answers a message; `ask` lets the wrapped agent answer it, in the turn that is given. */
-  process?(ask: (turn: Turn) => AgentReply, message: Message, turn: Turn): AgentReply
+  /** Answers a message; `ask` lets the wrapped agent answer it, or another one, in the turn that is given. */
+  process?(ask: AskAgent, message: Message, turn: Turn): AgentReply
 }
+
+/** Lets an agent answer in this turn: its own message, unless another one is given. */
+export type AskAgent = (turn: Turn, message?: Message) => AgentReply
 
 /**
  * An agent around another. Every member is the wrapped one's, also those that are added to the contract later or that its
@@ -185,7 +188,7 @@ export function wrapAgent(agent: Agent, { process, ...overrides }: AgentOverride
     members.process = {
       // Whatever else the agent's kind is given, such as tools, is passed on.
       value: (message: Message, turn: Turn, ...more: []): AgentReply =>
-        process((own) => agent.process(message, own, ...more), message, turn),
+        process((own, other = message) => agent.process(other, own, ...more), message, turn),
       enumerable: true,
     }
   for (const [name, value] of Object.entries(overrides))

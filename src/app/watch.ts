@@ -8,6 +8,7 @@ import type { Config } from './config/file.ts'
 import { loadConfig } from './config/load.ts'
 import type { ConfigVariables } from './config/values.ts'
 import { type BuildDeps, createRoster, type Roster } from './roster.ts'
+import { guardModulesOf } from './team-guards.ts'
 
 /** What happens when a configuration changes. */
 export interface ConfigWatchOptions {
@@ -107,9 +108,10 @@ function createModuleStates(): ModuleStates {
   }
 }
 
-function modulesOf(path: string, { agents }: Config): readonly string[] {
-  const modules = agents.filter(({ protocol }) => protocol === 'module')
-  return modules.map(({ endpoint }) => resolve(dirname(path), endpoint))
+function modulesOf(path: string, config: Config): readonly string[] {
+  const modules = config.agents.filter(({ protocol }) => protocol === 'module')
+  const files = [...modules.map(({ endpoint }) => endpoint), ...guardModulesOf(config)]
+  return files.map((file) => resolve(dirname(path), file))
 }
 
 /** One watcher per directory; a change of a file that is none of ours is left alone. */

@@ -1,12 +1,15 @@
 import type { Agent } from '../agents/agent.ts'
+import { ContentBlocked } from '../agents/guards/blocked.ts'
 import { acceptsTools, type Tool } from '../agents/tools.ts'
 import { A2AError, toA2AError } from '../protocol/errors.ts'
 import type { JsonObject, Message } from '../protocol/types.ts'
+import { toUsageMetadata } from '../protocol/usage.ts'
 import { copyOf } from '../shared/json.ts'
 import { tellsAll } from '../shared/log.ts'
 import { backoffMs, retry } from '../shared/retry.ts'
 import { createChildTurn, toMessageId } from './child-turn.ts'
 import { replyError, toTeamError } from './failure.ts'
+import { guardMember } from './guard-member.ts'
 import { Suspension } from './memory.ts'
 import type { Live } from './output.ts'
 import { collectReply } from './reply.ts'
@@ -74,7 +77,9 @@ function withRetries(call: MemberCall, agentId: string): Promise<MemberReply> {
         return run.link.signal
       },
       delay(thrown, failures) {
-        if (isFinal(run, thrown)) return undefined
+        // The same question would be blocked again.
+        if (isFinal(run, thrown) || (thrown instanceof ContentBlocked && thrown.at === 'input'))
+          return undefined
         const delayMs = retryDelay(thrown, failures, run)
         traceRun(run, { type: 'retry', ...factsOf(call, agentId), try: failures + 1, delayMs })
         return delayMs
@@ -121,6 +126,7 @@ async function callMember(call: MemberCall, agentId: string, number: number): Pr
   } catch (thrown) {
     run.link.throwIfAborted()
     if (thrown instanceof Suspension) throw thrown
+    if (thrown instanceof ContentBlocked) spendBlocked(run, thrown)
     const reason = toA2AError(thrown).code
     traceRun(run, { type: 'failure', ...facts, reason, durationMs: durationSoFar() })
     run.turn.log.warn({ ...facts, error: thrown }, 'A member of a team has failed')
@@ -130,6 +136,11 @@ async function callMember(call: MemberCall, agentId: string, number: number): Pr
       exposeMember: run.exposeMembers,
     })
   }
+}
+
+/** What a blocked answer has cost is spent all the same. */
+function spendBlocked({ budget }: Run, { usage }: ContentBlocked): void {
+  if (usage) budget.spend({ state: 'TASK_STATE_FAILED', metadata: toUsageMetadata(usage) })
 }
 
 function tellReply({ turn }: Run, entry: JsonObject): void {
@@ -173,7 +184,7 @@ async function speak(
   // Its own, whatever it does to it: siblings and further tries get the same question.
   const messageId = toMessageId(run.turn, `${space}/${number}`)
   const message = { ...copyOf(call.message), messageId }
-  const agent = findAgent(run, agentId)
+  const agent = guardMember(run, delegation, findAgent(run, agentId))
   const { timeoutSeconds } = delegation
   const link = linkSignal(run.link, {
     clock: run.clock,

@@ -17,6 +17,7 @@ export type TeamFault =
   | 'missingDefaultAgent'
   | 'emptyWorkflow'
   | 'invalidLimit'
+  | 'invalidGuard'
   | 'cycle'
 
 /** Where in a TeamConfig something stands, by its keys in TypeScript. */

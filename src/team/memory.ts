@@ -15,6 +15,8 @@ import type { MemberReply } from './schedulers/scheduler.ts'
 export interface Memory {
   /** The message that began the run. */
   readonly message: Message
+  /** This turn's message is another one: what guards have left of it. */
+  hear(message: Message): void
   /** The tokens that the run's earlier turns used, where a member has told. */
   readonly used: Usage | undefined
   /** What a delegation gave back in an earlier turn, oldest first. */
@@ -85,14 +87,20 @@ function waitingOf(entries: Iterable<readonly Entry[]>): readonly MemberReply[] 
 }
 
 /** The memory of the run that this turn begins or goes on with. */
-export function openMemory(turn: Turn, message: Message): Memory {
+export function openMemory(turn: Turn, given: Message): Memory {
+  let message = given
   const saved = load(turn)
   const entries = new Map(Object.entries(saved?.entries ?? {}))
   const answered = saved?.asked
   let unanswered = answered
 
   return {
-    message: saved?.message ?? message,
+    get message() {
+      return saved?.message ?? message
+    },
+    hear(other) {
+      message = other
+    },
     used: saved?.used,
     recall: (key) => (entries.get(key) ?? []).map((entry) => entry.reply),
     takeAnswer(key) {

@@ -1,4 +1,7 @@
 import type { AgentEvent, AgentInfo, Turn } from '../agents/agent.ts'
+import type { VerdictAnswer, VerdictQuestion } from '../agents/guards/check.ts'
+import type { Guards } from '../agents/guards/guard.ts'
+import type { ReadyGuards } from '../agents/guards/ready.ts'
 import type { Tool } from '../agents/tools.ts'
 import { userMessage } from '../protocol/build.ts'
 import { A2AError } from '../protocol/errors.ts'
@@ -34,6 +37,15 @@ export interface Run {
   /** Between 0 and 1, for jitter. */
   random(): number
   readonly exposeMembers: boolean
+  readonly guards: TeamGuards
+}
+
+/** The guards of a team and its steps. */
+export interface TeamGuards {
+  /** Guards ready for use; made once for each time they are written. */
+  ready(guards: Guards): ReadyGuards
+  /** Asks a member for a verdict, as a delegation. @throws A2AError when it cannot be had. */
+  ask(run: Run, place: string, question: VerdictQuestion): Promise<VerdictAnswer>
 }
 
 /** What a run is made of. */
@@ -49,6 +61,7 @@ export interface RunOptions {
   readonly link: LinkedSignal
   readonly left: Promise<unknown>[]
   readonly emit: (event: AgentEvent) => Promise<void>
+  readonly guards: TeamGuards
 }
 
 /** One call to a member, as a scheduler wants it. */
@@ -89,6 +102,7 @@ export function createRun(turn: Turn, options: RunOptions): Run {
     hops: [...turn.hops, options.hop],
     random,
     exposeMembers,
+    guards: options.guards,
   }
 }
 

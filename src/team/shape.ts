@@ -63,7 +63,12 @@ function unknown(key: string, all: Rules): string {
   return `is no known key; ${meant ? `did you mean ${meant}?` : `known: ${known.join(', ')}`}`
 }
 
-const call: Rules = { timeoutSeconds: number, maxRetries: number, fallbackAgentId: text }
+const call: Rules = {
+  timeoutSeconds: number,
+  maxRetries: number,
+  fallbackAgentId: text,
+  guards: isTable,
+}
 
 const steps: Rule = (value, path, refuse) => list(step)(value, path, refuse)
 
@@ -124,6 +129,7 @@ const team = table(
     proficiencies: list(isTable),
     skills: list(anything),
     budget: table({}, limits),
+    guards: isTable,
   },
 )
 

@@ -1,6 +1,8 @@
 import type { Agent, AgentEvent, AgentInfo, Health, Turn, WaitingTask } from '../agents/agent.ts'
 import { askAlone } from '../agents/alone.ts'
 import { type AgentFunction, toAgent } from '../agents/function.ts'
+import { ContentBlocked } from '../agents/guards/blocked.ts'
+import type { Guards } from '../agents/guards/guard.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Json, Message } from '../protocol/types.ts'
 import { within } from '../shared/async.ts'
@@ -8,11 +10,12 @@ import { type Clock, systemClock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
 import { createChannel } from './channel.ts'
 import { keysIn, memberSpaces } from './child-turn.ts'
+import { createTeamGuards, guardRun } from './guards.ts'
 import { teamHealth, teamInfo } from './info.ts'
 import { InvalidTeamError } from './invalid.ts'
 import { AgentManager } from './manager.ts'
 import { Suspension, waitingReplies } from './memory.ts'
-import { createRun, type Run, type RunOptions } from './run.ts'
+import { createRun, type Run, type RunOptions, type TeamGuards } from './run.ts'
 import { Refusal } from './schedulers/approval.ts'
 import type { Schedule } from './schedulers/kind.ts'
 import { kindOf } from './schedulers/kinds.ts'
@@ -52,6 +55,7 @@ export class Team implements Agent {
   readonly manager: AgentManager
   readonly #schedule: Schedule
   readonly #options: Required<TeamOptions>
+  readonly #guards: TeamGuards
   /** Opaque, so that remote members learn nothing of us; of this object, so that equal ids elsewhere are no cycle. */
   readonly #hop = newId()
 
@@ -65,6 +69,7 @@ export class Team implements Agent {
     if (!options.isChecked) validateTeam(config, manager)
     this.config = config
     this.manager = manager
+    this.#guards = createTeamGuards(config)
     this.#schedule = kindOf(config.scheduler).create(config.scheduler)
     const { clock = systemClock, random = Math.random, exposeMembers = false } = options
     this.#options = { clock, random, exposeMembers }
@@ -161,8 +166,11 @@ export class Team implements Agent {
     io: Pick<RunOptions, 'message' | 'emit' | 'link' | 'left'>,
   ): Promise<void> {
     const { config, manager } = this
-    const run = createRun(turn, { config, manager, ...this.#options, ...io, hop: this.#hop })
+    const hop = this.#hop
+    const guards = this.#guards
+    let run = createRun(turn, { config, manager, guards, ...this.#options, ...io, hop })
     try {
+      if (config.guards) run = await guardRun(run, config.guards, io.message)
       const reply = await this.#schedule(run)
       await run.output.deliver(reply)
       await run.memory.end()
@@ -200,11 +208,13 @@ const cleanUpMs = 8_000
 
 /** A team with the agents it is made of: `agents` lists the members in order, each with its id; functions may be members. */
 export interface TeamDefinition<Id extends string = string>
-  extends Omit<TeamSpelling, 'agents' | 'description' | 'scheduler'>,
+  extends Omit<TeamSpelling, 'agents' | 'description' | 'scheduler' | 'guards'>,
     TeamOptions {
   readonly description?: string
   readonly agents: { readonly [Member in Id]: Agent | AgentFunction }
   readonly scheduler: SchedulerSpelling<NoInfer<Id>>
+  /** Look at what the team is asked and at what it answers. */
+  readonly guards?: Guards<NoInfer<Id>>
 }
 
 /**
@@ -243,5 +253,8 @@ async function endEarly(run: Run, thrown: unknown): Promise<void> {
   } else if (thrown instanceof Refusal) {
     await run.memory.end()
     await run.output.refuse(thrown.message)
+  } else if (thrown instanceof ContentBlocked) {
+    const { message, at, cause } = thrown
+    throw new ContentBlocked(message, { at, usage: run.budget.used, cause })
   } else throw thrown
 }

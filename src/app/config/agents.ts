@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { AgentAuth, AgentConfig, ModelConfig } from '../../agents/config.ts'
 import type { McpServerConfig } from '../../agents/mcp/config.ts'
 import type { JsonObject } from '../../protocol/types.ts'
+import { guardsSchema } from './guards.ts'
 import { filledText, numberLike, whenGiven, word } from './values.ts'
 
 /** `[agents.auth]`: how Corral proves itself to the agent. */
@@ -123,6 +124,7 @@ export const agentSchema: z.ZodType<AgentConfig> = z
     mcp_servers: z.array(mcpSchema).optional(),
     model: modelSchema.optional(),
     allow_files: z.array(filledText).optional(),
+    guards: guardsSchema.optional(),
   })
   .transform(
     (agent): AgentConfig => ({
@@ -140,5 +142,6 @@ export const agentSchema: z.ZodType<AgentConfig> = z
       ...whenGiven('mcpServers', agent.mcp_servers),
       ...whenGiven('model', agent.model),
       ...whenGiven('allowFiles', agent.allow_files),
+      ...whenGiven('guards', agent.guards),
     }),
   )

@@ -8,6 +8,7 @@ import { AgentManager } from '../../team/manager.ts'
 import type { TeamConfig } from '../../team/team-config.ts'
 import { InvalidTeamError, validateTeam } from '../../team/validate.ts'
 import type { Config } from './file.ts'
+import { checkJudges } from './judges.ts'
 import type { Unplaced } from './problems.ts'
 import type { ConfigVariables } from './values.ts'
 
@@ -29,7 +30,8 @@ export function checkConfig(config: Config, environment: ConfigVariables): Check
       if (!(error instanceof ConfigConversionError)) throw error
       problems.push(describeAgent(error, index))
     }
-  return { plans, problems: problems.length > 0 ? problems : checkTeams(config) }
+  if (problems.length === 0) problems.push(...checkTeams(config), ...checkJudges(config))
+  return { plans, problems }
 }
 
 const nothing: Unplaced = {
@@ -65,7 +67,7 @@ function describeAgent({ fault, message }: ConfigConversionError, index: number)
     const path = ['agents', index, ...field]
     return { path, message: `unknown key ${field.at(-1)}`, hint: `did you mean ${meant}?` }
   }
-  const hint = hints[field.join('.')]
+  const hint = ('hint' in fault ? fault.hint : undefined) ?? hints[field.join('.')]
   return { path: ['agents', index, ...field], message, ...(hint && { hint }) }
 }
 
@@ -81,7 +83,7 @@ function checkTeams({ agents, teams }: Config): readonly Unplaced[] {
   for (const team of teams) manager.registerWithId(team.id, withMembers(team, manager))
   return teams.flatMap((team, index) => {
     try {
-      validateTeam(team, manager)
+      validateTeam(team, manager, { modulesLater: true })
       return []
     } catch (error) {
       if (!(error instanceof InvalidTeamError)) throw error

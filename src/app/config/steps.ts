@@ -1,6 +1,8 @@
 import { z } from 'zod'
+import type { Guards } from '../../agents/guards/guard.ts'
 import type { CallRules } from '../../team/schedulers/scheduler.ts'
 import type { Step } from '../../team/team-config.ts'
+import { guardsSchema } from './guards.ts'
 import { filledText, numberLike, whenGiven } from './values.ts'
 
 /** What a step can be; exactly one of these keys stands in it. */
@@ -10,6 +12,7 @@ const callFields = {
   timeout_seconds: numberLike.optional(),
   max_retries: numberLike.optional(),
   fallback_agent_id: filledText.optional(),
+  guards: guardsSchema.optional(),
 }
 
 /** `[[teams.scheduler_config.steps]]`. */
@@ -55,6 +58,7 @@ interface CallFields {
   readonly timeout_seconds?: number | undefined
   readonly max_retries?: number | undefined
   readonly fallback_agent_id?: string | undefined
+  readonly guards?: Guards | undefined
 }
 
 function toCallRules(fields: CallFields): CallRules {
@@ -62,5 +66,6 @@ function toCallRules(fields: CallFields): CallRules {
     ...whenGiven('timeoutSeconds', fields.timeout_seconds),
     ...whenGiven('maxRetries', fields.max_retries),
     ...whenGiven('fallbackAgentId', fields.fallback_agent_id),
+    ...whenGiven('guards', fields.guards),
   }
 }

@@ -165,11 +165,12 @@ function traceApproval(
 
 const unclear: Part = { text: 'That was neither a yes nor a no. Please answer yes or no.\n\n' }
 
-function callRules({ timeoutSeconds, maxRetries, fallbackAgentId }: CallRules): CallRules {
+function callRules({ timeoutSeconds, maxRetries, fallbackAgentId, guards }: CallRules): CallRules {
   return {
     ...(timeoutSeconds !== undefined && { timeoutSeconds }),
     ...(maxRetries !== undefined && { maxRetries }),
     ...(fallbackAgentId !== undefined && { fallbackAgentId }),
+    ...(guards && { guards }),
   }
 }
 
