@@ -1,4 +1,4 @@
-import { defineConfig } from 'vitest/config'
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { replicas } from './test/support/replicas/config.ts'
 
 /** Lets threads begin in a TypeScript file, here and in the processes that tests start. */
@@ -6,20 +6,46 @@ const threads = `--import=${new URL('scripts/threads.mjs', import.meta.url)}`
 /** `REPLICAS=3 npx vitest run test/acceptance test/conformance`: against three servers that share a PostgreSQL. */
 const isReplicated = process.env.REPLICAS !== undefined
 
+/** Tests that start, stop and kill programs: each file in a process of its own, so that none meets what another left. */
+const withPrograms = 'test/{bench,cli,durability,examples,store}/**/*.test.ts'
+
+/** What all tests have in common. */
+export const common = {
+  globalSetup: ['test/support/postgres-setup.ts'],
+  testTimeout: 30_000,
+  hookTimeout: 30_000,
+  pool: 'forks',
+  execArgv: [threads],
+  env: { NODE_OPTIONS: threads },
+} satisfies TestProjectInlineConfiguration['test']
+
+/** What only the whole run can say. */
+export const whole = {
+  // What servers write to stderr is worth seeing where a test fails.
+  silent: 'passed-only',
+  // One fewer than the cores, the usual choice, leaves half of a two-core machine idle.
+  maxWorkers: '100%',
+} as const
+
 export default defineConfig({
-  ...(isReplicated && { plugins: replicas.plugins ?? [] }),
   test: {
-    // What servers write to stderr is worth seeing where a test fails.
-    silent: 'passed-only',
-    include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/postgres-setup.ts'],
-    ...(isReplicated && { setupFiles: [replicas.setupFile] }),
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
-    pool: 'forks',
-    execArgv: [threads],
-    env: { NODE_OPTIONS: threads },
-    // One fewer than the cores, the usual choice, leaves half of a two-core machine idle.
-    maxWorkers: '100%',
+    ...whole,
+    projects: [
+      {
+        ...(isReplicated && { plugins: replicas.plugins ?? [] }),
+        test: {
+          ...common,
+          name: 'together',
+          include: ['test/**/*.test.ts'],
+          exclude: [withPrograms, 'test/*.test.ts'],
+          // Loading the source anew for each file would take longer than the tests.
+          isolate: false,
+          ...(isReplicated && { setupFiles: [replicas.setupFile] }),
+        },
+      },
+      {
+        test: { ...common, name: 'apart', include: [withPrograms, 'test/*.test.ts'] },
+      },
+    ],
   },
 })

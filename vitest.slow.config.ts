@@ -1,8 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { replicas } from './test/support/replicas/config.ts'
-import quick from './vitest.config.ts'
-
-const { maxWorkers, silent, ...each } = quick.test ?? {}
+import { common, whole } from './vitest.config.ts'
 
 /**
  * `npm run test:slow`: what proves the same as `npm test` at more points than everybody wants to wait for. About a
@@ -11,20 +9,25 @@ const { maxWorkers, silent, ...each } = quick.test ?? {}
  */
 export default defineConfig({
   test: {
-    maxWorkers,
-    silent,
+    ...whole,
     projects: [
       {
-        test: { ...each, name: 'slow', include: ['test-slow/**/*.test.ts'], testTimeout: 900_000 },
+        test: {
+          ...common,
+          name: 'slow',
+          include: ['test-slow/**/*.test.ts'],
+          testTimeout: 900_000,
+        },
       },
       {
         plugins: replicas.plugins ?? [],
         test: {
-          ...each,
+          ...common,
           name: 'replicas',
           include: ['test/{acceptance,conformance}/**/*.test.ts'],
+          isolate: false,
           setupFiles: [replicas.setupFile],
-          env: { ...each.env, REPLICAS: '3' },
+          env: { ...common.env, REPLICAS: '3' },
         },
       },
     ],

@@ -3,7 +3,9 @@ import { folderOf, type Tree } from './tree.ts'
 /** What implementations must be and callers may rely on, each in a file of its own. */
 export const contracts: readonly string[] = [
   'shared/clock.ts',
+  'agents/account.ts',
   'agents/agent.ts',
+  'agents/data-schema.ts',
   'agents/guards/guard.ts',
   'store/store.ts',
   'store/feed.ts',

@@ -12,6 +12,8 @@ import type {
   TaskState,
 } from '../protocol/types.ts'
 import type { Logger } from '../shared/log.ts'
+import type { Account } from './account.ts'
+import type { DataSchema } from './data-schema.ts'
 
 export type { AgentDetails, AgentInfo } from '../protocol/profile.ts'
 
@@ -38,6 +40,8 @@ export interface Agent {
   readonly definition?: Json
   /** What sort of agent it is, in one word, for people who look at it: `team`, `model`, `remote`, `function`. */
   readonly kind?: string
+  /** What its answers are, where they are data: each has been checked by this. */
+  readonly outputSchema?: DataSchema | undefined
   /**
    * Told when a task is given up, or is cancelled while it waits for its client; a running turn hears of a cancel by
    * `turn.signal`. After a crash it may be told again, and of a task whose turn was running.
@@ -50,6 +54,11 @@ export interface Agent {
   readonly dispatch?: Dispatch
   /** Releases what the agent holds. Idempotent. */
   close?(): Promise<void>
+}
+
+/** An agent whose answers are data of a known type. */
+export interface AgentOf<Output> extends Agent {
+  readonly outputSchema: DataSchema<Output>
 }
 
 /** A task between two turns, and what the agent saved with it. */
@@ -146,6 +155,8 @@ export interface Turn {
   /** Extensions that the client activated and the card declares. */
   readonly extensions: readonly string[]
   readonly acceptedOutputModes: readonly string[]
+  /** The JSON Schema that the answer is to fit, as data or as JSON; absent where any answer will do. */
+  readonly outputSchema?: JsonObject | undefined
   /** Metadata of the request, beside that of the message. */
   readonly metadata: JsonObject | undefined
   /** 1, or more when a turn runs again after a crash and has not finished a step since. */
@@ -191,6 +202,8 @@ export interface Turn {
    * does not mention (history, artifacts, metadata) stays. An ended task stays as it is.
    */
   readonly taskStore?: FullTaskStore | undefined
+  /** Where what the turn uses is counted; absent where nobody counts or prices it. */
+  readonly account?: Account | undefined
   /** Records something for the task's trace; seen only by callers that activate the trace extension. */
   trace(entry: JsonObject): void
   /** Earlier messages of this context, oldest first, across its tasks; answers appear as agent messages. */

@@ -1,15 +1,35 @@
 import { isSemanticVersion, validateAgentId } from '../protocol/card.ts'
 import { textOf } from '../protocol/task.ts'
-import type { Message } from '../protocol/types.ts'
-import type { Agent, AgentDetails, AgentInfo, AgentReply, Health, Turn } from './agent.ts'
+import type { Json, JsonObject, Message } from '../protocol/types.ts'
+import { isAsyncIterable } from '../shared/async.ts'
+import type {
+  Agent,
+  AgentDetails,
+  AgentEvent,
+  AgentInfo,
+  AgentOf,
+  AgentReply,
+  Health,
+  Turn,
+} from './agent.ts'
 import type { Guards } from './guards/guard.ts'
 import { withOwnGuards } from './guards/own.ts'
+import { type OutputOptions, withOutputSchema } from './output/with-schema.ts'
+import { type DataOf, type SchemaInput, toDataSchema, type WrittenData } from './schema.ts'
 
 /** A function that answers messages: plain, async, or an async generator of events. */
 export type AgentFunction = (message: Message, turn: Turn) => AgentReply
 
+/** A function that answers with data; one that asks the user, or has files to give, is an async generator of events. */
+export type DataFunction<Data> = (
+  message: Message,
+  turn: Turn,
+) => Data | Promise<Data> | AsyncIterable<AgentEvent>
+
 /** Who a function agent is; only the name matters, the rest has sensible values. */
-export interface AgentDescription extends AgentDetails {
+export interface AgentDescription<Schema = undefined>
+  extends Omit<AgentDetails, 'outputSchema'>,
+    OutputOptions {
   readonly name: string
   /** The name in lower case with dashes, if absent. */
   readonly id?: string
@@ -20,26 +40,64 @@ export interface AgentDescription extends AgentDetails {
   readonly resumable?: boolean
   /** Look at what the function is asked and at what it answers. */
   readonly guards?: Guards
+  /** What the answers fit: the function gives the data itself, which is checked; any answer will do if absent. */
+  readonly outputSchema?: Schema
+  /** The JSON Schema of `outputSchema`, where its library gives none. */
+  readonly jsonSchema?: JsonObject
   health?(): Promise<Health>
 }
+
+/** The function of an agent: one that gives what its schema reads, where it has one. */
+export type FunctionFor<Schema> = [Schema] extends [SchemaInput]
+  ? DataFunction<WrittenData<Schema>>
+  : AgentFunction
+
+/** An agent, and of what its answers are where that is known. */
+type AgentFor<Schema> = [Schema] extends [SchemaInput] ? AgentOf<DataOf<Schema>> : Agent
 
 /**
  * Declares an agent by a description and the function that answers.
  * @throws Error for a description that no card could show: without a name, with an id or version that is none.
  * @throws GuardFault for guards that cannot be.
+ * @throws TypeError for an `outputSchema` that is none.
  */
-export function defineAgent(description: AgentDescription, process: AgentFunction): Agent {
+export function defineAgent<Schema extends SchemaInput | undefined = undefined>(
+  description: AgentDescription<Schema>,
+  process: FunctionFor<Schema>,
+): AgentFor<Schema>
+export function defineAgent(
+  description: AnyDescription,
+  process: AgentFunction | DataFunction<unknown>,
+): Agent {
   checkDescription(description)
   const info = toInfo(description)
-  const { resumable = false, health } = description
-  const agent = {
+  const { resumable = false, health, outputSchema, jsonSchema, maxOutputRetries } = description
+  const agent: Agent = {
     info: () => info,
-    process,
+    process: process as AgentFunction, // of a description without a schema
     resumable,
     kind: 'function',
     ...(health && { health }),
   }
-  return withOwnGuards(agent, info.id, description.guards)
+  if (!outputSchema) return withOwnGuards(agent, info.id, description.guards)
+  const at = `outputSchema of agent "${description.name}"`
+  const ofData = { ...agent, process: givingData(process) }
+  const schema = toDataSchema(outputSchema, { at, jsonSchema })
+  const checked = withOutputSchema(ofData, schema, { maxOutputRetries })
+  return withOwnGuards(checked, info.id, description.guards)
+}
+
+/** What the function gives is the data, whatever it looks like; only events are not. */
+function givingData(process: DataFunction<unknown>): AgentFunction {
+  return (message, turn) => {
+    const given = process(message, turn)
+    // The contract's only iterable.
+    if (isAsyncIterable(given)) return given as AsyncIterable<AgentEvent>
+    return Promise.resolve(given).then((data) =>
+      // Checked as every part of an answer is.
+      data === undefined ? undefined : turn.reply([{ data: data as Json }]),
+    )
+  }
 }
 
 /** Where a program names an agent. */
@@ -79,7 +137,9 @@ function nameOf({ name }: AgentFunction): string {
   return name === '' || name === 'default' ? 'agent' : name
 }
 
-function checkDescription({ name, id, abilities, version, capabilities }: AgentDescription): void {
+type AnyDescription = AgentDescription<SchemaInput | undefined>
+
+function checkDescription({ name, id, abilities, version, capabilities }: AnyDescription): void {
   const isBlank = (text: string): boolean => text.trim() === ''
   if (isBlank(name)) throw new Error('An agent needs a name')
   if (id !== undefined && !validateAgentId(id))
@@ -92,7 +152,7 @@ function checkDescription({ name, id, abilities, version, capabilities }: AgentD
       throw new Error(`"${given}" is not a semantic version such as 1.0.0 (agent "${name}")`)
 }
 
-function toInfo(description: AgentDescription): AgentInfo {
+function toInfo(description: AnyDescription): AgentInfo {
   const {
     name,
     id,
@@ -102,6 +162,9 @@ function toInfo(description: AgentDescription): AgentInfo {
     resumable,
     health,
     guards,
+    outputSchema,
+    jsonSchema,
+    maxOutputRetries,
     ...details
   } = description
   return {

@@ -14,12 +14,14 @@ export {
   toRequestHandler,
 } from '../compat/request-handler.ts'
 export { fromRequestHandler, type RequestHandlerOptions } from '../compat/request-relay.ts'
+export type { Account } from './account.ts'
 export type {
   Agent,
   AgentAnswer,
   AgentDetails,
   AgentEvent,
   AgentInfo,
+  AgentOf,
   AgentReply,
   ChunkOptions,
   Draft,
@@ -49,7 +51,9 @@ export { createEchoAgent } from './echo.ts'
 export {
   type AgentDescription,
   type AgentFunction,
+  type DataFunction,
   defineAgent,
+  type FunctionFor,
   fromRunnable,
   type Runnable,
   toId,
@@ -74,6 +78,8 @@ export type { McpEndpoint, McpProgram, McpServerConfig } from './mcp/config.ts'
 export { createMcpToolSource } from './mcp/tools.ts'
 export { loadModuleAgent } from './module.ts'
 export { OpenAIAgent, type OpenAIAgentOptions } from './openai/agent.ts'
+export { type OutputOptions, withOutputSchema } from './output/with-schema.ts'
+export type { ModelPrice, ModelPrices } from './prices.ts'
 export { A2AAgent, type A2AAgentOptions } from './remote/agent.ts'
 export {
   type DataOf,
@@ -82,5 +88,6 @@ export {
   type SchemaInput,
   type SchemaPlace,
   toDataSchema,
+  type WrittenData,
 } from './schema.ts'
 export { defineTool, type Tool, type ToolContext, type ToolSource, type ToolUser } from './tools.ts'

@@ -3,6 +3,9 @@ import type { JsonObject } from '../protocol/types.ts'
 /** How a model that has more to read than fits hears of earlier messages. */
 export type ModelHistory = 'window' | 'summarise'
 
+/** How a model service is told which schema an answer is to fit: by its `response_format`, or in words alone. */
+export type ResponseFormat = 'json_schema' | 'json_object' | 'none'
+
 /** `[agents.model]`: which model answers, and how. What is absent is left to the service, or has the default named here. */
 export interface ModelConfig {
   /** The service's name for the model; `gpt-4` if absent. */
@@ -27,6 +30,11 @@ export interface ModelConfig {
   readonly history?: ModelHistory
   /** How often the model may call tools before it must answer; 8 if absent. */
   readonly maxToolRounds?: number
+  /**
+   * What the service knows of `response_format`, where an answer is to fit a schema; `json_schema` if absent. With
+   * `json_object` and `none` the schema is told in words.
+   */
+  readonly responseFormat?: ResponseFormat
   /** Sent with every request; they may hold secrets. */
   readonly headers?: Readonly<Record<string, string>>
   /** Further fields of every request, for what this service alone knows. */

@@ -9,7 +9,7 @@ import {
   parseNumber,
 } from './config-checks.ts'
 import { invalidValue, setTwice, unknownField } from './config-error.ts'
-import type { ModelConfig } from './model-config.ts'
+import type { ModelConfig, ResponseFormat } from './model-config.ts'
 
 type Key = keyof ModelConfig
 type Metadata = Readonly<Record<string, string | number | boolean>>
@@ -58,6 +58,7 @@ const onlyInTable: readonly string[] = [
   'parallel_tool_calls',
   'max_history',
   'max_tool_rounds',
+  'response_format',
   'extra_body',
 ]
 
@@ -90,12 +91,21 @@ export function checkModelConfig(model: ModelConfig, at: (key: string) => string
   if (reasoningEffort !== undefined) checkText(at('reasoningEffort'), reasoningEffort)
   if (history !== undefined && history !== 'window' && history !== 'summarise')
     throw invalidValue(at('history'), history, 'must be window or summarise')
+  const { responseFormat } = model
+  if (responseFormat !== undefined && !responseFormats.includes(responseFormat))
+    throw invalidValue(
+      at('responseFormat'),
+      responseFormat,
+      'must be json_schema, json_object or none',
+    )
   checkCounts(model, at)
   checkHeaders(headers ?? {}, at('headers'))
   for (const field of Object.keys(extraBody ?? {}))
     if (ownFields.has(field))
       throw invalidValue(`${at('extraBody')}.${field}`, '…', 'has a setting, or is ours to fill')
 }
+
+const responseFormats: readonly ResponseFormat[] = ['json_schema', 'json_object', 'none']
 
 function checkCounts(model: ModelConfig, at: (key: string) => string): void {
   const { maxTokens, seed, maxHistory, maxToolRounds, history } = model

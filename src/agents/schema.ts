@@ -3,6 +3,9 @@ import type { Json, JsonObject } from '../protocol/types.ts'
 import { isFields } from '../shared/json.ts'
 import { parseJsonSchema, type SchemaCheck } from '../shared/json-schema/parse.ts'
 import { SchemaFault } from '../shared/json-schema/schema.ts'
+import type { DataReading, DataSchema } from './data-schema.ts'
+
+export type { DataReading, DataSchema } from './data-schema.ts'
 
 /**
  * What data may look like, as a user writes it: a schema of zod, valibot, arktype or another library that keeps to the
@@ -13,18 +16,8 @@ export type SchemaInput = StandardSchemaV1 | JsonObject
 /** The type of the data that fits a schema; of a JSON Schema no more is known than that it is JSON. */
 export type DataOf<Schema> = Schema extends StandardSchemaV1<infer _, infer Output> ? Output : Json
 
-/** A schema that is ready for use: what a model is told, and what a value is checked by. */
-export interface DataSchema<T = unknown> {
-  /** For model services, cards and pages. */
-  readonly jsonSchema: JsonObject
-  /** Reads a value: the data that it stands for, or what does not fit in words that name the place. */
-  read(value: unknown): Promise<DataReading<T>> | DataReading<T>
-}
-
-/** What reading a value by a schema gave. */
-export type DataReading<T = unknown> =
-  | { readonly data: T; readonly fault?: undefined }
-  | { readonly fault: string }
+/** The type of what a schema reads: it may make something else of it. */
+export type WrittenData<Schema> = Schema extends StandardSchemaV1<infer Input> ? Input : Json
 
 /** Where a schema stands and what goes with it. */
 export interface SchemaPlace {

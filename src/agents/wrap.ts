@@ -11,6 +11,7 @@ import type {
 } from '../protocol/types.ts'
 import { isAsyncIterable } from '../shared/async.ts'
 import type { Logger } from '../shared/log.ts'
+import type { Account } from './account.ts'
 import type {
   Agent,
   AgentEvent,
@@ -72,6 +73,9 @@ export class WrappedTurn implements Every<Turn> {
   get acceptedOutputModes(): readonly string[] {
     return this.#outer.acceptedOutputModes
   }
+  get outputSchema(): JsonObject | undefined {
+    return this.#outer.outputSchema
+  }
   get metadata(): JsonObject | undefined {
     return this.#outer.metadata
   }
@@ -89,6 +93,9 @@ export class WrappedTurn implements Every<Turn> {
   }
   get taskStore(): FullTaskStore | undefined {
     return this.#outer.taskStore
+  }
+  get account(): Account | undefined {
+    return this.#outer.account
   }
 
   status(state: TaskState, text?: string): Draft {
@@ -149,7 +156,11 @@ export class InnerTurn extends WrappedTurn {
   override get message(): Message {
     return this.#message
   }
-  override get taskStore(): undefined {
+  override get taskStore(): FullTaskStore | undefined {
+    return undefined
+  }
+  /** What is asked of the outer answer is not asked of what goes into it. */
+  override get outputSchema(): JsonObject | undefined {
     return undefined
   }
   override step<T extends Json>(name: string, work: () => Promise<T> | T): Promise<T> {

@@ -1,4 +1,5 @@
 import type { Agent, Health } from '../agents/agent.ts'
+import { withPrices } from '../agents/prices.ts'
 import { whenOver, wrapAgent } from '../agents/wrap.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Logger } from '../shared/log.ts'
@@ -43,7 +44,8 @@ export function createGeneration(roster: Roster, log: Logger): Generation {
 
   function hold(agent: Agent): Agent {
     const id = served.get(agent) ?? ''
-    return wrapAgent(agent, {
+    const priced = roster.prices ? withPrices(agent, roster.prices) : agent
+    return wrapAgent(priced, {
       process(ask, message, turn) {
         if (closing) return heirOf(id).process(message, turn)
         running++

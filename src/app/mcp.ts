@@ -27,7 +27,8 @@ export async function serveConfigOverMcp(
   const directory = dirname(resolve(path))
   const logger = toLogger(given)
   const roster = await createRoster(config, { directory, environment: env, log: logger })
-  const server = await createServer({ agents: roster.agents, logger })
+  const { agents, prices } = roster
+  const server = await createServer({ agents, logger, ...(prices && { prices }) })
   const offers = await Promise.all(
     roster.agents.map(async (agent) => {
       const { id, name, description } = await agent.info()

@@ -1,10 +1,12 @@
 import type { Agent } from '../agents/agent.ts'
 import { type AgentConfig, ConfigConversionError } from '../agents/config.ts'
 import { type AgentDeps, planAgent } from '../agents/create.ts'
+import type { ModelPrices } from '../agents/prices.ts'
 import { judgesIn } from '../team/check-guards.ts'
 import { AgentManager } from '../team/manager.ts'
 import { Team, type TeamOptions } from '../team/team.ts'
 import type { TeamConfig } from '../team/team-config.ts'
+import { unpricedWarnings } from '../team/unpriced.ts'
 import { warningsOf } from '../team/warnings.ts'
 import type { Config } from './config/file.ts'
 import { loadTeamGuards } from './team-guards.ts'
@@ -18,6 +20,8 @@ export interface Roster {
   readonly agents: readonly Agent[]
   readonly teams: readonly Team[]
   readonly manager: AgentManager
+  /** What models cost, by the file and by who reads it. */
+  readonly prices?: ModelPrices
   /** Closes all agents. Idempotent. */
   close(): Promise<void>
 }
@@ -29,13 +33,14 @@ export interface Roster {
 export async function createRoster(config: Config, deps: BuildDeps): Promise<Roster> {
   const manager = new AgentManager(pick(deps))
   const inFile = { ...deps, agentOf: (id: string) => manager.get(id) }
+  const prices = pricesOf(config, deps)
   try {
     for (const agent of config.agents)
       manager.registerWithId(agent.id, await createNamed(agent, config, inFile))
     const isChecked = config.plans !== undefined
     for (const team of inBuildOrder(config.teams)) {
       const loaded = await loadTeamGuards(team, config, deps)
-      manager.registerWithId(team.id, new Team(loaded, manager, { ...deps, isChecked }))
+      manager.registerWithId(team.id, new Team(loaded, manager, { ...deps, ...prices, isChecked }))
     }
   } catch (error) {
     await manager.close()
@@ -46,15 +51,27 @@ export async function createRoster(config: Config, deps: BuildDeps): Promise<Ros
     return team instanceof Team ? [team] : []
   })
   const single = config.agents.flatMap(({ id }) => manager.get(id) ?? [])
-  return { agents: [...teams, ...single], teams, manager, close: () => manager.close() }
+  const close = (): Promise<void> => manager.close()
+  return { agents: [...teams, ...single], teams, manager, ...prices, close }
+}
+
+/** What is said outside the file comes before what it says. */
+function pricesOf({ prices: own }: Config, { prices: given }: BuildDeps): Pick<Roster, 'prices'> {
+  return own || given ? { prices: { ...own, ...given } } : {}
 }
 
 /** What a file says of its teams that its author hardly meant. Nobody is contacted. */
 export async function rosterWarnings({
   teams,
   manager,
-}: Pick<Roster, 'teams' | 'manager'>): Promise<readonly string[]> {
-  const lists = await Promise.all(teams.map(({ config }) => warningsOf(config, manager)))
+  prices = {},
+}: Pick<Roster, 'teams' | 'manager' | 'prices'>): Promise<readonly string[]> {
+  const lists = await Promise.all(
+    teams.map(async ({ config }) => [
+      ...(await warningsOf(config, manager)),
+      ...(await unpricedWarnings(config, manager, prices)),
+    ]),
+  )
   return lists.flat()
 }
 

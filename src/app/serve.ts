@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path'
 import type { Agent, AgentInfo } from '../agents/agent.ts'
+import type { ModelPrices } from '../agents/prices.ts'
 import { type Listening, runServer, type StartedServer } from '../server/run.ts'
 import { createServer, type Server } from '../server/server.ts'
 import { type Logger, toLogger } from '../shared/log.ts'
@@ -29,6 +30,8 @@ export interface ServeOptions {
   readonly team?: string
   /** Agents to serve besides the file's, after them. */
   readonly agents?: readonly Agent[]
+  /** What models cost, beside and before what the file says. */
+  readonly prices?: ModelPrices
   /** Take over changes of the file and of its modules. */
   readonly watch?: boolean
   /** Whether it starts where anyone on the network may call; it does, with a warning, if neither this nor the file says. */
@@ -199,9 +202,9 @@ async function createFirst(config: Config, options: ServeOptions): Promise<Gener
   return createGeneration(roster, logger)
 }
 
-function depsOf({ path, env, logger }: ServeOptions): BuildDeps {
+function depsOf({ path, env, logger, prices }: ServeOptions): BuildDeps {
   const directory = dirname(resolve(path))
-  return { directory, environment: env, log: toLogger(logger) }
+  return { directory, environment: env, log: toLogger(logger), ...(prices && { prices }) }
 }
 
 /** The agents with the one that answers at the root in front. */

@@ -28,7 +28,7 @@ export interface ConfigWatchOptions {
 const settleMs = 100
 
 /**
- * Watches a configuration, the modules it names and what they import, and makes the agents anew when one of them changes.
+ * Watches a configuration, the schemas and modules it names and what they import, and makes the agents anew when one of them changes.
  * The returned function ends it. Directories are watched, not files, since editors put another file in the old one's
  * place.
  */
@@ -47,7 +47,7 @@ export function watchConfig(
   const follow = (config: Config): string | undefined => {
     const files = readModuleFiles(modulesOf(path, config))
     for (const watcher of watchers) watcher.close()
-    watchers = watchAll([resolve(path), ...files.keys()], changed)
+    watchers = watchAll([resolve(path), ...(config.files ?? []), ...files.keys()], changed)
     return modules.stateOf(files)
   }
   const changed = (): void => {

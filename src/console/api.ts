@@ -210,6 +210,8 @@ export interface ListedTask {
   /** Whether it is the caller's own: may be answered and cancelled. */
   readonly mine: boolean
   readonly tokens?: number
+  /** In US dollars, so far as there were prices. */
+  readonly costUsd?: number
   /** Whose it is; for `operator` alone. */
   readonly owner?: string
 }

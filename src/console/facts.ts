@@ -9,6 +9,8 @@ interface TaskFacts {
   /** From its beginning to its last status. */
   readonly durationMs?: number
   readonly tokens?: number
+  /** In US dollars, so far as there were prices. */
+  readonly costUsd?: number
   /** Whether there are entries of a trace. */
   readonly trace: boolean
 }
@@ -56,6 +58,7 @@ function factsOf({ head }: StoredTask, records: readonly LogRecord[]): TaskFacts
     ...(createdAt !== undefined && { createdAt }),
     ...(typeof durationMs === 'number' && durationMs >= 0 && { durationMs }),
     ...(usage && { tokens: usage.inputTokens + usage.outputTokens }),
+    ...(usage?.costUsd !== undefined && { costUsd: usage.costUsd }),
   }
 }
 

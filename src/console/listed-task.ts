@@ -15,7 +15,7 @@ export async function toListedTask(
   readFacts: ReadFacts,
 ): Promise<ListedTask> {
   const { head, task } = stored
-  const { tokens } = await readFacts(stored)
+  const { tokens, costUsd } = await readFacts(stored)
   const { id, contextId, state, timestamp, scope } = head
   return {
     id,
@@ -26,6 +26,7 @@ export async function toListedTask(
     words: wordsOf(task),
     mine: viewer.owns(head),
     ...(tokens !== undefined && { tokens }),
+    ...(costUsd !== undefined && { costUsd }),
     ...(viewer.isOperator && { owner: scope.owner }),
   }
 }

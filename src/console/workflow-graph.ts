@@ -48,6 +48,7 @@ function drawStep(drawing: Drawing, step: Step, from: Front): Front {
   if ('agentId' in step) return reach(drawing, step.agentId, { from, label, ...step })
   if ('map' in step) {
     const each = label ?? 'each'
+    if ('steps' in step.map) return drawSteps(drawing, step.map.steps, from)
     return reach(drawing, step.map.agentId, { from, label: each, ...step.map })
   }
   if ('approval' in step) {
@@ -58,6 +59,7 @@ function drawStep(drawing: Drawing, step: Step, from: Front): Front {
   }
   if ('parallel' in step)
     return join(step.parallel.map((branch) => drawSteps(drawing, [branch], from)))
+  if ('branch' in step) return join(step.branch.map(({ steps }) => drawSteps(drawing, steps, from)))
   const { steps, until } = step.loop
   const before = new Set(drawing.edges.keys())
   const end = drawSteps(drawing, steps, from)

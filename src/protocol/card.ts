@@ -25,6 +25,7 @@ export interface CardSurroundings {
 }
 
 const usualModes: readonly string[] = ['text/plain', 'application/json']
+const dataModes: readonly string[] = ['application/json']
 
 /**
  * The card of an agent (specification §4.4.1). Abilities become skills, schemas of skills become a declared extension.
@@ -32,6 +33,7 @@ const usualModes: readonly string[] = ['text/plain', 'application/json']
  */
 export function renderCard(info: AgentInfo, surroundings: CardSurroundings): AgentCard {
   const details = info.details ?? {}
+  const outputModes = details.outputSchema ? dataModes : details.outputModes
   const extensions = extensionsOf(info, surroundings)
   const securitySchemes = { ...details.securitySchemes, ...surroundings.securitySchemes }
   const securityRequirements = surroundings.securityRequirements ?? details.securityRequirements
@@ -51,7 +53,7 @@ export function renderCard(info: AgentInfo, surroundings: CardSurroundings): Age
     ...(Object.keys(securitySchemes).length > 0 && { securitySchemes }),
     ...(securityRequirements?.length && { securityRequirements }),
     defaultInputModes: details.inputModes?.length ? details.inputModes : usualModes,
-    defaultOutputModes: details.outputModes?.length ? details.outputModes : usualModes,
+    defaultOutputModes: outputModes?.length ? outputModes : usualModes,
     skills: skillsOf(info),
     ...(surroundings.signatures?.length && { signatures: surroundings.signatures }),
     ...(details.iconUrl && { iconUrl: details.iconUrl }),
@@ -149,18 +151,19 @@ function extensionsOf(info: AgentInfo, surroundings: CardSurroundings): readonly
   const all = [
     ...(info.details?.extensions ?? []),
     ...(surroundings.extensions ?? []),
-    ...schemasExtension(info.details?.skills ?? []),
+    ...schemasExtension(info),
   ]
   return [...new Map(all.map((extension) => [extension.uri, extension])).values()]
 }
 
-function schemasExtension(skills: readonly SkillDetail[]): readonly AgentExtension[] {
-  const schemas = skills
-    .filter(({ inputSchema, outputSchema }) => inputSchema || outputSchema)
-    .map(({ id, inputSchema, outputSchema }): [string, JsonObject] => [
-      id,
-      { ...(inputSchema && { inputSchema }), ...(outputSchema && { outputSchema }) },
-    ])
+function schemasExtension(info: AgentInfo): readonly AgentExtension[] {
+  const { skills = [], outputSchema: common } = info.details ?? {}
+  const described: readonly SkillDetail[] = skills.length > 0 || !common ? skills : skillsOf(info)
+  const schemas = described.flatMap((skill): [string, JsonObject][] => {
+    const { id, inputSchema, outputSchema = common } = skill
+    const both = { ...(inputSchema && { inputSchema }), ...(outputSchema && { outputSchema }) }
+    return inputSchema || outputSchema ? [[id, both]] : []
+  })
   if (schemas.length === 0) return []
   const params = Object.fromEntries(schemas)
   return [{ uri: skillSchemasExtension, description: 'JSON Schemas of the skills', params }]

@@ -11,10 +11,10 @@ export const idempotencyExtension = 'urn:corral:extensions:idempotency:v1'
 /** Why a task failed, in its status message's metadata: `{ code }`, an ErrorCode. */
 export const errorExtension = 'urn:corral:extensions:error:v1'
 
-/** What happened inside a task: delegations, replies, retries, durations, tokens. Only for callers that activate it. */
+/** What happened inside a task: delegations, replies, retries, durations, tokens, costs. Only for callers that activate it. */
 export const traceExtension = 'urn:corral:extensions:trace:v1'
 
-/** Tokens used: `{ inputTokens, outputTokens, estimated? }`. */
+/** What was used: `{ inputTokens, outputTokens, cachedInputTokens?, costUsd?, model?, estimated? }`. */
 export const usageExtension = 'urn:corral:extensions:usage:v1'
 
 /** The agents a message has passed through, in its metadata: a list of ids; guards against endless loops over HTTP. */

@@ -32,6 +32,8 @@ export interface AgentDetails {
   readonly skills?: readonly SkillDetail[]
   readonly inputModes?: readonly string[]
   readonly outputModes?: readonly string[]
+  /** The JSON Schema of its answers, where they are data. */
+  readonly outputSchema?: JsonObject
   readonly documentationUrl?: string
   readonly iconUrl?: string
   /** Whether it keeps state between turns; shown in the superset card only. */

@@ -43,6 +43,9 @@ export const seconds: readonly number[] = [
 /** Bounds for tokens. */
 export const tokenCounts: readonly number[] = [10, 100, 500, 1_000, 5_000, 10_000, 50_000, 200_000]
 
+/** Bounds for the costs of an answer, in US dollars. */
+export const dollars: readonly number[] = [0.0001, 0.001, 0.01, 0.05, 0.1, 0.5, 1, 5]
+
 /** So many digits are kept that sums of microseconds do not end in noise. */
 function toNumber(sum: number): string {
   return String(Number(sum.toFixed(6)))

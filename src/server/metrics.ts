@@ -1,7 +1,7 @@
 import type { HttpReply } from '../bindings/http.ts'
 import type { OperationName } from '../protocol/operations.ts'
 import type { LogRecord } from '../store/store.ts'
-import { Histogram, seconds, tokenCounts } from './histogram.ts'
+import { dollars, Histogram, seconds, tokenCounts } from './histogram.ts'
 import { createSeries, escaped, metricHead } from './series.ts'
 
 /** Counts what a server does, for `/metrics` in Prometheus' text format. */
@@ -16,7 +16,7 @@ export interface Metrics {
   commit(ms: number): void
   /** How long an attempt at a webhook took: `delivered`, `retry` or `refused`. */
   webhook(outcome: string, ms: number): void
-  /** Reads from stored records what members of teams took, and how many tokens they and models used. */
+  /** Reads from stored records what members of teams took, and what they and models used and cost. */
   stored(records: readonly LogRecord[]): void
   page(gauges: Readonly<Record<string, number>>): HttpReply
 }
@@ -53,6 +53,12 @@ export function createMetrics(): Metrics {
     labels: ['source', 'direction'],
     bounds: tokenCounts,
   })
+  const costs = createSeries({
+    name: 'corral_cost_usd',
+    help: 'What answers cost in US dollars, by who told it (a model, or a member with all that it asked) and by its name.',
+    labels: ['source', 'name'],
+    bounds: dollars,
+  })
 
   function counterOf(operation: OperationName, outcome: string): Counter {
     const outcomes = counters.get(operation) ?? new Map<string, Counter>()
@@ -64,7 +70,7 @@ export function createMetrics(): Metrics {
   }
 
   function traced(entry: TracedEntry): void {
-    const { type, member, durationMs, inputTokens, outputTokens } = entry
+    const { type, member, agent, durationMs, inputTokens, outputTokens, costUsd } = entry
     const isCall = type === 'reply' || type === 'failure'
     if (!isCall && type !== 'model') return
     if (isCall && typeof member === 'string' && typeof durationMs === 'number')
@@ -72,6 +78,9 @@ export function createMetrics(): Metrics {
     const source = isCall ? 'member' : 'model'
     if (typeof inputTokens === 'number') tokens.observe(inputTokens, source, 'input')
     if (typeof outputTokens === 'number') tokens.observe(outputTokens, source, 'output')
+    const name = isCall ? member : agent
+    if (typeof costUsd === 'number' && typeof name === 'string')
+      costs.observe(costUsd, source, name)
   }
 
   return {
@@ -95,7 +104,7 @@ export function createMetrics(): Metrics {
         ...plain('corral_turn_seconds', 'How long turns ran once they had a slot.', turns),
         ...plain('corral_queue_wait_seconds', 'How long turns waited for a slot.', waits),
         ...plain('corral_store_commit_seconds', 'How long the store took to commit.', commits),
-        ...[webhooks, members, tokens].flatMap((series) => series.lines()),
+        ...[webhooks, members, tokens, costs].flatMap((series) => series.lines()),
         ...Object.entries(gauges).flatMap(([name, value]) => [
           `# TYPE corral_${name} gauge`,
           `corral_${name} ${value}`,
@@ -114,9 +123,11 @@ export function createMetrics(): Metrics {
 interface TracedEntry {
   readonly type?: unknown
   readonly member?: unknown
+  readonly agent?: unknown
   readonly durationMs?: unknown
   readonly inputTokens?: unknown
   readonly outputTokens?: unknown
+  readonly costUsd?: unknown
 }
 
 function operationLines(all: readonly Counter[]): readonly string[] {

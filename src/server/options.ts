@@ -1,5 +1,6 @@
 import type { Agent } from '../agents/agent.ts'
 import type { AgentFunction } from '../agents/function.ts'
+import type { ModelPrices } from '../agents/prices.ts'
 import type { HttpReply, HttpRequest } from '../bindings/http.ts'
 import type { GuardOptions } from '../network/guard.ts'
 import type { AuthContext } from '../protocol/call.ts'
@@ -71,6 +72,8 @@ export interface ServerOptions {
   /** The same as `limits.maxConcurrentTurns`. A turn that waits for a remote agent, a model or an MCP tool is none. */
   readonly concurrency?: number
   readonly timeouts?: TimeoutOptions
+  /** What models cost: answers then tell it. A team's own prices come first. */
+  readonly prices?: ModelPrices
   /** The console, at `/console` and for browsers at the root: `createConsole()` of `corral/console`; none if absent. */
   readonly console?: CreateConsole
   /** Routes of your own, tried before ours; undefined, at once or promised, passes on. */

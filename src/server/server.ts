@@ -1,5 +1,6 @@
 import type { Agent } from '../agents/agent.ts'
 import { type AgentFunction, toAgent } from '../agents/function.ts'
+import { withPrices } from '../agents/prices.ts'
 import type { HttpHandler } from '../bindings/http.ts'
 import { createCluster, type ReplicaEngine } from '../engine/cluster.ts'
 import type { Recovery } from '../engine/recover.ts'
@@ -188,9 +189,14 @@ function createMounts(parts: ServerParts, url: () => string): Mounts {
     refresh,
     async set(agents) {
       const { logger, clock } = parts
+      const { prices } = parts.options
       const named = (await nameAgents(agents)).map((one) => ({
         ...one,
-        agent: withTurnLog(one.agent, { id: one.id, logger, clock }),
+        agent: withTurnLog(prices ? withPrices(one.agent, prices) : one.agent, {
+          id: one.id,
+          logger,
+          clock,
+        }),
       }))
       for (const [id, mount] of served) retired.set(id, mount)
       served.clear()

@@ -1,7 +1,7 @@
 import type { Agent, AgentEvent, AgentReply, Turn } from '../agents/agent.ts'
 import { wrapAgent } from '../agents/wrap.ts'
 import type { JsonObject, TaskState } from '../protocol/types.ts'
-import { addUsage, type Usage, usageOf } from '../protocol/usage.ts'
+import { addUsage, toAmounts, type Usage, usageOf } from '../protocol/usage.ts'
 import { isAsyncIterable } from '../shared/async.ts'
 import type { Clock } from '../shared/clock.ts'
 import { type Logger, tellsAll } from '../shared/log.ts'
@@ -103,7 +103,7 @@ class ToldTurn {
         taskId,
         state: this.#state.replace('TASK_STATE_', '').toLowerCase(),
         ms: Math.round(clock.elapsed() - this.#began),
-        ...(used && { inputTokens: used.inputTokens, outputTokens: used.outputTokens }),
+        ...(used && toAmounts(used)),
       },
       'Turn ended',
     )

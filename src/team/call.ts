@@ -3,10 +3,12 @@ import { ContentBlocked } from '../agents/guards/blocked.ts'
 import { acceptsTools, type Tool } from '../agents/tools.ts'
 import { A2AError, toA2AError } from '../protocol/errors.ts'
 import type { JsonObject, Message } from '../protocol/types.ts'
-import { toUsageMetadata } from '../protocol/usage.ts'
+import { usageOf } from '../protocol/usage.ts'
 import { copyOf } from '../shared/json.ts'
 import { tellsAll } from '../shared/log.ts'
 import { backoffMs, retry } from '../shared/retry.ts'
+import type { CallAccount } from './account.ts'
+import { Overspent } from './budget.ts'
 import { createChildTurn, toMessageId } from './child-turn.ts'
 import { replyError, toTeamError } from './failure.ts'
 import { guardMember } from './guard-member.ts'
@@ -28,6 +30,7 @@ export interface MemberCall {
   readonly live: Live | undefined
   /** The reply in which the member asked what the message answers. */
   readonly asked: MemberReply | undefined
+  readonly account: CallAccount
 }
 
 /**
@@ -57,16 +60,16 @@ async function withFallback(call: MemberCall): Promise<MemberReply> {
   } catch (thrown) {
     if (isFinal(run, thrown) || !fallbackAgentId || agentId === fallbackAgentId) throw thrown
     traceRun(run, { type: 'fallback', ...factsOf(call, agentId), to: fallbackAgentId })
-    call.live?.restart()
+    startOver(call)
     return await callMember(call, fallbackAgentId, 1)
   }
 }
 
 function withRetries(call: MemberCall, agentId: string): Promise<MemberReply> {
-  const { run, delegation, live } = call
+  const { run, delegation } = call
   return retry(
     (number) => {
-      if (number > 1) live?.restart()
+      if (number > 1) startOver(call)
       return callMember(call, agentId, number)
     },
     {
@@ -88,9 +91,14 @@ function withRetries(call: MemberCall, agentId: string): Promise<MemberReply> {
   )
 }
 
-/** Neither a cancelled run nor one that waits for the user is tried again. */
+function startOver({ live, account }: MemberCall): void {
+  live?.restart()
+  account.again()
+}
+
+/** Neither a cancelled run, nor one that waits for the user or may use no more, is tried again. */
 function isFinal(run: Run, thrown: unknown): boolean {
-  return run.link.aborted || thrown instanceof Suspension
+  return run.link.aborted || thrown instanceof Suspension || thrown instanceof Overspent
 }
 
 /** Half a second at first, then longer each time; what the peer asks for comes first. */
@@ -119,14 +127,20 @@ async function callMember(call: MemberCall, agentId: string, number: number): Pr
   const durationSoFar = (): number => Math.round(run.clock.elapsed() - began)
   try {
     const reply = await inSpan(call, facts, number)
-    const entry = replyEntry(facts, reply, durationSoFar())
+    const usage = usageOf(reply.metadata)
+    const entry = replyEntry(
+      { ...facts, durationMs: durationSoFar() },
+      reply,
+      usage && run.budget.price(usage),
+    )
     run.turn.trace(entry)
     if (tellsAll(run.turn.log)) tellReply(run, entry)
     return reply
   } catch (thrown) {
     run.link.throwIfAborted()
-    if (thrown instanceof Suspension) throw thrown
-    if (thrown instanceof ContentBlocked) spendBlocked(run, thrown)
+    if (thrown instanceof Suspension || thrown instanceof Overspent) throw thrown
+    // What a blocked answer has cost is spent all the same.
+    if (thrown instanceof ContentBlocked && thrown.usage) call.account.told(thrown.usage)
     const reason = toA2AError(thrown).code
     traceRun(run, { type: 'failure', ...facts, reason, durationMs: durationSoFar() })
     run.turn.log.warn({ ...facts, error: thrown }, 'A member of a team has failed')
@@ -138,16 +152,12 @@ async function callMember(call: MemberCall, agentId: string, number: number): Pr
   }
 }
 
-/** What a blocked answer has cost is spent all the same. */
-function spendBlocked({ budget }: Run, { usage }: ContentBlocked): void {
-  if (usage) budget.spend({ state: 'TASK_STATE_FAILED', metadata: toUsageMetadata(usage) })
-}
-
 function tellReply({ turn }: Run, entry: JsonObject): void {
-  const { team, member, step, state, durationMs: ms, inputTokens, outputTokens } = entry
+  const { team, member, step, state, durationMs: ms, inputTokens, outputTokens, costUsd } = entry
   const tokens = inputTokens !== undefined && { inputTokens, outputTokens }
+  const cost = costUsd !== undefined && { costUsd }
   const word = String(state).replace('TASK_STATE_', '').toLowerCase()
-  const facts = { team, member, step, taskId: turn.taskId, state: word, ms, ...tokens }
+  const facts = { team, member, step, taskId: turn.taskId, state: word, ms, ...tokens, ...cost }
   turn.log.info(facts, 'Delegation ended')
 }
 
@@ -202,6 +212,8 @@ async function speak(
     exchange: delegation.alone ? [] : (run.exchanges.get(agentId) ?? []),
     asked: call.asked,
     facesCaller: delegation.facesCaller ?? false,
+    answerSchema: delegation.answerSchema,
+    account: call.account,
   })
   try {
     const tools = (delegation.tools ?? []).map((tool) => stopping(tool, link))
@@ -213,6 +225,8 @@ async function speak(
       ...(live && { onEvent: (event) => live.onEvent(event) }),
       onLeft: (cleanUp) => void run.left.push(cleanUp),
     })
+    const usage = usageOf(reply.metadata)
+    if (usage) call.account.told(usage)
     link.throwIfAborted()
     if (isFailed(reply)) throw replyError(reply)
     return { from: { agentId, space }, ...reply }

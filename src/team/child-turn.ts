@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { Account } from '../agents/account.ts'
 import type { Turn } from '../agents/agent.ts'
 import { InnerTurn, type InnerTurnOptions } from '../agents/wrap.ts'
 import type { JsonObject, Message, Task } from '../protocol/types.ts'
@@ -22,6 +23,9 @@ interface ChildTurnOptions extends InnerTurnOptions {
   readonly asked: MemberReply | undefined
   /** Whether the member speaks with the team's caller, and so sees their conversation and must keep to their formats. */
   readonly facesCaller: boolean
+  /** What the member is told to answer by. */
+  readonly answerSchema: JsonObject | undefined
+  readonly account: Account
 }
 
 /** A member's turn, as its team has it. */
@@ -74,8 +78,15 @@ class ChildTurn extends InnerTurn implements MemberTurn {
   override get traceparent(): string | undefined {
     return this.#options.traceparent
   }
+  override get outputSchema(): JsonObject | undefined {
+    return this.#options.answerSchema
+  }
   override get acceptedOutputModes(): readonly string[] {
     return this.#options.facesCaller ? this.#parent.acceptedOutputModes : []
+  }
+
+  override get account(): Account {
+    return this.#options.account
   }
 
   override away(): () => Promise<void> {

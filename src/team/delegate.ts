@@ -1,4 +1,5 @@
 import { isInterrupted } from '../protocol/task.ts'
+import type { Usage } from '../protocol/usage.ts'
 import { callWithRules, type MemberCall } from './call.ts'
 import { Suspension } from './memory.ts'
 import { replyFromJson, replyParts, replyToJson } from './reply.ts'
@@ -21,25 +22,28 @@ export async function delegate(run: Run, delegation: Delegation): Promise<Member
   const answer = last && run.memory.takeAnswer(key)
   if (last && !answer) throw new Suspension(key, last)
 
-  const live = delegation.live && run.output.live(delegation.live)
+  const account = run.budget.open(key, run.memory.usedBy(key))
+  const live = delegation.live && run.output.live(delegation.live, account)
   const call: MemberCall = {
     run,
     delegation,
     key,
     live,
+    account,
     asked: last,
     message: answer ?? delegation.message,
   }
   let fresh: MemberReply | undefined
   const stepped = await run.turn.step(key, async () => {
-    fresh = await callWithRules(call)
+    fresh = withUsed(await callWithRules(call), account.used)
     return replyToJson(fresh)
   })
   const reply = fresh ?? replyFromJson(stepped)
   if (fresh) live?.finish(fresh)
+  else account.replay(reply)
   run.memory.remember(key, reply)
-  run.budget.spend(reply)
   if (isInterrupted(reply.state)) throw new Suspension(key, reply)
+  run.budget.close(key)
   return note(run, { ...delegation, message: call.message }, reply)
 }
 
@@ -66,6 +70,11 @@ export async function delegateAll<T>(run: Run, works: readonly Work<T>[]): Promi
     if (result.status === 'rejected') throw result.reason
     return result.value
   })
+}
+
+/** The reply with what the whole call has used, so that a repeated run counts the same. */
+function withUsed(reply: MemberReply, used: Usage | undefined): MemberReply {
+  return used ? { ...reply, used } : reply
 }
 
 /** Keeps the exchange, so that a member that is asked again knows what it said. */

@@ -18,6 +18,11 @@ export type TeamFault =
   | 'emptyWorkflow'
   | 'invalidLimit'
   | 'invalidGuard'
+  | 'invalidStep'
+  | 'duplicateStep'
+  | 'unknownStep'
+  | 'invalidExpression'
+  | 'invalidSchema'
   | 'cycle'
 
 /** Where in a TeamConfig something stands, by its keys in TypeScript. */

@@ -5,6 +5,7 @@ import { guardInput } from '../agents/guards/input.ts'
 import { checkArtifact, checkPieces } from '../agents/guards/pieces.ts'
 import { readGuards } from '../agents/guards/read.ts'
 import type { ReadyGuards } from '../agents/guards/ready.ts'
+import { verdictSchema } from '../agents/guards/verdict.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { textOf } from '../protocol/task.ts'
 import type { Message } from '../protocol/types.ts'
@@ -29,7 +30,13 @@ export function createTeamGuards({ agents }: TeamConfig): TeamGuards {
     },
     ask: async (run, place, { member, parts, name }) => {
       const message = toMember(run, parts)
-      const asked = { name: `${place}!${name}`, agentId: member, message, alone: true }
+      const asked = {
+        name: `${place}!${name}`,
+        agentId: member,
+        message,
+        alone: true,
+        answerSchema: verdictSchema,
+      }
       const turn = new DiscreetTurn(run.turn, withoutWords)
       try {
         return { parts: replyParts(await delegate({ ...run, turn }, asked)) }

@@ -23,6 +23,9 @@ export { toServerOptions } from '../app/server-options.ts'
 export { TeamServer, type TeamServerOptions, type TeamServerState } from '../app/team-server.ts'
 export { type ConfigWatchOptions as WatchOptions, watchConfig } from '../app/watch.ts'
 export type { LimitOptions as LimitsConfig } from '../server/limits.ts'
+export { compileExpression } from './expressions/compile.ts'
+export { looksLikeExpression } from './expressions/names.ts'
+export { compileTemplate } from './expressions/template.ts'
 export type { TeamFault } from './faults.ts'
 export { AgentManager, type AgentManagerOptions, type RegisterOptions } from './manager.ts'
 export { replyParts } from './reply.ts'
@@ -41,14 +44,21 @@ export { defineTeam, Team, type TeamDefinition, type TeamOptions } from './team.
 export type {
   AgentStep,
   ApprovalStep,
+  AskRules,
+  BranchCase,
+  BranchStep,
   BudgetConfig,
+  Join,
   LoopStep,
   MapStep,
   ParallelStep,
   RouterConfig,
+  Rule,
   SchedulerConfig,
   Step,
+  StepResult,
   StepRules,
+  StepScope,
   SupervisorConfig,
   TeamConfig,
   TeamMode,

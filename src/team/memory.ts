@@ -2,6 +2,7 @@ import type { Turn, WaitingTask } from '../agents/agent.ts'
 import { isInterrupted } from '../protocol/task.ts'
 import type { Json, Message } from '../protocol/types.ts'
 import type { Usage } from '../protocol/usage.ts'
+import type { Budget } from './budget.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
 
 /**
@@ -17,8 +18,10 @@ export interface Memory {
   readonly message: Message
   /** This turn's message is another one: what guards have left of it. */
   hear(message: Message): void
-  /** The tokens that the run's earlier turns used, where a member has told. */
+  /** What the run's earlier turns used, where a member has told. */
   readonly used: Usage | undefined
+  /** What of that a delegation used which has not come to its end. */
+  usedBy(key: string): Usage | undefined
   /** What a delegation gave back in an earlier turn, oldest first. */
   recall(key: string): readonly MemberReply[]
   /** The user's answer, for the delegation whose question it answers, once. */
@@ -29,8 +32,8 @@ export interface Memory {
   remember(key: string, reply: MemberReply): void
   /** The last replies of delegations that wait for the user. */
   waiting(): readonly MemberReply[]
-  /** Keeps everything with the task, and the tokens used so far, because the run waits for the user. */
-  suspend(asked: string, used: Usage | undefined): Promise<void>
+  /** Keeps everything with the task, and what was used so far, because the run waits for the user. */
+  suspend(asked: string, budget: Pick<Budget, 'used' | 'openCalls'>): Promise<void>
   /** Notes that the run is over, so that a later turn begins another one. */
   end(): Promise<void>
 }
@@ -66,10 +69,15 @@ interface Saved {
   /** The turn in which the run ended. Until that turn has ended too, a crash makes it run again. */
   readonly over?: number
   readonly entries: Readonly<Record<string, readonly Entry[]>>
-  /** The tokens that the run has used by the end of the turn that saved this, and by its beginning. */
+  /** What the run has used by the end of the turn that saved this, and by its beginning. */
   readonly used?: Usage
   readonly usedBefore?: Usage
+  /** What of that belongs to delegations that had not come to their end, by their keys. */
+  readonly open?: OpenCalls
+  readonly openBefore?: OpenCalls
 }
+
+type OpenCalls = ReturnType<Budget['openCalls']>
 
 const stateKey = 'run'
 
@@ -102,6 +110,7 @@ export function openMemory(turn: Turn, given: Message): Memory {
       message = other
     },
     used: saved?.used,
+    usedBy: (key) => (saved?.open && Object.hasOwn(saved.open, key) ? saved.open[key] : undefined),
     recall: (key) => (entries.get(key) ?? []).map((entry) => entry.reply),
     takeAnswer(key) {
       if (key !== unanswered) return undefined
@@ -113,15 +122,16 @@ export function openMemory(turn: Turn, given: Message): Memory {
       entries.set(key, [...(entries.get(key) ?? []), { turn: turn.number, reply }])
     },
     waiting: () => waitingOf(entries.values()),
-    suspend: (asked, used) =>
+    suspend: (asked, budget) =>
       save(turn, {
         message: saved?.message ?? message,
         turn: turn.number,
         asked,
         ...(answered !== undefined && { answered }),
         entries: Object.fromEntries(entries),
-        ...(used && { used }),
+        ...(budget.used && { used: budget.used, open: budget.openCalls() }),
         ...(saved?.used && { usedBefore: saved.used }),
+        ...(saved?.open && { openBefore: saved.open }),
       }),
     async end() {
       if (saved) await save(turn, { ...saved, over: turn.number })
@@ -142,13 +152,21 @@ function load(turn: Turn): Saved | undefined {
 }
 
 /** What was saved, without what the turn that saved it brought. */
-function before({ message, turn, answered, entries, usedBefore: used }: Saved): Saved | undefined {
+function before(saved: Saved): Saved | undefined {
+  const { message, turn, answered, entries, usedBefore: used, openBefore: open } = saved
   if (answered === undefined) return undefined
   const earlier = Object.entries(entries).map(
     ([key, list]) => [key, list.filter((entry) => entry.turn !== turn)] as const,
   )
   const kept = Object.fromEntries(earlier.filter(([, list]) => list.length > 0))
-  return { message, turn: turn - 1, asked: answered, entries: kept, ...(used && { used }) }
+  return {
+    message,
+    turn: turn - 1,
+    asked: answered,
+    entries: kept,
+    ...(used && { used }),
+    ...(open && { open }),
+  }
 }
 
 function read(task: Pick<WaitingTask, 'load'>): Saved | undefined {

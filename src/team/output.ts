@@ -2,7 +2,8 @@ import type { AgentEvent, ChunkOptions, Turn } from '../agents/agent.ts'
 import { responseArtifact } from '../agents/reply.ts'
 import { textOf } from '../protocol/task.ts'
 import type { Artifact, StreamResponse, TaskArtifactUpdateEvent } from '../protocol/types.ts'
-import { addUsage, toUsageMetadata, type Usage, usageOf } from '../protocol/usage.ts'
+import { toUsageMetadata, type Usage, usageOf } from '../protocol/usage.ts'
+import type { CallAccount } from './account.ts'
 import type { Budget } from './budget.ts'
 import { replyParts } from './reply.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
@@ -12,14 +13,14 @@ export interface TeamOutput {
   /** Says what is going on, as a status text. */
   progress(text: string): Promise<void>
   /** Passes a member's events on as they happen. */
-  live(release: Release): Live
+  live(release: Release, account: CallAccount): Live
   /** Gives the caller the run's answer, unless the caller has already heard it live. */
   deliver(reply: MemberReply): Promise<void>
   /** Asks the caller what a member asked. */
   ask(reply: MemberReply): Promise<void>
   /** Ends the task as rejected. */
   refuse(reason: string): Promise<void>
-  /** Ends the answer, with the tokens that the run used. */
+  /** Ends the answer, with what the run used. */
   complete(used: Usage | undefined): Promise<void>
 }
 
@@ -48,8 +49,8 @@ export function createTeamOutput(
 
   return {
     progress: (text) => emit(turn.status('TASK_STATE_WORKING', text)),
-    live(release) {
-      const live = createLive({ turn, budget, emit }, release)
+    live(release, account) {
+      const live = createLive({ turn, budget, emit, account }, release)
       return {
         ...live,
         finish(reply) {
@@ -85,11 +86,12 @@ interface LiveOptions {
   readonly turn: Turn
   readonly budget: Pick<Budget, 'used'>
   readonly emit: (event: AgentEvent) => Promise<void>
+  readonly account: CallAccount
 }
 
 /** The first chunk of an artifact replaces what an attempt before a crash, or a failed try, may have left of it. */
 function createLive(
-  { turn, budget, emit }: LiveOptions,
+  { turn, budget, emit, account }: LiveOptions,
   release: Release,
 ): Omit<Live, 'finish'> & { saidSomething(): boolean } {
   const response = responseName(turn)
@@ -104,8 +106,8 @@ function createLive(
     const append = update.append === true && begun.has(artifactId)
     begun.add(artifactId)
     const own = usageOf(artifact.metadata)
-    // The member's own tokens are not in the budget before it has ended.
-    const total = artifactId === response && (own || !append) && addUsage(budget.used, own)
+    if (own) account.told(own)
+    const total = artifactId === response && (own || !append) && budget.used
     await emit(
       turn.artifact(total ? telling(artifact, total) : artifact, { ...optionsOf(update), append }),
     )

@@ -2,11 +2,13 @@ import type { AgentEvent, AgentInfo, Turn } from '../agents/agent.ts'
 import type { VerdictAnswer, VerdictQuestion } from '../agents/guards/check.ts'
 import type { Guards } from '../agents/guards/guard.ts'
 import type { ReadyGuards } from '../agents/guards/ready.ts'
+import type { ModelPrices } from '../agents/prices.ts'
 import type { Tool } from '../agents/tools.ts'
 import { userMessage } from '../protocol/build.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { isInterrupted } from '../protocol/task.ts'
-import type { Message, Part } from '../protocol/types.ts'
+import type { JsonObject, Message, Part } from '../protocol/types.ts'
+import type { Usage } from '../protocol/usage.ts'
 import type { Clock } from '../shared/clock.ts'
 import { type Budget, createBudget } from './budget.ts'
 import type { AgentManager } from './manager.ts'
@@ -56,6 +58,9 @@ export interface RunOptions {
   readonly clock: Clock
   readonly random: () => number
   readonly exposeMembers: boolean
+  readonly prices: ModelPrices | undefined
+  /** Told of usage that cannot be held against the team's limit in money. */
+  readonly onUnpriced: (usage: Usage, turn: Turn) => void
   /** The name under which this team appears among the hops. */
   readonly hop: string
   readonly link: LinkedSignal
@@ -80,6 +85,8 @@ export interface Delegation extends CallRules {
   readonly tools?: readonly Tool[]
   /** Give a failure back as a reply in the state FAILED instead of failing the run. */
   readonly tolerant?: boolean
+  /** The JSON Schema that the member is told to answer by; whoever asks looks at the answer. */
+  readonly answerSchema?: JsonObject
 }
 
 /** Makes the run of one turn. */
@@ -87,7 +94,15 @@ export function createRun(turn: Turn, options: RunOptions): Run {
   const { config, manager, clock, random, exposeMembers, link } = options
   checkDepth(turn, options.hop, config.budget)
   const memory = openMemory(turn, options.message)
-  const budget = createBudget(config.budget, memory.used)
+  const budget = createBudget({
+    limits: config.budget,
+    prices: options.prices,
+    before: memory.used,
+    around: turn.account,
+    ...(config.budget?.maxCostUsd !== undefined && {
+      onUnpriced: (usage: Usage) => options.onUnpriced(usage, turn),
+    }),
+  })
   return {
     config,
     turn,

@@ -1,7 +1,25 @@
 import type { Guards } from '../agents/guards/guard.ts'
 import type { CapabilityDetail, Proficiency, SkillDetail } from '../protocol/profile.ts'
 import type { AgentProvider } from '../protocol/types.ts'
-import type { CallRules, OwnScheduler, TeamAgentConfig } from './schedulers/scheduler.ts'
+import type { OwnScheduler, TeamAgentConfig } from './schedulers/scheduler.ts'
+import type { Step } from './step-config.ts'
+
+export type {
+  AgentStep,
+  ApprovalStep,
+  AskRules,
+  BranchCase,
+  BranchStep,
+  Join,
+  LoopStep,
+  MapStep,
+  ParallelStep,
+  Rule,
+  Step,
+  StepResult,
+  StepRules,
+  StepScope,
+} from './step-config.ts'
 
 /** What a team is made of. The TOML names are the same in snake case. */
 export interface TeamConfig {
@@ -67,7 +85,7 @@ export interface SupervisorConfig<Id extends string = string> {
   readonly maxRounds?: number
 }
 
-/** Members answer in a fixed order; each answer is the next one's question. */
+/** Members answer in a fixed order; each answer is the next one's question, where a step does not say another. */
 export interface WorkflowConfig<Id extends string = string> {
   readonly type: 'workflow'
   readonly steps: readonly Step<Id>[]
@@ -81,55 +99,6 @@ export interface RouterConfig<Id extends string = string> {
   readonly maxRoutingHops?: number
 }
 
-/** One step of a workflow. */
-export type Step<Id extends string = string> =
-  | AgentStep<Id>
-  | ParallelStep<Id>
-  | LoopStep<Id>
-  | MapStep<Id>
-  | ApprovalStep
-
-/** What every step may say. */
-export interface StepRules {
-  /** Steps run in ascending order; equal orders keep their place in the list. */
-  readonly order?: number
-  /** The step runs only if the previous answer contains this text; empty means always. */
-  readonly condition?: string
-}
-
-/** A member answers. */
-export interface AgentStep<Id extends string = string> extends StepRules, CallRules<Id> {
-  readonly agentId: Id
-}
-
-/** Several steps get the same question at once; their answers are joined in the order of the list. */
-export interface ParallelStep<Id extends string = string> extends StepRules {
-  readonly parallel: readonly Step<Id>[]
-}
-
-/** Steps are repeated until the answer contains `until`, at most `maxIterations` times. */
-export interface LoopStep<Id extends string = string> extends StepRules {
-  readonly loop: {
-    readonly steps: readonly Step<Id>[]
-    readonly until: string
-    readonly maxIterations: number
-  }
-}
-
-/** A member answers once per item of the list that the previous answer is; the answers keep the items' order. */
-export interface MapStep<Id extends string = string> extends StepRules {
-  readonly map: CallRules<Id> & {
-    readonly agentId: Id
-    /** Items at once; 8 by default. */
-    readonly maxParallel?: number
-  }
-}
-
-/** The user is shown the answer so far and asked; what the user says decides whether and how the run goes on. */
-export interface ApprovalStep extends StepRules {
-  readonly approval: { readonly question: string }
-}
-
 /** What one run may use up. */
 export interface BudgetConfig {
   /** Delegations in one run, at most 100, which is also the default. */
@@ -138,4 +107,6 @@ export interface BudgetConfig {
   readonly maxDepth?: number
   readonly maxSeconds?: number
   readonly maxTokens?: number
+  /** Money, by the prices of the models and by what remote members report; what has no price counts as nothing. */
+  readonly maxCostUsd?: number
 }

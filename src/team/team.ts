@@ -3,11 +3,13 @@ import { askAlone } from '../agents/alone.ts'
 import { type AgentFunction, toAgent } from '../agents/function.ts'
 import { ContentBlocked } from '../agents/guards/blocked.ts'
 import type { Guards } from '../agents/guards/guard.ts'
+import { checkPrices, type ModelPrices } from '../agents/prices.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Json, Message } from '../protocol/types.ts'
 import { within } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
+import { toOutside } from './budget.ts'
 import { createChannel } from './channel.ts'
 import { keysIn, memberSpaces } from './child-turn.ts'
 import { createTeamGuards, guardRun } from './guards.ts'
@@ -27,6 +29,7 @@ import {
   type TeamSpelling,
   toTeamConfig,
 } from './team-config.ts'
+import { createUnpricedWarning } from './unpriced.ts'
 import { validateTeam } from './validate.ts'
 
 /** What a team needs from outside; the machine's own by default. */
@@ -36,6 +39,8 @@ export interface TeamOptions {
   readonly random?: () => number
   /** Let callers learn which member failed; off by default. */
   readonly exposeMembers?: boolean
+  /** What models cost, for `budget.maxCostUsd` and to be told; those of the team or server around count where it has none. */
+  readonly prices?: ModelPrices
 }
 
 /** Made once: every turn ends with it, and an error is not free. */
@@ -54,7 +59,9 @@ export class Team implements Agent {
   readonly config: TeamConfig
   readonly manager: AgentManager
   readonly #schedule: Schedule
-  readonly #options: Required<TeamOptions>
+  readonly #options: Required<Omit<TeamOptions, 'prices'>>
+  readonly #prices: ModelPrices | undefined
+  readonly #onUnpriced: RunOptions['onUnpriced']
   readonly #guards: TeamGuards
   /** Opaque, so that remote members learn nothing of us; of this object, so that equal ids elsewhere are no cycle. */
   readonly #hop = newId()
@@ -73,6 +80,9 @@ export class Team implements Agent {
     this.#schedule = kindOf(config.scheduler).create(config.scheduler)
     const { clock = systemClock, random = Math.random, exposeMembers = false } = options
     this.#options = { clock, random, exposeMembers }
+    if (options.prices) checkPrices(options.prices)
+    this.#prices = options.prices
+    this.#onUnpriced = createUnpricedWarning(config.id)
   }
 
   /** The configuration, and that of members which are teams. */
@@ -165,10 +175,17 @@ export class Team implements Agent {
     turn: Turn,
     io: Pick<RunOptions, 'message' | 'emit' | 'link' | 'left'>,
   ): Promise<void> {
-    const { config, manager } = this
-    const hop = this.#hop
-    const guards = this.#guards
-    let run = createRun(turn, { config, manager, guards, ...this.#options, ...io, hop })
+    const { config } = this
+    let run = createRun(turn, {
+      config,
+      manager: this.manager,
+      ...this.#options,
+      prices: this.#prices,
+      onUnpriced: this.#onUnpriced,
+      guards: this.#guards,
+      ...io,
+      hop: this.#hop,
+    })
     try {
       if (config.guards) run = await guardRun(run, config.guards, io.message)
       const reply = await this.#schedule(run)
@@ -179,7 +196,7 @@ export class Team implements Agent {
       await endEarly(run, thrown).catch(async (failure: unknown) => {
         // Who ended the turn from outside tells the members, or takes them up again.
         if (!turn.signal.aborted) await this.#callOff(run)
-        throw failure
+        throw toOutside(run.budget, failure)
       })
     }
   }
@@ -222,7 +239,7 @@ export interface TeamDefinition<Id extends string = string>
  * @throws InvalidTeamError for a team that cannot be.
  */
 export function defineTeam<const Id extends string>(definition: TeamDefinition<Id>): Team {
-  const { agents, clock, random, exposeMembers, ...config } = definition
+  const { agents, clock, random, exposeMembers, prices, ...config } = definition
   mustBeMembers(config.id, agents)
   const manager = new AgentManager(clock ? { clock } : {})
   for (const [id, given] of Object.entries<Agent | AgentFunction>(agents))
@@ -232,6 +249,7 @@ export function defineTeam<const Id extends string>(definition: TeamDefinition<I
     ...(clock && { clock }),
     ...(random && { random }),
     ...(exposeMembers !== undefined && { exposeMembers }),
+    ...(prices && { prices }),
   })
 }
 
@@ -248,7 +266,7 @@ function mustBeMembers(id: string, agents: unknown): void {
 async function endEarly(run: Run, thrown: unknown): Promise<void> {
   run.link.throwIfAborted()
   if (thrown instanceof Suspension) {
-    await run.memory.suspend(thrown.key, run.budget.used)
+    await run.memory.suspend(thrown.key, run.budget)
     await run.output.ask(thrown.reply)
   } else if (thrown instanceof Refusal) {
     await run.memory.end()

@@ -1,6 +1,6 @@
 import { textOf } from '../protocol/task.ts'
 import type { JsonObject, Part, TaskState } from '../protocol/types.ts'
-import { usageOf } from '../protocol/usage.ts'
+import { toAmounts, type Usage } from '../protocol/usage.ts'
 import { replyParts } from './reply.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
 
@@ -19,6 +19,7 @@ export type TraceEntry =
       readonly durationMs: number
       readonly inputTokens?: number
       readonly outputTokens?: number
+      readonly costUsd?: number
       readonly text: string
     })
   /** It has failed; `reason` is an error code. */
@@ -66,16 +67,18 @@ export function clip(parts: readonly Part[], length: number = longest): string {
   return text.length > length ? `${text.slice(0, length - 1)}…` : text
 }
 
-/** The entry for a reply. */
-export function replyEntry(facts: CallFacts, reply: MemberReply, durationMs: number): JsonObject {
-  const usage = usageOf(reply.metadata)
+/** The entry for a reply, which used so much. */
+export function replyEntry(
+  facts: CallFacts & { readonly durationMs: number },
+  reply: MemberReply,
+  usage: Usage | undefined,
+): JsonObject {
   const entry: TraceEntry = {
     type: 'reply',
     state: reply.state,
-    durationMs,
     text: clip(replyParts(reply)),
     ...facts,
-    ...(usage && { inputTokens: usage.inputTokens, outputTokens: usage.outputTokens }),
+    ...(usage && toAmounts(usage)),
   }
   return toEntry(entry)
 }

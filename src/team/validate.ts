@@ -18,7 +18,7 @@ interface HasMembers extends Agent {
 }
 
 /** Whether an agent is a team. */
-function isTeam(agent: Agent | undefined): agent is HasMembers {
+export function isTeam(agent: Agent | undefined): agent is HasMembers {
   return agent !== undefined && 'config' in agent && 'manager' in agent
 }
 
@@ -115,6 +115,7 @@ function checkBudget({ budget = {} }: TeamConfig, refuse: Refuse): void {
   checkLimit({ at, name: 'maxDepth', value: budget.maxDepth }, refuse)
   checkLimit({ at, name: 'maxSeconds', value: budget.maxSeconds, max }, refuse)
   checkLimit({ at, name: 'maxTokens', value: budget.maxTokens, max }, refuse)
+  checkLimit({ at, name: 'maxCostUsd', value: budget.maxCostUsd, max }, refuse)
 }
 
 function checkMembers(config: TeamConfig, manager: AgentManager, refuse: Refuse): void {

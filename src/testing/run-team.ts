@@ -2,7 +2,7 @@ import { dirname, resolve } from 'node:path'
 import type { Agent } from '../agents/agent.ts'
 import { loadConfig } from '../app/config/load.ts'
 import type { ConfigVariables } from '../app/config/values.ts'
-import { createRoster } from '../app/roster.ts'
+import { createRoster, type Roster } from '../app/roster.ts'
 import { A2AClient } from '../client/client.ts'
 import { traceExtension } from '../protocol/extensions.ts'
 import { answerParts, isInterrupted, textOf } from '../protocol/task.ts'
@@ -56,12 +56,14 @@ export async function runTeam(
   options: RunTeamOptions = {},
 ): Promise<TeamRun> {
   const { clock, logger } = options
-  const { agent, close } = typeof team === 'string' ? await openFile(team, options) : lent(team)
+  const opened = typeof team === 'string' ? await openFile(team, options) : lent(team)
+  const { agent, prices, close } = opened
   try {
     const server = await createServer({
       agents: [agent],
       ...(clock && { clock }),
       ...(logger !== undefined && { logger }),
+      ...(prices && { prices }),
     })
     try {
       const client = new A2AClient({ dispatch: server.dispatch(), extensions: [traceExtension] })
@@ -142,7 +144,7 @@ function isEntry(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-interface Opened {
+interface Opened extends Pick<Roster, 'prices'> {
   readonly agent: Agent
   close(): Promise<void>
 }
@@ -165,7 +167,8 @@ async function openFile(
     ...(logger && { log: logger }),
   })
   const agent = team === undefined ? roster.agents[0] : roster.manager.get(team)
-  if (agent) return { agent, close: roster.close }
+  const { prices } = roster
+  if (agent) return { agent, close: roster.close, ...(prices && { prices }) }
   await roster.close()
   const ids = [...config.teams, ...config.agents].map(({ id }) => id).join(', ') || 'nobody'
   throw new Error(`${path} has no team or agent "${team ?? ''}"; it has: ${ids}`)

@@ -20,6 +20,7 @@ const members: Readonly<Record<keyof Turn, 'value' | 'method'>> = {
   log: 'value',
   extensions: 'value',
   acceptedOutputModes: 'value',
+  outputSchema: 'value',
   metadata: 'value',
   attempt: 'value',
   traceparent: 'value',
@@ -35,6 +36,7 @@ const members: Readonly<Record<keyof Turn, 'value' | 'method'>> = {
   context: 'value',
   away: 'method',
   taskStore: 'value',
+  account: 'value',
   trace: 'method',
   conversation: 'method',
 }

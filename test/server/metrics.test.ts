@@ -67,7 +67,7 @@ describe('/metrics', () => {
     const at = '2026-01-01T00:00:00.000Z'
     const entry = (fields: object) => ({ seq: 1, kind: 'trace', at, entry: { ...fields } }) as const
     metrics.stored([
-      entry({ type: 'model', inputTokens: 120, outputTokens: 8 }),
+      entry({ type: 'model', agent: 'm', inputTokens: 120, outputTokens: 8, costUsd: 0.02 }),
       entry({ type: 'reply', member: 'a', durationMs: 40, inputTokens: 120, outputTokens: 8 }),
       entry({ type: 'failure', member: 'a', durationMs: 2_000 }),
       entry({ type: 'delegation', member: 'a' }),
@@ -78,6 +78,10 @@ describe('/metrics', () => {
     expect(sampleOf(text, `corral_tokens_sum{${tokens}}`)).toBe(120)
     expect(sampleOf(text, `corral_tokens_bucket{${tokens},le="100"}`)).toBe(0)
     expect(sampleOf(text, `corral_tokens_bucket{${tokens},le="500"}`)).toBe(1)
+    const cost = 'source="model",name="m"'
+    expect(sampleOf(text, `corral_cost_usd_sum{${cost}}`)).toBe(0.02)
+    expect(sampleOf(text, `corral_cost_usd_bucket{${cost},le="0.01"}`)).toBe(0)
+    expect(sampleOf(text, `corral_cost_usd_bucket{${cost},le="0.05"}`)).toBe(1)
     const failed = 'member="a",outcome="failed"'
     expect(sampleOf(text, `corral_member_call_seconds_sum{${failed}}`)).toBe(2)
     expect(sampleOf(text, `corral_member_call_seconds_bucket{${failed},le="1"}`)).toBe(0)

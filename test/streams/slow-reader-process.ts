@@ -10,10 +10,16 @@ import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 const events = 600
 const line = 'x'.repeat(64 * 1024)
 
-function memory(): number {
-  globalThis.gc?.()
-  const { heapUsed, external } = process.memoryUsage()
-  return heapUsed + external
+/** What is held once the collector has had its way: buffers are given back some time after what held them. */
+async function memory(): Promise<number> {
+  let least = Number.POSITIVE_INFINITY
+  for (let i = 0; i < 10; i++) {
+    await new Promise(setImmediate)
+    globalThis.gc?.()
+    const { heapUsed, external } = process.memoryUsage()
+    least = Math.min(least, heapUsed + external)
+  }
+  return least
 }
 
 const agent = defineAgent({ name: 'flood' }, async function* (_message, turn) {
@@ -26,14 +32,14 @@ const agent = defineAgent({ name: 'flood' }, async function* (_message, turn) {
   const last = `"${events - 1} x`
   while (!JSON.stringify(await store.records(turn.taskId, events)).includes(last))
     await new Promise(setImmediate)
-  process.send?.({ produced: events, memory: memory() })
+  process.send?.({ produced: events, memory: await memory() })
 })
 
 const store = await openSqliteStore(process.argv[2] ?? '', { synchronous: 'NORMAL' })
 const limits = { maxTaskBytes: 64 * 1024 * 1024 }
 const server = await createServer({ agents: [agent], store, limits })
 const listening = await listen(server, { port: 0, host: '127.0.0.1' })
-process.send?.({ port: listening.port, memory: memory() })
+process.send?.({ port: listening.port, memory: await memory() })
 process.on('message', async () => {
   await listening.close()
   await store.close()

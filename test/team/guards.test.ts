@@ -262,6 +262,7 @@ describe('a member as a guard', () => {
     })
     const spent = await run(poor)
     expect(spent.state).toBe('TASK_STATE_FAILED')
+    expect(spent.text).toContain('budget of 1 delegations')
     expect(spent.delegations.map(({ member }) => member)).toEqual(['writer'])
   })
 

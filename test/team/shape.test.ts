@@ -21,7 +21,7 @@ const steps = (...list: readonly unknown[]): object => ({ scheduler: workflow(..
 
 const writer = { agentId: 'writer' }
 const parallel = { parallel: [{ agentId: 'wrtier' }] }
-const kinds = 'agentId, parallel, loop, map, approval'
+const kinds = 'agentId, parallel, branch, loop, map, approval'
 
 describe('a team of another shape is refused when it is made, with the path', () => {
   test.each<readonly [object, string]>([

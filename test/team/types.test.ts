@@ -50,7 +50,7 @@ const schedulers: Readonly<Record<string, readonly [code: string, says?: string]
   ],
   'a loop without an end': [
     `{ type: 'workflow', steps: [{ loop: { steps: [] } }] }`,
-    `Type '{ steps: []; }' is missing the following properties from type '{ readonly steps: readonly Step<"editor" | "writer">[]; readonly until: string; readonly maxIterations: number; }': until, maxIterations`,
+    `Type '{ steps: []; }' is missing the following properties from type 'LoopRules<"editor" | "writer">': until, maxIterations`,
   ],
   'a workflow without steps': [
     `{ type: 'workflow', step: [{ agentId: 'writer' }] }`,

@@ -1,7 +1,7 @@
 import { userMessage } from '../../protocol/build.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { answerParts, isInterrupted, isTerminal } from '../../protocol/task.ts'
-import type { Json, Part, Task } from '../../protocol/types.ts'
+import type { Json, JsonObject, Part, Task } from '../../protocol/types.ts'
 import { addUsage, type Usage, usageOf } from '../../protocol/usage.ts'
 import { withSignal } from '../../shared/async.ts'
 import { digestOf } from '../../shared/ids.ts'
@@ -9,6 +9,7 @@ import type { Agent, Turn } from '../agent.ts'
 import { AsideTurn } from '../aside.ts'
 import { collectTask } from '../reply.ts'
 import type { VerdictAnswer, VerdictQuestion } from './check.ts'
+import { verdictSchema } from './verdict.ts'
 
 /**
  * Asks agents of a file for verdicts, within the turn of the agent that they guard. A durable step: one that has answered
@@ -25,11 +26,18 @@ export function askAgents(
     const messageId = await digestOf([turn.taskId, turn.number, space])
     const message = { ...userMessage(parts, { contextId: turn.contextId }), messageId }
     const answer = await turn.step(space, async () => {
-      const inner = new AsideTurn(turn, { space, message, signal: turn.signal })
+      const inner = new JudgeTurn(turn, { space, message, signal: turn.signal })
       const task = collectTask(agent.process(message, inner), inner)
       return toJson(answerOf(await withSignal(task, turn.signal), member))
     })
     return fromJson(answer)
+  }
+}
+
+/** The turn of an agent that is asked for a verdict. */
+class JudgeTurn extends AsideTurn {
+  override get outputSchema(): JsonObject {
+    return verdictSchema
   }
 }
 

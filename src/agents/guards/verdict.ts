@@ -1,6 +1,6 @@
 import { parseMessage } from '../../protocol/schema.ts'
 import { textOf } from '../../protocol/task.ts'
-import type { Json, Part } from '../../protocol/types.ts'
+import type { Json, JsonObject, Part } from '../../protocol/types.ts'
 import { isFields } from '../../shared/json.ts'
 import { trimEnd } from '../../shared/text.ts'
 import type { GuardVerdict } from './guard.ts'
@@ -28,6 +28,18 @@ export function parseVerdict(value: unknown): GuardVerdict {
 export function verdictToJson(verdict: GuardVerdict): Json {
   const value: object = verdict
   return value as Json // built of texts and parts, which are JSON
+}
+
+/** What an agent that is asked for a verdict answers with. */
+export const verdictSchema: JsonObject = {
+  type: 'object',
+  properties: {
+    verdict: { type: 'string', enum: ['allow', 'replace', 'block'] },
+    reason: { type: 'string', description: 'Why; the caller is told, so nothing of the content' },
+    text: { type: 'string', description: 'What stands in its place, where it is replaced' },
+  },
+  required: ['verdict'],
+  additionalProperties: false,
 }
 
 /**

@@ -6,16 +6,22 @@ import {
   usageExtension,
 } from '../../protocol/extensions.ts'
 import type { AgentInfo } from '../../protocol/profile.ts'
-import type { AgentExtension, Message } from '../../protocol/types.ts'
+import type { AgentExtension, JsonObject, Message } from '../../protocol/types.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Logger, silent } from '../../shared/log.ts'
 import type { AgentEvent, Health, Turn } from '../agent.ts'
 import { type OpenAIAgentConfig, validateOpenAIAgentConfig, withCallDefaults } from '../config.ts'
+import { checkRetries } from '../config-checks.ts'
+import type { DataSchema } from '../data-schema.ts'
+import { checkedAnswer } from '../output/check.ts'
+import type { OutputOptions } from '../output/with-schema.ts'
+import { type DataOf, type SchemaInput, toDataSchema } from '../schema.ts'
 import { type Tool, type ToolSource, type ToolUser, toToolName, withOwnNames } from '../tools.ts'
-import { elsewhere } from '../wrap.ts'
+import { type AskAgent, elsewhere } from '../wrap.ts'
 import { runChat } from './chat.ts'
 import { type ChatClient, createChatClient } from './client.ts'
 import { checkFiles, withoutRefusedFiles } from './files.ts'
+import { askWithSchema } from './format.ts'
 import { readHistory } from './history.ts'
 import { toChatMessages } from './messages.ts'
 import type { ChatRequest } from './wire.ts'
@@ -28,7 +34,9 @@ const extensions: readonly AgentExtension[] = [
 ]
 
 /** A model behind an OpenAI-compatible service, and what it may do. */
-export interface OpenAIAgentOptions extends OpenAIAgentConfig {
+export interface OpenAIAgentOptions<Schema = SchemaInput | undefined>
+  extends OpenAIAgentConfig,
+    OutputOptions {
   readonly id: string
   readonly name: string
   readonly description?: string
@@ -39,27 +47,45 @@ export interface OpenAIAgentOptions extends OpenAIAgentConfig {
   readonly toolSources?: readonly ToolSource[]
   /** Which images may be passed on by their URL; those at public addresses if absent. */
   readonly files?: Omit<GuardOptions, 'allowHttp'>
+  /** What the answers fit: each is checked, asked for again where it does not fit, and becomes data. */
+  readonly outputSchema?: Schema
+  /** The JSON Schema of `outputSchema`, where its library gives none. */
+  readonly jsonSchema?: JsonObject
   readonly clock?: Clock
   readonly random?: () => number
   readonly log?: Logger
 }
 
+/** What is known of a model's answers. */
+type ModelOutput<Schema> = [Schema] extends [SchemaInput]
+  ? DataSchema<DataOf<Schema>>
+  : DataSchema | undefined
+
 /**
  * A model as an agent. It sees the system prompt, the context's earlier messages and the user's message; its answer is
  * streamed as chunks of the artifact `response`, whose metadata holds the tokens used.
  */
-export class OpenAIAgent implements ToolUser {
+export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> implements ToolUser {
   readonly resumable = true
   readonly kind = 'model'
   readonly acceptsTools = true
+  readonly outputSchema: ModelOutput<Schema>
   readonly #options: OpenAIAgentOptions
   readonly #clock: Clock
   readonly #client: ChatClient
   readonly #guard: Guard
 
-  /** @throws ConfigConversionError for a value out of range. */
-  constructor(options: OpenAIAgentOptions) {
+  /**
+   * @throws ConfigConversionError for a value out of range.
+   * @throws TypeError for an `outputSchema` that is none.
+   */
+  constructor(options: OpenAIAgentOptions<Schema>) {
     validateOpenAIAgentConfig(options)
+    const { outputSchema, jsonSchema, maxOutputRetries = 0 } = options
+    checkRetries('maxOutputRetries', maxOutputRetries)
+    const at = `outputSchema of agent "${options.name}"`
+    const schema = outputSchema && toDataSchema(outputSchema, { at, jsonSchema })
+    this.outputSchema = schema as ModelOutput<Schema> // what reads the data of this schema
     const { timeoutSeconds, maxRetries } = withCallDefaults(options)
     this.#options = options
     this.#guard = createGuard({ ...options.files, allowHttp: true })
@@ -80,22 +106,31 @@ export class OpenAIAgent implements ToolUser {
 
   info(): AgentInfo {
     const { id, name, description, capabilities, metadata, model } = this.#options
+    const { outputSchema } = this
     return {
       id,
       name,
       description: description ?? `${name} answers with the model ${model}`,
       capabilities: [...new Set(capabilities ?? [])],
       metadata: { ...metadata, type: 'openai', model },
-      details: { extensions },
+      details: { extensions, ...(outputSchema && { outputSchema: outputSchema.jsonSchema }) },
     }
   }
 
-  async *process(
+  process(message: Message, turn: Turn, offered: readonly Tool[] = []): AsyncGenerator<AgentEvent> {
+    const { outputSchema: schema } = this
+    if (!schema) return this.#answer(message, turn, offered)
+    const { maxOutputRetries } = this.#options
+    const ask: AskAgent = (own, asked = message) => this.#answer(asked, own, offered)
+    return checkedAnswer({ ask, message, turn, schema, maxOutputRetries, keepsState: true })
+  }
+
+  async *#answer(
     message: Message,
     turn: Turn,
-    offered: readonly Tool[] = [],
+    offered: readonly Tool[],
   ): AsyncGenerator<AgentEvent> {
-    const { id, name, systemPrompt, parallelToolCalls } = this.#options
+    const { id, name, systemPrompt, parallelToolCalls, responseFormat } = this.#options
     const { maxHistory = 20, history = 'window', maxToolRounds = 8 } = this.#options
     const [client, sampling, clock] = [this.#client, this.#sampling(), this.#clock]
     await checkFiles(this.#guard, message, turn.signal)
@@ -107,13 +142,14 @@ export class OpenAIAgent implements ToolUser {
     // A member of a team answers the team, which runs no tools for its client.
     const { tools: forClient } = clientToolsOf(turn.taskStore && message.metadata)
     const tools = withOwnNames([...own, ...offered, ...forClient.map(toClientTool)])
+    const asked = askWithSchema(message, turn.outputSchema, responseFormat)
     const messages = toChatMessages({
       ...(systemPrompt && { systemPrompt }),
       ...(summary && { summary }),
       earlier,
-      message,
+      message: asked.message,
     })
-    const request = { ...sampling, messages }
+    const request = { ...sampling, ...asked.format, messages }
     yield* runChat({
       agent: name,
       client,

@@ -1,4 +1,5 @@
 import type { Usage } from '../../protocol/usage.ts'
+import type { Account } from '../account.ts'
 import type { ModelToolCall } from '../tools.ts'
 import type { ChatDelta, ToolCallPiece } from './wire.ts'
 
@@ -12,12 +13,15 @@ export interface ChatAnswer {
 }
 
 /** Gathers the chunks of one answer. */
-interface Assembly extends ChatAnswer {
+export interface Assembly extends ChatAnswer {
   add(delta: ChatDelta): void
 }
 
-/** An empty assembly. A call without an id gets one, because its result must name it. */
-export function createAssembly(): Assembly {
+/**
+ * An empty assembly. A call without an id gets one, because its result must name it. What the answer used has its cost
+ * where an account knows the price of the model that was asked.
+ */
+export function createAssembly(account?: Account, model?: string): Assembly {
   const calls = new Map<number, { id: string; name: string; arguments: string }>()
   const texts: string[] = []
   let finish: string | undefined
@@ -36,7 +40,7 @@ export function createAssembly(): Assembly {
       if (delta.text) texts.push(delta.text)
       for (const piece of delta.toolCalls ?? []) addPiece(piece)
       finish = delta.finish ?? finish
-      usage = delta.usage ?? usage
+      if (delta.usage) usage = account ? account.price(delta.usage, model) : delta.usage
     },
     get text() {
       return texts.join('')

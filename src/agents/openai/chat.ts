@@ -48,6 +48,7 @@ export async function* runChat(chat: Chat): AsyncGenerator<AgentEvent> {
   const { turn } = chat
   const writer = createAnswerWriter(turn)
   const progress = await loadProgress(turn, chat.spent)
+  if (progress.usage) turn.account?.resume(progress.usage)
   yield* writer.write(progress.text)
   let calls = openCalls(progress)
   while (true) {
@@ -62,7 +63,8 @@ export async function* runChat(chat: Chat): AsyncGenerator<AgentEvent> {
       progress.added.push(...results)
       progress.round++
     }
-    const answer = createAssembly()
+    turn.account?.check()
+    const answer = createAssembly(turn.account, chat.request.model)
     const began = chat.clock.elapsed()
     const back = turn.away()
     try {
@@ -71,6 +73,7 @@ export async function* runChat(chat: Chat): AsyncGenerator<AgentEvent> {
         if (delta.text) yield* writer.write(delta.text)
       }
     } finally {
+      if (answer.usage) turn.account?.spend(answer.usage)
       await back()
     }
     traceRound(chat, progress.round, { answer, began })

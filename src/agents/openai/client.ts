@@ -6,7 +6,8 @@ import { createNamedRules, type Rules } from '../../network/rules.ts'
 import type { A2AError } from '../../protocol/errors.ts'
 import type { JsonObject } from '../../protocol/types.ts'
 import { retry } from '../../shared/retry.ts'
-import { type ChatAnswer, createAssembly } from './assembly.ts'
+import type { Account } from '../account.ts'
+import { type Assembly, type ChatAnswer, createAssembly } from './assembly.ts'
 import { malformed, networkFault, refusal, retryAfterOf } from './errors.ts'
 import { readDeltas, readText, type ServiceReply, withinSilence } from './read.ts'
 import { type ChatDelta, type ChatRequest, toUrls } from './wire.ts'
@@ -32,8 +33,8 @@ interface ChatClientOptions extends RetryContext {
 export interface ChatClient {
   /** The chunks of one answer as they come. Tried again until the answer begins, never after: what is said is said. */
   stream(chat: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatDelta>
-  /** One answer as a whole; tried again until it is there. */
-  complete(chat: ChatRequest, signal: AbortSignal): Promise<ChatAnswer>
+  /** One answer as a whole, at an account's prices; tried again until it is there. */
+  complete(chat: ChatRequest, signal: AbortSignal, account?: Account): Promise<ChatAnswer>
   /** Resolves where the service lists its models within 5 seconds. */
   probe(): Promise<void>
   close(): Promise<void>
@@ -71,13 +72,15 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
         stream_options: { include_usage: true },
       }
       const body = JSON.stringify(streamed)
-      const attempt = (): Promise<ServiceReply> => service.ask(body, signal)
+      const format = chat.response_format?.type
+      const attempt = (): Promise<ServiceReply> => service.ask(body, signal, format)
       return read(() => retry(attempt, retryRules(options, isPassing, signal)), signal)
     },
-    complete(chat, signal) {
+    complete(chat, signal, account) {
       const body = JSON.stringify({ ...options.extraBody, ...chat })
       const opening = (): Promise<ServiceReply> => service.ask(body, signal)
-      const attempt = (): Promise<ChatAnswer> => assemble(read(opening, signal), agent)
+      const attempt = (): Promise<ChatAnswer> =>
+        assemble(read(opening, signal), agent, createAssembly(account, chat.model))
       return retry(attempt, retryRules(options, isPassing, signal))
     },
     probe: service.probe,
@@ -86,8 +89,8 @@ export function createChatClient(options: ChatClientOptions): ChatClient {
 }
 
 interface Service extends Pick<ChatClient, 'probe' | 'close'> {
-  /** One request for an answer. @throws A2AError for a refusal, or where the service cannot be reached. */
-  ask(body: string, signal: AbortSignal): Promise<ServiceReply>
+  /** One request for an answer, in a `response_format` of this type if any. @throws A2AError for a refusal, or where the service cannot be reached. */
+  ask(body: string, signal: AbortSignal, format?: string): Promise<ServiceReply>
 }
 
 function connectService(options: ChatClientOptions): Service {
@@ -117,22 +120,23 @@ function connectService(options: ChatClientOptions): Service {
   const limits = { headersTimeout: timeoutMs, bodyTimeout: timeoutMs }
   let closing: Promise<void> | undefined
 
-  async function refuse(reply: ServiceReply): Promise<A2AError> {
+  async function refuse(reply: ServiceReply, format: string | undefined): Promise<A2AError> {
     const said = (await readText(reply).catch(() => '')).slice(0, 500)
     const text = secrets.reduce((words, one) => words.replaceAll(one, '[redacted]'), said)
     log.warn({ agent, status: reply.statusCode, text }, 'the model service refused')
-    return refusal(agent, reply.statusCode, retryAfterOf(reply.headers, clock.now()))
+    const retryAfterSeconds = retryAfterOf(reply.headers, clock.now())
+    return refusal(agent, reply.statusCode, { retryAfterSeconds, format })
   }
 
   return {
-    async ask(body, signal) {
+    async ask(body, signal, format) {
       const asked = { dispatcher, method: 'POST', headers, body, signal, ...limits } as const
       const reply = await request(completions, asked).catch((cause: unknown) => {
         signal.throwIfAborted()
         throw networkFault(agent, cause)
       })
       if (reply.statusCode < 300) return reply
-      throw await refuse(reply)
+      throw await refuse(reply, format)
     },
     async probe() {
       const late = new AbortController()
@@ -152,8 +156,11 @@ function connectService(options: ChatClientOptions): Service {
   }
 }
 
-async function assemble(deltas: AsyncIterable<ChatDelta>, agent: string): Promise<ChatAnswer> {
-  const answer = createAssembly()
+async function assemble(
+  deltas: AsyncIterable<ChatDelta>,
+  agent: string,
+  answer: Assembly,
+): Promise<ChatAnswer> {
   for await (const delta of deltas) answer.add(delta)
   const isEmpty = answer.text === '' && answer.toolCalls().length === 0
   if (isEmpty && answer.finish === undefined) throw malformed(agent, 'sent no chat completion')

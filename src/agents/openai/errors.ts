@@ -2,11 +2,26 @@ import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
 import { retryAfterMs } from '../../shared/retry.ts'
 
 /** What a refusal of the model service means to whoever asked our agent. Its own words stay in the log, its status in the cause. */
-export function refusal(agent: string, status: number, retryAfterSeconds?: number): A2AError {
+export function refusal(agent: string, status: number, request: RefusedRequest = {}): A2AError {
+  const { retryAfterSeconds, format } = request
   const [code, what] = meaning(status)
   const later = retryAfterSeconds === undefined ? {} : { retryAfterSeconds }
   const cause = new Error(`HTTP ${status}`)
-  return new A2AError(code, `The model of ${agent} ${what}`, { ...later, cause })
+  const isUnread = format !== undefined && (status === 400 || status === 422)
+  const advice = isUnread ? `; ${withoutFormat(format)}` : ''
+  return new A2AError(code, `The model of ${agent} ${what}${advice}`, { ...later, cause })
+}
+
+/** What is known of a request that was refused. */
+interface RefusedRequest {
+  readonly retryAfterSeconds?: number | undefined
+  /** The type of its `response_format`. */
+  readonly format?: string | undefined
+}
+
+function withoutFormat(format: string): string {
+  const others = format === 'json_schema' ? '"json_object" or "none"' : '"none"'
+  return `if its service does not know response_format ${format}, set response_format of the model to ${others}`
 }
 
 /** What a failure on the way to the model service means. The cause stays in the process. */

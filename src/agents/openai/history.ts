@@ -1,5 +1,5 @@
 import type { Json, Message } from '../../protocol/types.ts'
-import type { Usage } from '../../protocol/usage.ts'
+import { toAmounts, type Usage } from '../../protocol/usage.ts'
 import type { Clock } from '../../shared/clock.ts'
 import type { Turn } from '../agent.ts'
 import type { ModelHistory } from '../model-config.ts'
@@ -97,22 +97,22 @@ async function summarise(
   try {
     const step = await turn.step('summary', async () => {
       const asked = (): Promise<ChatAnswer> =>
-        client.complete({ ...sampling, messages }, turn.signal)
+        client.complete({ ...sampling, messages }, turn.signal, turn.account)
       const answer = await elsewhere(turn, asked)
       const durationMs = Math.round(clock.elapsed() - began)
       const entry = modelEntry({ agent: name, round: 0, durationMs }, sampling.model, answer)
       turn.trace({ ...entry, purpose: 'summary' })
       const { usage } = answer
-      return {
-        upTo,
-        text: answer.text.slice(0, longestSummary),
-        ...(usage && { inputTokens: usage.inputTokens, outputTokens: usage.outputTokens }),
-      }
+      if (usage) turn.account?.spend(usage)
+      const text = answer.text.slice(0, longestSummary)
+      return { upTo, text, ...(usage && toAmounts(usage)) }
     })
-    const { text, inputTokens, outputTokens } = step
+    const { text, inputTokens, outputTokens, costUsd } = step
     if (text.trim() === '') return undefined
     const isCounted = inputTokens !== undefined && outputTokens !== undefined
-    return { upTo: step.upTo, text, ...(isCounted && { usage: { inputTokens, outputTokens } }) }
+    const cost = costUsd !== undefined && { costUsd }
+    const usage = isCounted && { usage: { inputTokens, outputTokens, ...cost } }
+    return { upTo: step.upTo, text, ...usage }
   } catch (error) {
     turn.signal.throwIfAborted()
     turn.log.warn({ agent: name, error }, 'a conversation could not be summarised')

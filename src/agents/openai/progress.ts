@@ -31,6 +31,9 @@ export async function loadProgress(turn: Turn, spent: Usage | undefined): Promis
     const progress: ChatProgress = JSON.parse(saved) // what saveProgress saved
     const isOver = progress.over !== undefined && progress.over !== turn.number
     if (progress.digest === digest && !isOver) return progress
+    // Asked again in the same turn for an answer that fits: what the tools have given stays given.
+    if (progress.over === turn.number && turn.outputSchema)
+      return { id: newId(), digest, round: 0, text: '', usage: spent, added: progress.added }
   }
   return { id: newId(), digest, round: 0, text: '', usage: spent, added: [] }
 }

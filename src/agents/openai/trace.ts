@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../protocol/types.ts'
+import { toAmounts } from '../../protocol/usage.ts'
 import type { ModelToolCall, ToolResult } from '../tools.ts'
 import type { ChatAnswer } from './assembly.ts'
 
@@ -24,7 +25,7 @@ export function modelEntry(
     model,
     ...facts,
     ...(finish !== undefined && { finish }),
-    ...(usage && { inputTokens: usage.inputTokens, outputTokens: usage.outputTokens }),
+    ...(usage && toAmounts(usage)),
     ...(text !== '' && { text: cut(text) }),
     ...(calls.length > 0 && { calls: calls.slice(0, maxCalls).map(cut) }),
   }

@@ -20,9 +20,20 @@ export interface ChatRequest {
   readonly stop?: string | readonly string[]
   readonly seed?: number
   readonly reasoning_effort?: string
-  /** Asks for an answer that is a JSON object. */
-  readonly response_format?: { readonly type: 'json_object' }
+  readonly response_format?: ChatFormat
 }
+
+/** Asks for an answer that is a JSON object, or fits a JSON Schema. */
+export type ChatFormat =
+  | { readonly type: 'json_object' }
+  | {
+      readonly type: 'json_schema'
+      readonly json_schema: {
+        readonly name: string
+        readonly schema: JsonObject
+        readonly strict?: boolean
+      }
+    }
 
 /** A message as the model sees it. Text alone is a plain string, which every service understands. */
 export type ChatMessage =
@@ -131,9 +142,12 @@ function parsePiece(value: unknown, place: number): ToolCallPiece {
 function parseUsage(completion: Fields): Usage | undefined {
   const { usage, model } = completion
   if (!isRecord(usage)) return undefined
+  const details = isRecord(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {}
+  const cachedInputTokens = toCount(details.cached_tokens)
   return {
     inputTokens: toCount(usage.prompt_tokens),
     outputTokens: toCount(usage.completion_tokens),
+    ...(cachedInputTokens > 0 && { cachedInputTokens }),
     ...(typeof model === 'string' && { model }),
   }
 }

@@ -3,6 +3,7 @@ import { hopsExtension } from '../../protocol/extensions.ts'
 import type { Message, SendMessageRequest } from '../../protocol/types.ts'
 import { digestOf } from '../../shared/ids.ts'
 import type { Turn } from '../agent.ts'
+import { withSchemaInWords } from '../output/tries.ts'
 import { ownFault } from './faults.ts'
 import {
   isBegunBy,
@@ -55,7 +56,10 @@ export async function prepare(
   const begun = count === 1 && known && isBegunBy(known, message, turn) ? known : undefined
   const continued = known?.phase === 'waiting' && !begun ? known : undefined
   const contextId = continued?.contextId ?? (await contexts.get(turn))
-  const { messageId, parts, metadata, extensions } = message
+  const { messageId, metadata, extensions } = message
+  const { outputSchema: schema } = turn
+  // What answers a question, such as an approval's, must stay the word that it is.
+  const parts = schema && !continued ? withSchemaInWords(message.parts, schema) : message.parts
   return {
     request: {
       message: {

@@ -1,23 +1,30 @@
 import { z } from 'zod'
 import type { AgentConfig } from '../../agents/config.ts'
 import type { AgentPlan } from '../../agents/create.ts'
+import type { ModelPrices } from '../../agents/prices.ts'
 import type { JsonObject } from '../../protocol/types.ts'
 import type { TeamConfig } from '../../team/team-config.ts'
 import { agentSchema } from './agents.ts'
+import { pricesSchema } from './prices.ts'
 import type { ConfigError, Unplaced } from './problems.ts'
 import { type ServerConfig, serverSchema } from './server.ts'
 import { stepKinds } from './steps.ts'
 import { teamSchema } from './teams.ts'
+import { whenGiven } from './values.ts'
 
 /** What a configuration file says, checked. */
 export interface Config {
   readonly agents: readonly AgentConfig[]
   readonly teams: readonly TeamConfig[]
   readonly server: ServerConfig
+  /** What models cost. */
+  readonly prices?: ModelPrices
   /** How each agent is made. It comes from the check of the file: what has it is not checked again. A copy has none. */
   readonly plans?: ReadonlyMap<AgentConfig, AgentPlan>
   /** Says what is wrong where in the file that it was read from. A copy does not know. */
   readonly refuse?: ToConfigError
+  /** The files that its schemas were read from. A copy does not know. */
+  readonly files?: readonly string[]
 }
 
 /** Makes the error that tells problems of a file with their places. */
@@ -29,11 +36,13 @@ export const fileSchema: z.ZodType<Config> = z
     agents: z.array(agentSchema).optional(),
     teams: z.array(teamSchema).optional(),
     server: serverSchema.optional(),
+    prices: pricesSchema.optional(),
   })
-  .transform(({ agents, teams, server }) => ({
+  .transform(({ agents, teams, server, prices }) => ({
     agents: agents ?? [],
     teams: teams ?? [],
     server: server ?? {},
+    ...whenGiven('prices', prices),
   }))
 
 /** The JSON Schema of a file, for editors. */
@@ -66,7 +75,8 @@ export function knownKeys(path: readonly PropertyKey[]): readonly string[] {
 
 function below(root: JsonObject, schema: JsonObject, key: PropertyKey): JsonObject[] {
   return variants(root, schema).flatMap((variant) => {
-    const next = typeof key === 'number' ? variant.items : asObject(variant.properties)[String(key)]
+    const named = asObject(variant.properties)[String(key)] ?? variant.additionalProperties
+    const next = typeof key === 'number' ? variant.items : named
     return next === undefined ? [] : [asObject(next)]
   })
 }

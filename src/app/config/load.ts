@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { parse, TomlError } from 'smol-toml'
 import { checkConfig } from './check.ts'
 import { type Config, fileSchema, knownKeys, type ToConfigError } from './file.ts'
 import { createLocate } from './locate.ts'
 import { ConfigError, toProblems } from './problems.ts'
+import { fillSchemas } from './schema-files.ts'
 import { toSyntaxError } from './syntax.ts'
 import { type ConfigVariables, fillEnvironment } from './values.ts'
 
@@ -13,6 +15,8 @@ export interface ParseOptions {
   readonly env?: ConfigVariables
   /** How errors name the file. */
   readonly path?: string
+  /** Where the schemas are that it names by their files; none is read if absent. */
+  readonly directory?: string
 }
 
 /**
@@ -27,7 +31,7 @@ export async function loadConfig(path: string, env: ConfigVariables): Promise<Co
     const problem = { path: [], line: 1, column: 1, message: unreadable(cause) }
     throw new ConfigError(path, [problem], { cause })
   }
-  return parseConfig(text, { env, path })
+  return parseConfig(text, { env, path, directory: dirname(path) })
 }
 
 function unreadable(cause: unknown): string {
@@ -49,9 +53,10 @@ export function parseConfig(text: string, options: ParseOptions = {}): Config {
     return new ConfigError(path, inOrder(placed), because)
   }
   const filled = fillEnvironment(parseToml(text, path), env)
-  const parsed = fileSchema.safeParse(filled.value, { reportInput: true })
+  const whole = fillSchemas(filled.value, options.directory)
+  const parsed = fileSchema.safeParse(whole.value, { reportInput: true })
   const issues = parsed.success ? [] : toProblems(parsed.error.issues, knownKeys)
-  const problems = [...filled.problems, ...issues]
+  const problems = [...filled.problems, ...whole.problems, ...issues]
   if (!parsed.success || problems.length > 0) throw refuse(problems)
   const { problems: faults, plans } = checkConfig(parsed.data, env)
   if (faults.length > 0) throw refuse(faults)
@@ -59,6 +64,7 @@ export function parseConfig(text: string, options: ParseOptions = {}): Config {
   return Object.defineProperties(parsed.data, {
     plans: { value: plans },
     refuse: { value: refuse },
+    files: { value: whole.files },
   })
 }
 

@@ -92,12 +92,14 @@ const budgetSchema: z.ZodType<BudgetConfig> = z
     max_depth: numberLike.optional(),
     max_seconds: numberLike.optional(),
     max_tokens: numberLike.optional(),
+    max_cost_usd: numberLike.optional(),
   })
   .transform((budget) => ({
     ...whenGiven('maxHops', budget.max_hops),
     ...whenGiven('maxDepth', budget.max_depth),
     ...whenGiven('maxSeconds', budget.max_seconds),
     ...whenGiven('maxTokens', budget.max_tokens),
+    ...whenGiven('maxCostUsd', budget.max_cost_usd),
   }))
 
 const capabilitySchema = z.strictObject({

@@ -3,6 +3,7 @@ import { A2AError } from '../../protocol/errors.ts'
 import { isInterrupted } from '../../protocol/task.ts'
 import type { Part, StreamResponse } from '../../protocol/types.ts'
 import { addUsage, toUsageMetadata, type Usage } from '../../protocol/usage.ts'
+import { askForJson, jsonTextOf, notJson, refuseAnswer } from '../../shared/json-answer.ts'
 import { readAll } from '../ask.ts'
 import type { EarlierTurn } from './conversation.ts'
 import type { AnswerFormat } from './form.ts'
@@ -75,11 +76,12 @@ async function readFitting(
     const { reader, events } = await readAnswer(stream, signal)
     used = addUsage(used, reader.usage)
     if (!isAnswer(reader)) return events
-    const text = toJsonText(cutAt(stop, reader.text))
-    const fault = text === undefined ? 'it is not JSON' : format.check(JSON.parse(text))
+    const text = jsonTextOf(cutAt(stop, reader.text))
+    const fault = text === undefined ? notJson : format.check(JSON.parse(text))
     if (text !== undefined && fault === undefined) return [{ event: toEvent(reader, text, used) }]
     if (attempt === 2) throw unfit(fault)
-    stream = await put(toRepeat(question, reader, [toComplaint(fault), toInstruction(format)]))
+    const complaint = { text: refuseAnswer(fault ?? notJson) }
+    stream = await put(toRepeat(question, reader, [complaint, toInstruction(format)]))
   }
 }
 
@@ -96,12 +98,7 @@ function toRepeat(question: ChatInput, answer: TextReader, parts: readonly Part[
 }
 
 function toInstruction({ schema }: AnswerFormat): Part {
-  const words = 'Answer with JSON alone, without other words, that fits this JSON Schema:'
-  return { text: `\n\n${words}\n${JSON.stringify(schema)}` }
-}
-
-function toComplaint(fault: string | undefined): Part {
-  return { text: `That answer cannot be used: ${fault}.` }
+  return { text: askForJson(schema) }
 }
 
 async function readAnswer(
@@ -120,26 +117,6 @@ async function readAnswer(
 function isAnswer(reader: TextReader): boolean {
   if (reader.fault() || reader.toolCalls.length > 0) return false
   return reader.state !== undefined && !isInterrupted(reader.state)
-}
-
-/** The JSON that a text is, alone or in one fence; undefined where it is something else. */
-function toJsonText(text: string): string | undefined {
-  const bare = text.trim()
-  return [bare, withoutFence(bare)].find(isJson)
-}
-
-function withoutFence(text: string): string {
-  if (!text.startsWith('```') || !text.endsWith('```')) return text
-  return text.slice(text.indexOf('\n') + 1, -3).trim()
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }
 
 function toEvent(reader: TextReader, text: string, usage: Usage | undefined): StreamResponse {

@@ -13,6 +13,13 @@ export function tokensText(input: number | undefined, output: number | undefined
   return `${countText(input ?? 0)} → ${countText(output ?? 0)}`
 }
 
+/** A cost as `$1.20` or `$0.00123`: cents, and of less than a dollar three digits that say something; empty where nobody knows. */
+export function costText(usd: number | undefined): string {
+  if (usd === undefined) return ''
+  const digits = { minimumFractionDigits: 2, ...(usd < 1 && { maximumSignificantDigits: 3 }) }
+  return `$${usd.toLocaleString('en-US', { maximumFractionDigits: 2, ...digits })}`
+}
+
 /** How long ago something was, in its largest unit: `40 s`, `5 min`, `3 h`, `2 d`. */
 export function ageText(ms: number): string {
   const [size, name] = units.find(([size]) => ms >= size) ?? [1_000, 's']

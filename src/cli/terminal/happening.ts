@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../index.ts'
 import { toPrintableLine } from '../../shared/text.ts'
-import { durationText, tokensText } from './amounts.ts'
+import { costText, durationText, tokensText } from './amounts.ts'
 import { dim, inColourOf, type Piece } from './piece.ts'
 import { amountAt, type TraceNode, textAt } from './trace.ts'
 import { clipPieces } from './width.ts'
@@ -47,9 +47,10 @@ function again({ tries }: TraceNode): Piece {
   return dim(tries > 1 ? `  try ${tries}` : '')
 }
 
-function facts({ durationMs, inputTokens, outputTokens }: TraceNode): Piece {
+function facts({ durationMs, inputTokens, outputTokens, costUsd }: TraceNode): Piece {
   const tokens = tokensText(inputTokens, outputTokens)
-  return dim(spaced(durationText(durationMs)) + spaced(tokens && `${tokens} tokens`))
+  const used = spaced(tokens && `${tokens} tokens`) + spaced(costText(costUsd))
+  return dim(spaced(durationText(durationMs)) + used)
 }
 
 function noted({ label, words }: TraceNode): readonly Piece[] {

@@ -26,6 +26,7 @@ export interface TraceTotal {
   readonly durationMs?: number
   readonly inputTokens?: number
   readonly outputTokens?: number
+  readonly costUsd?: number
 }
 
 /** One thing that happened. */
@@ -46,6 +47,7 @@ export interface TraceNode {
   readonly durationMs?: number
   readonly inputTokens?: number
   readonly outputTokens?: number
+  readonly costUsd?: number
 }
 
 /** Whether an agent shows what happens inside its tasks to callers that ask for it. */

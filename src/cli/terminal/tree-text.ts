@@ -1,5 +1,5 @@
 import { toPrintableLine } from '../../shared/text.ts'
-import { durationText, tokensText } from './amounts.ts'
+import { costText, durationText, tokensText } from './amounts.ts'
 import { dim, inColourOf, type Piece } from './piece.ts'
 import type { TraceNode, TraceTree } from './trace.ts'
 import { openMembers } from './tree.ts'
@@ -14,6 +14,7 @@ interface Row {
   readonly label: string
   readonly time: string
   readonly tokens: string
+  readonly cost: string
   readonly words: string
 }
 
@@ -26,15 +27,15 @@ interface TreeView {
 
 /** A trace for a person: what all of it took, then the tree. */
 export function toTraceLines(tree: TraceTree, view: TreeView): readonly (readonly Piece[])[] {
-  const { began = view.now, durationMs, inputTokens, outputTokens } = tree.total
+  const { began = view.now, durationMs, inputTokens, outputTokens, costUsd } = tree.total
   const isOpen = openMembers(tree).length > 0
   const time = durationText(isOpen ? Math.max(0, view.now - began) : durationMs)
   const tokens = tokensText(inputTokens, outputTokens)
-  const facts = [time, tokens && `${tokens} tokens`].filter((one) => one !== '')
+  const facts = [time, tokens && `${tokens} tokens`, costText(costUsd)].filter((one) => one !== '')
   return [[dim(['trace', ...facts].join('  '))], ...toTreeLines(tree, view)]
 }
 
-/** A tree as lines: who was called and what it did, how long that took, the tokens in and out, and the first words. */
+/** A tree as lines: who was called and what it did, how long that took, tokens in and out, costs, and the first words. */
 function toTreeLines({ nodes, leftOut }: TraceTree, view: TreeView): readonly (readonly Piece[])[] {
   const rows = toRows(nodes, '', view)
   const widest = (of: (row: Row) => string): number =>
@@ -43,8 +44,14 @@ function toTreeLines({ nodes, leftOut }: TraceTree, view: TreeView): readonly (r
     widest((row) => row.branch + row.label),
     Math.max(16, Math.floor(view.columns / 2)),
   )
-  const [time, tokens] = [widest((row) => row.time), widest((row) => row.tokens)]
-  const lines = rows.map((row) => toLine(row, { label, time, tokens, columns: view.columns }))
+  const widths = {
+    label,
+    time: widest((row) => row.time),
+    tokens: widest((row) => row.tokens),
+    cost: widest((row) => row.cost),
+    columns: view.columns,
+  }
+  const lines = rows.map((row) => toLine(row, widths))
   if (leftOut === 0) return lines
   return [...lines, [{ text: `… and ${leftOut} more entries`, style: { dim: true } }]]
 }
@@ -59,6 +66,7 @@ function toRows(nodes: readonly TraceNode[], before: string, view: TreeView): re
       label: labelOf(node),
       time: durationText(timeFor(node, view.now)),
       tokens: tokensText(input, output),
+      cost: costText(node.costUsd),
       words: toFirstWords(node.words),
     }
     return [row, ...toRows(node.children, `${before}${isLast ? '   ' : '│  '}`, view)]
@@ -84,6 +92,7 @@ interface Widths {
   readonly label: number
   readonly time: number
   readonly tokens: number
+  readonly cost: number
   readonly columns: number
 }
 
@@ -96,6 +105,7 @@ function toLine(row: Row, widths: Widths): readonly Piece[] {
   const amounts = [
     ...(widths.time > 0 ? [pad(row.time, widths.time, 'start')] : []),
     ...(widths.tokens > 0 ? [pad(row.tokens, widths.tokens, 'start')] : []),
+    ...(widths.cost > 0 ? [pad(row.cost, widths.cost, 'start')] : []),
   ].map((one) => `  ${one}`)
   const used = widths.label + amounts.reduce((sum, one) => sum + widthOf(one), 0)
   const words = clipText(row.words, widths.columns - used - 3)

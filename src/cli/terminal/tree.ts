@@ -19,6 +19,7 @@ interface Growing extends TraceNode {
   durationMs?: number
   inputTokens?: number
   outputTokens?: number
+  costUsd?: number
 }
 
 const mostNodes = 2_000
@@ -53,6 +54,7 @@ class Tree implements TraceTree {
   #last: number | undefined
   #input: number | undefined
   #output: number | undefined
+  #cost: number | undefined
   /** The calls of members, the latest of each, by the way to what they did themselves. */
   readonly #calls = new Map<string, Growing>()
   /** Who has decided, by the way to its team, and for whom. */
@@ -61,17 +63,14 @@ class Tree implements TraceTree {
   readonly #members = new Map<string, Growing>()
 
   get total(): TraceTotal {
-    const [first, last, inputTokens, outputTokens] = [
-      this.#first,
-      this.#last,
-      this.#input,
-      this.#output,
-    ]
+    const [first, last] = [this.#first, this.#last]
+    const [inputTokens, outputTokens, costUsd] = [this.#input, this.#output, this.#cost]
     return {
       ...(first !== undefined && { began: first }),
       ...(first !== undefined && last !== undefined && { durationMs: Math.max(0, last - first) }),
       ...(inputTokens !== undefined && { inputTokens }),
       ...(outputTokens !== undefined && { outputTokens }),
+      ...(costUsd !== undefined && { costUsd }),
     }
   }
 
@@ -88,10 +87,10 @@ class Tree implements TraceTree {
     this.#first ??= time
     this.#last = time ?? this.#last
     if (textAt(entry, 'path') !== '') return
-    const { inputTokens } = amountAt(entry, 'inputTokens')
-    const { outputTokens } = amountAt(entry, 'outputTokens')
+    const { inputTokens, outputTokens, costUsd } = amountsIn(entry)
     if (inputTokens !== undefined) this.#input = (this.#input ?? 0) + inputTokens
     if (outputTokens !== undefined) this.#output = (this.#output ?? 0) + outputTokens
+    if (costUsd !== undefined) this.#cost = (this.#cost ?? 0) + costUsd
   }
 
   delegate(entry: JsonObject): Growing | undefined {
@@ -119,16 +118,9 @@ class Tree implements TraceTree {
   end(entry: JsonObject, standing: 'done' | 'failed'): Growing | undefined {
     const node = this.#calls.get(callKey(entry))
     if (!node) return undefined
-    const { durationMs, inputTokens, outputTokens } = {
-      ...amountAt(entry, 'durationMs'),
-      ...amountAt(entry, 'inputTokens'),
-      ...amountAt(entry, 'outputTokens'),
-    }
     node.standing = standing
     node.words = textAt(entry, 'text') || node.words
-    if (durationMs !== undefined) node.durationMs = durationMs
-    if (inputTokens !== undefined) node.inputTokens = inputTokens
-    if (outputTokens !== undefined) node.outputTokens = outputTokens
+    Object.assign(node, amountsIn(entry))
     const outcome = standing === 'failed' ? textAt(entry, 'reason') : stateWord(entry)
     if (outcome) node.outcome = outcome
     else delete node.outcome
@@ -167,9 +159,7 @@ class Tree implements TraceTree {
       standing: failed ? 'failed' : 'done',
       ...(failed && { outcome: 'failed' }),
       ...began(entry),
-      ...amountAt(entry, 'durationMs'),
-      ...amountAt(entry, 'inputTokens'),
-      ...amountAt(entry, 'outputTokens'),
+      ...amountsIn(entry),
     })
   }
 
@@ -228,6 +218,17 @@ const takers: Readonly<Record<string, Take | undefined>> = {
 function callKey(entry: JsonObject): string {
   const [path, step, member] = ['path', 'step', 'member'].map((key) => textAt(entry, key))
   return `${path ? `${path}/` : ''}${step}:${member}`
+}
+
+type Amounts = Pick<TraceNode, 'durationMs' | 'inputTokens' | 'outputTokens' | 'costUsd'>
+
+function amountsIn(entry: JsonObject): Amounts {
+  return {
+    ...amountAt(entry, 'durationMs'),
+    ...amountAt(entry, 'inputTokens'),
+    ...amountAt(entry, 'outputTokens'),
+    ...amountAt(entry, 'costUsd'),
+  }
 }
 
 function triesOf(entry: JsonObject): number {

@@ -3,7 +3,7 @@ import type { SchedulerKind } from './kind.ts'
 import { ownScheduler } from './own.ts'
 import { router } from './router.ts'
 import { supervisor } from './supervisor.ts'
-import { workflow } from './workflow.ts'
+import { workflow } from './workflow/workflow.ts'
 
 /** Every way in which a team can work, by the type of its configuration. A type without its row does not compile. */
 const kinds: {

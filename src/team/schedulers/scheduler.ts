@@ -1,6 +1,7 @@
 import type { AgentInfo } from '../../agents/agent.ts'
 import type { Guards } from '../../agents/guards/guard.ts'
 import type { Artifact, Json, JsonObject, Message, Part, TaskState } from '../../protocol/types.ts'
+import type { Usage } from '../../protocol/usage.ts'
 
 /**
  * How a team works: which member gets which message next, until there is an answer. A scheduler is a value without
@@ -64,6 +65,8 @@ export interface MemberReply {
   readonly metadata?: JsonObject
   /** Who gave it, and where that member keeps its state; a fallback is not the member that was asked first. */
   readonly from?: { readonly agentId: string; readonly space: string }
+  /** What the whole call used, failed tries included, at the prices of the time. */
+  readonly used?: Usage
 }
 
 /** How a member is asked. */

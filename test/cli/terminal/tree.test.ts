@@ -60,6 +60,25 @@ describe('a trace as a tree', () => {
     ])
   })
 
+  test('shows what members and models cost, where that is known', () => {
+    const all = entries(
+      asked('a', '1'),
+      { type: 'model', model: 'gpt', durationMs: 5, costUsd: 0.0000123456, path: '1:a' },
+      answered('a', '1', { inputTokens: 9, outputTokens: 1, costUsd: 0.012345 }),
+      asked('b', '2'),
+      answered('b', '2', { costUsd: 1.2 }),
+      asked('c', '3'),
+      answered('c', '3'),
+    )
+    expect(linesOf(all)).toEqual([
+      'trace  600 ms  9 → 1 tokens  $1.21',
+      '├─ a             1.2 s  9 → 1     $0.0123  a says',
+      '│  └─ model gpt   5 ms         $0.0000123',
+      '├─ b             1.2 s              $1.20  b says',
+      '└─ c             1.2 s                     c says',
+    ])
+  })
+
   test('what a member did stands below it, through nested teams', () => {
     const all = entries(
       asked('inner', '1'),

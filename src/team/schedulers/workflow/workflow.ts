@@ -1,9 +1,9 @@
-import { A2AError } from '../../protocol/errors.ts'
-import { textOf } from '../../protocol/task.ts'
-import type { Message, Part } from '../../protocol/types.ts'
-import { delegate, delegateAll } from '../delegate.ts'
-import { replyParts } from '../reply.ts'
-import { askUser, type Run, toMember, traceRun } from '../run.ts'
+import { A2AError } from '../../../protocol/errors.ts'
+import { textOf } from '../../../protocol/task.ts'
+import type { Message, Part } from '../../../protocol/types.ts'
+import { delegate, delegateAll } from '../../delegate.ts'
+import { replyParts } from '../../reply.ts'
+import { askUser, type Run, toMember, traceRun } from '../../run.ts'
 import type {
   AgentStep,
   ApprovalStep,
@@ -12,18 +12,23 @@ import type {
   ParallelStep,
   Step,
   WorkflowConfig,
-} from '../team-config.ts'
-import { clip } from '../trace.ts'
-import { Refusal, readVerdict, toQuestion } from './approval.ts'
-import type { Schedule, SchedulerKind } from './kind.ts'
-import { inBatches, toItems } from './list.ts'
-import type { CallRules, MemberReply } from './scheduler.ts'
-import { checkSteps } from './steps.ts'
+} from '../../team-config.ts'
+import { clip } from '../../trace.ts'
+import { Refusal, readVerdict, toQuestion } from '../approval.ts'
+import type { Schedule, SchedulerKind } from '../kind.ts'
+import { inBatches, toItems } from '../list.ts'
+import type { CallRules, MemberReply } from '../scheduler.ts'
+import { checkSteps } from './check.ts'
+import { checkNames } from './names.ts'
+import { inOrder as ordered } from './order.ts'
 
 /** The row of the table: members answer in a fixed order. */
 export const workflow: SchedulerKind<WorkflowConfig> = {
   mode: ({ type }) => type,
-  check: ({ steps }, members, refuse) => checkSteps(steps, members, refuse),
+  check({ steps }, members, refuse) {
+    checkSteps(steps, members, refuse)
+    checkNames(steps, refuse)
+  },
   first({ steps }) {
     const [step] = inOrder(steps)
     return step && 'agentId' in step ? step.agentId : undefined
@@ -86,7 +91,9 @@ function runStep(step: Step, place: Place): StepResult {
   if ('agentId' in step) return runAgent(step, place)
   if ('parallel' in step) return runParallel(step, place)
   if ('loop' in step) return runLoop(step, place)
-  return 'map' in step ? runMap(step, place) : runApproval(step, place)
+  if ('map' in step) return runMap(step, place)
+  if ('approval' in step) return runApproval(step, place)
+  throw new A2AError('unsupportedOperation', 'Branches do not run yet')
 }
 
 async function runAgent(step: AgentStep, { run, name, input, previous, last }: Place): StepResult {
@@ -122,7 +129,7 @@ async function runLoop({ loop }: LoopStep, place: Place): StepResult {
     const answer = await runSteps(steps, { ...here, name: `${place.name}#${round}.` })
     if (!answer) break
     here = { ...here, previous: answer, input: toMember(here.run, replyParts(answer)) }
-    if (textOf(replyParts(answer)).includes(loop.until)) break
+    if (textOf(replyParts(answer)).includes(String(loop.until))) break
   }
   return here.previous === place.previous ? undefined : here.previous
 }
@@ -130,7 +137,8 @@ async function runLoop({ loop }: LoopStep, place: Place): StepResult {
 async function runMap({ map }: MapStep, { run, name, input }: Place): StepResult {
   const works = toItems(input.parts).map((item, index) => async (group: Run) => {
     const message = toMember(run, [item])
-    const call = { ...callRules(map), agentId: map.agentId, message, alone: true }
+    const agentId = 'agentId' in map ? map.agentId : ''
+    const call = { ...callRules(map), agentId, message, alone: true }
     return delegate(group, { ...call, name: `${name}[${index + 1}]` })
   })
   const replies = await inBatches(run, works, map.maxParallel ?? 8)
@@ -189,10 +197,6 @@ async function report(run: Run, agentId: string, reply: MemberReply): Promise<vo
   await run.output.progress(`${title}: ${clip(replyParts(reply), 200)}`)
 }
 
-/** Steps in ascending `order`; one without it stands where the list has it. */
 function inOrder(steps: readonly Step[]): readonly Step[] {
-  return steps
-    .map((step, index) => ({ step, order: step.order ?? index + 1 }))
-    .sort((a, b) => a.order - b.order)
-    .map(({ step }) => step)
+  return ordered(steps).map(({ step }) => step)
 }

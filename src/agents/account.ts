@@ -1,0 +1,19 @@
+import type { Usage } from '../protocol/usage.ts'
+
+/**
+ * Where the work of a turn is counted: against the budgets of the teams around it, at their prices. A model does so by
+ * itself; an agent that calls one on its own may tell it here, and is then stopped in time.
+ */
+export interface Account {
+  /**
+   * To be called before what costs something, such as a request to a model.
+   * @throws A2AError `processingError` when a team around has used up its tokens or its money.
+   */
+  check(): void
+  /** The usage with its cost, where it has none yet and the model has a price; `asked` is the name it was asked for by. */
+  price(usage: Usage, asked?: string): Usage
+  /** Counts what has just been used. */
+  spend(usage: Usage): void
+  /** Counts what the turn is known to have used in all, so far as that is not counted: it may have begun in another process. */
+  resume(total: Usage): void
+}

@@ -1,0 +1,128 @@
+import { A2AError } from '../../protocol/errors.ts'
+import { textOf } from '../../protocol/task.ts'
+import type { Json, Message, Part } from '../../protocol/types.ts'
+import { isAsyncIterable } from '../../shared/async.ts'
+import { notJson, readJsonAnswer } from '../../shared/json-answer.ts'
+import type { AgentEvent, AgentReply, Turn } from '../agent.ts'
+import type { DataReading, DataSchema } from '../data-schema.ts'
+import { readAgentEvent } from '../reply.ts'
+import type { AskAgent } from '../wrap.ts'
+import { HeldAnswer } from './held.ts'
+import type { OutputRules } from './rules.ts'
+import { Tries, toRepeat } from './tries.ts'
+import { FirstTry, FurtherTry } from './turn.ts'
+
+/** An agent that is asked, and what is asked of its answer. */
+interface CheckedQuestion extends OutputRules {
+  readonly ask: AskAgent
+  readonly message: Message
+  readonly turn: Turn
+  /** Whether the agent sees in a further try what it saved in earlier ones. */
+  readonly keepsState: boolean
+}
+
+/**
+ * An answer that fits a schema, as data. Nothing of it is told before it is whole and checked. One that does not fit is
+ * asked for again, with why and with what was said. A question, a call of the client's tools, a handing over and a
+ * failure are no answers: they pass as they are, and what follows a question is checked again.
+ *
+ * @throws A2AError `invalidAgentResponse` with the last fault when no try has given one that fits.
+ */
+export async function* checkedAnswer(question: CheckedQuestion): AsyncGenerator<AgentEvent> {
+  const { ask, turn, schema, maxOutputRetries = 2 } = question
+  const tries = new Tries(turn)
+  while (true) {
+    const own = await turnOfTry(question, tries)
+    const held = new HeldAnswer(turn)
+    yield* hear(ask(own.turn, own.message), held)
+    if (!held.isAnswer) {
+      if (held.asks) await tries.asks()
+      yield* held.asItIs(tries.used)
+      return
+    }
+    const reading = await readParts(held.parts, schema)
+    if (reading.fault === undefined) {
+      yield* held.asData(reading.data, tries.used)
+      return
+    }
+    const { number } = tries
+    const { fault } = reading
+    turn.trace({ type: 'output', try: number, fault: fault.slice(0, longestFault) })
+    if (number > maxOutputRetries) {
+      await tries.giveUp()
+      throw unfit(fault, number)
+    }
+    await tries.refuse(held.parts, fault, held.usage)
+  }
+}
+
+/** As long as any text of a trace may be. */
+const longestFault = 2_000
+
+async function turnOfTry(
+  { turn, message, schema, keepsState }: CheckedQuestion,
+  { number, last }: Tries,
+): Promise<{ readonly turn: Turn; readonly message: Message }> {
+  const { jsonSchema } = schema
+  if (number === 1) return { turn: new FirstTry(turn, jsonSchema), message }
+  const mends = last !== undefined
+  const asked = mends ? await toRepeat(message, last, { number, schema: jsonSchema }) : message
+  const options = { number, message: asked, schema: jsonSchema, mends, keepsState }
+  return { turn: new FurtherTry(turn, options), message: asked }
+}
+
+/** What is no part of the answer goes on at once. */
+async function* hear(reply: AgentReply, held: HeldAnswer): AsyncGenerator<AgentEvent> {
+  if (!isAsyncIterable(reply)) {
+    const answer = await reply
+    if (answer === undefined) return
+    const event = readAgentEvent(answer, held)
+    if (!held.take(event)) yield event
+    return
+  }
+  for await (const said of reply) {
+    const event = readAgentEvent(said, held)
+    if (!held.take(event)) yield event
+    if (held.hasEnded) return
+  }
+}
+
+/** The data of a reply: that of its data parts, else the JSON that its words are or hold. */
+async function readParts(parts: readonly Part[], schema: DataSchema): Promise<DataReading<Json>> {
+  const data = parts.flatMap((part) => ('data' in part ? [part.data] : []))
+  if (data.length > 0) return readValue(data.length === 1 ? data[0] : data, schema)
+  let first: DataReading<Json> | undefined
+  for (const value of readJsonAnswer(textOf(parts))) {
+    const reading = await readValue(value, schema)
+    if (reading.fault === undefined) return reading
+    first ??= reading
+  }
+  return first ?? { fault: notJson }
+}
+
+async function readValue(value: unknown, schema: DataSchema): Promise<DataReading<Json>> {
+  const reading = await schema.read(value)
+  if (reading.fault !== undefined) return reading
+  // What stays as it was came from a data part or was read from JSON.
+  return { data: reading.data === value ? (value as Json) : toJson(reading.data) }
+}
+
+/** A schema may make something else of what it reads, which must be JSON too. */
+function toJson(data: unknown): Json {
+  try {
+    const text = JSON.stringify(data)
+    if (text !== undefined) return JSON.parse(text)
+  } catch {
+    // a circle, or a number that JSON has not
+  }
+  const message = 'The output schema makes something of the answer that is no JSON'
+  throw new A2AError('processingError', message)
+}
+
+function unfit(fault: string, tries: number): A2AError {
+  const times = tries === 1 ? '' : `, after ${tries} tries`
+  return new A2AError(
+    'invalidAgentResponse',
+    `The answer does not fit its schema${times}: ${fault}`,
+  )
+}

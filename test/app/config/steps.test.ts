@@ -1,0 +1,142 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { loadConfig, parseConfig } from '../../../src/app/config/load.ts'
+import { ConfigError } from '../../../src/app/config/problems.ts'
+import { agents } from '../../team/two-agents.ts'
+
+const head = `${agents}
+[[teams]]
+id = "t"
+name = "T"
+description = ""
+mode = "workflow"
+[[teams.agents]]
+agent_id = "a"
+[[teams.agents]]
+agent_id = "b"
+[[teams.scheduler_config.steps]]
+`
+const line = head.split('\n').length
+
+function stepsOf(text: string): unknown {
+  const scheduler = parseConfig(head + text).teams[0]?.scheduler
+  return scheduler?.type === 'workflow' ? scheduler.steps : undefined
+}
+
+function problemOf(text: string): string {
+  try {
+    parseConfig(head + text)
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message
+  }
+  return 'it is a file'
+}
+
+describe('the steps of a file', () => {
+  test('have the names of the code in snake case', () => {
+    expect(
+      stepsOf(`name = "draft"
+agent_id = "a"
+input = "Write: {{ question.text }}"
+output_schema = { type = "object", properties = { score = { type = "number" } } }
+max_output_retries = 1
+max_retries = 2
+
+[[teams.scheduler_config.steps]]
+when = "steps.draft.data.score < 0.8"
+parallel = [{ agent_id = "a" }, { agent_id = "b" }]
+join = { agent_id = "b", input = "Join: {{ previous.text }}", timeout_seconds = 3 }
+
+[[teams.scheduler_config.steps]]
+branch = [
+  { when = "steps.draft.data.score > 0.5", steps = [{ approval = { question = "?", on_feedback = "draft", max_feedback_rounds = 3 } }] },
+  { steps = [{ parallel = [{ agent_id = "a" }], join = "{{ previous.text }}" }] },
+]
+
+[[teams.scheduler_config.steps]]
+map = { over = "steps.draft.data.list", steps = [{ agent_id = "a" }], max_parallel = 2 }
+`),
+    ).toEqual([
+      {
+        name: 'draft',
+        agentId: 'a',
+        input: 'Write: {{ question.text }}',
+        outputSchema: { type: 'object', properties: { score: { type: 'number' } } },
+        maxOutputRetries: 1,
+        maxRetries: 2,
+      },
+      {
+        when: 'steps.draft.data.score < 0.8',
+        parallel: [{ agentId: 'a' }, { agentId: 'b' }],
+        join: { agentId: 'b', input: 'Join: {{ previous.text }}', timeoutSeconds: 3 },
+      },
+      {
+        branch: [
+          {
+            when: 'steps.draft.data.score > 0.5',
+            steps: [{ approval: { question: '?', onFeedback: 'draft', maxFeedbackRounds: 3 } }],
+          },
+          { steps: [{ parallel: [{ agentId: 'a' }], join: '{{ previous.text }}' }] },
+        ],
+      },
+      { map: { over: 'steps.draft.data.list', steps: [{ agentId: 'a' }], maxParallel: 2 } },
+    ])
+  })
+
+  test.each([
+    [
+      'approval = { question = "?", on_feedback = "x" }',
+      0,
+      30,
+      'on_feedback must name an earlier step',
+    ],
+    ['agent_id = "a"\njoin = "x"', 1, 1, 'must stand beside parallel'],
+    ['map = { agent_id = "a", steps = [] }', 0, 1, 'needs exactly one of agent_id, steps'],
+    ['agent_id = "a"\nname = "a b"', 1, 1, 'name must begin with a letter'],
+    ['agent_id = "a"\noutput_schema = { type = 3 }', 1, 1, 'outputSchema'],
+    [
+      'agent_id = "a"\noutput_schema = "x.json"',
+      1,
+      1,
+      'the schema x.json cannot be read: files are read only',
+    ],
+    ['agent_id = "a"\nwhne = "true"', 1, 1, 'unknown key whne (did you mean when?)'],
+  ])('a fault is told with line and column: %s', (text, below, column, words) => {
+    const said = problemOf(text)
+    expect(said).toContain(`corral.toml:${line + below}:${column}: `)
+    expect(said).toContain(words)
+  })
+})
+
+describe('a schema in a file of its own', () => {
+  let directory = ''
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'corral-schemas-'))
+  })
+  afterEach(() => rm(directory, { recursive: true }))
+
+  const load = async (name: string, schema?: string) => {
+    const path = join(directory, 'corral.toml')
+    await writeFile(path, `${head}agent_id = "a"\noutput_schema = "${name}"\n`)
+    if (schema !== undefined) await writeFile(join(directory, name), schema)
+    return loadConfig(path, {})
+  }
+
+  test('is found beside the configuration', async () => {
+    const { teams, files } = await load('review.json', '{"type":"object"}')
+    expect(teams[0]?.scheduler).toMatchObject({ steps: [{ outputSchema: { type: 'object' } }] })
+    expect(files).toEqual([join(directory, 'review.json')])
+  })
+
+  test.each([
+    ['there is none', undefined],
+    ['it holds no JSON', '{'],
+    ['it holds no JSON object', '[]'],
+  ])('is a fault where %s', async (fault, text) => {
+    await expect(load('review.json', text)).rejects.toThrow(
+      `${line + 1}:1: the schema review.json cannot be read: ${fault}`,
+    )
+  })
+})

@@ -1,0 +1,277 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import type { Agent, Turn } from '../../src/agents/agent.ts'
+import { OpenAIAgent } from '../../src/agents/openai/agent.ts'
+import { A2AAgent } from '../../src/agents/remote/agent.ts'
+import { defineTool } from '../../src/agents/tools.ts'
+import { toUsageMetadata, type Usage, usageOf } from '../../src/protocol/usage.ts'
+import { runServer } from '../../src/server/run.ts'
+import { createServer } from '../../src/server/server.ts'
+import { defineTeam, type Team } from '../../src/team/team.ts'
+import type { BudgetConfig, Step } from '../../src/team/team-config.ts'
+import {
+  createInstantClock,
+  type ModelScript,
+  type ModelServer,
+  openModelServer,
+  runTeam,
+} from '../../src/testing/index.ts'
+import { member } from '../fixtures/members.ts'
+import { createTurn, runTurn } from '../fixtures/turn.ts'
+
+const opened: { close(): Promise<unknown> }[] = []
+
+afterEach(async () => {
+  for (const one of opened.splice(0).toReversed()) await one.close()
+})
+
+/** Each answer of a scripted model uses 11 and 7 tokens: at these prices it costs 0.01 dollars. */
+const prices = { test: { input: 6_500 / 11, output: 3_500 / 7 } }
+
+const tool = defineTool({
+  name: 'look',
+  description: 'Looks something up.',
+  parameters: { type: 'object' },
+  execute: () => 'found',
+})
+
+/** Calls its tool for ever. */
+const restless = [{ tools: [{ name: 'look', arguments: {} }] }]
+
+interface Model {
+  readonly agent: OpenAIAgent
+  readonly server: ModelServer
+}
+
+async function model(id: string, script: ModelScript, name = 'test'): Promise<Model> {
+  const server = await openModelServer(script)
+  const agent = new OpenAIAgent({
+    ...{ id, name: id, endpoint: server.url, apiKey: 'key', model: name },
+    ...{ timeoutSeconds: 10, maxRetries: 0, maxToolRounds: 50, tools: [tool] },
+  })
+  opened.push(server, agent)
+  return { agent, server }
+}
+
+interface Setup {
+  readonly id?: string
+  readonly budget?: BudgetConfig
+}
+
+function workflow(agents: Record<string, Agent>, steps: readonly Step[], setup: Setup = {}): Team {
+  const { id = 'team', budget } = setup
+  return defineTeam({
+    ...{ id, name: id, agents, prices, clock: createInstantClock() },
+    scheduler: { type: 'workflow', steps },
+    ...(budget && { budget }),
+  })
+}
+
+/** A member that says what each of its answers used. */
+function costly(id: string, usage: Partial<Usage>) {
+  return member(id, (text, turn: Turn) => ({
+    ...turn.reply(`${id}(${text})`),
+    metadata: toUsageMetadata({ inputTokens: 0, outputTokens: 0, ...usage }),
+  }))
+}
+
+function usageOfTask(task: { readonly artifacts?: readonly object[] }): Usage | undefined {
+  const [artifact] = task.artifacts ?? []
+  return usageOf(Object(artifact).metadata)
+}
+
+describe('what a run costs', () => {
+  test('is told with its answer, per hop, and per round of a model', async () => {
+    const { agent: first } = await model('first', [...restless, 'a draft'])
+    const { agent: second } = await model('second', ['done'])
+    const team = workflow({ first, second }, [{ agentId: 'first' }, { agentId: 'second' }])
+    const { task, trace } = await runTeam(team, 'news')
+    expect(usageOfTask(task)).toMatchObject({ inputTokens: 33, outputTokens: 21, costUsd: 0.03 })
+    const costs = (type: string) =>
+      trace.filter((entry) => entry.type === type).map(({ costUsd }) => costUsd)
+    expect(costs('reply')).toEqual([0.02, 0.01])
+    expect(costs('model')).toEqual([0.01, 0.01, 0.01])
+  })
+
+  test('is what a remote member says it cost, else its tokens by the price of its model', async () => {
+    const dear = costly('dear', { inputTokens: 5, costUsd: 0.4 })
+    const priced = costly('priced', { inputTokens: 22, model: 'test-2026-01-31' })
+    const unknown = costly('unknown', { inputTokens: 22, model: 'test-mini' })
+    const remotes: Record<string, Agent> = {}
+    for (const [id, agent] of Object.entries({ dear, priced, unknown })) {
+      const server = await createServer({ agents: [agent], logger: false })
+      const { url } = await runServer(server, { port: 0, host: '127.0.0.1', logger: false })
+      remotes[id] = new A2AAgent({ id, name: id, endpoint: url })
+      opened.push(server, remotes[id] as A2AAgent) // it was just made
+    }
+    const steps = Object.keys(remotes).map((agentId) => ({ agentId }))
+    const { task, trace } = await runTeam(workflow(remotes, steps), 'x')
+    expect(usageOfTask(task)).toMatchObject({ inputTokens: 49, costUsd: 0.413 })
+    const costs = trace.filter(({ type }) => type === 'reply').map(({ costUsd }) => costUsd)
+    expect(costs).toEqual([0.4, 0.013, undefined])
+  })
+
+  test('has what failed tries cost', async () => {
+    const { agent } = await model('m', (_, count) => (count === 1 ? { chunks: [] } : 'an answer'))
+    const team = workflow({ m: agent }, [{ agentId: 'm', maxRetries: 1 }])
+    const { task } = await runTeam(team, 'x')
+    expect(usageOfTask(task)).toMatchObject({ inputTokens: 22, costUsd: 0.02 })
+  })
+})
+
+describe('a limit in money', () => {
+  test('stops a run before the next member, and says what was spent and what to change', async () => {
+    const { agent: a } = await model('a', ['one'])
+    const { agent: b, server } = await model('b', ['two'])
+    const budget = { maxCostUsd: 0.005 }
+    const team = workflow({ a, b }, [{ agentId: 'a' }, { agentId: 'b' }], { budget })
+    const { state, text } = await runTeam(team, 'x', { logger: false })
+    expect(state).toBe('TASK_STATE_FAILED')
+    expect(text).toBe(
+      'The team has used up its budget of 0.005 USD: 0.01 are spent; raise max_cost_usd in its budget',
+    )
+    expect(server.requests).toHaveLength(0)
+  })
+
+  test('stops a model between two rounds of its tools', async () => {
+    const { agent, server } = await model('m', restless)
+    const team = workflow({ m: agent }, [{ agentId: 'm', maxRetries: 3 }], {
+      budget: { maxCostUsd: 0.035 },
+    })
+    const { text } = await runTeam(team, 'x', { logger: false })
+    expect(text).toContain('budget of 0.035 USD: 0.04 are spent')
+    expect(server.requests).toHaveLength(4)
+  })
+
+  test('holds inside nested teams, whatever those would do about a failure', async () => {
+    const { agent, server } = await model('m', restless)
+    const spare = member('spare')
+    const call = { agentId: 'm', maxRetries: 2, fallbackAgentId: 'spare' }
+    const inner = workflow({ m: agent, spare }, [call], { id: 'inner' })
+    const step = { agentId: 'inner', maxRetries: 2, fallbackAgentId: 'spare' }
+    const outer = workflow({ inner, spare }, [step], { budget: { maxCostUsd: 0.02 } })
+    const { text } = await runTeam(outer, 'x', { logger: false })
+    expect(text).toContain('budget of 0.02 USD: 0.02 are spent')
+    expect(server.requests).toHaveLength(2)
+    expect(spare.asked).toEqual([])
+  })
+
+  test('of a nested team is a failure of that member alone', async () => {
+    const { agent, server } = await model('m', restless)
+    const inner = workflow({ m: agent }, [{ agentId: 'm' }], {
+      id: 'inner',
+      budget: { maxCostUsd: 0.02 },
+    })
+    const spare = member('spare')
+    const step = { agentId: 'inner', fallbackAgentId: 'spare' }
+    const { text, task } = await runTeam(workflow({ inner, spare }, [step]), 'x', { logger: false })
+    expect(text).toBe('spare(x)')
+    expect(server.requests).toHaveLength(2)
+    expect(usageOfTask(task)).toMatchObject({ costUsd: 0.02 })
+  })
+
+  test('holds for members at once: those that run may end, none begins', async () => {
+    const { agent, server } = await model('m', restless)
+    const parallel = ['a', 'b', 'c'].map(() => ({ agentId: 'm' }))
+    const team = workflow({ m: agent }, [{ parallel }], { budget: { maxCostUsd: 0.05 } })
+    const { state } = await runTeam(team, 'x', { logger: false })
+    expect(state).toBe('TASK_STATE_FAILED')
+    expect(server.requests.length).toBeGreaterThanOrEqual(5)
+    expect(server.requests.length).toBeLessThanOrEqual(7)
+  })
+
+  test('is kept over questions to the user, and counts nothing twice', async () => {
+    const { agent: boss, server } = await model('boss', (_, count) =>
+      count < 3
+        ? { tools: [{ name: 'delegate_to_painter', arguments: { message: `wall ${count}` } }] }
+        : 'painted',
+    )
+    const painter = member('painter', (text, turn: Turn) =>
+      turn.task ? `painted ${text}` : ask(turn, 'Which colour?'),
+    )
+    const lead = (maxCostUsd: number): Team =>
+      defineTeam({
+        ...{ id: 'team', name: 'Team', agents: { boss, painter }, prices },
+        scheduler: { type: 'supervisor', supervisorAgentId: 'boss' },
+        budget: { maxCostUsd },
+      })
+    const { task } = await runTeam(lead(0.025), 'x', { answers: ['red', 'blue'] })
+    expect(usageOfTask(task)).toMatchObject({ inputTokens: 33, costUsd: 0.03 })
+    expect(server.requests).toHaveLength(3)
+  })
+
+  test('warns of a model without a price once, and counts it as nothing', async () => {
+    const { agent } = await model('m', ['an answer'], 'test-mini')
+    const team = workflow({ m: agent }, [{ agentId: 'm' }, { agentId: 'm' }], {
+      budget: { maxCostUsd: 0.01 },
+    })
+    const warnings: string[] = []
+    const logger = { ...quiet, warn: (_: object, words: string) => void warnings.push(words) }
+    for (const text of ['x', 'y'])
+      expect((await runTeam(team, text, { logger })).state).toBe('TASK_STATE_COMPLETED')
+    expect(warnings).toEqual([
+      'The model "test-mini" has no price, so max_cost_usd does not count it: add it to prices',
+    ])
+  })
+
+  test('must be more than nothing, and prices must be numbers', () => {
+    const agents = { a: member('a') }
+    expect(() => workflow(agents, [{ agentId: 'a' }], { budget: { maxCostUsd: 0 } })).toThrow(
+      'maxCostUsd must be more than 0',
+    )
+    const scheduler = { type: 'workflow', steps: [{ agentId: 'a' }] } as const
+    const wrong = { 'gpt-4.1': { input: 2, output: -8 } }
+    expect(() => defineTeam({ id: 't', name: 't', agents, scheduler, prices: wrong })).toThrow(
+      'prices["gpt-4.1"].output must be US dollars per million tokens, a number from 0, not -8',
+    )
+  })
+})
+
+describe('a limit in tokens', () => {
+  test('stops a model between two rounds of its tools, in a nested team too', async () => {
+    const { agent, server } = await model('m', restless)
+    const inner = workflow({ m: agent }, [{ agentId: 'm' }], { id: 'inner' })
+    const outer = workflow({ inner }, [{ agentId: 'inner' }], { budget: { maxTokens: 40 } })
+    const { text } = await runTeam(outer, 'x', { logger: false })
+    expect(text).toBe(
+      'The team has used up its budget of 40 tokens: 54 are used; raise max_tokens in its budget',
+    )
+    expect(server.requests).toHaveLength(3)
+  })
+})
+
+describe('a run that is repeated after a crash', () => {
+  test('counts what its members and their models had used by then, once', async () => {
+    const { agent, server } = await model('m', restless)
+    const inner = workflow(
+      { a: costly('a', { costUsd: 0.2 }), m: agent },
+      [{ agentId: 'a' }, { agentId: 'm' }],
+      {
+        id: 'inner',
+      },
+    )
+    const team = workflow({ inner }, [{ agentId: 'inner' }], { budget: { maxCostUsd: 0.25 } })
+    const [saved, steps] = [new Map(), new Map()]
+    // The process dies when what the tool gave in the second round is being kept.
+    let saves = 0
+    const first = createTurn('x', { saved, steps })
+    const dying = {
+      ...first,
+      save: (key: string, value: never) =>
+        ++saves > 3
+          ? new Promise<void>((_, fail) => fail(new Error('dead')))
+          : first.save(key, value),
+    }
+    await expect(runTurn(team, dying)).rejects.toThrow()
+    const asked = server.requests.length
+    await expect(runTurn(team, createTurn('x', { saved, steps }))).rejects.toThrow(
+      'budget of 0.25 USD: 0.25 are spent',
+    )
+    expect([asked, server.requests.length]).toEqual([2, 5])
+  })
+})
+
+const quiet = { debug() {}, info() {}, warn() {}, error() {} }
+
+async function* ask(turn: Turn, question: string) {
+  yield turn.ask(question)
+}
