@@ -30,7 +30,7 @@ interface GuardSurroundings {
 export function withGuards(agent: Agent, guards: ReadyGuards, around: GuardSurroundings): Agent {
   if (guards.input.length === 0 && guards.output.length === 0) return agent
   return wrapAgent(agent, {
-    process: (ask, message, turn) => answer({ guards, around, ask }, message, turn),
+    process: (ask, message, turn) => guardedAnswer({ guards, around, ask }, message, turn),
     // Requests that the agent answers by itself would go past its guards.
     dispatch: undefined,
   })
@@ -42,7 +42,8 @@ interface Guarded {
   readonly ask: AskAgent
 }
 
-async function* answer(
+/** What an agent answers under guards. @throws ContentBlocked */
+export async function* guardedAnswer(
   { guards, around, ask }: Guarded,
   message: Message,
   turn: Turn,
