@@ -15,6 +15,8 @@ import type {
  * The page itself is built into `dist/console/page`: `index.html`, and `assets/*` with hashes in their names.
  */
 
+export type * from './graph-api.ts'
+
 /** Why a request of the page was refused. */
 export interface ApiRefusal {
   readonly error: {
@@ -103,75 +105,6 @@ export interface NeedsYou {
   readonly kind: 'approval' | 'input' | 'login'
   /** The status message of the task: the question. */
   readonly question?: Message
-}
-
-/** `GET graph/ID`: the definition of a team. */
-export interface TeamGraph {
-  readonly id: string
-  readonly name: string
-  readonly description: string
-  readonly scheduler: string
-  /** The nodes that get the caller's message. */
-  readonly entry: readonly string[]
-  readonly nodes: readonly GraphNode[]
-  readonly edges: readonly GraphEdge[]
-}
-
-/** A member or a step of a team; its id is unique in the team, a member's is its agent's id. */
-export interface GraphNode {
-  readonly id: string
-  readonly name: string
-  /** `team`, a kind of agent, or a step that is no agent: `approval`. */
-  readonly kind: string
-  /** A few words beneath the name: the host of a remote agent, a model, a condition, a question. */
-  readonly detail?: string
-  /** The nested team, where the member is one. */
-  readonly team?: TeamGraph
-}
-
-/** A way that work may go between two nodes of one team. */
-export interface GraphEdge {
-  readonly from: string
-  readonly to: string
-  /** `next`: always, in this order. `may`: the leader or router decides. `back`: a loop or an answer returns. */
-  readonly kind: 'next' | 'may' | 'back'
-  /** A condition, or `until …`. */
-  readonly label?: string
-}
-
-/** `GET edges/TEAM`: what went over the edges of a team and its nested teams, from the logs of its last tasks. */
-export interface TeamEdges {
-  readonly edges: readonly EdgeFacts[]
-  /** How many tasks were read. */
-  readonly tasks: number
-}
-
-/** What went over one edge. */
-export interface EdgeFacts {
-  /** The team, or the nested one, that the edge belongs to. */
-  readonly team: string
-  /** A node's id; empty where the team's caller asked. */
-  readonly from: string
-  readonly to: string
-  readonly count: number
-  readonly failures: number
-  readonly p50Ms?: number
-  /** Calls under way now. */
-  readonly running: number
-  /** The last messages over it, newest first, at most 10. */
-  readonly last: readonly EdgeMessage[]
-}
-
-/** One call over an edge. */
-export interface EdgeMessage {
-  readonly taskId: string
-  readonly seq: number
-  readonly at: string
-  readonly question: string
-  readonly answer?: string
-  readonly durationMs?: number
-  /** Why it failed. */
-  readonly failure?: string
 }
 
 /** The query of `GET tasks`; without a cursor the newest page. */

@@ -1,8 +1,10 @@
+import { textOf as wordsIn } from '../protocol/task.ts'
 import type { ConsoleHost } from '../server/console.ts'
+import { createTrail, type TrailMark } from '../shared/trail.ts'
 import type { LogRecord, StoredTask } from '../store/store.ts'
-import type { EdgeFacts, EdgeMessage, GraphEdge, TeamEdges, TeamGraph } from './api.ts'
 import { type ApiHandler, ok } from './call.ts'
 import { drawTeam, noTeam, teamOf } from './graph.ts'
+import type { EdgeFacts, EdgeMessage, TeamEdges, TeamGraph } from './graph-api.ts'
 import { createTaskPages } from './pages.ts'
 import { showsTrace } from './tasks.ts'
 
@@ -10,6 +12,8 @@ import { showsTrace } from './tasks.ts'
 const maxTasks = 30
 const maxRecords = 2_000
 const maxMessages = 10
+/** As much of a question to the user as is shown: its end, where it asks. */
+const longest = 2_000
 
 /** Makes the handler of `edges/TEAM`: what went between the members, read from the traces of the last tasks. */
 export function createEdgesHandler(host: ConsoleHost): ApiHandler {
@@ -29,10 +33,11 @@ export function createEdgesHandler(host: ConsoleHost): ApiHandler {
   }
 }
 
-/** A call that is under way in a log. */
+/** A call that is under way in a log, or a question that waits. */
 interface OpenCall {
   readonly edges: readonly Edge[]
   readonly message: EdgeMessage
+  readonly runs: boolean
 }
 
 interface Edge {
@@ -54,7 +59,6 @@ function createTally(graph: TeamGraph): {
   edges(): readonly EdgeFacts[]
 } {
   const edges = new Map<string, Edge>()
-  const ways = waysById(graph)
 
   function edgeOf(team: string, from: string, to: string): Edge {
     const key = JSON.stringify([team, from, to])
@@ -65,53 +69,83 @@ function createTally(graph: TeamGraph): {
     return fresh
   }
 
+  /** Counts what came along; gives the edges to the node itself, which are the last. */
+  function count({ run, arrivals }: TrailMark<TeamGraph>): readonly Edge[] {
+    let last: readonly Edge[] = []
+    for (const { from, to } of arrivals) {
+      last = from.map((one) => edgeOf(run.graph.id, one, to))
+      for (const edge of last) edge.count++
+    }
+    return last
+  }
+
   return {
     add({ head }, records) {
       const open = new Map<string, OpenCall>()
-      const answered = new Map<string, string[]>()
+      const trail = createTrail(graph)
       for (const record of records) {
-        if (record.kind !== 'trace') continue
-        const team = textOf(record, 'team')
-        const member = textOf(record, 'member')
-        const place = `${textOf(record, 'at')}\n${team}`
-        const call = `${place}\n${textOf(record, 'call')}`
-        if (record.entry.type === 'delegation') {
-          const senders = sendersOf(ways.get(team) ?? [], member, answered.get(place) ?? [])
-          const edges = senders.map((from) => edgeOf(team, from, member))
-          begin(edges, { record, call, open, taskId: head.id })
-        } else if (record.entry.type === 'reply' || record.entry.type === 'failure') {
-          finish(open.get(call), record)
-          open.delete(call)
-          answered.set(place, [...(answered.get(place) ?? []).slice(-64), member])
-        }
+        const question = askedIn(record)
+        const told = record.kind === 'trace' ? record : undefined
+        const mark = told
+          ? trail.take(told.entry, textOf(told, 'at'))
+          : question !== undefined && trail.ask(question)
+        if (mark && mark.arrivals.length > 0)
+          open.set(keyOf(mark, told), {
+            edges: count(mark),
+            message: beginning(
+              head.id,
+              record,
+              told ? textOf(told, 'text') : (question ?? '').slice(-longest),
+            ),
+            runs: mark.kind === 'call',
+          })
+        if (told) end(open, told, mark || undefined)
       }
       if (head.busy)
-        for (const { edges: some } of open.values()) for (const edge of some) edge.running++
+        for (const { edges: some, runs } of open.values())
+          if (runs) for (const edge of some) edge.running++
     },
     edges: () => [...edges.values()].map(toFacts),
   }
 }
 
-interface Beginning {
-  readonly record: Traced
-  readonly call: string
-  readonly open: Map<string, OpenCall>
-  readonly taskId: string
+/** Which call or question an entry is about; what begins and what ends it have the same. */
+function keyOf({ run, node, kind }: TrailMark<TeamGraph>, record: Traced | undefined): string {
+  if (kind !== 'call' || !record) return `${kind}\n${run.above}\n${node.id}`
+  return callOf(record)
 }
 
-function begin(edges: readonly Edge[], { record, call, open, taskId }: Beginning): void {
-  for (const edge of edges) edge.count++
-  const { seq, at } = record
-  open.set(call, { edges, message: { taskId, seq, at, question: textOf(record, 'text') } })
+function callOf(record: Traced): string {
+  return `call\n${textOf(record, 'at')}\n${textOf(record, 'call')}`
+}
+
+function beginning(taskId: string, record: LogRecord, question: string): EdgeMessage {
+  const at = record.kind === 'trace' ? record.at : timeOf(record)
+  return { taskId, seq: record.seq, at, question }
+}
+
+/** A reply or failure ends a call, a clear verdict a question. */
+function end(
+  open: Map<string, OpenCall>,
+  record: Traced,
+  mark: TrailMark<TeamGraph> | undefined,
+): void {
+  const { type, verdict } = record.entry
+  const isOver = type === 'reply' || type === 'failure' || type === 'branch'
+  if (!isOver && (type !== 'approval' || verdict === 'unclear')) return
+  const key = mark ? keyOf(mark, record) : callOf(record)
+  finish(open.get(key), record)
+  open.delete(key)
 }
 
 function finish(call: OpenCall | undefined, record: Traced): void {
   if (!call) return
-  const ms = record.entry.durationMs
+  const { durationMs: ms, costUsd } = record.entry
   const isFailure = record.entry.type === 'failure'
   const message = {
     ...call.message,
     ...(typeof ms === 'number' && { durationMs: ms }),
+    ...(typeof costUsd === 'number' && { costUsd }),
     ...(isFailure ? { failure: textOf(record, 'reason') } : { answer: textOf(record, 'text') }),
   }
   for (const edge of call.edges) {
@@ -122,29 +156,16 @@ function finish(call: OpenCall | undefined, record: Traced): void {
   }
 }
 
-/**
- * Who handed the work on, of those that the definition lets: all that answered since this one was last asked, where
- * several did their part; else the one who answered last; else the team's caller.
- */
-function sendersOf(
-  edges: readonly GraphEdge[],
-  to: string,
-  answered: readonly string[],
-): readonly string[] {
-  const may = new Set(edges.filter((edge) => edge.to === to).map(({ from }) => from))
-  const lately = answered.slice(answered.lastIndexOf(to) + 1).filter((id) => may.has(id))
-  if (lately.length > 0) return [...new Set(lately)]
-  return [[...answered].reverse().find((id) => may.has(id)) ?? '']
+/** What a status asks the user. */
+function askedIn(record: LogRecord): string | undefined {
+  if (record.kind !== 'event' || !('statusUpdate' in record.event)) return undefined
+  const { state, message } = record.event.statusUpdate.status
+  return state === 'TASK_STATE_INPUT_REQUIRED' && message ? wordsIn(message.parts) : undefined
 }
 
-function waysById(graph: TeamGraph): ReadonlyMap<string, readonly GraphEdge[]> {
-  const all = new Map<string, readonly GraphEdge[]>()
-  const visit = ({ id, edges, nodes }: TeamGraph): void => {
-    all.set(id, edges)
-    for (const { team } of nodes) if (team) visit(team)
-  }
-  visit(graph)
-  return all
+function timeOf(record: LogRecord): string {
+  const event = record.kind === 'event' ? record.event : undefined
+  return (event && 'statusUpdate' in event && event.statusUpdate.status.timestamp) || ''
 }
 
 function toFacts({ durations, ...edge }: Edge): EdgeFacts {

@@ -3,8 +3,9 @@ import { A2AError } from '../protocol/errors.ts'
 import type { ConsoleHost } from '../server/console.ts'
 import { kindOf } from '../team/schedulers/kinds.ts'
 import type { Team } from '../team/team.ts'
-import type { GraphEdge, GraphNode, TeamGraph } from './api.ts'
 import { type ApiHandler, ok } from './call.ts'
+import type { StepNode } from './drawn-step.ts'
+import type { GraphEdge, GraphNode, TeamGraph } from './graph-api.ts'
 import { drawWorkflow } from './workflow-graph.ts'
 
 /** Deeper nesting than this is not drawn: a team that contains itself by another name would never end. */
@@ -42,18 +43,20 @@ export function kindOfAgent(agent: Agent | undefined): string {
 /** The definition of a team as nodes and edges, its nested teams inside their nodes. */
 export async function drawTeam(team: DrawnTeam, depth = 0): Promise<TeamGraph> {
   const { config, manager } = team
-  const { entry, edges, extra = [] } = waysOf(team)
-  const members = config.agents.map(async ({ agentId, role }): Promise<GraphNode> => {
+  const { entry, edges, steps = [] } = waysOf(team)
+  const members = config.agents.map(async ({ agentId, role }): Promise<readonly GraphNode[]> => {
     const agent = manager.get(agentId)
     const { name = agentId } = (await Promise.resolve(agent?.info()).catch(() => undefined)) ?? {}
     const inner = agent && depth < maxDepth ? teamOf(agent) : undefined
-    return {
+    const member: GraphNode = {
       id: agentId,
       name,
       kind: kindOfAgent(agent),
       ...(role !== undefined && role !== '' && { detail: role }),
       ...(inner && { team: await drawTeam(inner, depth + 1) }),
     }
+    const own = steps.filter((step) => step.member === agentId)
+    return own.length === 0 ? [member] : own.map((step) => toStepNode(member, step))
   })
   return {
     id: config.id,
@@ -61,17 +64,28 @@ export async function drawTeam(team: DrawnTeam, depth = 0): Promise<TeamGraph> {
     description: config.description,
     scheduler: kindOf(config.scheduler).mode(config.scheduler),
     entry,
-    nodes: [...(await Promise.all(members)), ...extra],
+    nodes: [...(await Promise.all(members)).flat(), ...steps.flatMap(withoutMember)],
     edges,
   }
+}
+
+/** A step of a member is called by its own name, and beneath it stands who answers. */
+function toStepNode(member: GraphNode, step: StepNode): GraphNode {
+  if (step.name === undefined) return { ...member, ...step }
+  return { ...member, detail: member.name, ...step }
+}
+
+/** A step that is no member brings its name and kind with it. */
+function withoutMember({ name, kind, ...step }: StepNode): readonly GraphNode[] {
+  return name === undefined || kind === undefined ? [] : [{ ...step, name, kind }]
 }
 
 /** Which ways work may go in a team. */
 interface Ways {
   readonly entry: readonly string[]
   readonly edges: readonly GraphEdge[]
-  /** Steps that are no member. */
-  readonly extra?: readonly GraphNode[]
+  /** The steps of a workflow. */
+  readonly steps?: readonly StepNode[]
 }
 
 /** The ways of a team, by how it works. */
@@ -79,8 +93,10 @@ function waysOf({ config }: DrawnTeam): Ways {
   const { scheduler } = config
   const members = config.agents.map(({ agentId }) => agentId)
   switch (scheduler.type) {
-    case 'workflow':
-      return drawWorkflow(scheduler.steps)
+    case 'workflow': {
+      const { nodes: steps, ...ways } = drawWorkflow(scheduler.steps, members)
+      return { ...ways, steps }
+    }
     case 'supervisor':
       return star(scheduler.supervisorAgentId, members)
     case 'router':
@@ -96,7 +112,9 @@ function waysOf({ config }: DrawnTeam): Ways {
 export function approvalsOf(agent: Agent, depth = 0): readonly string[] {
   const team = depth < maxDepth ? teamOf(agent) : undefined
   if (!team) return []
-  const own = (waysOf(team).extra ?? []).flatMap(({ detail }) => detail ?? [])
+  const own = (waysOf(team).steps ?? []).flatMap(({ kind, detail }) =>
+    kind === 'approval' ? (detail ?? []) : [],
+  )
   const inner = team.config.agents.flatMap(({ agentId }) => team.manager.get(agentId) ?? [])
   return [...own, ...inner.flatMap((member) => approvalsOf(member, depth + 1))]
 }

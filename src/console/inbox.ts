@@ -1,6 +1,7 @@
 import { textOf } from '../protocol/task.ts'
-import type { Message, TaskState } from '../protocol/types.ts'
+import type { Message, Part, TaskState } from '../protocol/types.ts'
 import type { ConsoleHost } from '../server/console.ts'
+import { isFields } from '../shared/json.ts'
 import { currentTask } from '../store/current.ts'
 import type { StoredTask } from '../store/store.ts'
 import type { NeedsYou } from './api.ts'
@@ -47,13 +48,20 @@ const waitingStates: readonly TaskState[] = [
   'TASK_STATE_AUTH_REQUIRED',
 ]
 
-/** An approval ends with the question of its step. */
+/** An approval of a tool says in its data which one; another one ends with the question of its step. */
 function kindOfQuestion(
   { head }: StoredTask,
   question: Message | undefined,
   approvals: readonly string[],
 ): NeedsYou['kind'] {
   if (head.state === 'TASK_STATE_AUTH_REQUIRED') return 'login'
+  if (question?.parts.some(isToolApproval)) return 'approval'
   const text = textOf(question?.parts ?? [])
   return approvals.some((one) => text.endsWith(one)) ? 'approval' : 'input'
+}
+
+function isToolApproval(part: Part): boolean {
+  if (!('data' in part) || !isFields(part.data)) return false
+  const { approval } = part.data
+  return isFields(approval) && typeof approval.tool === 'string'
 }

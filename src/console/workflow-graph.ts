@@ -1,100 +1,156 @@
-import type { Step } from '../team/team-config.ts'
-import type { GraphEdge, GraphNode } from './api.ts'
+import {
+  addEdge,
+  type Drawing,
+  type DrawnPlace,
+  type Front,
+  labelled,
+  reachMember,
+  reachStep,
+  startsOf,
+  together,
+} from './drawing.ts'
+import {
+  conditionOf,
+  type DrawnApproval,
+  type DrawnCall,
+  type DrawnLoop,
+  type DrawnMap,
+  type DrawnStep,
+  drawnOrder,
+  ruleWords,
+  type StepNode,
+} from './drawn-step.ts'
+import type { GraphEdge } from './graph-api.ts'
 
-/** What of a workflow has been drawn so far. */
-interface Drawing {
-  readonly entry: Set<string>
-  readonly edges: Map<string, GraphEdge>
-  readonly extra: GraphNode[]
-}
-
-/** Where work comes from: the nodes that were last, and whether the team's caller may be meant. */
-interface Front {
-  readonly nodes: readonly string[]
-  readonly isStart: boolean
-}
-
-/** The ways of a workflow: each step follows those before it. */
-export function drawWorkflow(steps: readonly Step[]): {
+/** A workflow as nodes and edges. */
+interface DrawnWorkflow {
   readonly entry: readonly string[]
   readonly edges: readonly GraphEdge[]
-  readonly extra: readonly GraphNode[]
-} {
-  const drawing: Drawing = { entry: new Set(), edges: new Map(), extra: [] }
-  drawSteps(drawing, steps, { nodes: [], isStart: true })
-  return {
-    entry: [...drawing.entry],
-    edges: [...drawing.edges.values()],
-    extra: drawing.extra,
-  }
+  readonly nodes: readonly StepNode[]
 }
 
-/** Steps in the order in which they run. */
-function drawSteps(drawing: Drawing, steps: readonly Step[], from: Front): Front {
-  const ordered = steps
-    .map((step, index) => ({ step, order: step.order ?? index + 1 }))
-    .sort((a, b) => a.order - b.order)
-  let front = from
-  for (const { step } of ordered) {
-    const after = drawStep(drawing, step, front)
-    // A step that may be left out lets what was before it come through.
-    front = step.condition ? join([after, front]) : after
-  }
+/** How often feedback is taken where the step does not say. */
+const defaultFeedbackRounds = 5
+
+/** The ways of a workflow: each step follows those before it. */
+export function drawWorkflow(
+  steps: readonly DrawnStep[],
+  members: readonly string[],
+): DrawnWorkflow {
+  const [entry, edges, nodes] = [new Set<string>(), new Map(), new Map()]
+  const drawing: Drawing = { members: new Set(members), entry, edges, nodes, firsts: new Map() }
+  drawSteps(drawing, steps, { at: '', from: { nodes: [], isStart: true } })
+  return { entry: [...entry], edges: [...edges.values()], nodes: [...nodes.values()] }
+}
+
+/** Steps in the order in which they run; where they stand ends where their numbers begin. */
+function drawSteps(drawing: Drawing, steps: readonly DrawnStep[], start: DrawnPlace): Front {
+  let front = start.from
+  for (const [index, step] of drawnOrder(steps).entries())
+    front = drawStep(drawing, step, { ...start, at: `${start.at}${index + 1}`, from: front })
   return front
 }
 
-function drawStep(drawing: Drawing, step: Step, from: Front): Front {
-  const label = step.condition ? `if “${step.condition}”` : undefined
-  if ('agentId' in step) return reach(drawing, step.agentId, { from, label, ...step })
-  if ('map' in step) {
-    const each = label ?? 'each'
-    if ('steps' in step.map) return drawSteps(drawing, step.map.steps, from)
-    return reach(drawing, step.map.agentId, { from, label: each, ...step.map })
-  }
-  if ('approval' in step) {
-    const id = `approval-${drawing.extra.length + 1}`
-    const { question } = step.approval
-    drawing.extra.push({ id, name: 'Approval', kind: 'approval', detail: question })
-    return reach(drawing, id, { from, label })
-  }
-  if ('parallel' in step)
-    return join(step.parallel.map((branch) => drawSteps(drawing, [branch], from)))
-  if ('branch' in step) return join(step.branch.map(({ steps }) => drawSteps(drawing, steps, from)))
-  const { steps, until } = step.loop
-  const before = new Set(drawing.edges.keys())
-  const end = drawSteps(drawing, steps, from)
-  const fresh = [...drawing.edges].filter(([key]) => !before.has(key)).map(([, edge]) => edge)
-  const first = from.isStart ? [...drawing.entry] : []
-  const starts = fresh.filter((edge) => from.nodes.includes(edge.from)).map(({ to }) => to)
-  for (const last of end.nodes)
-    for (const start of new Set([...starts, ...first]))
-      addEdge(drawing, { from: last, to: start, kind: 'back', label: `until “${until}”` })
+/** A step that may be left out lets what was before it come through. */
+function drawStep(drawing: Drawing, step: DrawnStep, place: DrawnPlace): Front {
+  const condition = conditionOf(step)
+  const known = new Set(drawing.nodes.keys())
+  const after = drawKind(drawing, step, { ...place, from: labelled(place.from, condition) })
+  if (step.name !== undefined)
+    drawing.firsts.set(step.name, startsOf(drawing, nodesSince(drawing, known)))
+  return condition === undefined ? after : together([after, place.from])
+}
+
+function drawKind(drawing: Drawing, step: DrawnStep, place: DrawnPlace): Front {
+  const { parallel, branch, loop, map, approval, name } = step
+  if (parallel) return drawParallel(drawing, { ...step, parallel }, place)
+  if (branch) return drawBranch(drawing, { ...step, branch }, place)
+  if (loop) return drawLoop(drawing, loop, place)
+  if (map) return drawMap(drawing, { ...step, map }, place)
+  if (approval) return drawApproval(drawing, { ...step, approval }, place)
+  return reachMember(drawing, step, { ...place, name })
+}
+
+/** Every one of the steps gets the same question; what they answer comes together in a node of its own. */
+function drawParallel(
+  drawing: Drawing,
+  { parallel, join, name }: DrawnStep & { readonly parallel: readonly DrawnStep[] },
+  place: DrawnPlace,
+): Front {
+  const ends = parallel.map((step, index) =>
+    drawStep(drawing, step, { ...place, at: `${place.at}.${index + 1}` }),
+  )
+  const here = { ...place, from: together(ends) }
+  if (isCall(join)) return reachMember(drawing, join, { ...here, name, joins: true })
+  const maker = typeof join === 'string' ? 'a template' : 'a function'
+  const detail = join === undefined ? 'under headings' : `by ${maker}`
+  const id = reachStep(drawing, { name: name ?? 'Join', kind: 'join', detail }, here)
+  return { nodes: [{ id }], isStart: false }
+}
+
+/** The work goes by the first case that holds; where none has to, it may pass by all of them. */
+function drawBranch(
+  drawing: Drawing,
+  { branch, name = 'Branch' }: DrawnStep & Required<Pick<DrawnStep, 'branch'>>,
+  place: DrawnPlace,
+): Front {
+  const cases = branch.map(({ when }) => (when === undefined ? 'otherwise' : ruleWords(when)))
+  const id = reachStep(drawing, { name, kind: 'branch', cases }, place)
+  const ends = branch.map(({ steps }, index) => {
+    const origin = { id, label: cases[index] ?? '', cases: [index + 1] }
+    const from = { nodes: [origin], isStart: false }
+    return drawSteps(drawing, steps, { ...place, at: `${place.at}.${index + 1}.`, from })
+  })
+  if (branch.at(-1)?.when === undefined) return together(ends)
+  const past = { id, label: 'otherwise', cases: [0] }
+  return together([...ends, { nodes: [past], isStart: false }])
+}
+
+function drawLoop(drawing: Drawing, loop: DrawnLoop, place: DrawnPlace): Front {
+  const { steps, until, maxIterations: max } = loop
+  const known = new Set(drawing.nodes.keys())
+  const end = drawSteps(drawing, steps, { ...place, at: `${place.at}.` })
+  const fresh = nodesSince(drawing, known)
+  const words = { label: `until “${ruleWords(until)}”`, step: place.at, max }
+  for (const { id: from } of end.nodes)
+    if (fresh.has(from))
+      for (const to of startsOf(drawing, fresh))
+        addEdge(drawing, { from, to, kind: 'back', ...words })
   return end
 }
 
-interface Reach {
-  readonly from: Front
-  readonly label?: string | undefined
-  readonly fallbackAgentId?: string | undefined
+function drawMap(
+  drawing: Drawing,
+  { map, name }: DrawnStep & { readonly map: DrawnMap },
+  place: DrawnPlace,
+): Front {
+  const words = map.over === undefined ? 'each' : `each of ${ruleWords(map.over)}`
+  const here = { ...place, from: labelled(place.from, words), each: place.at }
+  if (!map.steps) return reachMember(drawing, map, { ...here, name })
+  return drawSteps(drawing, map.steps, { ...here, at: `${place.at}.` })
 }
 
-function reach(drawing: Drawing, id: string, { from, label, fallbackAgentId }: Reach): Front {
-  if (from.isStart) drawing.entry.add(id)
-  for (const node of from.nodes)
-    addEdge(drawing, { from: node, to: id, kind: 'next', ...(label !== undefined && { label }) })
-  if (fallbackAgentId === undefined) return { nodes: [id], isStart: false }
-  addEdge(drawing, { from: id, to: fallbackAgentId, kind: 'may', label: 'fallback' })
-  return { nodes: [id, fallbackAgentId], isStart: false }
+/** What is neither a yes nor a no goes back to the step that the approval names. */
+function drawApproval(
+  drawing: Drawing,
+  { approval, name = 'Approval' }: DrawnStep & { readonly approval: DrawnApproval },
+  place: DrawnPlace,
+): Front {
+  const {
+    question: detail,
+    onFeedback = '',
+    maxFeedbackRounds: max = defaultFeedbackRounds,
+  } = approval
+  const id = reachStep(drawing, { name, kind: 'approval', detail }, place)
+  for (const to of drawing.firsts.get(onFeedback) ?? [])
+    addEdge(drawing, { from: id, to, kind: 'back', label: 'feedback', step: place.at, max })
+  return { nodes: [{ id }], isStart: false }
 }
 
-function addEdge({ edges }: Drawing, edge: GraphEdge): void {
-  const key = `${edge.from}\n${edge.to}\n${edge.kind}`
-  if (!edges.has(key)) edges.set(key, edge)
+function isCall(join: DrawnStep['join']): join is DrawnCall {
+  return typeof join === 'object'
 }
 
-function join(fronts: readonly Front[]): Front {
-  return {
-    nodes: [...new Set(fronts.flatMap(({ nodes }) => nodes))],
-    isStart: fronts.some(({ isStart }) => isStart),
-  }
+function nodesSince({ nodes }: Drawing, known: ReadonlySet<string>): ReadonlySet<string> {
+  return new Set([...nodes.keys()].filter((id) => !known.has(id)))
 }

@@ -2,7 +2,7 @@ import type { HttpReply } from '../bindings/http.ts'
 import type { OperationName } from '../protocol/operations.ts'
 import type { LogRecord } from '../store/store.ts'
 import { dollars, Histogram, seconds, tokenCounts } from './histogram.ts'
-import { createSeries, escaped, metricHead } from './series.ts'
+import { createSeries, escaped, metricHead, type Series } from './series.ts'
 
 /** Counts what a server does, for `/metrics` in Prometheus' text format. */
 export interface Metrics {
@@ -41,24 +41,7 @@ export function createMetrics(): Metrics {
     labels: ['outcome'],
     bounds: seconds,
   })
-  const members = createSeries({
-    name: 'corral_member_call_seconds',
-    help: 'Calls of the members of teams by their outcome.',
-    labels: ['member', 'outcome'],
-    bounds: seconds,
-  })
-  const tokens = createSeries({
-    name: 'corral_tokens',
-    help: 'Tokens of one answer, by who told them (a model, or a member with all that it asked) and by direction.',
-    labels: ['source', 'direction'],
-    bounds: tokenCounts,
-  })
-  const costs = createSeries({
-    name: 'corral_cost_usd',
-    help: 'What answers cost in US dollars, by who told it (a model, or a member with all that it asked) and by its name.',
-    labels: ['source', 'name'],
-    bounds: dollars,
-  })
+  const { members, tokens, costs, traced } = createTraceSeries()
 
   function counterOf(operation: OperationName, outcome: string): Counter {
     const outcomes = counters.get(operation) ?? new Map<string, Counter>()
@@ -67,20 +50,6 @@ export function createMetrics(): Metrics {
     const counter = outcomes.get(outcome) ?? fresh
     outcomes.set(outcome, counter)
     return counter
-  }
-
-  function traced(entry: TracedEntry): void {
-    const { type, member, agent, durationMs, inputTokens, outputTokens, costUsd } = entry
-    const isCall = type === 'reply' || type === 'failure'
-    if (!isCall && type !== 'model') return
-    if (isCall && typeof member === 'string' && typeof durationMs === 'number')
-      members.observe(durationMs / 1000, member, type === 'reply' ? 'ok' : 'failed')
-    const source = isCall ? 'member' : 'model'
-    if (typeof inputTokens === 'number') tokens.observe(inputTokens, source, 'input')
-    if (typeof outputTokens === 'number') tokens.observe(outputTokens, source, 'output')
-    const name = isCall ? member : agent
-    if (typeof costUsd === 'number' && typeof name === 'string')
-      costs.observe(costUsd, source, name)
   }
 
   return {
@@ -117,6 +86,49 @@ export function createMetrics(): Metrics {
       }
     },
   }
+}
+
+/** What the entries of traces tell, as series. */
+function createTraceSeries(): {
+  readonly members: Series
+  readonly tokens: Series
+  readonly costs: Series
+  readonly traced: (entry: TracedEntry) => void
+} {
+  const members = createSeries({
+    name: 'corral_member_call_seconds',
+    help: 'Calls of the members of teams by their outcome.',
+    labels: ['member', 'outcome'],
+    bounds: seconds,
+  })
+  const tokens = createSeries({
+    name: 'corral_tokens',
+    help: 'Tokens of one answer, by who told them (a model, or a member with all that it asked) and by direction.',
+    labels: ['source', 'direction'],
+    bounds: tokenCounts,
+  })
+  const costs = createSeries({
+    name: 'corral_cost_usd',
+    help: 'What answers cost in US dollars, by who told it (a model, or a member with all that it asked) and by its name.',
+    labels: ['source', 'name'],
+    bounds: dollars,
+  })
+
+  function traced(entry: TracedEntry): void {
+    const { type, member, agent, durationMs, inputTokens, outputTokens, costUsd } = entry
+    const isCall = type === 'reply' || type === 'failure'
+    if (!isCall && type !== 'model') return
+    if (isCall && typeof member === 'string' && typeof durationMs === 'number')
+      members.observe(durationMs / 1000, member, type === 'reply' ? 'ok' : 'failed')
+    const source = isCall ? 'member' : 'model'
+    if (typeof inputTokens === 'number') tokens.observe(inputTokens, source, 'input')
+    if (typeof outputTokens === 'number') tokens.observe(outputTokens, source, 'output')
+    const name = isCall ? member : agent
+    if (typeof costUsd === 'number' && typeof name === 'string')
+      costs.observe(costUsd, source, name)
+  }
+
+  return { members, tokens, costs, traced }
 }
 
 /** What is read of an entry of the trace. */

@@ -32,6 +32,7 @@ function below(value: unknown, path: TeamPath): readonly PlacedGuards[] {
   if (Array.isArray(value)) return value.flatMap((item, index) => below(item, [...path, index]))
   if (!isFields(value)) return []
   return Object.entries(value).flatMap(([key, inner]) => {
+    if (key === 'outputSchema' || key === 'jsonSchema') return []
     if (key !== 'guards' || inner === undefined) return below(inner, [...path, key])
     const guards = inner as Guards // looked at where they are read
     return [{ guards, path: [...path, key], agentId: value.agentId }]
@@ -46,6 +47,8 @@ export function checkTeamGuards(
 ): void {
   const members = config.agents.map(({ agentId }) => agentId)
   for (const { guards, path, agentId } of guardsIn(config)) {
+    if (path.length > 1 && typeof agentId !== 'string')
+      refuse('invalidGuard', 'guards must stand beside agentId: they look at one member', path)
     try {
       readGuards(guards, { members, modulesLater })
     } catch (error) {

@@ -4,6 +4,7 @@ import { callWithRules, type MemberCall } from './call.ts'
 import { Suspension } from './memory.ts'
 import { replyFromJson, replyParts, replyToJson } from './reply.ts'
 import type { Delegation, Run } from './run.ts'
+import { Feedback } from './schedulers/approval.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
 import { linkSignal } from './signal.ts'
 
@@ -50,7 +51,10 @@ export async function delegate(run: Run, delegation: Delegation): Promise<Member
 /** One of several works at once; it delegates through the run it is given. */
 export type Work<T> = (run: Run) => Promise<T>
 
-/** Several works at once, results in order. The first failure stops the others; a question waits until all have ended. */
+/**
+ * Several works at once, results in order. The first failure stops the others; a question waits until all have ended, and
+ * feedback until there is no question.
+ */
 export async function delegateAll<T>(run: Run, works: readonly Work<T>[]): Promise<readonly T[]> {
   const link = linkSignal(run.link)
   const group: Run = { ...run, link }
@@ -58,7 +62,7 @@ export async function delegateAll<T>(run: Run, works: readonly Work<T>[]): Promi
   const results = await Promise.allSettled(
     works.map((work) =>
       work(group).catch((reason: unknown) => {
-        if (!(reason instanceof Suspension)) failure ??= { reason }
+        if (!isPatient(reason)) failure ??= { reason }
         if (failure) link.abort(failure.reason)
         throw reason
       }),
@@ -66,10 +70,24 @@ export async function delegateAll<T>(run: Run, works: readonly Work<T>[]): Promi
   )
   link.release()
   if (failure) throw failure.reason
-  return results.map((result) => {
-    if (result.status === 'rejected') throw result.reason
-    return result.value
-  })
+  const stopped = results.flatMap((result) => (result.status === 'rejected' ? result.reason : []))
+  if (stopped.length > 0) throw firstOf(stopped)
+  return results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+}
+
+/** Whether what stops a work leaves the others alone. */
+function isPatient(reason: unknown): boolean {
+  return reason instanceof Suspension || reason instanceof Feedback
+}
+
+/** What is told of several: the first question, else the first feedback, with what others have to say to the same step. */
+function firstOf(stopped: readonly unknown[]): unknown {
+  const question = stopped.find((reason) => reason instanceof Suspension)
+  const [first, ...more] = stopped.filter((reason) => reason instanceof Feedback)
+  if (question || !first) return question
+  const { approval } = first
+  const same = more.filter((other) => other.approval.target === approval.target)
+  return new Feedback(approval, [first, ...same].map(({ text }) => text).join('\n\n'))
 }
 
 /** The reply with what the whole call has used, so that a repeated run counts the same. */

@@ -98,7 +98,7 @@ function guardOutput(output: TeamOutput, check: GuardCheck): TeamOutput {
       await output.ask({
         ...asked,
         ...(message ? { message } : { artifacts: [{ artifactId: 'question', parts }] }),
-        ...(metadata && { metadata: check.json(metadata) }),
+        ...(metadata && { metadata: check.notes(metadata) }),
       })
     },
   }

@@ -7,7 +7,7 @@ import type { Tool } from '../agents/tools.ts'
 import { userMessage } from '../protocol/build.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { isInterrupted } from '../protocol/task.ts'
-import type { JsonObject, Message, Part } from '../protocol/types.ts'
+import type { Json, JsonObject, Message, Part } from '../protocol/types.ts'
 import type { Usage } from '../protocol/usage.ts'
 import type { Clock } from '../shared/clock.ts'
 import { type Budget, createBudget } from './budget.ts'
@@ -126,9 +126,36 @@ export function toMember(run: Run, parts: readonly Part[]): Message {
   return userMessage(parts, { contextId: run.turn.contextId })
 }
 
+/** An answer of the team's own. */
+export function answered(run: Run, parts: readonly Part[]): MemberReply {
+  return { state: 'TASK_STATE_COMPLETED', message: run.turn.reply(parts) }
+}
+
 /** Writes into the task's trace. */
 export function traceRun(run: Run, entry: TraceEntry): void {
   run.turn.trace(toEntry(entry))
+}
+
+/** Writes into the task's trace what a repeated run would come to again. */
+export function traceOnce(run: Run, key: string, entry: TraceEntry): void {
+  if (run.memory.recall(key).length > 0) return
+  run.memory.remember(key, { state: 'TASK_STATE_COMPLETED' })
+  traceRun(run, entry)
+}
+
+/**
+ * A decision that may come out differently each time: it is made once, by a durable step, and remembered over questions to
+ * the user. What it gives is plain JSON.
+ */
+export async function decide<T>(run: Run, key: string, make: () => Promise<T> | T): Promise<T> {
+  const known = run.memory.recall(key).at(-1)?.metadata?.decision
+  if (known !== undefined) return known as T // what the same decision was in an earlier turn
+  const decision = await run.turn.step(key, async () => {
+    const made: unknown = await make()
+    return made as Json // a step refuses what is not
+  })
+  run.memory.remember(key, { state: 'TASK_STATE_COMPLETED', metadata: { decision } })
+  return decision as T // what `make` gave, now or before a crash
 }
 
 /** Asks the user and stops the run; when the user has answered, the repeated run gets the answer here. */

@@ -40,16 +40,23 @@ export type TraceEntry =
       readonly recipients: readonly string[]
       readonly reason?: string
     }
-  /** The user has answered an approval: `approved`, `rejected`, or `unclear` and asked again. */
+  /** The user has answered an approval: `approved`, `rejected`, `feedback` for an earlier step, or `unclear` and asked again. */
   | {
       readonly type: 'approval'
       readonly team: string
       readonly step: string
-      readonly verdict: 'approved' | 'rejected' | 'unclear'
+      readonly verdict: 'approved' | 'rejected' | 'feedback' | 'unclear'
       readonly text: string
     }
-  /** A workflow step was left out because its condition does not hold. */
+  /** A workflow step was left out because its condition does not hold, or no case of a branch applies. */
   | { readonly type: 'skip'; readonly team: string; readonly step: string }
+  /** A branch goes on by one of its cases, counted from 1. */
+  | {
+      readonly type: 'branch'
+      readonly team: string
+      readonly step: string
+      readonly case: number
+    }
 
 /** Which call an entry is about. */
 export type CallFacts = {

@@ -48,8 +48,8 @@ test('a library that gives no JSON Schema is named, and what to do', () => {
 })
 
 test('a JSON Schema that cannot be checked is refused with its place', () => {
-  const make = () => toDataSchema({ properties: { a: { pattern: '^(a+)+$' } } }, { at })
-  expect(make).toThrow(`${at}: properties.a.pattern`)
+  const make = () => toDataSchema({ properties: { a: { pattern: '^(?=a)' } } }, { at })
+  expect(make).toThrow(`${at}: properties.a.pattern cannot be checked: looking ahead`)
   // @ts-expect-error a text is no schema
   expect(() => toDataSchema('object', { at })).toThrow(
     `${at} is neither a schema nor a JSON Schema`,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
+import { defineTeam, type Team } from '../../src/team/index.ts'
 import { ask } from '../server/asking.ts'
 import { as, json, openScene, posted } from './scene.ts'
 
@@ -63,6 +64,19 @@ test('the roster does not wait for an agent that does not say how it is', async 
     { id: 'sick', health: 'sick', reason: 'no bed' },
   ])
 })
+
+/** A member, an approval, a member. */
+function createGuarded(): Team {
+  return defineTeam({
+    id: 'guarded',
+    name: 'Guarded',
+    agents: { first: () => 'one', second: () => 'two' },
+    scheduler: {
+      type: 'workflow',
+      steps: [{ agentId: 'first' }, { approval: { question: 'Send it?' } }, { agentId: 'second' }],
+    },
+  })
+}
 
 test('many who ask for the roster at once get the same answer', async () => {
   const { api, send } = await openScene()
@@ -202,8 +216,23 @@ describe('a team', () => {
     expect(facts.edges).toMatchObject([
       { team: 'pair', from: '', to: 'first', count: 2, failures: 0, running: 0 },
       { team: 'pair', from: 'first', to: 'second', count: 2 },
+      { team: 'pair', from: 'second', to: 'approval-1', count: 2, running: 0 },
     ])
     expect(facts.edges[0].last[0]).toMatchObject({ question: 'another', answer: '1 another' })
+  })
+
+  test('has what went into an approval and out of it, however often it was asked', async () => {
+    const { api, send } = await openScene({ agents: [createGuarded()] })
+    const taskId = await send('a report', { agent: 'guarded' })
+    for (const text of ['perhaps', 'yes']) await send(text, { agent: 'guarded', taskId })
+    const { json: facts } = await api('edges/guarded')
+    expect(facts.edges).toMatchObject([
+      { from: '', to: 'first', count: 1 },
+      { from: 'first', to: 'approval-1', count: 1, failures: 0, running: 0 },
+      { from: 'approval-1', to: 'second', count: 1 },
+    ])
+    expect(facts.edges[1].last).toMatchObject([{ answer: 'yes' }])
+    expect(facts.edges[1].last[0].question).toMatch(/Send it\?$/)
   })
 
   test.each(['graph/worker', 'edges/worker', 'graph/nobody'])('is not %s', async (path) => {

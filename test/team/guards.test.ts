@@ -352,6 +352,20 @@ describe('guards that cannot be', () => {
     expect(made(undefined, guards)).toThrow('scheduler.steps[0].guards')
   })
 
+  test('on a step that asks no member', () => {
+    const steps = [
+      { parallel: [{ agentId: 'a' as const }], guards: { output: ['secrets' as const] } },
+    ]
+    expect(() =>
+      defineTeam({
+        id: 'team',
+        name: 'Team',
+        agents: { a: scripted(['x']) },
+        scheduler: { type: 'workflow', steps },
+      }),
+    ).toThrow('scheduler.steps[0].guards must stand beside agentId')
+  })
+
   test('a member cannot judge itself', () => {
     expect(made(undefined, { output: [{ member: 'writer' }] })).toThrow(
       '"writer" cannot judge itself',

@@ -4,10 +4,12 @@ import { type SchemaInput, toDataSchema } from '../schema.ts'
 import { findEmails } from './email.ts'
 import type { BuiltInGuard, GuardContent, GuardVerdict } from './guard.ts'
 import { lengthGuard } from './length.ts'
+import { patternGuard } from './pattern.ts'
 import type { ReadyGuard } from './ready.ts'
 import { type Find, replaceSpans, Steps } from './scan.ts'
 import { findSecrets } from './secrets.ts'
 import { type RefuseSetting, readAction } from './settings.ts'
+import type { Cleaner } from './texts.ts'
 
 /** The guards of the house by their names: what may be set, and what becomes of it. */
 interface BuiltIn {
@@ -18,6 +20,7 @@ interface BuiltIn {
 const builtIns: Readonly<Record<BuiltInGuard['use'], BuiltIn>> = {
   length: { keys: ['max', 'min', 'action'], make: lengthGuard },
   'json-schema': { keys: ['schema'], make: schemaGuard },
+  pattern: { keys: ['deny', 'require', 'action'], make: patternGuard },
   secrets: {
     keys: ['action'],
     make: (settings, refuse) => {
@@ -64,8 +67,9 @@ export function makeBuiltIn(name: string, settings: Fields, refuse: RefuseSettin
   return builtIn.make(settings, refuse)
 }
 
-function finder(find: Find, by: string): { clean(text: string): string } {
-  return { clean: (text) => replaceSpans(text, find(text, new Steps(text)), by) }
+function finder(find: Find, by: string): Cleaner {
+  const clean = (text: string): string => replaceSpans(text, find(text, new Steps(text)), by)
+  return { clean, readsNotes: true }
 }
 
 function schemaGuard({ schema }: Fields, refuse: RefuseSetting): ReadyGuard {

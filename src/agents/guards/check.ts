@@ -97,11 +97,20 @@ export class GuardCheck {
     return parts
   }
 
-  /** What is left of words and notes beside the content, of which guards look at every one. */
-  json<T extends Json>(given: T): T {
+  /** What is left of words beside the content, such as a name or the reason of a failure. @throws ContentBlocked */
+  words<T extends Json>(given: T): T {
+    return this.#beside(given, () => true)
+  }
+
+  /** What is left of notes of programs for programs, such as metadata. @throws ContentBlocked */
+  notes<T extends Json>(given: T): T {
+    return this.#beside(given, ({ readsNotes }) => readsNotes === true)
+  }
+
+  #beside<T extends Json>(given: T, looks: (cleaner: Cleaner) => boolean): T {
     let value = given
     for (const guard of this.#options.guards) {
-      if (guard.kind !== 'cleaner') continue
+      if (guard.kind !== 'cleaner' || !looks(guard.cleaner)) continue
       const verdict = this.#found(guard, (cleaner) => {
         const before = value
         value = cleanJson(value, cleaner)
@@ -122,7 +131,9 @@ export class GuardCheck {
     for (const guard of guards)
       if (guard.kind === 'cleaner')
         this.#found(guard, (cleaner) => {
-          left = cleanJson(left, cleaner)
+          const { text } = left
+          if (cleaner.readsNotes) left = cleanJson(left, cleaner)
+          else if (typeof text === 'string') left = { ...left, text: cleaner.clean(text) }
           return true
         })
     return left

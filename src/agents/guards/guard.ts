@@ -20,8 +20,11 @@ export interface GuardContent {
 /** Which side of an agent a guard stands on. */
 export type GuardSide = 'input' | 'output'
 
-/** What content is: a message to the agent, its answer, a question to the user, or words on what is going on. */
-export type ContentKind = 'message' | 'answer' | 'question' | 'status'
+/**
+ * What content is: a message to the agent, earlier turns that come along with it, its answer, a question to the user, or
+ * words on what is going on.
+ */
+export type ContentKind = 'message' | 'history' | 'answer' | 'question' | 'status'
 
 /** What a guard knows beside the content. */
 export interface GuardContext {
@@ -63,6 +66,14 @@ interface SchemaGuard {
   readonly schema: StandardSchemaV1 | JsonObject
 }
 
+/** The text has no match of `deny`, or one of `require`; `replace` takes out what is denied. Blocks if no action is said. */
+interface PatternGuard {
+  readonly use: 'pattern'
+  readonly deny?: string
+  readonly require?: string
+  readonly action?: GuardAction
+}
+
 /** Keys, tokens and passwords, or email addresses, are taken out; `block` refuses what has one. */
 interface FinderGuard {
   readonly use: 'secrets' | 'email'
@@ -70,7 +81,7 @@ interface FinderGuard {
 }
 
 /** A guard of the house with its settings. */
-export type BuiltInGuard = LengthGuard | SchemaGuard | FinderGuard
+export type BuiltInGuard = LengthGuard | SchemaGuard | PatternGuard | FinderGuard
 
 /** A member of the team, or an agent of the same file, is asked with the content and answers with the verdict. */
 export interface MemberGuard<Id extends string = string> {

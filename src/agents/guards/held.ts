@@ -115,14 +115,14 @@ export class HeldReply implements ReplyPlace {
 
   #noted(message: Message): Message {
     const { metadata } = message
-    return metadata ? { ...message, metadata: this.#check.json(metadata) } : message
+    return metadata ? { ...message, metadata: this.#check.notes(metadata) } : message
   }
 
   /** The tokens of those who were asked for verdicts are the answer's too. */
   #total(): JsonObject | undefined {
     const { usage } = this.#check
     const total = usage && addUsage(usage, this.usage)
-    const own = this.#metadata && this.#check.json(this.#metadata)
+    const own = this.#metadata && this.#check.notes(this.#metadata)
     return total ? { ...own, ...toUsageMetadata(total) } : own
   }
 

@@ -5,6 +5,7 @@ import type { Turn } from '../agent.ts'
 import { ContentBlocked } from './blocked.ts'
 import type { GuardCheck } from './check.ts'
 import { GuardedTurn, type GuardedView } from './guarded-turn.ts'
+import { guardHistory } from './history.ts'
 
 /**
  * The turn as the guards of the input leave it: its message, and earlier ones, which the log has as the user sent them.
@@ -15,7 +16,8 @@ export async function guardInput(check: GuardCheck, message: Message, turn: Turn
   const past = createPast(check, turn)
   const parts = await past.remember(message.parts, () => check.parts(message.parts, 'message'))
   const { metadata } = message
-  const left = { ...message, parts, ...(metadata && { metadata: check.json(metadata) }) }
+  const noted = metadata && (await guardHistory(check, check.notes(metadata)))
+  const left = { ...message, parts, ...(noted && { metadata: noted }) }
   if (check.decides && turn.number > 1) await past.learn(turn.history)
   return new GuardedTurn(turn, { message: left, ...past })
 }

@@ -31,8 +31,8 @@ export function checkArtifact(
   return {
     ...artifact,
     parts,
-    ...(name !== undefined && { name: check.json(name) }),
-    ...(description !== undefined && { description: check.json(description) }),
-    ...(metadata && { metadata: check.json(metadata) }),
+    ...(name !== undefined && { name: check.words(name) }),
+    ...(description !== undefined && { description: check.words(description) }),
+    ...(metadata && { metadata: check.notes(metadata) }),
   }
 }

@@ -18,6 +18,8 @@ function dataOf(parts: readonly Part[]): Json | undefined {
 /** What takes something out of a text; the same text where there is nothing to take out. */
 export interface Cleaner {
   clean(text: string): string
+  /** Whether it looks at notes of programs for programs too, such as metadata, where words mean something else. */
+  readonly readsNotes?: boolean
   /** Whether the name of a member of data says what its value is. */
   readonly readsNames?: boolean
 }
@@ -48,7 +50,7 @@ function cleanPart(part: Part, cleaner: Cleaner): Part {
   const content = cleanContent(part, cleaner)
   const { filename, metadata } = part
   const named = filename === undefined ? filename : cleaner.clean(filename)
-  const noted = metadata && cleanJson(metadata, cleaner)
+  const noted = metadata && cleaner.readsNotes ? cleanJson(metadata, cleaner) : metadata
   if (content === part && named === filename && noted === metadata) return part
   return {
     ...content,

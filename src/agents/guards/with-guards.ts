@@ -110,14 +110,14 @@ async function* going(
   const isAsked = state === 'TASK_STATE_AUTH_REQUIRED'
   const isShown = message && (isAsked || !check.asksMembers)
   const parts = isShown && (await check.parts(message.parts, isAsked ? 'question' : 'status'))
-  const noted = message?.metadata && check.json(message.metadata)
+  const noted = message?.metadata && check.notes(message.metadata)
   yield {
     statusUpdate: {
       status: {
         state,
         ...(parts && { message: { ...message, parts, ...(noted && { metadata: noted }) } }),
       },
-      ...(metadata && { metadata: check.json(metadata) }),
+      ...(metadata && { metadata: check.notes(metadata) }),
     },
   }
 }
@@ -170,7 +170,7 @@ async function toGuarded(
     return new ContentBlocked(message, { at, usage: addUsage(usage, used), cause })
   }
   if (!(thrown instanceof A2AError)) return thrown
-  const words = check.json(thrown.message)
+  const words = check.words(thrown.message)
   if (words === thrown.message) return thrown
   return new A2AError(thrown.code, words, { ...thrown.details, cause: thrown })
 }

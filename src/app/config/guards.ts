@@ -16,6 +16,8 @@ const rule = z.unknown().meta({
     { type: 'string', enum: ['secrets', 'email'] },
     table({ use: { const: 'length' }, max: count, min: count, action }, ['use']),
     table({ use: { const: 'json-schema' }, schema: { type: 'object' } }, ['use', 'schema']),
+    table({ use: { const: 'pattern' }, deny: text, action }, ['use', 'deny']),
+    table({ use: { const: 'pattern' }, require: text }, ['use', 'require']),
     table({ use: { enum: ['secrets', 'email'] }, action }, ['use']),
     table({ member: { ...text, description: 'An agent that is asked for the verdict' } }, [
       'member',

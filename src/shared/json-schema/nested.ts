@@ -1,5 +1,6 @@
 import { isFields } from '../json.ts'
 import { type Keyword, type KeywordSite, keyword, shapes } from './keyword.ts'
+import { isPatternProperty } from './patterns.ts'
 import { refTarget, type Schema, type Site, sizeOf, spend } from './schema.ts'
 
 /** The words that look into a value, or ask further schemas of it. */
@@ -22,7 +23,9 @@ export const nestedKeywords: Readonly<Record<string, Keyword>> = {
   additionalProperties: keyword(shapes.schema, (rule, value, site) => {
     const known = isFields(site.schema.properties) ? site.schema.properties : {}
     return eachMember(value, site, (name, member) =>
-      Object.hasOwn(known, name) ? undefined : within(below(site, `.${name}`), rule, member),
+      Object.hasOwn(known, name) || isPatternProperty(name, site)
+        ? undefined
+        : within(below(site, `.${name}`), rule, member),
     )
   }),
   propertyNames: keyword(shapes.schema, (rule, value, site) =>

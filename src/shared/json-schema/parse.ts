@@ -1,6 +1,7 @@
 import { isShallow } from '../json.ts'
 import type { Keyword } from './keyword.ts'
 import { nestedKeywords } from './nested.ts'
+import { patternKeywords, SchemaPatterns } from './patterns.ts'
 import { plainKeywords } from './plain.ts'
 import {
   isSchema,
@@ -14,7 +15,7 @@ import {
 
 /**
  * JSON Schema (2020-12), as much of it as can be checked exactly and in bounded time. A schema that says more than we
- * check, such as a remote reference, a regular expression or a word that we do not know, is refused when it is parsed:
+ * check, such as a remote reference, a regular expression that looks ahead or a word that we do not know, is refused when it is parsed:
  * a value that fits does fit. A library that leaves out what it does not know would say yes too often.
  */
 
@@ -32,10 +33,12 @@ export function parseJsonSchema(given: unknown, name = 'value'): SchemaCheck {
   if (!isSchema(given)) throw new SchemaFault('', 'must be a JSON Schema')
   if (!isShallow(given)) throw new SchemaFault('', 'nests too deep')
   if (sizeOf(given) > maxNodes) throw new SchemaFault('', 'is too large')
-  mustBeChecked(given, '', { root: given, seen: new Set() })
+  const patterns = new SchemaPatterns()
+  mustBeChecked(given, '', { root: given, seen: new Set(), patterns })
   return (value) => {
     if (!isShallow(value)) return `${name} nests too deep`
-    return fits(given, value, { path: name, depth: 0, run: { root: given, fits, steps: maxSteps } })
+    const run = { root: given, patterns, fits, steps: maxSteps }
+    return fits(given, value, { path: name, depth: 0, run })
   }
 }
 
@@ -46,7 +49,7 @@ const annotations: ReadonlySet<string> = new Set([
 ])
 
 const keywords: ReadonlyMap<string, Keyword> = new Map(
-  Object.entries({ ...plainKeywords, ...nestedKeywords }),
+  Object.entries({ ...plainKeywords, ...nestedKeywords, ...patternKeywords }),
 )
 
 /** References may lead in a circle that no value ends. */
@@ -67,6 +70,7 @@ function fits(schema: Schema, value: unknown, { path, depth, run }: Site): strin
 interface Walk {
   readonly root: Schema
   readonly seen: Set<Schema>
+  readonly patterns: SchemaPatterns
 }
 
 /** Goes through a schema and all that it refers to; what is not known in it is a fault. */
@@ -80,6 +84,7 @@ function mustBeChecked(schema: Schema, path: string, walk: Walk): void {
     if (!keyword) throw new SchemaFault(here, 'cannot be checked')
     const wrong = keyword.faultOf(rule)
     if (wrong) throw new SchemaFault(here, wrong)
+    walk.patterns.add(name, rule, here)
     for (const [inner, sub] of keyword.innerOf(rule)) mustBeChecked(sub, `${here}${inner}`, walk)
     if (name === '$ref') mustBeChecked(targetOf(rule, here, walk), here, walk)
   }

@@ -15,9 +15,16 @@ export class SchemaFault extends Error {
   }
 }
 
+/** The regular expressions of a schema. */
+interface PatternTests {
+  /** Whether a pattern is in a text. */
+  test(source: string, text: string, site: Site): boolean
+}
+
 /** What one check shares. */
 interface CheckRun {
   readonly root: Schema
+  readonly patterns: PatternTests
   /** What of a value does not fit a schema; undefined where it fits. */
   readonly fits: (schema: Schema, value: unknown, site: Site) => string | undefined
   /** How much work is left. */

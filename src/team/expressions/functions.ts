@@ -64,14 +64,30 @@ function sizeOfValue(values: readonly unknown[], at: FunctionSite): bigint {
   const [value] = values
   if (Array.isArray(value)) return BigInt(value.length)
   if (isFields(value)) return BigInt(Object.keys(value).length)
-  let size = 0n
-  for (const _ of textAt(values, 0, at)) size++
-  return size
+  const text = textAt(values, 0, at)
+  chargeSlow(text, at)
+  let size = text.length
+  // A character beyond the first 65,536 takes two units, of which the second is one of these.
+  for (let index = 1; index < text.length; index++) if (isPair(text, index)) size--
+  return BigInt(size)
+}
+
+function isPair(text: string, index: number): boolean {
+  return (
+    (text.charCodeAt(index) & 0xfc00) === 0xdc00 && (text.charCodeAt(index - 1) & 0xfc00) === 0xd800
+  )
+}
+
+/** What looks at each character itself takes several times as long as what copies them. */
+function chargeSlow(text: string, { run, site }: FunctionSite): void {
+  run.charge(Math.floor(text.length / 8), site)
 }
 
 function indexOf(values: readonly unknown[], at: FunctionSite): number {
+  const [text, part] = [textAt(values, 0, at), textAt(values, 1, at)]
   const from = values.length > 2 ? countAt(values, 2, at) : 0
-  return findText(textAt(values, 0, at), textAt(values, 1, at), Math.max(0, from))
+  chargeSlow(text, at)
+  return findText(text, part, Math.max(0, from))
 }
 
 function substring(values: readonly unknown[], at: FunctionSite): string {
@@ -86,6 +102,7 @@ function substring(values: readonly unknown[], at: FunctionSite): string {
 function split(values: readonly unknown[], at: FunctionSite): readonly string[] {
   const [text, separator] = [textAt(values, 0, at), textAt(values, 1, at)]
   const limit = values.length > 2 ? countAt(values, 2, at) : -1
+  chargeSlow(text, at)
   at.run.charge(
     separator === '' ? text.length : Math.floor(text.length / separator.length),
     at.site,

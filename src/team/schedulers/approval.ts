@@ -56,8 +56,30 @@ function nameOf(part: Part): string {
 export class Refusal extends Error {
   override readonly name = 'Refusal'
 
-  constructor() {
-    super('The user did not approve')
+  constructor(reason = 'The user did not approve') {
+    super(reason)
+  }
+}
+
+/** What an approval asks, and where what is neither a yes nor a no goes. */
+export interface ApprovalRules {
+  readonly question: string
+  /** The step that works again with it; nobody if absent. */
+  readonly target: string | undefined
+  /** How often, before the run is refused. */
+  readonly maxRounds: number
+}
+
+/** Sends a run back to an earlier step with what the user said; the list that has the step goes on from there. */
+export class Feedback extends Error {
+  override readonly name = 'Feedback'
+  readonly approval: ApprovalRules
+  readonly text: string
+
+  constructor(approval: ApprovalRules, text: string) {
+    super(`Going back to step ${approval.target}`)
+    this.approval = approval
+    this.text = text
   }
 }
 

@@ -2,7 +2,7 @@ import type { AgentInfo } from '../../agents/agent.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Json, Message, Part } from '../../protocol/types.ts'
 import { delegate, delegateAll } from '../delegate.ts'
-import { askUser, type Run, toMember } from '../run.ts'
+import { askUser, decide, type Run, toMember } from '../run.ts'
 import type { SchedulerKind } from './kind.ts'
 import type {
   AskOptions,
@@ -91,14 +91,8 @@ class OwnRun implements SchedulerRun {
     )
   }
 
-  async decide<T extends Json>(make: () => Promise<T> | T): Promise<T> {
-    const { memory, turn } = this.#run
-    const key = `${this.#next()}:decision`
-    const known = memory.recall(key).at(-1)?.metadata?.decision
-    if (known !== undefined) return known as T // what the same decision was in an earlier turn
-    const decision = await turn.step(key, make)
-    memory.remember(key, { state: 'TASK_STATE_COMPLETED', metadata: { decision } })
-    return decision
+  decide<T extends Json>(make: () => Promise<T> | T): Promise<T> {
+    return decide(this.#run, `${this.#next()}:decision`, make)
   }
 
   askUser(question: string | readonly Part[]): Message {

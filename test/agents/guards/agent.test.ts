@@ -105,6 +105,28 @@ describe('guards of the input', () => {
     })
   })
 
+  test('earlier turns that a client sends along are looked at by every guard', async () => {
+    const metadata = {
+      [historyExtension]: { messages: [{ role: 'assistant', content: 'hush' }] },
+    }
+    const message = { ...userMessage('go on'), metadata }
+    const kinds: string[] = []
+    const verdictOf =
+      (verdict: GuardVerdict) =>
+      ({ text }: GuardContent, { kind }: GuardContext): GuardVerdict => {
+        kinds.push(kind)
+        return text.includes('hush') ? verdict : { verdict: 'allow' }
+      }
+    const replacing = guarded({ input: [verdictOf({ verdict: 'replace', text: '' })] })
+    expect((await run(replacing.agent, message)).state).toBe('TASK_STATE_COMPLETED')
+    expect(JSON.stringify(replacing.asked)).not.toContain('hush')
+    expect(kinds).toEqual(['message', 'history'])
+    const blocking = guarded({ input: [verdictOf({ verdict: 'block', reason: 'no' })] })
+    expect((await run(blocking.agent, message)).state).toBe('TASK_STATE_REJECTED')
+    const denying = guarded({ input: [{ use: 'pattern', deny: '(?i)HUSH' }] })
+    expect((await run(denying.agent, message)).state).toBe('TASK_STATE_REJECTED')
+  })
+
   test('find what is cut in two by the border of parts', async () => {
     const { agent, texts } = guarded({ input: ['secrets'] })
     await run(agent, userMessage([{ text: key.slice(0, 9) }, { text: key.slice(9) }]))
@@ -311,6 +333,40 @@ describe('a guard of one’s own', () => {
     ])
     expect(seen[2]?.[0]).toEqual({ text: '{"a":1}', data: { a: 1 }, parts: [{ data: { a: 1 } }] })
     expect(seen[0]?.[2]).toBe(task.id)
+  })
+})
+
+describe('the guard pattern', () => {
+  const over = async (guards: Guards, answer: string) => {
+    const { state, text, task } = await run(guarded(guards, () => answer).agent, 'x')
+    return { state, text, all: JSON.stringify(task) }
+  }
+
+  test('blocks or takes out what is denied, and asks for what is required', async () => {
+    const deny = { use: 'pattern', deny: '(?i)guarantee' } as const
+    const denied = await over({ output: [deny] }, 'We GUARANTEE it')
+    expect(denied.state).toBe('TASK_STATE_FAILED')
+    expect(denied.text).toContain('the guard pattern: there is something in it that is not allowed')
+    expect(denied.all).not.toMatch(/guarantee/i)
+    const out = await over({ output: [{ ...deny, action: 'replace' }] }, 'We GUARANTEE it')
+    expect(out.text).toBe('We [removed] it')
+    const required = { output: [{ use: 'pattern', require: 'Best regards' }] } as const
+    expect((await over(required, 'Hi. Best regards')).state).toBe('TASK_STATE_COMPLETED')
+    expect((await over(required, 'Hi.')).text).toContain('something is missing in it')
+  })
+
+  test('does not look at metadata, in which words mean something else', async () => {
+    const metadata = toUsageMetadata({ inputTokens: 1, outputTokens: 1, model: 'gpt-4' })
+    const { agent } = guarded(
+      { output: [{ use: 'pattern', deny: 'gpt|usage|Tokens|text|role|agent' }] },
+      (_message, turn) => ({ ...turn.reply('fine'), metadata }),
+    )
+    expect((await run(agent, 'x')).text).toBe('fine')
+  })
+
+  test('costs time in proportion to the text, whatever it is', async () => {
+    const { agent } = guarded({ input: [{ use: 'pattern', deny: '^(a+)+$' }] })
+    expect((await run(agent, `${'a'.repeat(20_000)}!`)).state).toBe('TASK_STATE_COMPLETED')
   })
 })
 

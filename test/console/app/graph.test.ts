@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { GraphNode, TaskRecord, TeamGraph } from '../../../src/console/api.ts'
-import { toHops } from '../../../src/console/app/logic/hops.ts'
 import { layOut, type Picture } from '../../../src/console/app/logic/layout.ts'
-import { edgeKey, lightsOfEdges, lightsOfHops } from '../../../src/console/app/logic/light.ts'
+import { edgeKey, lightsOfEdges } from '../../../src/console/app/logic/light.ts'
+import { lightTask } from '../../../src/console/app/logic/task-light.ts'
 
 const node = (id: string): GraphNode => ({ id, name: id, kind: 'function' })
 const about = { description: '', scheduler: 'workflow' }
@@ -65,7 +65,7 @@ describe('The light of a graph', () => {
   ]
 
   test('goes along the edges that the work took', () => {
-    const lights = lightsOfHops(studio, toHops(records))
+    const { lights } = lightTask(studio, records)
     expect(lights.get(edgeKey('', { from: '', to: 'researcher' }))?.count).toBe(1)
     expect(lights.get(edgeKey('', { from: 'researcher', to: 'writers' }))?.count).toBe(1)
     expect(lights.get(edgeKey('writers', { from: '', to: 'composer' }))?.count).toBe(1)
@@ -84,8 +84,8 @@ describe('The light of a graph', () => {
       ],
     }
     const members = ['a', 'b', 'c', 'c']
-    const hops = toHops(members.map((one, i) => delegation(i + 1, one, { team: 'joined' })))
-    const lights = lightsOfHops(joined, hops)
+    const calls = members.map((one, i) => delegation(i + 1, one, { team: 'joined' }))
+    const { lights } = lightTask(joined, calls)
     expect(lights.get(edgeKey('', { from: 'a', to: 'c' }))?.count).toBe(2)
     expect(lights.get(edgeKey('', { from: 'b', to: 'c' }))?.count).toBe(2)
     expect(lights.get(edgeKey('', { from: '', to: 'b' }))?.count).toBe(1)

@@ -33,6 +33,14 @@ describe('a value is told where it does not fit', () => {
     [{ multipleOf: 0.1 }, 0.35, 'answer must be a multiple of 0.1'],
     [{ minLength: 2 }, '😀', 'answer must have at least 2 characters'],
     [{ maxLength: 1 }, 'ab', 'answer must have at most 1 characters'],
+    [{ pattern: '^[A-Z]{2}\\d+$' }, 'A12', 'answer must match ^[A-Z]{2}\\d+$'],
+    [{ patternProperties: { '^n_': { type: 'number' } } }, { n_a: 'x' }, 'answer.n_a must be of'],
+    [
+      { patternProperties: { '^n_': true }, additionalProperties: false },
+      { n_a: 1, b: 2 },
+      'answer.b must not be there',
+    ],
+    [{ $ref: '#/$defs/a', $defs: { a: { pattern: 'x' } } }, 'y', 'answer must match x'],
     [{ minItems: 1 }, [], 'answer must have at least 1 items'],
     [{ maxProperties: 1 }, { a: 1, b: 2 }, 'answer must have at most 1 members'],
     [
@@ -84,6 +92,14 @@ describe('a value fits', () => {
     [{ format: 'uri' }, 'https://example.com/a'],
     [{ format: 'hostname' }, 'a-b.example'],
     [{ format: 'time' }, '10:00:00Z'],
+    [{ pattern: 'b' }, 'abc'],
+    [{ pattern: 'b' }, 7],
+    [{ patternProperties: {} }, { a: 1 }],
+    [{ patternProperties: { '^n_': { type: 'number' } } }, { n_a: 1, b: 'x' }],
+    [
+      { properties: { a: true }, patternProperties: { '^n_': true }, additionalProperties: false },
+      { a: 1, n_b: 2 },
+    ],
   ])('%j %j', (schema, value) => {
     expect(fits(schema, value)).toBeUndefined()
   })
@@ -93,14 +109,35 @@ describe('a schema that cannot be checked is refused with its place', () => {
   test.each<[unknown, string, string]>([
     [null, '', 'must be a JSON Schema'],
     [[], '', 'must be a JSON Schema'],
-    [{ properties: { a: { pattern: '^(a+)+$' } } }, 'properties.a.pattern', 'cannot be checked'],
-    [{ patternProperties: {} }, 'patternProperties', 'cannot be checked'],
+    [
+      { properties: { a: { pattern: 'x(?=y)' } } },
+      'properties.a.pattern',
+      'cannot be checked: looking ahead or behind is not offered: its time has no bound (character 2 of x(?=y))',
+    ],
+    [{ pattern: '(a)\\1' }, 'pattern', 'references back to a group are not offered'],
+    [{ pattern: '[' }, 'pattern', 'the bracket [ is not closed (character 1 of [)'],
+    [{ pattern: 'a{900}b{900}' }, 'pattern', 'the pattern is too large'],
+    [{ pattern: 7 }, 'pattern', 'must be a text'],
+    [{ pattern: { source: 'a' } }, 'pattern', 'must be a text'],
+    [{ patternProperties: { '(?!a)': {} } }, 'patternProperties', 'looking ahead or behind'],
+    [{ patternProperties: { a: 7 } }, 'patternProperties', 'must be an object of schemas'],
+    [{ patternProperties: ['a'] }, 'patternProperties', 'must be an object of schemas'],
+    [
+      { patternProperties: { a: { patternProperties: { b: { pattern: '*' } } } } },
+      'patternProperties.a.patternProperties.b.pattern',
+      'there is nothing to repeat',
+    ],
+    [
+      { anyOf: Array.from({ length: 20 }, (_, i) => ({ pattern: `${i}a{900}` })) },
+      'anyOf[11].pattern',
+      'makes the schema too large',
+    ],
     [{ unevaluatedProperties: false }, 'unevaluatedProperties', 'cannot be checked'],
     [{ type: 'string', nullable: true }, 'nullable', 'cannot be checked'],
     [{ anyOf: [{}, { $ref: 'https://example.com/s.json' }] }, 'anyOf[1].$ref', 'within the schema'],
     [{ $ref: '#/$defs/none' }, '$ref', 'within the schema'],
     [{ $ref: '#/__proto__' }, '$ref', 'within the schema'],
-    [{ 'x-a': { y: { pattern: '.' } }, $ref: '#/x-a/y' }, '$ref.pattern', 'cannot be checked'],
+    [{ 'x-a': { y: { pattern: '(?=.)' } }, $ref: '#/x-a/y' }, '$ref.pattern', 'cannot be checked'],
     [{ items: [{}] }, 'items', 'must be a schema'],
     [{ properties: { a: { $id: 'urn:x' } } }, 'properties.a.$id', 'cannot be checked'],
     [{ type: 'text' }, 'type', 'must be one or several of object'],
@@ -135,6 +172,22 @@ describe('work is bounded', () => {
       Array.from({ length: 5_000 }, () => 4_999),
       'takes too long',
     ],
+    [
+      'a large pattern for a long text',
+      { pattern: '^(?:a?){300}a{300}$' },
+      'a'.repeat(1_000_000),
+      'takes too long',
+    ],
+    [
+      'many patterns for many members',
+      {
+        patternProperties: Object.fromEntries(
+          Array.from({ length: 500 }, (_, i) => [`a${i}`, true]),
+        ),
+      },
+      Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`a${i}`, true])),
+      'takes too long',
+    ],
   ])('%s', (_, schema, value, message) => {
     expect(faultOf(() => fits(schema, value))?.message).toContain(message)
   })
@@ -147,7 +200,17 @@ describe('work is bounded', () => {
 
 test('whatever the schema, it checks or is refused', () => {
   const schema = fc.dictionary(
-    fc.constantFrom('type', 'properties', 'items', '$ref', 'anyOf', 'enum', 'required', 'not'),
+    fc.constantFrom(
+      'type',
+      'properties',
+      'items',
+      '$ref',
+      'anyOf',
+      'enum',
+      'required',
+      'not',
+      'pattern',
+    ),
     fc.oneof(fc.jsonValue(), fc.constantFrom('#', 'string', true)),
   )
   fc.assert(

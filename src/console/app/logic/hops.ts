@@ -25,14 +25,26 @@ export interface MemberHop {
   readonly fallback?: string
   readonly inputTokens: number
   readonly outputTokens: number
+  /** What it cost in US dollars, where that is known. */
+  readonly costUsd?: number
   readonly uses: readonly Use[]
+  readonly guards: readonly GuardFinding[]
   readonly firstSeq: number
   readonly lastSeq: number
 }
 
-/** A tool that a member used, or a round of its model. */
+/** What a guard found. */
+export interface GuardFinding {
+  readonly seq: number
+  readonly side: 'input' | 'output'
+  readonly guard: string
+  readonly verdict: 'allow' | 'replace' | 'block'
+  readonly reason: string
+}
+
+/** A tool that a member used, what the user said to one, or a round of its model. */
 export interface Use {
-  readonly kind: 'tool' | 'model'
+  readonly kind: 'tool' | 'model' | 'tool-approval'
   readonly name: string
   readonly at: number
   readonly seq: number
@@ -41,9 +53,13 @@ export interface Use {
   readonly input: string
   readonly output: string
   readonly tokens: number
+  readonly costUsd?: number
 }
 
-type OpenHop = { -readonly [K in keyof MemberHop]: MemberHop[K] } & { uses: Use[] }
+type OpenHop = { -readonly [K in keyof MemberHop]: MemberHop[K] } & {
+  uses: Use[]
+  guards: GuardFinding[]
+}
 
 /** The hops of a task, in the order in which they began. */
 export function toHops(records: readonly TaskRecord[]): readonly MemberHop[] {
@@ -61,8 +77,14 @@ export function toOwnUses(records: readonly TaskRecord[]): readonly Use[] {
   )
 }
 
+/** What the members of the outermost team have cost so far; undefined where nobody tells. */
+export function hopsCost(hops: readonly MemberHop[]): number | undefined {
+  const costs = hops.flatMap(({ depth, costUsd }) => (depth === 0 ? (costUsd ?? []) : []))
+  return costs.length > 0 ? costs.reduce((sum, cost) => sum + cost, 0) : undefined
+}
+
 /** The way through nested teams by which an entry was reached; empty at the top. */
-function pathOf({ path, at }: JsonObject): string {
+export function pathOf({ path, at }: JsonObject): string {
   if (typeof path === 'string') return path
   return typeof at === 'string' && at.includes(':') && !/^\d{4}-/.test(at) ? at : ''
 }
@@ -75,6 +97,14 @@ function take(hops: OpenHop[], record: TraceRecord): void {
   if (isUse(entry)) {
     const hop = hops.findLast(({ place }) => place === pathOf(entry))
     hop?.uses.push(toUse(record))
+    return
+  }
+  if (entry.type === 'guard') {
+    const { path, finding } = toFinding(record)
+    const step = text(entry.step)
+    const isMeant = (one: OpenHop): boolean =>
+      step === '' ? one.place === path : one.parent === path && one.step === step
+    hops.findLast(isMeant)?.guards.push(finding)
     return
   }
   const place = placeOf(entry)
@@ -105,6 +135,7 @@ function toHop({ entry, seq, at }: TraceRecord): OpenHop {
     inputTokens: 0,
     outputTokens: 0,
     uses: [],
+    guards: [],
     firstSeq: seq,
     lastSeq: seq,
   }
@@ -116,6 +147,7 @@ function endWithReply(hop: OpenHop, { entry, at }: TraceRecord): void {
   hop.answer = text(entry.text)
   hop.inputTokens = number(entry.inputTokens)
   hop.outputTokens = number(entry.outputTokens)
+  if (typeof entry.costUsd === 'number') hop.costUsd = entry.costUsd
   if (state === 'TASK_STATE_INPUT_REQUIRED' || state === 'TASK_STATE_AUTH_REQUIRED')
     hop.standing = 'asks'
   else hop.standing = state === 'TASK_STATE_COMPLETED' || state === '' ? 'done' : 'failed'
@@ -135,21 +167,47 @@ function endOf({ began }: OpenHop, at: number, durationMs: number): number {
 }
 
 function isUse({ type }: JsonObject): boolean {
-  return type === 'tool' || type === 'model'
+  return type === 'tool' || type === 'model' || type === 'tool-approval'
+}
+
+/**
+ * What a guard found, and where: the call of the guarded member, or the team whose step or own guard it is. The side is
+ * the last part of the place.
+ */
+export function toFinding({ entry, seq }: TraceRecord): {
+  readonly path: string
+  readonly finding: GuardFinding
+} {
+  const at = text(entry.path) || text(entry.at)
+  const end = at.lastIndexOf('/')
+  const side = text(entry.side) || at.slice(end + 1)
+  const { verdict } = entry
+  return {
+    path: at.slice(0, Math.max(end, 0)),
+    finding: {
+      seq,
+      side: side === 'output' ? 'output' : 'input',
+      guard: text(entry.guard),
+      verdict: verdict === 'block' || verdict === 'replace' ? verdict : 'allow',
+      reason: text(entry.reason),
+    },
+  }
 }
 
 function toUse({ entry, at, seq }: TraceRecord): Use {
-  const isTool = entry.type === 'tool'
+  const isTool = entry.type !== 'model'
+  const { type, costUsd } = entry
   return {
-    kind: isTool ? 'tool' : 'model',
+    kind: type === 'tool' || type === 'tool-approval' ? type : 'model',
     name: text(isTool ? entry.tool : entry.model),
     at: Date.parse(at),
     seq,
     durationMs: number(entry.durationMs),
-    failed: entry.failed === true,
+    failed: entry.failed === true || entry.verdict === 'rejected',
     input: text(entry.arguments),
-    output: text(isTool ? entry.result : entry.text),
+    output: text(isTool ? (entry.result ?? entry.verdict) : entry.text),
     tokens: number(entry.inputTokens) + number(entry.outputTokens),
+    ...(typeof costUsd === 'number' && { costUsd }),
   }
 }
 

@@ -40,8 +40,14 @@ interface LayoutOptions {
 /** Where the caller's message comes from: a node that is not a member. */
 const callerNode: GraphNode = { id: '', name: 'You', kind: 'caller' }
 
-/** Room for `88 · 6.1 s` above an edge and `2 failed` below it. */
-const wordsSize = { width: 64, height: 34, labelpos: 'c' } as const
+/** So many characters of an edge's label are shown. */
+export const longestLabel = 28
+
+/** Room for `88 · 6.1 s`, or the label, above an edge and `2 failed` below it. */
+function roomFor({ label = '' }: GraphEdge): Size & { readonly labelpos: 'c' } {
+  const width = Math.max(64, Math.round(Math.min(label.length, longestLabel) * 6.1) + 10)
+  return { width, height: 34, labelpos: 'c' }
+}
 
 /** What surrounds the picture within a nested team. */
 const pad = 18
@@ -54,7 +60,8 @@ export function layOut(team: TeamGraph, options: LayoutOptions, above = ''): Pic
     if (nested && options.open.has(toPlace(above, id)))
       inside.set(id, layOut(nested, options, toPlace(above, id)))
   const isTop = above === ''
-  const nodes = isTop ? [callerNode, ...team.nodes] : team.nodes
+  const caller = team.guards ? { ...callerNode, guards: team.guards } : callerNode
+  const nodes = isTop ? [caller, ...team.nodes] : team.nodes
   const entries: GraphEdge[] = team.entry.map((to) => ({ from: '', to, kind: 'next' }))
   const edges = isTop ? [...entries, ...team.edges] : team.edges
   const graph = new dagre.graphlib.Graph({ multigraph: true })
@@ -64,8 +71,8 @@ export function layOut(team: TeamGraph, options: LayoutOptions, above = ''): Pic
   const known = edges.filter(
     ({ from, to }) => graph.hasNode(keyOf(from)) && graph.hasNode(keyOf(to)),
   )
-  for (const [i, { from, to }] of known.entries())
-    graph.setEdge(keyOf(from), keyOf(to), { ...wordsSize }, `${i}`)
+  for (const [i, edge] of known.entries())
+    graph.setEdge(keyOf(edge.from), keyOf(edge.to), { ...roomFor(edge) }, `${i}`)
   dagre.layout(graph)
   const { width = 0, height = 0 } = graph.graph()
   return {
@@ -97,9 +104,10 @@ export const insideAt: { readonly x: number; readonly y: number } = { x: pad, y:
 function sizeOf({ name, detail, kind }: GraphNode, inside: Picture | undefined): Size {
   if (inside) return { width: inside.width + 2 * pad, height: inside.height + head + pad }
   if (kind === 'caller') return { width: 54, height: 34 }
+  if (kind === 'branch') return { width: Math.min(name.length, 16) * 9 + 84, height: 76 }
   const words = Math.min(name.length * 7.8, 190)
   const longest = Math.max(words, Math.min((detail ?? kind).length, 24) * 6.2, 56)
-  return { width: Math.round(longest) + 32, height: 56 }
+  return { width: Math.round(longest) + 32, height: kind === 'join' ? 46 : 56 }
 }
 
 interface Size {

@@ -1,5 +1,5 @@
 import type { EdgeFacts, GraphEdge, TeamGraph } from '../../api.ts'
-import type { MemberHop } from './hops.ts'
+import type { GuardFinding, MemberHop } from './hops.ts'
 import { durationOf } from './lanes.ts'
 import { toPlace } from './layout.ts'
 
@@ -9,21 +9,32 @@ export interface Light {
   readonly failures: number
   readonly running: number
   readonly p50Ms?: number
+  readonly costUsd?: number
+  /** Whether it waits for the user. */
+  readonly waits?: boolean
+  /** Whether the step was left out, and not done before or after. */
+  readonly skipped?: boolean
+  /** What the user said last to an approval. */
+  readonly verdict?: string
+  /** The cases by which a branch was left. */
+  readonly taken?: readonly number[]
+  /** The round of a loop, or of feedback. */
+  readonly round?: number
+  /** How many items of a map are done, and how many there are. */
+  readonly items?: { readonly done: number; readonly all: number }
+  /** The gravest that guards found on either side. */
+  readonly guards?: { readonly [Side in GuardFinding['side']]?: GuardFinding['verdict'] }
 }
 
 /** Lights by place: a node's by `toPlace`, an edge's by `edgeKey`. */
 export type Lights = ReadonlyMap<string, Light>
 
+/** That nothing has happened yet. */
+export const dark: Light = { count: 0, failures: 0, running: 0 }
+
 /** The key of an edge among the lights. */
 export function edgeKey(above: string, { from, to }: Pick<GraphEdge, 'from' | 'to'>): string {
   return `${above}|${from}>${to}`
-}
-
-/** Lights up a graph by the hops of one task. */
-export function lightsOfHops(team: TeamGraph, hops: readonly MemberHop[]): Lights {
-  const lights = new Map<string, Light>()
-  lightTeam(lights, { team, hops, above: '', depth: 0 })
-  return lights
 }
 
 /** Lights up a graph by what went over the edges of many tasks. */
@@ -43,7 +54,7 @@ export function lightsOfEdges(team: TeamGraph, facts: readonly EdgeFacts[], abov
   return lights
 }
 
-/** The edges that a fact is about: behind a step that is no member, such as an approval, the log knows no sender. */
+/** The edges that a fact is about: of a call whose sender the log does not tell, all that lead there. */
 export function edgesOf(
   { entry, edges }: TeamGraph,
   { from, to }: Pick<EdgeFacts, 'from' | 'to'>,
@@ -52,64 +63,30 @@ export function edgesOf(
   return edges.filter((edge) => edge.to === to)
 }
 
-interface Level {
-  readonly team: TeamGraph
-  readonly hops: readonly MemberHop[]
-  readonly above: string
-  readonly depth: number
-}
-
-function lightTeam(lights: Map<string, Light>, { team, hops, above, depth }: Level): void {
-  const here = hops.filter((hop) => hop.team === team.id && hop.depth === depth)
-  const visited: string[] = []
-  for (const hop of here) {
-    const light = toLight(hop)
-    const edges = cameFrom(team, hop.member, visited).map((from) => ({ from, to: hop.member }))
-    for (const key of [toPlace(above, hop.member), ...edges.map((edge) => edgeKey(above, edge))])
-      lights.set(key, sum(lights.get(key), light))
-    visited.push(hop.member)
-  }
-  for (const { id, team: nested } of team.nodes)
-    if (nested)
-      lightTeam(lights, { team: nested, hops, above: toPlace(above, id), depth: depth + 1 })
-}
-
-/**
- * Of the edges that lead to a member, those whose origins were visited since it was last asked: more than one where work
- * comes together. A step that is no member leaves no hop; what leads to it has led here.
- */
-function cameFrom(team: TeamGraph, member: string, visited: readonly string[]): readonly string[] {
-  const origins = team.edges.filter(({ to }) => to === member).map(({ from }) => from)
-  const steps = origins.filter((one) =>
-    team.nodes.some(({ id, kind }) => id === one && kind === 'approval'),
-  )
-  if (steps.length > 0) return steps
-  const since = visited.slice(visited.lastIndexOf(member) + 1)
-  const fresh = origins.filter((one) => since.includes(one))
-  if (fresh.length > 0) return fresh
-  // A further try comes from where the first one came.
-  const before = visited.slice(0, visited.indexOf(member))
-  const earlier = origins.filter((one) => before.includes(one))
-  return visited.includes(member) && earlier.length > 0 ? earlier : ['']
-}
-
-function toLight(hop: MemberHop): Light {
+/** The light of one call. */
+export function hopLight(hop: MemberHop): Light {
+  const { costUsd } = hop
   return {
     count: 1,
     failures: hop.standing === 'failed' ? 1 : 0,
     running: hop.standing === 'running' ? 1 : 0,
     ...(hop.ended !== undefined && { p50Ms: durationOf(hop) }),
+    ...(costUsd !== undefined && { costUsd }),
   }
 }
 
-/** A sum of two has no median; the longer time is what people look for. */
-function sum(a: Light | undefined, b: Light): Light {
+/** Two lights in one; a sum of two has no median, the longer time is what people look for. */
+export function sum(a: Light | undefined, b: Light): Light {
   if (!a) return b
   const times = [a.p50Ms, b.p50Ms].filter((time) => time !== undefined)
+  const costs = [a.costUsd, b.costUsd].filter((cost) => cost !== undefined)
   return {
+    ...a,
+    ...b,
     count: a.count + b.count,
     failures: a.failures + b.failures,
     running: a.running + b.running,
     ...(times.length > 0 && { p50Ms: Math.max(...times) }),
+    ...(costs.length > 0 && { costUsd: costs.reduce((all, cost) => all + cost, 0) }),
   }
 }

@@ -1,7 +1,7 @@
 import { textOf } from '../../../protocol/task.ts'
 import type { JsonObject, StreamResponse } from '../../../protocol/types.ts'
 import type { TaskRecord } from '../../api.ts'
-import { duration, firstWords, memberName, stateWord } from './words.ts'
+import { duration, firstWords, memberName, money, stateWord } from './words.ts'
 
 /** A record, or a run of chunks of one artifact, in words. */
 interface RecordLine {
@@ -117,6 +117,26 @@ const entryWords: Readonly<Record<string, EntryWords>> = {
     tone: 'calm',
   }),
   approval: (entry) => ({ title: `You ${verdict(entry)}`, text: text(entry.text), tone: 'wait' }),
+  branch: (entry) => ({
+    title: `Step ${text(entry.step)} goes by ${entry.case ? `case ${entry.case}` : 'no case'}`,
+    text: '',
+    tone: 'calm',
+  }),
+  map: (entry) => ({
+    title: `Step ${text(entry.step)} has ${Number(entry.items)} items`,
+    text: '',
+    tone: 'calm',
+  }),
+  guard: (entry) => ({
+    title: `Guard ${text(entry.guard)} ${guardVerdict(entry)}`,
+    text: text(entry.reason),
+    tone: entry.verdict === 'block' ? 'bad' : entry.verdict === 'replace' ? 'wait' : 'calm',
+  }),
+  'tool-approval': (entry) => ({
+    title: `You ${verdict(entry)} the tool ${text(entry.tool)}`,
+    text: text(entry.arguments),
+    tone: 'wait',
+  }),
   skip: (entry) => ({ title: `Step ${text(entry.step)} is left out`, text: '', tone: 'calm' }),
   tool: (entry) => ({
     title: `Tool ${text(entry.tool)}${took(entry)}`,
@@ -154,13 +174,20 @@ function took({ durationMs }: JsonObject): string {
   return typeof durationMs === 'number' ? ` after ${duration(durationMs)}` : ''
 }
 
-function tokensIn({ inputTokens, outputTokens }: JsonObject): string {
-  if (typeof inputTokens !== 'number' && typeof outputTokens !== 'number') return ''
-  return ` · ${Number(inputTokens ?? 0)} tokens in, ${Number(outputTokens ?? 0)} out`
+function tokensIn({ inputTokens, outputTokens, costUsd }: JsonObject): string {
+  const cost = typeof costUsd === 'number' ? ` · ${money(costUsd)}` : ''
+  if (typeof inputTokens !== 'number' && typeof outputTokens !== 'number') return cost
+  return ` · ${Number(inputTokens ?? 0)} tokens in, ${Number(outputTokens ?? 0)} out${cost}`
 }
 
 function verdict({ verdict: word }: JsonObject): string {
+  if (word === 'feedback') return 'gave feedback'
   return word === 'unclear' ? 'said neither yes nor no' : text(word)
+}
+
+function guardVerdict({ verdict: word }: JsonObject): string {
+  if (word === 'block') return 'blocked'
+  return word === 'replace' ? 'replaced something' : 'allowed it'
 }
 
 function list(value: unknown): string {

@@ -32,6 +32,17 @@ export function figure(value: number): string {
   return value.toLocaleString('en')
 }
 
+/** An amount of US dollars: `$0.0042`, `$1.20`, `$1,204`. */
+export function money(usd: number): string {
+  if (usd === 0) return '$0'
+  if (usd < 0.000_001) return '<$0.000001'
+  if (usd < 0.01)
+    return `$${Number(usd.toPrecision(2))
+      .toFixed(6)
+      .replace(/0{1,5}$/, '')}`
+  return usd < 1_000 ? `$${usd.toFixed(2)}` : `$${Math.round(usd).toLocaleString('en')}`
+}
+
 /** `1 task`, `3 tasks`. */
 export function countOf(value: number, noun: string): string {
   return `${figure(value)} ${value === 1 ? noun : `${noun}s`}`

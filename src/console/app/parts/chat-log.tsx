@@ -1,11 +1,13 @@
 import { memo } from 'preact/compat'
 import { isInterrupted, isTerminal, textOf } from '../../../protocol/task.ts'
 import type { Message, Task } from '../../../protocol/types.ts'
+import { askedTool } from '../logic/asked-tool.ts'
 import type { ExchangeView } from '../logic/exchange.ts'
 import { taskLink } from '../logic/route.ts'
 import { StateChip } from './chips.tsx'
 import { Fault } from './empty.tsx'
 import { MessageParts } from './message-parts.tsx'
+import { ToolQuestion } from './tool-question.tsx'
 import { WorkDone } from './work.tsx'
 
 /** What was said, oldest first. */
@@ -101,7 +103,11 @@ function Ending({ task, isTold }: { readonly task: Task; readonly isTold: boolea
   if (task.artifacts?.some(({ parts }) => textOf(parts) === textOf(message.parts))) return null
   return (
     <div class={`said ${isTerminal(state) ? 'answer' : 'question'}`}>
-      <MessageParts parts={message.parts} />
+      {askedTool(message.parts) ? (
+        <ToolQuestion parts={message.parts} />
+      ) : (
+        <MessageParts parts={message.parts} />
+      )}
     </div>
   )
 }

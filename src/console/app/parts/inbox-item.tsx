@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import type { Part } from '../../../protocol/types.ts'
 import type { NeedsYou } from '../../api.ts'
 import { answerTask } from '../logic/answers.ts'
+import { askedTool } from '../logic/asked-tool.ts'
 import { taskLink, toAddress } from '../logic/route.ts'
 import { sentenceOf } from '../logic/server.ts'
 import { agentsById, now, readRoster } from '../logic/state.ts'
@@ -9,6 +10,7 @@ import { ago } from '../logic/words.ts'
 import { AnswerForm } from './answer-form.tsx'
 import { Fault } from './empty.tsx'
 import { MessageParts } from './message-parts.tsx'
+import { ToolQuestion } from './tool-question.tsx'
 
 const says = {
   approval: 'asks for your approval',
@@ -62,6 +64,7 @@ export function NeedsYouItem({ item }: { readonly item: NeedsYou }) {
 
 /** What it is about may be long and is scrolled; what is asked, the last part, is always in sight. */
 function Question({ parts }: { readonly parts: readonly Part[] }) {
+  if (askedTool(parts)) return <ToolQuestion parts={parts} />
   const about = parts.slice(0, -1)
   return (
     <>

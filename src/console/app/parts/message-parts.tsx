@@ -1,9 +1,9 @@
 import type { Part } from '../../../protocol/types.ts'
 import { isTextual, toBlobUrl } from '../logic/files.ts'
-import { JsonText } from './json-text.tsx'
+import { JsonTree } from './json-tree.tsx'
 import { Markdown } from './markdown.tsx'
 
-/** What a message or artifact holds: text as markdown, data as JSON, files as links. */
+/** What a message or artifact holds: text as markdown, data as a tree, files as links. */
 export function MessageParts({ parts }: { readonly parts: readonly Part[] }) {
   return (
     <>
@@ -20,7 +20,7 @@ function OnePart({ part }: { readonly part: Part }) {
     return (
       <figure class="data">
         <figcaption>{part.filename ?? 'data'}</figcaption>
-        <JsonText value={part.data} />
+        <JsonTree value={part.data} />
       </figure>
     )
   const name = part.filename ?? part.mediaType ?? 'file'

@@ -1,21 +1,22 @@
-import type { GraphEdge } from '../../api.ts'
-import type { PlacedEdge } from '../logic/layout.ts'
+import { longestLabel, type PlacedEdge } from '../logic/layout.ts'
 import type { Light } from '../logic/light.ts'
-import { duration, figure } from '../logic/words.ts'
+import { edgeWords, toneOf } from '../logic/picture-words.ts'
 
 /** An edge of a team's picture: how often, how fast, how badly. */
 export function PictureEdge(props: {
   readonly placed: PlacedEdge
   readonly light: Light | undefined
+  /** Whether its branch was left by another case. */
+  readonly isPassedBy: boolean
   readonly isChosen: boolean
   readonly press: (() => void) | undefined
 }) {
   const { placed, light, press } = props
   const { edge, path, x, y } = placed
-  const words = edgeWords(edge, light)
-  const tone = light?.running ? 'running' : light?.failures ? 'troubled' : light ? 'visited' : ''
+  const { words, more } = edgeWords(edge, light)
+  const tone = props.isPassedBy && !light?.count ? 'passed-by' : toneOf(light)
   const failed = light?.failures ? ` ${light.failures} failed` : ''
-  const name = `From ${edge.from || 'you'} to ${edge.to}: ${words || 'nothing yet'}${failed}`
+  const name = `From ${edge.from || 'you'} to ${edge.to}: ${[words, more].filter(Boolean).join(', ') || 'nothing yet'}${failed}`
   return (
     <g
       class={`edge ${edge.kind} ${tone} ${props.isChosen ? 'chosen' : ''}`}
@@ -28,14 +29,20 @@ export function PictureEdge(props: {
         onKeyDown: onPress(press),
       })}
     >
+      <title>{edge.label ? `${edge.label}: ${name}` : name}</title>
       <path d={path} class="line" marker-end="url(#arrow)" />
       <path d={path} class="reach" />
       <rect class="area" x={x - 34} y={y - 17} width={68} height={34} />
       {words !== '' && (
         <text x={x} y={y - 6} class="small" text-anchor="middle">
-          {words}
+          {cut(words, longestLabel)}
+          {more !== '' && (
+            <tspan x={x} dy={20}>
+              {more}
+            </tspan>
+          )}
           {failed !== '' && (
-            <tspan class="failures" x={x} dy={20}>
+            <tspan class="failures" x={x} dy={more === '' ? 20 : 14}>
               {failed}
             </tspan>
           )}
@@ -43,16 +50,6 @@ export function PictureEdge(props: {
       )}
     </g>
   )
-}
-
-/** What an edge says: its label until something went over it, then how much, how fast, how badly. */
-function edgeWords({ label }: GraphEdge, light: Light | undefined): string {
-  if (!light) return cut(label ?? '', 18)
-  const facts = [
-    figure(light.count),
-    light.running > 0 ? 'now' : light.p50Ms === undefined ? '' : duration(light.p50Ms),
-  ]
-  return facts.filter((fact) => fact !== '').join(' · ')
 }
 
 /** Lets Enter and the space bar press what is no button to a browser. */

@@ -1,9 +1,11 @@
 import { textOf } from '../../../protocol/task.ts'
 import type { Part } from '../../../protocol/types.ts'
 import type { TaskAnswer } from '../../api.ts'
+import { askedTool } from '../logic/asked-tool.ts'
 import { roster } from '../logic/state.ts'
 import { firstWords } from '../logic/words.ts'
 import { AnswerForm } from './answer-form.tsx'
+import { ToolQuestion } from './tool-question.tsx'
 
 /** What a task asks, and the place to answer it. */
 export function TaskReply(props: {
@@ -16,7 +18,10 @@ export function TaskReply(props: {
     asked?.question ?? props.head.history.findLast(({ role }) => role === 'ROLE_AGENT')
   return (
     <section class="panel pad waiting" aria-label="The task asks">
-      {question && <p>{firstWords(textOf(question.parts).trim().split('\n').at(-1) ?? '', 300)}</p>}
+      {question && askedTool(question.parts) && <ToolQuestion parts={question.parts} />}
+      {question && !askedTool(question.parts) && (
+        <p>{firstWords(textOf(question.parts).trim().split('\n').at(-1) ?? '', 300)}</p>
+      )}
       <AnswerForm kind={asked?.kind === 'approval' ? 'approval' : 'input'} say={props.say} />
     </section>
   )

@@ -1,16 +1,25 @@
 import { useComputed, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import type { GraphEdge, TeamGraph } from '../../api.ts'
+import type { GraphEdge, GraphNode, TeamGraph } from '../../api.ts'
 import { insideAt, layOut, type Picture, type PlacedNode, toPlace } from '../logic/layout.ts'
 import { edgeKey, type Lights } from '../logic/light.ts'
-import { colourOf } from '../logic/words.ts'
-import { cut, onPress, PictureEdge } from './picture-edge.tsx'
+import { onPress, PictureEdge } from './picture-edge.tsx'
+import { PictureNode } from './picture-node.tsx'
 
 /** What a press on the picture means. */
 interface Presses {
   readonly toggle: (place: string) => void
   readonly choose?: ((edge: ChosenEdge) => void) | undefined
+  readonly chooseNode?: ((node: ChosenNode) => void) | undefined
+  /** The key of a chosen edge, or `node ` and the place of a chosen node. */
   readonly chosen?: string | undefined
+}
+
+/** A node that was chosen: the team it belongs to, and its place among the lights. */
+export interface ChosenNode {
+  readonly team: TeamGraph
+  readonly node: GraphNode
+  readonly place: string
 }
 
 /** An edge that was chosen: the team it belongs to, and its key among the lights. */
@@ -25,6 +34,7 @@ export function TeamPicture(props: {
   readonly team: TeamGraph
   readonly lights: Lights
   readonly choose?: (edge: ChosenEdge) => void
+  readonly chooseNode?: (node: ChosenNode) => void
   readonly chosen?: string | undefined
 }) {
   const { team, lights } = props
@@ -74,7 +84,12 @@ export function TeamPicture(props: {
           picture={picture.value}
           above=""
           lights={lights}
-          presses={{ toggle, choose: props.choose, chosen: props.chosen }}
+          presses={{
+            toggle,
+            choose: props.choose,
+            chooseNode: props.chooseNode,
+            chosen: props.chosen,
+          }}
         />
       </svg>
     </div>
@@ -94,6 +109,7 @@ function Level({ picture, above, lights, presses }: LevelProps) {
       {picture.nodes.map((placed) => (
         <Node
           key={placed.node.id}
+          team={picture.team}
           placed={placed}
           above={above}
           lights={lights}
@@ -104,11 +120,13 @@ function Level({ picture, above, lights, presses }: LevelProps) {
         const key = edgeKey(above, placed.edge)
         const press = presses.choose
         const chosen = { team: picture.team, edge: placed.edge, key }
+        const taken = lights.get(toPlace(above, placed.edge.from))?.taken
         return (
           <PictureEdge
             key={key}
             placed={placed}
             light={lights.get(key)}
+            isPassedBy={isPassedBy(placed.edge, taken)}
             isChosen={presses.chosen === key}
             press={press && (() => press(chosen))}
           />
@@ -119,37 +137,21 @@ function Level({ picture, above, lights, presses }: LevelProps) {
 }
 
 interface NodeProps extends Omit<LevelProps, 'picture'> {
+  readonly team: TeamGraph
   readonly placed: PlacedNode
 }
 
-function Node({ placed, above, lights, presses }: NodeProps) {
-  const { node, x, y, width, height, inside } = placed
-  const place = toPlace(above, node.id)
-  const light = lights.get(place)
-  if (node.kind === 'caller')
-    return (
-      <g class="node caller" transform={`translate(${x} ${y})`}>
-        <rect width={width} height={height} rx={17} />
-        <text x={width / 2} y={22} text-anchor="middle">
-          {node.name}
-        </text>
-      </g>
-    )
-  const tone = light?.running ? 'running' : light?.failures ? 'troubled' : light ? 'visited' : ''
+function Node({ team, placed, above, lights, presses }: NodeProps) {
+  const { node, width, inside } = placed
+  const place = node.kind === 'caller' ? '' : toPlace(above, node.id)
+  const { chooseNode } = presses
   return (
-    <g class={`node ${tone} ${inside ? 'open' : ''}`} transform={`translate(${x} ${y})`}>
-      <rect width={width} height={height} rx={10} />
-      {!inside && (
-        <rect class={`stripe ${colourOf(node.id)}`} x={0} y={12} width={3} height={height - 24} />
-      )}
-      <text x={16} y={inside ? 20 : 24} class={inside ? 'small' : ''}>
-        {cut(node.name, 26)}
-      </text>
-      {!inside && (
-        <text x={16} y={42} class="small">
-          {light?.running ? 'at work' : cut(node.detail ?? node.kind, 24)}
-        </text>
-      )}
+    <PictureNode
+      placed={placed}
+      light={lights.get(place)}
+      isChosen={presses.chosen === `node ${place}`}
+      press={chooseNode && (() => chooseNode({ team, node, place }))}
+    >
       {node.team && (
         <Opener
           x={width - 26}
@@ -163,7 +165,7 @@ function Node({ placed, above, lights, presses }: NodeProps) {
           <Level picture={inside} above={place} lights={lights} presses={presses} />
         </g>
       )}
-    </g>
+    </PictureNode>
   )
 }
 
@@ -189,6 +191,11 @@ function Opener(props: {
       <path d={props.isOpen ? 'M5 10h10' : 'M5 10h10M10 5v10'} />
     </g>
   )
+}
+
+/** Whether a branch was left by other cases than those of an edge. */
+function isPassedBy({ cases }: GraphEdge, taken: readonly number[] | undefined): boolean {
+  return cases !== undefined && taken !== undefined && !cases.some((one) => taken.includes(one))
 }
 
 /** Teams are shown with what is in them, two levels deep; what lies deeper opens by a press. */

@@ -71,7 +71,14 @@ function ownHops(records: readonly TaskRecord[], agent: string, end: number): re
     return {
       ...{ key: `${i}`, place: agent, parent: '', depth: 0, team: '', member: agent, step: '' },
       ...{ try: 1, began: from, ended: to, standing: 'done', question: '', answer: '' },
-      ...{ inputTokens: 0, outputTokens: 0, uses: mine, firstSeq: records[0]?.seq ?? 0, lastSeq },
+      ...{
+        inputTokens: 0,
+        outputTokens: 0,
+        uses: mine,
+        guards: [],
+        firstSeq: records[0]?.seq ?? 0,
+        lastSeq,
+      },
     }
   })
 }

@@ -1,9 +1,9 @@
 import { useMemo } from 'preact/hooks'
 import type { TaskRecord } from '../../api.ts'
-import { type MemberHop, toHops, toOwnUses, type Use } from '../logic/hops.ts'
+import { hopsCost, type MemberHop, toHops, toOwnUses, type Use } from '../logic/hops.ts'
 import { durationOf } from '../logic/lanes.ts'
 import { now } from '../logic/state.ts'
-import { countOf, duration, figure, firstWords, memberName } from '../logic/words.ts'
+import { countOf, duration, figure, firstWords, memberName, money } from '../logic/words.ts'
 import { MemberDot } from './chips.tsx'
 
 /** Who worked on an answer, folded into a line once the answer is there. */
@@ -58,19 +58,30 @@ export function HopLine({ hop }: { readonly hop: MemberHop }) {
           {countOf(hop.uses.filter(({ kind }) => kind === 'tool').length, 'tool')}
         </span>
       )}
+      {worstGuard(hop) === 'block' && <span class="chip bad">blocked</span>}
+      {worstGuard(hop) === 'replace' && <span class="chip wait">replaced</span>}
+      {hop.costUsd !== undefined && <span class="figures">{money(hop.costUsd)}</span>}
       <span class={hop.standing === 'failed' ? 'bad-text' : 'soft clip'}>{outcome}</span>
     </>
   )
+}
+
+/** The gravest that a guard found in a call. */
+function worstGuard({ guards }: MemberHop): 'block' | 'replace' | undefined {
+  const verdicts = guards.map(({ verdict }) => verdict)
+  if (verdicts.includes('block')) return 'block'
+  return verdicts.includes('replace') ? 'replace' : undefined
 }
 
 /** A tool or a round of a model in a line. */
 function UseLine({ use }: { readonly use: Use }) {
   return (
     <>
-      <span class="chip calm">{use.kind}</span> <b>{use.name}</b>
-      <span class="figures">{duration(use.durationMs)}</span>
+      <span class="chip calm">{use.kind === 'tool-approval' ? 'asked' : use.kind}</span>{' '}
+      <b>{use.name}</b>
+      {use.kind !== 'tool-approval' && <span class="figures">{duration(use.durationMs)}</span>}
       <span class={use.failed ? 'bad-text' : 'soft clip'}>
-        {firstWords(use.kind === 'tool' ? `${use.input} → ${use.output}` : use.output, 80)}
+        {firstWords(use.kind !== 'model' ? `${use.input} → ${use.output}` : use.output, 80)}
       </span>
     </>
   )
@@ -79,6 +90,7 @@ function UseLine({ use }: { readonly use: Use }) {
 function summary(hops: readonly MemberHop[], own: readonly Use[]): string {
   const members = new Set(hops.map(({ member }) => member)).size
   const tokens = hops.reduce((sum, hop) => sum + hop.inputTokens + hop.outputTokens, 0)
+  const cost = hopsCost(hops)
   const failed = hops.filter(({ standing }) => standing === 'failed').length
   const running = hops.filter(({ standing }) => standing === 'running').at(-1)
   const facts = [
@@ -88,6 +100,7 @@ function summary(hops: readonly MemberHop[], own: readonly Use[]): string {
     own.length > 0 ? countOf(own.length, 'step') : '',
     failed > 0 ? `${failed} failed` : '',
     tokens > 0 ? `${figure(tokens)} tokens` : '',
+    cost === undefined ? '' : money(cost),
   ]
   return facts.filter((fact) => fact !== '').join(' · ')
 }

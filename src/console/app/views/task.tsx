@@ -69,7 +69,13 @@ export function TaskView({ route }: { readonly route: TaskRoute }) {
           agent={head.agent}
         />
       )}
-      {route.tab === 'graph' && <TaskGraph agent={head.agent} records={shown} />}
+      {route.tab === 'graph' && (
+        <TaskGraph
+          agent={head.agent}
+          records={shown}
+          seek={(at) => go(withPlace(route, at), true)}
+        />
+      )}
       {route.tab === 'wire' && (
         <Wire head={head} dialect={route.dialect} choose={(dialect) => change({ dialect })} />
       )}

@@ -1,0 +1,55 @@
+import type { Message, Part } from '../../../protocol/types.ts'
+import { delegate } from '../../delegate.ts'
+import { type Delegation, toMember } from '../../run.ts'
+import type { AskRules } from '../../step-config.ts'
+import type { CallRules, MemberReply } from '../scheduler.ts'
+import type { StepPlace } from './place.ts'
+import { type ReadyRule, type RuleSite, readContent, withFeedback } from './rules.ts'
+
+/** A member as a step asks it. */
+export interface MemberAsk {
+  readonly agentId: string
+  /** Asks it at a place. */
+  ask(place: StepPlace, more: CallDetails): Promise<MemberReply>
+}
+
+/** What differs from call to call. */
+type CallDetails = Pick<Delegation, 'facesCaller' | 'alone' | 'live'>
+
+/** Reads what a step asks of a member. */
+export function planCall(
+  call: CallRules & AskRules & { readonly agentId: string },
+  site: Omit<RuleSite, 'key'>,
+): MemberAsk {
+  const { agentId } = call
+  const rules = { ...callRules(call), agentId }
+  const path = [...site.path, 'input']
+  const input =
+    call.input === undefined ? undefined : readContent(call.input, { ...site, key: 'input', path })
+  return {
+    agentId,
+    async ask(place, more) {
+      const message = input ? await written(input, place) : heard(place)
+      return delegate(place.run, { ...rules, ...more, name: place.name, message })
+    },
+  }
+}
+
+async function written(input: ReadyRule<readonly Part[]>, place: StepPlace): Promise<Message> {
+  return toMember(place.run, await input(place))
+}
+
+/** The answer before it, as it is. */
+function heard(place: StepPlace): Message {
+  const { input, run } = place
+  return place.known.untold === '' ? input : toMember(run, withFeedback(input.parts, place))
+}
+
+function callRules({ timeoutSeconds, maxRetries, fallbackAgentId, guards }: CallRules): CallRules {
+  return {
+    ...(timeoutSeconds !== undefined && { timeoutSeconds }),
+    ...(maxRetries !== undefined && { maxRetries }),
+    ...(fallbackAgentId !== undefined && { fallbackAgentId }),
+    ...(guards && { guards }),
+  }
+}

@@ -1,0 +1,134 @@
+import type { ContextValues } from '../../../agents/agent.ts'
+import { A2AError } from '../../../protocol/errors.ts'
+import type { Json, Part } from '../../../protocol/types.ts'
+import { compileExpression } from '../../expressions/compile.ts'
+import type { ExpressionScope, Reads } from '../../expressions/expression.ts'
+import { ExpressionFault } from '../../expressions/fault.ts'
+import { compileTemplate } from '../../expressions/template.ts'
+import type { Refuse, TeamPath } from '../../faults.ts'
+import { decide } from '../../run.ts'
+import type { Rule } from '../../step-config.ts'
+import type { StepPlace } from './place.ts'
+import { PlaceScope } from './scope.ts'
+
+/** Where a rule stands in the workflow. */
+export interface RuleSite {
+  /** The name of its step. */
+  readonly step: string | undefined
+  /** Unique among the rules of the step. */
+  readonly key: string
+  readonly path: TeamPath
+  /** What may be named there. */
+  readonly names: KnownNames
+  readonly refuse: Refuse
+}
+
+/** What may be named at a place of a workflow. */
+export interface KnownNames {
+  readonly steps: readonly string[]
+  readonly item: boolean
+  readonly round: boolean
+}
+
+/** A rule that was read: what it gives at a place. */
+export type ReadyRule<T> = (place: StepPlace) => T | Promise<T>
+
+/** Reads a rule that is true or false. */
+export function readCondition(rule: Rule<boolean>, site: RuleSite): ReadyRule<boolean> {
+  if (typeof rule === 'function') return deciding(site, async (scope) => Boolean(await rule(scope)))
+  const expression = compiled(site, (names) =>
+    compileExpression(rule, { ...names, result: 'boolean' }),
+  )
+  return evaluating(site, expression, (scope) => expression.evaluate(scope) === true)
+}
+
+/** Reads a rule that gives a list. */
+export function readList(rule: Rule<readonly Json[]>, site: RuleSite): ReadyRule<readonly Json[]> {
+  const mustBeList = (value: unknown, place: StepPlace): readonly Json[] =>
+    Array.isArray(value) ? value : failAt(site, place, 'it must give a list')
+  if (typeof rule === 'function')
+    return deciding(site, async (scope, place) => mustBeList(await rule(scope), place))
+  const expression = compiled(site, (names) =>
+    compileExpression(rule, { ...names, result: 'list' }),
+  )
+  return evaluating(site, expression, (scope, place) =>
+    mustBeList(expression.evaluate(scope), place),
+  )
+}
+
+/** Reads a rule that gives words or parts. Feedback that nobody has been told, and that it does not look at, is put after them. */
+export function readContent(
+  rule: Rule<string | readonly Part[]>,
+  site: RuleSite,
+): ReadyRule<readonly Part[]> {
+  if (typeof rule === 'function')
+    return deciding(site, async (scope, place) => {
+      const parts = toParts(await rule(scope), site, place)
+      return scope.feedbackIsRead ? parts : withFeedback(parts, place)
+    })
+  const template = compiled(site, (names) => compileTemplate(rule, names))
+  const isRead = template.uses('feedback')
+  return evaluating(site, template, (scope, place) => {
+    const parts = [{ text: template.render(scope) }]
+    return isRead ? parts : withFeedback(parts, place)
+  })
+}
+
+/** Parts with the feedback after them that nobody has been told. */
+export function withFeedback(parts: readonly Part[], { known }: StepPlace): readonly Part[] {
+  return known.untold === '' ? parts : [...parts, { text: `\n\nFeedback: ${known.untold}` }]
+}
+
+/** What a program decides is decided once: a run that is repeated finds it again. */
+function deciding<T>(
+  site: RuleSite,
+  make: (scope: PlaceScope<ContextValues>, place: StepPlace) => Promise<T>,
+): ReadyRule<T> {
+  return (place) =>
+    decide(place.run, `${place.name}?${site.key}`, () =>
+      make(new PlaceScope(place, site.names.steps, place.run.turn.context), place),
+    )
+}
+
+/** An expression gives the same whenever it is evaluated, unless it reads values that may change meanwhile. */
+function evaluating<T>(
+  site: RuleSite,
+  { steps, contextKeys }: Reads,
+  evaluate: (scope: ExpressionScope, place: StepPlace) => T,
+): ReadyRule<T> {
+  const attempt = (place: StepPlace, context: ExpressionScope['context'] = {}): T => {
+    try {
+      return evaluate(new PlaceScope(place, steps, context), place)
+    } catch (thrown) {
+      if (!(thrown instanceof ExpressionFault)) throw thrown
+      return failAt(site, place, thrown.message)
+    }
+  }
+  if (contextKeys.length === 0) return (place) => attempt(place)
+  return (place) =>
+    decide(place.run, `${place.name}?${site.key}`, async () => {
+      const { context } = place.run.turn
+      const values = contextKeys.map(async (key) => [key, await context.get(key)] as const)
+      return attempt(place, Object.fromEntries(await Promise.all(values)))
+    })
+}
+
+/** Reads an expression or template; what is wrong with it is wrong with the team. */
+function compiled<T>({ path, names, refuse }: RuleSite, read: (names: KnownNames) => T): T {
+  try {
+    return read(names)
+  } catch (thrown) {
+    if (!(thrown instanceof ExpressionFault)) throw thrown
+    return refuse('invalidExpression', `${path.at(-1)} cannot be read: ${thrown.message}`, path)
+  }
+}
+
+function toParts(content: unknown, site: RuleSite, place: StepPlace): readonly Part[] {
+  if (typeof content === 'string') return [{ text: content }]
+  return Array.isArray(content) ? content : failAt(site, place, 'it must give a text or parts')
+}
+
+function failAt({ step, path }: RuleSite, { name }: StepPlace, reason: string): never {
+  const which = step === undefined ? name : `"${step}"`
+  throw new A2AError('processingError', `Step ${which}, ${path.at(-1)}: ${reason}`)
+}
