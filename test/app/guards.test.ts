@@ -105,6 +105,22 @@ ${guards}`
     expect(JSON.stringify(asked)).toContain('"enum":["allow","replace","block"]')
   })
 
+  test('a schema may stand in a file of its own', async () => {
+    await writeFile(join(directory, 'schema.json'), '{"type":"object","required":["a"]}')
+    const guard = '{ use = "json-schema", schema = "./schema.json" }'
+    const path = await write(agents(`[agents.guards]\noutput = [${guard}]`))
+    const options = { logger: false, team: 'echo' } as const
+    expect((await runTeam(path, '{"a":1}', options)).text).toBe('{"a":1}')
+    expect((await runTeam(path, '{"b":1}', options)).text).toContain('it.a is missing')
+    expect((await runTeam(path, 'prose', options)).text).toContain('it is no JSON')
+    const missing = await write(
+      agents(`[agents.guards]\noutput = [${guard.replace('./', './no')}]`),
+    )
+    await expect(loadConfig(missing, {})).rejects.toThrow(
+      /corral.toml:8:\d+: the schema .* there is none/,
+    )
+  })
+
   test('a team that is made alone has the agents that its members ask', async () => {
     const text = `${agents('[agents.guards]\noutput = [{ member = "judge" }]')}
 [[teams]]

@@ -1,4 +1,4 @@
-import type { JsonObject, Message, Task } from '../../protocol/types.ts'
+import type { Json, JsonObject, Message, Task } from '../../protocol/types.ts'
 import type { Turn } from '../agent.ts'
 import { WrappedTurn } from '../wrap.ts'
 
@@ -60,7 +60,9 @@ export class DiscreetTurn extends WrappedTurn {
   }
 }
 
-/** An entry of a trace without the words that were said. */
+/** An entry of a trace without what was said, and without what tools were asked and gave. */
 export function withoutWords(entry: JsonObject): JsonObject {
-  return 'text' in entry ? { ...entry, text: '' } : entry
+  const left: Record<string, Json | undefined> = { ...entry }
+  for (const name of ['text', 'arguments', 'result']) if (name in left) left[name] = ''
+  return left
 }

@@ -1,6 +1,6 @@
 import {
   alphanumeric,
-  type CharacterSet,
+  type CodeSet,
   characters,
   hex,
   isMixed,
@@ -17,7 +17,7 @@ import {
 /** A kind of key that is known by how it begins. */
 interface KeyRule {
   readonly prefix: string
-  readonly set: CharacterSet
+  readonly set: CodeSet
   /** How many characters of the set follow at least. */
   readonly min: number
   /** No more than `min` follow. */

@@ -27,32 +27,32 @@ export class Steps {
 }
 
 /** Characters, for a look-up by code. */
-export type CharacterSet = Uint8Array
+export type CodeSet = Uint8Array
 
 /** The characters of ranges such as `AZ`, and single ones. */
-export function characters(ranges: readonly string[], singles = ''): CharacterSet {
+export function characters(ranges: readonly string[], singles = ''): CodeSet {
   const set = new Uint8Array(128)
   for (const range of ranges) set.fill(1, range.charCodeAt(0), range.charCodeAt(1) + 1)
   for (const single of singles) set[single.charCodeAt(0)] = 1
   return set
 }
 
-export const digit: CharacterSet = characters(['09'])
-export const hex: CharacterSet = characters(['09', 'af', 'AF'])
-export const upperOrDigit: CharacterSet = characters(['AZ', '09'])
-export const alphanumeric: CharacterSet = characters(['az', 'AZ', '09'])
-export const wordy: CharacterSet = characters(['az', 'AZ', '09'], '_')
-export const url64: CharacterSet = characters(['az', 'AZ', '09'], '_-')
+export const digit: CodeSet = characters(['09'])
+export const hex: CodeSet = characters(['09', 'af', 'AF'])
+export const upperOrDigit: CodeSet = characters(['AZ', '09'])
+export const alphanumeric: CodeSet = characters(['az', 'AZ', '09'])
+export const wordy: CodeSet = characters(['az', 'AZ', '09'], '_')
+export const url64: CodeSet = characters(['az', 'AZ', '09'], '_-')
 /** What tokens of all sorts are written in. */
-export const token: CharacterSet = characters(['az', 'AZ', '09'], '_-+/=.~')
+export const token: CodeSet = characters(['az', 'AZ', '09'], '_-+/=.~')
 
 /** Whether the character at a place is one of a set; there is none before the beginning and after the end. */
-export function isOneOf(set: CharacterSet, text: string, at: number): boolean {
+export function isOneOf(set: CodeSet, text: string, at: number): boolean {
   return set[text.charCodeAt(at)] === 1
 }
 
 /** Where the characters of a set end that begin at a place, at most `most` of them. */
-export function runEnd(set: CharacterSet, text: string, from: Run): number {
+export function runEnd(set: CodeSet, text: string, from: Run): number {
   const { at, steps, most = Number.POSITIVE_INFINITY } = from
   let end = at
   while (end - at < most && isOneOf(set, text, end)) end++

@@ -15,7 +15,10 @@ const rule = z.unknown().meta({
   anyOf: [
     { type: 'string', enum: ['secrets', 'email'] },
     table({ use: { const: 'length' }, max: count, min: count, action }, ['use']),
-    table({ use: { const: 'json-schema' }, schema: { type: 'object' } }, ['use', 'schema']),
+    table({ use: { const: 'json-schema' }, schema: { type: ['object', 'string'] } }, [
+      'use',
+      'schema',
+    ]),
     table({ use: { const: 'pattern' }, deny: text, action }, ['use', 'deny']),
     table({ use: { const: 'pattern' }, require: text }, ['use', 'require']),
     table({ use: { enum: ['secrets', 'email'] }, action }, ['use']),

@@ -10,7 +10,7 @@ interface WithSchemas {
   readonly problems: readonly Unplaced[]
 }
 
-/** The keys under which a JSON Schema stands, as a table or as the name of its file. */
+/** The keys under which a JSON Schema stands, as a table or as the name of its file; `schema` of a guard is one too. */
 const schemaKeys: ReadonlySet<string> = new Set(['output_schema'])
 
 /**
@@ -26,7 +26,8 @@ export function fillSchemas(value: unknown, directory: string | undefined): With
     const entries = Object.entries(item).map(([key, inner]) => {
       const here = [...path, key]
       if (key === 'metadata') return [key, inner]
-      if (!schemaKeys.has(key)) return [key, fill(inner, here)]
+      const isSchema = schemaKeys.has(key) || (key === 'schema' && item.use === 'json-schema')
+      if (!isSchema) return [key, fill(inner, here)]
       return [key, typeof inner === 'string' ? read(inner, here) : inner]
     })
     return Object.fromEntries(entries)
