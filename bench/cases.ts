@@ -5,6 +5,7 @@ import {
   clientCost,
   commandStart,
   crowd,
+  dataHopCost,
   hopCost,
   memoryAfterTasks,
   slowCrowd,
@@ -85,6 +86,13 @@ export const cases: readonly Case[] = [
     bar: 60,
     unit: 'µs CPU over direct calls',
     run: hopCost,
+  },
+  {
+    name: 'workflow-data',
+    title: 'workflow of three local members with CEL and checked data, per hop',
+    bar: 100,
+    unit: 'µs CPU over direct calls',
+    run: dataHopCost,
   },
   {
     name: 'rss-50000',

@@ -6,10 +6,19 @@ import { type Child, start } from './processes.ts'
 import type { WorkloadName } from './workloads.ts'
 
 /** CPU time that a workflow adds for each of three local members, over one agent that calls the same functions. */
-export async function hopCost({ quick, repeats }: Bench): Promise<Finding> {
+export function hopCost(bench: Bench): Promise<Finding> {
+  return workflowCost(bench, 'team')
+}
+
+/** The same where each step has a rule and its answer is data that fits a schema. */
+export function dataHopCost(bench: Bench): Promise<Finding> {
+  return workflowCost(bench, 'data')
+}
+
+async function workflowCost({ quick, repeats }: Bench, workflow: string): Promise<Finding> {
   const messages = quick ? 6_000 : 20_000
   const rounds = await repeat(repeats, async () => {
-    const sides = ['direct', 'team'].map((side) => start('probes/hop.ts', [side]))
+    const sides = ['direct', workflow].map((side) => start('probes/hop.ts', [side]))
     const [direct = 0, team = 0] = await cpuOf(sides, messages)
     return { direct, team }
   })

@@ -5,6 +5,8 @@ import type { Usage } from '../protocol/usage.ts'
  * itself; an agent that calls one on its own may tell it here, and is then stopped in time.
  */
 export interface Account {
+  /** What was counted for the turn so far, by whomever in it; undefined where nothing was. */
+  readonly used: Usage | undefined
   /**
    * To be called before what costs something, such as a request to a model.
    * @throws A2AError `processingError` when a team around has used up its tokens or its money.

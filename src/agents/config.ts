@@ -1,3 +1,4 @@
+import type { JsonObject } from '../protocol/types.ts'
 import { toSnakeCase } from '../shared/text.ts'
 import { type AgentAuth, checkAuth } from './auth.ts'
 import {
@@ -14,6 +15,7 @@ import type { Guards } from './guards/guard.ts'
 import type { McpServerConfig } from './mcp/config.ts'
 import type { ModelConfig } from './model-config.ts'
 import { checkMetadata, checkModelConfig, toModelConfig } from './model-settings.ts'
+import type { ToolModuleConfig } from './tool-config.ts'
 
 export type { AgentAuth } from './auth.ts'
 export { ConfigConversionError, type ConfigFault } from './config-error.ts'
@@ -45,12 +47,18 @@ export interface AgentConfig {
   readonly credentialOrigins?: readonly string[]
   /** Tool servers of an OpenAI agent. */
   readonly mcpServers?: readonly McpServerConfig[]
+  /** Files whose tools an OpenAI agent may use. */
+  readonly tools?: readonly ToolModuleConfig[]
   /** Which model an OpenAI agent is, and how it answers. */
   readonly model?: ModelConfig
   /** Hosts and ranges inside our networks whose images an OpenAI agent may pass on by URL all the same. */
   readonly allowFiles?: readonly string[]
   /** Look at what the agent is asked and at what it answers. */
   readonly guards?: Guards
+  /** What the answers fit: each is checked, asked for again where it does not fit, and becomes data. */
+  readonly outputSchema?: JsonObject
+  /** How often an answer that does not fit is asked for again; 2 if absent. */
+  readonly maxOutputRetries?: number
 }
 
 /** What becomes of a remote answer that is a task. */
@@ -305,8 +313,9 @@ function requireKind(config: AgentConfig, expected: ProtocolType): void {
 }
 
 function withoutModel(config: AgentConfig): void {
-  const { mcpServers: [server] = [], allowFiles: [host] = [], model } = config
+  const { mcpServers: [server] = [], tools: [tool] = [], allowFiles: [host] = [], model } = config
   if (server) throw invalidValue('mcp_servers', server.name, 'only a model uses tools')
+  if (tool) throw invalidValue('tools', tool.module, 'only an agent of protocol openai uses tools')
   if (host) throw invalidValue('allow_files', host, 'only a model is passed files by URL')
   if (model)
     throw invalidValue('model', model.name ?? '…', 'only an agent of protocol openai has one')

@@ -20,8 +20,11 @@ import { withLimits } from './limits.ts'
 import { createMcpToolSource } from './mcp/tools.ts'
 import { loadModuleAgent } from './module.ts'
 import { OpenAIAgent } from './openai/agent.ts'
+import { toOutputRules } from './output/config.ts'
+import { withOutputSchema } from './output/with-schema.ts'
 import { A2AAgent } from './remote/agent.ts'
-import type { Tool } from './tools.ts'
+import { loadToolModules } from './tool-module.ts'
+import { type Tool, withOwnNames } from './tools.ts'
 
 /** What agents made from a configuration get from around it. */
 export interface AgentDeps {
@@ -51,12 +54,16 @@ export type AgentPlan = (deps: AgentDeps) => Agent | Promise<Agent>
  */
 export function planAgent(config: AgentConfig, environment?: ConfigEnvironment): AgentPlan {
   const plan = planKind(config, environment)
+  const output = toOutputRules(config)
   const { id, guards } = config
-  if (!guards) return plan
+  const checked: AgentPlan = output
+    ? async (deps) => withOutputSchema(await plan(deps), output.schema, output)
+    : plan
+  if (!guards) return checked
   checkGuards(guards)
   return async (deps) => {
     const ready = await loadGuards(guards, deps)
-    return withGuards(await plan(deps), ready, {
+    return withGuards(await checked(deps), ready, {
       owner: { agent: id },
       askMember: askAgents(deps.agentOf ?? (() => undefined)),
     })
@@ -85,14 +92,17 @@ function planKind(config: AgentConfig, environment: ConfigEnvironment | undefine
     const model = { ...toOpenAIAgentConfig(config, environment), ...toConfiguredInfo(config) }
     const { mcpServers: servers = [], allowFiles: allow = [] } = config
     checkAllowed(allow)
-    return (deps) =>
-      new OpenAIAgent({
+    return async (deps) => {
+      const place = { directory: deps.directory, state: deps.moduleState }
+      const own = await loadToolModules(config.tools ?? [], place)
+      return new OpenAIAgent({
         ...model,
         ...around(deps),
-        tools: deps.tools ?? [],
+        tools: withOwnNames([...own, ...(deps.tools ?? [])]),
         files: { allow },
         toolSources: servers.map((server) => createMcpToolSource(server, deps.log)),
       })
+    }
   }
   throw invalidValue('protocol', config.protocol, 'must be a2a, openai or module')
 }

@@ -90,4 +90,13 @@ export {
   toDataSchema,
   type WrittenData,
 } from './schema.ts'
-export { defineTool, type Tool, type ToolContext, type ToolSource, type ToolUser } from './tools.ts'
+export type { ApprovalNames, ToolModuleConfig } from './tool-config.ts'
+export {
+  type ApprovalRule,
+  defineTool,
+  type Tool,
+  type ToolContext,
+  type ToolDefinition,
+  type ToolSource,
+  type ToolUser,
+} from './tools.ts'

@@ -63,6 +63,7 @@ export function withCost(usage: Usage, prices: ModelPrices, asked?: string): Usa
 export function withPrices(agent: Agent, prices: ModelPrices): Agent {
   checkPrices(prices)
   const account: Account = {
+    used: undefined,
     check() {},
     price: (usage, asked) => withCost(usage, prices, asked),
     spend() {},

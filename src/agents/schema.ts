@@ -29,6 +29,20 @@ export interface SchemaPlace {
   readonly jsonSchema?: JsonObject | undefined
 }
 
+/** A JSON Schema that cannot be checked, and where in it. */
+export class UncheckableSchema extends TypeError {
+  /** The place within the schema. */
+  readonly path: readonly (string | number)[]
+  /** The character at which it begins, where a text stands there in which something is wrong. */
+  readonly offset: number | undefined
+
+  constructor(message: string, { keys, offset }: SchemaFault) {
+    super(message)
+    this.path = keys
+    this.offset = offset
+  }
+}
+
 /**
  * Makes a schema ready for use.
  * @throws TypeError that names the place: what stands there is no schema, gives no JSON Schema, or cannot be checked.
@@ -60,7 +74,7 @@ function parse(schema: unknown, at: string, name: string): SchemaCheck {
     return parseJsonSchema(schema, name)
   } catch (thrown) {
     if (!(thrown instanceof SchemaFault)) throw thrown
-    throw new TypeError(`${at}: ${thrown.path || 'the schema'} ${thrown.message}`)
+    throw new UncheckableSchema(`${at}: ${thrown.path || 'the schema'} ${thrown.message}`, thrown)
   }
 }
 

@@ -1,5 +1,8 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Json, JsonObject, Message } from '../protocol/types.ts'
+import { newId } from '../shared/ids.ts'
 import type { Agent, AgentReply, Turn } from './agent.ts'
+import { type DataOf, type SchemaInput, toDataSchema } from './schema.ts'
 
 /** Something a model may call: a TypeScript function, a tool of an MCP server, another agent. */
 export interface Tool {
@@ -8,6 +11,13 @@ export interface Tool {
   readonly description: string
   /** JSON Schema of the arguments, an object. */
   readonly parameters: JsonObject
+  /**
+   * Whether the user is asked before a call runs: always, or where a function of the arguments says so. Only a clear yes
+   * lets it run, and a clear no rejects the task.
+   */
+  readonly approval?: ApprovalRule
+  /** What is wrong with arguments, in words for the model, which is told instead of the user being asked. */
+  check?(args: JsonObject): Promise<string | undefined> | string | undefined
   /** Does the work. A throw is told to the model by its message, so that it can try something else. */
   execute(args: JsonObject, context: ToolContext): Promise<Json> | Json
   /**
@@ -17,10 +27,19 @@ export interface Tool {
   ends?(args: JsonObject): JsonObject
 }
 
+/** Whether a call needs the user's yes. */
+export type ApprovalRule<Args = JsonObject> = boolean | ((args: Args) => Promise<boolean> | boolean)
+
 /** What a tool knows of the turn that calls it. */
 export interface ToolContext {
   readonly signal: AbortSignal
   readonly turn: Turn
+  /**
+   * What to call this call by in systems outside, so that they can tell a repetition: a call's result counts once, but its
+   * work may begin again where the process died before the result was stored. Absent where an agent of one's own calls
+   * the tool and gives none.
+   */
+  readonly key?: string
 }
 
 /** An agent that can use tools which somebody offers it for one turn, such as a team to its supervisor. */
@@ -44,27 +63,81 @@ export interface ToolSource {
   close(): Promise<void>
 }
 
-/** A model's wish to call a tool, its arguments still text. */
-export interface ModelToolCall {
-  readonly id: string
+/** A tool whose arguments and result have types, by a schema of zod, valibot, arktype or another library, or a JSON Schema. */
+export interface ToolDefinition<
+  Input extends SchemaInput,
+  Output extends SchemaInput = JsonObject,
+> {
+  /** Letters, digits, `_` and `-`, at most 64: what model services accept. */
   readonly name: string
-  readonly arguments: string
+  readonly description: string
+  /** What the arguments must fit: an object. A model whose arguments do not fit is told so, and nothing runs. */
+  readonly input: Input
+  /** The JSON Schema of `input`, where its library gives none. */
+  readonly jsonSchema?: JsonObject
+  /** What the result must fit. */
+  readonly output?: Output
+  /** Whether the user is asked before a call runs: always, or where a function of the arguments says so. */
+  readonly approval?: ApprovalRule<DataOf<Input>>
+  /** Does the work. A throw is told to the model by its message, so that it can try something else. */
+  execute(
+    args: DataOf<Input>,
+    context: Required<ToolContext>,
+  ): Promise<ResultFor<Output>> | ResultFor<Output>
 }
 
-/** What a call gave, as text for the model. */
-export interface ToolResult {
-  readonly content: string
-  readonly failed: boolean
+/** What `execute` gives for its `output` to read. */
+type ResultFor<Output> = Output extends StandardSchemaV1<infer Given, infer _> ? Given : Json
+
+/**
+ * Checks a tool where it is written, not where a model first calls it.
+ * @throws TypeError for a name no model accepts, and for a schema that cannot be used.
+ */
+export function defineTool(tool: Tool): Tool
+// Last, since it is the last one whose faults the compiler tells.
+export function defineTool<Input extends SchemaInput, Output extends SchemaInput = JsonObject>(
+  definition: ToolDefinition<Input, Output>,
+): Tool
+export function defineTool(given: Tool | ToolDefinition<SchemaInput, SchemaInput>): Tool {
+  if (!toolName.test(given.name))
+    throw new TypeError(`A tool's name is 1 to 64 letters, digits, _ or -: ${given.name}`)
+  return 'input' in given ? toTool(given) : given
 }
 
 const toolName = /^[a-zA-Z0-9_-]{1,64}$/
-const maxResultLength = 100_000
 
-/** Checks a tool where it is written, not where a model first calls it. @throws TypeError for a name no model accepts. */
-export function defineTool(tool: Tool): Tool {
-  if (!toolName.test(tool.name))
-    throw new TypeError(`A tool's name is 1 to 64 letters, digits, _ or -: ${tool.name}`)
-  return tool
+function toTool(definition: ToolDefinition<SchemaInput, SchemaInput>): Tool {
+  const { name, description, approval, jsonSchema, output } = definition
+  const at = `of the tool "${name}"`
+  const input = toDataSchema(definition.input, {
+    at: `input ${at}`,
+    value: 'arguments',
+    jsonSchema,
+  })
+  const result =
+    output && toDataSchema(output, { at: `output ${at}`, value: 'result', jsonSchema: {} })
+  const read = async (args: JsonObject): Promise<unknown> => {
+    const reading = await input.read(args)
+    if (reading.fault !== undefined) throw new Error(reading.fault)
+    return reading.data
+  }
+  return {
+    name,
+    description,
+    parameters: input.jsonSchema,
+    ...(approval !== undefined && {
+      approval:
+        typeof approval === 'function' ? async (args) => approval(await read(args)) : approval,
+    }),
+    check: async (args) => (await input.read(args)).fault,
+    async execute(args, context) {
+      const known = { ...context, key: context.key ?? newId() }
+      const given = await definition.execute(await read(args), known)
+      const reading = await result?.read(given)
+      if (reading?.fault !== undefined) throw new Error(`The tool failed: ${reading.fault}`)
+      return (reading ? reading.data : given) as Json // whatever it is, the model reads it as JSON
+    },
+  }
 }
 
 /** The nearest name that model services accept. */
@@ -80,70 +153,23 @@ export function withOwnNames(tools: readonly Tool[]): readonly Tool[] {
     for (let number = 2; taken.has(name); number++)
       name = `${tool.name.slice(0, 63 - String(number).length)}_${number}`
     taken.add(name)
-    if (name === tool.name) return tool
-    // Methods of a class are not copied, so they are called on the tool itself.
-    const { ends } = tool
-    return {
-      ...tool,
-      name,
-      execute: (args, context) => tool.execute(args, context),
-      ...(ends && { ends: (args: JsonObject) => ends.call(tool, args) }),
-    }
+    return name === tool.name ? tool : wrapTool(tool, { name })
   })
 }
 
-/** What the first call that ends the turn says of the answer; undefined where none of them does. */
-export function endOf(
-  tools: readonly Tool[],
-  calls: readonly ModelToolCall[],
-): JsonObject | undefined {
-  for (const call of calls) {
-    const tool = tools.find(({ name }) => name === call.name)
-    const args = tool?.ends && parseArguments(call.arguments)
-    if (tool?.ends && args) return tool.ends(args)
+/** A tool around another: every member is the wrapped one's, which may be an instance of a class; what differs is given. */
+export function wrapTool(tool: Tool, overrides: Partial<Tool>): Tool {
+  const { name, description, parameters, approval, check, ends } = tool
+  return {
+    name,
+    description,
+    parameters,
+    ...(approval !== undefined && {
+      approval: typeof approval === 'function' ? (args) => approval.call(tool, args) : approval,
+    }),
+    ...(check && { check: (args) => check.call(tool, args) }),
+    execute: (args, context) => tool.execute(args, context),
+    ...(ends && { ends: (args) => ends.call(tool, args) }),
+    ...overrides,
   }
-  return undefined
-}
-
-/**
- * Runs one call. Whatever goes wrong in it is a result for the model, except the end of the turn, which is thrown.
- * Long results are cut, so that one tool cannot fill the model's context.
- */
-export async function runTool(
-  tools: readonly Tool[],
-  call: ModelToolCall,
-  context: ToolContext,
-): Promise<ToolResult> {
-  const tool = tools.find((candidate) => candidate.name === call.name)
-  if (!tool) return failure(`There is no tool named ${call.name}`)
-  const args = parseArguments(call.arguments)
-  if (!args) return failure('The arguments are not a JSON object')
-  try {
-    return { content: toText(await tool.execute(args, context)), failed: false }
-  } catch (error) {
-    context.signal.throwIfAborted()
-    context.turn.log.warn({ tool: call.name, error }, 'a tool failed')
-    return failure(error instanceof Error ? error.message : 'The tool failed')
-  }
-}
-
-function failure(reason: string): ToolResult {
-  return { content: `Error: ${reason}`, failed: true }
-}
-
-/** Models send an empty string where a tool takes no arguments. */
-function parseArguments(text: string): JsonObject | undefined {
-  if (text.trim() === '') return {}
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-    return value as JsonObject // an object that JSON.parse made holds nothing but JSON
-  } catch {
-    return undefined
-  }
-}
-
-function toText(result: Json | undefined): string {
-  const text = typeof result === 'string' ? result : (JSON.stringify(result) ?? '')
-  return text.length > maxResultLength ? `${text.slice(0, maxResultLength)}\n[cut]` : text
 }

@@ -124,12 +124,16 @@ async function createNamed(agent: AgentConfig, config: Config, deps: BuildDeps):
     const message = `Agent "${agent.id}": ${words}`
     const { refuse } = config
     if (!refuse) throw new Error(message, { cause })
-    const field =
-      cause instanceof ConfigConversionError && 'field' in cause.fault && cause.fault.field
-    const at = field ? field.split('.') : ['endpoint']
-    const path = ['agents', config.agents.indexOf(agent), ...at]
+    const path = ['agents', config.agents.indexOf(agent), ...fieldOf(cause)]
     throw refuse([{ path, message }], { cause })
   }
+}
+
+/** Where in an agent's table what cannot be made stands: `tools.0.module` is the module of the first of its tools. */
+function fieldOf(cause: unknown): readonly PropertyKey[] {
+  const fault = cause instanceof ConfigConversionError ? cause.fault : undefined
+  if (!fault || !('field' in fault)) return ['endpoint']
+  return fault.field.split('.').map((key) => (/^\d{1,9}$/.test(key) ? Number(key) : key))
 }
 
 /** Teams in an order in which every team comes after the teams that it contains. Circles have been refused before. */

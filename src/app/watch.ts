@@ -109,9 +109,12 @@ function createModuleStates(): ModuleStates {
 }
 
 function modulesOf(path: string, config: Config): readonly string[] {
-  const modules = config.agents.filter(({ protocol }) => protocol === 'module')
-  const files = [...modules.map(({ endpoint }) => endpoint), ...guardModulesOf(config)]
-  return files.map((file) => resolve(dirname(path), file))
+  const files = config.agents.flatMap(({ protocol, endpoint, tools = [] }) => [
+    ...(protocol === 'module' ? [endpoint] : []),
+    ...tools.map(({ module }) => module),
+  ])
+  const all = new Set([...files, ...guardModulesOf(config)])
+  return [...all].map((file) => resolve(dirname(path), file))
 }
 
 /** One watcher per directory; a change of a file that is none of ours is left alone. */

@@ -36,6 +36,9 @@ export const historyExtension = 'urn:corral:extensions:history:v1'
  */
 export const clientToolsExtension = 'urn:corral:extensions:client-tools:v1'
 
+/** That the user did not approve, in the metadata of a rejected task's status message: `{ approved: false }`. */
+export const approvalExtension = 'urn:corral:extensions:approval:v1'
+
 /** JSON Schemas of skills, in the card's declaration: `{ [skillId]: { inputSchema, outputSchema } }`. */
 export const skillSchemasExtension = 'urn:corral:extensions:skill-schemas:v1'
 

@@ -1,8 +1,9 @@
 import type { HttpReply } from '../bindings/http.ts'
 import type { OperationName } from '../protocol/operations.ts'
 import type { LogRecord } from '../store/store.ts'
-import { dollars, Histogram, seconds, tokenCounts } from './histogram.ts'
-import { createSeries, escaped, metricHead, type Series } from './series.ts'
+import { Histogram, seconds } from './histogram.ts'
+import { createSeries, escaped, metricHead } from './series.ts'
+import { createTracedSeries } from './traced-series.ts'
 
 /** Counts what a server does, for `/metrics` in Prometheus' text format. */
 export interface Metrics {
@@ -41,7 +42,7 @@ export function createMetrics(): Metrics {
     labels: ['outcome'],
     bounds: seconds,
   })
-  const { members, tokens, costs, traced } = createTraceSeries()
+  const traced = createTracedSeries()
 
   function counterOf(operation: OperationName, outcome: string): Counter {
     const outcomes = counters.get(operation) ?? new Map<string, Counter>()
@@ -64,7 +65,7 @@ export function createMetrics(): Metrics {
     commit: (ms) => commits.observe(ms / 1000),
     webhook: (outcome, ms) => webhooks.observe(ms / 1000, outcome),
     stored(records) {
-      for (const record of records) if (record.kind === 'trace') traced(record.entry)
+      for (const record of records) if (record.kind === 'trace') traced.take(record.entry)
     },
     page(gauges) {
       const all = [...counters.values()].flatMap((outcomes) => [...outcomes.values()])
@@ -73,7 +74,8 @@ export function createMetrics(): Metrics {
         ...plain('corral_turn_seconds', 'How long turns ran once they had a slot.', turns),
         ...plain('corral_queue_wait_seconds', 'How long turns waited for a slot.', waits),
         ...plain('corral_store_commit_seconds', 'How long the store took to commit.', commits),
-        ...[webhooks, members, tokens, costs].flatMap((series) => series.lines()),
+        ...webhooks.lines(),
+        ...traced.lines(),
         ...Object.entries(gauges).flatMap(([name, value]) => [
           `# TYPE corral_${name} gauge`,
           `corral_${name} ${value}`,
@@ -86,60 +88,6 @@ export function createMetrics(): Metrics {
       }
     },
   }
-}
-
-/** What the entries of traces tell, as series. */
-function createTraceSeries(): {
-  readonly members: Series
-  readonly tokens: Series
-  readonly costs: Series
-  readonly traced: (entry: TracedEntry) => void
-} {
-  const members = createSeries({
-    name: 'corral_member_call_seconds',
-    help: 'Calls of the members of teams by their outcome.',
-    labels: ['member', 'outcome'],
-    bounds: seconds,
-  })
-  const tokens = createSeries({
-    name: 'corral_tokens',
-    help: 'Tokens of one answer, by who told them (a model, or a member with all that it asked) and by direction.',
-    labels: ['source', 'direction'],
-    bounds: tokenCounts,
-  })
-  const costs = createSeries({
-    name: 'corral_cost_usd',
-    help: 'What answers cost in US dollars, by who told it (a model, or a member with all that it asked) and by its name.',
-    labels: ['source', 'name'],
-    bounds: dollars,
-  })
-
-  function traced(entry: TracedEntry): void {
-    const { type, member, agent, durationMs, inputTokens, outputTokens, costUsd } = entry
-    const isCall = type === 'reply' || type === 'failure'
-    if (!isCall && type !== 'model') return
-    if (isCall && typeof member === 'string' && typeof durationMs === 'number')
-      members.observe(durationMs / 1000, member, type === 'reply' ? 'ok' : 'failed')
-    const source = isCall ? 'member' : 'model'
-    if (typeof inputTokens === 'number') tokens.observe(inputTokens, source, 'input')
-    if (typeof outputTokens === 'number') tokens.observe(outputTokens, source, 'output')
-    const name = isCall ? member : agent
-    if (typeof costUsd === 'number' && typeof name === 'string')
-      costs.observe(costUsd, source, name)
-  }
-
-  return { members, tokens, costs, traced }
-}
-
-/** What is read of an entry of the trace. */
-interface TracedEntry {
-  readonly type?: unknown
-  readonly member?: unknown
-  readonly agent?: unknown
-  readonly durationMs?: unknown
-  readonly inputTokens?: unknown
-  readonly outputTokens?: unknown
-  readonly costUsd?: unknown
 }
 
 function operationLines(all: readonly Counter[]): readonly string[] {

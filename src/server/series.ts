@@ -1,7 +1,7 @@
 import { Histogram } from './histogram.ts'
 
 /** One metric in several series, by their labels. */
-export interface Series {
+interface Series {
   /** Counts a value in the series of these labels, in the order of their names. */
   observe(value: number, first: string, second?: string): void
   /** The lines of all series, the metric's own before them; none where nothing was counted. */

@@ -1,6 +1,7 @@
 import type { Agent } from '../agents/agent.ts'
+import { isRefusal } from '../agents/approval.ts'
 import { ContentBlocked } from '../agents/guards/blocked.ts'
-import { acceptsTools, type Tool } from '../agents/tools.ts'
+import { acceptsTools, type Tool, wrapTool } from '../agents/tools.ts'
 import { A2AError, toA2AError } from '../protocol/errors.ts'
 import type { JsonObject, Message } from '../protocol/types.ts'
 import { usageOf } from '../protocol/usage.ts'
@@ -16,6 +17,7 @@ import { Suspension } from './memory.ts'
 import type { Live } from './output.ts'
 import { collectReply } from './reply.ts'
 import { type Delegation, type Run, traceRun } from './run.ts'
+import { Refusal } from './schedulers/approval.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
 import { type LinkedSignal, linkSignal } from './signal.ts'
 import { withSpan } from './spans.ts'
@@ -96,9 +98,19 @@ function startOver({ live, account }: MemberCall): void {
   account.again()
 }
 
-/** Neither a cancelled run, nor one that waits for the user or may use no more, is tried again. */
+/** Neither a cancelled run, nor one that waits for the user or ends for its sake, or may use no more, is tried again. */
 function isFinal(run: Run, thrown: unknown): boolean {
-  return run.link.aborted || thrown instanceof Suspension || thrown instanceof Overspent
+  return run.link.aborted || endsRun(thrown)
+}
+
+/** Whether a run ends whatever its rules for failures say: the user is asked or did not approve, or nothing may be used. */
+function endsRun(thrown: unknown): boolean {
+  return isUsers(thrown) || thrown instanceof Overspent
+}
+
+/** Whether a run stops for the user: to ask, or because the user did not approve. */
+function isUsers(thrown: unknown): boolean {
+  return thrown instanceof Suspension || thrown instanceof Refusal
 }
 
 /** Half a second at first, then longer each time; what the peer asks for comes first. */
@@ -135,10 +147,11 @@ async function callMember(call: MemberCall, agentId: string, number: number): Pr
     )
     run.turn.trace(entry)
     if (tellsAll(run.turn.log)) tellReply(run, entry)
+    if (isRefused(reply)) throw new Refusal()
     return reply
   } catch (thrown) {
     run.link.throwIfAborted()
-    if (thrown instanceof Suspension || thrown instanceof Overspent) throw thrown
+    if (endsRun(thrown)) throw thrown
     // What a blocked answer has cost is spent all the same.
     if (thrown instanceof ContentBlocked && thrown.usage) call.account.told(thrown.usage)
     const reason = toA2AError(thrown).code
@@ -194,7 +207,9 @@ async function speak(
   // Its own, whatever it does to it: siblings and further tries get the same question.
   const messageId = toMessageId(run.turn, `${space}/${number}`)
   const message = { ...copyOf(call.message), messageId }
-  const agent = guardMember(run, delegation, findAgent(run, agentId))
+  const found = findAgent(run, agentId)
+  const wrapped = delegation.wrap ? delegation.wrap(found) : found
+  const agent = guardMember(run, delegation, wrapped)
   const { timeoutSeconds } = delegation
   const link = linkSignal(run.link, {
     clock: run.clock,
@@ -228,7 +243,7 @@ async function speak(
     const usage = usageOf(reply.metadata)
     if (usage) call.account.told(usage)
     link.throwIfAborted()
-    if (isFailed(reply)) throw replyError(reply)
+    if (isFailed(reply) && !isRefused(reply)) throw replyError(reply)
     return { from: { agentId, space }, ...reply }
   } finally {
     // A member that was left behind must not go on working for nobody.
@@ -239,19 +254,18 @@ async function speak(
   }
 }
 
-/** A question that comes up inside a tool stops the member that uses the tool, instead of being told to its model. */
+/** What a tool has to ask the user, or the user's no to it, stops the member that uses the tool: its model is not told. */
 function stopping(tool: Tool, link: LinkedSignal): Tool {
-  return {
-    ...tool,
+  return wrapTool(tool, {
     async execute(args, context) {
       try {
         return await tool.execute(args, context)
       } catch (thrown) {
-        if (thrown instanceof Suspension) link.abort(thrown)
+        if (isUsers(thrown)) link.abort(thrown)
         throw thrown
       }
     },
-  }
+  })
 }
 
 function findAgent(run: Run, agentId: string): Agent {
@@ -266,4 +280,9 @@ function isFailed({ state }: MemberReply): boolean {
     state === 'TASK_STATE_REJECTED' ||
     state === 'TASK_STATE_CANCELED'
   )
+}
+
+/** Whether the user did not approve what the member wanted to do. */
+function isRefused({ state, metadata }: MemberReply): boolean {
+  return state === 'TASK_STATE_REJECTED' && isRefusal(metadata)
 }

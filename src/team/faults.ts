@@ -28,8 +28,15 @@ export type TeamFault =
 /** Where in a TeamConfig something stands, by its keys in TypeScript. */
 export type TeamPath = readonly (string | number)[]
 
+/** A place within a text of a TeamConfig. */
+interface TextPlace {
+  readonly path: TeamPath
+  /** The character at which it begins. */
+  readonly offset: number | undefined
+}
+
 /** Throws the error that names the team, the fault, the reason and the place. */
-export type Refuse = (fault: TeamFault, reason: string, path: TeamPath) => never
+export type Refuse = (fault: TeamFault, reason: string, at: TeamPath | TextPlace) => never
 
 /** A number that a configuration may set. */
 interface Limit {

@@ -5,6 +5,8 @@ interface FaultDetail {
   readonly reason: string
   /** Where in the team's config it stands, by the keys; empty where it is the team as a whole. */
   readonly path?: TeamPath
+  /** The character at which it begins, where a text stands there. */
+  readonly offset?: number | undefined
   /** The id that was probably meant. */
   readonly meant?: string | undefined
 }
@@ -18,9 +20,12 @@ export class InvalidTeamError extends Error {
   readonly reason: string
   /** Where in the team's config it stands, by the keys; empty where it is the team as a whole. */
   readonly path: TeamPath
+  /** The character at which it begins, where a text stands there in which something is wrong. */
+  readonly offset: number | undefined
 
   constructor(teamId: string, fault: TeamFault, detail: string | FaultDetail) {
-    const { reason, path = [], meant } = typeof detail === 'string' ? { reason: detail } : detail
+    const given: FaultDetail = typeof detail === 'string' ? { reason: detail } : detail
+    const { reason, path = [], offset, meant } = given
     super(
       `Team "${teamId}": ${toSentence(reason, inPlainSight.has(fault) ? [] : path)}${meant ? `; did you mean "${meant}"?` : ''}`,
     )
@@ -28,6 +33,7 @@ export class InvalidTeamError extends Error {
     this.fault = fault
     this.reason = reason
     this.path = path
+    this.offset = offset
   }
 }
 

@@ -24,7 +24,10 @@ export interface Memory {
   usedBy(key: string): Usage | undefined
   /** What a delegation gave back in an earlier turn, oldest first. */
   recall(key: string): readonly MemberReply[]
-  /** The user's answer, for the delegation whose question it answers, once. */
+  /**
+   * The user's answer, for the delegation whose question it answers, once per turn. One that had its answer in an earlier
+   * turn and has not replied since, because another question came up within it, gets the same again.
+   */
   takeAnswer(key: string): Message | undefined
   /** Whether a delegation's last reply came in this turn. */
   isFresh(key: string): boolean
@@ -57,6 +60,12 @@ interface Entry {
   readonly reply: MemberReply
 }
 
+interface Answer {
+  /** The turn that brought it. */
+  readonly turn: number
+  readonly message: Message
+}
+
 /** What is kept with the task. It is never taken away before its time: what counts follows from the turns' numbers. */
 interface Saved {
   readonly message: Message
@@ -69,6 +78,8 @@ interface Saved {
   /** The turn in which the run ended. Until that turn has ended too, a crash makes it run again. */
   readonly over?: number
   readonly entries: Readonly<Record<string, readonly Entry[]>>
+  /** What the user last said to each delegation. */
+  readonly answers?: Readonly<Record<string, Answer>>
   /** What the run has used by the end of the turn that saved this, and by its beginning. */
   readonly used?: Usage
   readonly usedBefore?: Usage
@@ -99,6 +110,7 @@ export function openMemory(turn: Turn, given: Message): Memory {
   let message = given
   const saved = load(turn)
   const entries = new Map(Object.entries(saved?.entries ?? {}))
+  const answers = new Map(Object.entries(saved?.answers ?? {}))
   const answered = saved?.asked
   let unanswered = answered
 
@@ -113,8 +125,9 @@ export function openMemory(turn: Turn, given: Message): Memory {
     usedBy: (key) => (saved?.open && Object.hasOwn(saved.open, key) ? saved.open[key] : undefined),
     recall: (key) => (entries.get(key) ?? []).map((entry) => entry.reply),
     takeAnswer(key) {
-      if (key !== unanswered) return undefined
+      if (key !== unanswered) return openAnswer(answers.get(key), entries.get(key))
       unanswered = undefined
+      answers.set(key, { turn: turn.number, message })
       return message
     },
     isFresh: (key) => entries.get(key)?.at(-1)?.turn === turn.number,
@@ -129,6 +142,7 @@ export function openMemory(turn: Turn, given: Message): Memory {
         asked,
         ...(answered !== undefined && { answered }),
         entries: Object.fromEntries(entries),
+        ...(answers.size > 0 && { answers: Object.fromEntries(answers) }),
         ...(budget.used && { used: budget.used, open: budget.openCalls() }),
         ...(saved?.used && { usedBefore: saved.used }),
         ...(saved?.open && { openBefore: saved.open }),
@@ -137,6 +151,15 @@ export function openMemory(turn: Turn, given: Message): Memory {
       if (saved) await save(turn, { ...saved, over: turn.number })
     },
   }
+}
+
+/** An answer that came after the delegation's last reply: it is still to be replied to. */
+function openAnswer(
+  answer: Answer | undefined,
+  entries: readonly Entry[] = [],
+): Message | undefined {
+  const replied = entries.at(-1)?.turn ?? 0
+  return answer && answer.turn > replied ? answer.message : undefined
 }
 
 async function save(turn: Turn, state: Saved): Promise<void> {
@@ -153,8 +176,10 @@ function load(turn: Turn): Saved | undefined {
 
 /** What was saved, without what the turn that saved it brought. */
 function before(saved: Saved): Saved | undefined {
-  const { message, turn, answered, entries, usedBefore: used, openBefore: open } = saved
+  const { message, turn, answered, entries, answers = {} } = saved
+  const { usedBefore: used, openBefore: open } = saved
   if (answered === undefined) return undefined
+  const given = Object.entries(answers).filter(([, answer]) => answer.turn !== turn)
   const earlier = Object.entries(entries).map(
     ([key, list]) => [key, list.filter((entry) => entry.turn !== turn)] as const,
   )
@@ -164,6 +189,7 @@ function before(saved: Saved): Saved | undefined {
     turn: turn - 1,
     asked: answered,
     entries: kept,
+    answers: Object.fromEntries(given),
     ...(used && { used }),
     ...(open && { open }),
   }

@@ -1,4 +1,5 @@
 import type { AgentEvent, ChunkOptions, Turn } from '../agents/agent.ts'
+import { toRefusal } from '../agents/approval.ts'
 import { responseArtifact } from '../agents/reply.ts'
 import { textOf } from '../protocol/task.ts'
 import type { Artifact, StreamResponse, TaskArtifactUpdateEvent } from '../protocol/types.ts'
@@ -18,7 +19,7 @@ export interface TeamOutput {
   deliver(reply: MemberReply): Promise<void>
   /** Asks the caller what a member asked. */
   ask(reply: MemberReply): Promise<void>
-  /** Ends the task as rejected. */
+  /** Ends the task as rejected, because the user did not approve. */
   refuse(reason: string): Promise<void>
   /** Ends the answer, with what the run used. */
   complete(used: Usage | undefined): Promise<void>
@@ -74,7 +75,7 @@ export function createTeamOutput(
         },
       })
     },
-    refuse: (reason) => emit(turn.status('TASK_STATE_REJECTED', reason)),
+    refuse: (reason) => emit(toRefusal(turn, reason)),
     async complete(used) {
       const status = { state: 'TASK_STATE_COMPLETED' } as const
       await emit({ statusUpdate: { status, ...(used && { metadata: toUsageMetadata(used) }) } })

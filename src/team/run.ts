@@ -1,4 +1,4 @@
-import type { AgentEvent, AgentInfo, Turn } from '../agents/agent.ts'
+import type { Agent, AgentEvent, AgentInfo, Turn } from '../agents/agent.ts'
 import type { VerdictAnswer, VerdictQuestion } from '../agents/guards/check.ts'
 import type { Guards } from '../agents/guards/guard.ts'
 import type { ReadyGuards } from '../agents/guards/ready.ts'
@@ -81,6 +81,8 @@ export interface Delegation extends CallRules {
   readonly facesCaller?: boolean
   /** The member does not see what else it was asked in this run. */
   readonly alone?: boolean
+  /** The member as this delegation wants it, such as with answers that fit a schema. */
+  readonly wrap?: (agent: Agent) => Agent
   /** Offered to a member that takes tools. */
   readonly tools?: readonly Tool[]
   /** Give a failure back as a reply in the state FAILED instead of failing the run. */

@@ -3,6 +3,7 @@ import { askAlone } from '../agents/alone.ts'
 import { type AgentFunction, toAgent } from '../agents/function.ts'
 import { ContentBlocked } from '../agents/guards/blocked.ts'
 import type { Guards } from '../agents/guards/guard.ts'
+import { cancelTries } from '../agents/output/turn.ts'
 import { checkPrices, type ModelPrices } from '../agents/prices.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Json, Message } from '../protocol/types.ts'
@@ -115,7 +116,9 @@ export class Team implements Agent {
     const told = [...members.values()].map(async ({ agentId, space }) => {
       const load = (key: string): Json | undefined => task.load(`${space}/${key}`)
       const keys = (): Iterable<string> => keysIn(space, task.keys())
-      await this.manager.get(agentId)?.cancel?.({ ...task, load, keys })
+      const agent = this.manager.get(agentId)
+      // A step may have asked it more than once for an answer that fits.
+      if (agent) await cancelTries(agent, { ...task, load, keys })
     })
     const failed = (await Promise.allSettled(told)).find(({ status }) => status === 'rejected')
     if (failed?.status === 'rejected') throw failed.reason
@@ -193,6 +196,7 @@ export class Team implements Agent {
       await run.memory.end()
       await run.output.complete(run.budget.used)
     } catch (thrown) {
+      if (thrown instanceof Refusal && !turn.signal.aborted) await this.#callOff(run)
       await endEarly(run, thrown).catch(async (failure: unknown) => {
         // Who ended the turn from outside tells the members, or takes them up again.
         if (!turn.signal.aborted) await this.#callOff(run)
@@ -201,7 +205,7 @@ export class Team implements Agent {
     }
   }
 
-  /** Calls off what members wait with: the run fails, and nobody will answer them. After a crash it fails again. */
+  /** Calls off what members wait with: the run ends, and nobody will answer them. After a crash it ends again. */
   async #callOff({ turn, memory }: Run): Promise<void> {
     const waiting = placesOf(memory.waiting())
     if (waiting.length === 0) return

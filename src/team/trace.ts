@@ -58,6 +58,13 @@ export type TraceEntry =
       readonly step: string
       readonly case: number
     }
+  /** A map goes through so many items. */
+  | {
+      readonly type: 'map'
+      readonly team: string
+      readonly step: string
+      readonly items: number
+    }
 
 /** Which call an entry is about. */
 export type CallFacts = {

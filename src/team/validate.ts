@@ -28,9 +28,10 @@ export function validateTeam(
   manager: AgentManager,
   options: GuardCheckOptions = {},
 ): void {
-  const refuse: Refuse = (fault, reason, path) => {
+  const refuse: Refuse = (fault, reason, at) => {
+    const { path, offset } = 'path' in at ? at : { path: at, offset: undefined }
     const meant = nearestId(fault, path, { config, manager })
-    throw new InvalidTeamError(config.id, fault, { reason, path, meant })
+    throw new InvalidTeamError(config.id, fault, { reason, path, offset, meant })
   }
   checkTeamShape(config, refuse)
   if (config.id.trim() === '') refuse('missingName', 'a team needs an id', ['id'])

@@ -32,6 +32,37 @@ describe('corral validate', () => {
     )
   })
 
+  test('points at the character of an expression, a template or a pattern that is wrong', async () => {
+    const team = (step: string): string => `${clerkAgent()}
+[[teams]]
+id = "desk"
+name = "Desk"
+description = ""
+mode = "workflow"
+[[teams.agents]]
+agent_id = "clerk"
+[[teams.scheduler_config.steps]]
+agent_id = "clerk"
+${step}
+`
+    const cases = [
+      ['when = "previous.data.ok || stpes.a.ok"', 'stpes', 'stpes is not known here (did you mean'],
+      ['input = "Dear {{ steps.nobody }}"', 'steps', 'there is no step nobody before this one'],
+      ['output_schema.pattern = "ab(?!c)"', '(?!', 'pattern cannot be checked: looking ahead'],
+    ] as const
+    for (const [step, wrong, words] of cases) {
+      const file = writeFile(temporary(), team(step))
+      const line = team(step).split('\n').indexOf(step) + 1
+      const column = step.indexOf(wrong) + 1
+      const { code, stderr } = await corral(['validate', file])
+      expect(code).toBe(1)
+      expect(stderr).toContain(`${file}:${line}:${column}: Team "desk": `)
+      expect(stderr).toContain(words)
+      const { stdout } = await corral(['validate', file, '--json'])
+      expect(JSON.parse(stdout).problems).toEqual([expect.objectContaining({ line, column })])
+    }
+  })
+
   test('shows where TOML itself is broken', async () => {
     const file = writeFile(temporary(), '[[agents]\nid = 1\n')
     const { code, stderr } = await corral(['validate', file])

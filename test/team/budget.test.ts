@@ -1,8 +1,13 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
 import type { Agent, Turn } from '../../src/agents/agent.ts'
-import { OpenAIAgent } from '../../src/agents/openai/agent.ts'
+import { asTool } from '../../src/agents/as-tool.ts'
+import { OpenAIAgent, type OpenAIAgentOptions } from '../../src/agents/openai/agent.ts'
+import { withOutputSchema } from '../../src/agents/output/with-schema.ts'
 import { A2AAgent } from '../../src/agents/remote/agent.ts'
+import { toDataSchema } from '../../src/agents/schema.ts'
 import { defineTool } from '../../src/agents/tools.ts'
+import type { Json } from '../../src/protocol/types.ts'
 import { toUsageMetadata, type Usage, usageOf } from '../../src/protocol/usage.ts'
 import { runServer } from '../../src/server/run.ts'
 import { createServer } from '../../src/server/server.ts'
@@ -42,11 +47,16 @@ interface Model {
   readonly server: ModelServer
 }
 
-async function model(id: string, script: ModelScript, name = 'test'): Promise<Model> {
+async function model(
+  id: string,
+  script: ModelScript,
+  more: Partial<OpenAIAgentOptions> = {},
+): Promise<Model> {
   const server = await openModelServer(script)
   const agent = new OpenAIAgent({
-    ...{ id, name: id, endpoint: server.url, apiKey: 'key', model: name },
+    ...{ id, name: id, endpoint: server.url, apiKey: 'key', model: 'test' },
     ...{ timeoutSeconds: 10, maxRetries: 0, maxToolRounds: 50, tools: [tool] },
+    ...more,
   })
   opened.push(server, agent)
   return { agent, server }
@@ -199,8 +209,45 @@ describe('a limit in money', () => {
     expect(server.requests).toHaveLength(3)
   })
 
+  test('stops a member whose answers do not fit their schema from being asked again', async () => {
+    const wordy = costly('wordy', { costUsd: 0.2 })
+    const schema = toDataSchema(z.object({ score: z.number() }), { at: 'outputSchema' })
+    const fitting = withOutputSchema(wordy, schema, { maxOutputRetries: 9 })
+    const team = workflow({ fitting }, [{ agentId: 'fitting' }], { budget: { maxCostUsd: 0.3 } })
+    const { text } = await runTeam(team, 'x', { logger: false })
+    expect(text).toContain('budget of 0.3 USD: 0.4 are spent')
+    expect(wordy.asked).toHaveLength(2)
+  })
+
+  test('counts agents that are tools of a model, over a crash too', async () => {
+    const { agent: inner } = await model('inner', ['found'])
+    const { agent, server } = await model(
+      'm',
+      [{ tools: [{ name: 'inner', arguments: { message: 'x' } }] }],
+      {
+        tools: [await asTool(inner)],
+      },
+    )
+    const team = workflow({ m: agent }, [{ agentId: 'm' }], { budget: { maxCostUsd: 0.05 } })
+    const [saved, steps] = [new Map(), new Map()]
+    // The process dies when the third round of the model has been kept.
+    const first = createTurn('x', { saved, steps })
+    const dying = {
+      ...first,
+      async save(key: string, value: Json) {
+        await first.save(key, value)
+        if (server.requests.length === 3) throw new Error('dead')
+      },
+    }
+    await expect(runTurn(team, dying)).rejects.toThrow()
+    await expect(runTurn(team, createTurn('x', { saved, steps }))).rejects.toThrow(
+      'budget of 0.05 USD: 0.05 are spent',
+    )
+    expect(server.requests).toHaveLength(3)
+  })
+
   test('warns of a model without a price once, and counts it as nothing', async () => {
-    const { agent } = await model('m', ['an answer'], 'test-mini')
+    const { agent } = await model('m', ['an answer'], { model: 'test-mini' })
     const team = workflow({ m: agent }, [{ agentId: 'm' }, { agentId: 'm' }], {
       budget: { maxCostUsd: 0.01 },
     })

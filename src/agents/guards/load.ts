@@ -1,5 +1,5 @@
 import { ConfigConversionError } from '../config-error.ts'
-import { loadModule } from '../module.ts'
+import { loadModule } from '../module-load.ts'
 import type { GuardFunction, GuardRule, GuardSide, Guards, ModuleGuard } from './guard.ts'
 import { readGuards } from './read.ts'
 import { GuardFault, type ReadyGuards } from './ready.ts'
@@ -70,7 +70,7 @@ async function load(
   { directory, moduleState: state }: GuardFiles,
 ): Promise<GuardFunction> {
   const field = `${at}.module`
-  const { default: found } = await loadModule(module, { field, directory, state })
+  const { default: found } = await loadModule({ file: module, field }, { directory, state })
   if (typeof found === 'function') return found as GuardFunction // its verdicts are checked
   throw new ConfigConversionError({
     variant: 'InvalidValue',

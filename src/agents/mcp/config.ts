@@ -1,3 +1,5 @@
+import type { ApprovalNames } from '../tool-config.ts'
+
 /** An MCP server whose tools a model may use: a program spoken to over stdio, or a streamable HTTP endpoint. */
 export type McpServerConfig = McpProgram | McpEndpoint
 
@@ -10,6 +12,8 @@ export interface McpProgram {
   /** Added to a small safe environment; the process's own variables are not inherited. */
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
+  /** Tools of the server that the user is asked about before they run. */
+  readonly approval?: ApprovalNames
 }
 
 /** An MCP server behind streamable HTTP. */
@@ -18,4 +22,6 @@ export interface McpEndpoint {
   readonly name: string
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
+  /** Tools of the server that the user is asked about before they run. */
+  readonly approval?: ApprovalNames
 }

@@ -3,6 +3,7 @@ import { A2AError } from '../../protocol/errors.ts'
 import type { JsonObject } from '../../protocol/types.ts'
 import { withSignal } from '../../shared/async.ts'
 import { type Logger, silent } from '../../shared/log.ts'
+import { requireApproval } from '../require-approval.ts'
 import { type Tool, type ToolSource, toToolName } from '../tools.ts'
 import { elsewhere } from '../wrap.ts'
 import type { McpServerConfig } from './config.ts'
@@ -36,7 +37,10 @@ export function createMcpToolSource(config: McpServerConfig, log: Logger = silen
         signal.throwIfAborted()
         throw unavailable(config, cause, log)
       })
-      return tools.map((tool) => toTool(tool, connected))
+      const all = tools.map((tool) => toTool(tool, connected))
+      const required = requireApproval(all, config.approval)
+      if (required.unknown === undefined) return required.tools
+      throw misnamed(config, required.unknown, { tools: all.map(({ name }) => name), log })
     },
     async close() {
       ending.abort() // a server that hangs while it starts must not hold up the end
@@ -109,6 +113,17 @@ function toText(result: CallToolResult): string {
   })
   if (texts.length > 0) return texts.join('\n')
   return result.structuredContent === undefined ? '' : JSON.stringify(result.structuredContent)
+}
+
+/** A tool that was to be asked about must not run unasked because its name is another: what there is goes to the log. */
+function misnamed(
+  { name: server }: McpServerConfig,
+  unknown: string,
+  { tools, log }: { readonly tools: readonly string[]; readonly log: Logger },
+): A2AError {
+  log.error({ server, approval: unknown, tools }, 'approval names a tool that there is not')
+  const reason = `its approval names ${unknown}, which is not one of them`
+  return new A2AError('agentUnavailable', `The tools of ${server} cannot be used: ${reason}`)
 }
 
 /** A server's own words may hold paths; they go to the log. */

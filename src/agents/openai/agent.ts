@@ -18,7 +18,14 @@ import { createGuardedAnswer, type GuardedAnswer } from '../guards/own.ts'
 import { checkedAnswer } from '../output/check.ts'
 import type { OutputOptions } from '../output/with-schema.ts'
 import { type DataOf, type SchemaInput, toDataSchema } from '../schema.ts'
-import { type Tool, type ToolSource, type ToolUser, toToolName, withOwnNames } from '../tools.ts'
+import {
+  type Tool,
+  type ToolSource,
+  type ToolUser,
+  toToolName,
+  withOwnNames,
+  wrapTool,
+} from '../tools.ts'
 import { type AskAgent, elsewhere } from '../wrap.ts'
 import { runChat } from './chat.ts'
 import { type ChatClient, createChatClient } from './client.ts'
@@ -26,7 +33,8 @@ import { checkFiles, withoutRefusedFiles } from './files.ts'
 import { askWithSchema } from './format.ts'
 import { readHistory } from './history.ts'
 import { toChatMessages } from './messages.ts'
-import type { ChatRequest } from './wire.ts'
+import { type ChatProgress, keptConversation, loadProgress } from './progress.ts'
+import type { ChatMessage, ChatRequest } from './wire.ts'
 
 /** What cards say of every model: what it reads of a message's metadata, and what it tells in its answer's. */
 const extensions: readonly AgentExtension[] = [
@@ -143,37 +151,47 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
     turn: Turn,
     offered: readonly Tool[],
   ): AsyncGenerator<AgentEvent> {
-    const { id, name, systemPrompt, parallelToolCalls, responseFormat } = this.#options
-    const { maxHistory = 20, history = 'window', maxToolRounds = 8 } = this.#options
-    const [client, sampling, clock] = [this.#client, this.#sampling(), this.#clock]
+    const { name, parallelToolCalls, responseFormat, maxToolRounds = 8 } = this.#options
+    const asked = askWithSchema(message, turn.outputSchema, responseFormat)
     await checkFiles(this.#guard, message, turn.signal)
-    const [own, { summary, messages: heard, spent }] = await Promise.all([
+    const progress = await loadProgress(turn)
+    const [own, messages] = await Promise.all([
       this.#listTools(turn),
-      readHistory(turn, { id, name, client, sampling, maxHistory, history, clock }),
+      keptConversation(turn, progress) ?? this.#readConversation(asked.message, turn, progress),
     ])
-    const earlier = await withoutRefusedFiles(this.#guard, heard, turn.signal)
     // A member of a team answers the team, which runs no tools for its client.
     const { tools: forClient } = clientToolsOf(turn.taskStore && message.metadata)
     const tools = withOwnNames([...own, ...offered, ...forClient.map(toClientTool)])
-    const asked = askWithSchema(message, turn.outputSchema, responseFormat)
-    const messages = toChatMessages({
-      ...(systemPrompt && { systemPrompt }),
-      ...(summary && { summary }),
-      earlier,
-      message: asked.message,
-    })
-    const request = { ...sampling, ...asked.format, messages }
     yield* runChat({
       agent: name,
-      client,
-      request,
+      client: this.#client,
+      request: { ...this.#sampling(), ...asked.format, messages },
       tools,
       clientTools: clientNames(tools, forClient),
       parallelToolCalls,
       maxToolRounds,
-      spent,
-      clock,
+      progress,
+      clock: this.#clock,
       turn,
+    })
+  }
+
+  /** The conversation up to and with the turn's message. A beginning counts the tokens that its summary cost. */
+  async #readConversation(
+    message: Message,
+    turn: Turn,
+    progress: ChatProgress,
+  ): Promise<readonly ChatMessage[]> {
+    const { id, name, systemPrompt, maxHistory = 20, history = 'window' } = this.#options
+    const [client, sampling, clock] = [this.#client, this.#sampling(), this.#clock]
+    const reader = { id, name, client, sampling, maxHistory, history, clock }
+    const { summary, messages: heard, spent } = await readHistory(turn, reader)
+    progress.usage ??= spent
+    return toChatMessages({
+      ...(systemPrompt && { systemPrompt }),
+      ...(summary && { summary }),
+      earlier: await withoutRefusedFiles(this.#guard, heard, turn.signal),
+      message,
     })
   }
 
@@ -220,7 +238,7 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
       for (const tool of list) {
         const taken = byName.has(tool.name)
         const name = taken ? toToolName(`${toolSources[index]?.name}_${tool.name}`) : tool.name
-        byName.set(name, { ...tool, name, execute: (args, context) => tool.execute(args, context) })
+        byName.set(name, taken ? wrapTool(tool, { name }) : tool)
       }
     return [...byName.values()]
   }

@@ -1,6 +1,6 @@
 import type { Usage } from '../../protocol/usage.ts'
 import type { Account } from '../account.ts'
-import type { ModelToolCall } from '../tools.ts'
+import type { ModelToolCall } from '../run-tool.ts'
 import type { ChatDelta, ToolCallPiece } from './wire.ts'
 
 /** What a model answered. */

@@ -1,17 +1,21 @@
 import { toToolCallsMetadata } from '../../protocol/client-tools.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import { addUsage, type Usage } from '../../protocol/usage.ts'
+import { addUsage } from '../../protocol/usage.ts'
 import type { Clock } from '../../shared/clock.ts'
 import type { AgentEvent, Turn } from '../agent.ts'
-import { endOf, type ModelToolCall, runTool, type Tool } from '../tools.ts'
+import { toRefusal } from '../approval.ts'
+import { endOf, failedCall, type ModelToolCall, runTool } from '../run-tool.ts'
+import type { Tool } from '../tools.ts'
+import { askAbout, isRefused, nextQuestion, ruleOnCalls, takeVerdict } from './approvals.ts'
 import { type ChatAnswer, createAssembly } from './assembly.ts'
 import type { ChatClient } from './client.ts'
 import { malformed } from './errors.ts'
 import {
   addRound,
+  type CallRuling,
   type ChatProgress,
   endProgress,
-  loadProgress,
+  keepConversation,
   openCalls,
   saveProgress,
 } from './progress.ts'
@@ -32,8 +36,8 @@ interface Chat {
   readonly parallelToolCalls?: boolean | undefined
   /** How often the model may call tools before it must answer. */
   readonly maxToolRounds: number
-  /** Tokens that were used for this answer before it began. */
-  readonly spent?: Usage | undefined
+  /** How far the answer has come; it goes on from there. */
+  readonly progress: ChatProgress
   readonly clock: Clock
   readonly turn: Turn
 }
@@ -42,18 +46,29 @@ interface Chat {
  * Lets the model answer: its text is streamed, its tool calls run at once and in parallel, and their results go back
  * to it until it calls no more, or one that ends its turn. In the last round it may not call tools, so the loop always
  * ends. A call of a tool that the client runs ends the turn too; our own tools of that round are not run, since their
- * results could not be told, and the model may call them again.
+ * results could not be told, and the model may call them again. Calls that need the user's yes wait until the others of
+ * their round have run; the user is asked about one at a time, each question ends the turn, and the answer goes on from it.
  */
 export async function* runChat(chat: Chat): AsyncGenerator<AgentEvent> {
-  const { turn } = chat
-  const writer = createAnswerWriter(turn)
-  const progress = await loadProgress(turn, chat.spent)
-  if (progress.usage) turn.account?.resume(progress.usage)
-  yield* writer.write(progress.text)
+  const { turn, progress } = chat
+  const writer = createAnswerWriter(turn, progress.kept?.artifactId)
+  const known = progress.counted ?? progress.usage
+  if (known) turn.account?.resume(known)
+  await takeVerdict(chat, progress)
+  if (isRefused(progress)) {
+    yield toRefusal(turn)
+    return
+  }
+  // A question that is asked again needs no more than itself.
+  if (!progress.asked?.again) yield* writer.write(progress.text)
   let calls = openCalls(progress)
   while (true) {
     if (calls.length > 0) {
-      const results = await runCalls(chat, calls, progress)
+      const results = await runCalls(chat, calls)
+      if (nextQuestion(progress) !== undefined) {
+        yield await askUser(chat, writer.artifactId)
+        return
+      }
       const said = endOf(chat.tools, calls)
       if (said) {
         await endProgress(turn, progress)
@@ -92,6 +107,7 @@ export async function* runChat(chat: Chat): AsyncGenerator<AgentEvent> {
       return
     }
     addRound(progress, answer.text, { calls, usage: answer.usage })
+    await ruleOnCalls(chat, calls, progress)
     await saveProgress(turn, progress)
   }
 }
@@ -122,32 +138,45 @@ function toRequest(chat: Chat, progress: ChatProgress): ChatRequest {
   }
 }
 
+/** Asks about the next call that waits for the user's word. */
+async function askUser(chat: Chat, artifactId: string): Promise<AgentEvent> {
+  const { turn, progress, request } = chat
+  await keepConversation(turn, progress, { messages: request.messages, artifactId })
+  return askAbout(chat, progress)
+}
+
 /**
  * Each call's result is in the log before the model hears of it, and stays with the task: neither a turn that runs again
  * after a crash, nor the turn after a question that another call of the round has asked, does its work twice.
  */
-function runCalls(
+async function runCalls(
   chat: Chat,
   calls: readonly ModelToolCall[],
-  { id, round }: ChatProgress,
 ): Promise<readonly ChatMessage[]> {
-  return Promise.all(
-    calls.map(async (call, index): Promise<ChatMessage> => {
-      const content = await runOnce(chat, call, { key: `tool:${id}:${round}:${index}`, round })
-      return { role: 'tool', tool_call_id: call.id, content }
+  const { id, round, rulings } = chat.progress
+  const results = await Promise.all(
+    calls.map(async (call, place): Promise<readonly ChatMessage[]> => {
+      const ruling = rulings?.[place]
+      if (ruling === 'ask') return []
+      const content = await runOnce(chat, call, { key: `tool:${id}:${round}:${place}`, ruling })
+      return [{ role: 'tool', tool_call_id: call.id, content }]
     }),
   )
+  return results.flat()
 }
 
 async function runOnce(
-  { turn, tools, agent, clock }: Chat,
+  { turn, tools, agent, clock, progress: { round } }: Chat,
   call: ModelToolCall,
-  { key, round }: { readonly key: string; readonly round: number },
+  { key, ruling }: { readonly key: string; readonly ruling: CallRuling | undefined },
 ): Promise<string> {
   const known = turn.load(key)
   if (typeof known === 'string') return known
   const began = clock.elapsed()
-  const result = await runTool(tools, call, { signal: turn.signal, turn })
+  const result =
+    typeof ruling === 'object'
+      ? failedCall(ruling.fault)
+      : await runTool(tools, call, { signal: turn.signal, turn, key })
   // A call that asked the user has stopped the turn: it has no result yet.
   turn.signal.throwIfAborted()
   const durationMs = Math.round(clock.elapsed() - began)

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../protocol/types.ts'
 import { toAmounts } from '../../protocol/usage.ts'
-import type { ModelToolCall, ToolResult } from '../tools.ts'
+import type { ModelToolCall, ToolResult } from '../run-tool.ts'
 import type { ChatAnswer } from './assembly.ts'
 
 /** Which round of which model an entry of the trace is about, and how long it took. */
@@ -45,6 +45,17 @@ export function toolEntry(
     failed,
     arguments: cut(call.arguments),
     result: cut(content),
+  }
+}
+
+/** What it writes when the user has answered whether a tool may run: `approved`, `rejected`, or `unclear` and asked again. */
+export function approvalEntry(agent: string, call: ModelToolCall, verdict: string): JsonObject {
+  return {
+    type: 'tool-approval',
+    agent,
+    tool: cut(call.name),
+    verdict,
+    arguments: cut(call.arguments),
   }
 }
 

@@ -4,6 +4,7 @@ import type { Draft, Turn } from '../agent.ts'
 
 /** Writes an answer piece by piece as chunks of one artifact. */
 interface Writer {
+  readonly artifactId: string
   /** The event for one more piece of text; none for an empty piece. */
   write(text: string): Iterable<Draft>
   /**
@@ -16,10 +17,10 @@ interface Writer {
 
 /**
  * A writer for a turn's answer. Every piece goes out at once; the usage, which is known only after the text, stands on a
- * last chunk of its own. The first chunk begins the artifact anew: a turn that runs again replaces what was half said.
+ * last chunk of its own. The first chunk begins the artifact anew: a turn that runs again, or that goes on with the
+ * answer of an earlier one, replaces what was half said.
  */
-export function createAnswerWriter(turn: Turn): Writer {
-  const artifactId = answerId(turn)
+export function createAnswerWriter(turn: Turn, artifactId: string = answerId(turn)): Writer {
   let begun = false
 
   function chunk(text: string, last?: { readonly metadata: JsonObject }): Draft {
@@ -35,6 +36,7 @@ export function createAnswerWriter(turn: Turn): Writer {
   }
 
   return {
+    artifactId,
     *write(text) {
       if (text !== '') yield chunk(text)
     },

@@ -1,6 +1,7 @@
 import { A2AError } from '../../protocol/errors.ts'
 import { textOf } from '../../protocol/task.ts'
 import type { Json, Message, Part } from '../../protocol/types.ts'
+import { addUsage, type Usage } from '../../protocol/usage.ts'
 import { isAsyncIterable } from '../../shared/async.ts'
 import { notJson, readJsonAnswer } from '../../shared/json-answer.ts'
 import type { AgentEvent, AgentReply, Turn } from '../agent.ts'
@@ -32,6 +33,10 @@ export async function* checkedAnswer(question: CheckedQuestion): AsyncGenerator<
   const { ask, turn, schema, maxOutputRetries = 2 } = question
   const tries = new Tries(turn)
   while (true) {
+    if (tries.number > 1) {
+      count(turn, tries.used)
+      turn.account?.check()
+    }
     const own = await turnOfTry(question, tries)
     const held = new HeldAnswer(turn)
     yield* hear(ask(own.turn, own.message), held)
@@ -49,6 +54,7 @@ export async function* checkedAnswer(question: CheckedQuestion): AsyncGenerator<
     const { fault } = reading
     turn.trace({ type: 'output', try: number, fault: fault.slice(0, longestFault) })
     if (number > maxOutputRetries) {
+      count(turn, addUsage(tries.used, held.usage))
       await tries.giveUp()
       throw unfit(fault, number)
     }
@@ -58,6 +64,11 @@ export async function* checkedAnswer(question: CheckedQuestion): AsyncGenerator<
 
 /** As long as any text of a trace may be. */
 const longestFault = 2_000
+
+/** What answers that nobody gets have cost is spent all the same. */
+function count({ account }: Turn, used: Usage | undefined): void {
+  if (used) account?.resume(used)
+}
 
 async function turnOfTry(
   { turn, message, schema, keepsState }: CheckedQuestion,

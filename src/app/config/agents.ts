@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import type { AgentAuth, AgentConfig, ModelConfig } from '../../agents/config.ts'
 import type { McpServerConfig } from '../../agents/mcp/config.ts'
-import type { JsonObject } from '../../protocol/types.ts'
+import type { ToolModuleConfig } from '../../agents/tool-config.ts'
 import { guardsSchema } from './guards.ts'
-import { filledText, numberLike, whenGiven, word } from './values.ts'
+import { outputSchemaField } from './schema-files.ts'
+import { filledText, isJsonTable, numberLike, whenGiven, word } from './values.ts'
 
 /** `[agents.auth]`: how Corral proves itself to the agent. */
 const authSchema: z.ZodType<AgentAuth> = z
@@ -33,6 +34,19 @@ const authSchema: z.ZodType<AgentAuth> = z
 
 const words = z.record(z.string(), z.string())
 
+/** Which tools the user is asked about before they run. */
+const approvalNames = z.union([z.boolean(), z.array(filledText)]).meta({
+  description: 'Tools that the user is asked about before they run: all of them, or those named.',
+})
+
+/** `[[agents.tools]]`: files whose tools an OpenAI agent may use. */
+const toolsSchema: z.ZodType<ToolModuleConfig> = z
+  .strictObject({
+    module: filledText.meta({ description: 'A file, relative to this one, that exports tools.' }),
+    approval: approvalNames.optional(),
+  })
+  .transform(({ module, approval }) => ({ module, ...whenGiven('approval', approval) }))
+
 /** `[[agents.mcp_servers]]`: tool servers of an OpenAI agent. */
 const mcpSchema: z.ZodType<McpServerConfig> = z
   .union([
@@ -42,19 +56,27 @@ const mcpSchema: z.ZodType<McpServerConfig> = z
       args: z.array(z.string()).optional(),
       env: words.optional(),
       cwd: filledText.optional(),
+      approval: approvalNames.optional(),
     }),
-    z.strictObject({ name: filledText, url: filledText, headers: words.optional() }),
+    z.strictObject({
+      name: filledText,
+      url: filledText,
+      headers: words.optional(),
+      approval: approvalNames.optional(),
+    }),
   ])
   .transform((server): McpServerConfig => {
+    const { name } = server
+    const approval = whenGiven('approval', server.approval)
     if ('url' in server)
-      return { name: server.name, url: server.url, ...whenGiven('headers', server.headers) }
-    const { name, command } = server
+      return { name, url: server.url, ...whenGiven('headers', server.headers), ...approval }
     return {
       name,
-      command,
+      command: server.command,
       ...whenGiven('args', server.args),
       ...whenGiven('env', server.env),
       ...whenGiven('cwd', server.cwd),
+      ...approval,
     }
   })
 
@@ -73,6 +95,7 @@ const modelSchema: z.ZodType<ModelConfig> = z
     max_history: numberLike.optional(),
     history: z.enum(['window', 'summarise']).optional(),
     max_tool_rounds: numberLike.optional(),
+    response_format: z.enum(['json_schema', 'json_object', 'none']).optional(),
     headers: words.optional(),
     extra_body: z
       .record(z.string(), z.unknown())
@@ -93,19 +116,11 @@ const modelSchema: z.ZodType<ModelConfig> = z
       ...whenGiven('maxHistory', model.max_history),
       ...whenGiven('history', model.history),
       ...whenGiven('maxToolRounds', model.max_tool_rounds),
+      ...whenGiven('responseFormat', model.response_format),
       ...whenGiven('headers', model.headers),
       ...whenGiven('extraBody', model.extra_body),
     }),
   )
-
-/** Whether a table of TOML is JSON: dates are not. */
-function isJsonTable(value: Readonly<Record<string, unknown>>): value is JsonObject {
-  const isJson = (one: unknown): boolean => {
-    if (typeof one !== 'object' || one === null) return typeof one !== 'bigint'
-    return !(one instanceof Date) && Object.values(one).every(isJson)
-  }
-  return isJson(value)
-}
 
 /** `[[agents]]`: one agent. Ranges are checked where it becomes an agent of its kind. */
 export const agentSchema: z.ZodType<AgentConfig> = z
@@ -122,9 +137,12 @@ export const agentSchema: z.ZodType<AgentConfig> = z
     auth: authSchema.optional(),
     credential_origins: z.array(filledText).optional(),
     mcp_servers: z.array(mcpSchema).optional(),
+    tools: z.array(toolsSchema).optional(),
     model: modelSchema.optional(),
     allow_files: z.array(filledText).optional(),
     guards: guardsSchema.optional(),
+    output_schema: outputSchemaField.optional(),
+    max_output_retries: numberLike.optional(),
   })
   .transform(
     (agent): AgentConfig => ({
@@ -140,8 +158,11 @@ export const agentSchema: z.ZodType<AgentConfig> = z
       ...whenGiven('auth', agent.auth),
       ...whenGiven('credentialOrigins', agent.credential_origins),
       ...whenGiven('mcpServers', agent.mcp_servers),
+      ...whenGiven('tools', agent.tools),
       ...whenGiven('model', agent.model),
       ...whenGiven('allowFiles', agent.allow_files),
       ...whenGiven('guards', agent.guards),
+      ...whenGiven('outputSchema', agent.output_schema),
+      ...whenGiven('maxOutputRetries', agent.max_output_retries),
     }),
   )

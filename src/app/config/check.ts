@@ -10,7 +10,7 @@ import { InvalidTeamError, validateTeam } from '../../team/validate.ts'
 import type { Config } from './file.ts'
 import { checkJudges } from './judges.ts'
 import type { Unplaced } from './problems.ts'
-import type { ConfigVariables } from './values.ts'
+import { type ConfigVariables, valueAt } from './values.ts'
 
 /** What is wrong with a file, and how its agents are made if nothing is. */
 interface Checked {
@@ -116,7 +116,7 @@ const misnamed: Partial<Record<TeamFault, 'members' | 'all'>> = {
 }
 
 function describeTeam(error: InvalidTeamError, { team, index, ids }: Where): Unplaced {
-  const { fault, path, reason } = error
+  const { fault, path, offset, reason } = error
   const key = String(path.at(-1) ?? '')
   const words = reason.startsWith(`${key} `) ? toSnakeCase(key) + reason.slice(key.length) : reason
   const known = misnamed[fault] === 'members' ? team.agents.map(({ agentId }) => agentId) : ids
@@ -124,6 +124,7 @@ function describeTeam(error: InvalidTeamError, { team, index, ids }: Where): Unp
   return {
     path: ['teams', index, ...toTomlPath(path, team)],
     message: `Team "${team.id}": ${words}`,
+    offset,
     ...(hint && { hint }),
   }
 }
@@ -133,17 +134,16 @@ function meantId(id: unknown, known: readonly string[]): string {
   return meant ? `did you mean ${meant}?` : `known: ${known.join(', ')}`
 }
 
-function valueAt(value: unknown, path: TeamPath): unknown {
-  return path.reduce<unknown>(
-    (inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : inner),
-    value,
-  )
-}
-
-/** A file's names are those of the code in snake case, but for the table of the scheduler, which goes by its kind. */
+/**
+ * A file's names are those of the code in snake case, but for the table of the scheduler, which goes by its kind, and
+ * for what stands in a schema, whose names are its own.
+ */
 function toTomlPath([first, ...rest]: TeamPath, { scheduler }: TeamConfig): readonly PropertyKey[] {
   if (first === undefined) return []
   const table = scheduler.type === 'router' ? 'router_config' : 'scheduler_config'
   const names = [first === 'scheduler' ? table : first, ...rest]
-  return names.map((name) => (typeof name === 'string' ? toSnakeCase(name) : name))
+  const schema = names.indexOf('outputSchema')
+  return names.map((name, index) =>
+    typeof name === 'string' && (schema < 0 || index <= schema) ? toSnakeCase(name) : name,
+  )
 }

@@ -7,7 +7,7 @@ import { createLocate } from './locate.ts'
 import { ConfigError, toProblems } from './problems.ts'
 import { fillSchemas } from './schema-files.ts'
 import { toSyntaxError } from './syntax.ts'
-import { type ConfigVariables, fillEnvironment } from './values.ts'
+import { type ConfigVariables, fillEnvironment, unfilledOffset, valueAt } from './values.ts'
 
 /** What surrounds a configuration's text. */
 export interface ParseOptions {
@@ -49,10 +49,14 @@ export function parseConfig(text: string, options: ParseOptions = {}): Config {
   const { env = {}, path = 'corral.toml' } = options
   const refuse: ToConfigError = (problems, because) => {
     const locate = createLocate(text)
-    const placed = problems.map((problem) => ({ ...problem, ...locate(problem.path) }))
+    const placed = problems.map(({ offset, ...problem }) => {
+      const written = toWritten(valueAt(value, problem.path), env, offset)
+      return { ...problem, ...locate(problem.path, written) }
+    })
     return new ConfigError(path, inOrder(placed), because)
   }
-  const filled = fillEnvironment(parseToml(text, path), env)
+  const value = parseToml(text, path)
+  const filled = fillEnvironment(value, env)
   const whole = fillSchemas(filled.value, options.directory)
   const parsed = fileSchema.safeParse(whole.value, { reportInput: true })
   const issues = parsed.success ? [] : toProblems(parsed.error.issues, knownKeys)
@@ -66,6 +70,15 @@ export function parseConfig(text: string, options: ParseOptions = {}): Config {
     refuse: { value: refuse },
     files: { value: whole.files },
   })
+}
+
+function toWritten(
+  value: unknown,
+  env: ConfigVariables,
+  offset: number | undefined,
+): number | undefined {
+  if (offset === undefined || typeof value !== 'string') return undefined
+  return unfilledOffset(value, env, offset)
 }
 
 function parseToml(text: string, file: string): unknown {

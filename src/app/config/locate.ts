@@ -1,4 +1,5 @@
 import { parse } from 'smol-toml'
+import { writtenOffset } from './written.ts'
 
 /**
  * Finds where in a TOML text a value stands, since the parser keeps no positions.
@@ -13,18 +14,25 @@ export interface Location {
   readonly column: number
 }
 
-/** Where a value stands, by its path; the nearest enclosing place if the value itself has none. */
-type Locate = (path: readonly PropertyKey[]) => Location
+/**
+ * Where a value stands, by its path; the nearest enclosing place if the value itself has none. With an offset, where
+ * that character of a string stands.
+ */
+type Locate = (path: readonly PropertyKey[], offset?: number) => Location
 
 type Path = readonly PropertyKey[]
 
 /** Makes the locations of a TOML text that the parser has accepted. */
 export function createLocate(text: string): Locate {
-  const offsets = new TomlPlaces(text).read()
-  return (path) => {
+  const places = new TomlPlaces(text)
+  const offsets = places.read()
+  return (path, offset) => {
+    const begin = offset === undefined ? undefined : places.valueAt(path)
+    if (offset !== undefined && begin !== undefined)
+      return toLocation(text, writtenOffset(text, begin, offset))
     for (let length = path.length; length > 0; length--) {
-      const offset = offsets.get(toKey(path.slice(0, length)))
-      if (offset !== undefined) return toLocation(text, offset)
+      const place = offsets.get(toKey(path.slice(0, length)))
+      if (place !== undefined) return toLocation(text, place)
     }
     return { line: 1, column: 1 }
   }
@@ -45,6 +53,8 @@ interface Segment {
 class TomlPlaces {
   readonly #text: string
   readonly #places = new Map<string, number>()
+  /** Where values begin, behind their keys. */
+  readonly #values = new Map<string, number>()
   /** How many items each list of tables has so far, by its path. */
   readonly #counts = new Map<string, number>()
   #at = 0
@@ -61,6 +71,10 @@ class TomlPlaces {
       if (this.#text[this.#at] === '[') table = this.#readHeader()
       else this.#readPair(table)
     }
+  }
+
+  valueAt(path: Path): number | undefined {
+    return this.#values.get(toKey(path))
   }
 
   #readHeader(): Path {
@@ -110,6 +124,7 @@ class TomlPlaces {
 
   #readValue(path: Path): void {
     this.#skip(blank)
+    this.#values.set(toKey(path), this.#at)
     const first = this.#text[this.#at]
     if (first === '[') this.#readList(path)
     else if (first === '{') this.#readTable(path)

@@ -22,7 +22,10 @@ export class ConfigError extends Error {
 }
 
 /** A problem before it has its place in the text. */
-export type Unplaced = Omit<Problem, keyof Location>
+export interface Unplaced extends Omit<Problem, keyof Location> {
+  /** The character at which it begins, where the value is a text in which something is wrong. */
+  readonly offset?: number | undefined
+}
 
 /** What the schema found, in words for the person who wrote the file. */
 export function toProblems(
@@ -60,8 +63,10 @@ function nameOf(path: readonly PropertyKey[]): string {
   return path.filter((key) => typeof key === 'string').join('.') || 'the file'
 }
 
-function complaint({ code, message }: z.core.$ZodIssue): string {
+function complaint({ code, message, input }: z.core.$ZodIssue): string {
   if (code === 'invalid_type' && message.endsWith('received undefined')) return ' is missing'
+  // A number may be written in two ways.
+  if (code === 'invalid_union' && input === undefined) return ' is missing'
   return `: ${message.charAt(0).toLowerCase()}${message.slice(1)}`
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { JsonObject } from '../../protocol/types.ts'
 import type { Unplaced } from './problems.ts'
 
 /** A text that says something. */
@@ -32,6 +33,15 @@ export function whenGiven<K extends string, V>(
   return value === undefined ? {} : ({ [key]: value } as { [P in K]: V }) // one key, one value
 }
 
+/** Whether a table of TOML is JSON: dates are not. */
+export function isJsonTable(value: Readonly<Record<string, unknown>>): value is JsonObject {
+  const isJson = (one: unknown): boolean => {
+    if (typeof one !== 'object' || one === null) return typeof one !== 'bigint'
+    return !(one instanceof Date) && Object.values(one).every(isJson)
+  }
+  return isJson(value)
+}
+
 /** Variables that a configuration may name; the process's own in the command, anything in tests. */
 export type ConfigVariables = Readonly<Record<string, string | undefined>>
 
@@ -55,18 +65,43 @@ export function fillEnvironment(value: unknown, environment: ConfigVariables): F
     return Object.fromEntries(entries)
   }
   const fillText = (text: string, path: readonly PropertyKey[]): string =>
-    text.replace(/(\$?)\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (whole, literal: string, name: string) => {
-      if (literal) return whole.slice(1)
-      const known = Object.hasOwn(environment, name) ? environment[name] : undefined
+    text.replace(variable, (whole, literal: string, name: string) => {
+      const known = literal ? whole.slice(1) : variableOf(name, environment)
       if (known === undefined) problems.push(notSet(name, path))
       return known ?? whole
     })
   return { value: fill(value, []), problems }
 }
 
+const variable = /(\$?)\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
+
+function variableOf(name: string, environment: ConfigVariables): string | undefined {
+  return Object.hasOwn(environment, name) ? environment[name] : undefined
+}
+
+/** Where a character of a text with its variables filled in stands in the text that names them. */
+export function unfilledOffset(text: string, environment: ConfigVariables, offset: number): number {
+  let longer = 0
+  for (const { 0: whole, 1: literal, 2: name = '', index } of text.matchAll(variable)) {
+    if (index + longer >= offset) break
+    const value = literal ? whole.slice(1) : (variableOf(name, environment) ?? whole)
+    if (index + longer + value.length > offset) return index
+    longer += value.length - whole.length
+  }
+  return offset - longer
+}
+
 function notSet(name: string, path: readonly PropertyKey[]): Unplaced {
   const hint = `set it where the command runs, ${name}=…, or write $$\{${name}} for the text itself`
   return { path, message: `the variable ${name} is not set`, hint }
+}
+
+/** What stands at a place of a value. */
+export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : inner),
+    value,
+  )
 }
 
 /** Dates are objects too, but not tables. */

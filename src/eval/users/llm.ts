@@ -1,5 +1,5 @@
 import type { ChatMessage, ChatToolCall } from '../../agents/openai/wire.ts'
-import type { ModelToolCall } from '../../agents/tools.ts'
+import type { ModelToolCall } from '../../agents/run-tool.ts'
 import { isJsonObject, tryParseSaid } from '../base/json.ts'
 import { type ChatModel, type ModelClient, type ModelOptions, openModel } from '../base/model.ts'
 import {

@@ -86,10 +86,8 @@ function readPattern(source: string, path: string): Pattern {
     return compilePattern(source)
   } catch (thrown) {
     if (!(thrown instanceof PatternFault)) throw thrown
-    throw new SchemaFault(
-      path,
-      `cannot be checked: ${thrown.message} (character ${thrown.position + 1} of ${clip(source)})`,
-    )
+    const place = `character ${thrown.position + 1} of ${clip(source)}`
+    throw new SchemaFault(path, `cannot be checked: ${thrown.message} (${place})`, thrown.position)
   }
 }
 

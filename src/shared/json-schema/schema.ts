@@ -8,10 +8,21 @@ export class SchemaFault extends Error {
   override readonly name = 'SchemaFault'
   /** The place within the schema, such as `properties.age.pattern`; empty for the whole. */
   readonly path: string
+  /** The character at which it begins, where a text stands there in which something is wrong. */
+  readonly offset: number | undefined
 
-  constructor(path: string, message: string) {
+  constructor(path: string, message: string, offset?: number) {
     super(message)
     this.path = path
+    this.offset = offset
+  }
+
+  /** The place by its keys. Where a key has a dot in it they lead no further than there. */
+  get keys(): readonly (string | number)[] {
+    if (this.path === '') return []
+    return this.path
+      .split(/\.|(?=\[\d+\])/)
+      .map((key) => (/^\[\d+\]$/.test(key) ? Number(key.slice(1, -1)) : key))
   }
 }
 

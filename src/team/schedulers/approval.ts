@@ -1,22 +1,5 @@
-import { textOf } from '../../protocol/task.ts'
+import { notApproved } from '../../agents/approval.ts'
 import type { Part } from '../../protocol/types.ts'
-import { trimEnd } from '../../shared/text.ts'
-
-/** What a user's answer to an approval says. */
-type Verdict = 'yes' | 'no' | 'unclear'
-
-/**
- * Reads the answer to an approval: a word of the lists and nothing else, whatever its case and closing punctuation, or
- * a data part `{"approved": true}` or `{"approved": false}`, whatever is said beside it. What says both is unclear, and
- * so is everything else: nobody has approved by "no, don't", and "yes, but" is no yes.
- */
-export function readVerdict(parts: readonly Part[]): Verdict {
-  const data = parts.flatMap((part) => ('data' in part ? verdictOfData(part) : []))
-  const clear = new Set([...data, verdictOfText(textOf(parts))])
-  clear.delete('unclear')
-  const [verdict = 'unclear'] = clear
-  return clear.size === 1 ? verdict : 'unclear'
-}
 
 /**
  * The question of an approval: the answer so far, then what is asked. What is long is cut, and what is left out is named,
@@ -56,7 +39,7 @@ function nameOf(part: Part): string {
 export class Refusal extends Error {
   override readonly name = 'Refusal'
 
-  constructor(reason = 'The user did not approve') {
+  constructor(reason: string = notApproved) {
     super(reason)
   }
 }
@@ -81,36 +64,4 @@ export class Feedback extends Error {
     this.approval = approval
     this.text = text
   }
-}
-
-/**
- * What a user may say to an approval, in lower case and without closing punctuation. Only these words decide; whoever
- * says more or something else is asked again. A further language is a further line in each list.
- */
-const words: Readonly<Record<'yes' | 'no', ReadonlySet<string>>> = {
-  yes: new Set([
-    ...['yes', 'y', 'yes please', 'ok', 'okay', 'approve', 'approved', 'go', 'go ahead'],
-    ...['ja', 'j', 'ja bitte', 'jawohl', 'genehmigt', 'freigegeben', 'einverstanden'],
-  ]),
-  no: new Set([
-    ...['no', 'n', 'no thanks', 'reject', 'rejected', 'stop', 'cancel'],
-    ...['nein', 'nein danke', 'abgelehnt', 'ablehnen', 'stopp', 'abbrechen'],
-  ]),
-}
-
-/** Longer than any word of the lists with its punctuation: not worth a look. */
-const maxLength = 100
-
-function verdictOfText(text: string): Verdict {
-  if (text.length > maxLength) return 'unclear'
-  const word = trimEnd(text.normalize('NFKC').trim().toLowerCase(), '.!… ')
-  if (words.yes.has(word)) return 'yes'
-  return words.no.has(word) ? 'no' : 'unclear'
-}
-
-function verdictOfData({ data }: Extract<Part, { readonly data: unknown }>): Verdict {
-  if (typeof data !== 'object' || data === null || Array.isArray(data)) return 'unclear'
-  const [[key, approved] = [], ...others] = Object.entries(data)
-  if (key !== 'approved' || others.length > 0 || typeof approved !== 'boolean') return 'unclear'
-  return approved ? 'yes' : 'no'
 }

@@ -1,4 +1,4 @@
-import type { AgentInfo } from '../../agents/agent.ts'
+import type { AgentInfo, Turn } from '../../agents/agent.ts'
 import { type Tool, toToolName, withOwnNames } from '../../agents/tools.ts'
 import { clientRoutingExtension } from '../../protocol/extensions.ts'
 import { textOf } from '../../protocol/task.ts'
@@ -18,8 +18,7 @@ interface Delegating {
 
 /** One tool per peer, for a supervisor whose model calls tools: calling it delegates, the result is the peer's answer. */
 export function toDelegateTools(run: Run, { leader, round, peers }: Delegating): readonly Tool[] {
-  /** Calls per peer, so that a repeated run finds the same delegations under the same names. */
-  const calls = new Map<string, number>()
+  const names = createNames(run.turn, round)
   const tools = peers.map((peer): Tool => {
     const { id } = peer
     return {
@@ -30,22 +29,22 @@ export function toDelegateTools(run: Run, { leader, round, peers }: Delegating):
         properties: { message: { type: 'string', description: 'What to ask or tell the agent' } },
         required: ['message'],
       },
-      async execute({ message }, { signal }) {
+      async execute({ message }, { signal, key }) {
         if (typeof message !== 'string' || message === '') throw new Error('message is missing')
-        const number = (calls.get(id) ?? 0) + 1
-        calls.set(id, number)
+        const { name, kept } = names.of(id, key)
         traceRun(run, { type: 'decision', team: run.config.id, member: leader, recipients: [id] })
         const link = linkSignal(signal)
         try {
           const reply = await delegate(
             { ...run, link },
             {
-              name: `${round}/${id}-${number}`,
+              name,
               agentId: id,
               message: toMember(run, [{ text: message }]),
               tolerant: true,
             },
           )
+          await kept
           return toResult(replyParts(reply))
         } finally {
           link.release()
@@ -54,6 +53,51 @@ export function toDelegateTools(run: Run, { leader, round, peers }: Delegating):
     }
   })
   return withOwnNames(tools)
+}
+
+/** Names of delegations. */
+interface Names {
+  /** The name for a call, and what resolves when it is kept. */
+  of(
+    peer: string,
+    call: string | undefined,
+  ): { readonly name: string; readonly kept: Promise<void> }
+}
+
+/**
+ * Numbers the calls of each peer, and keeps whose number is whose: a model that goes on after a crash or a question does
+ * not repeat the calls whose results it has, so that counting them again would give another call's answer.
+ */
+function createNames(turn: Turn, round: string): Names {
+  const place = `calls:${round}`
+  const saved = turn.load(place)
+  const known = new Map(Object.entries(isNumbers(saved) ? saved : {}))
+  const counts = new Map<string, number>()
+  for (const key of known.keys()) {
+    const peer = key.slice(key.indexOf(' ') + 1)
+    counts.set(peer, (counts.get(peer) ?? 0) + 1)
+  }
+  return {
+    of(peer, call) {
+      const key = `${call} ${peer}`
+      const given = call === undefined ? undefined : known.get(key)
+      if (given !== undefined) return { name: `${round}/${peer}-${given}`, kept: done }
+      const number = (counts.get(peer) ?? 0) + 1
+      counts.set(peer, number)
+      const name = `${round}/${peer}-${number}`
+      if (call === undefined) return { name, kept: done }
+      known.set(key, number)
+      const kept = turn.save(place, Object.fromEntries(known))
+      kept.catch(() => {}) // whoever waits for it hears of it
+      return { name, kept }
+    },
+  }
+}
+
+const done: Promise<void> = Promise.resolve()
+
+function isNumbers(value: Json | undefined): value is Readonly<Record<string, number>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /**

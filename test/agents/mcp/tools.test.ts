@@ -109,3 +109,24 @@ test('a program that never answers holds up neither a cancelled turn nor the end
   await expect(cancelled).rejects.toThrow('cancelled')
   await Promise.all([source.close(), expect(waiting).rejects.toMatchObject({ name: 'A2AError' })])
 })
+
+test('tools that are named are asked about, and a name that no tool has stops the turn', async () => {
+  const run = async (approval: readonly string[]) => {
+    const service = await openModelServer([
+      { tools: [{ name: 'greeter', arguments: { message: 'Ada' } }] },
+      'I greeted.',
+    ])
+    const agent = new OpenAIAgent({
+      ...{ id: 'host', name: 'Host', endpoint: service.url, apiKey: 'k', model: 'm' },
+      ...{ timeoutSeconds: 10, maxRetries: 0 },
+      toolSources: [createMcpToolSource({ ...program, approval })],
+    })
+    closing.push(service.close, () => agent.close())
+    const turn = createTurn('greet Ada')
+    return foldEvents(turn, await runTurn(agent, turn)).status.state
+  }
+  expect(await run(['greeter'])).toBe('TASK_STATE_INPUT_REQUIRED')
+  await expect(run(['greter'])).rejects.toThrow(
+    'The tools of greetings cannot be used: its approval names greter, which is not one of them',
+  )
+})

@@ -10,7 +10,7 @@ import { toToolCallsMetadata } from '../../../src/protocol/client-tools.ts'
 import { clientRoutingExtension } from '../../../src/protocol/extensions.ts'
 import { textOf } from '../../../src/protocol/task.ts'
 import type { Part } from '../../../src/protocol/types.ts'
-import { toUsageMetadata, usageOf } from '../../../src/protocol/usage.ts'
+import { toUsageMetadata, type Usage, usageOf } from '../../../src/protocol/usage.ts'
 import { createTurn, foldEvents, runTurn } from '../../fixtures/turn.ts'
 
 const schema = toDataSchema(z.object({ score: z.number() }), { at: 'outputSchema' })
@@ -154,6 +154,24 @@ describe('an answer that does not fit', () => {
     const { artifacts } = foldEvents(turn, await runTurn(agent, turn))
     const usage = usageOf(artifacts?.[0]?.metadata)
     expect(usage).toEqual({ inputTokens: 30, outputTokens: 3, model: 'm' })
+  })
+
+  test('is held against what may be spent before it is asked for again', async () => {
+    const counted: unknown[] = []
+    const account = {
+      used: undefined,
+      check: () => void counted.push('check'),
+      price: (usage: Usage) => usage,
+      spend: (usage: Usage) => void counted.push(usage),
+      resume: (usage: Usage) => void counted.push(usage),
+    }
+    const used = { inputTokens: 10, outputTokens: 1 }
+    const agent = checked(async function* (_, turn) {
+      const metadata = toUsageMetadata(used)
+      yield turn.artifact({ artifactId: 'response', parts: [{ text: 'no' }], metadata })
+    }, 1)
+    await expect(runTurn(agent, createTurn('judge', { account }))).rejects.toThrow('not JSON')
+    expect(counted).toEqual([used, 'check', { inputTokens: 20, outputTokens: 2 }])
   })
 
   test('has steps of its own in every try', async () => {

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { parse, stringify } from 'smol-toml'
 import { describe, expect, test } from 'vitest'
 import { createLocate } from '../../../src/app/config/locate.ts'
+import { valueAt } from '../../../src/app/config/values.ts'
 
 const text = `# a comment with [brackets]
 top = 1
@@ -113,3 +114,57 @@ describe('where a value stands', () => {
     )
   })
 })
+
+describe('where a character of a string stands', () => {
+  test.each([
+    ['a basic string', 'a = "one X"'],
+    ['a literal string', "a = 'C:\\new X'"],
+    ['escapes', 'a = "\\t\\"\\u00e9\\\\ X"'],
+    ['a code of eight digits', 'a = "\\U0001F600\\U000000e9X"'],
+    ['a multi-line string', 'a = """\none\n  two X"""'],
+    ['a multi-line string on one line', 'a = """one "two" X"""'],
+    ['line breaks of Windows', 'a = """\r\none\r\ntwo X"""'],
+    ['a line that goes on in the next', 'a = """one \\  \n\n   two X"""'],
+    ['a line that goes on with it', 'a = """one \\\n   X"""'],
+    ['a multi-line literal', "a = '''\none\\\ntwo X'''"],
+    ['a string in an inline table', 'b = [{ a = "x" }, { a = "one X" }]'],
+    ['a string behind a dotted key', "c.d = { e.a = 'one X' }"],
+  ])('%s', (_, written) => {
+    const path = [['b', 1, 'a'], ['c', 'd', 'e', 'a'], ['a']].find((one) =>
+      valueAt(parse(written), one),
+    )
+    const offset = String(valueAt(parse(written), path ?? [])).indexOf('X')
+    expect(characterAt(written, createLocate(written)(path ?? [], offset))).toBe('X')
+  })
+
+  test('whatever stands before it', () => {
+    const words = fc.string({
+      unit: fc.constantFrom('a', ' ', '"', "'", '\\', '\n', '\t', 'é', '😀', '\\U'),
+    })
+    fc.assert(
+      fc.property(words, words, fc.constantFrom(...forms), (before, after, toWritten) => {
+        const written = `first = 1\na = ${toWritten(`${before}X${after}`)}`
+        const offset = String(parse(written).a).indexOf('X')
+        expect(offset).toBe(before.length)
+        expect(characterAt(written, createLocate(written)(['a'], offset))).toBe('X')
+      }),
+    )
+  })
+})
+
+/** Ways to write a string. */
+const forms: readonly ((text: string) => string)[] = [
+  (text) => JSON.stringify(text),
+  (text) => `"${[...text].map((one) => (one === 'X' ? one : toEscape(one))).join('')}"`,
+  (text) => `"""\n${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"""`,
+  (text) => `"""${JSON.stringify(text).slice(1, -1).replaceAll(' ', '\\\n  \\u0020')}"""`,
+]
+
+function toEscape(character: string): string {
+  const code = character.codePointAt(0) ?? 0
+  return `\\U${code.toString(16).padStart(8, '0')}`
+}
+
+function characterAt(text: string, { line, column }: { line: number; column: number }): string {
+  return text.split('\n')[line - 1]?.charAt(column - 1) ?? ''
+}

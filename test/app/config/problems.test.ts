@@ -277,6 +277,16 @@ ${lines}
     expect(problemsOf(team(`${router}\nbudget = { max_hops = 101 }`))).toEqual([
       'team.toml:20:12: Team "t": max_hops must be more than 0 and at most 100, not 101',
     ])
+    expect(problemsOf(team(`${router}\nbudget = { max_cost_usd = 0 }`))).toEqual([
+      expect.stringMatching(/^team\.toml:20:12: Team "t": max_cost_usd must be more than 0/),
+    ])
+    expect(problemsOf(team(`${router}\n[prices."gpt-4.1"]\ninput = 2\noutput = -8`))).toEqual([
+      'team.toml:22:1: prices.gpt-4.1.output: must be US dollars, a number from 0',
+    ])
+    expect(problemsOf(team(`${router}\n[prices."gpt-4.1"]\ninput = 2\nouput = 8`))).toEqual([
+      'team.toml:20:9: prices.gpt-4.1.output is missing',
+      'team.toml:22:1: unknown key ouput (did you mean output?)',
+    ])
     expect(problemsOf(team(`${router}\nversion = "one"`))).toEqual([
       expect.stringMatching(/^team\.toml:20:1: Team "t": "one" is not a semantic version/),
     ])

@@ -95,7 +95,25 @@ map = { over = "steps.draft.data.list", steps = [{ agent_id = "a" }], max_parall
     ['agent_id = "a"\njoin = "x"', 1, 1, 'must stand beside parallel'],
     ['map = { agent_id = "a", steps = [] }', 0, 1, 'needs exactly one of agent_id, steps'],
     ['agent_id = "a"\nname = "a b"', 1, 1, 'name must begin with a letter'],
-    ['agent_id = "a"\noutput_schema = { type = 3 }', 1, 1, 'outputSchema'],
+    ['agent_id = "a"\noutput_schema = { type = 3 }', 1, 19, 'outputSchema: type must be'],
+    [
+      'agent_id = "a"\noutput_schema = { additionalProperties = { pattern = "\\\\d(?=x)" } }',
+      1,
+      58,
+      'additionalProperties.pattern cannot be checked: looking ahead',
+    ],
+    [
+      "agent_id = 'a'\n[teams.scheduler_config.steps.output_schema.properties]\nx.pattern = '[a'",
+      2,
+      14,
+      'properties.x.pattern cannot be checked: the bracket [ is not closed',
+    ],
+    [
+      'agent_id = "a"\noutput_schema.patternProperties."(a" = { type = "string" }',
+      1,
+      15,
+      'patternProperties cannot be checked: the bracket ( is not closed',
+    ],
     [
       'agent_id = "a"\noutput_schema = "x.json"',
       1,

@@ -4,6 +4,7 @@ import type { Part } from '../../../src/protocol/types.ts'
 import type { SchedulerConfig } from '../../../src/team/team-config.ts'
 import { openModelServer } from '../../../src/testing/index.ts'
 import { createReceiver } from '../../webhooks/receiver.ts'
+import { approvedTools } from './approved-tools.ts'
 import type { Process, Scenario } from './explorer.ts'
 import {
   asker,
@@ -354,5 +355,6 @@ export const scenarios: readonly Scenario[] = [
   ...approvals,
   ...leaders,
   ...outside,
+  ...approvedTools,
   ...engine,
 ]

@@ -1,3 +1,4 @@
+import { readVerdict } from '../../../src/agents/approval.ts'
 import { toToolName } from '../../../src/agents/tools.ts'
 import { parseConfig } from '../../../src/app/config/load.ts'
 import { decodeFrames } from '../../../src/bindings/sse.ts'
@@ -13,7 +14,6 @@ import { checkCard } from '../../../src/protocol/card-check.ts'
 import { findJson, jsonIn } from '../../../src/shared/embedded-json.ts'
 import { retryAfterMs } from '../../../src/shared/retry.ts'
 import { toPrintable, toPrintableLine } from '../../../src/shared/text.ts'
-import { readVerdict } from '../../../src/team/schedulers/approval.ts'
 import type { Entrance } from './doors.ts'
 
 const guard = createGuard()

@@ -1,7 +1,13 @@
+import {
+  type ApprovalVerdict,
+  askedAgain,
+  readVerdict,
+  verdictNames,
+} from '../../../agents/approval.ts'
 import type { Part } from '../../../protocol/types.ts'
 import { answered, askUser, type Run, traceRun } from '../../run.ts'
 import { clip } from '../../trace.ts'
-import { type ApprovalRules, Feedback, Refusal, readVerdict, toQuestion } from '../approval.ts'
+import { type ApprovalRules, Feedback, Refusal, toQuestion } from '../approval.ts'
 import { toStepResult } from '../result.ts'
 import type { StepAnswer, StepPlace } from './place.ts'
 
@@ -13,7 +19,7 @@ export async function runApproval(approval: ApprovalRules, place: StepPlace): St
   const { run, name, input, previous } = place
   const question = toQuestion(input.parts, approval.question)
   for (let round = 1; ; round++) {
-    const asked = round === 1 ? question : [unclear, ...question]
+    const asked = round === 1 ? question : [{ text: askedAgain }, ...question]
     const here = round === 1 ? name : `${name}~${round}`
     const { parts } = askUser(run, here, asked)
     const verdict = verdictOf(parts, approval)
@@ -24,14 +30,9 @@ export async function runApproval(approval: ApprovalRules, place: StepPlace): St
   }
 }
 
-type Verdict = keyof typeof verdicts
+type Verdict = ApprovalVerdict | 'feedback'
 
-const verdicts = {
-  yes: 'approved',
-  no: 'rejected',
-  unclear: 'unclear',
-  feedback: 'feedback',
-} as const
+const verdicts = { ...verdictNames, feedback: 'feedback' } as const
 
 function verdictOf(parts: readonly Part[], { target }: ApprovalRules): Verdict {
   const verdict = readVerdict(parts)
@@ -47,5 +48,3 @@ function traceApproval(
   const team = run.config.id
   traceRun(run, { type: 'approval', team, step, verdict: verdicts[verdict], text: clip(parts) })
 }
-
-const unclear: Part = { text: 'That was neither a yes nor a no. Please answer yes or no.\n\n' }

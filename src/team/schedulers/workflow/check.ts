@@ -1,4 +1,4 @@
-import { toDataSchema } from '../../../agents/schema.ts'
+import { toDataSchema, UncheckableSchema } from '../../../agents/schema.ts'
 import { hardCap } from '../../budget.ts'
 import type { Refuse, TeamPath } from '../../faults.ts'
 import type {
@@ -128,7 +128,10 @@ function checkOutput({ outputSchema, jsonSchema }: AskRules, path: TeamPath, ref
     toDataSchema(outputSchema, { at: 'outputSchema', jsonSchema })
   } catch (thrown) {
     if (!(thrown instanceof TypeError)) throw thrown
-    refuse('invalidSchema', thrown.message, [...path, 'outputSchema'])
+    const { path: inner, offset } =
+      thrown instanceof UncheckableSchema ? thrown : { path: [], offset: undefined }
+    const at = { path: [...path, 'outputSchema', ...inner], offset }
+    refuse('invalidSchema', thrown.message, at)
   }
 }
 

@@ -119,7 +119,11 @@ function compiled<T>({ path, names, refuse }: RuleSite, read: (names: KnownNames
     return read(names)
   } catch (thrown) {
     if (!(thrown instanceof ExpressionFault)) throw thrown
-    return refuse('invalidExpression', `${path.at(-1)} cannot be read: ${thrown.message}`, path)
+    const { message, position: offset } = thrown
+    return refuse('invalidExpression', `${path.at(-1)} cannot be read: ${message}`, {
+      path,
+      offset,
+    })
   }
 }
 

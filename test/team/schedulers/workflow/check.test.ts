@@ -88,7 +88,7 @@ describe('steps that cannot be are refused when the team is made', () => {
     [
       'a schema that is none',
       [{ ...writer, outputSchema: { type: 'nmber' } }],
-      expect.stringMatching(/^steps\[0\]\.outputSchema: .*type/) as unknown as string,
+      expect.stringMatching(/^steps\[0\]\.outputSchema\.type: .*type must be/) as unknown as string,
     ],
     [
       'a JSON Schema without the schema that it belongs to',
