@@ -5,6 +5,9 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { loadConfig, parseConfig } from '../../src/app/config/load.ts'
 import { createRoster, createTeamFromConfig, type Roster } from '../../src/app/roster.ts'
 import { watchConfig } from '../../src/app/watch.ts'
+import { userMessage } from '../../src/protocol/build.ts'
+import { createServer } from '../../src/server/index.ts'
+import { openSqliteStore } from '../../src/store/index.ts'
 import { openModelServer } from '../../src/testing/model-server.ts'
 import { runTeam } from '../../src/testing/run-team.ts'
 
@@ -135,6 +138,49 @@ agent_id = "echo"`
     const made = await createTeamFromConfig(config, 'team', { directory })
     onTestFinished(() => made.manager.close())
     expect((await runTeam(made, 'rude', { logger: false })).text).toContain('be polite')
+  })
+
+  test('an agent of the file is not asked again about the same content after a crash', async () => {
+    await writeFile(
+      join(directory, 'echo.mjs'),
+      `export const resumable = true
+       export default (m, turn) => {
+         globalThis.guardedTurns.push(turn.attempt)
+         return globalThis.guardedTurns.length > 1 ? 'done' : new Promise(() => {})
+       }`,
+    )
+    await writeFile(
+      join(directory, 'judge.mjs'),
+      'export default () => { globalThis.judgeCalls++; return "allow" }',
+    )
+    const counts = { guardedTurns: [] as number[], judgeCalls: 0 }
+    Object.assign(globalThis, counts)
+    const path = await write(agents('[agents.guards]\ninput = [{ member = "judge" }]'))
+    const open = async () => {
+      const roster = await createRoster(await loadConfig(path, {}), { directory })
+      const store = await openSqliteStore(join(directory, 'tasks.db'))
+      const timeouts = { shutdownMs: 0 }
+      const server = await createServer({ agents: roster.agents, store, timeouts, logger: false })
+      const shut = async (): Promise<void> => {
+        await server.close()
+        await store.close()
+        await roster.close()
+      }
+      return { server, shut }
+    }
+    const before = await open()
+    const request = { message: userMessage('x'), configuration: { returnImmediately: true } }
+    const answer = await before.server.dispatch('echo')('SendMessage', request, {})
+    const id = 'task' in answer ? answer.task.id : ''
+    await expect.poll(() => counts.guardedTurns.length).toBe(1)
+    await before.shut()
+    const after = await open()
+    await after.server.recover()
+    const read = () => after.server.dispatch('echo')('GetTask', { id }, {})
+    await expect.poll(async () => (await read()).status.state).toBe('TASK_STATE_COMPLETED')
+    await after.shut()
+    expect(counts.guardedTurns).toHaveLength(2)
+    expect(Reflect.get(globalThis, 'judgeCalls')).toBe(1)
   })
 
   test('a module that has changed is loaded anew', async () => {

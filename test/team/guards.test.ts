@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Agent } from '../../src/agents/agent.ts'
-import type { Guards, GuardVerdict } from '../../src/agents/guards/guard.ts'
+import type { GuardContent, Guards, GuardVerdict } from '../../src/agents/guards/guard.ts'
 import { userMessage } from '../../src/protocol/build.ts'
 import { traceExtension } from '../../src/protocol/extensions.ts'
 import type { JsonObject } from '../../src/protocol/types.ts'
@@ -11,7 +11,7 @@ import { toUsageMetadata, usageOf } from '../../src/protocol/usage.ts'
 import { createServer } from '../../src/server/index.ts'
 import { openSqliteStore } from '../../src/store/index.ts'
 import { defineTeam } from '../../src/team/team.ts'
-import type { SchedulerConfig } from '../../src/team/team-config.ts'
+import type { SchedulerConfig, Step } from '../../src/team/team-config.ts'
 import { type MemberScript, scripted } from '../../src/testing/member.ts'
 import { runTeam, type TeamRun } from '../../src/testing/run-team.ts'
 import { untilCancelled } from '../fixtures/members.ts'
@@ -131,6 +131,66 @@ describe('guards of a step', () => {
     const { state, text } = await run(outer, 'long')
     expect(state).toBe('TASK_STATE_REJECTED')
     expect(text).toContain('at most 2 are allowed')
+  })
+})
+
+describe('guards of steps within steps', () => {
+  const email: Guards<'a' | 'b'> = { output: ['email'] }
+
+  test('stand around the member of a parallel step, a map, a join, a branch and a loop', async () => {
+    const a = scripted((text) => `${text} a@example.com`, { id: 'a' })
+    const b = scripted((text) => `${text} b@example.com`, { id: 'b' })
+    const of = (steps: readonly Step<'a' | 'b'>[]) =>
+      defineTeam({
+        id: 'team',
+        name: 'Team',
+        agents: { a, b },
+        scheduler: { type: 'workflow', steps },
+      })
+    const step = { agentId: 'a', guards: email } as const
+    const joined = await run(
+      of([{ parallel: [step, step], join: { agentId: 'b', guards: email } }]),
+    )
+    expect(b.asked.join()).not.toContain('@')
+    const mapped = await run(of([{ map: step }]), '["one","two"]')
+    const chosen = await run(of([{ branch: [{ steps: [step] }] }]))
+    const looped = await run(of([{ loop: { steps: [step], until: 'removed', maxIterations: 3 } }]))
+    for (const { text, state } of [joined, mapped, chosen, looped]) {
+      expect(state).toBe('TASK_STATE_COMPLETED')
+      expect(text).toContain('[email removed]')
+      expect(text).not.toContain('@')
+    }
+  })
+})
+
+describe('guards and a schema of the answer', () => {
+  test('the guards of the input come first, then the schema, then the guards of the output', async () => {
+    const seen: unknown[] = []
+    const see = ({ data }: GuardContent): GuardVerdict => {
+      seen.push(data)
+      return { verdict: 'allow' }
+    }
+    const writer = scripted(['prose', '{"mail":"joe@example.com"}'], { id: 'writer' })
+    const team = defineTeam({
+      id: 'team',
+      name: 'Team',
+      agents: { writer },
+      scheduler: {
+        type: 'workflow',
+        steps: [
+          {
+            agentId: 'writer',
+            outputSchema: { type: 'object', required: ['mail'] },
+            guards: { input: ['secrets'], output: [see, 'email'] },
+          },
+        ],
+      },
+    })
+    const { task } = await run(team, `use ${key}`)
+    expect(writer.asked).toHaveLength(2)
+    expect(writer.asked.join()).not.toContain(key)
+    expect(seen).toEqual([{ mail: 'joe@example.com' }])
+    expect(task.artifacts?.[0]?.parts[0]).toMatchObject({ data: { mail: '[email removed]' } })
   })
 })
 
@@ -364,6 +424,25 @@ describe('guards that cannot be', () => {
         scheduler: { type: 'workflow', steps },
       }),
     ).toThrow('scheduler.steps[0].guards must stand beside agentId')
+  })
+
+  test('a judge that is no member does not compile', () => {
+    const define = () =>
+      defineTeam({
+        id: 'team',
+        name: 'Team',
+        agents: { writer: scripted(['x']), judge: scripted(['allow']) },
+        scheduler: {
+          type: 'workflow',
+          steps: [
+            // @ts-expect-error there is no member of this name
+            { agentId: 'writer', guards: { output: [{ member: 'jury' }] } },
+          ],
+        },
+        // @ts-expect-error there is no member of this name
+        guards: { output: [{ member: 'jury' }] },
+      })
+    expect(define).toThrow('jury')
   })
 
   test('a member cannot judge itself', () => {
