@@ -95,13 +95,17 @@ function createLive(
   { turn, budget, emit, account }: LiveOptions,
   release: Release,
 ): Omit<Live, 'finish'> & { saidSomething(): boolean } {
-  const response = responseName(turn)
+  let response = responseName(turn)
   let begun = new Set<string>()
   let name = createNaming(response)
   let held: StreamResponse[] = []
   let flows = release === 'now'
 
   const chunk = async (update: Chunk): Promise<void> => {
+    if (begun.size === 0 && turn.number > 1) {
+      response = goesOnIn(turn, update.artifact) ?? responseName(turn)
+      name = createNaming(response)
+    }
     const artifact = name(update.artifact)
     const { artifactId } = artifact
     const append = update.append === true && begun.has(artifactId)
@@ -206,4 +210,18 @@ function responseName(turn: Turn): string {
     ({ role, messageId }) => role === 'ROLE_USER' && messageId !== turn.message.messageId,
   )
   return earlier.length > 0 ? `${responseArtifact}-${earlier.length + 1}` : responseArtifact
+}
+
+/**
+ * The artifact of an earlier turn that a member goes on with: it begins with all that was said there, as a model does
+ * after a question about one of its tools. What was said is then not said a second time.
+ */
+function goesOnIn(turn: Turn, { parts }: Artifact): string | undefined {
+  const last = turn.task?.artifacts?.findLast(({ artifactId }) => isResponse(artifactId))
+  const said = last?.parts.every((part) => 'text' in part) ? textOf(last.parts) : ''
+  return said !== '' && textOf(parts).startsWith(said) ? last?.artifactId : undefined
+}
+
+function isResponse(artifactId: string): boolean {
+  return artifactId === responseArtifact || /^response-\d{1,9}$/.test(artifactId)
 }
