@@ -1,3 +1,4 @@
+import type { JsonObject } from '../protocol/types.ts'
 import { toSnakeCase } from '../shared/text.ts'
 import { type AgentAuth, checkAuth } from './auth.ts'
 import {
@@ -51,6 +52,10 @@ export interface AgentConfig {
   readonly model?: ModelConfig
   /** Hosts and ranges inside our networks whose images an OpenAI agent may pass on by URL all the same. */
   readonly allowFiles?: readonly string[]
+  /** What the answers fit: each is checked, asked for again where it does not fit, and becomes data. */
+  readonly outputSchema?: JsonObject
+  /** How often an answer that does not fit is asked for again; 2 if absent. */
+  readonly maxOutputRetries?: number
 }
 
 /** What becomes of a remote answer that is a task. */

@@ -17,6 +17,8 @@ import { withLimits } from './limits.ts'
 import { createMcpToolSource } from './mcp/tools.ts'
 import { loadModuleAgent } from './module.ts'
 import { OpenAIAgent } from './openai/agent.ts'
+import { toOutputRules } from './output/config.ts'
+import { withOutputSchema } from './output/with-schema.ts'
 import { A2AAgent } from './remote/agent.ts'
 import { loadToolModules } from './tool-module.ts'
 import { type Tool, withOwnNames } from './tools.ts'
@@ -46,6 +48,12 @@ export type AgentPlan = (deps: AgentDeps) => Agent | Promise<Agent>
  * @throws ConfigConversionError that names what is missing or wrong.
  */
 export function planAgent(config: AgentConfig, environment?: ConfigEnvironment): AgentPlan {
+  const plan = planKind(config, environment)
+  const output = toOutputRules(config)
+  return output ? async (deps) => withOutputSchema(await plan(deps), output.schema, output) : plan
+}
+
+function planKind(config: AgentConfig, environment: ConfigEnvironment | undefined): AgentPlan {
   const protocol = protocolOf(config)
   if (protocol === 'module') {
     const { name, timeoutSeconds, maxRetries } = validateModuleAgentConfig(config)

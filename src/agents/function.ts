@@ -4,6 +4,7 @@ import type { Json, JsonObject, Message } from '../protocol/types.ts'
 import { isAsyncIterable } from '../shared/async.ts'
 import type {
   Agent,
+  AgentAnswer,
   AgentDetails,
   AgentEvent,
   AgentInfo,
@@ -81,15 +82,18 @@ export function defineAgent(
   return withOutputSchema(ofData, schema, { maxOutputRetries })
 }
 
-/** What the function gives is the data, whatever it looks like; only events are not. */
-function givingData(process: DataFunction<unknown>): AgentFunction {
+/** A function that gives data, as one that answers; events are no data, and what else is none can be told. */
+export function givingData(
+  process: DataFunction<unknown>,
+  isData: (given: unknown) => boolean = (given) => given !== undefined,
+): AgentFunction {
   return (message, turn) => {
     const given = process(message, turn)
     // The contract's only iterable.
     if (isAsyncIterable(given)) return given as AsyncIterable<AgentEvent>
-    return Promise.resolve(given).then((data) =>
-      // Checked as every part of an answer is.
-      data === undefined ? undefined : turn.reply([{ data: data as Json }]),
+    return Promise.resolve(given).then((answer) =>
+      // Both are checked where answers are read.
+      isData(answer) ? turn.reply([{ data: answer as Json }]) : (answer as AgentAnswer),
     )
   }
 }

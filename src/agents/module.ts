@@ -6,6 +6,7 @@ import {
   type AgentFunction,
   defineAgent,
   fromRunnable,
+  givingData,
   hasMethod,
   isAgent,
   type Runnable,
@@ -16,7 +17,8 @@ import { wrapAgent } from './wrap.ts'
 /**
  * Loads an agent from a file (`protocol = "module"`). The endpoint is the file, relative to `directory`; its default
  * export is an agent, a function `(message, turn)` that answers, or an object with `run(text)`. A function may say by
- * a second export, `resumable = true`, that its turns may run again after a crash. A changed file is loaded anew; where
+ * a second export, `resumable = true`, that its turns may run again after a crash; with an `output_schema` it may give
+ * the data itself. A changed file is loaded anew; where
  * `state` names a state of its files (see module-state), what it imports is too.
  *
  * @throws ConfigConversionError that names the file as the configuration does, never where it lies.
@@ -39,7 +41,10 @@ export async function loadModuleAgent(
   if (isAgent(found)) return withLocalInfo(found, config)
   const { capabilities: abilities, ...local } = toConfiguredInfo(config)
   const description = { ...local, abilities, resumable: resumable === true }
-  if (typeof found === 'function') return defineAgent(description, found as AgentFunction) // called as the contract says
+  if (typeof found === 'function') {
+    const answer = found as AgentFunction // called as the contract says
+    return defineAgent(description, config.outputSchema ? givingData(answer, isData) : answer)
+  }
   if (isRunnable(found)) return fromRunnable(found, description)
   throw invalidValue('endpoint', config.endpoint, found === undefined ? noDefault : noAgent)
 }
@@ -61,6 +66,12 @@ function withLocalInfo(agent: Agent, config: AgentConfig): Agent {
     }
   }
   return wrapAgent(agent, { info: overlay })
+}
+
+/** Whether a function whose answers fit a schema gave the data itself: no text, no message and no task. */
+function isData(given: unknown): boolean {
+  if (typeof given === 'object' && given !== null) return !('parts' in given || 'task' in given)
+  return given !== undefined && typeof given !== 'string'
 }
 
 function isRunnable(value: unknown): value is Runnable {

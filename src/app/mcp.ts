@@ -31,8 +31,9 @@ export async function serveConfigOverMcp(
   const server = await createServer({ agents, logger, ...(prices && { prices }) })
   const offers = await Promise.all(
     roster.agents.map(async (agent) => {
-      const { id, name, description } = await agent.info()
-      return { id, name, description, dispatch: server.dispatch(id) }
+      const { id, name, description, details } = await agent.info()
+      const { outputSchema } = details ?? {}
+      return { id, name, description, outputSchema, dispatch: server.dispatch(id) }
     }),
   )
   const stdio = await serveMcpStdio({ offers: () => offers })

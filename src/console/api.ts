@@ -72,6 +72,8 @@ export interface TaskTotals {
   readonly completed: number
   readonly failed: number
   readonly tokens: number
+  /** In US dollars, so far as there were prices. */
+  readonly costUsd?: number
 }
 
 /** An agent or team that is served here. */
@@ -161,6 +163,8 @@ export interface TaskAnswer extends ListedTask {
   readonly trace: boolean
   /** The conversation, the user's messages too. */
   readonly history: readonly Message[]
+  /** What a run of its team may cost, in US dollars. */
+  readonly maxCostUsd?: number
   /** The webhooks of the task, without secrets. */
   readonly webhooks?: readonly WebhookQueue[]
 }

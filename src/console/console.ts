@@ -101,7 +101,7 @@ function createApi(
     rows: {
       roster: read(createRosterHandler(host, readFacts, words)),
       'graph/ID': read(createGraphHandler(host)),
-      'edges/ID': read(createEdgesHandler(host)),
+      'edges/ID': read(createEdgesHandler(host, readFacts)),
       tasks: read(tasks.list),
       'tasks/ID': read(tasks.one),
       'tasks/ID/records': read(tasks.records),

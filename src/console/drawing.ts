@@ -1,4 +1,4 @@
-import type { DrawnCall, StepNode } from './drawn-step.ts'
+import type { StepNode } from './drawn-step.ts'
 import type { GraphEdge } from './graph-api.ts'
 
 /** What of a workflow has been drawn so far. */
@@ -28,6 +28,13 @@ export interface DrawnPlace {
   readonly each?: string
 }
 
+/** A call of a member, as far as it is drawn. */
+interface DrawnCall {
+  readonly agentId: string
+  readonly fallbackAgentId?: string
+  readonly outputSchema?: unknown
+}
+
 /** How a node is reached: the words on the edges to it, and what is said of a member. */
 interface Reach extends DrawnPlace {
   readonly label?: string | undefined
@@ -37,7 +44,7 @@ interface Reach extends DrawnPlace {
 
 /** Draws the node of a member and the edges to it. */
 export function reachMember(drawing: Drawing, call: DrawnCall, reached: Reach): Front {
-  const { agentId = '', fallbackAgentId, outputSchema } = call
+  const { agentId, fallbackAgentId, outputSchema } = call
   const { name, joins } = reached
   const id = freeId(drawing, agentId)
   drawing.nodes.set(id, {

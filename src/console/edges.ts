@@ -3,6 +3,7 @@ import type { ConsoleHost } from '../server/console.ts'
 import { createTrail, type TrailMark } from '../shared/trail.ts'
 import type { LogRecord, StoredTask } from '../store/store.ts'
 import { type ApiHandler, ok } from './call.ts'
+import { costIn, type ReadFacts } from './facts.ts'
 import { drawTeam, noTeam, teamOf } from './graph.ts'
 import type { EdgeFacts, EdgeMessage, TeamEdges, TeamGraph } from './graph-api.ts'
 import { createTaskPages } from './pages.ts'
@@ -16,7 +17,7 @@ const maxMessages = 10
 const longest = 2_000
 
 /** Makes the handler of `edges/TEAM`: what went between the members, read from the traces of the last tasks. */
-export function createEdgesHandler(host: ConsoleHost): ApiHandler {
+export function createEdgesHandler(host: ConsoleHost, readFacts: ReadFacts): ApiHandler {
   const { store, mounts } = host
   const readPage = createTaskPages(host)
   return async ({ id, viewer }) => {
@@ -29,7 +30,14 @@ export function createEdgesHandler(host: ConsoleHost): ApiHandler {
     // The oldest first, so that the last messages are the newest.
     for (const stored of [...tasks].reverse())
       tally.add(stored, await store.records(stored.head.id, 0, maxRecords))
-    return ok<TeamEdges>({ edges: tally.edges(), tasks: tasks.length })
+    const facts = await Promise.all(tasks.map(readFacts))
+    const costs = facts.flatMap(({ costUsd }) => costUsd ?? [])
+    return ok<TeamEdges>({
+      edges: tally.edges(),
+      tasks: tasks.length,
+      ...costIn(facts),
+      ...(costs.length > 0 && { dearestUsd: Math.max(...costs) }),
+    })
   }
 }
 

@@ -75,3 +75,11 @@ function usageIn(event: StreamResponse): Usage | undefined {
   const { metadata, artifacts = [] } = event.task
   return usageOf(metadata) ?? artifacts.map((one) => usageOf(one.metadata)).find(Boolean)
 }
+
+/** What some cost together; nothing where none of them tells. */
+export function costIn(all: readonly { readonly costUsd?: number }[]): {
+  readonly costUsd?: number
+} {
+  const costs = all.flatMap(({ costUsd }) => costUsd ?? [])
+  return costs.length === 0 ? {} : { costUsd: costs.reduce((sum, cost) => sum + cost, 0) }
+}

@@ -75,7 +75,7 @@ export interface TeamEdges {
   readonly tasks: number
   /** What they cost together, and the dearest of them, where it is known. */
   readonly costUsd?: number
-  readonly maxCostUsd?: number
+  readonly dearestUsd?: number
 }
 
 /** What went over one edge. */

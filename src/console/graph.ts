@@ -66,7 +66,14 @@ export async function drawTeam(team: DrawnTeam, depth = 0): Promise<TeamGraph> {
     entry,
     nodes: [...(await Promise.all(members)).flat(), ...steps.flatMap(withoutMember)],
     edges,
+    ...budgetOf(team),
   }
+}
+
+/** What a run of a team may cost. */
+export function budgetOf(team: DrawnTeam | undefined): Pick<TeamGraph, 'maxCostUsd'> {
+  const { maxCostUsd } = team?.config.budget ?? {}
+  return maxCostUsd === undefined ? {} : { maxCostUsd }
 }
 
 /** A step of a member is called by its own name, and beneath it stands who answers. */

@@ -6,7 +6,7 @@ import { kindOf } from '../team/schedulers/kinds.ts'
 import type { ConsoleRoster, RosterAgent, TaskTotals } from './api.ts'
 import { type ApiCall, type ApiHandler, ok } from './call.ts'
 import { medianOf } from './edges.ts'
-import type { ReadFacts } from './facts.ts'
+import { costIn, type ReadFacts } from './facts.ts'
 import { kindOfAgent, teamOf } from './graph.ts'
 import { createInbox } from './inbox.ts'
 import { createTaskPages } from './pages.ts'
@@ -39,7 +39,7 @@ export function createRosterHandler(
   const count = async (viewer: Viewer, agent: string, state: TaskState): Promise<number> =>
     (await readPage(viewer, { agent, state, limit: 1 })).total ?? 0
 
-  async function totalsOf(viewer: Viewer, agent: string): Promise<Omit<TaskTotals, 'tokens'>> {
+  async function totalsOf(viewer: Viewer, agent: string): Promise<StateTotals> {
     const of = (state: TaskState): Promise<number> => count(viewer, agent, state)
     const [submitted, working, input, login, completed, failed, rejected] = await Promise.all([
       of('TASK_STATE_SUBMITTED'),
@@ -74,6 +74,7 @@ export function createRosterHandler(
       ...(await healthOf(id)),
       ...(await totalsOf(viewer, id)),
       tokens: facts.reduce((sum, { tokens = 0 }) => sum + tokens, 0),
+      ...costIn(facts),
       ...(p50Ms !== undefined && { p50Ms }),
       recent: sparkline(tasks, clock.now()),
       ...(examples.length > 0 && { examples: examples.slice(0, 6) }),
@@ -181,12 +182,16 @@ function sparkline(tasks: readonly StoredTask[], now: number): readonly number[]
 }
 
 function sumOf(agents: readonly RosterAgent[]): TaskTotals {
-  const sum = (key: keyof TaskTotals): number => agents.reduce((all, one) => all + one[key], 0)
+  const sum = (key: keyof StateTotals | 'tokens'): number =>
+    agents.reduce((all, one) => all + one[key], 0)
   return {
     running: sum('running'),
     waiting: sum('waiting'),
     completed: sum('completed'),
     failed: sum('failed'),
     tokens: sum('tokens'),
+    ...costIn(agents),
   }
 }
+
+type StateTotals = Omit<TaskTotals, 'tokens' | 'costUsd'>

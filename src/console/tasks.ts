@@ -8,6 +8,7 @@ import type { LogRecord } from '../store/store.ts'
 import type { RecordsAnswer, TaskAnswer, TaskRecord, TasksAnswer } from './api.ts'
 import { type ApiCall, type ApiHandler, findTask, numberOf, ok } from './call.ts'
 import type { ReadFacts } from './facts.ts'
+import { budgetOf, teamOf } from './graph.ts'
 import { toListedTask } from './listed-task.ts'
 import { createTaskPages, toCursor } from './pages.ts'
 import type { Viewer } from './viewer.ts'
@@ -50,7 +51,8 @@ export function createTaskHandlers(host: ConsoleHost, readFacts: ReadFacts): Tas
     const { head, version } = stored
     const { createdAt, trace } = await readFacts(stored)
     const task = await currentTask(store, stored)
-    const { name = head.scope.agent } = mounts.get(head.scope.agent)?.identity.known() ?? {}
+    const mount = mounts.get(head.scope.agent)
+    const { name = head.scope.agent } = mount?.identity.known() ?? {}
     const { auth, isOperator } = call.viewer
     const mayPush = isOperator || hasScope(auth, 'push')
     const webhooks = mayPush ? await store.pushConfigs(head.id) : []
@@ -62,6 +64,7 @@ export function createTaskHandlers(host: ConsoleHost, readFacts: ReadFacts): Tas
       version,
       trace: trace && showsTrace(host, call.viewer),
       history: task.history ?? [],
+      ...budgetOf(mount && teamOf(mount.agent())),
       ...(webhooks.length > 0 && {
         webhooks: webhooks.map((record) => queueOf(host, { record, head, version })),
       }),

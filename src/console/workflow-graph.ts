@@ -1,3 +1,12 @@
+import { inOrder } from '../team/schedulers/workflow/order.ts'
+import type {
+  ApprovalStep,
+  BranchStep,
+  LoopStep,
+  MapStep,
+  ParallelStep,
+  Step,
+} from '../team/step-config.ts'
 import {
   addEdge,
   type Drawing,
@@ -9,17 +18,7 @@ import {
   startsOf,
   together,
 } from './drawing.ts'
-import {
-  conditionOf,
-  type DrawnApproval,
-  type DrawnCall,
-  type DrawnLoop,
-  type DrawnMap,
-  type DrawnStep,
-  drawnOrder,
-  ruleWords,
-  type StepNode,
-} from './drawn-step.ts'
+import { conditionOf, ruleWords, type StepNode } from './drawn-step.ts'
 import type { GraphEdge } from './graph-api.ts'
 
 /** A workflow as nodes and edges. */
@@ -33,10 +32,7 @@ interface DrawnWorkflow {
 const defaultFeedbackRounds = 5
 
 /** The ways of a workflow: each step follows those before it. */
-export function drawWorkflow(
-  steps: readonly DrawnStep[],
-  members: readonly string[],
-): DrawnWorkflow {
+export function drawWorkflow(steps: readonly Step[], members: readonly string[]): DrawnWorkflow {
   const [entry, edges, nodes] = [new Set<string>(), new Map(), new Map()]
   const drawing: Drawing = { members: new Set(members), entry, edges, nodes, firsts: new Map() }
   drawSteps(drawing, steps, { at: '', from: { nodes: [], isStart: true } })
@@ -44,15 +40,15 @@ export function drawWorkflow(
 }
 
 /** Steps in the order in which they run; where they stand ends where their numbers begin. */
-function drawSteps(drawing: Drawing, steps: readonly DrawnStep[], start: DrawnPlace): Front {
+function drawSteps(drawing: Drawing, steps: readonly Step[], start: DrawnPlace): Front {
   let front = start.from
-  for (const [index, step] of drawnOrder(steps).entries())
+  for (const [index, { step }] of inOrder(steps).entries())
     front = drawStep(drawing, step, { ...start, at: `${start.at}${index + 1}`, from: front })
   return front
 }
 
 /** A step that may be left out lets what was before it come through. */
-function drawStep(drawing: Drawing, step: DrawnStep, place: DrawnPlace): Front {
+function drawStep(drawing: Drawing, step: Step, place: DrawnPlace): Front {
   const condition = conditionOf(step)
   const known = new Set(drawing.nodes.keys())
   const after = drawKind(drawing, step, { ...place, from: labelled(place.from, condition) })
@@ -61,27 +57,26 @@ function drawStep(drawing: Drawing, step: DrawnStep, place: DrawnPlace): Front {
   return condition === undefined ? after : together([after, place.from])
 }
 
-function drawKind(drawing: Drawing, step: DrawnStep, place: DrawnPlace): Front {
-  const { parallel, branch, loop, map, approval, name } = step
-  if (parallel) return drawParallel(drawing, { ...step, parallel }, place)
-  if (branch) return drawBranch(drawing, { ...step, branch }, place)
-  if (loop) return drawLoop(drawing, loop, place)
-  if (map) return drawMap(drawing, { ...step, map }, place)
-  if (approval) return drawApproval(drawing, { ...step, approval }, place)
-  return reachMember(drawing, step, { ...place, name })
+function drawKind(drawing: Drawing, step: Step, place: DrawnPlace): Front {
+  if ('parallel' in step) return drawParallel(drawing, step, place)
+  if ('branch' in step) return drawBranch(drawing, step, place)
+  if ('loop' in step) return drawLoop(drawing, step, place)
+  if ('map' in step) return drawMap(drawing, step, place)
+  if ('approval' in step) return drawApproval(drawing, step, place)
+  return reachMember(drawing, step, { ...place, name: step.name })
 }
 
 /** Every one of the steps gets the same question; what they answer comes together in a node of its own. */
 function drawParallel(
   drawing: Drawing,
-  { parallel, join, name }: DrawnStep & { readonly parallel: readonly DrawnStep[] },
+  { parallel, join, name }: ParallelStep,
   place: DrawnPlace,
 ): Front {
   const ends = parallel.map((step, index) =>
     drawStep(drawing, step, { ...place, at: `${place.at}.${index + 1}` }),
   )
-  const here = { ...place, from: together(ends) }
-  if (isCall(join)) return reachMember(drawing, join, { ...here, name, joins: true })
+  const here = { ...place, at: `${place.at}.join`, from: together(ends) }
+  if (typeof join === 'object') return reachMember(drawing, join, { ...here, name, joins: true })
   const maker = typeof join === 'string' ? 'a template' : 'a function'
   const detail = join === undefined ? 'under headings' : `by ${maker}`
   const id = reachStep(drawing, { name: name ?? 'Join', kind: 'join', detail }, here)
@@ -91,7 +86,7 @@ function drawParallel(
 /** The work goes by the first case that holds; where none has to, it may pass by all of them. */
 function drawBranch(
   drawing: Drawing,
-  { branch, name = 'Branch' }: DrawnStep & Required<Pick<DrawnStep, 'branch'>>,
+  { branch, name = 'Branch' }: BranchStep,
   place: DrawnPlace,
 ): Front {
   const cases = branch.map(({ when }) => (when === undefined ? 'otherwise' : ruleWords(when)))
@@ -106,7 +101,7 @@ function drawBranch(
   return together([...ends, { nodes: [past], isStart: false }])
 }
 
-function drawLoop(drawing: Drawing, loop: DrawnLoop, place: DrawnPlace): Front {
+function drawLoop(drawing: Drawing, { loop }: LoopStep, place: DrawnPlace): Front {
   const { steps, until, maxIterations: max } = loop
   const known = new Set(drawing.nodes.keys())
   const end = drawSteps(drawing, steps, { ...place, at: `${place.at}.` })
@@ -119,21 +114,17 @@ function drawLoop(drawing: Drawing, loop: DrawnLoop, place: DrawnPlace): Front {
   return end
 }
 
-function drawMap(
-  drawing: Drawing,
-  { map, name }: DrawnStep & { readonly map: DrawnMap },
-  place: DrawnPlace,
-): Front {
+function drawMap(drawing: Drawing, { map, name }: MapStep, place: DrawnPlace): Front {
   const words = map.over === undefined ? 'each' : `each of ${ruleWords(map.over)}`
   const here = { ...place, from: labelled(place.from, words), each: place.at }
-  if (!map.steps) return reachMember(drawing, map, { ...here, name })
+  if ('agentId' in map) return reachMember(drawing, map, { ...here, name })
   return drawSteps(drawing, map.steps, { ...here, at: `${place.at}.` })
 }
 
 /** What is neither a yes nor a no goes back to the step that the approval names. */
 function drawApproval(
   drawing: Drawing,
-  { approval, name = 'Approval' }: DrawnStep & { readonly approval: DrawnApproval },
+  { approval, name = 'Approval' }: ApprovalStep,
   place: DrawnPlace,
 ): Front {
   const {
@@ -145,10 +136,6 @@ function drawApproval(
   for (const to of drawing.firsts.get(onFeedback) ?? [])
     addEdge(drawing, { from: id, to, kind: 'back', label: 'feedback', step: place.at, max })
   return { nodes: [{ id }], isStart: false }
-}
-
-function isCall(join: DrawnStep['join']): join is DrawnCall {
-  return typeof join === 'object'
 }
 
 function nodesSince({ nodes }: Drawing, known: ReadonlySet<string>): ReadonlySet<string> {

@@ -1,4 +1,5 @@
 import type { HttpHandler, HttpReply } from '../bindings/http.ts'
+import type { McpOffer } from '../bindings/mcp/offer.ts'
 import { createMcpBinding } from '../bindings/mcp/server.ts'
 import { createOpenAIBinding, type OpenAIModel } from '../bindings/openai/server.ts'
 import type { OpenAIRoute, RouteHandlers, ServerRoute } from '../bindings/routes.ts'
@@ -51,14 +52,9 @@ function toModel({ id, identity }: Mount): OpenAIModel {
   }
 }
 
-async function toOffer({ id, identity, dispatch }: Mount): Promise<{
-  readonly id: string
-  readonly name: string
-  readonly description: string
-  readonly dispatch: Mount['dispatch']
-}> {
-  const { name, description } = await identity.info()
-  return { id, name, description, dispatch }
+async function toOffer({ id, identity, dispatch }: Mount): Promise<McpOffer> {
+  const { name, description, details } = await identity.info()
+  return { id, name, description, outputSchema: details?.outputSchema, dispatch }
 }
 
 type Mounts = ReadonlyMap<string, Mount>

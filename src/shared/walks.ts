@@ -48,9 +48,9 @@ export function nodeOfCall<N extends WalkNode>(
   )
 }
 
-/** Where a step stands, without rounds and items: `4.1` for `4#2.1`, `2` for `2[3]` and for `2~2`. */
+/** Where a step stands, without rounds and items: `4.1` for `4#2.1`, `2` for `2[3]`, `2~2` and `2@3`. */
 export function stepPlace(step: string): string {
-  return step.replaceAll(/[#~]\d{1,9}|\[\d{1,9}\]/g, '')
+  return step.replaceAll(/[#~@]\d{1,9}|\[\d{1,9}\]/g, '')
 }
 
 /** The loops that a step is in, by their places, each with its round: `4` and 2 for `4#2.1`. */

@@ -201,7 +201,8 @@ async function speak(
   // Its own, whatever it does to it: siblings and further tries get the same question.
   const messageId = toMessageId(run.turn, `${space}/${number}`)
   const message = { ...copyOf(call.message), messageId }
-  const agent = findAgent(run, agentId)
+  const found = findAgent(run, agentId)
+  const agent = delegation.wrap ? delegation.wrap(found) : found
   const { timeoutSeconds } = delegation
   const link = linkSignal(run.link, {
     clock: run.clock,

@@ -1,4 +1,4 @@
-import type { AgentEvent, AgentInfo, Turn } from '../agents/agent.ts'
+import type { Agent, AgentEvent, AgentInfo, Turn } from '../agents/agent.ts'
 import type { ModelPrices } from '../agents/prices.ts'
 import type { Tool } from '../agents/tools.ts'
 import { userMessage } from '../protocol/build.ts'
@@ -68,6 +68,8 @@ export interface Delegation extends CallRules {
   readonly facesCaller?: boolean
   /** The member does not see what else it was asked in this run. */
   readonly alone?: boolean
+  /** The member as this delegation wants it, such as with answers that fit a schema. */
+  readonly wrap?: (agent: Agent) => Agent
   /** Offered to a member that takes tools. */
   readonly tools?: readonly Tool[]
   /** Give a failure back as a reply in the state FAILED instead of failing the run. */

@@ -1,6 +1,7 @@
 import type { Agent, AgentEvent, AgentInfo, Health, Turn, WaitingTask } from '../agents/agent.ts'
 import { askAlone } from '../agents/alone.ts'
 import { type AgentFunction, toAgent } from '../agents/function.ts'
+import { cancelTries } from '../agents/output/turn.ts'
 import { checkPrices, type ModelPrices } from '../agents/prices.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Json, Message } from '../protocol/types.ts'
@@ -110,7 +111,9 @@ export class Team implements Agent {
     const told = [...members.values()].map(async ({ agentId, space }) => {
       const load = (key: string): Json | undefined => task.load(`${space}/${key}`)
       const keys = (): Iterable<string> => keysIn(space, task.keys())
-      await this.manager.get(agentId)?.cancel?.({ ...task, load, keys })
+      const agent = this.manager.get(agentId)
+      // A step may have asked it more than once for an answer that fits.
+      if (agent) await cancelTries(agent, { ...task, load, keys })
     })
     const failed = (await Promise.allSettled(told)).find(({ status }) => status === 'rejected')
     if (failed?.status === 'rejected') throw failed.reason

@@ -1,4 +1,3 @@
-import { A2AAgent } from '../agents/remote/agent.ts'
 import { acceptsTools } from '../agents/tools.ts'
 import { clientRoutingExtension } from '../protocol/extensions.ts'
 import type { AgentManager } from './manager.ts'
@@ -24,6 +23,6 @@ export async function warningsOf(
 async function mayRoute(id: string, manager: AgentManager): Promise<boolean> {
   const agent = manager.get(id)
   if (!agent) return false
-  if (agent instanceof A2AAgent || acceptsTools(agent)) return true
+  if (agent.kind === 'remote' || acceptsTools(agent)) return true
   return supportsRouting(await manager.info(id))
 }

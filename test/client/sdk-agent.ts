@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
-import { type AgentCard, AgentCard as CardCodec, Role, TaskState } from '@a2a-js/sdk'
+import { type AgentCard, AgentCard as CardCodec, type Part, Role, TaskState } from '@a2a-js/sdk'
 import { duplicateInterfacesForLegacy } from '@a2a-js/sdk/compat/v0_3'
 import { createLegacyAwarePushNotificationSender } from '@a2a-js/sdk/compat/v0_3/server'
 import {
@@ -113,7 +113,8 @@ function createExecutor(released: Promise<void>): AgentExecutor {
       })
       const update = (state: TaskState) =>
         AgentEvent.statusUpdate({ taskId, contextId, status: status(state), metadata: {} })
-      const chunk = (words: string, append: boolean) =>
+      const chunk = (words: string, append: boolean) => artifact([part(words)], append)
+      const artifact = (parts: Part[], append: boolean) =>
         AgentEvent.artifactUpdate({
           taskId,
           contextId,
@@ -121,7 +122,7 @@ function createExecutor(released: Promise<void>): AgentExecutor {
             artifactId: 'response',
             name: '',
             description: '',
-            parts: [part(words)],
+            parts,
             metadata: {},
             extensions: [],
           },
@@ -140,6 +141,10 @@ function createExecutor(released: Promise<void>): AgentExecutor {
         }),
       )
       bus.publish(update(TaskState.TASK_STATE_WORKING))
+      if (content?.$case === 'data') {
+        bus.publish(artifact(userMessage.parts.slice(0, 1), false))
+        return bus.publish(update(TaskState.TASK_STATE_COMPLETED))
+      }
       bus.publish(chunk('Echo: ', false))
       if (text === 'wait') {
         const stopped = new Promise<'stop'>((resolve) =>

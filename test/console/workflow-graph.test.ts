@@ -108,13 +108,19 @@ describe('The drawing of a workflow', () => {
   })
 
   test.each([
-    [undefined, { id: 'join-1', name: 'Join', kind: 'join', detail: 'under headings', step: '1' }],
+    [
+      undefined,
+      { id: 'join-1', name: 'Join', kind: 'join', detail: 'under headings', step: '1.join' },
+    ],
     [
       '{{ steps.x.text }}',
-      { id: 'join-1', name: 'Join', kind: 'join', detail: 'by a template', step: '1' },
+      { id: 'join-1', name: 'Join', kind: 'join', detail: 'by a template', step: '1.join' },
     ],
-    [() => 'x', { id: 'join-1', name: 'Join', kind: 'join', detail: 'by a function', step: '1' }],
-    [{ agentId: 'c' }, { id: 'c', member: 'c', joins: true, step: '1' }],
+    [
+      () => 'x',
+      { id: 'join-1', name: 'Join', kind: 'join', detail: 'by a function', step: '1.join' },
+    ],
+    [{ agentId: 'c' }, { id: 'c', member: 'c', joins: true, step: '1.join' }],
   ])('parallel steps fan out and come together in a join, %#', (join, node) => {
     const { nodes, ways, entry } = draw([
       { parallel: [{ agentId: 'a' }, { agentId: 'b' }], ...(join !== undefined && { join }) },

@@ -79,6 +79,7 @@ describe('The name of a step', () => {
     ['4#2.1#13.2', '4.1.2'],
     ['2[3]', '2'],
     ['3[2].1~2', '3.1'],
+    ['2@3.1.join', '2.1.join'],
   ])('%s stands at %s', (step, place) => {
     expect(stepPlace(step)).toBe(place)
   })

@@ -1,9 +1,10 @@
 import { A2AError } from '../../protocol/errors.ts'
 import { textOf } from '../../protocol/task.ts'
 import type { Json, Message, Part } from '../../protocol/types.ts'
+import { addUsage, type Usage } from '../../protocol/usage.ts'
 import { isAsyncIterable } from '../../shared/async.ts'
 import { notJson, readJsonAnswer } from '../../shared/json-answer.ts'
-import type { AgentEvent, AgentReply, Turn } from '../agent.ts'
+import type { AgentEvent, Turn } from '../agent.ts'
 import type { DataReading, DataSchema } from '../data-schema.ts'
 import { readAgentEvent } from '../reply.ts'
 import type { AskAgent } from '../wrap.ts'
@@ -32,26 +33,30 @@ export async function* checkedAnswer(question: CheckedQuestion): AsyncGenerator<
   const { ask, turn, schema, maxOutputRetries = 2 } = question
   const tries = new Tries(turn)
   while (true) {
-    // What a refused answer used may not have been told to anybody yet.
-    if (tries.used) turn.account?.resume(tries.used)
-    if (tries.number > 1) turn.account?.check()
-    const own = await turnOfTry(question, tries)
+    if (tries.number > 1) {
+      count(turn, tries.used)
+      turn.account?.check()
+    }
+    const own = tries.number === 1 ? toFirstTry(question) : await toFurtherTry(question, tries)
     const held = new HeldAnswer(turn)
-    yield* hear(ask(own.turn, own.message), held)
+    const reply = ask(own.turn, own.message)
+    if (isAsyncIterable(reply)) yield* hear(reply, held)
+    else held.takeAnswer(await reply)
     if (!held.isAnswer) {
       if (held.asks) await tries.asks()
-      yield* held.asItIs(tries.used)
+      for (const event of held.asItIs(tries.used)) yield event
       return
     }
     const reading = await readParts(held.parts, schema)
     if (reading.fault === undefined) {
-      yield* held.asData(reading.data, tries.used)
+      for (const event of held.asData(reading.data, tries.used)) yield event
       return
     }
     const { number } = tries
     const { fault } = reading
     turn.trace({ type: 'output', try: number, fault: fault.slice(0, longestFault) })
     if (number > maxOutputRetries) {
+      count(turn, addUsage(tries.used, held.usage))
       await tries.giveUp()
       throw unfit(fault, number)
     }
@@ -62,12 +67,26 @@ export async function* checkedAnswer(question: CheckedQuestion): AsyncGenerator<
 /** As long as any text of a trace may be. */
 const longestFault = 2_000
 
-async function turnOfTry(
+/** What answers that nobody gets have cost is spent all the same. */
+function count({ account }: Turn, used: Usage | undefined): void {
+  if (used) account?.resume(used)
+}
+
+/** What one try asks, and the turn that it is asked in. */
+interface Try {
+  readonly turn: Turn
+  readonly message: Message
+}
+
+function toFirstTry({ turn, message, schema }: CheckedQuestion): Try {
+  return { turn: new FirstTry(turn, schema.jsonSchema), message }
+}
+
+async function toFurtherTry(
   { turn, message, schema, keepsState }: CheckedQuestion,
   { number, last }: Tries,
-): Promise<{ readonly turn: Turn; readonly message: Message }> {
+): Promise<Try> {
   const { jsonSchema } = schema
-  if (number === 1) return { turn: new FirstTry(turn, jsonSchema), message }
   const mends = last !== undefined
   const asked = mends ? await toRepeat(message, last, { number, schema: jsonSchema }) : message
   const options = { number, message: asked, schema: jsonSchema, mends, keepsState }
@@ -75,15 +94,8 @@ async function turnOfTry(
 }
 
 /** What is no part of the answer goes on at once. */
-async function* hear(reply: AgentReply, held: HeldAnswer): AsyncGenerator<AgentEvent> {
-  if (!isAsyncIterable(reply)) {
-    const answer = await reply
-    if (answer === undefined) return
-    const event = readAgentEvent(answer, held)
-    if (!held.take(event)) yield event
-    return
-  }
-  for await (const said of reply) {
+async function* hear(events: AsyncIterable<unknown>, held: HeldAnswer): AsyncGenerator<AgentEvent> {
+  for await (const said of events) {
     const event = readAgentEvent(said, held)
     if (!held.take(event)) yield event
     if (held.hasEnded) return

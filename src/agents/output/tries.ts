@@ -47,11 +47,10 @@ export class Tries {
     return last?.turn === this.#turn.number ? last : undefined
   }
 
-  /** The tokens that refused answers of this turn have used. */
+  /** What refused answers have used since the agent was first asked. */
   get used(): Usage | undefined {
     let used: Usage | undefined
-    for (const { turn, usage } of this.#unfit)
-      if (turn === this.#turn.number) used = addUsage(used, usage)
+    for (const { usage } of this.#unfit) used = addUsage(used, usage)
     return used
   }
 

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import type { AgentAuth, AgentConfig, ModelConfig } from '../../agents/config.ts'
 import type { McpServerConfig } from '../../agents/mcp/config.ts'
 import type { ToolModuleConfig } from '../../agents/tool-config.ts'
-import type { JsonObject } from '../../protocol/types.ts'
-import { filledText, numberLike, whenGiven, word } from './values.ts'
+import { outputSchemaField } from './schema-files.ts'
+import { filledText, isJsonTable, numberLike, whenGiven, word } from './values.ts'
 
 /** `[agents.auth]`: how Corral proves itself to the agent. */
 const authSchema: z.ZodType<AgentAuth> = z
@@ -94,6 +94,7 @@ const modelSchema: z.ZodType<ModelConfig> = z
     max_history: numberLike.optional(),
     history: z.enum(['window', 'summarise']).optional(),
     max_tool_rounds: numberLike.optional(),
+    response_format: z.enum(['json_schema', 'json_object', 'none']).optional(),
     headers: words.optional(),
     extra_body: z
       .record(z.string(), z.unknown())
@@ -114,19 +115,11 @@ const modelSchema: z.ZodType<ModelConfig> = z
       ...whenGiven('maxHistory', model.max_history),
       ...whenGiven('history', model.history),
       ...whenGiven('maxToolRounds', model.max_tool_rounds),
+      ...whenGiven('responseFormat', model.response_format),
       ...whenGiven('headers', model.headers),
       ...whenGiven('extraBody', model.extra_body),
     }),
   )
-
-/** Whether a table of TOML is JSON: dates are not. */
-function isJsonTable(value: Readonly<Record<string, unknown>>): value is JsonObject {
-  const isJson = (one: unknown): boolean => {
-    if (typeof one !== 'object' || one === null) return typeof one !== 'bigint'
-    return !(one instanceof Date) && Object.values(one).every(isJson)
-  }
-  return isJson(value)
-}
 
 /** `[[agents]]`: one agent. Ranges are checked where it becomes an agent of its kind. */
 export const agentSchema: z.ZodType<AgentConfig> = z
@@ -146,6 +139,8 @@ export const agentSchema: z.ZodType<AgentConfig> = z
     tools: z.array(toolsSchema).optional(),
     model: modelSchema.optional(),
     allow_files: z.array(filledText).optional(),
+    output_schema: outputSchemaField.optional(),
+    max_output_retries: numberLike.optional(),
   })
   .transform(
     (agent): AgentConfig => ({
@@ -164,5 +159,7 @@ export const agentSchema: z.ZodType<AgentConfig> = z
       ...whenGiven('tools', agent.tools),
       ...whenGiven('model', agent.model),
       ...whenGiven('allowFiles', agent.allow_files),
+      ...whenGiven('outputSchema', agent.output_schema),
+      ...whenGiven('maxOutputRetries', agent.max_output_retries),
     }),
   )

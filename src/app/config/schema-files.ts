@@ -1,7 +1,16 @@
 import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { z } from 'zod'
+import type { JsonObject } from '../../protocol/types.ts'
 import { isFields } from '../../shared/json.ts'
 import type { Unplaced } from './problems.ts'
+import { filledText } from './values.ts'
+
+/** `output_schema`: a JSON Schema as a table, or the name of its file, in whose place the schema stands by now. */
+export const outputSchemaField: z.ZodType<JsonObject> = z
+  .union([filledText, z.record(z.string(), z.unknown())])
+  .transform((schema): JsonObject => (typeof schema === 'string' ? {} : (schema as JsonObject))) // made of TOML or JSON
+  .describe('A JSON Schema, or a file that holds one: what the answer must fit. It becomes data.')
 
 /** A file with the schemas that it names by their files put in, which files these are, and what is wrong with them. */
 interface WithSchemas {
@@ -12,6 +21,9 @@ interface WithSchemas {
 
 /** The keys under which a JSON Schema stands, as a table or as the name of its file. */
 const schemaKeys: ReadonlySet<string> = new Set(['output_schema'])
+
+/** Tables whose keys are their author's own. */
+const foreignTables: ReadonlySet<string> = new Set(['metadata', 'extra_body', 'headers', 'env'])
 
 /**
  * Puts the JSON Schema of a file in place of the file's name, wherever a parsed configuration has one. Names are
@@ -25,7 +37,7 @@ export function fillSchemas(value: unknown, directory: string | undefined): With
     if (!isTable(item)) return item
     const entries = Object.entries(item).map(([key, inner]) => {
       const here = [...path, key]
-      if (key === 'metadata') return [key, inner]
+      if (foreignTables.has(key)) return [key, inner]
       if (!schemaKeys.has(key)) return [key, fill(inner, here)]
       return [key, typeof inner === 'string' ? read(inner, here) : inner]
     })

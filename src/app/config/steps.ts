@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { JsonObject } from '../../protocol/types.ts'
 import type { CallRules } from '../../team/schedulers/scheduler.ts'
 import type { AskRules, Join, MapStep, Step } from '../../team/team-config.ts'
+import { outputSchemaField } from './schema-files.ts'
 import { filledText, numberLike, whenGiven } from './values.ts'
 
 /** What a step can be; exactly one of these keys stands in it. */
@@ -17,12 +18,6 @@ const callFields = {
   max_retries: numberLike.optional(),
   fallback_agent_id: filledText.optional(),
 }
-
-/** `output_schema`: a JSON Schema as a table, or the name of its file, in whose place the schema stands by now. */
-const outputSchemaField: z.ZodType<JsonObject> = z
-  .union([filledText, z.record(z.string(), z.unknown())])
-  .transform((schema): JsonObject => (typeof schema === 'string' ? {} : (schema as JsonObject))) // made of TOML or JSON
-  .describe('A JSON Schema, or a file that holds one: what the answer must fit. It becomes data.')
 
 const askFields = {
   input: template.optional(),

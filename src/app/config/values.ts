@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { JsonObject } from '../../protocol/types.ts'
 import type { Unplaced } from './problems.ts'
 
 /** A text that says something. */
@@ -30,6 +31,15 @@ export function whenGiven<K extends string, V>(
   value: V | undefined,
 ): { readonly [P in K]?: V } {
   return value === undefined ? {} : ({ [key]: value } as { [P in K]: V }) // one key, one value
+}
+
+/** Whether a table of TOML is JSON: dates are not. */
+export function isJsonTable(value: Readonly<Record<string, unknown>>): value is JsonObject {
+  const isJson = (one: unknown): boolean => {
+    if (typeof one !== 'object' || one === null) return typeof one !== 'bigint'
+    return !(one instanceof Date) && Object.values(one).every(isJson)
+  }
+  return isJson(value)
 }
 
 /** Variables that a configuration may name; the process's own in the command, anything in tests. */

@@ -3,7 +3,7 @@ import { userMessage } from '../../protocol/build.ts'
 import type { Call, Dispatch } from '../../protocol/call.ts'
 import { toA2AError } from '../../protocol/errors.ts'
 import { textOf } from '../../protocol/task.ts'
-import type { StreamResponse } from '../../protocol/types.ts'
+import type { JsonObject, StreamResponse } from '../../protocol/types.ts'
 import { ask, readAll } from '../ask.ts'
 import { createResultReader, failure } from './result.ts'
 
@@ -13,6 +13,8 @@ export interface McpOffer {
   readonly id: string
   readonly name: string
   readonly description: string
+  /** The JSON Schema of its answers, where they are data. */
+  readonly outputSchema?: JsonObject | undefined
   readonly dispatch: Dispatch
 }
 

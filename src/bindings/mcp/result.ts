@@ -1,10 +1,9 @@
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/server'
 import { createFold, type Fold } from '../../protocol/fold.ts'
 import { answerParts, isInterrupted, isTerminal, textOf } from '../../protocol/task.ts'
-import type { Json, Message, Part, StreamResponse, Task } from '../../protocol/types.ts'
+import type { Json, JsonObject, Message, Part, StreamResponse, Task } from '../../protocol/types.ts'
 
-/** The JSON Schema of a result's structured content. */
-export const resultSchema = {
+const resultSchema = {
   type: 'object',
   properties: {
     answer: {
@@ -18,6 +17,18 @@ export const resultSchema = {
   },
   required: ['answer', 'state'],
 } as const
+
+/** The JSON Schema of a result's structured content, with that of the agent's data where it is known. */
+export function toResultSchema(data: JsonObject | undefined): JsonObject {
+  // What a schema refers to within itself would not be found where it stands within another.
+  if (!data || JSON.stringify(data).includes('"$ref"')) return resultSchema
+  const { $schema: _, ...items } = data
+  const { properties } = resultSchema
+  return {
+    ...resultSchema,
+    properties: { ...properties, data: { ...properties.data, items } },
+  }
+}
 
 /** Gathers an agent's events into one result. */
 interface ResultReader {

@@ -5,7 +5,7 @@ import { mustBeInTenant, mustHaveScope } from '../../protocol/scopes.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
 import { refusalHeaders } from '../refusal.ts'
 import { answerQuestion, type McpOffer, type McpQuestion, questionSchema } from './offer.ts'
-import { resultSchema } from './result.ts'
+import { toResultSchema } from './result.ts'
 
 /** What is offered to MCP clients. */
 interface McpBindingOptions {
@@ -114,9 +114,9 @@ function createFactory(options: McpBindingOptions): McpServerFactory {
     const given = (authInfo?.extra?.call ?? {}) as Call
     const call = requestInfo || authInfo ? given : overStdio(options)
     const inputSchema = fromJsonSchema<McpQuestion>(questionSchema)
-    const outputSchema = fromJsonSchema(resultSchema)
     for (const offer of await options.offers()) {
       const { id, name: title, description } = offer
+      const outputSchema = fromJsonSchema(toResultSchema(offer.outputSchema))
       const about = { title, description, inputSchema, outputSchema }
       server.registerTool(toName(id), about, (question, mcp) =>
         answerQuestion(offer, question, { call, mcp }),

@@ -10,7 +10,7 @@ import { toToolCallsMetadata } from '../../../src/protocol/client-tools.ts'
 import { clientRoutingExtension } from '../../../src/protocol/extensions.ts'
 import { textOf } from '../../../src/protocol/task.ts'
 import type { Part } from '../../../src/protocol/types.ts'
-import { toUsageMetadata, usageOf } from '../../../src/protocol/usage.ts'
+import { toUsageMetadata, type Usage, usageOf } from '../../../src/protocol/usage.ts'
 import { createTurn, foldEvents, runTurn } from '../../fixtures/turn.ts'
 
 const schema = toDataSchema(z.object({ score: z.number() }), { at: 'outputSchema' })
@@ -142,6 +142,15 @@ describe('an answer that does not fit', () => {
     expect(asked).toHaveLength(calls)
   })
 
+  test('is one that nests without end, or only seems to begin', async () => {
+    const hostile = ['['.repeat(100_000) + ']'.repeat(100_000), '{"a":'.repeat(50_000)]
+    const { process } = saying([...hostile, '{"score": 1}'])
+    const turn = createTurn('judge')
+    const { artifacts } = foldEvents(turn, await runTurn(checked(process), turn))
+    expect(artifacts?.[0]?.parts).toEqual([data])
+    expect(turn.traces.map(({ fault }) => fault)).toEqual(['it is not JSON', 'it is not JSON'])
+  })
+
   test('counts the tokens of every try', async () => {
     const used = toUsageMetadata({ inputTokens: 10, outputTokens: 1, model: 'm' })
     let calls = 0
@@ -154,6 +163,24 @@ describe('an answer that does not fit', () => {
     const { artifacts } = foldEvents(turn, await runTurn(agent, turn))
     const usage = usageOf(artifacts?.[0]?.metadata)
     expect(usage).toEqual({ inputTokens: 30, outputTokens: 3, model: 'm' })
+  })
+
+  test('is held against what may be spent before it is asked for again', async () => {
+    const counted: unknown[] = []
+    const account = {
+      used: undefined,
+      check: () => void counted.push('check'),
+      price: (usage: Usage) => usage,
+      spend: (usage: Usage) => void counted.push(usage),
+      resume: (usage: Usage) => void counted.push(usage),
+    }
+    const used = { inputTokens: 10, outputTokens: 1 }
+    const agent = checked(async function* (_, turn) {
+      const metadata = toUsageMetadata(used)
+      yield turn.artifact({ artifactId: 'response', parts: [{ text: 'no' }], metadata })
+    }, 1)
+    await expect(runTurn(agent, createTurn('judge', { account }))).rejects.toThrow('not JSON')
+    expect(counted).toEqual([used, 'check', { inputTokens: 20, outputTokens: 2 }])
   })
 
   test('has steps of its own in every try', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { GraphNode, TaskRecord, TeamGraph } from '../../../src/console/api.ts'
-import { layOut, type Picture } from '../../../src/console/app/logic/layout.ts'
+import { fitsInto, layOut, type Picture } from '../../../src/console/app/logic/layout.ts'
 import { edgeKey, lightsOfEdges } from '../../../src/console/app/logic/light.ts'
 import { lightTask } from '../../../src/console/app/logic/task-light.ts'
 
@@ -46,6 +46,30 @@ describe('A picture of a team', () => {
       ['researcher', 'writers'],
     ])
     for (const { path } of picture.edges) expect(path).toMatch(/^M[\d.,-]+ [LQ]/)
+  })
+
+  test.each(['LR', 'TB'] as const)(
+    'a step that is repeated has its way back beside it, %s',
+    (direction) => {
+      const back = { from: 'researcher', to: 'researcher', kind: 'back' as const }
+      const edges = [...studio.edges, back]
+      const picture = layOut({ ...studio, edges }, { open: new Set(), direction })
+      expectApart(picture)
+      const { x, y, width, height } =
+        picture.nodes.find(({ node: { id } }) => id === 'researcher') ?? expect.fail()
+      const own = picture.edges.at(-1) ?? expect.fail()
+      expect(own.edge).toEqual(back)
+      const isBeside = direction === 'LR' ? own.y > y + height : own.x > x + width
+      expect(isBeside).toBe(true)
+      expect(own.x).toBeLessThan(picture.width)
+      expect(own.y).toBeLessThan(picture.height)
+    },
+  )
+
+  test('a picture fits where it is as wide as the room, a little smaller at most', () => {
+    const picture = layOut(studio, { open: new Set(), direction: 'LR' })
+    expect(fitsInto(picture.width * 0.8, picture)).toBe(true)
+    expect(fitsInto(picture.width * 0.7, picture)).toBe(false)
   })
 
   test('an edge to a node that is not there is left out', () => {

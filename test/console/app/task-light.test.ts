@@ -80,6 +80,19 @@ describe('The light of a task', () => {
     expect(nodeTitle(node, lights.get('branch-1'))).toContain('case 2: otherwise, taken')
   })
 
+  test('passes by a branch of which no case holds', () => {
+    const team = teamOf([
+      { agentId: 'a' },
+      { branch: [{ when: 'false', steps: [{ agentId: 'b' }] }] },
+      { agentId: 'c' },
+    ])
+    const log = logOf(call('1', 'a'), { type: 'skip', step: '2' }, call('3', 'c'))
+    const { lights } = lightTask(team, log)
+    expect(lineOf(find(team, 'branch-1'), lights.get('branch-1'))).toBe('no case')
+    expect(lights.get(edgeKey('', { from: 'branch-1', to: 'c' }))?.count).toBe(1)
+    expect(toneOf(lights.get('b'))).toBe('skipped')
+  })
+
   test('shows on the edges of a branch what the cases ask, also after work went there', () => {
     const log = logOf(call('1', 'a'), { type: 'branch', step: '2', case: 1 }, call('2.1.1', 'b'))
     const { lights } = lightTask(branching, log)
@@ -188,6 +201,6 @@ describe('The light of a task', () => {
     )
     const light = lightTask(team, log).lights.get('a')
     expect(light?.costUsd).toBeCloseTo(0.005)
-    expect(lineOf(find(team, 'a'), light)).toBe('function · $0.005')
+    expect(lineOf(find(team, 'a'), light)).toBe('$0.005')
   })
 })

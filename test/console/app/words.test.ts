@@ -7,9 +7,23 @@ import {
   figure,
   firstWords,
   homeHeadline,
+  money,
 } from '../../../src/console/app/logic/words.ts'
 
 describe('Words of the console', () => {
+  test.each([
+    [0, '$0'],
+    [0.000_000_2, '<$0.000001'],
+    [0.000_04, '$0.00004'],
+    [0.004_213, '$0.0042'],
+    [0.005, '$0.005'],
+    [0.125, '$0.13'],
+    [12, '$12.00'],
+    [12_345.6, '$12,346'],
+  ])('%d dollars are %s', (usd, words) => {
+    expect(money(usd)).toBe(words)
+  })
+
   test.each([
     [0, '0 ms'],
     [340, '340 ms'],

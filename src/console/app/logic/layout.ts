@@ -67,26 +67,64 @@ export function layOut(team: TeamGraph, options: LayoutOptions, above = ''): Pic
   const graph = new dagre.graphlib.Graph({ multigraph: true })
   graph.setGraph({ rankdir: options.direction, nodesep: 26, ranksep: 12, marginx: 2, marginy: 2 })
   graph.setDefaultEdgeLabel(() => ({}))
-  for (const node of nodes) graph.setNode(keyOf(node.id), sizeOf(node, inside.get(node.id)))
+  const rounds = new Set(edges.flatMap(({ from, to }) => (from === to ? [from] : [])))
+  const isFlat = options.direction === 'LR'
+  for (const node of nodes) {
+    const size = sizeOf(node, inside.get(node.id))
+    graph.setNode(keyOf(node.id), rounds.has(node.id) ? withRound(size, isFlat) : size)
+  }
   const known = edges.filter(
     ({ from, to }) => graph.hasNode(keyOf(from)) && graph.hasNode(keyOf(to)),
   )
   for (const [i, edge] of known.entries())
-    graph.setEdge(keyOf(edge.from), keyOf(edge.to), { ...roomFor(edge) }, `${i}`)
+    if (edge.from !== edge.to)
+      graph.setEdge(keyOf(edge.from), keyOf(edge.to), { ...roomFor(edge) }, `${i}`)
   dagre.layout(graph)
   const { width = 0, height = 0 } = graph.graph()
+  const all = nodes.map((node) => {
+    const { x, y } = graph.node(keyOf(node.id))
+    return placed(node, { x, y, ...sizeOf(node, inside.get(node.id)) }, inside.get(node.id))
+  })
   return {
     team,
     width,
     height,
-    nodes: nodes.map((node) => placed(node, graph.node(keyOf(node.id)), inside.get(node.id))),
+    nodes: all,
     edges: known.map((edge, i) => {
+      const own = edge.from === edge.to && all.find(({ node }) => node.id === edge.from)
+      if (own) return roundAt(edge, own, isFlat)
       const { points, x, y } = graph.edge({ v: keyOf(edge.from), w: keyOf(edge.to), name: `${i}` })
       const middle = points[Math.floor(points.length / 2)]
       return { edge, path: toPath(points), x: x ?? middle?.x ?? 0, y: y ?? middle?.y ?? 0 }
     }),
   }
 }
+
+/** Room on both sides of a node whose work may come back to it at once. */
+function withRound({ width, height }: Size, isFlat: boolean): Size {
+  return isFlat ? { width, height: height + 2 * 46 } : { width: width + 2 * 110, height }
+}
+
+/** An edge from a node to itself: beneath it, or at its right where the picture goes downwards. */
+function roundAt(edge: GraphEdge, node: PlacedNode, isFlat: boolean): PlacedEdge {
+  const { x, y, width, height } = node
+  if (isFlat) {
+    const [left, right, bottom] = [x + width * 0.3, x + width * 0.7, y + height]
+    const path = `M${right},${bottom} C${right},${bottom + 30} ${left},${bottom + 30} ${left},${bottom}`
+    return { edge, path, x: x + width / 2, y: bottom + 42 }
+  }
+  const [top, bottom, right] = [y + height * 0.25, y + height * 0.75, x + width]
+  const path = `M${right},${bottom} C${right + 36},${bottom} ${right + 36},${top} ${right},${top}`
+  return { edge, path, x: right + 70, y: y + height / 2 + 6 }
+}
+
+/** Whether a picture need not be scrolled in so much room; one that goes to the right is else drawn downwards. */
+export function fitsInto(room: number, { width }: Picture): boolean {
+  return width * smallest <= room
+}
+
+/** By so much a picture may be made smaller; what is still too wide is scrolled. */
+export const smallest = 0.78
 
 /** The place of a node: the ids of the nested teams that lead to it, and its own. */
 export function toPlace(above: string, id: string): string {
@@ -101,12 +139,15 @@ function keyOf(id: string): string {
 /** Where the picture within a node begins. */
 export const insideAt: { readonly x: number; readonly y: number } = { x: pad, y: head }
 
+/** Room for `Reviewer · $0.0042` or `3 of 8 items`. */
+const shortestLine = 112
+
 function sizeOf({ name, detail, kind }: GraphNode, inside: Picture | undefined): Size {
   if (inside) return { width: inside.width + 2 * pad, height: inside.height + head + pad }
   if (kind === 'caller') return { width: 54, height: 34 }
   if (kind === 'branch') return { width: Math.min(name.length, 16) * 9 + 84, height: 76 }
   const words = Math.min(name.length * 7.8, 190)
-  const longest = Math.max(words, Math.min((detail ?? kind).length, 24) * 6.2, 56)
+  const longest = Math.max(words, Math.min((detail ?? kind).length, 24) * 6.2, shortestLine)
   return { width: Math.round(longest) + 32, height: kind === 'join' ? 46 : 56 }
 }
 

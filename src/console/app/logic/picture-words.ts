@@ -16,7 +16,10 @@ export function toneOf(light: Light | undefined): string {
 /** What stands beneath the name of a node: what goes on there, else what it is. */
 export function lineOf(node: GraphNode, light: Light | undefined): string {
   const cost = light?.costUsd ? money(light.costUsd) : ''
-  return [standingOf(node, light), cost].filter((one) => one !== '').join(' · ')
+  const standing = standingOf(node, light)
+  // What kind of agent it is may be read where nothing has happened yet.
+  if (cost !== '' && standing === node.kind) return cost
+  return [standing, cost].filter((one) => one !== '').join(' · ')
 }
 
 function standingOf({ kind, detail, cases, joins }: GraphNode, light: Light | undefined): string {

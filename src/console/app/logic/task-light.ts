@@ -98,6 +98,9 @@ class Lamp implements TaskLight {
       const light = hop && index === arrivals.length - 1 ? hopLight(hop) : { ...dark, count: 1 }
       for (const one of from) this.#sum(edgeKey(run.above, { from: one, to }), light)
       this.#sum(toPlace(run.above, to), light)
+      // A branch that tells of no case was left by none.
+      const isBranch = run.graph.nodes.some(({ id, kind }) => id === to && kind === 'branch')
+      if (isBranch && index < arrivals.length - 1) this.#add(toPlace(run.above, to), { taken: [0] })
     }
   }
 

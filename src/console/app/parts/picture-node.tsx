@@ -27,7 +27,6 @@ export function PictureNode({ placed, light, isChosen, press, children }: NodePr
         {...(press && {
           role: 'button',
           tabindex: 0,
-          'aria-label': title,
           'aria-pressed': isChosen,
           onClick: press,
           onKeyDown: onPress(press),
@@ -99,10 +98,10 @@ function Words({
         {cut(node.name, isCentred ? 16 : 26)}
       </text>
       <text {...middle} y={height / 2 + 13} class="small">
-        {cut(lineOf(node, light), isCentred ? 18 : 26)}
+        {cut(lineOf(node, light), isCentred ? 18 : Math.floor((width - 26) / 6))}
       </text>
       {node.data && (
-        <text x={width - 10} y={16} class="small mark" text-anchor="end">
+        <text x={width - 10} y={16} class="small data-mark" text-anchor="end">
           {'{ }'}
         </text>
       )}

@@ -10,7 +10,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import type { ListedTask } from '../../api.ts'
 import { taskLink } from '../logic/route.ts'
 import { agentsById, now } from '../logic/state.ts'
-import { figure, shortId, since } from '../logic/words.ts'
+import { figure, money, shortId, since } from '../logic/words.ts'
 import { StateChip } from './chips.tsx'
 
 /** How tall a row is, in pixels; the style sheet says the same. */
@@ -98,7 +98,10 @@ function Row({ row, index, top, isSelected, toggle }: RowProps) {
         {agentsById.value.get(row.agent)?.name ?? row.agent}
         {row.owner && <span class="faint"> · {row.owner}</span>}
       </td>
-      <td class="right soft wide">{row.tokens ? `${figure(row.tokens)} tokens` : ''}</td>
+      <td class="right soft wide">
+        {row.tokens ? `${figure(row.tokens)} tokens` : ''}
+        {row.costUsd ? <span class="faint"> {money(row.costUsd)}</span> : ''}
+      </td>
       <td class="right faint">{since(row.at, now.value)}</td>
     </tr>
   )

@@ -1,7 +1,15 @@
 import { useComputed, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import type { GraphEdge, GraphNode, TeamGraph } from '../../api.ts'
-import { insideAt, layOut, type Picture, type PlacedNode, toPlace } from '../logic/layout.ts'
+import {
+  fitsInto,
+  insideAt,
+  layOut,
+  type Picture,
+  type PlacedNode,
+  smallest,
+  toPlace,
+} from '../logic/layout.ts'
 import { edgeKey, type Lights } from '../logic/light.ts'
 import { onPress, PictureEdge } from './picture-edge.tsx'
 import { PictureNode } from './picture-node.tsx'
@@ -40,17 +48,19 @@ export function TeamPicture(props: {
   const { team, lights } = props
   const frame = useRef<HTMLDivElement>(null)
   const open = useSignal<ReadonlySet<string>>(new Set(nestedPlaces(team)))
-  const isNarrow = useSignal(innerWidth < 720)
+  const room = useSignal(innerWidth)
   useEffect(() => {
     const resize = (): void => {
-      isNarrow.value = innerWidth < 720
+      room.value = frame.current?.clientWidth ?? innerWidth
     }
+    resize()
     addEventListener('resize', resize)
     return () => removeEventListener('resize', resize)
   }, [])
-  const picture = useComputed(() =>
-    layOut(team, { open: open.value, direction: isNarrow.value ? 'TB' : 'LR' }),
-  )
+  const picture = useComputed(() => {
+    const flat = layOut(team, { open: open.value, direction: 'LR' })
+    return fitsInto(room.value, flat) ? flat : layOut(team, { open: open.value, direction: 'TB' })
+  })
   const toggle = (place: string): void => {
     const next = new Set(open.value)
     if (!next.delete(place)) next.add(place)
@@ -63,7 +73,7 @@ export function TeamPicture(props: {
         viewBox={`-4 -4 ${width + 8} ${height + 8}`}
         style={{
           maxWidth: `${Math.round((width + 8) * 1.12)}px`,
-          minWidth: `${Math.round(width * 0.78)}px`,
+          minWidth: `${Math.round(width * smallest)}px`,
         }}
         aria-label={`The team ${team.name}`}
       >

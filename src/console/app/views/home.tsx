@@ -1,7 +1,7 @@
 import type { NeedsYou, RosterAgent, TaskTotals } from '../../api.ts'
 import { toAddress } from '../logic/route.ts'
 import { readRoster, roster, rosterFault } from '../logic/state.ts'
-import { countOf, duration, figure, homeHeadline } from '../logic/words.ts'
+import { countOf, duration, figure, homeHeadline, money } from '../logic/words.ts'
 import { HealthDot } from '../parts/chips.tsx'
 import { Empty, Fault } from '../parts/empty.tsx'
 import { NeedsYouItem } from '../parts/inbox-item.tsx'
@@ -58,6 +58,12 @@ function Figures({ totals }: { readonly totals: TaskTotals }) {
           </dd>
         </div>
       ))}
+      {totals.costUsd !== undefined && (
+        <div>
+          <dt>cost</dt>
+          <dd>{money(totals.costUsd)}</dd>
+        </div>
+      )}
     </dl>
   )
 }
@@ -136,7 +142,10 @@ function AgentRow({ agent }: { readonly agent: RosterAgent }) {
       <td class="right">{figure(agent.waiting)}</td>
       <td class={agent.failed > 0 ? 'right bad-text' : 'right'}>{figure(agent.failed)}</td>
       <td class="right wide">{agent.p50Ms === undefined ? '–' : duration(agent.p50Ms)}</td>
-      <td class="right wide">{figure(agent.tokens)}</td>
+      <td class="right wide">
+        {figure(agent.tokens)}
+        {agent.costUsd !== undefined && <span class="faint"> {money(agent.costUsd)}</span>}
+      </td>
       <td class="wide">{agent.recent && <Sparkline values={agent.recent} />}</td>
     </tr>
   )

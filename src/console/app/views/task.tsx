@@ -4,13 +4,14 @@ import { isInterrupted, isTerminal } from '../../../protocol/task.ts'
 import type { Part } from '../../../protocol/types.ts'
 import type { TaskAnswer, TaskRecord } from '../../api.ts'
 import { answerTask, stopTask } from '../logic/answers.ts'
-import { toHops } from '../logic/hops.ts'
+import { hopsCost, toHops } from '../logic/hops.ts'
 import { lastTime, taskAsOf, upTo, workOf } from '../logic/replay.ts'
 import { type Route, type TaskTab, toAddress } from '../logic/route.ts'
 import { sentenceOf } from '../logic/server.ts'
 import { go, now } from '../logic/state.ts'
 import { openTaskLog } from '../logic/task-log.ts'
-import { duration, figure, firstWords, shortId } from '../logic/words.ts'
+import { duration, figure, firstWords, money, shortId } from '../logic/words.ts'
+import { BudgetBar } from '../parts/budget-bar.tsx'
 import { StateChip } from '../parts/chips.tsx'
 import { Empty, Fault } from '../parts/empty.tsx'
 import { Replay } from '../parts/replay.tsx'
@@ -117,6 +118,7 @@ function TaskHead({ head, records, refresh }: HeadProps) {
             <code title={head.id}>{shortId(head.id)}</code>
             <span>{times(records, state)}</span>
             {tokens > 0 && <span>{figure(tokens)} tokens</span>}
+            <Cost head={head} records={records} />
             {head.owner && <span>{head.owner}</span>}
           </p>
         </div>
@@ -135,6 +137,15 @@ function TaskHead({ head, records, refresh }: HeadProps) {
       )}
     </>
   )
+}
+
+/** What the task has cost, and where there is a budget, how much of it. */
+function Cost({ head, records }: Pick<HeadProps, 'head' | 'records'>) {
+  const isWhole = (records.at(-1)?.seq ?? head.version) >= head.version
+  const spent = (isWhole ? head.costUsd : undefined) ?? hopsCost(toHops(records))
+  if (head.maxCostUsd !== undefined)
+    return <BudgetBar label="Budget" spentUsd={spent ?? 0} maxUsd={head.maxCostUsd} />
+  return spent === undefined ? null : <span>{money(spent)}</span>
 }
 
 function NoTrace() {

@@ -6,7 +6,8 @@ import { watchChanges } from '../logic/live.ts'
 import { taskLink, toAddress } from '../logic/route.ts'
 import { read, sentenceOf } from '../logic/server.ts'
 import { now, roster } from '../logic/state.ts'
-import { ago, countOf, duration, memberName } from '../logic/words.ts'
+import { ago, countOf, duration, memberName, money } from '../logic/words.ts'
+import { BudgetBar } from '../parts/budget-bar.tsx'
 import { HealthDot } from '../parts/chips.tsx'
 import { Empty, Fault } from '../parts/empty.tsx'
 import { RecentTasks } from '../parts/recent-tasks.tsx'
@@ -86,7 +87,18 @@ function TeamView({ id }: { readonly id: string }) {
           <span class="soft">
             {team?.scheduler}
             {facts.value.tasks > 0 && ` · last ${countOf(facts.value.tasks, 'run')}`}
+            {facts.value.costUsd !== undefined && ` · ${money(facts.value.costUsd)}`}
           </span>
+          {team?.maxCostUsd !== undefined && (
+            <span class="soft">
+              dearest run{' '}
+              <BudgetBar
+                label="Budget of the dearest run"
+                spentUsd={facts.value.dearestUsd ?? 0}
+                maxUsd={team.maxCostUsd}
+              />
+            </span>
+          )}
           <a class="button" href={toAddress({ view: 'chat', agent: id })}>
             Chat
           </a>
@@ -145,13 +157,14 @@ function EdgeMessages({
 }
 
 function OneMessage({ message }: { readonly message: EdgeMessage }) {
-  const { at, durationMs, taskId, seq, question, answer, failure } = message
+  const { at, durationMs, costUsd, taskId, seq, question, answer, failure } = message
   return (
     <li>
       <p class="row between">
         <span class="faint">
           {ago(at, now.value)}
           {durationMs !== undefined && ` · ${duration(durationMs)}`}
+          {costUsd !== undefined && ` · ${money(costUsd)}`}
         </span>
         <a href={taskLink(taskId, seq)}>In its task</a>
       </p>

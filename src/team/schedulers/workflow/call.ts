@@ -1,3 +1,6 @@
+import type { Agent } from '../../../agents/agent.ts'
+import { withOutputSchema } from '../../../agents/output/with-schema.ts'
+import { toDataSchema } from '../../../agents/schema.ts'
 import type { Message, Part } from '../../../protocol/types.ts'
 import { delegate } from '../../delegate.ts'
 import { type Delegation, toMember } from '../../run.ts'
@@ -22,7 +25,8 @@ export function planCall(
   site: Omit<RuleSite, 'key'>,
 ): MemberAsk {
   const { agentId } = call
-  const rules = { ...callRules(call), agentId }
+  const wrap = wrapperOf(call)
+  const rules = { ...callRules(call), agentId, ...(wrap && { wrap }) }
   const path = [...site.path, 'input']
   const input =
     call.input === undefined ? undefined : readContent(call.input, { ...site, key: 'input', path })
@@ -43,6 +47,21 @@ async function written(input: ReadyRule<readonly Part[]>, place: StepPlace): Pro
 function heard(place: StepPlace): Message {
   const { input, run } = place
   return place.known.untold === '' ? input : toMember(run, withFeedback(input.parts, place))
+}
+
+/** What a step asks of the answer stands around the member, which is wrapped once. */
+function wrapperOf(rules: AskRules): Delegation['wrap'] {
+  const { outputSchema, jsonSchema, maxOutputRetries } = rules
+  if (outputSchema === undefined) return undefined
+  const schema = toDataSchema(outputSchema, { at: 'outputSchema', jsonSchema })
+  const wrapped = new WeakMap<Agent, Agent>()
+  return (agent) => {
+    const known = wrapped.get(agent)
+    if (known) return known
+    const made = withOutputSchema(agent, schema, { maxOutputRetries })
+    wrapped.set(agent, made)
+    return made
+  }
 }
 
 function callRules({ timeoutSeconds, maxRetries, fallbackAgentId }: CallRules): CallRules {

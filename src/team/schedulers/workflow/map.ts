@@ -1,6 +1,6 @@
 import type { Json, Part } from '../../../protocol/types.ts'
 import { replyParts } from '../../reply.ts'
-import { answered, type Run, toMember } from '../../run.ts'
+import { answered, type Run, toMember, traceOnce } from '../../run.ts'
 import { inBatches, toItems } from '../list.ts'
 import { toStepResult } from '../result.ts'
 import type { MemberReply } from '../scheduler.ts'
@@ -24,6 +24,8 @@ export interface PlannedMap {
 export async function runMap(map: PlannedMap, place: StepPlace): StepAnswer {
   const { run } = place
   const items = map.over ? toItems([{ data: await map.over(place) }]) : toItems(place.input.parts)
+  const step = place.name
+  traceOnce(run, `${step}?map`, { type: 'map', team: run.config.id, step, items: items.length })
   const works = items.map(
     (item, index) => (group: Run) =>
       runItem(map.each, item, { ...place, run: group, name: `${place.name}[${index + 1}]` }),
