@@ -103,7 +103,7 @@ function createLive(
 
   const chunk = async (update: Chunk): Promise<void> => {
     if (begun.size === 0 && turn.number > 1) {
-      response = goesOnIn(turn, update.artifact) ?? responseName(turn)
+      response = await goesOnIn(turn, update.artifact)
       name = createNaming(response)
     }
     const artifact = name(update.artifact)
@@ -205,6 +205,8 @@ function createNaming(response: string): (artifact: Artifact) => Artifact {
 function responseName(turn: Turn): string {
   // To look at the task and its history costs a copy, and a first turn has none.
   if (turn.number === 1 || !turn.task) return responseArtifact
+  const kept = keptPlace(turn)
+  if (kept !== undefined) return kept
   // A turn that runs again after a crash finds its own message in the history.
   const earlier = turn.history.filter(
     ({ role, messageId }) => role === 'ROLE_USER' && messageId !== turn.message.messageId,
@@ -213,13 +215,27 @@ function responseName(turn: Turn): string {
 }
 
 /**
- * The artifact of an earlier turn that a member goes on with: it begins with all that was said there, as a model does
- * after a question about one of its tools. What was said is then not said a second time.
+ * Where a later turn's answer stands: in the artifact of an earlier one where it begins with all that was said there, as a
+ * model does after a question about one of its tools. What was said is then not said a second time. That is kept, since a
+ * turn that runs again finds its own words there.
  */
-function goesOnIn(turn: Turn, { parts }: Artifact): string | undefined {
+async function goesOnIn(turn: Turn, { parts }: Artifact): Promise<string> {
+  const own = responseName(turn)
   const last = turn.task?.artifacts?.findLast(({ artifactId }) => isResponse(artifactId))
-  const said = last?.parts.every((part) => 'text' in part) ? textOf(last.parts) : ''
-  return said !== '' && textOf(parts).startsWith(said) ? last?.artifactId : undefined
+  if (!last || last.artifactId === own || !last.parts.every((part) => 'text' in part)) return own
+  const said = textOf(last.parts)
+  if (said === '' || !textOf(parts).startsWith(said)) return own
+  await turn.save(placeKey, { turn: turn.number, artifactId: last.artifactId })
+  return last.artifactId
+}
+
+const placeKey = 'response'
+
+/** Where an earlier attempt of this turn has put its answer. */
+function keptPlace(turn: Turn): string | undefined {
+  const kept = turn.load(placeKey)
+  if (typeof kept !== 'object' || kept === null || !('artifactId' in kept)) return undefined
+  return kept.turn === turn.number ? String(kept.artifactId) : undefined
 }
 
 function isResponse(artifactId: string): boolean {
