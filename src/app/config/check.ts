@@ -1,6 +1,7 @@
 import type { Agent } from '../../agents/agent.ts'
 import { type AgentConfig, ConfigConversionError } from '../../agents/config.ts'
 import { type AgentPlan, planAgent } from '../../agents/create.ts'
+import { UncheckableSchema } from '../../agents/schema.ts'
 import { nearest } from '../../shared/nearest.ts'
 import { toSnakeCase } from '../../shared/text.ts'
 import type { TeamFault, TeamPath } from '../../team/faults.ts'
@@ -8,6 +9,7 @@ import { AgentManager } from '../../team/manager.ts'
 import type { TeamConfig } from '../../team/team-config.ts'
 import { InvalidTeamError, validateTeam } from '../../team/validate.ts'
 import type { Config } from './file.ts'
+import { checkJudges } from './judges.ts'
 import type { Unplaced } from './problems.ts'
 import { type ConfigVariables, valueAt } from './values.ts'
 
@@ -29,7 +31,8 @@ export function checkConfig(config: Config, environment: ConfigVariables): Check
       if (!(error instanceof ConfigConversionError)) throw error
       problems.push(describeAgent(error, index))
     }
-  return { plans, problems: problems.length > 0 ? problems : checkTeams(config) }
+  if (problems.length === 0) problems.push(...checkTeams(config), ...checkJudges(config))
+  return { plans, problems }
 }
 
 const nothing: Unplaced = {
@@ -57,7 +60,8 @@ function checkIds({ agents, teams }: Config): readonly Unplaced[] {
   })
 }
 
-function describeAgent({ fault, message }: ConfigConversionError, index: number): Unplaced {
+function describeAgent(error: ConfigConversionError, index: number): Unplaced {
+  const { fault, message, cause } = error
   const field = 'field' in fault ? fault.field.split('.') : []
   if (fault.variant === 'UnknownField') {
     const [table, key] = fault.meant.split('.')
@@ -65,9 +69,12 @@ function describeAgent({ fault, message }: ConfigConversionError, index: number)
     const path = ['agents', index, ...field]
     return { path, message: `unknown key ${field.at(-1)}`, hint: `did you mean ${meant}?` }
   }
-  const hint = hints[field.join('.')]
-  return { path: ['agents', index, ...field], message, ...(hint && { hint }) }
+  const hint = ('hint' in fault ? fault.hint : undefined) ?? hints[field.join('.')]
+  const { path, offset } = cause instanceof UncheckableSchema ? cause : wholeField
+  return { path: ['agents', index, ...field, ...path], offset, message, ...(hint && { hint }) }
 }
+
+const wholeField = { path: [], offset: undefined }
 
 /** What else would do, where a field is missing or wrong. */
 const hints: Readonly<Record<string, string>> = {
@@ -81,7 +88,7 @@ function checkTeams({ agents, teams }: Config): readonly Unplaced[] {
   for (const team of teams) manager.registerWithId(team.id, withMembers(team, manager))
   return teams.flatMap((team, index) => {
     try {
-      validateTeam(team, manager)
+      validateTeam(team, manager, { modulesLater: true })
       return []
     } catch (error) {
       if (!(error instanceof InvalidTeamError)) throw error
