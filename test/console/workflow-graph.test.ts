@@ -165,6 +165,20 @@ describe('The drawing of a workflow', () => {
     ])
   })
 
+  test('the guards of a step are named', () => {
+    const guards = {
+      input: [{ use: 'length', max: 10 }, { member: 'judge' }],
+      output: ['secrets', { module: './guards/tone.js' }, function polite() {}],
+    }
+    const guarded = { agentId: 'a', guards }
+    expect(draw([guarded]).nodes[0]?.guards).toEqual({
+      input: ['length', 'judge'],
+      output: ['secrets', 'tone.js', 'polite'],
+    })
+    const bare = { agentId: 'a', guards: { input: [] } }
+    expect(draw([bare]).nodes[0]).not.toHaveProperty('guards')
+  })
+
   test('feedback goes back to the step that the approval names', () => {
     const { edges } = draw([
       { name: 'draft', agentId: 'writer' },
