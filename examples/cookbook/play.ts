@@ -50,10 +50,8 @@ export function lastWords({ messages }: ModelRequest): string {
   return String(messages.at(-1)?.content)
 }
 
-function print({ text, state, task, questions, delegations }: TeamRun): void {
+function print({ text, state, questions, delegations }: TeamRun): void {
   for (const { member, text: asked } of delegations) console.log(`→ ${member}: ${asked}`)
   for (const question of questions) console.log(`? ${question}`)
-  const parts = (task.artifacts ?? []).flatMap((artifact) => artifact.parts)
-  const data = parts.flatMap((part) => ('data' in part ? [JSON.stringify(part.data)] : []))
-  console.log(`${state}: ${text || data.join('\n')}`)
+  console.log(`${state}: ${text}`)
 }
