@@ -6,6 +6,7 @@ export const contracts: readonly string[] = [
   'agents/account.ts',
   'agents/agent.ts',
   'agents/data-schema.ts',
+  'agents/guards/guard.ts',
   'store/store.ts',
   'store/feed.ts',
   'store/turn-request.ts',

@@ -1,11 +1,11 @@
 import { userMessage } from '../protocol/build.ts'
 import { answerParts, isTerminal, textOf } from '../protocol/task.ts'
-import type { Message, Part, Task } from '../protocol/types.ts'
+import type { Part, Task } from '../protocol/types.ts'
 import { digestOf } from '../shared/ids.ts'
-import type { Agent, Turn } from './agent.ts'
+import type { Agent } from './agent.ts'
+import { AsideTurn } from './aside.ts'
 import { collectTask } from './reply.ts'
 import { type Tool, toToolName } from './tools.ts'
-import { InnerTurn, type InnerTurnOptions } from './wrap.ts'
 
 /** How an agent shows itself as a tool; its own name and words if absent. */
 export interface AsToolOptions {
@@ -34,41 +34,9 @@ export async function asTool(agent: Agent, options: AsToolOptions = {}): Promise
       // The same when the turn runs again after a crash, so that a remote agent is not sent it twice.
       const messageId = await digestOf([turn.taskId, turn.number, space])
       const message = { ...userMessage(text, { contextId: turn.contextId }), messageId }
-      const inner = new ToolTurn(turn, { space, message, signal })
+      const inner = new AsideTurn(turn, { space, message, signal })
       return toText(await collectTask(agent.process(message, inner), inner))
     },
-  }
-}
-
-/** The caller's task seen from the tool: it knows its own question only, and keeps its state apart. */
-class ToolTurn extends InnerTurn {
-  readonly #signal: AbortSignal
-
-  constructor(outer: Turn, options: InnerTurnOptions & { readonly signal: AbortSignal }) {
-    super(outer, options)
-    this.#signal = options.signal
-  }
-
-  override get signal(): AbortSignal {
-    return this.#signal
-  }
-  override get task(): undefined {
-    return undefined
-  }
-  override get history(): readonly Message[] {
-    return []
-  }
-  override get extensions(): readonly string[] {
-    return []
-  }
-  override get acceptedOutputModes(): readonly string[] {
-    return []
-  }
-  override get metadata(): undefined {
-    return undefined
-  }
-  override async conversation(): Promise<readonly Message[]> {
-    return []
   }
 }
 

@@ -11,6 +11,13 @@ export type ConfigFault =
     }
   /** A field that means nothing, but is all but one that does. */
   | { readonly variant: 'UnknownField'; readonly field: string; readonly meant: string }
+  /** A guard that cannot be. */
+  | {
+      readonly variant: 'InvalidGuard'
+      readonly field: string
+      readonly reason: string
+      readonly hint?: string
+    }
   /** One setting in two places. */
   | { readonly variant: 'SetTwice'; readonly field: string; readonly other: string }
 
@@ -48,6 +55,7 @@ export function setTwice(field: string, other: string): ConfigConversionError {
 function describe(fault: ConfigFault): string {
   if (fault.variant === 'UnknownField')
     return `Unknown field: ${fault.field} (did you mean ${fault.meant}?)`
+  if (fault.variant === 'InvalidGuard') return `${fault.field} ${fault.reason}`
   if (fault.variant === 'SetTwice')
     return `${fault.field} and ${fault.other} are the same setting: keep one of them`
   if (fault.variant === 'WrongProtocol')

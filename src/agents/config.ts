@@ -11,6 +11,7 @@ import {
   checkUrl,
 } from './config-checks.ts'
 import { ConfigConversionError, invalidValue, missingField } from './config-error.ts'
+import type { Guards } from './guards/guard.ts'
 import type { McpServerConfig } from './mcp/config.ts'
 import type { ModelConfig } from './model-config.ts'
 import { checkMetadata, checkModelConfig, toModelConfig } from './model-settings.ts'
@@ -52,6 +53,8 @@ export interface AgentConfig {
   readonly model?: ModelConfig
   /** Hosts and ranges inside our networks whose images an OpenAI agent may pass on by URL all the same. */
   readonly allowFiles?: readonly string[]
+  /** Look at what the agent is asked and at what it answers. */
+  readonly guards?: Guards
   /** What the answers fit: each is checked, asked for again where it does not fit, and becomes data. */
   readonly outputSchema?: JsonObject
   /** How often an answer that does not fit is asked for again; 2 if absent. */

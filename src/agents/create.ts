@@ -13,6 +13,9 @@ import {
   validateModuleAgentConfig,
 } from './config.ts'
 import { invalidValue } from './config-error.ts'
+import { askAgents } from './guards/judge.ts'
+import { checkGuards, loadGuards } from './guards/load.ts'
+import { withGuards } from './guards/with-guards.ts'
 import { withLimits } from './limits.ts'
 import { createMcpToolSource } from './mcp/tools.ts'
 import { loadModuleAgent } from './module.ts'
@@ -32,6 +35,8 @@ export interface AgentDeps {
   readonly environment?: ConfigEnvironment
   /** Tools for every model of the configuration, beside its MCP servers. */
   readonly tools?: readonly Tool[]
+  /** The agents of the same configuration, whom guards may ask for a verdict. */
+  readonly agentOf?: (id: string) => Agent | undefined
   /** Where requests to the remote agent at this endpoint may go; as a client decides (`ClientOptions.reach`) if absent. */
   readonly reachOf?: (endpoint: string) => AddressGuard
   readonly clock?: Clock
@@ -50,7 +55,19 @@ export type AgentPlan = (deps: AgentDeps) => Agent | Promise<Agent>
 export function planAgent(config: AgentConfig, environment?: ConfigEnvironment): AgentPlan {
   const plan = planKind(config, environment)
   const output = toOutputRules(config)
-  return output ? async (deps) => withOutputSchema(await plan(deps), output.schema, output) : plan
+  const { id, guards } = config
+  const checked: AgentPlan = output
+    ? async (deps) => withOutputSchema(await plan(deps), output.schema, output)
+    : plan
+  if (!guards) return checked
+  checkGuards(guards)
+  return async (deps) => {
+    const ready = await loadGuards(guards, deps)
+    return withGuards(await checked(deps), ready, {
+      owner: { agent: id },
+      askMember: askAgents(deps.agentOf ?? (() => undefined)),
+    })
+  }
 }
 
 function planKind(config: AgentConfig, environment: ConfigEnvironment | undefined): AgentPlan {

@@ -13,6 +13,8 @@ import type {
   Health,
   Turn,
 } from './agent.ts'
+import type { Guards } from './guards/guard.ts'
+import { withOwnGuards } from './guards/own.ts'
 import { type OutputOptions, withOutputSchema } from './output/with-schema.ts'
 import { type DataOf, type SchemaInput, toDataSchema, type WrittenData } from './schema.ts'
 
@@ -37,6 +39,8 @@ export interface AgentDescription<Schema = undefined>
   readonly metadata?: Readonly<Record<string, string>>
   /** Whether an interrupted turn may run again after a crash; false if absent. */
   readonly resumable?: boolean
+  /** Look at what the function is asked and at what it answers. */
+  readonly guards?: Guards
   /** What the answers fit: the function gives the data itself, which is checked; any answer will do if absent. */
   readonly outputSchema?: Schema
   /** The JSON Schema of `outputSchema`, where its library gives none. */
@@ -55,6 +59,7 @@ type AgentFor<Schema> = [Schema] extends [SchemaInput] ? AgentOf<DataOf<Schema>>
 /**
  * Declares an agent by a description and the function that answers.
  * @throws Error for a description that no card could show: without a name, with an id or version that is none.
+ * @throws GuardFault for guards that cannot be.
  * @throws TypeError for an `outputSchema` that is none.
  */
 export function defineAgent<Schema extends SchemaInput | undefined = undefined>(
@@ -75,11 +80,12 @@ export function defineAgent(
     kind: 'function',
     ...(health && { health }),
   }
-  if (!outputSchema) return agent
+  if (!outputSchema) return withOwnGuards(agent, info.id, description.guards)
   const at = `outputSchema of agent "${description.name}"`
   const ofData = { ...agent, process: givingData(process) }
   const schema = toDataSchema(outputSchema, { at, jsonSchema })
-  return withOutputSchema(ofData, schema, { maxOutputRetries })
+  const checked = withOutputSchema(ofData, schema, { maxOutputRetries })
+  return withOwnGuards(checked, info.id, description.guards)
 }
 
 /** A function that gives data, as one that answers; events are no data, and what else is none can be told. */
@@ -159,6 +165,7 @@ function toInfo(description: AnyDescription): AgentInfo {
     metadata,
     resumable,
     health,
+    guards,
     outputSchema,
     jsonSchema,
     maxOutputRetries,

@@ -58,6 +58,22 @@ export {
   type Runnable,
   toId,
 } from './function.ts'
+export { ContentBlocked } from './guards/blocked.ts'
+export type {
+  BuiltInGuard,
+  ContentKind,
+  GuardAction,
+  GuardContent,
+  GuardContext,
+  GuardFunction,
+  GuardRule,
+  GuardSide,
+  Guards,
+  GuardVerdict,
+  MemberGuard,
+  ModuleGuard,
+} from './guards/guard.ts'
+export { GuardFault } from './guards/ready.ts'
 export type { McpEndpoint, McpProgram, McpServerConfig } from './mcp/config.ts'
 export { createMcpToolSource } from './mcp/tools.ts'
 export { loadModuleAgent } from './module.ts'

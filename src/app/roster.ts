@@ -2,12 +2,14 @@ import type { Agent } from '../agents/agent.ts'
 import { type AgentConfig, ConfigConversionError } from '../agents/config.ts'
 import { type AgentDeps, planAgent } from '../agents/create.ts'
 import type { ModelPrices } from '../agents/prices.ts'
+import { judgesIn } from '../team/check-guards.ts'
 import { AgentManager } from '../team/manager.ts'
 import { Team, type TeamOptions } from '../team/team.ts'
 import type { TeamConfig } from '../team/team-config.ts'
 import { unpricedWarnings } from '../team/unpriced.ts'
 import { warningsOf } from '../team/warnings.ts'
 import type { Config } from './config/file.ts'
+import { loadTeamGuards } from './team-guards.ts'
 
 /** What agents and teams of a configuration get from around it. */
 export interface BuildDeps extends AgentDeps, Omit<TeamOptions, 'clock' | 'random'> {}
@@ -30,13 +32,16 @@ export interface Roster {
  */
 export async function createRoster(config: Config, deps: BuildDeps): Promise<Roster> {
   const manager = new AgentManager(pick(deps))
+  const inFile = { ...deps, agentOf: (id: string) => manager.get(id) }
   const prices = pricesOf(config, deps)
   try {
     for (const agent of config.agents)
-      manager.registerWithId(agent.id, await createNamed(agent, config, deps))
+      manager.registerWithId(agent.id, await createNamed(agent, config, inFile))
     const isChecked = config.plans !== undefined
-    for (const team of inBuildOrder(config.teams))
-      manager.registerWithId(team.id, new Team(team, manager, { ...deps, ...prices, isChecked }))
+    for (const team of inBuildOrder(config.teams)) {
+      const loaded = await loadTeamGuards(team, config, deps)
+      manager.registerWithId(team.id, new Team(loaded, manager, { ...deps, ...prices, isChecked }))
+    }
   } catch (error) {
     await manager.close()
     throw error
@@ -97,12 +102,14 @@ export async function createTeamFromConfig(
   throw new Error(`There is no team "${teamId}"; teams: ${known}`)
 }
 
-function reachable({ teams }: Config, teamId: string): ReadonlySet<string> {
+function reachable({ agents, teams }: Config, teamId: string): ReadonlySet<string> {
   const found = new Set<string>()
   const visit = (id: string): void => {
     if (found.has(id)) return
     found.add(id)
     for (const { agentId } of teams.find((team) => team.id === id)?.agents ?? []) visit(agentId)
+    const { guards = {} } = agents.find((agent) => agent.id === id) ?? {}
+    for (const { member } of judgesIn(guards)) visit(member)
   }
   visit(teamId)
   return found

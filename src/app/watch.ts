@@ -8,6 +8,7 @@ import type { Config } from './config/file.ts'
 import { loadConfig } from './config/load.ts'
 import type { ConfigVariables } from './config/values.ts'
 import { type BuildDeps, createRoster, type Roster } from './roster.ts'
+import { guardModulesOf } from './team-guards.ts'
 
 /** What happens when a configuration changes. */
 export interface ConfigWatchOptions {
@@ -107,12 +108,13 @@ function createModuleStates(): ModuleStates {
   }
 }
 
-function modulesOf(path: string, { agents }: Config): readonly string[] {
-  const files = agents.flatMap(({ protocol, endpoint, tools = [] }) => [
+function modulesOf(path: string, config: Config): readonly string[] {
+  const files = config.agents.flatMap(({ protocol, endpoint, tools = [] }) => [
     ...(protocol === 'module' ? [endpoint] : []),
     ...tools.map(({ module }) => module),
   ])
-  return [...new Set(files)].map((file) => resolve(dirname(path), file))
+  const all = new Set([...files, ...guardModulesOf(config)])
+  return [...all].map((file) => resolve(dirname(path), file))
 }
 
 /** One watcher per directory; a change of a file that is none of ours is left alone. */

@@ -1,8 +1,9 @@
+import { ContentBlocked } from '../agents/guards/blocked.ts'
 import { readAgentAnswer, readAgentEvent } from '../agents/reply.ts'
 import { isInterrupted, isTerminal } from '../protocol/task.ts'
 import type { Message, StreamResponse } from '../protocol/types.ts'
 import { isAsyncIterable, soon } from '../shared/async.ts'
-import { isCallerFault, TaskMoved, toAgentFault } from './faults.ts'
+import { failedState, isCallerFault, TaskMoved, toAgentFault } from './faults.ts'
 import { addressed, type QueuedMessage } from './messages.ts'
 import type { RunHost } from './run-host.ts'
 import type { ActiveTurn } from './turn.ts'
@@ -126,6 +127,8 @@ function takeFailure(owner: TurnOwner, thrown: unknown, turn: ActiveTurn): void 
     writer.failure(fault, 'TASK_STATE_AUTH_REQUIRED')
     return
   }
-  host.logger.error({ taskId: log.id, err: thrown }, 'The agent failed')
-  if (!isTerminal(log.state)) writer.failure(fault)
+  if (fault instanceof ContentBlocked)
+    host.logger.info({ taskId: log.id, at: fault.at, reason: fault.message }, 'A guard has blocked')
+  else host.logger.error({ taskId: log.id, err: thrown }, 'The agent failed')
+  if (!isTerminal(log.state)) writer.failure(fault, failedState(fault))
 }

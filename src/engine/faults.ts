@@ -1,6 +1,8 @@
+import { ContentBlocked } from '../agents/guards/blocked.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import { errorExtension } from '../protocol/extensions.ts'
 import type { Message, TaskState } from '../protocol/types.ts'
+import { toUsageMetadata } from '../protocol/usage.ts'
 import { newId } from '../shared/ids.ts'
 
 /** Faults of the caller that an agent may find; before there is a task they answer the request itself. */
@@ -38,8 +40,17 @@ export function failureMessage(
     ...ids,
     role: 'ROLE_AGENT',
     parts: [{ text: fault.message }],
-    metadata: { [errorExtension]: { code: fault.code } },
+    metadata: {
+      [errorExtension]: { code: fault.code },
+      ...(fault instanceof ContentBlocked && fault.usage && toUsageMetadata(fault.usage)),
+    },
   }
+}
+
+/** How a task ends that its agent has failed: one that a guard has kept from the agent is rejected. */
+export function failedState(fault: A2AError): TaskState {
+  const isRejected = fault instanceof ContentBlocked && fault.at === 'input'
+  return isRejected ? 'TASK_STATE_REJECTED' : 'TASK_STATE_FAILED'
 }
 
 /** There is no such task, or none that the caller may see. */

@@ -1,5 +1,6 @@
 import type { Agent } from '../agents/agent.ts'
 import { isRefusal } from '../agents/approval.ts'
+import { ContentBlocked } from '../agents/guards/blocked.ts'
 import { acceptsTools, type Tool, wrapTool } from '../agents/tools.ts'
 import { A2AError, toA2AError } from '../protocol/errors.ts'
 import type { JsonObject, Message } from '../protocol/types.ts'
@@ -11,6 +12,7 @@ import type { CallAccount } from './account.ts'
 import { Overspent } from './budget.ts'
 import { createChildTurn, toMessageId } from './child-turn.ts'
 import { replyError, toTeamError } from './failure.ts'
+import { guardMember } from './guard-member.ts'
 import { Suspension } from './memory.ts'
 import type { Live } from './output.ts'
 import { collectReply } from './reply.ts'
@@ -80,7 +82,9 @@ function withRetries(call: MemberCall, agentId: string): Promise<MemberReply> {
         return run.link.signal
       },
       delay(thrown, failures) {
-        if (isFinal(run, thrown)) return undefined
+        // The same question would be blocked again.
+        if (isFinal(run, thrown) || (thrown instanceof ContentBlocked && thrown.at === 'input'))
+          return undefined
         const delayMs = retryDelay(thrown, failures, run)
         traceRun(run, { type: 'retry', ...factsOf(call, agentId), try: failures + 1, delayMs })
         return delayMs
@@ -148,6 +152,8 @@ async function callMember(call: MemberCall, agentId: string, number: number): Pr
   } catch (thrown) {
     run.link.throwIfAborted()
     if (endsRun(thrown)) throw thrown
+    // What a blocked answer has cost is spent all the same.
+    if (thrown instanceof ContentBlocked && thrown.usage) call.account.told(thrown.usage)
     const reason = toA2AError(thrown).code
     traceRun(run, { type: 'failure', ...facts, reason, durationMs: durationSoFar() })
     run.turn.log.warn({ ...facts, error: thrown }, 'A member of a team has failed')
@@ -202,7 +208,8 @@ async function speak(
   const messageId = toMessageId(run.turn, `${space}/${number}`)
   const message = { ...copyOf(call.message), messageId }
   const found = findAgent(run, agentId)
-  const agent = delegation.wrap ? delegation.wrap(found) : found
+  const wrapped = delegation.wrap ? delegation.wrap(found) : found
+  const agent = guardMember(run, delegation, wrapped)
   const { timeoutSeconds } = delegation
   const link = linkSignal(run.link, {
     clock: run.clock,
@@ -220,6 +227,7 @@ async function speak(
     exchange: delegation.alone ? [] : (run.exchanges.get(agentId) ?? []),
     asked: call.asked,
     facesCaller: delegation.facesCaller ?? false,
+    answerSchema: delegation.answerSchema,
     account: call.account,
   })
   try {

@@ -23,6 +23,8 @@ interface ChildTurnOptions extends InnerTurnOptions {
   readonly asked: MemberReply | undefined
   /** Whether the member speaks with the team's caller, and so sees their conversation and must keep to their formats. */
   readonly facesCaller: boolean
+  /** What the member is told to answer by. */
+  readonly answerSchema: JsonObject | undefined
   readonly account: Account
 }
 
@@ -75,6 +77,9 @@ class ChildTurn extends InnerTurn implements MemberTurn {
   }
   override get traceparent(): string | undefined {
     return this.#options.traceparent
+  }
+  override get outputSchema(): JsonObject | undefined {
+    return this.#options.answerSchema
   }
   override get acceptedOutputModes(): readonly string[] {
     return this.#options.facesCaller ? this.#parent.acceptedOutputModes : []

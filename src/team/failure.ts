@@ -1,3 +1,4 @@
+import { ContentBlocked } from '../agents/guards/blocked.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import { textOf } from '../protocol/task.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
@@ -30,8 +31,11 @@ interface FailurePlace {
  * that nested teams give a chain that names every level.
  */
 export function toTeamError(thrown: unknown, place: FailurePlace): A2AError {
-  const code = (thrown instanceof A2AError ? outward[thrown.code] : undefined) ?? 'processingError'
   const cause = new Error(`Team "${place.team}": agent "${place.member}" failed`, { cause: thrown })
+  // A guard's reason is made to be told.
+  if (thrown instanceof ContentBlocked)
+    return new ContentBlocked(thrown.message, { at: thrown.at, cause })
+  const code = (thrown instanceof A2AError ? outward[thrown.code] : undefined) ?? 'processingError'
   return new A2AError(code, words[code] ?? 'An agent of the team could not answer', {
     cause,
     ...(place.exposeMember && { metadata: { agent: place.member } }),

@@ -17,6 +17,7 @@ export type TeamFault =
   | 'missingDefaultAgent'
   | 'emptyWorkflow'
   | 'invalidLimit'
+  | 'invalidGuard'
   | 'invalidStep'
   | 'duplicateStep'
   | 'unknownStep'

@@ -16,6 +16,8 @@ import type { MemberReply } from './schedulers/scheduler.ts'
 export interface Memory {
   /** The message that began the run. */
   readonly message: Message
+  /** This turn's message is another one: what guards have left of it. */
+  hear(message: Message): void
   /** What the run's earlier turns used, where a member has told. */
   readonly used: Usage | undefined
   /** What of that a delegation used which has not come to its end. */
@@ -104,7 +106,8 @@ function waitingOf(entries: Iterable<readonly Entry[]>): readonly MemberReply[] 
 }
 
 /** The memory of the run that this turn begins or goes on with. */
-export function openMemory(turn: Turn, message: Message): Memory {
+export function openMemory(turn: Turn, given: Message): Memory {
+  let message = given
   const saved = load(turn)
   const entries = new Map(Object.entries(saved?.entries ?? {}))
   const answers = new Map(Object.entries(saved?.answers ?? {}))
@@ -112,7 +115,12 @@ export function openMemory(turn: Turn, message: Message): Memory {
   let unanswered = answered
 
   return {
-    message: saved?.message ?? message,
+    get message() {
+      return saved?.message ?? message
+    },
+    hear(other) {
+      message = other
+    },
     used: saved?.used,
     usedBy: (key) => (saved?.open && Object.hasOwn(saved.open, key) ? saved.open[key] : undefined),
     recall: (key) => (entries.get(key) ?? []).map((entry) => entry.reply),

@@ -1,10 +1,13 @@
 import type { Agent, AgentEvent, AgentInfo, Turn } from '../agents/agent.ts'
+import type { VerdictAnswer, VerdictQuestion } from '../agents/guards/check.ts'
+import type { Guards } from '../agents/guards/guard.ts'
+import type { ReadyGuards } from '../agents/guards/ready.ts'
 import type { ModelPrices } from '../agents/prices.ts'
 import type { Tool } from '../agents/tools.ts'
 import { userMessage } from '../protocol/build.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { isInterrupted } from '../protocol/task.ts'
-import type { Json, Message, Part } from '../protocol/types.ts'
+import type { Json, JsonObject, Message, Part } from '../protocol/types.ts'
 import type { Usage } from '../protocol/usage.ts'
 import type { Clock } from '../shared/clock.ts'
 import { type Budget, createBudget } from './budget.ts'
@@ -36,6 +39,15 @@ export interface Run {
   /** Between 0 and 1, for jitter. */
   random(): number
   readonly exposeMembers: boolean
+  readonly guards: TeamGuards
+}
+
+/** The guards of a team and its steps. */
+export interface TeamGuards {
+  /** Guards ready for use; made once for each time they are written. */
+  ready(guards: Guards): ReadyGuards
+  /** Asks a member for a verdict, as a delegation. @throws A2AError when it cannot be had. */
+  ask(run: Run, place: string, question: VerdictQuestion): Promise<VerdictAnswer>
 }
 
 /** What a run is made of. */
@@ -54,6 +66,7 @@ export interface RunOptions {
   readonly link: LinkedSignal
   readonly left: Promise<unknown>[]
   readonly emit: (event: AgentEvent) => Promise<void>
+  readonly guards: TeamGuards
 }
 
 /** One call to a member, as a scheduler wants it. */
@@ -74,6 +87,8 @@ export interface Delegation extends CallRules {
   readonly tools?: readonly Tool[]
   /** Give a failure back as a reply in the state FAILED instead of failing the run. */
   readonly tolerant?: boolean
+  /** The JSON Schema that the member is told to answer by; whoever asks looks at the answer. */
+  readonly answerSchema?: JsonObject
 }
 
 /** Makes the run of one turn. */
@@ -104,6 +119,7 @@ export function createRun(turn: Turn, options: RunOptions): Run {
     hops: [...turn.hops, options.hop],
     random,
     exposeMembers,
+    guards: options.guards,
   }
 }
 

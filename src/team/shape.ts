@@ -59,5 +59,6 @@ const team = table(
     proficiencies: list(isTable),
     skills: list(anything),
     budget: table({}, limits),
+    guards: isTable,
   },
 )

@@ -25,7 +25,12 @@ const schema = mustBe(
   (value) => (typeof value === 'object' && value !== null) || typeof value === 'function',
 )
 
-const call: ShapeRules = { timeoutSeconds: number, maxRetries: number, fallbackAgentId: text }
+const call: ShapeRules = {
+  timeoutSeconds: number,
+  maxRetries: number,
+  fallbackAgentId: text,
+  guards: isTable,
+}
 
 /** What is asked of a member. */
 const ask: ShapeRules = {

@@ -1,3 +1,4 @@
+import type { Guards } from '../agents/guards/guard.ts'
 import type { CapabilityDetail, Proficiency, SkillDetail } from '../protocol/profile.ts'
 import type { AgentProvider } from '../protocol/types.ts'
 import type { OwnScheduler, TeamAgentConfig } from './schedulers/scheduler.ts'
@@ -37,6 +38,8 @@ export interface TeamConfig {
   /** Skills for A2A cards; derived from the abilities if absent. */
   readonly skills?: readonly SkillDetail[]
   readonly budget?: BudgetConfig
+  /** Look at what the team is asked and at what it answers. */
+  readonly guards?: Guards
 }
 
 /** How a team works, in one of the built-in ways; the members that it names are some of `Id`. */

@@ -1,6 +1,8 @@
 import type { Agent, AgentEvent, AgentInfo, Health, Turn, WaitingTask } from '../agents/agent.ts'
 import { askAlone } from '../agents/alone.ts'
 import { type AgentFunction, toAgent } from '../agents/function.ts'
+import { ContentBlocked } from '../agents/guards/blocked.ts'
+import type { Guards } from '../agents/guards/guard.ts'
 import { cancelTries } from '../agents/output/turn.ts'
 import { checkPrices, type ModelPrices } from '../agents/prices.ts'
 import { A2AError } from '../protocol/errors.ts'
@@ -11,11 +13,12 @@ import { newId } from '../shared/ids.ts'
 import { toOutside } from './budget.ts'
 import { createChannel } from './channel.ts'
 import { keysIn, memberSpaces } from './child-turn.ts'
+import { createTeamGuards, guardRun } from './guards.ts'
 import { teamHealth, teamInfo } from './info.ts'
 import { InvalidTeamError } from './invalid.ts'
 import { AgentManager } from './manager.ts'
 import { Suspension, waitingReplies } from './memory.ts'
-import { createRun, type Run, type RunOptions } from './run.ts'
+import { createRun, type Run, type RunOptions, type TeamGuards } from './run.ts'
 import { Refusal } from './schedulers/approval.ts'
 import type { Schedule } from './schedulers/kind.ts'
 import { kindOf } from './schedulers/kinds.ts'
@@ -60,6 +63,7 @@ export class Team implements Agent {
   readonly #options: Required<Omit<TeamOptions, 'prices'>>
   readonly #prices: ModelPrices | undefined
   readonly #onUnpriced: RunOptions['onUnpriced']
+  readonly #guards: TeamGuards
   /** Opaque, so that remote members learn nothing of us; of this object, so that equal ids elsewhere are no cycle. */
   readonly #hop = newId()
 
@@ -73,6 +77,7 @@ export class Team implements Agent {
     if (!options.isChecked) validateTeam(config, manager)
     this.config = config
     this.manager = manager
+    this.#guards = createTeamGuards(config)
     this.#schedule = kindOf(config.scheduler).create(config.scheduler)
     const { clock = systemClock, random = Math.random, exposeMembers = false } = options
     this.#options = { clock, random, exposeMembers }
@@ -173,16 +178,19 @@ export class Team implements Agent {
     turn: Turn,
     io: Pick<RunOptions, 'message' | 'emit' | 'link' | 'left'>,
   ): Promise<void> {
-    const run = createRun(turn, {
-      config: this.config,
+    const { config } = this
+    let run = createRun(turn, {
+      config,
       manager: this.manager,
       ...this.#options,
       prices: this.#prices,
       onUnpriced: this.#onUnpriced,
+      guards: this.#guards,
       ...io,
       hop: this.#hop,
     })
     try {
+      if (config.guards) run = await guardRun(run, config.guards, io.message)
       const reply = await this.#schedule(run)
       await run.output.deliver(reply)
       await run.memory.end()
@@ -221,11 +229,13 @@ const cleanUpMs = 8_000
 
 /** A team with the agents it is made of: `agents` lists the members in order, each with its id; functions may be members. */
 export interface TeamDefinition<Id extends string = string>
-  extends Omit<TeamSpelling, 'agents' | 'description' | 'scheduler'>,
+  extends Omit<TeamSpelling, 'agents' | 'description' | 'scheduler' | 'guards'>,
     TeamOptions {
   readonly description?: string
   readonly agents: { readonly [Member in Id]: Agent | AgentFunction }
   readonly scheduler: SchedulerSpelling<NoInfer<Id>>
+  /** Look at what the team is asked and at what it answers. */
+  readonly guards?: Guards<NoInfer<Id>>
 }
 
 /**
@@ -265,5 +275,8 @@ async function endEarly(run: Run, thrown: unknown): Promise<void> {
   } else if (thrown instanceof Refusal) {
     await run.memory.end()
     await run.output.refuse(thrown.message)
+  } else if (thrown instanceof ContentBlocked) {
+    const { message, at, cause } = thrown
+    throw new ContentBlocked(message, { at, usage: run.budget.used, cause })
   } else throw thrown
 }

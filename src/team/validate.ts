@@ -1,6 +1,7 @@
 import type { Agent } from '../agents/agent.ts'
 import { isSemanticVersion, validateAgentId } from '../protocol/card.ts'
 import { nearest } from '../shared/nearest.ts'
+import { checkTeamGuards, type GuardCheckOptions } from './check-guards.ts'
 import { checkLimit, type Refuse, type TeamFault, type TeamPath } from './faults.ts'
 import { InvalidTeamError } from './invalid.ts'
 import type { AgentManager } from './manager.ts'
@@ -22,7 +23,11 @@ export function isTeam(agent: Agent | undefined): agent is HasMembers {
 }
 
 /** Checks a team before it exists. @throws InvalidTeamError that names the team, the fault and the ids. */
-export function validateTeam(config: TeamConfig, manager: AgentManager): void {
+export function validateTeam(
+  config: TeamConfig,
+  manager: AgentManager,
+  options: GuardCheckOptions = {},
+): void {
   const refuse: Refuse = (fault, reason, at) => {
     const { path, offset } = 'path' in at ? at : { path: at, offset: undefined }
     const meant = nearestId(fault, path, { config, manager })
@@ -43,6 +48,7 @@ export function validateTeam(config: TeamConfig, manager: AgentManager): void {
   }
   checkScheduler(config, members, refuse)
   checkBudget(config, refuse)
+  checkTeamGuards(config, refuse, options)
   checkMembers(config, manager, refuse)
 }
 

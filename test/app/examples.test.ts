@@ -6,7 +6,7 @@ import { loadConfig } from '../../src/app/config/load.ts'
 import { createRoster, type Roster } from '../../src/app/roster.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import { createServer, type Server } from '../../src/server/index.ts'
-import { openModelServer } from '../../src/testing/index.ts'
+import { openModelServer, runTeam } from '../../src/testing/index.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const closers: (() => unknown)[] = []
@@ -211,4 +211,19 @@ test('tools: the forecaster asks before everybody is warned', async () => {
   expect(answer).toContain('Forecaster wants to run the tool warn with:')
   expect(answer).toContain('input-required')
   expect(models.requests).toHaveLength(1)
+})
+
+test('the guarded writer says what its guards let pass', async () => {
+  const file = join(root, 'examples/guards/corral.toml')
+  const ask = async (text: string) => {
+    const { state, text: said } = await runTeam(file, text, { logger: false, team: 'writer' })
+    return `${state.replace('TASK_STATE_', '')} ${said}`
+  }
+  expect(await ask('Hello!!')).toBe('COMPLETED You asked: Hello.')
+  expect(await ask('password=hunter2hunter2')).toBe(
+    'COMPLETED You asked: password=[secret removed]',
+  )
+  expect(await ask('Do you guarantee it?')).toContain('FAILED The answer was blocked')
+  expect(await ask('You idiot')).toContain('by the guard judge: be polite')
+  expect(await ask('x'.repeat(2001))).toContain('REJECTED The message was blocked')
 })

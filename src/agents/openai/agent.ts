@@ -13,6 +13,8 @@ import type { AgentEvent, Health, Turn } from '../agent.ts'
 import { type OpenAIAgentConfig, validateOpenAIAgentConfig, withCallDefaults } from '../config.ts'
 import { checkRetries } from '../config-checks.ts'
 import type { DataSchema } from '../data-schema.ts'
+import type { Guards } from '../guards/guard.ts'
+import { createGuardedAnswer, type GuardedAnswer } from '../guards/own.ts'
 import { checkedAnswer } from '../output/check.ts'
 import type { OutputOptions } from '../output/with-schema.ts'
 import { type DataOf, type SchemaInput, toDataSchema } from '../schema.ts'
@@ -55,6 +57,8 @@ export interface OpenAIAgentOptions<Schema = SchemaInput | undefined>
   readonly toolSources?: readonly ToolSource[]
   /** Which images may be passed on by their URL; those at public addresses if absent. */
   readonly files?: Omit<GuardOptions, 'allowHttp'>
+  /** Look at what the model is asked and at what it answers. */
+  readonly guards?: Guards
   /** What the answers fit: each is checked, asked for again where it does not fit, and becomes data. */
   readonly outputSchema?: Schema
   /** The JSON Schema of `outputSchema`, where its library gives none. */
@@ -82,9 +86,11 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
   readonly #clock: Clock
   readonly #client: ChatClient
   readonly #guard: Guard
+  readonly #guarded: GuardedAnswer | undefined
 
   /**
    * @throws ConfigConversionError for a value out of range.
+   * @throws GuardFault for guards that cannot be.
    * @throws TypeError for an `outputSchema` that is none.
    */
   constructor(options: OpenAIAgentOptions<Schema>) {
@@ -97,6 +103,7 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
     const { timeoutSeconds, maxRetries } = withCallDefaults(options)
     this.#options = options
     this.#guard = createGuard({ ...options.files, allowHttp: true })
+    this.#guarded = createGuardedAnswer(options.id, options.guards)
     this.#clock = options.clock ?? systemClock
     this.#client = createChatClient({
       agent: options.name,
@@ -126,6 +133,12 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
   }
 
   process(message: Message, turn: Turn, offered: readonly Tool[] = []): AsyncGenerator<AgentEvent> {
+    if (!this.#guarded) return this.#checked(message, turn, offered)
+    const ask: AskAgent = (own, asked = message) => this.#checked(asked, own, offered)
+    return this.#guarded(ask, message, turn)
+  }
+
+  #checked(message: Message, turn: Turn, offered: readonly Tool[]): AsyncGenerator<AgentEvent> {
     const { outputSchema: schema } = this
     if (!schema) return this.#answer(message, turn, offered)
     const { maxOutputRetries } = this.#options

@@ -12,6 +12,9 @@ import {
   validateA2AAgentConfig,
   withCallDefaults,
 } from '../config.ts'
+import type { Guards } from '../guards/guard.ts'
+import { createGuardedAnswer, type GuardedAnswer } from '../guards/own.ts'
+import type { AskAgent } from '../wrap.ts'
 import { createRemoteCancel, type RemoteCancel } from './cancel.ts'
 import { connectRemote, probe, type RemoteConnection, toClientAuth } from './connect.ts'
 import { ownFault, toMemberFault } from './faults.ts'
@@ -36,6 +39,8 @@ import { createWatch, type Watch } from './watch.ts'
 export interface A2AAgentOptions extends A2AAgentConfig, LocalInfo {
   /** Which hosts may be reached at which addresses, those that the remote's card names too; as a client decides if absent. */
   readonly reach?: AddressGuard
+  /** Look at what the agent is asked and at what it answers. */
+  readonly guards?: Guards
   readonly clock?: Clock
   readonly random?: () => number
   readonly log?: Logger
@@ -59,8 +64,12 @@ export class A2AAgent implements Agent {
   readonly #log: Logger
   readonly #name: string
   readonly #departure: Departure
+  readonly #guarded: GuardedAnswer | undefined
 
-  /** @throws ConfigConversionError for a value out of range. */
+  /**
+   * @throws ConfigConversionError for a value out of range.
+   * @throws GuardFault for guards that cannot be.
+   */
   constructor(given: A2AAgentOptions) {
     const options = withCallDefaults(validateA2AAgentConfig(given))
     const { endpoint, auth, credentialOrigins, timeoutSeconds, maxRetries, random, reach } = options
@@ -68,6 +77,7 @@ export class A2AAgent implements Agent {
     this.#clock = options.clock ?? systemClock
     this.#log = options.log ?? silent
     this.#name = options.name ?? options.id ?? 'The remote agent'
+    this.#guarded = createGuardedAnswer(options.id ?? this.#name, options.guards)
     this.#departure = {
       key: `a2a:${options.id ?? endpoint}`,
       endpoint,
@@ -101,7 +111,13 @@ export class A2AAgent implements Agent {
     }
   }
 
-  async *process(message: Message, turn: Turn): AsyncGenerator<AgentEvent> {
+  process(message: Message, turn: Turn): AsyncGenerator<AgentEvent> {
+    if (!this.#guarded) return this.#answer(message, turn)
+    const ask: AskAgent = (own, asked = message) => this.#answer(asked, own)
+    return this.#guarded(ask, message, turn)
+  }
+
+  async *#answer(message: Message, turn: Turn): AsyncGenerator<AgentEvent> {
     const back = turn.away()
     try {
       const outgoing = await prepare(message, turn, this.#departure)

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { AgentAuth, AgentConfig, ModelConfig } from '../../agents/config.ts'
 import type { McpServerConfig } from '../../agents/mcp/config.ts'
 import type { ToolModuleConfig } from '../../agents/tool-config.ts'
+import { guardsSchema } from './guards.ts'
 import { outputSchemaField } from './schema-files.ts'
 import { filledText, isJsonTable, numberLike, whenGiven, word } from './values.ts'
 
@@ -139,6 +140,7 @@ export const agentSchema: z.ZodType<AgentConfig> = z
     tools: z.array(toolsSchema).optional(),
     model: modelSchema.optional(),
     allow_files: z.array(filledText).optional(),
+    guards: guardsSchema.optional(),
     output_schema: outputSchemaField.optional(),
     max_output_retries: numberLike.optional(),
   })
@@ -159,6 +161,7 @@ export const agentSchema: z.ZodType<AgentConfig> = z
       ...whenGiven('tools', agent.tools),
       ...whenGiven('model', agent.model),
       ...whenGiven('allowFiles', agent.allow_files),
+      ...whenGiven('guards', agent.guards),
       ...whenGiven('outputSchema', agent.output_schema),
       ...whenGiven('maxOutputRetries', agent.max_output_retries),
     }),

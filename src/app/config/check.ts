@@ -9,6 +9,7 @@ import { AgentManager } from '../../team/manager.ts'
 import type { TeamConfig } from '../../team/team-config.ts'
 import { InvalidTeamError, validateTeam } from '../../team/validate.ts'
 import type { Config } from './file.ts'
+import { checkJudges } from './judges.ts'
 import type { Unplaced } from './problems.ts'
 import { type ConfigVariables, valueAt } from './values.ts'
 
@@ -30,7 +31,8 @@ export function checkConfig(config: Config, environment: ConfigVariables): Check
       if (!(error instanceof ConfigConversionError)) throw error
       problems.push(describeAgent(error, index))
     }
-  return { plans, problems: problems.length > 0 ? problems : checkTeams(config) }
+  if (problems.length === 0) problems.push(...checkTeams(config), ...checkJudges(config))
+  return { plans, problems }
 }
 
 const nothing: Unplaced = {
@@ -67,7 +69,7 @@ function describeAgent(error: ConfigConversionError, index: number): Unplaced {
     const path = ['agents', index, ...field]
     return { path, message: `unknown key ${field.at(-1)}`, hint: `did you mean ${meant}?` }
   }
-  const hint = hints[field.join('.')]
+  const hint = ('hint' in fault ? fault.hint : undefined) ?? hints[field.join('.')]
   const { path, offset } = cause instanceof UncheckableSchema ? cause : wholeField
   return { path: ['agents', index, ...field, ...path], offset, message, ...(hint && { hint }) }
 }
@@ -86,7 +88,7 @@ function checkTeams({ agents, teams }: Config): readonly Unplaced[] {
   for (const team of teams) manager.registerWithId(team.id, withMembers(team, manager))
   return teams.flatMap((team, index) => {
     try {
-      validateTeam(team, manager)
+      validateTeam(team, manager, { modulesLater: true })
       return []
     } catch (error) {
       if (!(error instanceof InvalidTeamError)) throw error

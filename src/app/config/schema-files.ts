@@ -19,7 +19,7 @@ interface WithSchemas {
   readonly problems: readonly Unplaced[]
 }
 
-/** The keys under which a JSON Schema stands, as a table or as the name of its file. */
+/** The keys under which a JSON Schema stands, as a table or as the name of its file; `schema` of a guard is one too. */
 const schemaKeys: ReadonlySet<string> = new Set(['output_schema'])
 
 /** Tables whose keys are their author's own. */
@@ -38,7 +38,8 @@ export function fillSchemas(value: unknown, directory: string | undefined): With
     const entries = Object.entries(item).map(([key, inner]) => {
       const here = [...path, key]
       if (foreignTables.has(key)) return [key, inner]
-      if (!schemaKeys.has(key)) return [key, fill(inner, here)]
+      const isSchema = schemaKeys.has(key) || (key === 'schema' && item.use === 'json-schema')
+      if (!isSchema) return [key, fill(inner, here)]
       return [key, typeof inner === 'string' ? read(inner, here) : inner]
     })
     return Object.fromEntries(entries)

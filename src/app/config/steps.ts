@@ -1,7 +1,9 @@
 import { z } from 'zod'
+import type { Guards } from '../../agents/guards/guard.ts'
 import type { JsonObject } from '../../protocol/types.ts'
 import type { CallRules } from '../../team/schedulers/scheduler.ts'
 import type { AskRules, Join, MapStep, Step } from '../../team/team-config.ts'
+import { guardsSchema } from './guards.ts'
 import { outputSchemaField } from './schema-files.ts'
 import { filledText, numberLike, whenGiven } from './values.ts'
 
@@ -17,6 +19,7 @@ const callFields = {
   timeout_seconds: numberLike.optional(),
   max_retries: numberLike.optional(),
   fallback_agent_id: filledText.optional(),
+  guards: guardsSchema.optional(),
 }
 
 const askFields = {
@@ -162,6 +165,7 @@ interface CallFields {
   readonly timeout_seconds?: number | undefined
   readonly max_retries?: number | undefined
   readonly fallback_agent_id?: string | undefined
+  readonly guards?: Guards | undefined
 }
 
 function toCallRules(fields: CallFields): CallRules {
@@ -169,5 +173,6 @@ function toCallRules(fields: CallFields): CallRules {
     ...whenGiven('timeoutSeconds', fields.timeout_seconds),
     ...whenGiven('maxRetries', fields.max_retries),
     ...whenGiven('fallbackAgentId', fields.fallback_agent_id),
+    ...whenGiven('guards', fields.guards),
   }
 }

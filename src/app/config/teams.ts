@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { AgentProvider } from '../../protocol/types.ts'
 import type { BudgetConfig, SchedulerConfig, TeamConfig, TeamMode } from '../../team/team-config.ts'
+import { guardsSchema } from './guards.ts'
 import { stepSchema } from './steps.ts'
 import { filledText, numberLike, whenGiven, word } from './values.ts'
 
@@ -118,6 +119,7 @@ export const teamSchema: z.ZodType<TeamConfig> = z
     scheduler_config: schedulerSchema.optional(),
     router_config: routerSchema.optional(),
     budget: budgetSchema.optional(),
+    guards: guardsSchema.optional(),
     version: filledText.optional(),
     provider: providerSchema.optional(),
     capability_details: z.array(capabilitySchema).optional(),
@@ -135,6 +137,7 @@ export const teamSchema: z.ZodType<TeamConfig> = z
       agents: team.agents ?? [],
       scheduler,
       ...whenGiven('budget', team.budget),
+      ...whenGiven('guards', team.guards),
       ...whenGiven('version', team.version),
       ...whenGiven('provider', team.provider),
       ...whenGiven('capabilityDetails', team.capability_details?.map(toCapability)),

@@ -1,4 +1,5 @@
 import type { AgentInfo } from '../../agents/agent.ts'
+import type { Guards } from '../../agents/guards/guard.ts'
 import type { Artifact, Json, JsonObject, Message, Part, TaskState } from '../../protocol/types.ts'
 import type { Usage } from '../../protocol/usage.ts'
 
@@ -86,6 +87,8 @@ export interface CallRules<Id extends string = string> {
   readonly maxRetries?: number
   /** Who answers instead when all tries have failed. */
   readonly fallbackAgentId?: Id
+  /** Look at what the member is asked and at what it answers, beside its own. */
+  readonly guards?: Guards<Id>
 }
 
 /** A member of a team. */

@@ -66,6 +66,8 @@ describe('an expression that is refused when it is read', () => {
     ['!question.text', 0, 'there is no !string'],
     ['question == "a"', 0, 'there is no StepResult == string (it has text and data)'],
     ['1.5 + 1', 0, 'write 1.0 instead of 1'],
+    ['{1: 2}', 1, 'the keys of an object are texts in quotes'],
+    [`[1]${'.map(a,{a:a})'.repeat(40)}`, 11, 'the keys of an object are texts in quotes'],
     ['[][0] <= 0', 0, 'the types in it cannot be told'],
     ['true || 0 >= [][0]', 0, 'the types in it cannot be told'],
     [`${'('.repeat(60)}1${')'.repeat(60)}`, 48, 'the expression nests too deep or is too large'],

@@ -64,10 +64,11 @@ function wrapperOf(rules: AskRules): Delegation['wrap'] {
   }
 }
 
-function callRules({ timeoutSeconds, maxRetries, fallbackAgentId }: CallRules): CallRules {
+function callRules({ timeoutSeconds, maxRetries, fallbackAgentId, guards }: CallRules): CallRules {
   return {
     ...(timeoutSeconds !== undefined && { timeoutSeconds }),
     ...(maxRetries !== undefined && { maxRetries }),
     ...(fallbackAgentId !== undefined && { fallbackAgentId }),
+    ...(guards && { guards }),
   }
 }

@@ -64,7 +64,7 @@ function checkMap(map: MapStep['map'], path: TeamPath, checking: Checking): void
 
 /** What is said to one member, and so means nothing to a list of steps. */
 const callKeys = [
-  ...(['timeoutSeconds', 'maxRetries', 'fallbackAgentId'] as const),
+  ...(['timeoutSeconds', 'maxRetries', 'fallbackAgentId', 'guards'] as const),
   ...(['input', 'outputSchema', 'jsonSchema', 'maxOutputRetries'] as const),
 ]
 

@@ -1,0 +1,245 @@
+import type { Json, JsonObject, Part } from '../../protocol/types.ts'
+import { addUsage, type Usage } from '../../protocol/usage.ts'
+import { digestOf } from '../../shared/ids.ts'
+import type { Turn } from '../agent.ts'
+import { ContentBlocked } from './blocked.ts'
+import type { ContentKind, GuardSide, GuardVerdict } from './guard.ts'
+import { withoutWords } from './guarded-turn.ts'
+import type { ReadyGuard } from './ready.ts'
+import { type Cleaner, cleanJson, cleanParts, toContent } from './texts.ts'
+import { parseVerdict, readAnswer, verdictToJson } from './verdict.ts'
+
+/** What an agent is asked for a verdict with. */
+export interface VerdictQuestion {
+  readonly member: string
+  readonly parts: readonly Part[]
+  /** What the question is known by: the same for the same content, another one otherwise. */
+  readonly name: string
+}
+
+/** What an agent answered that was asked for a verdict, and what it cost where nobody else counts that. */
+export interface VerdictAnswer {
+  readonly parts: readonly Part[]
+  readonly usage?: Usage | undefined
+}
+
+/** What the checks of one side of a turn share. */
+interface CheckOptions {
+  readonly guards: readonly ReadyGuard[]
+  readonly at: GuardSide
+  readonly turn: Turn
+  /** Whose guards they are, as the trace says it: `team`, `agent`, `step`. */
+  readonly owner: JsonObject
+  /** Where the trace goes. */
+  readonly tracer: Pick<Turn, 'trace'>
+  /** Asks an agent; a durable step. */
+  askMember(question: VerdictQuestion): Promise<VerdictAnswer>
+}
+
+/** The guards of one side in one turn. */
+export class GuardCheck {
+  readonly #options: CheckOptions
+  /** What agents that were asked for verdicts have used. */
+  usage: Usage | undefined
+
+  constructor(options: CheckOptions) {
+    this.#options = options
+  }
+
+  /** Whether there are any. */
+  get isNeeded(): boolean {
+    return this.#options.guards.length > 0
+  }
+
+  /** Whose they are. */
+  get owner(): JsonObject {
+    return this.#options.owner
+  }
+
+  /** Whether one of them may decide otherwise another time. */
+  get decides(): boolean {
+    return this.#options.guards.some(({ kind }) => kind === 'own' || kind === 'member')
+  }
+
+  /** Whether an agent is asked, which is not worth it for words on what is going on. */
+  get asksMembers(): boolean {
+    return this.#options.guards.some(({ kind }) => kind === 'member')
+  }
+
+  /**
+   * What the guards leave of content; the same list where all of them allow it.
+   * @throws ContentBlocked with the reason of the one that blocks it.
+   */
+  async parts(given: readonly Part[], kind: ContentKind): Promise<readonly Part[]> {
+    const { guards } = this.#options
+    let parts = given
+    for (const [index, guard] of guards.entries()) {
+      const verdict = await this.#judge(guard, { parts, kind, index })
+      if (verdict.verdict === 'allow') continue
+      this.#trace(guard.name, verdict)
+      if (verdict.verdict === 'block') throw this.#blocked(guard.name, verdict.reason)
+      parts = 'parts' in verdict ? verdict.parts : [{ text: verdict.text }]
+    }
+    if (parts === given && kind !== 'status')
+      this.#trace(guards.map(({ name }) => name).join(', '), { verdict: 'allow' })
+    return parts
+  }
+
+  /** What is left of content that has passed before, by those guards that find the same again; undefined where one blocks. */
+  again(given: readonly Part[]): readonly Part[] | undefined {
+    let parts = given
+    for (const guard of this.#options.guards) {
+      if (guard.kind !== 'cleaner') continue
+      const verdict = this.#clean(guard, parts)
+      if (verdict.verdict === 'block') return undefined
+      if ('parts' in verdict) parts = verdict.parts
+    }
+    return parts
+  }
+
+  /** What is left of words beside the content, such as a name or the reason of a failure. @throws ContentBlocked */
+  words<T extends Json>(given: T): T {
+    return this.#beside(given, () => true)
+  }
+
+  /** What is left of notes of programs for programs, such as metadata. @throws ContentBlocked */
+  notes<T extends Json>(given: T): T {
+    return this.#beside(given, ({ readsNotes }) => readsNotes === true)
+  }
+
+  #beside<T extends Json>(given: T, looks: (cleaner: Cleaner) => boolean): T {
+    let value = given
+    for (const guard of this.#options.guards) {
+      if (guard.kind !== 'cleaner' || !looks(guard.cleaner)) continue
+      const verdict = this.#found(guard, (cleaner) => {
+        const before = value
+        value = cleanJson(value, cleaner)
+        return value !== before
+      })
+      if (verdict.verdict === 'allow') continue
+      this.#trace(guard.name, verdict)
+      if (verdict.verdict === 'block') throw this.#blocked(guard.name, verdict.reason)
+    }
+    return value
+  }
+
+  /** An entry of the trace as the caller may see it before the guards have decided of what is said. */
+  discreet(entry: JsonObject): JsonObject {
+    const { guards } = this.#options
+    const cleans = guards.every((guard) => guard.kind === 'cleaner' && guard.action === 'replace')
+    let left = cleans ? entry : withoutWords(entry)
+    for (const guard of guards)
+      if (guard.kind === 'cleaner')
+        this.#found(guard, (cleaner) => {
+          const { text } = left
+          if (cleaner.readsNotes) left = cleanJson(left, cleaner)
+          else if (typeof text === 'string') left = { ...left, text: cleaner.clean(text) }
+          return true
+        })
+    return left
+  }
+
+  #blocked(guard: string, reason: string): ContentBlocked {
+    const { at } = this.#options
+    const what = at === 'input' ? 'The message' : 'The answer'
+    return new ContentBlocked(`${what} was blocked by the guard ${guard}: ${reason}`, {
+      at,
+      usage: this.usage,
+    })
+  }
+
+  #judge(guard: ReadyGuard, { parts, kind, index }: Judged): GuardVerdict | Promise<GuardVerdict> {
+    const isWhole = kind === 'message' || kind === 'answer'
+    if (guard.kind === 'cleaner') return this.#clean(guard, parts)
+    if (guard.kind === 'form')
+      return isWhole ? this.#orBlock(guard.name, () => guard.judge(toContent(parts))) : allowed
+    if (guard.kind === 'member')
+      return kind === 'status' ? allowed : this.#askMember(guard.member, parts, index)
+    const { at, turn } = this.#options
+    const content = toContent(parts)
+    const judge = async (): Promise<GuardVerdict> =>
+      parseVerdict(await guard.judge(content, { at, kind, turn }))
+    return this.#durably(parts, index, () => this.#orBlock(guard.name, judge))
+  }
+
+  /** A guard that fails lets nothing pass. */
+  async #orBlock(
+    guard: string,
+    work: () => GuardVerdict | Promise<GuardVerdict>,
+  ): Promise<GuardVerdict> {
+    const { turn } = this.#options
+    try {
+      return await work()
+    } catch (error) {
+      turn.signal.throwIfAborted()
+      turn.log.warn({ guard, error }, 'A guard has failed, and so blocks')
+      return unchecked
+    }
+  }
+
+  #clean(guard: CleanerGuard, parts: readonly Part[]): GuardVerdict {
+    let cleaned = parts
+    const verdict = this.#found(guard, (cleaner) => {
+      cleaned = cleanParts(parts, cleaner)
+      return cleaned !== parts
+    })
+    return verdict.verdict === 'replace' ? { ...verdict, parts: cleaned } : verdict
+  }
+
+  #found({ name, cleaner, action, reason }: CleanerGuard, finds: (by: Cleaner) => boolean): Found {
+    try {
+      return finds(cleaner) ? { verdict: action, reason } : allowed
+    } catch (error) {
+      this.#options.turn.log.warn({ guard: name, error }, 'A guard has failed, and so blocks')
+      return unchecked
+    }
+  }
+
+  /** Once per content, even across a crash. */
+  async #durably(
+    parts: readonly Part[],
+    index: number,
+    work: () => Promise<GuardVerdict>,
+  ): Promise<GuardVerdict> {
+    const { at, turn } = this.#options
+    const name = `guard/${at}${index + 1}/${await digestOf(parts)}`
+    return parseVerdict(await turn.step(name, async () => verdictToJson(await work())))
+  }
+
+  /** One that cannot be asked fails the task with its own fault: nothing passes, and it may be tried again. */
+  async #askMember(member: string, parts: readonly Part[], index: number): Promise<GuardVerdict> {
+    const { at, askMember } = this.#options
+    const digest = await digestOf(parts)
+    const name = `${at}${index + 1}-${digest.slice(0, 12)}`
+    const { parts: answer, usage } = await askMember({ member, parts, name })
+    this.usage = addUsage(this.usage, usage)
+    return this.#orBlock(member, () => readAnswer(answer))
+  }
+
+  #trace(guard: string, verdict: Traced): void {
+    const { at, owner, tracer } = this.#options
+    const { reason } = verdict
+    const said = { verdict: verdict.verdict, ...(reason && { reason }) }
+    tracer.trace({ type: 'guard', ...owner, at, guard, ...said })
+  }
+}
+
+type CleanerGuard = Extract<ReadyGuard, { readonly kind: 'cleaner' }>
+
+/** A verdict without what stands in the content's place. */
+type Found =
+  | { readonly verdict: 'allow' }
+  | { readonly verdict: 'replace'; readonly reason: string }
+  | { readonly verdict: 'block'; readonly reason: string }
+
+/** What the trace has of a verdict. */
+type Traced = Pick<GuardVerdict, 'verdict'> & { readonly reason?: string }
+
+interface Judged {
+  readonly parts: readonly Part[]
+  readonly kind: ContentKind
+  readonly index: number
+}
+
+const allowed = { verdict: 'allow' } as const
+const unchecked = { verdict: 'block', reason: 'it could not be checked' } as const

@@ -1,0 +1,113 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { Json, JsonObject, Part } from '../../protocol/types.ts'
+import type { Turn } from '../agent.ts'
+
+/**
+ * Guards look at what goes into an agent and at what comes out of it. They run in order, each on what the one before
+ * left. One that cannot decide, because it throws or gives something else than a verdict, blocks.
+ */
+
+/** What a guard decides of. */
+export interface GuardContent {
+  /** Its words; those of content that is data alone are the data as JSON. */
+  readonly text: string
+  /** The data of its data part, a list of them where there are several, undefined where there is none. */
+  readonly data: Json | undefined
+  /** All of it, files among them. */
+  readonly parts: readonly Part[]
+}
+
+/** Which side of an agent a guard stands on. */
+export type GuardSide = 'input' | 'output'
+
+/**
+ * What content is: a message to the agent, earlier turns that come along with it, its answer, a question to the user, or
+ * words on what is going on.
+ */
+export type ContentKind = 'message' | 'history' | 'answer' | 'question' | 'status'
+
+/** What a guard knows beside the content. */
+export interface GuardContext {
+  readonly at: GuardSide
+  readonly kind: ContentKind
+  readonly turn: Turn
+}
+
+/** What a guard decides. The reason of a block is told to the caller, so the content has no place in it. */
+export type GuardVerdict =
+  | { readonly verdict: 'allow' }
+  | { readonly verdict: 'replace'; readonly text: string; readonly reason?: string }
+  | { readonly verdict: 'replace'; readonly parts: readonly Part[]; readonly reason?: string }
+  | { readonly verdict: 'block'; readonly reason: string }
+
+/**
+ * A guard of one's own. Its verdict is a durable step: it is not called again for the same content when the turn runs
+ * again after a crash.
+ */
+export type GuardFunction = (
+  content: GuardContent,
+  context: GuardContext,
+) => GuardVerdict | Promise<GuardVerdict>
+
+/** What becomes of content in which a guard finds something. */
+export type GuardAction = 'block' | 'replace'
+
+/** At least `min` and at most `max` characters; `replace` cuts what is too long. Blocks if no action is said. */
+interface LengthGuard {
+  readonly use: 'length'
+  readonly max?: number
+  readonly min?: number
+  readonly action?: GuardAction
+}
+
+/** The data, or the text as JSON, fits a schema. */
+interface SchemaGuard {
+  readonly use: 'json-schema'
+  readonly schema: StandardSchemaV1 | JsonObject
+}
+
+/** The text has no match of `deny`, or one of `require`; `replace` takes out what is denied. Blocks if no action is said. */
+interface PatternGuard {
+  readonly use: 'pattern'
+  readonly deny?: string
+  readonly require?: string
+  readonly action?: GuardAction
+}
+
+/** Keys, tokens and passwords, or email addresses, are taken out; `block` refuses what has one. */
+interface FinderGuard {
+  readonly use: 'secrets' | 'email'
+  readonly action?: GuardAction
+}
+
+/** A guard of the house with its settings. */
+export type BuiltInGuard = LengthGuard | SchemaGuard | PatternGuard | FinderGuard
+
+/** A member of the team, or an agent of the same file, is asked with the content and answers with the verdict. */
+export interface MemberGuard<Id extends string = string> {
+  readonly member: Id
+}
+
+/** A file whose default export is the guard's function; in configuration files only. */
+export interface ModuleGuard {
+  readonly module: string
+  /** The function, once the file is loaded. */
+  readonly load?: GuardFunction
+}
+
+/** A guard as it may be written. */
+export type GuardRule<Id extends string = string> =
+  | 'secrets'
+  | 'email'
+  | BuiltInGuard
+  | GuardFunction
+  | MemberGuard<Id>
+  | ModuleGuard
+
+/** The guards of an agent, a step or a team. */
+export interface Guards<Id extends string = string> {
+  /** Look at every message before the agent does. What one blocks is REJECTED. */
+  readonly input?: readonly GuardRule<Id>[]
+  /** Look at everything the agent says before the caller hears it. What one blocks is FAILED. */
+  readonly output?: readonly GuardRule<Id>[]
+}

@@ -1,0 +1,45 @@
+import type { GuardAction, GuardContent, GuardFunction, GuardSide, GuardVerdict } from './guard.ts'
+import type { Cleaner } from './texts.ts'
+
+/** A guard that is ready for use. */
+export type ReadyGuard =
+  /** Looks at all words that pass, wherever they stand. */
+  | {
+      readonly kind: 'cleaner'
+      readonly name: string
+      readonly cleaner: Cleaner
+      readonly action: GuardAction
+      /** Why it blocks, such as `it has a secret`. */
+      readonly reason: string
+    }
+  /** Asks for a form, which only messages and answers have. */
+  | {
+      readonly kind: 'form'
+      readonly name: string
+      judge(content: GuardContent): GuardVerdict | Promise<GuardVerdict>
+    }
+  /** A function of the user's. */
+  | { readonly kind: 'own'; readonly name: string; readonly judge: GuardFunction }
+  /** An agent that is asked. */
+  | { readonly kind: 'member'; readonly name: string; readonly member: string }
+
+/** The guards of both sides, ready for use. */
+export type ReadyGuards = Readonly<Record<GuardSide, readonly ReadyGuard[]>>
+
+/** What is wrong with a guard, and where among the guards: `output`, 1, `deny`. */
+export class GuardFault extends TypeError {
+  override readonly name = 'GuardFault'
+  readonly path: readonly (string | number)[]
+  /** Why, apart from where. */
+  readonly reason: string
+  /** What was probably meant, or what there is. */
+  readonly hint: string | undefined
+
+  constructor(path: readonly (string | number)[], reason: string, hint?: string) {
+    const place = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`)).join('')
+    super(`guards${place} ${reason}${hint ? ` (${hint})` : ''}`)
+    this.path = path
+    this.reason = reason
+    this.hint = hint
+  }
+}
