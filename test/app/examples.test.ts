@@ -199,3 +199,16 @@ test('handoff: the front desk hands over to whom it concerns', async () => {
   expect(answer).toContain('You find parcels.')
   expect(models.requests).toHaveLength(2)
 })
+
+test('tools: the forecaster asks before everybody is warned', async () => {
+  const calls = ['weather', 'warn'].map((name) => ({ name, arguments: { city: 'Oslo' } }))
+  const models = await openModelServer([{ tools: calls }, 'They know.'])
+  closers.push(() => models.close())
+  const env = { MODEL_URL: models.url, MODEL: 'm', OPENAI_API_KEY: 'k' }
+  const server = await serve('examples/tools/corral.toml', env)
+  const message = { role: 'user', messageId: 'm1', parts: [{ kind: 'text', text: 'A storm!' }] }
+  const answer = JSON.stringify(await rpc(server, 'message/send', { message }))
+  expect(answer).toContain('Forecaster wants to run the tool warn with:')
+  expect(answer).toContain('input-required')
+  expect(models.requests).toHaveLength(1)
+})
