@@ -90,16 +90,16 @@ function guardOutput(output: TeamOutput, check: GuardCheck): TeamOutput {
     progress,
     live: () => createHeldLive(progress),
     deliver: async (reply) => output.deliver(await checkReply(check, reply)),
-    async ask(reply) {
+    async toQuestion(reply) {
       const given = reply.message?.parts ?? replyParts(reply)
       const parts = await check.parts(given, 'question')
       const { artifacts: _, metadata, ...asked } = reply
       const message = reply.message && { ...reply.message, parts }
-      await output.ask({
+      return {
         ...asked,
         ...(message ? { message } : { artifacts: [{ artifactId: 'question', parts }] }),
         ...(metadata && { metadata: check.notes(metadata) }),
-      })
+      }
     },
   }
 }
