@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { replicas } from './test/support/replicas/config.ts'
 
@@ -7,7 +8,17 @@ const threads = `--import=${new URL('scripts/threads.mjs', import.meta.url)}`
 const isReplicated = process.env.REPLICAS !== undefined
 
 /** Tests that start, stop and kill programs: each file in a process of its own, so that none meets what another left. */
-const withPrograms = 'test/{bench,cli,durability,examples,store}/**/*.test.ts'
+const withPrograms = [
+  'test/{bench,cli,durability,store}/**/*.test.ts',
+  'test/examples/*.test.ts',
+  'test/examples/cookbook/crash-resume.test.ts',
+]
+
+/** Examples import Corral as its users do; here that is the source. */
+const alias = [
+  { find: /^corral$/, replacement: source('./src/index.ts') },
+  { find: /^corral\/([a-z]+)$/, replacement: source('./src/$1/index.ts') },
+]
 
 /** What all tests have in common. */
 export const common = {
@@ -37,15 +48,20 @@ export default defineConfig({
           ...common,
           name: 'together',
           include: ['test/**/*.test.ts'],
-          exclude: [withPrograms, 'test/*.test.ts'],
+          exclude: [...withPrograms, 'test/*.test.ts'],
+          alias,
           // Loading the source anew for each file would take longer than the tests.
           isolate: false,
           ...(isReplicated && { setupFiles: [replicas.setupFile] }),
         },
       },
       {
-        test: { ...common, name: 'apart', include: [withPrograms, 'test/*.test.ts'] },
+        test: { ...common, name: 'apart', include: [...withPrograms, 'test/*.test.ts'], alias },
       },
     ],
   },
 })
+
+function source(file: string): string {
+  return fileURLToPath(new URL(file, import.meta.url))
+}

@@ -31,11 +31,12 @@ export async function loadModule(
   { directory, state }: ModulePlace,
 ): Promise<Readonly<Record<string, unknown>>> {
   const path = resolve(directory, name)
-  const file = await stat(path).catch(() => undefined)
+  const file = await stat(path, { bigint: true }).catch(() => undefined)
   if (!file?.isFile()) throw invalidValue(field, name, 'there is no such file')
   const url = pathToFileURL(path)
-  // The module cache goes by URL: the time of the last change makes a changed file another module.
-  if (state === undefined) url.searchParams.set('changed', String(file.mtimeMs))
+  // The module cache goes by URL: the time of the last change makes a changed file another module. It is a whole number,
+  // as loaders look for a file's ending behind the last dot.
+  if (state === undefined) url.searchParams.set('changed', String(file.mtimeNs))
   else url.searchParams.set(stateParameter, state)
   try {
     return await import(url.href)

@@ -63,9 +63,19 @@ export function toDataSchema(schema: unknown, place: SchemaPlace): DataSchema {
   return {
     jsonSchema: schema as JsonObject, // a schema that could be parsed is made of JSON
     read(value) {
-      const fault = check(value)
+      const fault = faultOf(check, value, name)
       return fault === undefined ? { data: value } : { fault }
     },
+  }
+}
+
+/** That a schema cannot be checked may show only with a value, which a stranger may have chosen. */
+function faultOf(check: SchemaCheck, value: unknown, name: string): string | undefined {
+  try {
+    return check(value)
+  } catch (thrown) {
+    if (!(thrown instanceof SchemaFault)) throw thrown
+    return `${name} cannot be checked: the schema ${thrown.message}`
   }
 }
 

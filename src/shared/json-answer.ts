@@ -19,16 +19,14 @@ export const notJson = 'it is not JSON'
 
 /** The JSON that a text is, alone or in one fence; undefined where it is something else. */
 export function jsonTextOf(text: string): string | undefined {
-  const bare = text.trim()
-  return [bare, withoutFence(bare)].find(isJson)
+  return wholeJson(text)?.text
 }
 
 /** The values that a text can be meant as: the JSON that it is, else the objects and lists that stand in it. */
 export function readJsonAnswer(text: string): readonly unknown[] {
-  const whole = jsonTextOf(text)
-  if (whole === undefined) return jsonIn(text).slice(0, maxCandidates)
-  const value: unknown = JSON.parse(whole)
-  return isShallow(value) ? [value] : []
+  const whole = wholeJson(text)
+  if (!whole) return jsonIn(text).slice(0, maxCandidates)
+  return isShallow(whole.value) ? [whole.value] : []
 }
 
 /** Whoever says more than this has not decided. */
@@ -39,11 +37,21 @@ function withoutFence(text: string): string {
   return text.slice(text.indexOf('\n') + 1, -3).trim()
 }
 
-function isJson(text: string): boolean {
+function wholeJson(text: string): Json | undefined {
+  const bare = text.trim()
+  return parse(bare) ?? parse(withoutFence(bare))
+}
+
+/** A text and what it stands for. */
+interface Json {
+  readonly text: string
+  readonly value: unknown
+}
+
+function parse(text: string): Json | undefined {
   try {
-    JSON.parse(text)
-    return true
+    return { text, value: JSON.parse(text) }
   } catch {
-    return false
+    return undefined
   }
 }

@@ -44,7 +44,11 @@ export function createTrail<G extends NestedGraph<G>>(graph: G): Trail<G> {
       const step = textIn(entry, 'step')
       if (entry.type === 'delegation') {
         const node = nodeOfCall(run.graph.nodes, step, textIn(entry, 'member'))
-        return node && { kind: 'call', run, node, arrivals: run.walk.arrive(node.id) }
+        // Whom a guard asks for a verdict is not on the way, also where it does a step of its own.
+        const isAside = step.includes('!') && node?.step !== undefined
+        return (
+          node && { kind: 'call', run, node, arrivals: isAside ? [] : run.walk.arrive(node.id) }
+        )
       }
       if (entry.type !== 'approval' && entry.type !== 'branch') return undefined
       const place = stepPlace(step)

@@ -64,3 +64,5 @@ export type {
 } from './team-config.ts'
 export type { CallFacts, TraceEntry } from './trace.ts'
 export { InvalidTeamError } from './validate.ts'
+export { defineWorkflow, type WorkflowDefinition } from './workflow/define.ts'
+export type { Flow, FlowCases } from './workflow/flow.ts'

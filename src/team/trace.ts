@@ -1,7 +1,7 @@
-import { textOf } from '../protocol/task.ts'
 import type { JsonObject, Part, TaskState } from '../protocol/types.ts'
 import { toAmounts, type Usage } from '../protocol/usage.ts'
 import { replyParts } from './reply.ts'
+import { toStepResult } from './schedulers/result.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
 
 /**
@@ -76,9 +76,9 @@ export type CallFacts = {
 
 const longest = 2_000
 
-/** The text of parts, short enough for a trace. */
+/** The text of parts, or the data where they are data alone, short enough for a trace. */
 export function clip(parts: readonly Part[], length: number = longest): string {
-  const text = textOf(parts)
+  const { text } = toStepResult(parts)
   return text.length > length ? `${text.slice(0, length - 1)}…` : text
 }
 

@@ -1,8 +1,8 @@
-import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { apiKey } from '../../src/server/index.ts'
 import { browserPath, openBrowser } from '../../test/support/browser.ts'
+import { seriousFaults } from './axe.ts'
 import { openPage, type Scene, useScene } from './scene.ts'
 
 /** A view, and what shows that it has read what it needs. */
@@ -141,17 +141,6 @@ describe.skipIf(!browserPath)('The page', () => {
 async function visit(page: Page, scene: Scene, [address, ready]: Place): Promise<void> {
   await page.goto(`${scene.url}/console/${address}`)
   await page.locator(ready).first().waitFor()
-}
-
-async function seriousFaults(page: Page): Promise<readonly string[]> {
-  await page.evaluate(axe.source)
-  const found = await page.evaluate(async () => {
-    const { violations } = await Reflect.get(window, 'axe').run(document)
-    return violations
-  })
-  return (found as axe.Result[]) // what axe answers
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`)
 }
 
 async function signIn(page: Page, key: string): Promise<void> {

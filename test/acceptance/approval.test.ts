@@ -1,9 +1,12 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import OpenAI from 'openai'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { OpenAIAgent } from '../../src/agents/openai/agent.ts'
+import { defineTool } from '../../src/agents/tools.ts'
 import { userMessage } from '../../src/protocol/build.ts'
 import { answerParts, textOf } from '../../src/protocol/task.ts'
 import type { Part, SendMessageResponse } from '../../src/protocol/types.ts'
+import { openModelServer } from '../../src/testing/index.ts'
 import { start } from '../cli/corral.ts'
 import { member } from '../fixtures/members.ts'
 import { connect, serve, taskOf, teamOf } from '../team/scene.ts'
@@ -23,8 +26,18 @@ interface Visitor {
 
 type Door = (url: string) => Visitor | Promise<Visitor>
 
-/** Serves a team that writes a draft and publishes it when somebody approves. */
-async function desk(): Promise<{ readonly url: string; readonly published: readonly string[] }> {
+/** A served team that does something once somebody approves. */
+interface Desk {
+  readonly url: string
+  /** What it has done. */
+  readonly done: readonly unknown[]
+  /** What it asks, and what it answers in the end. */
+  readonly question: string
+  readonly answer: string
+}
+
+/** A team that writes a draft and publishes it. */
+async function editors(): Promise<Desk> {
   const publish = member('publish', (text) => `published: ${text}`)
   const agents = { draft: member('draft'), publish }
   const steps = [
@@ -33,8 +46,35 @@ async function desk(): Promise<{ readonly url: string; readonly published: reado
     { agentId: 'publish' },
   ]
   const url = await serve(teamOf(agents, 'team', { type: 'workflow', steps }))
-  return { url, published: publish.asked }
+  const question = 'draft(news)\n\nPublish this?'
+  return { url, done: publish.asked, question, answer: 'published: draft(news)' }
 }
+
+/** A team whose model publishes by a tool. */
+async function publisher(): Promise<Desk> {
+  const done: unknown[] = []
+  const publish = defineTool({
+    name: 'publish',
+    description: 'Publishes a text',
+    input: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+    approval: true,
+    execute: (args) => done.push(args),
+  })
+  const call = { tools: [{ name: 'publish', arguments: { text: 'news' } }] }
+  const service = await openModelServer([call, 'It is published.'])
+  const model = new OpenAIAgent({
+    ...{ id: 'model', name: 'Model', endpoint: service.url, apiKey: 'k', model: 'm' },
+    ...{ timeoutSeconds: 20, maxRetries: 0, tools: [publish] },
+  })
+  onTestFinished(async () => {
+    await model.close()
+    await service.close()
+  })
+  const question = 'Model wants to run the tool publish with:\n```json\n{\n  "text": "news"\n}\n```'
+  return { url: await serve(teamOf({ model })), done, question, answer: 'It is published.' }
+}
+
+const desks = { step: editors, tool: publisher }
 
 function overA2A(version: '1.0' | '0.3', toParts: (text: string) => readonly Part[]): Door {
   return (url) => {
@@ -143,54 +183,63 @@ const doors: Readonly<Record<string, Door>> = {
 }
 
 describe.each(Object.entries(doors))('an approval by the door of %s', (_, open) => {
-  test('shows what is to be approved, and goes on with yes', async () => {
-    const { url, published } = await desk()
-    const visitor = await open(url)
-    const asked = await visitor.begin('news')
-    expect(asked.state).toBe('TASK_STATE_INPUT_REQUIRED')
-    expect(asked.text).toContain('draft(news)\n\nPublish this?')
-    const done = await visitor.answer('yes')
-    expect(done).toMatchObject({ state: 'TASK_STATE_COMPLETED', text: 'published: draft(news)' })
-    expect(published).toEqual(['draft(news)'])
-  })
+  test.each(Object.entries(desks))(
+    'shows what is to be approved, and goes on with yes: a %s',
+    async (_kind, desk) => {
+      const { url, done, question, answer } = await desk()
+      const visitor = await open(url)
+      const asked = await visitor.begin('news')
+      expect(asked.state).toBe('TASK_STATE_INPUT_REQUIRED')
+      expect(asked.text).toContain(question)
+      expect(done).toEqual([])
+      expect(await visitor.answer('yes')).toMatchObject({
+        state: 'TASK_STATE_COMPLETED',
+        text: answer,
+      })
+      expect(done).toHaveLength(1)
+    },
+  )
 
-  test('is rejected with no', async () => {
-    const { url, published } = await desk()
+  test.each(Object.entries(desks))('is rejected with no: a %s', async (_kind, desk) => {
+    const { url, done } = await desk()
     const visitor = await open(url)
     await visitor.begin('news')
     const rejected = await visitor.answer('no')
     expect(rejected.state).toBe('TASK_STATE_REJECTED')
     expect(rejected.text).toContain('did not approve')
-    expect(published).toEqual([])
+    expect(done).toEqual([])
   })
 
-  test('is asked for again by anything else', async () => {
-    const { url, published } = await desk()
-    const visitor = await open(url)
-    await visitor.begin('news')
-    const again = await visitor.answer('yes, but on Monday')
-    expect(again.state).toBe('TASK_STATE_INPUT_REQUIRED')
-    expect(again.text).toContain('neither a yes nor a no')
-    expect(again.text).toContain('draft(news)\n\nPublish this?')
-    expect(published).toEqual([])
-    expect((await visitor.answer('Ja!')).state).toBe('TASK_STATE_COMPLETED')
-  })
+  test.each(Object.entries(desks))(
+    'is asked for again by anything else: a %s',
+    async (_kind, desk) => {
+      const { url, done, question } = await desk()
+      const visitor = await open(url)
+      await visitor.begin('news')
+      const again = await visitor.answer('yes, but on Monday')
+      expect(again.state).toBe('TASK_STATE_INPUT_REQUIRED')
+      expect(again.text).toContain('neither a yes nor a no')
+      expect(again.text).toContain(question)
+      expect(done).toEqual([])
+      expect((await visitor.answer('Ja!')).state).toBe('TASK_STATE_COMPLETED')
+    },
+  )
 })
 
-describe('an approval by corral chat', () => {
+describe.each(Object.entries(desks))('an approval of a %s by corral chat', (kind, desk) => {
   test.each([
-    { words: 'Yes.', last: 'TASK_STATE_COMPLETED', published: ['draft(news)'] },
-    { words: 'no', last: 'TASK_STATE_REJECTED', published: [] },
+    { words: 'Yes.', last: 'TASK_STATE_COMPLETED', times: 1 },
+    { words: 'no', last: 'TASK_STATE_REJECTED', times: 0 },
   ])('is asked for again by anything unclear, and decided by $words', async (decision) => {
-    const { url, published } = await desk()
+    const { url, done } = await desk()
     const chat = start(['chat', url, '--json'])
     chat.write(`news\nperhaps\n${decision.words}\n`)
     chat.end()
     const { stdout } = await chat.ended
     const asked = stdout.split('\n').filter((line) => line.includes('INPUT_REQUIRED'))
-    expect(asked[0]).toContain('draft(news)')
+    expect(asked[0]).toContain(kind === 'step' ? 'draft(news)' : 'the tool publish')
     expect(asked.some((line) => line.includes('neither a yes nor a no'))).toBe(true)
     expect(stdout.trim().split('\n').at(-1)).toContain(decision.last)
-    expect(published).toEqual(decision.published)
+    expect(done).toHaveLength(decision.times)
   })
 })

@@ -64,6 +64,14 @@ describe('an agent in a file', () => {
     expect(await runTurn(agent, createTurn('hi'))).toEqual(['HI'])
   })
 
+  test('may be TypeScript where something loads that, whenever it was written', async () => {
+    const text = 'type Said = string\nexport default (): Said => "typed"'
+    const config = await write('typed.ts', text)
+    await utimes(join(directory, 'typed.ts'), 1_000_000.5, 1_000_000.0625)
+    const agent = await loadModuleAgent(config, directory)
+    expect(await runTurn(agent, createTurn('hi'))).toEqual(['typed'])
+  })
+
   test('is loaded anew when the file has changed', async () => {
     const config = await write('changing.mjs', 'export default () => "old"')
     await utimes(join(directory, 'changing.mjs'), 1, 1)

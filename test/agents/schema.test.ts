@@ -55,3 +55,10 @@ test('a JSON Schema that cannot be checked is refused with its place', () => {
     `${at} is neither a schema nor a JSON Schema`,
   )
 })
+
+test('a value that a JSON Schema cannot come to an end with does not fit', async () => {
+  const endless = toDataSchema({ $ref: '#' }, { at })
+  expect(await endless.read(1)).toEqual({
+    fault: 'the answer cannot be checked: the schema refers to itself without an end',
+  })
+})

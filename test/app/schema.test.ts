@@ -17,6 +17,7 @@ const examples = [
   'examples/router/worker.toml',
   'examples/router/supervisor.toml',
   'examples/handoff/corral.toml',
+  'examples/tools/corral.toml',
   'examples/config.example.toml',
 ]
 

@@ -1,11 +1,5 @@
-import { execFile } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-
-const root = fileURLToPath(new URL('../..', import.meta.url))
+import { describe, expect, test } from 'vitest'
+import { messagesOf } from './compiler.ts'
 
 const typo = `Type '"wrtier"' is not assignable to type '"editor" | "writer"'. Did you mean '"writer"'?`
 
@@ -76,45 +70,22 @@ const found: Record<string, typeof answer> = {}
 const scheduler = { type: 'router', defaultAgentId: process.title } as const
 defineTeam({ id: 't', name: 't', agents: found, scheduler })`
 
-let directory = ''
-const said = new Map<string, string>()
-
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'corral-types-'))
-  const lines = Object.values(schedulers).map(
+const said = await messagesOf(
+  head,
+  Object.values(schedulers).map(
     ([code]) => `defineTeam({ id: 't', name: 't', agents, scheduler: ${code} })`,
-  )
-  await writeFile(join(directory, 'teams.mts'), [head, ...lines].join('\n'))
-  const compilerOptions = { typeRoots: [join(root, 'node_modules/@types')] }
-  const config = { extends: join(root, 'tsconfig.json'), compilerOptions, files: ['teams.mts'] }
-  await writeFile(join(directory, 'tsconfig.json'), JSON.stringify({ ...config, include: [] }))
-  const names = Object.keys(schedulers)
-  for (const { line, text } of await compile(directory)) {
-    const name = names[line - head.split('\n').length - 1] ?? `line ${line}`
-    said.set(name, `${said.get(name) ?? ''}${text}`)
-  }
-})
-afterAll(() => rm(directory, { recursive: true }))
-
-/** What the compiler says, by the line of the file; what explains a message belongs to it. */
-function compile(project: string): Promise<readonly { line: number; text: string }[]> {
-  return new Promise((resolve) => {
-    const tsc = join(root, 'node_modules/typescript/bin/tsc')
-    execFile(process.execPath, [tsc, '-p', project, '--pretty', 'false'], (_failed, stdout) => {
-      const found = [
-        ...stdout.matchAll(/^\S*teams\.mts\((\d+),\d+\): error TS\d+: (.*(?:\n .*)*)/gm),
-      ]
-      resolve(found.map(([, line, text = '']) => ({ line: Number(line), text })))
-    })
-  })
-}
+  ),
+)
 
 describe('the compiler says of a team', () => {
-  test.each(Object.entries(schedulers))('%s', (name, [, says]) => {
-    expect(said.get(name)).toBe(says)
-  })
+  test.each(Object.keys(schedulers).map((name, index) => [name, index] as const))(
+    '%s',
+    (name, index) => {
+      expect(said.ofLines[index]).toBe(schedulers[name]?.[1])
+    },
+  )
 
   test('nothing more', () => {
-    expect([...said.keys()].filter((name) => !(name in schedulers))).toEqual([])
+    expect(said.ofHead).toEqual([])
   })
 })

@@ -4,7 +4,7 @@ import type { Json, Message, Part } from '../../protocol/types.ts'
 import { addUsage, type Usage } from '../../protocol/usage.ts'
 import { isAsyncIterable } from '../../shared/async.ts'
 import { notJson, readJsonAnswer } from '../../shared/json-answer.ts'
-import type { AgentEvent, AgentReply, Turn } from '../agent.ts'
+import type { AgentEvent, Turn } from '../agent.ts'
 import type { DataReading, DataSchema } from '../data-schema.ts'
 import { readAgentEvent } from '../reply.ts'
 import type { AskAgent } from '../wrap.ts'
@@ -37,17 +37,19 @@ export async function* checkedAnswer(question: CheckedQuestion): AsyncGenerator<
       count(turn, tries.used)
       turn.account?.check()
     }
-    const own = await turnOfTry(question, tries)
+    const own = tries.number === 1 ? toFirstTry(question) : await toFurtherTry(question, tries)
     const held = new HeldAnswer(turn)
-    yield* hear(ask(own.turn, own.message), held)
+    const reply = ask(own.turn, own.message)
+    if (isAsyncIterable(reply)) yield* hear(reply, held)
+    else held.takeAnswer(await reply)
     if (!held.isAnswer) {
       if (held.asks) await tries.asks()
-      yield* held.asItIs(tries.used)
+      for (const event of held.asItIs(tries.used)) yield event
       return
     }
     const reading = await readParts(held.parts, schema)
     if (reading.fault === undefined) {
-      yield* held.asData(reading.data, tries.used)
+      for (const event of held.asData(reading.data, tries.used)) yield event
       return
     }
     const { number } = tries
@@ -70,12 +72,21 @@ function count({ account }: Turn, used: Usage | undefined): void {
   if (used) account?.resume(used)
 }
 
-async function turnOfTry(
+/** What one try asks, and the turn that it is asked in. */
+interface Try {
+  readonly turn: Turn
+  readonly message: Message
+}
+
+function toFirstTry({ turn, message, schema }: CheckedQuestion): Try {
+  return { turn: new FirstTry(turn, schema.jsonSchema), message }
+}
+
+async function toFurtherTry(
   { turn, message, schema, keepsState }: CheckedQuestion,
   { number, last }: Tries,
-): Promise<{ readonly turn: Turn; readonly message: Message }> {
+): Promise<Try> {
   const { jsonSchema } = schema
-  if (number === 1) return { turn: new FirstTry(turn, jsonSchema), message }
   const mends = last !== undefined
   const asked = mends ? await toRepeat(message, last, { number, schema: jsonSchema }) : message
   const options = { number, message: asked, schema: jsonSchema, mends, keepsState }
@@ -83,15 +94,8 @@ async function turnOfTry(
 }
 
 /** What is no part of the answer goes on at once. */
-async function* hear(reply: AgentReply, held: HeldAnswer): AsyncGenerator<AgentEvent> {
-  if (!isAsyncIterable(reply)) {
-    const answer = await reply
-    if (answer === undefined) return
-    const event = readAgentEvent(answer, held)
-    if (!held.take(event)) yield event
-    return
-  }
-  for await (const said of reply) {
+async function* hear(events: AsyncIterable<unknown>, held: HeldAnswer): AsyncGenerator<AgentEvent> {
+  for await (const said of events) {
     const event = readAgentEvent(said, held)
     if (!held.take(event)) yield event
     if (held.hasEnded) return

@@ -1,6 +1,6 @@
 import type { AgentConfig } from '../config.ts'
 import { checkRetries } from '../config-checks.ts'
-import { invalidValue } from '../config-error.ts'
+import { ConfigConversionError, invalidValue } from '../config-error.ts'
 import { toDataSchema } from '../schema.ts'
 import type { OutputRules } from './rules.ts'
 
@@ -22,6 +22,7 @@ export function toOutputRules(config: AgentConfig): OutputRules | undefined {
     return { schema: toDataSchema(outputSchema, { at: 'the schema' }), maxOutputRetries }
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    throw invalidValue('output_schema', '…', error.message)
+    const fault = { variant: 'InvalidValue', field: 'output_schema', value: '…' } as const
+    throw new ConfigConversionError({ ...fault, reason: error.message }, { cause: error })
   }
 }

@@ -11,8 +11,8 @@ import type {
   StreamResponse,
 } from '../../protocol/types.ts'
 import { addUsage, toUsageMetadata, type Usage, usageOf } from '../../protocol/usage.ts'
-import type { AgentEvent, Turn } from '../agent.ts'
-import { type ReplyPlace, responseArtifact } from '../reply.ts'
+import type { AgentAnswer, AgentEvent, Turn } from '../agent.ts'
+import { type ReplyPlace, readAgentEvent, responseArtifact } from '../reply.ts'
 
 /** What an agent says in one try, held back until it is known whether it is an answer and whether it fits. */
 export class HeldAnswer implements ReplyPlace {
@@ -58,6 +58,11 @@ export class HeldAnswer implements ReplyPlace {
     } else if ('message' in event) this.#note(event.message.metadata)
     this.#events.push(event)
     return true
+  }
+
+  /** Takes in a whole answer. */
+  takeAnswer(answer: AgentAnswer): void {
+    if (answer !== undefined) this.take(readAgentEvent(answer, this))
   }
 
   /** Whether the agent has nothing more to say. */

@@ -1,6 +1,7 @@
 import type { Agent } from '../../agents/agent.ts'
 import { type AgentConfig, ConfigConversionError } from '../../agents/config.ts'
 import { type AgentPlan, planAgent } from '../../agents/create.ts'
+import { UncheckableSchema } from '../../agents/schema.ts'
 import { nearest } from '../../shared/nearest.ts'
 import { toSnakeCase } from '../../shared/text.ts'
 import type { TeamFault, TeamPath } from '../../team/faults.ts'
@@ -59,7 +60,8 @@ function checkIds({ agents, teams }: Config): readonly Unplaced[] {
   })
 }
 
-function describeAgent({ fault, message }: ConfigConversionError, index: number): Unplaced {
+function describeAgent(error: ConfigConversionError, index: number): Unplaced {
+  const { fault, message, cause } = error
   const field = 'field' in fault ? fault.field.split('.') : []
   if (fault.variant === 'UnknownField') {
     const [table, key] = fault.meant.split('.')
@@ -68,8 +70,11 @@ function describeAgent({ fault, message }: ConfigConversionError, index: number)
     return { path, message: `unknown key ${field.at(-1)}`, hint: `did you mean ${meant}?` }
   }
   const hint = ('hint' in fault ? fault.hint : undefined) ?? hints[field.join('.')]
-  return { path: ['agents', index, ...field], message, ...(hint && { hint }) }
+  const { path, offset } = cause instanceof UncheckableSchema ? cause : wholeField
+  return { path: ['agents', index, ...field, ...path], offset, message, ...(hint && { hint }) }
 }
+
+const wholeField = { path: [], offset: undefined }
 
 /** What else would do, where a field is missing or wrong. */
 const hints: Readonly<Record<string, string>> = {

@@ -35,6 +35,7 @@ const lines: Readonly<Record<string, Describe | undefined>> = {
   fallback: (_, node) => node && noted(node),
   decision: (_, node) => node && noted(node),
   skip: (_, node) => node && noted(node),
+  'tool-approval': (_, node) => node && noted(node),
   tool: (_, node) => node && [dim(`· tool ${node.label}`), facts(node), dim(spaced(node.words))],
 }
 

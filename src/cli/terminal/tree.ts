@@ -199,6 +199,8 @@ const takers: Readonly<Record<string, Take | undefined>> = {
   decision: (tree, entry) => tree.decide(entry),
   approval: (tree, entry) =>
     tree.note(entry, `${textAt(entry, 'step')} ${textAt(entry, 'verdict')}`),
+  'tool-approval': (tree, entry) =>
+    tree.note(entry, `tool ${textAt(entry, 'tool')} ${textAt(entry, 'verdict')}`),
   skip: (tree, entry) => tree.note(entry, `${textAt(entry, 'step')} skipped`),
   model: (tree, entry) =>
     tree.act(entry, {

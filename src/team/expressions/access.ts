@@ -1,6 +1,7 @@
 import type { ASTNode } from '@marcbachmann/cel-js'
 import type { Compilation } from './compilation.ts'
 import type { ExpressionValue } from './expression.ts'
+import { shorten } from './fault.ts'
 import type { EvaluationRun, Evaluator } from './run.ts'
 import { elementOf, memberOf } from './values.ts'
 
@@ -39,7 +40,7 @@ export function toKnown(node: ASTNode, compilation: Compilation): Evaluator | un
   if (!of) return undefined
   if (key === 'text') return (run) => of(run).text
   if (key === 'data') return (run) => of(run).data ?? null
-  return site.refuse(`it has text and data${key === undefined ? '' : `, not ${key}`}`)
+  return site.refuse(`it has text and data${key === undefined ? '' : `, not ${shorten(key, 60)}`}`)
 }
 
 type ResultReader = (run: EvaluationRun) => ExpressionValue

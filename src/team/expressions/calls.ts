@@ -1,6 +1,7 @@
 import type { ASTNode } from '@marcbachmann/cel-js'
 import { toKnown } from './access.ts'
 import type { Compilation } from './compilation.ts'
+import { shorten } from './fault.ts'
 import { functions, methods } from './functions.ts'
 import { toleratedFault } from './logic.ts'
 import { isMacro, toMacro } from './macros.ts'
@@ -15,7 +16,10 @@ export function toFunctionCall(node: Call, compilation: Compilation): Evaluator 
   if (name === 'has') return toHas(node, compilation)
   const site = compilation.siteOf(node)
   const called = functions.get(name)
-  if (!called) return site.refuse(`the function ${name} is not known here (${namesOf(functions)})`)
+  if (!called)
+    return site.refuse(
+      `the function ${shorten(name, 60)} is not known here (${namesOf(functions)})`,
+    )
   const values = args.map((argument) => compilation.toEvaluator(argument))
   return (run) =>
     called(
@@ -32,7 +36,8 @@ export function toMethodCall(node: MethodCall, compilation: Compilation): Evalua
   if (name === 'matches')
     site.refuse('matches is not offered: use contains, startsWith or endsWith')
   const called = methods.get(name)
-  if (!called) return site.refuse(`the function ${name} is not known here (${namesOf(methods)})`)
+  if (!called)
+    return site.refuse(`the function ${shorten(name, 60)} is not known here (${namesOf(methods)})`)
   const values = [receiver, ...args].map((argument) => compilation.toEvaluator(argument))
   return (run) =>
     called(

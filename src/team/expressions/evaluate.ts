@@ -65,23 +65,20 @@ function toList(items: readonly ASTNode[], compilation: Compilation): Evaluator 
   return (run) => inner.map((item) => item(run))
 }
 
+/**
+ * Keys stand there as texts: the checker of types would spell out the types of keys and values for each other, which
+ * doubles them with every macro of a chain.
+ */
 function toObject(
   entries: readonly (readonly [ASTNode, ASTNode])[],
   compilation: Compilation,
 ): Evaluator {
-  const inner = entries.map(([key, value]) => ({
-    site: compilation.siteOf(key),
-    key: compilation.toEvaluator(key),
-    value: compilation.toEvaluator(value),
-  }))
-  return (run) =>
-    Object.fromEntries(
-      inner.map(({ site, key, value }) => {
-        const name = key(run)
-        if (typeof name !== 'string') return site.fail('the keys of an object are texts')
-        return [name, value(run)]
-      }),
-    )
+  const inner = entries.map(([key, value]) => {
+    if (key.op !== 'value' || typeof key.args !== 'string')
+      return compilation.siteOf(key).refuse('the keys of an object are texts in quotes')
+    return [key.args, compilation.toEvaluator(value)] as const
+  })
+  return (run) => Object.fromEntries(inner.map(([name, value]) => [name, value(run)]))
 }
 
 function toMinus(node: ASTNode & { readonly op: '-_' }, compilation: Compilation): Evaluator {

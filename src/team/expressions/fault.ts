@@ -55,7 +55,7 @@ export class ExpressionSite {
   fail(reason: string, isFinal = false): never {
     const { source } = this.#origin
     const [position, excerpt] = [this.#position(), this.#excerpt()]
-    const whole = clip(source, 120)
+    const whole = shorten(source, 120)
     const place = `character ${position + 1}${excerpt === whole ? '' : `, ${excerpt}`}`
     const message = `the expression ${whole} failed at ${place}: ${reason}`
     throw new ExpressionFault(message, { position, excerpt, isFinal })
@@ -66,11 +66,12 @@ export class ExpressionSite {
   }
 
   #excerpt(): string {
-    return clip(this.#origin.source.slice(this.#start, this.#end), 40)
+    return shorten(this.#origin.source.slice(this.#start, this.#end), 40)
   }
 }
 
-function clip(text: string, length: number): string {
+/** The first line of a text, at most so many characters of it. */
+export function shorten(text: string, length: number): string {
   const [line] = text.trim().split('\n', 1)
   const first = line ?? ''
   return first.length > length || first.length < text.trim().length

@@ -145,6 +145,7 @@ function toWords([value]: readonly unknown[], { site }: FunctionSite): string {
 
 function toBoolean([value]: readonly unknown[], { site }: FunctionSite): boolean {
   if (typeof value === 'boolean') return value
-  if (value === 'true' || value === 'false') return value === 'true'
+  if (typeof value === 'string' && /^(?:1|t|true|TRUE|True)$/.test(value)) return true
+  if (typeof value === 'string' && /^(?:0|f|false|FALSE|False)$/.test(value)) return false
   return site.fail(`bool makes neither true nor false of this, which is ${inWords(value)}`)
 }

@@ -1,6 +1,6 @@
 import { nearest } from '../../shared/nearest.ts'
 import type { ExpressionOptions, ExpressionVariable, Reads } from './expression.ts'
-import type { ExpressionSite } from './fault.ts'
+import { type ExpressionSite, shorten } from './fault.ts'
 
 const variables: readonly ExpressionVariable[] = [
   ...(['question', 'previous', 'steps', 'feedback', 'context', 'item', 'round'] as const),
@@ -39,7 +39,8 @@ export class ReadNames implements Reads {
   /** A variable that is read. */
   useVariable(name: string, site: ExpressionSite): ExpressionVariable {
     const variable = variables.find((one) => one === name)
-    if (!variable) return site.refuse(`${name} is not known here${meant(name, variables)}`)
+    if (!variable)
+      return site.refuse(`${shorten(name, 60)} is not known here${meant(name, variables)}`)
     if (variable === 'item' && !this.#options.item)
       site.refuse('item is not known here: only the steps of a map have an item')
     if (variable === 'round' && !this.#options.round)
@@ -52,7 +53,7 @@ export class ReadNames implements Reads {
   useStep(name: string, site: ExpressionSite): void {
     const { steps } = this.#options
     if (!steps.includes(name))
-      site.refuse(`there is no step ${name} before this one${meant(name, steps)}`)
+      site.refuse(`there is no step ${shorten(name, 60)} before this one${meant(name, steps)}`)
     this.#steps.add(name)
   }
 

@@ -4,7 +4,7 @@ import {
   Environment,
   ParseError,
 } from '@marcbachmann/cel-js'
-import { ExpressionSite, type Origin } from './fault.ts'
+import { ExpressionSite, type Origin, shorten } from './fault.ts'
 
 /** An expression as the parser gives it. */
 interface ParsedExpression {
@@ -64,9 +64,12 @@ function typeOf(result: ReturnType<typeof environment.check>, origin: Origin): s
 }
 
 function refuse(thrown: unknown, origin: Origin): never {
-  if (!(thrown instanceof ParseError || thrown instanceof CelTypeError)) throw thrown
-  const { start = 0, end = origin.source.length } = thrown.range ?? {}
-  return new ExpressionSite(origin, { start, end }).refuse(toWords(thrown.code, thrown.summary))
+  const whole = { start: 0, end: origin.source.length }
+  // The checker of types gives up where it finds two ways to read an operator, as in `[][0] < 1`.
+  if (!(thrown instanceof ParseError || thrown instanceof CelTypeError))
+    return new ExpressionSite(origin, whole).refuse('the types in it cannot be told')
+  const site = new ExpressionSite(origin, thrown.range ?? whole)
+  return site.refuse(toWords(thrown.code, thrown.summary))
 }
 
 function toWords(code: string, summary: string): string {
@@ -78,7 +81,8 @@ function toWords(code: string, summary: string): string {
   return words
 }
 
-function inPlainWords(summary: string): string {
+function inPlainWords(full: string): string {
+  const summary = shorten(full, 160)
   const [, overload] =
     /^(?:no such overload: |found no matching overload for )(.*)$/.exec(summary) ?? []
   if (overload !== undefined) return `there is no ${overload}`

@@ -1,5 +1,5 @@
 import { isFields } from '../../shared/json.ts'
-import type { ExpressionSite } from './fault.ts'
+import { type ExpressionSite, shorten } from './fault.ts'
 import type { EvaluationRun } from './run.ts'
 
 /** What a value is, in words. */
@@ -21,9 +21,11 @@ export function ownField(value: unknown, name: string): unknown {
 export function memberOf(value: unknown, name: string, site: ExpressionSite): unknown {
   const member = ownField(value, name)
   if (member !== undefined) return member
+  // The name may come from data.
+  const short = shorten(name, 60)
   return isFields(value)
-    ? site.fail(`there is no ${name}`)
-    : site.fail(`${inWords(value)} has no ${name}`)
+    ? site.fail(`there is no ${short}`)
+    : site.fail(`${inWords(value)} has no ${short}`)
 }
 
 /** An element of a list, or a member of an object. */

@@ -142,6 +142,15 @@ describe('an answer that does not fit', () => {
     expect(asked).toHaveLength(calls)
   })
 
+  test('is one that nests without end, or only seems to begin', async () => {
+    const hostile = ['['.repeat(100_000) + ']'.repeat(100_000), '{"a":'.repeat(50_000)]
+    const { process } = saying([...hostile, '{"score": 1}'])
+    const turn = createTurn('judge')
+    const { artifacts } = foldEvents(turn, await runTurn(checked(process), turn))
+    expect(artifacts?.[0]?.parts).toEqual([data])
+    expect(turn.traces.map(({ fault }) => fault)).toEqual(['it is not JSON', 'it is not JSON'])
+  })
+
   test('counts the tokens of every try', async () => {
     const used = toUsageMetadata({ inputTokens: 10, outputTokens: 1, model: 'm' })
     let calls = 0

@@ -131,6 +131,7 @@ describe('a trace as a tree', () => {
       answered('b', '1', { state: 'TASK_STATE_INPUT_REQUIRED' }),
       { type: 'skip', team: 'team', step: 'polish' },
       { type: 'approval', team: 'team', step: 'sign', verdict: 'approved', text: 'yes' },
+      { type: 'tool-approval', agent: 'Desk', tool: 'pay', verdict: 'rejected', arguments: '{}' },
       { type: 'mine', text: 'of a member' },
     )
     expect(linesOf(all).slice(1)).toEqual([
@@ -139,6 +140,7 @@ describe('a trace as a tree', () => {
       '├─ b (input-required)      1.2 s  b says',
       '├─ polish skipped',
       '├─ sign approved           yes',
+      '├─ tool pay rejected',
       '└─ mine                    of a member',
     ])
   })

@@ -17,6 +17,7 @@ import {
   toolUser,
   worker,
 } from './members.ts'
+import { typedWorkflows } from './typed.ts'
 
 const sayAll =
   (...texts: readonly (string | readonly Part[])[]): Scenario['talk'] =>
@@ -353,6 +354,7 @@ const engine: readonly Scenario[] = [
 export const scenarios: readonly Scenario[] = [
   ...workflows,
   ...approvals,
+  ...typedWorkflows,
   ...leaders,
   ...outside,
   ...approvedTools,

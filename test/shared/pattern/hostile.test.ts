@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { PatternFault } from '../../../src/shared/pattern/fault.ts'
 import { Matcher } from '../../../src/shared/pattern/matcher.ts'
@@ -90,6 +91,59 @@ describe('the steps of a match', () => {
       'the text is too long for the pattern',
     )
   })
+})
+
+it('whatever stands there, it is a pattern or a fault with a place in it', () => {
+  const words = fc.constantFrom(
+    ...[
+      'a',
+      'b',
+      '.',
+      '*',
+      '+',
+      '?',
+      '{2}',
+      '{1,}',
+      '{',
+      '}',
+      '(',
+      ')',
+      '(?:',
+      '(?i)',
+      '(?i:',
+      '(?<n>',
+    ],
+    ...[
+      '[',
+      ']',
+      '[^',
+      '-',
+      '\\',
+      '\\d',
+      '\\b',
+      '\\p{L}',
+      '\\u{1F600}',
+      '^',
+      '$',
+      '|',
+      '😀',
+      '\ud83d',
+      '(?',
+    ],
+  )
+  fc.assert(
+    fc.property(fc.string({ unit: words, maxLength: 20 }), fc.string(), (source, text) => {
+      try {
+        const pattern = compilePattern(source)
+        const replaced = pattern.replace(text.replaceAll('#', ''), '#')
+        expect(pattern.test(text.replaceAll('#', ''))).toBe(replaced.includes('#'))
+      } catch (thrown) {
+        if (!(thrown instanceof PatternFault)) throw thrown
+        expect(thrown.position).toBeLessThanOrEqual(source.length)
+      }
+    }),
+    { numRuns: 3_000 },
+  )
 })
 
 /** The steps of looking for all matches, as replacing does. */

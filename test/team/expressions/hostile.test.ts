@@ -1,6 +1,9 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { Json } from '../../../src/protocol/types.ts'
 import { compileExpression } from '../../../src/team/expressions/compile.ts'
 import type { ExpressionScope } from '../../../src/team/expressions/expression.ts'
+import { ExpressionFault } from '../../../src/team/expressions/fault.ts'
 import { compileTemplate } from '../../../src/team/expressions/template.ts'
 import { faultOf, options, scope } from './scope.ts'
 
@@ -63,6 +66,10 @@ describe('an expression that is refused when it is read', () => {
     ['!question.text', 0, 'there is no !string'],
     ['question == "a"', 0, 'there is no StepResult == string (it has text and data)'],
     ['1.5 + 1', 0, 'write 1.0 instead of 1'],
+    ['{1: 2}', 1, 'the keys of an object are texts in quotes'],
+    [`[1]${'.map(a,{a:a})'.repeat(40)}`, 11, 'the keys of an object are texts in quotes'],
+    ['[][0] <= 0', 0, 'the types in it cannot be told'],
+    ['true || 0 >= [][0]', 0, 'the types in it cannot be told'],
     [`${'('.repeat(60)}1${')'.repeat(60)}`, 48, 'the expression nests too deep or is too large'],
     [`question.data${'.a'.repeat(60)}`, 105, 'the expression nests too deep or is too large'],
     [`[question.data]${'.map(a,a+a)'.repeat(80)}`, 526, 'the expression nests too deep'],
@@ -174,6 +181,24 @@ describe('an evaluation that would take too long', () => {
   })
 })
 
+describe('the words of a fault', () => {
+  const long = 'x'.repeat(900)
+
+  it.each([
+    ...[long, `steps.${long}`, `question.${long}`, `${long}()`, `question.text.${long}()`],
+    ...[`0x${long}`, `"\\${long}"`, `question.data.${long}`, `question.data["${long}"]`],
+  ])('stay short for a long name: %s', (source) => {
+    expect(faultOf(() => evaluate(source)).message.length).toBeLessThan(400)
+  })
+
+  it('stay short for a long name that the data brings', () => {
+    const over = { ...scope, previous: { text: 'x\n'.repeat(100_000) } }
+    expect(faultOf(() => evaluate('question.data[previous.text]', over)).message).toBe(
+      'the expression question.data[previous.text] failed at character 1: there is no x…',
+    )
+  })
+})
+
 describe('a result that is no JSON', () => {
   it.each(['1.0 / 0.0', '[double("1") / 0.0]', '0.0 / 0.0'])('is a fault: %s', (source) => {
     expect(faultOf(() => evaluate(source)).message).toContain('not a number that JSON has')
@@ -222,4 +247,90 @@ describe('a template that is refused', () => {
       'the template gives more than 1000000 characters',
     )
   })
+})
+
+it('whatever stands there, it is an expression or a fault with a place in it', () => {
+  const words = fc.constantFrom(
+    ...[
+      'question',
+      'previous',
+      'steps',
+      'item',
+      'x',
+      '.data',
+      '.text',
+      '.review',
+      '.map(',
+      '.all(',
+    ],
+    ...[
+      '(',
+      ')',
+      '[',
+      ']',
+      '{',
+      '}',
+      '{{',
+      '}}',
+      ',',
+      ':',
+      '?',
+      '"',
+      "'",
+      '"""',
+      '\\',
+      ' ',
+      '\n',
+      '//',
+    ],
+    ...[
+      '==',
+      '<',
+      '+',
+      '-',
+      '!',
+      '&&',
+      '||',
+      'in',
+      '1',
+      '0.5',
+      '0x',
+      '1u',
+      'b"',
+      'r"',
+      'null',
+      'true',
+    ],
+    ...[
+      'has(',
+      'size(',
+      '__proto__',
+      'constructor',
+      '😀',
+      '\0',
+      '\u2028',
+      '=',
+      '|',
+      '&',
+      '@',
+      'e9',
+    ],
+  )
+  fc.assert(
+    fc.property(fc.string({ unit: words, maxLength: 30 }), fc.jsonValue(), (text, data) => {
+      const over = { ...scope, question: { text: '', data: data as Json }, previous: { text } }
+      for (const read of [
+        () => compileExpression(text, options).evaluate(over),
+        () => compileTemplate(`a {{ ${text} }} b`, options).render(over),
+        () => compileTemplate(text, options).render(over),
+      ])
+        try {
+          read()
+        } catch (thrown) {
+          if (!(thrown instanceof ExpressionFault)) throw thrown
+          expect(thrown.position).toBeLessThanOrEqual(text.length + 10)
+        }
+    }),
+    { numRuns: 3_000 },
+  )
 })

@@ -23,13 +23,12 @@ export function PictureEdge(props: {
       {...(press && {
         role: 'button',
         tabindex: 0,
-        'aria-label': name,
         'aria-pressed': props.isChosen,
         onClick: press,
         onKeyDown: onPress(press),
       })}
     >
-      <title>{edge.label ? `${edge.label}: ${name}` : name}</title>
+      <title>{edge.label && !name.includes(edge.label) ? `${name} (${edge.label})` : name}</title>
       <path d={path} class="line" marker-end="url(#arrow)" />
       <path d={path} class="reach" />
       <rect class="area" x={x - 34} y={y - 17} width={68} height={34} />

@@ -27,7 +27,6 @@ export function PictureNode({ placed, light, isChosen, press, children }: NodePr
         {...(press && {
           role: 'button',
           tabindex: 0,
-          'aria-label': title,
           'aria-pressed': isChosen,
           onClick: press,
           onKeyDown: onPress(press),

@@ -1,0 +1,6 @@
+import { enter } from '../ledger.ts'
+
+/** Takes the money. */
+export default function charge(): string {
+  return enter('charged')
+}

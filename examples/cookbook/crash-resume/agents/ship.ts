@@ -1,0 +1,6 @@
+import { enter } from '../ledger.ts'
+
+/** Sends it off. */
+export default function ship(): string {
+  return enter('shipped')
+}
