@@ -1,3 +1,4 @@
+import { guardsOf } from './drawn-guards.ts'
 import type { StepNode } from './drawn-step.ts'
 import type { GraphEdge } from './graph-api.ts'
 
@@ -52,6 +53,7 @@ export function reachMember(drawing: Drawing, call: DrawnCall, reached: Reach): 
     ...(name !== undefined && { name }),
     ...(joins && { joins }),
     ...(outputSchema !== undefined && { data: true }),
+    ...guardsOf(call),
   })
   const front = reach(drawing, id, reached)
   if (fallbackAgentId === undefined) return front

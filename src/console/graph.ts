@@ -4,6 +4,7 @@ import type { ConsoleHost } from '../server/console.ts'
 import { kindOf } from '../team/schedulers/kinds.ts'
 import type { Team } from '../team/team.ts'
 import { type ApiHandler, ok } from './call.ts'
+import { guardsOf } from './drawn-guards.ts'
 import type { StepNode } from './drawn-step.ts'
 import type { GraphEdge, GraphNode, TeamGraph } from './graph-api.ts'
 import { drawWorkflow } from './workflow-graph.ts'
@@ -67,6 +68,7 @@ export async function drawTeam(team: DrawnTeam, depth = 0): Promise<TeamGraph> {
     nodes: [...(await Promise.all(members)).flat(), ...steps.flatMap(withoutMember)],
     edges,
     ...budgetOf(team),
+    ...guardsOf(config),
   }
 }
 

@@ -95,13 +95,17 @@ function createLive(
   { turn, budget, emit, account }: LiveOptions,
   release: Release,
 ): Omit<Live, 'finish'> & { saidSomething(): boolean } {
-  const response = responseName(turn)
+  let response = responseName(turn)
   let begun = new Set<string>()
   let name = createNaming(response)
   let held: StreamResponse[] = []
   let flows = release === 'now'
 
   const chunk = async (update: Chunk): Promise<void> => {
+    if (begun.size === 0 && turn.number > 1) {
+      response = await goesOnIn(turn, update.artifact)
+      name = createNaming(response)
+    }
     const artifact = name(update.artifact)
     const { artifactId } = artifact
     const append = update.append === true && begun.has(artifactId)
@@ -201,9 +205,39 @@ function createNaming(response: string): (artifact: Artifact) => Artifact {
 function responseName(turn: Turn): string {
   // To look at the task and its history costs a copy, and a first turn has none.
   if (turn.number === 1 || !turn.task) return responseArtifact
+  const kept = keptPlace(turn)
+  if (kept !== undefined) return kept
   // A turn that runs again after a crash finds its own message in the history.
   const earlier = turn.history.filter(
     ({ role, messageId }) => role === 'ROLE_USER' && messageId !== turn.message.messageId,
   )
   return earlier.length > 0 ? `${responseArtifact}-${earlier.length + 1}` : responseArtifact
+}
+
+/**
+ * Where a later turn's answer stands: in the artifact of an earlier one where it begins with all that was said there, as a
+ * model does after a question about one of its tools. What was said is then not said a second time. That is kept, since a
+ * turn that runs again finds its own words there.
+ */
+async function goesOnIn(turn: Turn, { parts }: Artifact): Promise<string> {
+  const own = responseName(turn)
+  const last = turn.task?.artifacts?.findLast(({ artifactId }) => isResponse(artifactId))
+  if (!last || last.artifactId === own || !last.parts.every((part) => 'text' in part)) return own
+  const said = textOf(last.parts)
+  if (said === '' || !textOf(parts).startsWith(said)) return own
+  await turn.save(placeKey, { turn: turn.number, artifactId: last.artifactId })
+  return last.artifactId
+}
+
+const placeKey = 'response'
+
+/** Where an earlier attempt of this turn has put its answer. */
+function keptPlace(turn: Turn): string | undefined {
+  const kept = turn.load(placeKey)
+  if (typeof kept !== 'object' || kept === null || !('artifactId' in kept)) return undefined
+  return kept.turn === turn.number ? String(kept.artifactId) : undefined
+}
+
+function isResponse(artifactId: string): boolean {
+  return artifactId === responseArtifact || /^response-\d{1,9}$/.test(artifactId)
 }

@@ -200,6 +200,19 @@ test('handoff: the front desk hands over to whom it concerns', async () => {
   expect(models.requests).toHaveLength(2)
 })
 
+test('tools: the forecaster asks before everybody is warned', async () => {
+  const calls = ['weather', 'warn'].map((name) => ({ name, arguments: { city: 'Oslo' } }))
+  const models = await openModelServer([{ tools: calls }, 'They know.'])
+  closers.push(() => models.close())
+  const env = { MODEL_URL: models.url, MODEL: 'm', OPENAI_API_KEY: 'k' }
+  const server = await serve('examples/tools/corral.toml', env)
+  const message = { role: 'user', messageId: 'm1', parts: [{ kind: 'text', text: 'A storm!' }] }
+  const answer = JSON.stringify(await rpc(server, 'message/send', { message }))
+  expect(answer).toContain('Forecaster wants to run the tool warn with:')
+  expect(answer).toContain('input-required')
+  expect(models.requests).toHaveLength(1)
+})
+
 test('the guarded writer says what its guards let pass', async () => {
   const file = join(root, 'examples/guards/corral.toml')
   const ask = async (text: string) => {
@@ -213,17 +226,4 @@ test('the guarded writer says what its guards let pass', async () => {
   expect(await ask('Do you guarantee it?')).toContain('FAILED The answer was blocked')
   expect(await ask('You idiot')).toContain('by the guard judge: be polite')
   expect(await ask('x'.repeat(2001))).toContain('REJECTED The message was blocked')
-})
-
-test('tools: the forecaster asks before everybody is warned', async () => {
-  const calls = ['weather', 'warn'].map((name) => ({ name, arguments: { city: 'Oslo' } }))
-  const models = await openModelServer([{ tools: calls }, 'They know.'])
-  closers.push(() => models.close())
-  const env = { MODEL_URL: models.url, MODEL: 'm', OPENAI_API_KEY: 'k' }
-  const server = await serve('examples/tools/corral.toml', env)
-  const message = { role: 'user', messageId: 'm1', parts: [{ kind: 'text', text: 'A storm!' }] }
-  const answer = JSON.stringify(await rpc(server, 'message/send', { message }))
-  expect(answer).toContain('Forecaster wants to run the tool warn with:')
-  expect(answer).toContain('input-required')
-  expect(models.requests).toHaveLength(1)
 })

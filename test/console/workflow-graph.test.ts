@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { GuardFunction, Guards } from '../../src/agents/guards/guard.ts'
 import type { GraphEdge } from '../../src/console/api.ts'
 import { drawWorkflow } from '../../src/console/workflow-graph.ts'
 
@@ -163,6 +164,21 @@ describe('The drawing of a workflow', () => {
         ...{ step: '2', max: 4 },
       },
     ])
+  })
+
+  test('the guards of a step are named', () => {
+    const polite: GuardFunction = () => ({ verdict: 'allow' })
+    const guards: Guards = {
+      input: [{ use: 'length', max: 10 }, { member: 'judge' }],
+      output: ['secrets', { module: './guards/tone.js' }, polite],
+    }
+    const guarded = { agentId: 'a', guards }
+    expect(draw([guarded]).nodes[0]?.guards).toEqual({
+      input: ['length', 'judge'],
+      output: ['secrets', 'tone.js', 'polite'],
+    })
+    const bare = { agentId: 'a', guards: { input: [] } }
+    expect(draw([bare]).nodes[0]).not.toHaveProperty('guards')
   })
 
   test('feedback goes back to the step that the approval names', () => {

@@ -99,6 +99,21 @@ describe('a tool of a member that needs approval', () => {
     },
   )
 
+  test.each(['alone', 'in a team in the team'])(
+    'leaves the words before it in the answer, once: %s',
+    async (place) => {
+      const model = await payer([{ ...pay, text: 'Paying. ' }, 'Done.'], [])
+      const send = await serve(chain('outer', { model: await placed(model, place) }))
+      const asked = await send('go')
+      expect(asked.artifacts?.map(({ parts }) => textOf(parts))).toEqual(['Paying. '])
+      expect((await send('why?', asked.id)).artifacts).toHaveLength(1)
+      const done = await send('yes', asked.id)
+      expect(done.artifacts?.map(({ artifactId, parts }) => [artifactId, textOf(parts)])).toEqual([
+        ['response', 'Paying. Done.'],
+      ])
+    },
+  )
+
   test('ends a supervised task after a no, and the supervisor is not told', async () => {
     const paid: unknown[] = []
     const worker = await payer([pay, 'Done.'], paid, 'worker')

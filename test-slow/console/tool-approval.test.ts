@@ -1,0 +1,111 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { defineAgent, defineTool, OpenAIAgent } from '../../src/agents/index.ts'
+import { defineTeam } from '../../src/team/index.ts'
+import { openModelServer } from '../../src/testing/index.ts'
+import { browserPath, openBrowser } from '../../test/support/browser.ts'
+import { seriousFaults } from './axe.ts'
+import { openPage, type Scene, useScene } from './scene.ts'
+
+describe.skipIf(!browserPath)('A tool that waits for a person', () => {
+  let browser: Browser
+  beforeAll(async () => {
+    browser = await openBrowser()
+  })
+  afterAll(() => browser.close())
+
+  for (const colorScheme of ['light', 'dark'] as const)
+    test(`is shown with its arguments on Home, and runs at a yes, ${colorScheme}`, async () => {
+      const { scene, paid } = await useOffice()
+      const id = await scene.send('office', 'Pay the bill')
+      const { page, faults } = await openPage(browser, scene.url, { colorScheme })
+      const inbox = page.getByRole('region', { name: 'Needs you' })
+      await inbox.getByText('Clerk wants to run').waitFor()
+      await inbox.getByText('pay', { exact: true }).waitFor()
+      await inbox.locator('.tree').getByText('amount').waitFor()
+      expect(await seriousFaults(page)).toEqual([])
+      expect(paid).toEqual([])
+      await inbox.getByRole('button', { name: 'Approve' }).press('Enter')
+      await page.getByRole('heading', { level: 1, name: /All quiet/ }).waitFor()
+      expect(paid).toEqual([{ amount: 5 }])
+      expect((await scene.store.get(id))?.head.state).toBe('TASK_STATE_COMPLETED')
+      expect(faults).toEqual([])
+    })
+
+  test('is amber in the graph of its task, and a no ends it', async () => {
+    const { scene, paid } = await useOffice()
+    const id = await scene.send('office', 'Pay the bill')
+    const { page } = await openPage(browser, `${scene.url}/console/#/task/${id}?tab=graph`)
+    await page.locator('.node.waits').filter({ hasText: 'Clerk' }).waitFor()
+    const asks = page.getByRole('region', { name: 'The task asks' })
+    await asks.locator('.tree').getByText('amount').waitFor()
+    await asks.getByRole('button', { name: 'Reject' }).click()
+    await page.getByText('rejected', { exact: true }).waitFor()
+    expect(paid).toEqual([])
+    await page.goto(`${scene.url}/console/#/task/${id}?zoom=records`)
+    await page.getByText('You rejected the tool pay').waitFor()
+  })
+
+  test('of a guarded member is told with what its guards said', async () => {
+    const { scene } = await useOffice()
+    const id = await scene.send('guarded', 'Write')
+    const { page } = await openPage(browser, `${scene.url}/console/#/task/${id}?tab=graph`)
+    const node = page.locator('.node').filter({ hasText: 'Scribe' })
+    await node.locator('.shield-shape.replace').waitFor()
+    await page
+      .locator('.node')
+      .filter({ hasText: 'Censor' })
+      .locator('.shield-shape.block')
+      .waitFor()
+    await node.getByRole('button').press('Enter')
+    const details = page.getByRole('region', { name: 'What happened here' })
+    await details.getByText('replaced', { exact: true }).waitFor()
+    await details.getByText('an API key').waitFor()
+  })
+})
+
+/** A team whose clerk pays only after a yes, and one whose members tell of guards. */
+async function useOffice(): Promise<{ readonly scene: Scene; readonly paid: unknown[] }> {
+  const paid: unknown[] = []
+  const call = { tools: [{ name: 'pay', arguments: { amount: 5 } }] }
+  const service = await openModelServer([call, 'Paid.'])
+  const clerk = new OpenAIAgent({
+    ...{ id: 'clerk', name: 'Clerk', endpoint: service.url, apiKey: 'k', model: 'm' },
+    tools: [
+      defineTool({
+        name: 'pay',
+        description: 'Pays',
+        input: { type: 'object', properties: { amount: { type: 'number' } } },
+        approval: true,
+        execute(args) {
+          paid.push(args)
+          return 'paid'
+        },
+      }),
+    ],
+  })
+  const told = (id: string, at: string, verdict: string, reason: string) =>
+    defineAgent({ id, name: id.charAt(0).toUpperCase() + id.slice(1) }, (_message, turn) => {
+      turn.trace({ type: 'guard', agent: id, at, guard: 'secrets', verdict, reason })
+      return 'words'
+    })
+  const about = { name: 'Office', description: 'Pays bills' }
+  const office = defineTeam({
+    ...{ id: 'office', ...about, agents: { clerk } },
+    scheduler: { type: 'workflow', steps: [{ agentId: 'clerk' }] },
+  })
+  const guarded = defineTeam({
+    ...{ id: 'guarded', name: 'Guarded', description: 'Writes' },
+    agents: {
+      scribe: told('scribe', 'output', 'replace', 'an API key'),
+      censor: told('censor', 'input', 'block', 'a secret'),
+    },
+    scheduler: { type: 'workflow', steps: [{ agentId: 'scribe' }, { agentId: 'censor' }] },
+  })
+  const scene = await useScene({ agents: [office, guarded] })
+  onTestFinished(async () => {
+    await clerk.close()
+    await service.close()
+  })
+  return { scene, paid }
+}
