@@ -1,3 +1,4 @@
+import type { Message } from 'corral'
 import type { Team } from 'corral/team'
 import {
   type ModelRequest,
@@ -9,11 +10,21 @@ import {
 
 /** What a program of the cookbook is played with. */
 export interface Example {
-  readonly message: string
+  /** What was said before in the same conversation. */
+  readonly earlier?: readonly string[]
+  readonly message: string | Message
   /** What the user answers when the team asks. */
   readonly answers?: readonly string[]
-  /** What stands in for a model service where none is named by MODEL_URL. */
-  readonly model: ModelScript
+  /** What stands in for a model service where none is named by MODEL_URL; absent where the team has no models. */
+  readonly model?: ModelScript
+  /** Starts what else the team needs, and says by which variables the team finds it. */
+  open?(): Promise<Surroundings>
+}
+
+/** What a team needs around it. */
+interface Surroundings {
+  readonly env: Readonly<Record<string, string>>
+  close(): Promise<void> | void
 }
 
 /** Plays a program that was started by itself, with the model service at MODEL_URL or without any, and prints what happened. */
@@ -23,11 +34,14 @@ export async function play(
   example: Example,
 ): Promise<void> {
   if (process.argv[1] !== file) return
-  const { message, answers = [], model } = example
+  const { message, earlier = [], answers = [], model = [''] } = example
   const service = process.env.MODEL_URL ? undefined : await openModelServer(model)
+  const around = await example.open?.()
+  Object.assign(process.env, around?.env)
   const team = createTeam(process.env.MODEL_URL ?? service?.url ?? '')
-  print(await runTeam(team, message, { answers, logger: false }))
+  print(await runTeam(team, message, { earlier, answers, logger: false }))
   await team.manager.close()
+  await around?.close()
   await service?.close()
 }
 
@@ -36,10 +50,8 @@ export function lastWords({ messages }: ModelRequest): string {
   return String(messages.at(-1)?.content)
 }
 
-function print({ text, state, task, questions, delegations }: TeamRun): void {
+function print({ text, state, questions, delegations }: TeamRun): void {
   for (const { member, text: asked } of delegations) console.log(`→ ${member}: ${asked}`)
   for (const question of questions) console.log(`? ${question}`)
-  const parts = (task.artifacts ?? []).flatMap((artifact) => artifact.parts)
-  const data = parts.flatMap((part) => ('data' in part ? [JSON.stringify(part.data)] : []))
-  console.log(`${state}: ${text || data.join('\n')}`)
+  console.log(`${state}: ${text}`)
 }

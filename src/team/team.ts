@@ -13,6 +13,7 @@ import { newId } from '../shared/ids.ts'
 import { toOutside } from './budget.ts'
 import { createChannel } from './channel.ts'
 import { keysIn, memberSpaces } from './child-turn.ts'
+import { toPlain } from './definition.ts'
 import { createTeamGuards, guardRun } from './guards.ts'
 import { teamHealth, teamInfo } from './info.ts'
 import { InvalidTeamError } from './invalid.ts'
@@ -92,7 +93,7 @@ export class Team implements Agent {
       const definition = this.manager.get(agentId)?.definition
       return definition === undefined ? [] : [[agentId, definition]]
     })
-    return JSON.parse(JSON.stringify([this.config, members])) // plain data, functions left out
+    return toPlain([this.config, members])
   }
 
   /** Never fails: members that cannot be asked are left out of the abilities. */

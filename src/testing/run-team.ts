@@ -5,17 +5,21 @@ import type { ConfigVariables } from '../app/config/values.ts'
 import { createRoster, type Roster } from '../app/roster.ts'
 import { A2AClient } from '../client/client.ts'
 import { traceExtension } from '../protocol/extensions.ts'
-import { answerParts, isInterrupted, textOf } from '../protocol/task.ts'
+import { answerParts, isInterrupted } from '../protocol/task.ts'
 import type { JsonObject, Message, StreamResponse, Task, TaskState } from '../protocol/types.ts'
 import { createServer } from '../server/server.ts'
 import type { Clock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
 import type { Logger } from '../shared/log.ts'
+import { toStepResult } from '../team/schedulers/result.ts'
 import { type TracedDelegation, toDelegations } from './delegations.ts'
 
 /** What came of a run. */
 export interface TeamRun {
-  /** The answer; the question where the task waits for the user, and the reason where it failed. */
+  /**
+   * The answer, as JSON where it is data alone; the question where the task waits for the user, and the reason where it
+   * failed.
+   */
   readonly text: string
   readonly state: TaskState
   readonly task: Task
@@ -33,6 +37,8 @@ export interface TeamRun {
 export interface RunTeamOptions {
   /** What the user answers when the team asks, in order, or by a function of the question; undefined leaves it open. */
   readonly answers?: readonly (string | Message)[] | AnswerFunction
+  /** Messages that come first in the same conversation, each with a task of its own; the result tells of the last one only. */
+  readonly earlier?: readonly (string | Message)[]
   /** Of a file: the team or agent to run; its first team if absent. */
   readonly team?: string
   /** Of a file: variables beside those of the process, before which they come. */
@@ -67,7 +73,7 @@ export async function runTeam(
     })
     try {
       const client = new A2AClient({ dispatch: server.dispatch(), extensions: [traceExtension] })
-      return await converse(client, message, options.answers ?? [])
+      return await converse(client, message, options)
     } finally {
       await server.close()
     }
@@ -79,17 +85,19 @@ export async function runTeam(
 async function converse(
   client: A2AClient,
   message: string | Message,
-  answers: NonNullable<RunTeamOptions['answers']>,
+  { earlier = [], answers = [] }: RunTeamOptions,
 ): Promise<TeamRun> {
   const events: StreamResponse[] = []
   const questions: string[] = []
-  let task = await send(client, message, { events })
+  let contextId: string | undefined
+  for (const said of earlier) ({ contextId } = await send(client, said, { events: [], contextId }))
+  let task = await send(client, message, { events, contextId })
   while (isInterrupted(task.status.state)) {
     const question = wordsOf(task)
     const answer = typeof answers === 'function' ? answers(question) : answers[questions.length]
     questions.push(question)
     if (answer === undefined) break
-    task = await send(client, answer, { events, before: task })
+    task = await send(client, answer, { events, taskId: task.id, contextId: task.contextId })
   }
   const text = wordsOf(task)
   const { state } = task.status
@@ -104,19 +112,23 @@ async function converse(
 interface Sending {
   /** What the client sees is added here. */
   readonly events: StreamResponse[]
-  /** The task that asked. */
-  readonly before?: Task
+  /** The conversation, where there is one already, and the task in it that asked. */
+  readonly contextId: string | undefined
+  readonly taskId?: string
 }
 
 async function send(
   client: A2AClient,
   message: string | Message,
-  { events, before }: Sending,
+  { events, contextId, taskId }: Sending,
 ): Promise<Task> {
-  const ids = before && { taskId: before.id, contextId: before.contextId }
   // With a key there is a task, and so a trace, also where an agent answers with nothing but a message.
-  const options = { ...ids, idempotencyKey: newId() }
-  let id = before?.id
+  const options = {
+    ...(contextId !== undefined && { contextId }),
+    ...(taskId !== undefined && { taskId }),
+    idempotencyKey: newId(),
+  }
+  let id = taskId
   for await (const event of client.sendAndFollow(message, options)) {
     events.push(event)
     id ??= taskIdOf(event)
@@ -132,7 +144,8 @@ function taskIdOf(event: StreamResponse): string | undefined {
 
 function wordsOf(task: Task): string {
   const { state, message } = task.status
-  return textOf(state === 'TASK_STATE_COMPLETED' ? answerParts(task) : (message?.parts ?? []))
+  return toStepResult(state === 'TASK_STATE_COMPLETED' ? answerParts(task) : (message?.parts ?? []))
+    .text
 }
 
 function traceOf({ metadata }: Task): readonly JsonObject[] {

@@ -67,8 +67,8 @@ describe('R-W17: docs/teams.md', () => {
   })
 })
 
-/** What may stand in `[agents.metadata]` and as a value; the schema leaves both to the code. */
-const settings = ['task_handling', 'api_key', 'system_prompt', 'max_tokens']
+/** What may stand in `[agents.metadata]` and as a value, which the schema leaves to the code, and a word of CEL. */
+const settings = ['exists_one', 'task_handling', 'api_key', 'system_prompt', 'max_tokens']
 
 /** Every property name of a JSON Schema, however deep. */
 function keysOf(schema: unknown): readonly string[] {

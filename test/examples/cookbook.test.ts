@@ -1,11 +1,8 @@
 import { execFile } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { openModelServer, runTeam } from 'corral/testing'
-import { describe, expect, test } from 'vitest'
-import type { createTeam } from '../../examples/cookbook/budget/team.ts'
-import type { Example } from '../../examples/cookbook/play.ts'
+import { expect, test } from 'vitest'
 
 const root = join(import.meta.dirname, '../..')
 const folder = join(root, 'examples/cookbook')
@@ -13,56 +10,33 @@ const programs = readdirSync(folder, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name)
 
-/** What the program of a folder exports. */
-interface Program {
-  readonly createTeam: typeof createTeam
-  readonly example: Example
-}
-
-type Entry = Readonly<Record<string, unknown>>
-
-/** What happened, without what the clock says; members at once may tell in any order. */
-function toStory(trace: readonly Entry[]): readonly string[] {
-  return trace.map(({ seq, at, time, durationMs, ...rest }) => JSON.stringify(rest)).toSorted()
-}
-
-/** Runs against a model of its own, which answers the same to all. */
-async function play(name: string, from: 'team.ts' | 'corral.toml') {
-  const { createTeam, example }: Program = await import(join(folder, name, 'team.ts'))
-  const model = await openModelServer(example.model)
-  const options = { answers: example.answers ?? [], logger: false } as const
-  try {
-    if (from === 'team.ts') {
-      const team = createTeam(model.url)
-      return await runTeam(team, example.message, options).finally(() => team.manager.close())
-    }
-    const env = { MODEL_URL: model.url, OPENAI_API_KEY: 'offline' }
-    return await runTeam(join(folder, name, from), example.message, { ...options, env })
-  } finally {
-    await model.close()
-  }
-}
-
-describe.each(programs)('the program %s of the cookbook', (name) => {
-  test('runs by itself, offline', async () => {
-    const args = ['--import', 'tsx', join(folder, name, 'team.ts')]
-    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root })
-    expect(stdout).toMatch(/^TASK_STATE_(COMPLETED|FAILED|REJECTED): ./m)
-  })
-
-  test.runIf(existsSync(join(folder, name, 'corral.toml')))(
-    'does the same in TypeScript and in TOML',
-    async () => {
-      const [typed, file] = [await play(name, 'team.ts'), await play(name, 'corral.toml')]
-      expect([file.state, file.text]).toEqual([typed.state, typed.text])
-      expect(toStory(typed.trace).length).toBeGreaterThan(2)
-      expect(toStory(file.trace)).toEqual(toStory(typed.trace))
-    },
+test('every program of the cookbook has a file in TOML, a test and a line in the README', async () => {
+  expect(programs.length).toBeGreaterThanOrEqual(14)
+  const readme = readFileSync(join(root, 'examples/README.md'), 'utf8')
+  const lacking = programs.filter(
+    (name) =>
+      !existsSync(join(folder, name, 'corral.toml')) ||
+      !existsSync(join(import.meta.dirname, 'cookbook', `${name}.test.ts`)) ||
+      !readme.includes(`](cookbook/${name}/team.ts)`),
   )
+  expect(lacking).toEqual([])
 })
 
-test('the budget stops after the answer that reached it', async () => {
-  const { text, trace } = await play('budget', 'corral.toml')
-  expect(text).toContain('budget of 0.0003 USD: 0.000312 are spent')
-  expect(trace.filter(({ type }) => type === 'model')).toHaveLength(4)
+/** Runs programs one after the other as if each had been started by itself, in one process: most of the time is its start. */
+const starter = `
+  for (const file of process.argv.slice(1)) {
+    process.argv[1] = file
+    console.log('# ' + file)
+    await import(file)
+  }`
+
+test('every program of the cookbook runs by itself, offline', async () => {
+  const files = programs.map((name) => join(folder, name, 'team.ts'))
+  const args = ['--import', 'tsx', '--input-type=module', '-e', starter, '--', ...files]
+  const { MODEL_URL: _, ...env } = process.env
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root, env })
+  const outputs = stdout.split(/^# /m).slice(1)
+  expect(outputs.map((output) => output.split('\n')[0])).toEqual(files)
+  for (const output of outputs)
+    expect(output).toMatch(/^TASK_STATE_(COMPLETED|FAILED|REJECTED): ./m)
 })

@@ -43,6 +43,20 @@ describe('running a team', () => {
     expect(guide.asked).toEqual(['A journey', 'Bern', 'Monday'])
   })
 
+  test('comes after earlier messages of the same conversation, and tells of itself alone', async () => {
+    const counter = scripted(async (text, turn) => {
+      const count = Number((await turn.context.get('count')) ?? 0) + 1
+      turn.context.set('count', count)
+      return `${text} is number ${count}`
+    })
+    const team = defineTeam(workflow({ counter }))
+    const run = await runTeam(team, 'c', { earlier: ['a', 'b'] })
+    expect(run.text).toBe('c is number 3')
+    expect(counter.asked).toEqual(['a', 'b', 'c'])
+    expect(run.delegations.map(({ text }) => text)).toEqual(['c'])
+    expect(JSON.stringify(run.events)).not.toContain('number 1')
+  })
+
   test('answers its questions by a function, until that leaves one open', async () => {
     const guide = scripted([{ asks: 'Where to?' }, { asks: 'When?' }])
     const answers = (question: string) => (question === 'Where to?' ? 'Bern' : undefined)
@@ -185,4 +199,5 @@ test('a member without answers is refused', () => {
 test('a member may answer with a value', async () => {
   const run = await runTeam(scripted([{ data: { bees: 3 } }]), 'count')
   expect(run.task.artifacts?.[0]?.parts).toMatchObject([{ data: { bees: 3 } }])
+  expect(run.text).toBe('{"bees":3}')
 })

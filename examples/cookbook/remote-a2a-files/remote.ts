@@ -1,5 +1,7 @@
 /** An agent of the official SDK that frames pictures. Run: PORT=4100 npx tsx examples/cookbook/remote-a2a-files/remote.ts */
-import { createServer, type Server } from 'node:http'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { AgentCard, type Part, Role } from '@a2a-js/sdk'
 import {
   AgentEvent,
@@ -43,9 +45,25 @@ function framed(file: Part): Part {
   return { ...file, content: { $case: 'raw', value }, filename: `framed-${file.filename}` }
 }
 
-/** Serves it at a port; `url` is how others reach that. */
-export function serveFramer(port: number, url: string): Server {
-  const card = AgentCard.fromJSON({
+/** Serves it at a port, any free one if none is named. */
+export async function openFramer(port = 0): Promise<{ url: string; close: () => void }> {
+  const app = express()
+  const server = createServer(app).listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  const { port: own } = server.address() as AddressInfo // it listens on a port
+  const url = `http://127.0.0.1:${own}`
+  const requestHandler = new DefaultRequestHandler(cardOf(url), new InMemoryTaskStore(), framer)
+  app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }))
+  app.use('/rpc', jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }))
+  const close = (): void => {
+    server.closeAllConnections()
+    server.close()
+  }
+  return { url, close }
+}
+
+function cardOf(url: string): AgentCard {
+  return AgentCard.fromJSON({
     name: 'Framer',
     description: 'Frames pictures',
     version: '1.0.0',
@@ -57,12 +75,7 @@ export function serveFramer(port: number, url: string): Server {
     defaultOutputModes: ['image/png'],
     skills: [{ id: 'frame', name: 'Framing', description: 'Frames a picture', tags: [] }],
   })
-  const requestHandler = new DefaultRequestHandler(card, new InMemoryTaskStore(), framer)
-  const app = express()
-  app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }))
-  app.use('/rpc', jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }))
-  return createServer(app).listen(port, '127.0.0.1')
 }
 
 const { PORT } = process.env
-if (PORT) serveFramer(Number(PORT), `http://127.0.0.1:${PORT}`)
+if (PORT && process.argv[1] === import.meta.filename) await openFramer(Number(PORT))

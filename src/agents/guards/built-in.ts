@@ -6,7 +6,7 @@ import type { BuiltInGuard, GuardContent, GuardVerdict } from './guard.ts'
 import { lengthGuard } from './length.ts'
 import { patternGuard } from './pattern.ts'
 import type { ReadyGuard } from './ready.ts'
-import { type Find, replaceSpans, Steps } from './scan.ts'
+import { type Find, replaceSpans, ScanSteps } from './scan.ts'
 import { findSecrets } from './secrets.ts'
 import { type RefuseSetting, readAction } from './settings.ts'
 import type { Cleaner } from './texts.ts'
@@ -68,7 +68,7 @@ export function makeBuiltIn(name: string, settings: Fields, refuse: RefuseSettin
 }
 
 function finder(find: Find, by: string): Cleaner {
-  const clean = (text: string): string => replaceSpans(text, find(text, new Steps(text)), by)
+  const clean = (text: string): string => replaceSpans(text, find(text, new ScanSteps(text)), by)
   return { clean, readsNotes: true }
 }
 

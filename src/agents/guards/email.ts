@@ -1,4 +1,4 @@
-import { alphanumeric, characters, digit, isOneOf, type Steps, type TextSpan } from './scan.ts'
+import { alphanumeric, characters, digit, isOneOf, type ScanSteps, type TextSpan } from './scan.ts'
 
 const local = characters(['az', 'AZ', '09'], "._%+-'")
 const domain = characters(['az', 'AZ', '09'], '.-')
@@ -6,7 +6,7 @@ const maxLocal = 64
 const maxDomain = 255
 
 /** Finds email addresses: a name, an at sign, and a host with a dot and letters behind it. */
-export function findEmails(text: string, steps: Steps): readonly TextSpan[] {
+export function findEmails(text: string, steps: ScanSteps): readonly TextSpan[] {
   const found: TextSpan[] = []
   for (let at = text.indexOf('@'); at >= 0; at = text.indexOf('@', at + 1)) {
     const start = localStart(text, at, steps)
@@ -17,7 +17,7 @@ export function findEmails(text: string, steps: Steps): readonly TextSpan[] {
   return found
 }
 
-function localStart(text: string, at: number, steps: Steps): number {
+function localStart(text: string, at: number, steps: ScanSteps): number {
   let start = at
   while (at - start < maxLocal && isLetterOf(local, text, start - 1)) start--
   // A full stop or quote before it is a sentence's.
@@ -26,7 +26,7 @@ function localStart(text: string, at: number, steps: Steps): number {
   return start
 }
 
-function domainEnd(text: string, from: number, steps: Steps): number {
+function domainEnd(text: string, from: number, steps: ScanSteps): number {
   let end = from
   while (end - from < maxDomain && isLetterOf(domain, text, end)) end++
   steps.spend(end - from + 1)

@@ -6,7 +6,7 @@ import {
   isMixed,
   isOneOf,
   runEnd,
-  type Steps,
+  type ScanSteps,
   type TextSpan,
   token,
   upperOrDigit,
@@ -65,11 +65,11 @@ function key(prefix: string, min: number): KeyRule {
 }
 
 /** Finds keys and tokens that tell by how they begin whose they are. */
-export function findKeys(text: string, steps: Steps): readonly TextSpan[] {
+export function findKeys(text: string, steps: ScanSteps): readonly TextSpan[] {
   return rules.flatMap((rule) => [...matchesOf(rule, text, steps)])
 }
 
-function* matchesOf(rule: KeyRule, text: string, steps: Steps): Iterable<TextSpan> {
+function* matchesOf(rule: KeyRule, text: string, steps: ScanSteps): Iterable<TextSpan> {
   const { prefix, set, min, exact, row = 0 } = rule
   let start = text.indexOf(prefix)
   while (start >= 0) {

@@ -5,13 +5,13 @@ export interface TextSpan {
 }
 
 /** Finds pieces of a text; every character that is looked at counts. */
-export type Find = (text: string, steps: Steps) => readonly TextSpan[]
+export type Find = (text: string, steps: ScanSteps) => readonly TextSpan[]
 
 /** How many characters a search may look at for each one there is; none of ours comes near. */
 const perCharacter = 64
 
 /** Counts what a search looks at, so that no text, whoever wrote it, can make it take long. */
-export class Steps {
+export class ScanSteps {
   readonly #most: number
   used = 0
 
@@ -62,7 +62,7 @@ export function runEnd(set: CodeSet, text: string, from: Run): number {
 
 interface Run {
   readonly at: number
-  readonly steps: Steps
+  readonly steps: ScanSteps
   readonly most?: number
 }
 

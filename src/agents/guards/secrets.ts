@@ -5,7 +5,7 @@ import {
   isMixed,
   isOneOf,
   runEnd,
-  type Steps,
+  type ScanSteps,
   type TextSpan,
   token,
   url64,
@@ -15,7 +15,7 @@ import {
  * Finds what opens doors: API keys, tokens, private keys, JSON Web Tokens, passwords in URLs and connection strings, and
  * what stands behind a name such as `api_key=`. It goes by form, not by chance: a hash, a UUID or a picture is none.
  */
-export function findSecrets(text: string, steps: Steps): readonly TextSpan[] {
+export function findSecrets(text: string, steps: ScanSteps): readonly TextSpan[] {
   return [
     ...findKeys(text, steps),
     ...findWebTokens(text, steps),
@@ -27,7 +27,7 @@ export function findSecrets(text: string, steps: Steps): readonly TextSpan[] {
 }
 
 /** `eyJ….eyJ….…`: header and payload are JSON objects in base64. */
-function* findWebTokens(text: string, steps: Steps): Iterable<TextSpan> {
+function* findWebTokens(text: string, steps: ScanSteps): Iterable<TextSpan> {
   let start = text.indexOf('eyJ')
   while (start >= 0) {
     const header = isOneOf(url64, text, start - 1)
@@ -45,7 +45,7 @@ function* findWebTokens(text: string, steps: Steps): Iterable<TextSpan> {
 }
 
 /** A block of PEM, or what there is of one that has no end. */
-function* findPrivateKeys(text: string, steps: Steps): Iterable<TextSpan> {
+function* findPrivateKeys(text: string, steps: ScanSteps): Iterable<TextSpan> {
   const named = characters(['AZ', '09'], ' ')
   let start = text.indexOf('-----BEGIN ')
   while (start >= 0) {
@@ -67,7 +67,7 @@ const credential = characters(['az', 'AZ', '09'], "_-.~!*'();:&=+$,%^|")
 const maxCredential = 512
 
 /** `scheme://user:password@host`: the password alone. One that a template fills in is none. */
-function* findPasswordsOfUrls(text: string, steps: Steps): Iterable<TextSpan> {
+function* findPasswordsOfUrls(text: string, steps: ScanSteps): Iterable<TextSpan> {
   let slashes = text.indexOf('://')
   while (slashes >= 0) {
     const at = slashes + 3
@@ -92,7 +92,7 @@ const nameSet = characters(['az', 'AZ', '09'], '_-')
 const passwordSet = characters(['az', 'AZ', '09'], '_-+/=.~!@#$%^&*?')
 
 /** `name=value`, `name: value`, `"name": "value"`, also `name: Bearer value`. */
-function* findAssigned(text: string, steps: Steps): Iterable<TextSpan> {
+function* findAssigned(text: string, steps: ScanSteps): Iterable<TextSpan> {
   for (let at = 0; at < text.length; at++) {
     if (text[at] !== '=' && text[at] !== ':') continue
     const name = nameBefore(text, at, steps)
@@ -109,7 +109,7 @@ function* findAssigned(text: string, steps: Steps): Iterable<TextSpan> {
 /** Longer than any of the names. */
 const maxName = 40
 
-function nameBefore(text: string, sign: number, steps: Steps): string {
+function nameBefore(text: string, sign: number, steps: ScanSteps): string {
   let end = sign
   while (
     sign - end < 3 &&
@@ -131,7 +131,7 @@ function valueStart(text: string, from: number): number {
 }
 
 /** Telegram's `12345678:AA…`, and what follows `Bearer` without a name before it. */
-function* findBotTokens(text: string, steps: Steps): Iterable<TextSpan> {
+function* findBotTokens(text: string, steps: ScanSteps): Iterable<TextSpan> {
   for (let at = text.indexOf(':AA'); at >= 0; at = text.indexOf(':AA', at + 3)) {
     const end = runEnd(url64, text, { at: at + 1, steps })
     let start = at

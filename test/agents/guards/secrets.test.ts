@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { findEmails } from '../../../src/agents/guards/email.ts'
-import { replaceSpans, Steps } from '../../../src/agents/guards/scan.ts'
+import { replaceSpans, ScanSteps } from '../../../src/agents/guards/scan.ts'
 import { findSecrets } from '../../../src/agents/guards/secrets.ts'
 import { emails, harmless, named, noEmails, secrets } from './corpus.ts'
 
 const without = (find: typeof findSecrets, text: string): string =>
-  replaceSpans(text, find(text, new Steps(text)), '[…]')
+  replaceSpans(text, find(text, new ScanSteps(text)), '[…]')
 
 describe('the search for secrets', () => {
   test('has a corpus worth the name', () => {
@@ -56,7 +56,7 @@ describe('a text of whoever wants it to take long', () => {
   test.each(hostile)('costs steps in proportion to its length: %s', (piece) => {
     const stepsFor = (length: number): number => {
       const text = piece.repeat(Math.ceil(length / piece.length))
-      const steps = [new Steps(text), new Steps(text)] as const
+      const steps = [new ScanSteps(text), new ScanSteps(text)] as const
       findSecrets(text, steps[0])
       findEmails(text, steps[1])
       return (steps[0].used + steps[1].used) / text.length
@@ -67,7 +67,7 @@ describe('a text of whoever wants it to take long', () => {
   })
 
   test('is given up when it costs more than its length allows', () => {
-    const steps = new Steps('short')
+    const steps = new ScanSteps('short')
     expect(() => steps.spend(1_000_000)).toThrow('too long to search')
   })
 })

@@ -120,6 +120,14 @@ map = { over = "steps.draft.data.list", steps = [{ agent_id = "a" }], max_parall
       1,
       'the schema x.json cannot be read: files are read only',
     ],
+    ['agent_id = "a"\nwhen = "1 +"', 1, 12, 'when cannot be read: '],
+    [
+      'agent_id = "a"\nwhen = "steps.x.text == 1"',
+      1,
+      9,
+      'when cannot be read: there is no step x before this one',
+    ],
+    ['agent_id = "a"\ninput = "{{ item }}"', 1, 13, 'input cannot be read: item is not known here'],
     ['agent_id = "a"\nwhne = "true"', 1, 1, 'unknown key whne (did you mean when?)'],
   ])('a fault is told with line and column: %s', (text, below, column, words) => {
     const said = problemOf(text)

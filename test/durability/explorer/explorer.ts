@@ -2,7 +2,7 @@ import type { Agent } from '../../../src/agents/agent.ts'
 import type { Dispatch } from '../../../src/protocol/call.ts'
 import { createFold } from '../../../src/protocol/fold.ts'
 import { answerParts, textOf } from '../../../src/protocol/task.ts'
-import type { Artifact, Message, Part, Task } from '../../../src/protocol/types.ts'
+import type { Artifact, JsonObject, Message, Part, Task } from '../../../src/protocol/types.ts'
 import { createServer, type ServerOptions } from '../../../src/server/index.ts'
 import { createDeferred } from '../../../src/shared/async.ts'
 import type { Store } from '../../../src/store/store.ts'
@@ -76,6 +76,8 @@ export interface Outcome {
   readonly history: readonly string[]
   readonly asked: ReadonlyMap<string, readonly string[]>
   readonly facts: unknown
+  /** What the trace says, whenever and however often: a step that a crash interrupted is told again. */
+  readonly trace: ReadonlySet<string>
   readonly faults: readonly string[]
 }
 
@@ -179,6 +181,9 @@ export async function play(
       asked: ledger.asked,
       // What is still to be delivered is delivered by the next process where this one dies.
       facts: await machine.survive(async () => world.facts?.()),
+      trace: new Set(
+        records.flatMap((one) => (one.kind === 'trace' ? [tellEntry(one.entry)] : [])),
+      ),
       faults: checkLog(task, records),
     }
   } finally {
@@ -344,6 +349,10 @@ function createUser(
           await new Promise((resolve) => setTimeout(resolve, 1))
       }),
   }
+}
+
+function tellEntry({ durationMs: _ms, ...entry }: JsonObject): string {
+  return JSON.stringify(entry)
 }
 
 function createLedger(): Ledger {

@@ -5,7 +5,7 @@ import { A2AClient } from '../../../src/client/client.ts'
 import { traceExtension } from '../../../src/protocol/extensions.ts'
 import type { JsonObject, Task } from '../../../src/protocol/types.ts'
 import { main, type Started, startProcess, temporary } from '../../cli/corral.ts'
-import { cookbook, withoutChance } from './recipe.ts'
+import { cook, cookbook, withoutChance } from './recipe.ts'
 
 const folder = join(cookbook, 'crash-resume')
 
@@ -16,6 +16,11 @@ test('a team that is killed while it packs goes on, and its ledger has every lin
   expect(file.trace).toEqual(program.trace)
   const asked = program.trace.filter(({ type }) => type === 'delegation')
   expect(asked.map(({ member }) => member)).toEqual(['charge', 'pack', 'pack', 'ship'])
+})
+
+test('a team that nobody kills does the same', async () => {
+  const run = await cook('crash-resume')
+  expect(run.delegations.map(({ member }) => member)).toEqual(['charge', 'pack', 'ship'])
 })
 
 type Start = (env: Readonly<Record<string, string>>) => Started
@@ -54,7 +59,7 @@ async function clientOf(server: Started): Promise<A2AClient> {
 }
 
 function startProgram(env: Readonly<Record<string, string>>): Started {
-  const args = ['--import', 'tsx', join(cookbook, 'serve.ts'), 'crash-resume']
+  const args = ['--import', 'tsx', join(folder, 'serve.ts')]
   return startProcess(process.execPath, args, { env })
 }
 

@@ -32,9 +32,12 @@ export function planCall(
     call.input === undefined ? undefined : readContent(call.input, { ...site, key: 'input', path })
   return {
     agentId,
-    async ask(place, more) {
-      const message = input ? await written(input, place) : heard(place)
-      return delegate(place.run, { ...rules, ...more, name: place.name, message })
+    ask(place, more) {
+      const { run, name } = place
+      if (!input) return delegate(run, { ...rules, ...more, name, message: heard(place) })
+      return written(input, place).then((message) =>
+        delegate(run, { ...rules, ...more, name, message }),
+      )
     },
   }
 }

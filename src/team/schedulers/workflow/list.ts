@@ -10,7 +10,13 @@ export function runList(steps: readonly PlannedStep[], start: StepPlace): StepAn
 }
 
 /** Runs a step, unless its rules leave it out; one that feedback goes to runs whatever they say. */
-export async function runStep(step: PlannedStep, place: StepPlace, always = false): StepAnswer {
+export function runStep(step: PlannedStep, place: StepPlace, always = false): StepAnswer {
+  // Most steps say no more than who answers, and a promise is not free.
+  if (step.applies === undefined && step.name === undefined) return step.run(place)
+  return runWithRules(step, place, always)
+}
+
+async function runWithRules(step: PlannedStep, place: StepPlace, always: boolean): StepAnswer {
   if (step.applies && !always) {
     const applies = step.applies(place)
     if (!(typeof applies === 'boolean' ? applies : await applies)) {

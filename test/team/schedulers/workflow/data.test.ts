@@ -111,6 +111,21 @@ describe('a step', () => {
   })
 })
 
+test('the definition of a team holds schemas of libraries as JSON Schema, and no functions', () => {
+  const tree = z.object({
+    get inner() {
+      return tree.optional()
+    },
+  })
+  const step = { agentId: 'a', when: () => true, outputSchema: tree }
+  const { definition } = flow({ a: member('a') }, step)
+  expect(definition).toMatchObject([
+    { scheduler: { steps: [{ outputSchema: { type: 'object' } }] } },
+    [],
+  ])
+  expect(JSON.stringify(definition)).not.toContain('when')
+})
+
 describe('a branch', () => {
   const steps = [
     review,
