@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { GuardFunction, Guards } from '../../src/agents/guards/guard.ts'
+import type { Guards } from '../../src/agents/guards/guard.ts'
 import type { GraphEdge } from '../../src/console/api.ts'
 import { drawWorkflow } from '../../src/console/workflow-graph.ts'
 
@@ -167,7 +167,7 @@ describe('The drawing of a workflow', () => {
   })
 
   test('the guards of a step are named', () => {
-    const polite: GuardFunction = () => ({ verdict: 'allow' })
+    const polite = () => ({ verdict: 'allow' }) as const
     const guards: Guards = {
       input: [{ use: 'length', max: 10 }, { member: 'judge' }],
       output: ['secrets', { module: './guards/tone.js' }, polite],
