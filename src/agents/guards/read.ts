@@ -1,3 +1,4 @@
+import { parse } from 'node:path'
 import { isFields } from '../../shared/json.ts'
 import { nearest } from '../../shared/nearest.ts'
 import { makeBuiltIn } from './built-in.ts'
@@ -73,9 +74,10 @@ function readRule(rule: unknown, place: GuardsPlace, refuse: RefuseSetting): Rea
     if (key !== kind && !(kind === 'module' && key === 'load'))
       refuse(key, `does not go with ${kind}`)
   if (kind === 'member') return readMember(name, place, refuse)
-  if (typeof rule.load === 'function')
-    return { kind: 'own', name, judge: rule.load as GuardFunction } // its verdicts are checked
-  if (place.modulesLater) return { kind: 'own', name, judge: () => notLoaded }
+  // Callers are told the name of a guard, and not where its file lies.
+  const own = { kind: 'own', name: parse(name).name } as const
+  if (typeof rule.load === 'function') return { ...own, judge: rule.load as GuardFunction } // its verdicts are checked
+  if (place.modulesLater) return { ...own, judge: () => notLoaded }
   return refuse('module', 'is for configuration files: import it and give its function')
 }
 
