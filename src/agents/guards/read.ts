@@ -1,4 +1,3 @@
-import { parse } from 'node:path'
 import { isFields } from '../../shared/json.ts'
 import { nearest } from '../../shared/nearest.ts'
 import { makeBuiltIn } from './built-in.ts'
@@ -74,11 +73,16 @@ function readRule(rule: unknown, place: GuardsPlace, refuse: RefuseSetting): Rea
     if (key !== kind && !(kind === 'module' && key === 'load'))
       refuse(key, `does not go with ${kind}`)
   if (kind === 'member') return readMember(name, place, refuse)
-  // Callers are told the name of a guard, and not where its file lies.
-  const own = { kind: 'own', name: parse(name).name } as const
+  const own = { kind: 'own', name: moduleName(name) } as const
   if (typeof rule.load === 'function') return { ...own, judge: rule.load as GuardFunction } // its verdicts are checked
   if (place.modulesLater) return { ...own, judge: () => notLoaded }
   return refuse('module', 'is for configuration files: import it and give its function')
+}
+
+/** The name of a file without folders and ending: callers are told it, and not where the file lies. */
+function moduleName(file: string): string {
+  const [name = file] = file.split(/[\\/]/).slice(-1)
+  return name.replace(/\.[cm]?[jt]s$/, '')
 }
 
 function readMember(member: string, { members }: GuardsPlace, refuse: RefuseSetting): ReadyGuard {
