@@ -157,6 +157,11 @@ describe('a text that may be an expression', () => {
     'size(steps.a.data) > 3',
     'feedback.contains("a")',
     'question.text == "a"',
+    'round >= 2',
+    'round % 2 == 0',
+    '3 <= round',
+    'item == "last"',
+    'feedback != ""',
   ])('is one: %s', (text) => {
     expect(looksLikeExpression(text)).toBe(true)
   })
@@ -170,6 +175,7 @@ describe('a text that may be an expression', () => {
       'a.item.b',
       'steps',
       'round 3',
+      'final_round >= 2',
     ],
   ])('is words: %s', (text) => {
     expect(looksLikeExpression(text)).toBe(false)
