@@ -66,8 +66,23 @@ export function toConnectError(url: string, error: unknown): A2AError {
   if (error instanceof A2AError) return error
   const state = sqlStateOf(error)
   const said = error instanceof Error ? error.message : String(error)
-  const reason = state === undefined ? said : `${databaseReason(error)} (${said})`
+  const reason =
+    state === undefined ? (tlsReason(error) ?? said) : `${databaseReason(error)} (${said})`
   return new A2AError('unavailable', `Cannot open the task store ${toShownStore(url)}: ${reason}`, {
     cause: error,
   })
+}
+
+/** What is wrong with the encryption of a connection, and what to do; undefined where it is something else. */
+function tlsReason(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  const { message } = error
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return `its certificate is for another name (${message}): write the name that it is for into the URL`
+  if (/^(?:DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|CERT_)/.test(code))
+    return `its certificate is not trusted (${message}): name the authority that signed it, as ca in [server.postgres.tls] or as sslmode=verify-full&sslrootcert=FILE in the URL`
+  return message === 'The server does not support SSL connections'
+    ? 'it does not speak TLS: let the database do so, or write sslmode=disable into the URL'
+    : undefined
 }
