@@ -1,3 +1,4 @@
+import type { Guards } from '../agents/guards/guard.ts'
 import { guardsOf } from './drawn-guards.ts'
 import type { StepNode } from './drawn-step.ts'
 import type { GraphEdge } from './graph-api.ts'
@@ -34,6 +35,7 @@ interface DrawnCall {
   readonly agentId: string
   readonly fallbackAgentId?: string
   readonly outputSchema?: unknown
+  readonly guards?: Guards
 }
 
 /** How a node is reached: the words on the edges to it, and what is said of a member. */

@@ -46,7 +46,7 @@ describe.skipIf(!browserPath)('A tool that waits for a person', () => {
     await page.getByText('You rejected the tool pay').waitFor()
   })
 
-  test('of a guarded member is told with what its guards said', async () => {
+  test('guards are shields at the steps they guard, with what they said in the details', async () => {
     const { scene } = await useOffice()
     const id = await scene.send('guarded', 'Write')
     const { page } = await openPage(browser, `${scene.url}/console/#/task/${id}?tab=graph`)
@@ -60,11 +60,11 @@ describe.skipIf(!browserPath)('A tool that waits for a person', () => {
     await node.getByRole('button').press('Enter')
     const details = page.getByRole('region', { name: 'What happened here' })
     await details.getByText('replaced', { exact: true }).waitFor()
-    await details.getByText('an API key').waitFor()
+    await details.getByText('output guard email').waitFor()
   })
 })
 
-/** A team whose clerk pays only after a yes, and one whose members tell of guards. */
+/** A team whose clerk pays only after a yes, and one whose steps are guarded. */
 async function useOffice(): Promise<{ readonly scene: Scene; readonly paid: unknown[] }> {
   const paid: unknown[] = []
   const call = { tools: [{ name: 'pay', arguments: { amount: 5 } }] }
@@ -84,11 +84,8 @@ async function useOffice(): Promise<{ readonly scene: Scene; readonly paid: unkn
       }),
     ],
   })
-  const told = (id: string, at: string, verdict: string, reason: string) =>
-    defineAgent({ id, name: id.charAt(0).toUpperCase() + id.slice(1) }, (_message, turn) => {
-      turn.trace({ type: 'guard', agent: id, at, guard: 'secrets', verdict, reason })
-      return 'words'
-    })
+  const says = (id: string, words: string) =>
+    defineAgent({ id, name: id.charAt(0).toUpperCase() + id.slice(1) }, () => words)
   const about = { name: 'Office', description: 'Pays bills' }
   const office = defineTeam({
     ...{ id: 'office', ...about, agents: { clerk } },
@@ -97,10 +94,16 @@ async function useOffice(): Promise<{ readonly scene: Scene; readonly paid: unkn
   const guarded = defineTeam({
     ...{ id: 'guarded', name: 'Guarded', description: 'Writes' },
     agents: {
-      scribe: told('scribe', 'output', 'replace', 'an API key'),
-      censor: told('censor', 'input', 'block', 'a secret'),
+      scribe: says('scribe', 'Write to ann@example.com'),
+      censor: says('censor', 'nothing'),
     },
-    scheduler: { type: 'workflow', steps: [{ agentId: 'scribe' }, { agentId: 'censor' }] },
+    scheduler: {
+      type: 'workflow',
+      steps: [
+        { agentId: 'scribe', guards: { output: ['email'] } },
+        { agentId: 'censor', guards: { input: [{ use: 'length', max: 3 }] } },
+      ],
+    },
   })
   const scene = await useScene({ agents: [office, guarded] })
   onTestFinished(async () => {

@@ -84,6 +84,16 @@ describe('guards of a file', () => {
     expect(judged).toMatchObject({ guard: 'length', verdict: 'block' })
   })
 
+  test('a module is told to callers by its name, not by its place', async () => {
+    const code = `export default () => ({ verdict: 'block', reason: 'no' })`
+    await writeFile(join(directory, 'guards', 'strict.mjs'), code)
+    const guards = '[agents.guards]\ninput = [{ module = "./guards/strict.mjs" }]'
+    const options = { logger: false, team: 'echo' } as const
+    const { text, trace } = await runTeam(await write(agents(guards)), 'hi', options)
+    expect(text).toBe('The message was blocked by the guard strict: no')
+    expect(trace.at(-1)).toMatchObject({ type: 'guard', guard: 'strict', verdict: 'block' })
+  })
+
   test('a model as a judge is told by a schema how to answer', async () => {
     const verdict = '{"verdict":"replace","text":"a better draft"}'
     const models = await openModelServer(({ model: name }) =>

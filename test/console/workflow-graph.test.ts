@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { Guards } from '../../src/agents/guards/guard.ts'
 import type { GraphEdge } from '../../src/console/api.ts'
 import { drawWorkflow } from '../../src/console/workflow-graph.ts'
 
@@ -166,9 +167,10 @@ describe('The drawing of a workflow', () => {
   })
 
   test('the guards of a step are named', () => {
-    const guards = {
+    const polite = () => ({ verdict: 'allow' }) as const
+    const guards: Guards = {
       input: [{ use: 'length', max: 10 }, { member: 'judge' }],
-      output: ['secrets', { module: './guards/tone.js' }, function polite() {}],
+      output: ['secrets', { module: './guards/tone.js' }, polite],
     }
     const guarded = { agentId: 'a', guards }
     expect(draw([guarded]).nodes[0]?.guards).toEqual({

@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { chmod, chown, cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { chmod, chown, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -20,6 +20,8 @@ export interface PostgresServer {
 export interface PostgresServerOptions {
   /** Whether a commit waits for the disk; without, all is quicker, and a crash of the machine may lose it. */
   readonly durable?: boolean
+  /** A certificate and its key, in PEM: then it speaks TLS too, and `onlyTls` nothing else. */
+  readonly tls?: { readonly cert: string; readonly key: string; readonly onlyTls?: boolean }
 }
 
 /** The folder of the platform's PostgreSQL, from the registry; undefined where it has none. */
@@ -34,6 +36,7 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   const folder = await mkdtemp(join(tmpdir(), 'corral-postgres-'))
   try {
     const place = await prepare(folder, nativeFolder)
+    if (options.tls) await writeTls(place, options.tls)
     const port = await freePort()
     let running = await run(place, port, options)
     return {
@@ -101,13 +104,24 @@ async function link(native: string, links: string): Promise<void> {
   }
 }
 
+async function writeTls(
+  { data }: Place,
+  { cert, key, onlyTls }: NonNullable<PostgresServerOptions['tls']>,
+): Promise<void> {
+  const file = join(data, 'server.key')
+  await writeFile(file, key, { mode: 0o600 })
+  await writeFile(join(data, 'server.crt'), cert)
+  if (onlyTls) await writeFile(join(data, 'pg_hba.conf'), 'hostssl all all all trust\n')
+  if (isRoot) await chown(file, nobody, nobody)
+}
+
 /** Ends the server when its input ends, which the system sees to when this process dies. */
 const guarded = '"$@" & server=$!; cat >/dev/null; kill -QUIT $server; wait $server'
 
 async function run(
   { bin, data, env }: Place,
   port: number,
-  { durable = false }: PostgresServerOptions,
+  { durable = false, tls }: PostgresServerOptions,
 ): Promise<{ stop(): Promise<void> }> {
   const settings = {
     listen_addresses: '127.0.0.1',
@@ -116,6 +130,7 @@ async function run(
     shared_buffers: '64MB',
     dynamic_shared_memory_type: 'mmap',
     fsync: durable ? 'on' : 'off',
+    ssl: tls ? 'on' : 'off',
   }
   const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const server = [join(bin, 'postgres'), '-D', data, '-p', String(port), ...args]

@@ -73,10 +73,18 @@ function readRule(rule: unknown, place: GuardsPlace, refuse: RefuseSetting): Rea
     if (key !== kind && !(kind === 'module' && key === 'load'))
       refuse(key, `does not go with ${kind}`)
   if (kind === 'member') return readMember(name, place, refuse)
-  if (typeof rule.load === 'function')
-    return { kind: 'own', name, judge: rule.load as GuardFunction } // its verdicts are checked
-  if (place.modulesLater) return { kind: 'own', name, judge: () => notLoaded }
+  // Callers are told the name of a guard, and not where its file lies.
+  const own = { kind: 'own', name: fileName(name) } as const
+  if (typeof rule.load === 'function') return { ...own, judge: rule.load as GuardFunction } // its verdicts are checked
+  if (place.modulesLater) return { ...own, judge: () => notLoaded }
   return refuse('module', 'is for configuration files: import it and give its function')
+}
+
+/** The name of a file without its place and its ending. */
+function fileName(path: string): string {
+  const name = path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1)
+  const end = name.lastIndexOf('.')
+  return end > 0 ? name.slice(0, end) : name
 }
 
 function readMember(member: string, { members }: GuardsPlace, refuse: RefuseSetting): ReadyGuard {

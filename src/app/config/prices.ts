@@ -20,4 +20,15 @@ const priceSchema: z.ZodType<ModelPrice> = z
   }))
 
 /** `[prices]`: what models cost, by their names. */
-export const pricesSchema: z.ZodType<ModelPrices> = z.record(filledText, priceSchema)
+export const pricesSchema: z.ZodType<ModelPrices> = z
+  .record(filledText, priceSchema)
+  .superRefine((prices, context) => {
+    // Variables stand in values alone: by such a name no model would ever have a price.
+    for (const model of Object.keys(prices))
+      if (model.includes('${'))
+        context.addIssue({
+          code: 'custom',
+          path: [model],
+          message: 'must be the name of a model: variables are not replaced in keys',
+        })
+  })

@@ -2,6 +2,7 @@ import { Socket } from 'node:net'
 import type { ConnectionOptions as TlsOptions } from 'node:tls'
 import type { Client } from 'pg'
 import { A2AError } from '../../protocol/errors.ts'
+import { toDriverTarget } from './tls.ts'
 
 /** A statement. One with a name is parsed once per connection. */
 export interface SqlStatement {
@@ -52,12 +53,11 @@ export async function connectDatabase(
   options: DatabaseConnectionOptions,
   events: ConnectionEvents = {},
 ): Promise<DatabaseConnection> {
-  const { url, tls, statementTimeoutMs, name } = options
+  const { statementTimeoutMs, name } = options
   const { Client } = await loadDriver()
   const socket = new Socket()
   const client = new Client({
-    connectionString: url,
-    ...(tls === undefined ? {} : { ssl: tls }),
+    ...toDriverTarget(options),
     application_name: name,
     keepAlive: true,
     connectionTimeoutMillis: connectTimeoutMs,

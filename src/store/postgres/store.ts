@@ -34,7 +34,7 @@ export interface PostgresStoreOptions extends RetentionOptions {
   readonly schema?: string
   /** How many connections read at once, besides the one that writes; 4 by default. */
   readonly pool?: { readonly readers?: number }
-  /** Whether and how the connections are encrypted, where the URL does not say it by `sslmode`. */
+  /** Whether and how the connections are encrypted. What the URL says of it goes first: its `sslmode`, and files that it names. */
   readonly tls?: boolean | TlsOptions
   /** The longest that the database may work on one statement, in milliseconds; 30,000 by default. */
   readonly statementTimeoutMs?: number
@@ -138,7 +138,13 @@ function feedParts(
     name: connection.name,
     logger: toLogger(options.logger),
     ...{ leaseMs, beatMs, lookMs, commitTimeoutMs },
-    connect: (events: ConnectionEvents) => connectDatabase(session, events),
+    async connect(events: ConnectionEvents) {
+      try {
+        return await connectDatabase(session, events)
+      } catch (error) {
+        throw toConnectError(session.url, error)
+      }
+    },
   }
 }
 

@@ -61,6 +61,12 @@ describe('A picture of a team', () => {
       expect(own.edge).toEqual(back)
       const isBeside = direction === 'LR' ? own.y > y + height : own.x > x + width
       expect(isBeside).toBe(true)
+      const next = picture.edges.find(({ edge: { to } }) => to === 'writers') ?? expect.fail()
+      const [startX = 0, startY = 0] =
+        /^M([\d.]+),([\d.]+)/.exec(next.path)?.slice(1).map(Number) ?? []
+      const isAtNode =
+        startX >= x && startX <= x + width + 1 && startY >= y && startY <= y + height + 1
+      expect(isAtNode).toBe(true)
       expect(own.x).toBeLessThan(picture.width)
       expect(own.y).toBeLessThan(picture.height)
     },

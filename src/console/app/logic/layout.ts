@@ -94,15 +94,35 @@ export function layOut(team: TeamGraph, options: LayoutOptions, above = ''): Pic
       const own = edge.from === edge.to && all.find(({ node }) => node.id === edge.from)
       if (own) return roundAt(edge, own, isFlat)
       const { points, x, y } = graph.edge({ v: keyOf(edge.from), w: keyOf(edge.to), name: `${i}` })
+      const ends = all.filter(({ node: { id } }) => rounds.has(id))
+      const met = points.map((point: Point) =>
+        ends.reduce((one, end) => drawnTo(end, one, isFlat), point),
+      )
       const middle = points[Math.floor(points.length / 2)]
-      return { edge, path: toPath(points), x: x ?? middle?.x ?? 0, y: y ?? middle?.y ?? 0 }
+      return { edge, path: toPath(met), x: x ?? middle?.x ?? 0, y: y ?? middle?.y ?? 0 }
     }),
   }
 }
 
+/** Room for the words of a round beside its node. */
+const roundRoom = 220
+
 /** Room on both sides of a node whose work may come back to it at once. */
 function withRound({ width, height }: Size, isFlat: boolean): Size {
-  return isFlat ? { width, height: height + 2 * 46 } : { width: width + 2 * 110, height }
+  return isFlat ? { width, height: height + 2 * 46 } : { width: width + 2 * roundRoom, height }
+}
+
+/** A point at the room around a node, moved to the node itself. */
+function drawnTo({ x, y, width, height }: PlacedNode, point: Point, isFlat: boolean): Point {
+  const [from, to] = isFlat ? [x, x + width] : [y, y + height]
+  const across = isFlat ? point.x : point.y
+  const along = isFlat ? point.y - (y + height / 2) : point.x - (x + width / 2)
+  const room = isFlat ? height / 2 + 46 : width / 2 + roundRoom
+  const isAtSide = Math.abs(across - from) < 1 || Math.abs(across - to) < 1
+  if (!isAtSide || Math.abs(along) > room + 1) return point
+  const most = (isFlat ? height : width) / 2 - 10
+  const moved = Math.min(Math.max(along, -most), most)
+  return isFlat ? { ...point, y: y + height / 2 + moved } : { ...point, x: x + width / 2 + moved }
 }
 
 /** An edge from a node to itself: beneath it, or at its right where the picture goes downwards. */
@@ -115,7 +135,7 @@ function roundAt(edge: GraphEdge, node: PlacedNode, isFlat: boolean): PlacedEdge
   }
   const [top, bottom, right] = [y + height * 0.25, y + height * 0.75, x + width]
   const path = `M${right},${bottom} C${right + 36},${bottom} ${right + 36},${top} ${right},${top}`
-  return { edge, path, x: right + 70, y: y + height / 2 + 6 }
+  return { edge, path, x: right + 34 + roomFor(edge).width / 2, y: y + height / 2 + 6 }
 }
 
 /** Whether a picture need not be scrolled in so much room; one that goes to the right is else drawn downwards. */

@@ -30,7 +30,7 @@ describe('a step', () => {
     const good = await runFlow(team, 'good news')
     expect(good.delegations).toHaveLength(2)
     expect(entriesOf(good, 'skip')).toEqual([{ step: '3' }])
-    expect(good.text).toBe('')
+    expect(good.text).toBe('{"score":0.9,"reason":"dull"}')
     expect(good.task.artifacts?.[0]?.parts).toEqual([{ data: { score: 0.9, reason: 'dull' } }])
   })
 
