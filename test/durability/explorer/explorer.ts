@@ -6,6 +6,7 @@ import type { Artifact, JsonObject, Message, Part, Task } from '../../../src/pro
 import { type Usage, usageOf } from '../../../src/protocol/usage.ts'
 import { createServer, type ServerOptions } from '../../../src/server/index.ts'
 import { createDeferred } from '../../../src/shared/async.ts'
+import { newId } from '../../../src/shared/ids.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { type Fault, faulty } from '../../fixtures/faulty-store.ts'
 import { createLedger, type Ledger, type Notes } from './ledger.ts'
@@ -306,6 +307,8 @@ function createUser(
   webhook: string | undefined,
 ): User & { readonly stops: readonly string[] } {
   const stops: string[] = []
+  // One store may see several runs.
+  const name = newId()
   let taskId: string | undefined
   let count = 0
 
@@ -320,7 +323,7 @@ function createUser(
 
   async function send(content: string | readonly Part[]): Promise<void> {
     const parts = typeof content === 'string' ? [{ text: content }] : content
-    const idempotencyKey = `key-${++count}`
+    const idempotencyKey = `${name}-${++count}`
     const message: Message = {
       messageId: `message-${count}`,
       role: 'ROLE_USER',
