@@ -28,7 +28,17 @@ export type Handlers = {
  * formed; then the handler. The order keeps strangers from learning anything.
  */
 export function createGate(service: Service, handlers: Handlers): Dispatch {
-  const { engine, agent, auth: callers, limit, limits, metrics, requests, clock } = service
+  const {
+    engine,
+    agent,
+    auth: callers,
+    limit,
+    limits,
+    metrics,
+    requests,
+    failures,
+    clock,
+  } = service
   const agentId = engine.scopeOf(undefined, undefined).agent
   return async (name, request, call) => {
     const startedAt = clock.elapsed()
@@ -61,6 +71,7 @@ export function createGate(service: Service, handlers: Handlers): Dispatch {
       const ms = clock.elapsed() - startedAt
       metrics.observe(name, code, ms)
       requests?.({ operation: name, auth, outcome: code, ms })
+      if (code === 'internal') failures?.(name, thrown)
       if (counted && code === 'taskNotFound') limit?.missed(counted)
       if (!counted && code === 'unauthenticated') await limit?.refused(call)
       throw thrown

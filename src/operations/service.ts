@@ -22,6 +22,8 @@ export interface Service {
   readonly metrics: OperationMetrics
   /** Is told who asked for what; absent where nobody wants to know. */
   readonly requests?: RequestLog | undefined
+  /** Is told of an error that no caller can do anything about; absent where somebody else tells it. */
+  readonly failures?: FailureLog | undefined
   /** Keeps the webhooks of tasks; absent where the server has none. */
   readonly webhooks?: PushConfigs | undefined
   readonly clock: Clock
@@ -64,6 +66,9 @@ interface OperationMetrics {
   /** `outcome` is `ok` or an error's code. */
   observe(operation: OperationName, outcome: string, ms: number): void
 }
+
+/** Tells what went wrong here, which callers do not learn. */
+type FailureLog = (operation: OperationName, thrown: unknown) => void
 
 /** Tells who asked for what. */
 export type RequestLog = (request: AnsweredRequest) => void

@@ -67,7 +67,8 @@ export function createMount(
   const service = createService(parts, engine, identity)
   const byEngine = createOperations(service)
   const keeper = createKeeper({ dispatch: () => agent.dispatch ?? byEngine, clock, logger })
-  const passOn = createPassOn(service, keeper)
+  // What such an agent throws is told by its keeper.
+  const passOn = createPassOn({ ...service, failures: undefined }, keeper)
   const dispatch: Dispatch = (name, request, call) =>
     (agent.dispatch ? passOn : byEngine)(name, request, call)
   return {
@@ -92,10 +93,11 @@ export function createMount(
 
 /** Who plays which role for the operations of this agent. */
 function createService(parts: ServerParts, engine: Engine, identity: Identity): Service {
-  const { clock, auth, limit, limits, metrics, push, options } = parts
+  const { clock, auth, limit, limits, metrics, push, options, logger } = parts
   return {
     engine,
     requests: createRequestLog(parts, engine),
+    failures: (operation, err) => logger.error({ operation, err }, 'An operation failed'),
     agent: identity,
     auth,
     limit,

@@ -84,6 +84,8 @@ export interface Delegation extends CallRules {
   readonly alone?: boolean
   /** The member as this delegation wants it, such as with answers that fit a schema. */
   readonly wrap?: (agent: Agent) => Agent
+  /** It is made while another delegation is under way, whose reply may be repeated without it. */
+  readonly within?: boolean
   /** Offered to a member that takes tools. */
   readonly tools?: readonly Tool[]
   /** Give a failure back as a reply in the state FAILED instead of failing the run. */

@@ -1,7 +1,9 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type Agent, defineAgent } from '../../src/agents/index.ts'
+import { A2AError } from '../../src/protocol/errors.ts'
 import { bearer, createServer, listen, type ServerOptions } from '../../src/server/index.ts'
 import { silent } from '../../src/shared/log.ts'
+import { createMemoryStore } from '../../src/store/memory/store.ts'
 import { defineTeam, TeamServer } from '../../src/team/index.ts'
 
 const broken = defineAgent({ name: 'Broken' }, () => {
@@ -96,6 +98,41 @@ describe('a server that anyone on the network may use', () => {
       const { close } = await listen(server, { port: 0, ...where })
       await close()
     }
+    expect(heard).toEqual([])
+  })
+})
+
+describe('what a store throws', () => {
+  const fine = defineAgent({ name: 'Fine' }, () => 'fine')
+  const kept = createMemoryStore({ maxTasks: 10 })
+  const faults = [
+    new Error('column "colour" does not exist'),
+    new A2AError('internal', 'The task store cannot read', { cause: new Error('colour is gone') }),
+  ]
+
+  test.each(faults)(
+    'reaches stderr once, and the caller hears no more than that',
+    async (fault) => {
+      const heard = hearStderr()
+      const store = { ...kept, get: () => Promise.reject(fault) }
+      const server = await createServer({ agents: [fine], store })
+      onTestFinished(() => server.close())
+      const asked = server.dispatch('fine')('GetTask', { id: 't' }, {})
+      await expect(asked).rejects.toThrow()
+      expect(heard).toHaveLength(1)
+      expect(heard[0]).toContain('ERROR An operation failed operation=GetTask')
+      expect(heard[0]).toContain('colour')
+    },
+  )
+
+  test('is not told where it is the caller’s own mistake, or passes by itself', async () => {
+    const heard = hearStderr()
+    const away = new A2AError('unavailable', 'The task store cannot read: it is away')
+    const store = { ...kept, get: () => Promise.reject(away) }
+    const server = await createServer({ agents: [fine], store })
+    onTestFinished(() => server.close())
+    for (const id of ['t', ''])
+      await expect(server.dispatch('fine')('GetTask', { id }, {})).rejects.toThrow()
     expect(heard).toEqual([])
   })
 })

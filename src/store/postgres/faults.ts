@@ -1,12 +1,18 @@
 import { A2AError } from '../../protocol/errors.ts'
 import { toShownStore } from './url.ts'
 
+/** Statements that were prepared are gone, or another client's are there. */
+const pooled =
+  'a pooler before the database mixes up its connections (pgbouncer: pool_mode = session, or 1.21 with max_prepared_statements)'
+
 /** SQLSTATEs, or the beginnings of them, that a person can do something about (postgresql.org, Appendix A). */
 const reasons: readonly (readonly [start: string, reason: string])[] = [
   ['08', 'the database cannot be reached'],
   ['25006', 'the database is read-only'],
+  ['26000', pooled],
   ['28', 'the database refuses the user or the password'],
   ['3D000', 'there is no such database'],
+  ['42P05', pooled],
   ['42501', 'the user may not do this in the database'],
   ['53100', 'the disk of the database is full'],
   ['53200', 'the database has no memory left'],
@@ -83,6 +89,6 @@ function tlsReason(error: unknown): string | undefined {
   if (/^(?:DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|CERT_)/.test(code))
     return `its certificate is not trusted (${message}): name the authority that signed it, as ca in [server.postgres.tls] or as sslmode=verify-full&sslrootcert=FILE in the URL`
   return message === 'The server does not support SSL connections'
-    ? 'it does not speak TLS: let the database do so, or write sslmode=disable into the URL'
+    ? `it does not speak TLS (${message}): let the database do so, or write sslmode=disable into the URL`
     : undefined
 }

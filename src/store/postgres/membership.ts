@@ -124,15 +124,20 @@ export class Membership {
   }
 
   #hear(listener: FeedListener): SessionListener {
+    const { logger } = this.#parts
     return {
       notice: this.#parts.told,
       confirmed: () => this.#settle(),
       looked: (live, orphaned) => {
         if (this.#orphans.see(live, orphaned)) listener.orphans()
       },
+      strayed: () =>
+        logger.warn(
+          { replica: this.#former },
+          'The connection of this replica is no session of its own: set session_url in [server.postgres] to an address past the pooler',
+        ),
       ended: (reason) => {
         this.#forget()
-        const { logger } = this.#parts
         logger.warn({ replica: this.#former, reason }, 'The registration of this replica is lost')
         listener.lost(reason)
         void this.#rejoin(listener)

@@ -17,6 +17,8 @@ export interface SessionListener {
   confirmed(): void
   /** Who lives, and who does not though there is work of it. */
   looked(live: readonly number[], orphaned: readonly number[]): void
+  /** Another backend than the one with the lock answers, once: something between mixes connections. */
+  strayed(): void
   /** The registration is gone, once. Nothing is told after it. */
   ended(reason: string): void
 }
@@ -65,9 +67,9 @@ export async function openSession(
     },
   })
   try {
-    const { replica, confirmed } = await register(parts, connection, registration)
+    const { confirmed, ...registered } = await register(parts, connection, registration)
     if (isOver) throw new Error('The connection ended')
-    session = new Session(parts, { connection, listener, replica }, confirmed)
+    session = new Session(parts, { connection, listener, ...registered }, confirmed)
     return session
   } catch (error) {
     connection.destroy()
@@ -79,6 +81,8 @@ interface SessionEnds {
   readonly connection: DatabaseConnection
   readonly listener: SessionListener
   readonly replica: number
+  /** The process of the database that has the lock. */
+  readonly backend: number
 }
 
 /**
@@ -92,6 +96,8 @@ export class Session {
   readonly #listener: SessionListener
   readonly #sql: Statements
   readonly #timers = new Set<() => void>()
+  /** The process of the database that has the lock; 0 once another one answered. */
+  #backend: number
   #confirmed: Confirmed
   /** The last statement that was sent: a connection takes one at a time. */
   #last: Promise<unknown> = Promise.resolve()
@@ -102,6 +108,7 @@ export class Session {
     this.#connection = ends.connection
     this.#listener = ends.listener
     this.replica = ends.replica
+    this.#backend = ends.backend
     this.#confirmed = confirmed
     this.#sql = statements(parts.names)
     this.#every(parts.beatMs, () => this.#beat())
@@ -166,16 +173,26 @@ export class Session {
       }
       this.#confirmed = confirm(this.#parts, sent, Number(row.now))
       this.#listener.confirmed()
+      this.#mustBe(Number(row.backend))
     } catch {
       this.end('its lease could not be confirmed in time')
     }
+  }
+
+  #mustBe(backend: number): void {
+    if (this.#backend === 0 || this.#backend === backend) return
+    this.#backend = 0
+    this.#listener.strayed()
   }
 
   async #look(): Promise<void> {
     try {
       const [row] = await this.#ask({ name: 'look', text: this.#sql.look })
       if (this.#isOver) return
-      this.#listener.looked(toNumbers(row?.live), toNumbers(row?.orphaned))
+      const live = toNumbers(row?.live)
+      // To others this process is dead, however often it says that it lives.
+      if (!live.includes(this.replica)) this.end('its lock is gone, or its lease is over')
+      else this.#listener.looked(live, toNumbers(row?.orphaned))
     } catch {
       // Where the connection ended this is told; else the next look may do.
     }
@@ -208,7 +225,7 @@ async function register(
   parts: SessionParts,
   connection: DatabaseConnection,
   { serving, former }: Registration,
-): Promise<{ readonly replica: number; readonly confirmed: Confirmed }> {
+): Promise<Pick<SessionEnds, 'replica' | 'backend'> & { readonly confirmed: Confirmed }> {
   const { names, name, leaseMs, clock } = parts
   const sent = moment(clock)
   const values = [name, ...columnsOf(serving), leaseMs, former]
@@ -220,7 +237,8 @@ async function register(
   const { channel } = names
   const text = `LISTEN ${channel}; LISTEN ${channel}_${replica}`
   await inTime(parts, connection.query({ text }))
-  return { replica, confirmed: confirm(parts, sent, Number(row.now)) }
+  const confirmed = confirm(parts, sent, Number(row.now))
+  return { replica, backend: Number(row.backend), confirmed }
 }
 
 /** Waits no longer than a lease holds: then nothing of the session does any more. */
@@ -267,7 +285,8 @@ interface Statements {
 function statements(names: Names): Statements {
   const { schema: s, channel, lockClass } = names
   const told = `pg_notify('${channel}', '{"orphans":true}')`
-  const now = 'extract(epoch FROM clock_timestamp())::float8 * 1000 AS now'
+  const now =
+    'extract(epoch FROM clock_timestamp())::float8 * 1000 AS now, pg_backend_pid() AS backend'
   const lease = (place: string) => `clock_timestamp() + ${place}::float8 * interval '1 millisecond'`
   return {
     // The lock is held before anybody can see the row.

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createDeferred } from '../../../src/shared/async.ts'
+import { toDatabaseError } from '../../../src/store/postgres/faults.ts'
 import {
   openPostgresStore,
   type PostgresStore,
@@ -257,6 +258,16 @@ describePostgres('a store whose PostgreSQL', () => {
     ])
     await store.close()
     await direct.close()
+  })
+
+  it('has a pooler before it that mixes up prepared statements says what to set', async () => {
+    await database.query('PREPARE twice AS SELECT 1')
+    for (const sql of ['EXECUTE absent', 'PREPARE twice AS SELECT 2']) {
+      const thrown = await database.query(sql).catch((error: unknown) => error)
+      const { code, message } = toDatabaseError('read', thrown)
+      expect(code).toBe('unavailable')
+      expect(message).toContain('pool_mode = session')
+    }
   })
 
   it('is not there, or not to be had, is named when the store is opened, without its password', async () => {
