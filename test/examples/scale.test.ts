@@ -20,6 +20,15 @@ describe('the files of several replicas', () => {
       for (const [flag] of line.matchAll(/--[a-z-]+/g)) expect(stdout).toContain(`  ${flag} `)
   })
 
+  test('start the program itself, for npx would not pass on the signal to hand over', () => {
+    for (const name of ['compose.yaml', 'kubernetes.yaml', 'corral@.service']) {
+      const lines = readFileSync(join(folder, name), 'utf8').split('\n')
+      const [started, ...others] = lines.filter((line) => /^(?!\s*#).*\bserve\b/.test(line))
+      expect(started).toMatch(/node_modules\/\.bin\/corral["']?,? ["']?serve/)
+      expect(others).toEqual([])
+    }
+  })
+
   test('have no tabs in YAML, and close what they open elsewhere', () => {
     for (const [name = '', text = ''] of texts) {
       if (name.endsWith('.yaml')) expect(text).not.toContain('\t')

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { textOf } from '../../../../src/protocol/task.ts'
 import type { Json } from '../../../../src/protocol/types.ts'
-import { runTeam } from '../../../../src/testing/index.ts'
+import { defineTeam } from '../../../../src/team/team.ts'
+import { createFakeClock, runTeam } from '../../../../src/testing/index.ts'
 import { member } from '../../../fixtures/members.ts'
 import { callsOf, entriesOf, flow, runFlow } from './scene.ts'
 
@@ -52,6 +53,27 @@ describe('what a function of a rule gives', () => {
     const { err } = logged[0] as { readonly err: Error }
     expect(err.message).toBe('Step "first", when has thrown')
     expect(err.cause).toMatchObject({ message: 'the key is 123' })
+  })
+})
+
+describe('a function of a rule that comes to no end', () => {
+  test('is left when the time of the run is over', async () => {
+    const clock = createFakeClock()
+    const when = () => {
+      clock.advance(3_000)
+      return new Promise<boolean>(() => {})
+    }
+    const team = defineTeam({
+      id: 'flow',
+      name: 'Flow',
+      agents: { echo },
+      scheduler: { type: 'workflow', steps: [{ agentId: 'echo', when }] },
+      budget: { maxSeconds: 3 },
+      clock,
+    })
+    const run = await runTeam(team, 'x', { logger: false })
+    expect(run.state).toBe('TASK_STATE_FAILED')
+    expect(run.text).toBe('The team took longer than 3 s')
   })
 })
 
