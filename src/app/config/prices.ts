@@ -20,4 +20,13 @@ const priceSchema: z.ZodType<ModelPrice> = z
   }))
 
 /** `[prices]`: what models cost, by their names. */
-export const pricesSchema: z.ZodType<ModelPrices> = z.record(filledText, priceSchema)
+export const pricesSchema: z.ZodType<ModelPrices> = z
+  .record(filledText, priceSchema)
+  .superRefine((prices, context) => {
+    // Variables are filled in values alone, so it would be the price of no model, and no budget would bite.
+    for (const model of Object.keys(prices))
+      if (model.includes('${'))
+        context.addIssue({ code: 'custom', path: [model], message: noVariable, input: model })
+  })
+
+const noVariable = 'variables are not filled in names: write the name of the model itself'
