@@ -167,7 +167,7 @@ export class A2AClient {
   }
 
   /**
-   * Sends text and gives back the text of the answer, however long it takes.
+   * Sends text and gives back the text of the answer, as JSON where it is data alone, however long it takes.
    * @throws A2AError `taskFailed` or `taskCanceled` where the task did not complete.
    */
   run(text: string, options: SendOptions & FollowOptions = {}): Promise<string> {

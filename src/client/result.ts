@@ -1,6 +1,6 @@
 import { A2AError } from '../protocol/errors.ts'
 import { createFold, type Fold } from '../protocol/fold.ts'
-import { answerParts, isTerminal, textOf } from '../protocol/task.ts'
+import { answerParts, isTerminal, readableText, textOf } from '../protocol/task.ts'
 import type { StreamResponse, Task } from '../protocol/types.ts'
 import type { Clock } from '../shared/clock.ts'
 import { wait } from '../shared/retry.ts'
@@ -40,8 +40,8 @@ export async function pollUntilComplete(
 }
 
 /**
- * The text that events amount to: a message's, or a task's artifacts, which count before any message (specification §3.7). A task
- * that asks for input answers with its question.
+ * The text that events amount to: a message's, or a task's artifacts, which count before any message (specification §3.7); data
+ * alone is told as JSON. A task that asks for input answers with its question.
  *
  * @throws A2AError `taskFailed` or `taskCanceled` where the task did not complete.
  */
@@ -49,7 +49,7 @@ export async function answerOf(events: AsyncIterable<StreamResponse>): Promise<s
   let fold: Fold | undefined
   for await (const event of events) {
     if (fold) fold.apply(event)
-    else if ('message' in event) return textOf(event.message.parts)
+    else if ('message' in event) return readableText(event.message.parts)
     else if ('task' in event) fold = createFold(event.task)
   }
   if (!fold) throw new A2AError('invalidAgentResponse', 'The stream ended without an answer')
@@ -59,7 +59,7 @@ export async function answerOf(events: AsyncIterable<StreamResponse>): Promise<s
 function answerText(task: Task): string {
   const { state, message } = task.status
   const words = message ? textOf(message.parts) : ''
-  if (state === 'TASK_STATE_COMPLETED') return textOf(answerParts(task))
+  if (state === 'TASK_STATE_COMPLETED') return readableText(answerParts(task))
   if (state === 'TASK_STATE_INPUT_REQUIRED') return words || textOf(answerParts(task))
   const code = state === 'TASK_STATE_CANCELED' ? 'taskCanceled' : 'taskFailed'
   throw new A2AError(code, words || `Task ${task.id} ended as ${state}`)

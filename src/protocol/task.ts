@@ -1,5 +1,5 @@
 import { A2AError } from './errors.ts'
-import type { Message, Part, Task, TaskState } from './types.ts'
+import type { Json, Message, Part, Task, TaskState } from './types.ts'
 
 const terminal: ReadonlySet<TaskState> = new Set<TaskState>([
   'TASK_STATE_COMPLETED',
@@ -111,6 +111,24 @@ export function textOf(parts: readonly Part[]): string {
   let text = ''
   for (const part of parts) if ('text' in part) text += part.text
   return text
+}
+
+/** The data of parts: a list where there are several data parts, undefined where there is none. */
+export function dataOf(parts: readonly Part[]): Json | undefined {
+  let found: Json[] | undefined
+  for (const part of parts)
+    if ('data' in part) {
+      found ??= []
+      found.push(part.data)
+    }
+  return found && found.length === 1 ? found[0] : found
+}
+
+/** What parts say to a reader: their text, and where they have none but data, the data as JSON. */
+export function readableText(parts: readonly Part[]): string {
+  const text = textOf(parts)
+  const data = text === '' ? dataOf(parts) : undefined
+  return data === undefined ? text : JSON.stringify(data)
 }
 
 /** The parts of a task's answer: its artifacts', else its status message's, else its last agent message's. */

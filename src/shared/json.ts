@@ -29,8 +29,13 @@ export function isSame(a: unknown, b: unknown): boolean {
       a.every((item, index) => isSame(item, b[index]))
     )
   const names = new Set([...Object.keys(a), ...Object.keys(b)])
-  for (const name of names) if (!isSame(Reflect.get(a, name), Reflect.get(b, name))) return false
+  for (const name of names) if (!isSame(ownOf(a, name), ownOf(b, name))) return false
   return true
+}
+
+/** A member of its own: what every object inherits, such as `__proto__`, is nobody's data. */
+function ownOf(owner: object, name: string): unknown {
+  return Object.hasOwn(owner, name) ? Reflect.get(owner, name) : undefined
 }
 
 /** As deep as A2A lets data nest; whoever walks such a value can trust it not to exhaust the stack. */

@@ -36,7 +36,11 @@ export async function delegate(run: Run, delegation: Delegation): Promise<Member
   }
   let fresh: MemberReply | undefined
   const stepped = await run.turn.step(key, async () => {
-    fresh = withUsed(await callWithRules(call), account.used)
+    try {
+      fresh = withUsed(await callWithRules(call), account.used)
+    } finally {
+      if (delegation.within) run.memory.spend(key, account.used)
+    }
     return replyToJson(fresh)
   })
   const reply = fresh ?? replyFromJson(stepped)

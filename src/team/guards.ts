@@ -17,6 +17,9 @@ import { type Run, type TeamGuards, toMember } from './run.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
 import type { TeamConfig } from './team-config.ts'
 
+/** Where the guards of a team ask, rather than those of a step. */
+const teamPlace = 'team'
+
 /** The guards of a team and its steps, each made ready when it is first needed. */
 export function createTeamGuards({ agents }: TeamConfig): TeamGuards {
   const made = new WeakMap<Guards, ReadyGuards>()
@@ -35,6 +38,8 @@ export function createTeamGuards({ agents }: TeamConfig): TeamGuards {
         agentId: member,
         message,
         alone: true,
+        // What guards the whole team is asked again by a turn that runs again.
+        within: place !== teamPlace,
         answerSchema: verdictSchema,
       }
       const turn = new DiscreetTurn(run.turn, withoutWords)
@@ -74,7 +79,7 @@ function checkOf(run: Run, ready: ReadyGuards, at: GuardSide): GuardCheck {
     turn: run.turn,
     tracer: run.turn,
     owner: { team: run.config.id },
-    askMember: (question: VerdictQuestion) => run.guards.ask(run, 'team', question),
+    askMember: (question: VerdictQuestion) => run.guards.ask(run, teamPlace, question),
   })
 }
 
@@ -90,16 +95,16 @@ function guardOutput(output: TeamOutput, check: GuardCheck): TeamOutput {
     progress,
     live: () => createHeldLive(progress),
     deliver: async (reply) => output.deliver(await checkReply(check, reply)),
-    async ask(reply) {
+    async toQuestion(reply) {
       const given = reply.message?.parts ?? replyParts(reply)
       const parts = await check.parts(given, 'question')
       const { artifacts: _, metadata, ...asked } = reply
       const message = reply.message && { ...reply.message, parts }
-      await output.ask({
+      return {
         ...asked,
         ...(message ? { message } : { artifacts: [{ artifactId: 'question', parts }] }),
         ...(metadata && { metadata: check.notes(metadata) }),
-      })
+      }
     },
   }
 }

@@ -1,7 +1,7 @@
 import type { Turn, WaitingTask } from '../agents/agent.ts'
 import { isInterrupted } from '../protocol/task.ts'
 import type { Json, Message } from '../protocol/types.ts'
-import type { Usage } from '../protocol/usage.ts'
+import { addUsage, type Usage, usageBeyond } from '../protocol/usage.ts'
 import type { Budget } from './budget.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
 
@@ -31,6 +31,8 @@ export interface Memory {
   takeAnswer(key: string): Message | undefined
   /** Whether a delegation's last reply came in this turn. */
   isFresh(key: string): boolean
+  /** Keeps what a delegation within another has used: should the turn run again, it may not be asked for. */
+  spend(key: string, used: Usage | undefined): void
   /** Keeps a reply for later turns. */
   remember(key: string, reply: MemberReply): void
   /** The last replies of delegations that wait for the user. */
@@ -91,6 +93,13 @@ interface Saved {
 type OpenCalls = ReturnType<Budget['openCalls']>
 
 const stateKey = 'run'
+const spentKey = 'spent'
+
+/** What delegations within others have used in one turn, by their keys. */
+interface Spent {
+  readonly turn: number
+  readonly by: Readonly<Record<string, Usage>>
+}
 
 /** The replies of members that wait for the user in a task between two turns. */
 export function waitingReplies(task: WaitingTask): readonly MemberReply[] {
@@ -113,6 +122,10 @@ export function openMemory(turn: Turn, given: Message): Memory {
   const answers = new Map(Object.entries(saved?.answers ?? {}))
   const answered = saved?.asked
   let unanswered = answered
+  let spent = loadSpent(turn)
+  /** What was used of the delegation before this turn. */
+  const earlierBy = (key: string): Usage | undefined =>
+    saved?.open && Object.hasOwn(saved.open, key) ? saved.open[key] : undefined
 
   return {
     get message() {
@@ -121,14 +134,22 @@ export function openMemory(turn: Turn, given: Message): Memory {
     hear(other) {
       message = other
     },
-    used: saved?.used,
-    usedBy: (key) => (saved?.open && Object.hasOwn(saved.open, key) ? saved.open[key] : undefined),
+    used: spent ? Object.values(spent).reduce(addUsage, saved?.used) : saved?.used,
+    usedBy: (key) => addUsage(earlierBy(key), spent?.[key]),
     recall: (key) => (entries.get(key) ?? []).map((entry) => entry.reply),
     takeAnswer(key) {
       if (key !== unanswered) return openAnswer(answers.get(key), entries.get(key))
       unanswered = undefined
       answers.set(key, { turn: turn.number, message })
       return message
+    },
+    spend(key, used) {
+      const more = used && usageBeyond(earlierBy(key), used)
+      if (!more) return
+      spent = { ...spent, [key]: more }
+      const value: object = { turn: turn.number, by: spent }
+      // Stored with the delegation's reply, or with what becomes of its failure; nobody waits for it.
+      turn.save(spentKey, value as Json).catch(() => {}) // numbers and names only
     },
     isFresh: (key) => entries.get(key)?.at(-1)?.turn === turn.number,
     remember(key, reply) {
@@ -193,6 +214,14 @@ function before(saved: Saved): Saved | undefined {
     ...(used && { used }),
     ...(open && { open }),
   }
+}
+
+function loadSpent(turn: Turn): Spent['by'] | undefined {
+  const value = turn.load(spentKey)
+  if (typeof value !== 'object' || value === null) return undefined
+  const saved: object = value
+  const spent = saved as Spent // only spend() writes this key
+  return spent.turn === turn.number ? spent.by : undefined
 }
 
 function read(task: Pick<WaitingTask, 'load'>): Saved | undefined {

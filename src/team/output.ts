@@ -17,6 +17,8 @@ export interface TeamOutput {
   live(release: Release, account: CallAccount): Live
   /** Gives the caller the run's answer, unless the caller has already heard it live. */
   deliver(reply: MemberReply): Promise<void>
+  /** A member's question as the caller may see it. */
+  toQuestion(reply: MemberReply): MemberReply | Promise<MemberReply>
   /** Asks the caller what a member asked. */
   ask(reply: MemberReply): Promise<void>
   /** Ends the task as rejected, because the user did not approve. */
@@ -63,6 +65,7 @@ export function createTeamOutput(
       if (heard === reply) return
       for (const event of toArtifacts(turn, reply, budget.used)) await emit(event)
     },
+    toQuestion: (reply) => reply,
     async ask(reply) {
       const { state, metadata } = reply
       const parts = reply.message?.parts ?? replyParts(reply)

@@ -9,6 +9,7 @@ import { A2AError } from '../protocol/errors.ts'
 import { isInterrupted } from '../protocol/task.ts'
 import type { Json, JsonObject, Message, Part } from '../protocol/types.ts'
 import type { Usage } from '../protocol/usage.ts'
+import { isPromiseLike, withSignal } from '../shared/async.ts'
 import type { Clock } from '../shared/clock.ts'
 import { type Budget, createBudget } from './budget.ts'
 import type { AgentManager } from './manager.ts'
@@ -83,6 +84,8 @@ export interface Delegation extends CallRules {
   readonly alone?: boolean
   /** The member as this delegation wants it, such as with answers that fit a schema. */
   readonly wrap?: (agent: Agent) => Agent
+  /** It is made while another delegation is under way, whose reply may be repeated without it. */
+  readonly within?: boolean
   /** Offered to a member that takes tools. */
   readonly tools?: readonly Tool[]
   /** Give a failure back as a reply in the state FAILED instead of failing the run. */
@@ -147,13 +150,15 @@ export function traceOnce(run: Run, key: string, entry: TraceEntry): void {
 
 /**
  * A decision that may come out differently each time: it is made once, by a durable step, and remembered over questions to
- * the user. What it gives is plain JSON.
+ * the user. What it gives is plain JSON. One that does not come to its end is left when the run is.
  */
 export async function decide<T>(run: Run, key: string, make: () => Promise<T> | T): Promise<T> {
   const known = run.memory.recall(key).at(-1)?.metadata?.decision
   if (known !== undefined) return known as T // what the same decision was in an earlier turn
   const decision = await run.turn.step(key, async () => {
-    const made: unknown = await make()
+    const making: unknown = make()
+    const isOpen = isPromiseLike(making)
+    const made = isOpen ? await withSignal(Promise.resolve(making), run.link.signal) : making
     return made as Json // a step refuses what is not
   })
   run.memory.remember(key, { state: 'TASK_STATE_COMPLETED', metadata: { decision } })

@@ -279,8 +279,10 @@ function mustBeMembers(id: string, agents: unknown): void {
 async function endEarly(run: Run, thrown: unknown): Promise<void> {
   run.link.throwIfAborted()
   if (thrown instanceof Suspension) {
+    // First, so that what a judge of the question costs is kept with the rest.
+    const question = await run.output.toQuestion(thrown.reply)
     await run.memory.suspend(thrown.key, run.budget)
-    await run.output.ask(thrown.reply)
+    await run.output.ask(question)
   } else if (thrown instanceof Refusal) {
     await run.memory.end()
     await run.output.refuse(thrown.message)

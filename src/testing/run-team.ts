@@ -5,13 +5,12 @@ import type { ConfigVariables } from '../app/config/values.ts'
 import { createRoster, type Roster } from '../app/roster.ts'
 import { A2AClient } from '../client/client.ts'
 import { traceExtension } from '../protocol/extensions.ts'
-import { answerParts, isInterrupted } from '../protocol/task.ts'
+import { answerParts, isInterrupted, readableText } from '../protocol/task.ts'
 import type { JsonObject, Message, StreamResponse, Task, TaskState } from '../protocol/types.ts'
 import { createServer } from '../server/server.ts'
 import type { Clock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
 import type { Logger } from '../shared/log.ts'
-import { toStepResult } from '../team/schedulers/result.ts'
 import { type TracedDelegation, toDelegations } from './delegations.ts'
 
 /** What came of a run. */
@@ -93,13 +92,13 @@ async function converse(
   for (const said of earlier) ({ contextId } = await send(client, said, { events: [], contextId }))
   let task = await send(client, message, { events, contextId })
   while (isInterrupted(task.status.state)) {
-    const question = wordsOf(task)
+    const question = saidBy(task)
     const answer = typeof answers === 'function' ? answers(question) : answers[questions.length]
     questions.push(question)
     if (answer === undefined) break
     task = await send(client, answer, { events, taskId: task.id, contextId: task.contextId })
   }
-  const text = wordsOf(task)
+  const text = saidBy(task)
   const { state } = task.status
   if (typeof answers !== 'function' && answers.length > questions.length)
     throw new Error(
@@ -142,10 +141,9 @@ function taskIdOf(event: StreamResponse): string | undefined {
   return 'statusUpdate' in event ? event.statusUpdate.taskId : event.artifactUpdate.taskId
 }
 
-function wordsOf(task: Task): string {
+function saidBy(task: Task): string {
   const { state, message } = task.status
-  return toStepResult(state === 'TASK_STATE_COMPLETED' ? answerParts(task) : (message?.parts ?? []))
-    .text
+  return readableText(state === 'TASK_STATE_COMPLETED' ? answerParts(task) : (message?.parts ?? []))
 }
 
 function traceOf({ metadata }: Task): readonly JsonObject[] {

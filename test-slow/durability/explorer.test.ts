@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
-import { explore, exploreTwice } from '../../test/durability/explorer/explorer.ts'
+import { explore, exploreTwice, type Scenario } from '../../test/durability/explorer/explorer.ts'
 import { openPostgresDisk } from '../../test/durability/explorer/postgres.ts'
-import { scenarios } from '../../test/durability/explorer/scenarios.ts'
+import { dataScenarios, scenarios } from '../../test/durability/explorer/scenarios.ts'
 import { drivers } from '../../test/store/sqlite/drivers.ts'
 import { describePostgres } from '../../test/support/postgres.ts'
 
@@ -13,7 +13,9 @@ import { describePostgres } from '../../test/support/postgres.ts'
 const built = new URL('../../dist/store/index.js', import.meta.url).href
 const { openSqliteStore }: typeof import('../../src/store/sqlite/store.ts') = await import(built)
 
-const all = scenarios.map((scenario) => [scenario.name, scenario] as const)
+const named = (list: readonly Scenario[]) =>
+  list.map((scenario) => [scenario.name, scenario] as const)
+const all = named([...scenarios, ...dataScenarios])
 let folder = ''
 let files = 0
 
@@ -46,9 +48,16 @@ describePostgres('on PostgreSQL, a crash around any commit changes nothing', () 
 })
 
 describe('a crash, and another one while what it left is taken up, change nothing', () => {
-  test.each(all)('%s', async (_name, scenario) => {
+  test.each(named(scenarios))('%s', async (_name, scenario) => {
     const { points, wrong } = await exploreTwice(scenario, async () => createMemoryStore())
     expect(points).toBeGreaterThan(2)
+    expect(wrong).toEqual([])
+  })
+
+  // Pairs of some points: these have many commits.
+  test.each(named(dataScenarios))('%s', async (_name, scenario) => {
+    const { points, wrong } = await exploreTwice(scenario, async () => createMemoryStore(), 5)
+    expect(points).toBeGreaterThan(0)
     expect(wrong).toEqual([])
   })
 })

@@ -63,13 +63,6 @@ describe('the prices of a file', () => {
     expect(teams[1]?.budget).toEqual({ maxCostUsd: 1 })
   })
 
-  test('are refused under a name with a variable, where it stands', () => {
-    const text = `[prices."\${MODEL}"]\ninput = 1\noutput = 1\n`
-    expect(() => parseConfig(text, { env: { MODEL: 'test-a' } })).toThrow(
-      /^corral\.toml:1:\d+: .*variables are not filled in names/,
-    )
-  })
-
   test('tell what its teams cost, and the models that it serves alone', async () => {
     const path = join(directory, 'corral.toml')
     await writeFile(path, file(price('a', 1_000) + price('b', 2_000)))

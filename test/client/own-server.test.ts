@@ -93,6 +93,17 @@ describe('our own server', () => {
     expect(await new A2AClient({ dispatch: server.dispatch() }).run('count')).toBe(chunks.join(''))
   })
 
+  test('tells an answer that is data alone as JSON, to whoever runs it and to models as a tool', async () => {
+    const counter = defineAgent({ name: 'Counter' }, async function* () {
+      yield { data: { count: 3 } }
+    })
+    const listening = await listen(await createServer({ agents: [counter] }), { port: 0 })
+    onTestFinished(() => listening.close())
+    const client = new A2AClient(listening.url)
+    expect(await client.run('count')).toBe('{"count":3}')
+    expect(await (await client.asTool()).run({ message: 'count' })).toBe('{"count":3}')
+  })
+
   test('gives every event once and in order over a stream that breaks', async () => {
     const { url, asked } = await serveCounter()
     const { send, broken } = breaking(3)

@@ -322,7 +322,7 @@ describe('response_format', () => {
     ['text', 'response_format'],
     [{ type: 'json_schema' }, 'response_format.json_schema'],
     [
-      schema({ properties: { a: { pattern: 'a+' } } }),
+      schema({ properties: { a: { pattern: '(?=a)' } } }),
       'response_format.json_schema.schema.properties.a.pattern',
     ],
     [schema({ $ref: 'https://example.com' }), 'response_format.json_schema.schema.$ref'],

@@ -4,6 +4,7 @@ import {
   canTransition,
   isInterrupted,
   isTerminal,
+  readableText,
   taskStates,
   textOf,
 } from '../../src/protocol/task.ts'
@@ -61,5 +62,14 @@ describe('the answer of a task', () => {
     expect(textOf(answerParts(withoutArtifacts))).toBe('status')
     expect(textOf(answerParts(bare))).toBe('last')
     expect(answerParts({ ...bare, history: [] })).toEqual([])
+  })
+
+  test('is read as its text, and as JSON where it is data alone', () => {
+    const [one, other] = [{ data: { a: 1 } }, { data: null }]
+    expect(readableText([{ text: 'a ' }, one, { text: 'b' }])).toBe('a b')
+    expect(readableText([one])).toBe('{"a":1}')
+    expect(readableText([one, other])).toBe('[{"a":1},null]')
+    expect(readableText([other])).toBe('null')
+    expect(readableText([{ url: 'https://example.com/a.png' }])).toBe('')
   })
 })

@@ -28,6 +28,7 @@ test('what is not plain stays as it is', () => {
 
 test('the same JSON is the same, whatever the order of its members', () => {
   expect(isSame({ a: 1, b: [{ c: null }] }, { b: [{ c: null }], a: 1 })).toBe(true)
+  expect(isSame({}, JSON.parse('{"__proto__":{}}'))).toBe(false)
   expect(isSame({ a: undefined }, {})).toBe(true)
 })
 

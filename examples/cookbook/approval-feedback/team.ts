@@ -3,7 +3,7 @@
  * Run: npx tsx examples/cookbook/approval-feedback/team.ts
  */
 import { OpenAIAgent } from 'corral/agents'
-import { defineTeam, type Team } from 'corral/team'
+import { defineWorkflow, type Team } from 'corral/team'
 import { type Example, lastWords, play } from '../play.ts'
 
 // #region team
@@ -17,26 +17,22 @@ export function createTeam(modelUrl: string): Team {
       model: 'gpt-4.1',
       systemPrompt,
     })
-  return defineTeam({
+  return defineWorkflow({
     id: 'press',
     name: 'Press',
     agents: {
       writer: model('writer', 'Writer', 'You write news.'),
       publisher: model('publisher', 'Publisher', 'You publish.'),
     },
-    scheduler: {
-      type: 'workflow',
-      steps: [
-        {
-          name: 'draft',
+    steps: (flow) =>
+      flow
+        .step('draft', {
           agentId: 'writer',
           input: ({ question, feedback }) =>
             feedback ? `${question.text}. Mind: ${feedback}` : question.text,
-        },
-        { approval: { question: 'Publish?', onFeedback: 'draft', maxFeedbackRounds: 3 } },
-        { agentId: 'publisher' },
-      ],
-    },
+        })
+        .approval({ question: 'Publish?', onFeedback: 'draft', maxFeedbackRounds: 3 })
+        .step('publish', { agentId: 'publisher' }),
   })
 }
 // #endregion team

@@ -3,7 +3,7 @@
  * Run: npx tsx examples/cookbook/branch-join-loop/team.ts
  */
 import { OpenAIAgent } from 'corral/agents'
-import { defineTeam, type Team } from 'corral/team'
+import { defineWorkflow, type StepScope, type Team } from 'corral/team'
 import { type Example, lastWords, play } from '../play.ts'
 
 // #region team
@@ -17,7 +17,7 @@ export function createTeam(modelUrl: string): Team {
       model: 'gpt-4.1',
       systemPrompt,
     })
-  return defineTeam({
+  return defineWorkflow({
     id: 'desk',
     name: 'Desk',
     agents: {
@@ -27,39 +27,33 @@ export function createTeam(modelUrl: string): Team {
       seller: model('seller', 'Seller', 'You know the customer.'),
       writer: model('writer', 'Writer', 'You write letters.'),
     },
-    scheduler: {
-      type: 'workflow',
-      steps: [
-        { name: 'kind', agentId: 'triage' },
-        {
-          branch: [
-            {
-              when: ({ steps }) => steps.kind?.text === 'complaint',
-              steps: [
-                {
-                  name: 'views',
-                  parallel: [
-                    { name: 'law', agentId: 'lawyer', input: ({ question }) => question.text },
-                    { name: 'sale', agentId: 'seller', input: ({ question }) => question.text },
+    steps: (flow) =>
+      flow.step('kind', { agentId: 'triage' }).branch('answer', (on) =>
+        on
+          .when(
+            ({ steps }) => steps.kind.text === 'complaint',
+            (complaint) =>
+              complaint
+                .parallel(
+                  'views',
+                  [
+                    (at) => at.step('law', { agentId: 'lawyer', input: asked }),
+                    (at) => at.step('sale', { agentId: 'seller', input: asked }),
                   ],
-                  join: ({ steps }) => `Law: ${steps.law?.text} Customer: ${steps.sale?.text}`,
-                },
-                {
-                  loop: {
-                    steps: [{ agentId: 'writer' }],
-                    until: ({ previous }) => previous.text.endsWith('Yours, the desk'),
-                    maxIterations: 3,
-                  },
-                },
-              ],
-            },
-            { steps: [{ agentId: 'clerk', input: ({ question }) => question.text }] },
-          ],
-        },
-      ],
-    },
+                  { join: ({ steps }) => `Law: ${steps.law.text} Customer: ${steps.sale.text}` },
+                )
+                .loop('letter', (again) => again.step('draft', { agentId: 'writer' }), {
+                  until: ({ previous }) => previous.text.endsWith('Yours, the desk'),
+                  maxIterations: 3,
+                }),
+          )
+          .otherwise((question) => question.step('reply', { agentId: 'clerk', input: asked })),
+      ),
   })
 }
+
+/** Members are asked what the team was asked, not what the step before has answered. */
+const asked = ({ question }: Pick<StepScope, 'question'>): string => question.text
 // #endregion team
 
 export const example: Example = {

@@ -3,9 +3,10 @@
  * Run: npx tsx examples/cookbook/structured-output/team.ts
  */
 import { OpenAIAgent } from 'corral/agents'
-import { defineTeam, type Team } from 'corral/team'
+import { defineWorkflow, type Team } from 'corral/team'
 import { z } from 'zod'
 import { type Example, play } from '../play.ts'
+import till from './agents/till.ts'
 
 // #region team
 const order = z.object({ item: z.string(), count: z.int().min(1) })
@@ -19,14 +20,18 @@ export function createTeam(modelUrl: string): Team {
     model: 'gpt-4.1',
     systemPrompt: 'You read orders.',
   })
-  return defineTeam({
+  return defineWorkflow({
     id: 'orders',
     name: 'Orders',
-    agents: { clerk },
-    scheduler: {
-      type: 'workflow',
-      steps: [{ name: 'order', agentId: 'clerk', outputSchema: order, maxOutputRetries: 1 }],
-    },
+    agents: { clerk, till },
+    steps: (flow) =>
+      flow
+        .step('order', { agentId: 'clerk', outputSchema: order, maxOutputRetries: 1 })
+        .step('bill', {
+          agentId: 'till',
+          // The compiler knows what an order is.
+          input: ({ steps: { order } }) => `${order.data.count} of ${order.data.item}`,
+        }),
   })
 }
 // #endregion team

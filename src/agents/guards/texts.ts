@@ -1,18 +1,10 @@
-import { textOf } from '../../protocol/task.ts'
+import { dataOf, readableText, textOf } from '../../protocol/task.ts'
 import type { Json, JsonObject, Part } from '../../protocol/types.ts'
 import type { GuardContent } from './guard.ts'
 
 /** Parts as a guard sees them. */
 export function toContent(parts: readonly Part[]): GuardContent {
-  const data = dataOf(parts)
-  const words = textOf(parts)
-  const isDataAlone = data !== undefined && !parts.some((part) => 'text' in part)
-  return { text: isDataAlone ? JSON.stringify(data) : words, data, parts }
-}
-
-function dataOf(parts: readonly Part[]): Json | undefined {
-  const all = parts.flatMap((part) => ('data' in part ? [part.data] : []))
-  return all.length > 1 ? all : all[0]
+  return { text: readableText(parts), data: dataOf(parts), parts }
 }
 
 /** What takes something out of a text; the same text where there is nothing to take out. */

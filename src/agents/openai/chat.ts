@@ -1,6 +1,7 @@
 import { toToolCallsMetadata } from '../../protocol/client-tools.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import { addUsage } from '../../protocol/usage.ts'
+import type { JsonObject } from '../../protocol/types.ts'
+import { addUsage, toUsageMetadata, usageOf } from '../../protocol/usage.ts'
 import type { Clock } from '../../shared/clock.ts'
 import type { AgentEvent, Turn } from '../agent.ts'
 import { toRefusal } from '../approval.ts'
@@ -170,8 +171,9 @@ async function runOnce(
   call: ModelToolCall,
   { key, ruling }: { readonly key: string; readonly ruling: CallRuling | undefined },
 ): Promise<string> {
-  const known = turn.load(key)
-  if (typeof known === 'string') return known
+  const known = knownResult(turn, key)
+  if (known !== undefined) return known
+  const usedBefore = turn.account?.used
   const began = clock.elapsed()
   const result =
     typeof ruling === 'object'
@@ -181,8 +183,23 @@ async function runOnce(
   turn.signal.throwIfAborted()
   const durationMs = Math.round(clock.elapsed() - began)
   turn.trace(toolEntry({ agent, round, durationMs }, call, result))
-  await turn.save(key, result.content)
-  return result.content
+  const { content } = result
+  const used = turn.account?.used
+  // An agent that is a tool has costs of its own: the turn has counted them, and nobody will tell them again.
+  const costs = used !== undefined && used !== usedBefore
+  await turn.save(key, costs ? { content, ...toUsageMetadata(used) } : content)
+  return content
+}
+
+/** What a call has given before a crash or a question; what had been used by then is counted again. */
+function knownResult(turn: Turn, key: string): string | undefined {
+  const known = turn.load(key)
+  if (known === undefined || typeof known === 'string') return known
+  const result: object = Object(known)
+  const { content, ...metadata } = result as { readonly content: string } & JsonObject // as runOnce saves it
+  const used = usageOf(metadata)
+  if (used) turn.account?.resume(used)
+  return content
 }
 
 function traceRound(

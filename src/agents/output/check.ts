@@ -31,10 +31,11 @@ interface CheckedQuestion extends OutputRules {
  */
 export async function* checkedAnswer(question: CheckedQuestion): AsyncGenerator<AgentEvent> {
   const { ask, turn, schema, maxOutputRetries = 2 } = question
-  const tries = new Tries(turn)
+  const tries = new Tries(turn, question.message)
   while (true) {
     if (tries.number > 1) {
-      count(turn, tries.used)
+      count(turn, tries.usedByAll)
+      if (tries.number > 1 + maxOutputRetries) throw unfit(tries.fault, tries.number - 1)
       turn.account?.check()
     }
     const own = tries.number === 1 ? toFirstTry(question) : await toFurtherTry(question, tries)
@@ -55,11 +56,11 @@ export async function* checkedAnswer(question: CheckedQuestion): AsyncGenerator<
     const { number } = tries
     const { fault } = reading
     turn.trace({ type: 'output', try: number, fault: fault.slice(0, longestFault) })
-    if (number > maxOutputRetries) {
-      count(turn, addUsage(tries.used, held.usage))
-      await tries.giveUp()
+    if (maxOutputRetries === 0) {
+      count(turn, addUsage(tries.usedByAll, held.usage))
       throw unfit(fault, number)
     }
+    // The last one too: a turn that runs again after a crash does not begin anew.
     await tries.refuse(held.parts, fault, held.usage)
   }
 }

@@ -8,6 +8,8 @@ import type { Turn } from '../agent.ts'
 interface UnfitAnswer {
   /** The turn that it was given in. */
   readonly turn: number
+  /** The id of the message that it answered: who asks in the same turn once more has another. */
+  readonly message: string
   readonly text: string
   readonly fault: string
   readonly usage?: Usage
@@ -16,8 +18,8 @@ interface UnfitAnswer {
 /** What is kept with the task, so that an answer which was refused is not asked for again after a crash. */
 interface Saved {
   readonly turn: number
-  /** Whether the turn ended with a question of the try that was going on: the next turn goes on with it. */
-  readonly asked?: boolean
+  /** The message whose try ended the turn with a question: the next turn goes on with it. */
+  readonly asked?: string
   readonly unfit: readonly UnfitAnswer[]
 }
 
@@ -27,13 +29,22 @@ export const triesKey = 'output~'
 /** The tries of one answer, across crashes and questions to the user. */
 export class Tries {
   readonly #turn: Turn
+  readonly #message: string
+  /** Of whoever asked in this turn. */
+  #all: readonly UnfitAnswer[]
   #unfit: readonly UnfitAnswer[]
 
-  constructor(turn: Turn) {
+  constructor(turn: Turn, { messageId }: Message) {
     this.#turn = turn
+    this.#message = messageId
     const saved = read(turn.load(triesKey))
-    const goesOn = saved && (saved.turn === turn.number || saved.asked)
-    this.#unfit = goesOn ? saved.unfit : []
+    const isSame = saved?.turn === turn.number
+    const asked = isSame ? messageId : saved?.asked
+    const goesOn = saved !== undefined && asked !== undefined
+    this.#unfit = goesOn
+      ? saved.unfit.filter(({ turn, message }) => turn < saved.turn || message === asked)
+      : []
+    this.#all = isSame ? saved.unfit : this.#unfit
   }
 
   /** The number of the try that is next, from 1. */
@@ -47,30 +58,35 @@ export class Tries {
     return last?.turn === this.#turn.number ? last : undefined
   }
 
+  /** Why the last answer cannot be used. */
+  get fault(): string {
+    return this.#unfit.at(-1)?.fault ?? ''
+  }
+
   /** What refused answers have used since the agent was first asked. */
   get used(): Usage | undefined {
-    let used: Usage | undefined
-    for (const { usage } of this.#unfit) used = addUsage(used, usage)
-    return used
+    return usageOfAll(this.#unfit)
+  }
+
+  /** The same, with those of whoever asked before in this turn. */
+  get usedByAll(): Usage | undefined {
+    return usageOfAll(this.#all)
   }
 
   /** Keeps that an answer did not fit; in the log before the agent is asked again. */
   async refuse(parts: readonly Part[], fault: string, usage: Usage | undefined): Promise<void> {
     const turn = this.#turn.number
     const text = cut(parts.map(partText).filter(Boolean).join('\n'))
-    this.#unfit = [...this.#unfit, { turn, text, fault, ...(usage && { usage }) }]
-    await this.#save({ turn, unfit: this.#unfit })
+    const unfit = { turn, message: this.#message, text, fault, ...(usage && { usage }) }
+    this.#unfit = [...this.#unfit, unfit]
+    this.#all = [...this.#all, unfit]
+    await this.#save({ turn, unfit: this.#all })
   }
 
   /** Keeps which try has asked the user, for the turn that brings the answer. */
   async asks(): Promise<void> {
-    const saved = { turn: this.#turn.number, asked: true, unfit: this.#unfit }
+    const saved = { turn: this.#turn.number, asked: this.#message, unfit: this.#all }
     if (this.#unfit.length > 0) await this.#save(saved)
-  }
-
-  /** Forgets them: whoever asks in this turn once more begins anew. */
-  async giveUp(): Promise<void> {
-    if (this.#unfit.length > 0) await this.#save({ turn: this.#turn.number, unfit: [] })
   }
 
   #save(saved: Saved): Promise<void> {
@@ -100,6 +116,12 @@ export function withSchemaInWords(parts: readonly Part[], schema: JsonObject): r
   const text = askForJson(schema)
   const last = parts.at(-1)
   return last && 'text' in last && last.text === text ? parts : [...parts, { text }]
+}
+
+function usageOfAll(answers: readonly UnfitAnswer[]): Usage | undefined {
+  let used: Usage | undefined
+  for (const { usage } of answers) used = addUsage(used, usage)
+  return used
 }
 
 /** As much of an answer as is shown to whoever gave it. */

@@ -35,9 +35,11 @@ const authSchema: z.ZodType<AgentAuth> = z
 const words = z.record(z.string(), z.string())
 
 /** Which tools the user is asked about before they run. */
-const approvalNames = z.union([z.boolean(), z.array(filledText)]).meta({
-  description: 'Tools that the user is asked about before they run: all of them, or those named.',
-})
+const approvalNames = z
+  .union([z.boolean(), z.array(filledText)], 'must be true, false or a list of names')
+  .meta({
+    description: 'Tools that the user is asked about before they run: all of them, or those named.',
+  })
 
 /** `[[agents.tools]]`: files whose tools an OpenAI agent may use. */
 const toolsSchema: z.ZodType<ToolModuleConfig> = z

@@ -122,8 +122,9 @@ const misnamed: Partial<Record<TeamFault, 'members' | 'all'>> = {
 
 function describeTeam(error: InvalidTeamError, { team, index, ids }: Where): Unplaced {
   const { fault, path, offset, reason } = error
-  const key = String(path.at(-1) ?? '')
-  const words = reason.startsWith(`${key} `) ? toSnakeCase(key) + reason.slice(key.length) : reason
+  const words = reason.replace(/^[a-z]+[A-Z][A-Za-z]*(?=[ :])/, (key) =>
+    path.includes(key) ? toSnakeCase(key) : key,
+  )
   const known = misnamed[fault] === 'members' ? team.agents.map(({ agentId }) => agentId) : ids
   const hint = misnamed[fault] && meantId(valueAt(team, path), known)
   return {

@@ -23,10 +23,12 @@ const priceSchema: z.ZodType<ModelPrice> = z
 export const pricesSchema: z.ZodType<ModelPrices> = z
   .record(filledText, priceSchema)
   .superRefine((prices, context) => {
-    // Variables are filled in values alone, so it would be the price of no model, and no budget would bite.
+    // Variables stand in values alone: by such a name no model would ever have a price.
     for (const model of Object.keys(prices))
       if (model.includes('${'))
-        context.addIssue({ code: 'custom', path: [model], message: noVariable, input: model })
+        context.addIssue({
+          code: 'custom',
+          path: [model],
+          message: 'must be the name of a model: variables are not replaced in keys',
+        })
   })
-
-const noVariable = 'variables are not filled in names: write the name of the model itself'

@@ -32,7 +32,7 @@ export function toProblems(
   issues: readonly z.core.$ZodIssue[],
   knownKeys: (path: readonly PropertyKey[]) => readonly string[],
 ): readonly Unplaced[] {
-  return issues.flatMap((issue) => {
+  return issues.flatMap(toMeant).flatMap((issue) => {
     if (issue.code !== 'unrecognized_keys') {
       const hint = meantWord(issue)
       const message = `${nameOf(issue.path)}${complaint(issue)}`
@@ -40,6 +40,22 @@ export function toProblems(
     }
     return issue.keys.map((key) => unknownKey(issue.path, key, knownKeys(issue.path)))
   })
+}
+
+/** Of a value that may be several things, what is wrong with it as that which it comes closest to. */
+function toMeant(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
+  if (issue.code !== 'invalid_union' || issue.input === undefined) return [issue]
+  const [first, ...others] = issue.errors.filter((found) => !found.some(isOfWhole))
+  if (!first) return [issue]
+  const closest = others.reduce((a, b) => (b.length < a.length ? b : a), first)
+  return closest.flatMap(
+    (inner) => toMeant({ ...inner, path: [...issue.path, ...inner.path] } as z.core.$ZodIssue), // the same issue, from the root
+  )
+}
+
+/** Whether a value is nothing of the kind. */
+function isOfWhole({ code, path }: z.core.$ZodIssue): boolean {
+  return code === 'invalid_type' && path.length === 0
 }
 
 function unknownKey(path: readonly PropertyKey[], key: string, known: readonly string[]): Unplaced {

@@ -8,7 +8,10 @@ import { filledText } from './values.ts'
 
 /** `output_schema`: a JSON Schema as a table, or the name of its file, in whose place the schema stands by now. */
 export const outputSchemaField: z.ZodType<JsonObject> = z
-  .union([filledText, z.record(z.string(), z.unknown())])
+  .union(
+    [filledText, z.record(z.string(), z.unknown())],
+    'must be a table that is a JSON Schema, or the name of its file',
+  )
   .transform((schema): JsonObject => (typeof schema === 'string' ? {} : (schema as JsonObject))) // made of TOML or JSON
   .describe('A JSON Schema, or a file that holds one: what the answer must fit. It becomes data.')
 

@@ -29,7 +29,10 @@ const askFields = {
 }
 
 const joinSchema: z.ZodType<Join> = z
-  .union([template, z.strictObject({ agent_id: filledText, ...askFields, ...callFields })])
+  .union(
+    [template, z.strictObject({ agent_id: filledText, ...askFields, ...callFields })],
+    'must be a template, or a table with the agent_id of a member',
+  )
   .transform(
     (join): Join =>
       typeof join === 'string'
@@ -125,6 +128,7 @@ const belongs = [
   ['input', 'agent_id'],
   ['output_schema', 'agent_id'],
   ['max_output_retries', 'agent_id'],
+  ['guards', 'agent_id'],
   ['join', 'parallel'],
 ] as const
 

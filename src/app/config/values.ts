@@ -15,15 +15,20 @@ export function word<const T extends string>(
   return z.preprocess(lower, z.enum(words)).meta({ type: 'string', enum: [...words, ...spellings] })
 }
 
+const mustBeNumber = 'must be a number, such as 3 or 0.5'
+
 /** A number, or a string that holds one: files write numbers both ways. */
-export const numberLike: z.ZodType<number, number | string> = z.union([
-  z.number(),
-  z
-    .string()
-    // bounded: it is anchored, and each character can be read in one way only
-    .regex(/^\s*[+-]?(\d+(\.\d*)?|\.\d+)\s*$/, 'must be a number')
-    .transform(Number),
-])
+export const numberLike: z.ZodType<number, number | string> = z.union(
+  [
+    z.number(),
+    z
+      .string()
+      // bounded: it is anchored, and each character can be read in one way only
+      .regex(/^\s*[+-]?(\d+(\.\d*)?|\.\d+)\s*$/, mustBeNumber)
+      .transform(Number),
+  ],
+  mustBeNumber,
+)
 
 /** A property where there is a value, nothing where there is none. */
 export function whenGiven<K extends string, V>(

@@ -1,4 +1,4 @@
-import { isShallow } from '../json.ts'
+import { isFields, isShallow } from '../json.ts'
 import type { Keyword } from './keyword.ts'
 import { nestedKeywords } from './nested.ts'
 import { patternKeywords, SchemaPatterns } from './patterns.ts'
@@ -33,6 +33,7 @@ export function parseJsonSchema(given: unknown, name = 'value'): SchemaCheck {
   if (!isSchema(given)) throw new SchemaFault('', 'must be a JSON Schema')
   if (!isShallow(given)) throw new SchemaFault('', 'nests too deep')
   if (sizeOf(given) > maxNodes) throw new SchemaFault('', 'is too large')
+  mustBeJson(given, '')
   const patterns = new SchemaPatterns()
   mustBeChecked(given, '', { root: given, seen: new Set(), patterns })
   return (value) => {
@@ -40,6 +41,23 @@ export function parseJsonSchema(given: unknown, name = 'value'): SchemaCheck {
     const run = { root: given, patterns, fits, steps: maxSteps }
     return fits(given, value, { path: name, depth: 0, run })
   }
+}
+
+/** Files of TOML have dates and numbers without an end, programs have functions: no value of JSON equals them. */
+function mustBeJson(value: unknown, path: string): void {
+  if (isFields(value) || Array.isArray(value)) {
+    if (value instanceof Date)
+      throw new SchemaFault(path, 'is a date, and JSON has none: write it as a text')
+    const isList = Array.isArray(value)
+    for (const [key, inner] of Object.entries(value)) {
+      const below = path === '' ? key : `${path}.${key}`
+      mustBeJson(inner, isList ? `${path}[${key}]` : below)
+    }
+    return
+  }
+  const isNumber = typeof value === 'number'
+  if (isNumber ? !Number.isFinite(value) : ['bigint', 'function', 'symbol'].includes(typeof value))
+    throw new SchemaFault(path, `is no value of JSON, but ${isNumber ? value : typeof value}`)
 }
 
 /** Words that only describe. */

@@ -2,7 +2,7 @@ import { isFields } from '../../shared/json.ts'
 import type { ExpressionSite } from './fault.ts'
 import { toInt } from './operators.ts'
 import type { EvaluationRun } from './run.ts'
-import { findText, splitText } from './search.ts'
+import { countCharacters, findText, splitText, unitOf } from './search.ts'
 import { inWords } from './values.ts'
 
 /** A function that expressions may call; of a method the value before the dot is the first argument. */
@@ -66,16 +66,7 @@ function sizeOfValue(values: readonly unknown[], at: FunctionSite): bigint {
   if (isFields(value)) return BigInt(Object.keys(value).length)
   const text = textAt(values, 0, at)
   chargeSlow(text, at)
-  let size = text.length
-  // A character beyond the first 65,536 takes two units, of which the second is one of these.
-  for (let index = 1; index < text.length; index++) if (isPair(text, index)) size--
-  return BigInt(size)
-}
-
-function isPair(text: string, index: number): boolean {
-  return (
-    (text.charCodeAt(index) & 0xfc00) === 0xdc00 && (text.charCodeAt(index - 1) & 0xfc00) === 0xd800
-  )
+  return BigInt(countCharacters(text))
 }
 
 /** What looks at each character itself takes several times as long as what copies them. */
@@ -87,16 +78,22 @@ function indexOf(values: readonly unknown[], at: FunctionSite): number {
   const [text, part] = [textAt(values, 0, at), textAt(values, 1, at)]
   const from = values.length > 2 ? countAt(values, 2, at) : 0
   chargeSlow(text, at)
-  return findText(text, part, Math.max(0, from))
+  const begin = unitOf(text, Math.max(0, from))
+  const found = begin < 0 ? -1 : findText(text, part, begin)
+  return found < 0 ? -1 : countCharacters(text, found)
 }
 
 function substring(values: readonly unknown[], at: FunctionSite): string {
   const text = textAt(values, 0, at)
+  chargeSlow(text, at)
+  const size = countCharacters(text)
   const start = countAt(values, 1, at)
-  const end = values.length > 2 ? countAt(values, 2, at) : text.length
-  if (start < 0 || end < start || end > text.length)
-    at.site.fail(`the text has ${text.length} characters; there is no part from ${start} to ${end}`)
-  return text.slice(start, end)
+  const end = values.length > 2 ? countAt(values, 2, at) : size
+  if (start < 0 || end < start || end > size)
+    at.site.fail(`the text has ${size} characters; there is no part from ${start} to ${end}`)
+  return size === text.length
+    ? text.slice(start, end)
+    : text.slice(unitOf(text, start), unitOf(text, end))
 }
 
 function split(values: readonly unknown[], at: FunctionSite): readonly string[] {

@@ -6,12 +6,17 @@ const variables: readonly ExpressionVariable[] = [
   ...(['question', 'previous', 'steps', 'feedback', 'context', 'item', 'round'] as const),
 ]
 
-/** Whether a text that may as well be words to look for names a variable as an expression does: `previous.data`. */
+/**
+ * Whether a text that may as well be words to look for names a variable as an expression does: `previous.data`,
+ * `round >= 2`, `2 <= round`.
+ */
 export function looksLikeExpression(text: string): boolean {
-  return /(?<![\w.])(?:question|previous|steps|feedback|context|item|round)(?:\.[a-z_]|\[)/i.test(
-    text,
-  )
+  return member.test(text) || compared.test(text)
 }
+
+const member = /(?<![\w.])(?:question|previous|steps|feedback|context|item|round)(?:\.[a-z_]|\[)/i
+const compared =
+  /(?<![\w.])(?:feedback|item|round) {0,9}(?:[=!<>]=|[<>%])|(?:[=!<>]=|[<>]) {0,9}(?:feedback|item|round)(?!\w)/
 
 /** Collects what an expression reads, and refuses what it may not name. */
 export class ReadNames implements Reads {

@@ -31,7 +31,7 @@ class Measure {
 
   add(value: unknown): void {
     this.#count(typeof value === 'string' ? value.length + 2 : 4)
-    if (typeof value === 'bigint') this.hasWhole = true
+    if (typeof value === 'bigint') this.#addWhole(value)
     else if (typeof value === 'number' && !Number.isFinite(value))
       this.#site.fail('the result is not a number that JSON has')
     else if (Array.isArray(value)) for (const item of value) this.add(item)
@@ -40,6 +40,12 @@ class Measure {
         this.#count(name.length + 4)
         this.add(value[name])
       }
+  }
+
+  #addWhole(value: bigint): void {
+    this.hasWhole = true
+    if (!Number.isSafeInteger(Number(value)))
+      this.#site.fail(`JSON does not keep ${value} exactly: write string(…) for its digits`)
   }
 
   #count(size: number): void {

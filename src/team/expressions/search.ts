@@ -27,6 +27,28 @@ function fallbacksOf(part: string): Uint32Array {
   return back
 }
 
+/** How many characters a text has before a unit; one beyond the first 65,536 takes two units. */
+export function countCharacters(text: string, end: number = text.length): number {
+  let count = end
+  for (let at = 1; at < end; at++) if (isSecond(text, at)) count--
+  return count
+}
+
+/** The unit at which the character of a number from 0 begins, or the text ends; -1 behind its end. */
+export function unitOf(text: string, character: number): number {
+  let unit = 0
+  for (let left = character; left > 0; left--) {
+    if (unit >= text.length) return -1
+    unit += isSecond(text, unit + 1) ? 2 : 1
+  }
+  return unit
+}
+
+/** Whether a unit is the second of a character. */
+function isSecond(text: string, at: number): boolean {
+  return (text.charCodeAt(at) & 0xfc00) === 0xdc00 && (text.charCodeAt(at - 1) & 0xfc00) === 0xd800
+}
+
 /** The pieces of a text between separators, at most `limit` of them unless that is below 0. */
 export function splitText(text: string, separator: string, limit: number): readonly string[] {
   if (limit === 0) return []

@@ -15,7 +15,10 @@ import type { Run } from '../run.ts'
 export function toItems(parts: readonly Part[]): readonly Part[] {
   const items = dataItems(parts) ?? textItems(textOf(parts))
   if (items.length > hardCap)
-    throw new A2AError('processingError', `A list of ${items.length} items is too long for a team`)
+    throw new A2AError(
+      'processingError',
+      `A list of ${items.length} items is too long for a team: it may have ${hardCap}`,
+    )
   return items
 }
 

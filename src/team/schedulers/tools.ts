@@ -42,6 +42,7 @@ export function toDelegateTools(run: Run, { leader, round, peers }: Delegating):
               agentId: id,
               message: toMember(run, [{ text: message }]),
               tolerant: true,
+              within: true,
             },
           )
           await kept

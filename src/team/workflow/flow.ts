@@ -111,7 +111,7 @@ export interface Flow<At extends FlowState> extends FlowEnd<At> {
     name: NewName<Name, At['steps']>,
     rules: MapRulesOf<At, Item> &
       FlowRules<At, Holds, Text> & {
-        readonly steps: (flow: Flow<Within<At, OneItem<Item>, Item>>) => FlowEnd<Inner>
+        readonly steps: (flow: Flow<Within<At, OneItem<Item>, ItemData<Item>>>) => FlowEnd<Inner>
       },
   ): Flow<After<At, Name, Listed<Inner['previous']>, Holds | Text>>
   /** The user is shown the answer so far and asked; what is neither a yes nor a no may go to an earlier step. */
@@ -165,6 +165,9 @@ interface MapRulesOf<At extends FlowState, Item> {
 interface OneItem<Item> {
   readonly item: Item
 }
+
+/** An item that is a text is the words of the answer before, others are its data. */
+type ItemData<Item> = Item extends string ? undefined : Item
 
 interface Round {
   /** From 1. */

@@ -283,6 +283,10 @@ ${lines}
     expect(problemsOf(team(`${router}\n[prices."gpt-4.1"]\ninput = 2\noutput = -8`))).toEqual([
       'team.toml:22:1: prices.gpt-4.1.output: must be US dollars, a number from 0',
     ])
+    expect(problemsOf(team(`${router}\n[prices."$\{MODEL}"]\ninput = 2\noutput = 8`))).toEqual([
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: as the file has it
+      'team.toml:20:9: prices.${MODEL}: must be the name of a model: variables are not replaced in keys',
+    ])
     expect(problemsOf(team(`${router}\n[prices."gpt-4.1"]\ninput = 2\nouput = 8`))).toEqual([
       'team.toml:20:9: prices.gpt-4.1.output is missing',
       'team.toml:22:1: unknown key ouput (did you mean output?)',

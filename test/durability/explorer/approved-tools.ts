@@ -2,14 +2,15 @@ import type { Agent } from '../../../src/agents/agent.ts'
 import { OpenAIAgent } from '../../../src/agents/openai/agent.ts'
 import { defineTool, type Tool } from '../../../src/agents/tools.ts'
 import { openModelServer } from '../../../src/testing/index.ts'
-import type { Ledger, Process, Scenario, World } from './explorer.ts'
+import type { Process, Scenario, World } from './explorer.ts'
+import type { Ledger } from './ledger.ts'
 import { asker, chain, team, worker } from './members.ts'
 
 /** What a system outside has done: a call that begins again comes under the same key, and is done once. */
 const effects = new WeakMap<World, Map<string, Set<string>>>()
 
 /** A model that pays and ships at once, then thanks; a leader asks a member besides. How often each was done is a fact. */
-async function world(_ledger: Ledger): Promise<World> {
+async function world(ledger: Ledger): Promise<World> {
   const service = await openModelServer(({ messages, tools = [] }) => {
     const results = messages.filter(({ role }) => role === 'tool')
     const leads = tools.some((tool) => tool.function.name === 'delegate_to_b')
@@ -19,10 +20,16 @@ async function world(_ledger: Ledger): Promise<World> {
       arguments: { message: `after ${results.length}` },
     }
     const calls = ['pay', 'ship'].map((name) => ({ id: name, name, arguments: { what: name } }))
-    if (results.length === 0) return { text: 'I begin. ', tools: leads ? [...calls, ask] : calls }
+    const says = (text: string) => {
+      ledger.note('model', `after ${results.length}`, text)
+      return text
+    }
+    if (results.length === 0)
+      return { text: says('I begin. '), tools: leads ? [...calls, ask] : calls }
     const thank = { id: 'thank', name: 'thank', arguments: { what: 'you' } }
-    if (results.length === (leads ? 3 : 2)) return { tools: leads ? [ask, thank] : [thank] }
-    return `done with ${results.map(({ content }) => content).join(', ')}`
+    if (results.length === (leads ? 3 : 2))
+      return { text: says('I thank. '), tools: leads ? [ask, thank] : [thank] }
+    return says(`done with ${results.map(({ content }) => content).join(', ')}`)
   })
   const done = new Map<string, Set<string>>()
   const made: World = {
@@ -42,7 +49,7 @@ function tool(p: Process, w: World, name: string): Tool {
     approval: name !== 'thank',
     async execute(_args, { key }) {
       if (!p.alive) await new Promise(() => {})
-      p.note(`tool ${name}`, name)
+      p.note(`tool ${name}`, name, `${name} ok`)
       const done = effects.get(w)
       done?.set(name, (done.get(name) ?? new Set()).add(key))
       return `${name} ok`

@@ -3,10 +3,12 @@ import type { Dispatch } from '../../../src/protocol/call.ts'
 import { createFold } from '../../../src/protocol/fold.ts'
 import { answerParts, textOf } from '../../../src/protocol/task.ts'
 import type { Artifact, JsonObject, Message, Part, Task } from '../../../src/protocol/types.ts'
+import { type Usage, usageOf } from '../../../src/protocol/usage.ts'
 import { createServer, type ServerOptions } from '../../../src/server/index.ts'
 import { createDeferred } from '../../../src/shared/async.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { type Fault, faulty } from '../../fixtures/faulty-store.ts'
+import { createLedger, type Ledger, type Notes } from './ledger.ts'
 
 /**
  * The crash-point explorer. A scenario is run once without faults, then once per commit with the process dying right
@@ -24,6 +26,10 @@ export interface Scenario {
   webhook?(world: World): string
   /** What the user does. */
   talk(user: User): Promise<unknown>
+  /** Members that are asked by several at once, in whichever order. */
+  readonly unordered?: readonly string[]
+  /** What is wrong with a run whatever happened in it; `crashes` processes died. */
+  wrongs?(outcome: Outcome, crashes: number): readonly string[]
 }
 
 /** What outlives the process, by name. */
@@ -34,18 +40,10 @@ export interface World {
   close?(): Promise<void>
 }
 
-/** What happened, outside of every process. */
-export interface Ledger {
-  /** What each member was asked, in order. */
-  readonly asked: Map<string, string[]>
-  note(member: string, input: string): void
-}
-
 /** One process: what its members do counts only while it lives. */
-export interface Process {
+export interface Process extends Notes {
   readonly number: number
   readonly alive: boolean
-  note(member: string, input: string): void
 }
 
 /** The user, who repeats what got no answer with the same key. */
@@ -76,6 +74,8 @@ export interface Outcome {
   readonly history: readonly string[]
   readonly asked: ReadonlyMap<string, readonly string[]>
   readonly facts: unknown
+  /** What the task says that it has used. */
+  readonly usage: Usage | undefined
   /** What the trace says, whenever and however often: a step that a crash interrupted is told again. */
   readonly trace: ReadonlySet<string>
   readonly faults: readonly string[]
@@ -106,7 +106,7 @@ type OpenDisk = () => Promise<Store | Disk>
 /** Dies once around every commit, or around each `every`th. */
 export async function explore(scenario: Scenario, open: OpenDisk, every = 1): Promise<Findings> {
   const plain = await play(scenario, await open())
-  const wrong = plain.faults.map((fault) => `${scenario.name}, no crash: ${fault}`)
+  const wrong = faultsOf(scenario, plain, 0).map((one) => `${scenario.name}, no crash: ${one}`)
   const points = pointsOf(plain.commits[0] ?? 0, every)
   for (const point of points)
     wrong.push(...(await hold(scenario, await open(), plain, [point])).wrong)
@@ -148,8 +148,16 @@ async function hold(
 ): Promise<{ readonly outcome: Outcome; readonly wrong: readonly string[] }> {
   const outcome = await play(scenario, store, crashes)
   const where = crashes.map(({ kind, commit }) => `${kind} commit ${commit}`).join(', then ')
-  const found = [...outcome.faults, ...differences(plain, outcome, crashes.length)]
+  const { length } = crashes
+  const found = [
+    ...faultsOf(scenario, outcome, length),
+    ...differences(plain, outcome, { ...scenario, crashes: length }),
+  ]
   return { outcome, wrong: found.map((one) => `${scenario.name}, ${where}: ${one}`) }
+}
+
+function faultsOf(scenario: Scenario, outcome: Outcome, crashes: number): readonly string[] {
+  return [...outcome.faults, ...(scenario.wrongs?.(outcome, crashes) ?? [])]
 }
 
 /** Runs a scenario on a store; the first process dies at the first crash point, the second at the second, and so on. */
@@ -184,7 +192,8 @@ export async function play(
       trace: new Set(
         records.flatMap((one) => (one.kind === 'trace' ? [tellEntry(one.entry)] : [])),
       ),
-      faults: checkLog(task, records),
+      usage: usageIn(records),
+      faults: [...checkLog(task, records), ...ledger.again],
     }
   } finally {
     await machine.stop()
@@ -231,6 +240,7 @@ function createMachine({ scenario, disk, ledger, world, crashes }: MachineOption
       ...store,
       async commit(writes) {
         const results = await store.commit(writes)
+        ledger.store(writes)
         // The next process may begin only when the last commit of this one is stored.
         if (isLast) own.resolve('died')
         return results
@@ -251,8 +261,8 @@ function createMachine({ scenario, disk, ledger, world, crashes }: MachineOption
       get alive() {
         return !mortal.dead
       },
-      note(member, input) {
-        if (!mortal.dead) ledger.note(member, input)
+      note(...call) {
+        if (!mortal.dead) ledger.note(...call)
       },
     }
     const agents = scenario.agents(process, world)
@@ -355,20 +365,23 @@ function tellEntry({ durationMs: _ms, ...entry }: JsonObject): string {
   return JSON.stringify(entry)
 }
 
-function createLedger(): Ledger {
-  const asked = new Map<string, string[]>()
-  return {
-    asked,
-    note(member, input) {
-      const list = asked.get(member) ?? []
-      list.push(input)
-      asked.set(member, list)
-    },
-  }
+/** What the last event that tells of it says was used. */
+function usageIn(records: Awaited<ReturnType<Store['records']>>): Usage | undefined {
+  const told = records.flatMap((record) => {
+    if (record.kind !== 'event') return []
+    const { event } = record
+    if ('statusUpdate' in event) return usageOf(event.statusUpdate.metadata) ?? []
+    return ('artifactUpdate' in event && usageOf(event.artifactUpdate.artifact.metadata)) || []
+  })
+  return told.at(-1)
 }
 
 /** What a user or a member would notice. */
-function differences(plain: Outcome, crashed: Outcome, crashes: number): readonly string[] {
+function differences(
+  plain: Outcome,
+  crashed: Outcome,
+  { crashes, unordered = [] }: Pick<Scenario, 'unordered'> & { readonly crashes: number },
+): readonly string[] {
   const wrong: string[] = []
   for (const name of ['state', 'answer', 'words', 'stops', 'history', 'facts'] as const) {
     const [before, after] = [JSON.stringify(plain[name]), JSON.stringify(crashed[name])]
@@ -381,6 +394,7 @@ function differences(plain: Outcome, crashed: Outcome, crashes: number): readonl
         plain: plain.asked.get(member) ?? [],
         crashed: crashed.asked.get(member) ?? [],
         crashes,
+        ordered: !unordered.includes(member),
       }),
     )
   return wrong
@@ -390,10 +404,14 @@ interface Asked {
   readonly plain: readonly string[]
   readonly crashed: readonly string[]
   readonly crashes: number
+  readonly ordered: boolean
 }
 
-/** Each input as often as without a crash, or once more for each crash that interrupted it; in the same order. */
-function repetitions(member: string, { plain, crashed, crashes }: Asked): readonly string[] {
+/** Each input as often as without a crash, or once more for each crash that interrupted it; in the same order where there is one. */
+function repetitions(
+  member: string,
+  { plain, crashed, crashes, ordered }: Asked,
+): readonly string[] {
   const wrong: string[] = []
   for (const input of new Set([...plain, ...crashed])) {
     const times = (list: readonly string[]): number => list.filter((one) => one === input).length
@@ -402,7 +420,7 @@ function repetitions(member: string, { plain, crashed, crashes }: Asked): readon
       wrong.push(`${member} was asked ${JSON.stringify(input)} ${after} times, not ${before}`)
   }
   const order = (list: readonly string[]): string => JSON.stringify([...new Set(list)])
-  if (wrong.length === 0 && order(plain) !== order(crashed))
+  if (ordered && wrong.length === 0 && order(plain) !== order(crashed))
     wrong.push(`${member} was asked in the order ${order(crashed)}, not ${order(plain)}`)
   return wrong
 }

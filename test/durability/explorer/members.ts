@@ -6,18 +6,36 @@ import { createServer, listen } from '../../../src/server/index.ts'
 import { defineTeam, type Team } from '../../../src/team/team.ts'
 import type { SchedulerConfig } from '../../../src/team/team-config.ts'
 import { member } from '../../fixtures/members.ts'
-import type { Ledger, Process, World } from './explorer.ts'
+import type { World } from './explorer.ts'
+import type { Ledger, Notes } from './ledger.ts'
 
-/** Who takes note of what members are asked. */
-type Notes = Pick<Process, 'note'> & { readonly alive?: boolean }
+/** Who takes note of what members are asked: a process, or what outlives it. */
+type MemberNotes = Notes & { readonly alive?: boolean }
+
+/** What a member says, and the words of it that nothing else has. */
+export interface Told {
+  readonly says: string
+  readonly gives: string
+}
 
 /** A member that answers with its name around the question. */
-export function worker(notes: Notes, id: string): Agent {
-  return scripted(notes, id, (text) => `${id}(${text})`)
+export function worker(notes: MemberNotes, id: string): Agent {
+  return telling(notes, id, (text) => ({ says: `${id}(${text})`, gives: `${id}(${text})` }))
+}
+
+/** A member that may not be asked again for an answer that the log has. */
+export function telling(notes: MemberNotes, id: string, answer: (text: string) => Told): Agent {
+  const own: MemberNotes = {
+    note: (member, input) => notes.note(member, input, answer(input).gives),
+    get alive() {
+      return notes.alive !== false
+    },
+  }
+  return scripted(own, id, (text) => answer(text).says)
 }
 
 /** A member that asks for something once, then answers with both. */
-export function asker(notes: Notes, id: string, question = `${id}: which one?`): Agent {
+export function asker(notes: MemberNotes, id: string, question = `${id}: which one?`): Agent {
   return scripted(notes, id, (text, turn) =>
     turn.task ? `${id}[${text}]` : events(turn.ask(question)),
   )
@@ -25,7 +43,7 @@ export function asker(notes: Notes, id: string, question = `${id}: which one?`):
 
 /** A member that answers as the function says. */
 export function scripted(
-  notes: Notes,
+  notes: MemberNotes,
   id: string,
   answer: (text: string, turn: Turn) => AgentReply,
 ): Agent {
@@ -41,7 +59,7 @@ export function scripted(
 }
 
 /** A leader that calls its tools as a model would: each line `tool: text` of the message, then it answers. */
-export function toolUser(notes: Notes, id: string): ToolUser {
+export function toolUser(notes: MemberNotes, id: string): ToolUser {
   return {
     ...scripted(notes, id, () => ''),
     acceptsTools: true,

@@ -5,7 +5,10 @@ import type { SchedulerConfig } from '../../../src/team/team-config.ts'
 import { openModelServer } from '../../../src/testing/index.ts'
 import { createReceiver } from '../../webhooks/receiver.ts'
 import { approvedTools } from './approved-tools.ts'
+import { budgets } from './budgets.ts'
+import { contextRules } from './contexts.ts'
 import type { Process, Scenario } from './explorer.ts'
+import { guarded } from './guards.ts'
 import {
   asker,
   chain,
@@ -17,7 +20,9 @@ import {
   toolUser,
   worker,
 } from './members.ts'
+import { checkedOutputs } from './outputs.ts'
 import { typedWorkflows } from './typed.ts'
+import { inferredWorkflows } from './workflow.ts'
 
 const sayAll =
   (...texts: readonly (string | readonly Part[])[]): Scenario['talk'] =>
@@ -350,7 +355,16 @@ const engine: readonly Scenario[] = [
   },
 ]
 
-/** Every scenario. */
+/** Workflows with data: types, schemas, guards, values of the conversation and money. */
+export const dataScenarios: readonly Scenario[] = [
+  ...inferredWorkflows,
+  ...checkedOutputs,
+  ...contextRules,
+  ...guarded,
+  ...budgets,
+]
+
+/** All others. */
 export const scenarios: readonly Scenario[] = [
   ...workflows,
   ...approvals,

@@ -1,7 +1,7 @@
 import type { Json } from '../../../src/protocol/types.ts'
 import type { Step, StepScope } from '../../../src/team/team-config.ts'
 import type { Process, Scenario } from './explorer.ts'
-import { asker, scripted, team, worker } from './members.ts'
+import { asker, chain, scripted, team, worker } from './members.ts'
 
 const reviewSchema = {
   type: 'object',
@@ -129,6 +129,22 @@ export const typedWorkflows: readonly Scenario[] = [
     name: 'feedback until the task is rejected',
     agents: (p) => flow(p, [draft, { approval: { ...feedback.approval, maxFeedbackRounds: 1 } }]),
     talk: (user) => sayEach(user, ['go', 'a', 'b']),
+  },
+  {
+    name: 'two rounds of feedback, then yes',
+    agents: (p) =>
+      flow(p, [draft, { agentId: 'judge', input: 'score' }, feedback, { agentId: 'publisher' }]),
+    talk: (user) => sayEach(user, ['go', 'shorter', 'hm', 'yes']),
+  },
+  {
+    name: 'feedback until there were two rounds too many, in a nested team',
+    agents: (p) => {
+      const rounds = { approval: { ...feedback.approval, maxFeedbackRounds: 2 } }
+      const [inner] = flow(p, [draft, rounds])
+      const agents = { a: worker(p, 'a'), ...(inner && { inner }), end: worker(p, 'end') }
+      return [chain('outer', agents)]
+    },
+    talk: (user) => sayEach(user, ['go', 'shorter', 'longer', 'bluer']),
   },
 ]
 

@@ -6,8 +6,13 @@ test('each question of the list is answered, and the answers are put together', 
   expect(run.text).toBe('All about bees.')
   expect(callsOf(run).slice(0, 3)).toEqual([
     'planner: Bees',
-    'researcher: What do they eat?',
-    'researcher: Where do they live?',
+    'researcher: Bees: What do they eat?',
+    'researcher: Bees: Where do they live?',
   ])
-  expect(callsOf(run)[3]).toContain('What do they eat? That is known.')
+  const [title, ...answers] = String(run.delegations.at(-1)?.text).split('\n')
+  expect(title).toBe('Bees')
+  expect(answers.filter((line) => line.endsWith('That is known.'))).toEqual([
+    'Bees: What do they eat? That is known.',
+    'Bees: Where do they live? That is known.',
+  ])
 })

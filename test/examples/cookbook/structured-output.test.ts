@@ -4,8 +4,11 @@ import { cook } from './recipe.ts'
 
 test('an answer that does not fit is asked for again, and becomes data', async () => {
   const run = await cook('structured-output')
-  expect(answerParts(run.task)).toMatchObject([{ data: { item: 'honey', count: 2 } }])
-  expect(run.text).toBe('{"item":"honey","count":2}')
+  expect(run.delegations.map(({ answer }) => answer)).toEqual([
+    '{"item":"honey","count":2}',
+    '{"order":"2 of honey","euros":10}',
+  ])
+  expect(answerParts(run.task)).toMatchObject([{ data: { order: '2 of honey', euros: 10 } }])
   expect(run.requests).toHaveLength(2)
   expect(run.requests[0]?.response_format).toMatchObject({ type: 'json_schema' })
 })

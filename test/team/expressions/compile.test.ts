@@ -149,6 +149,31 @@ describe('an expression', () => {
   })
 })
 
+describe('characters', () => {
+  it.each([
+    ['size("😀ab")', 3],
+    ['"😀ab".substring(0, 1)', '😀'],
+    ['"😀ab".substring(1)', 'ab'],
+    ['"a😀b".substring(1, size("a😀b"))', '😀b'],
+    ['"😀ab".indexOf("b")', 2],
+    ['"😀a😀b".indexOf("😀", 1)', 2],
+    ['"ab".indexOf("", 1)', 1],
+    ['"abc".substring(1, 2)', 'b'],
+  ])('are counted whole: %s', (source, result) => {
+    expect(evaluate(source)).toBe(result)
+  })
+
+  it('has the number of them in the fault', () => {
+    expect(faultOf(() => evaluate('"😀".substring(0, 2)')).message).toContain('has 1 characters')
+  })
+})
+
+it('does not round a whole number that JSON cannot keep', () => {
+  expect(faultOf(() => evaluate('9007199254740993')).message).toContain('write string(…)')
+  expect(evaluate('string(9007199254740993)')).toBe('9007199254740993')
+  expect(evaluate('9007199254740991')).toBe(9007199254740991)
+})
+
 describe('a text that may be an expression', () => {
   it.each([
     'previous.data.done',
@@ -157,6 +182,11 @@ describe('a text that may be an expression', () => {
     'size(steps.a.data) > 3',
     'feedback.contains("a")',
     'question.text == "a"',
+    'round >= 2',
+    'round % 2 == 0',
+    '3 <= round',
+    'item == "last"',
+    'feedback != ""',
   ])('is one: %s', (text) => {
     expect(looksLikeExpression(text)).toBe(true)
   })
@@ -170,6 +200,7 @@ describe('a text that may be an expression', () => {
       'a.item.b',
       'steps',
       'round 3',
+      'final_round >= 2',
     ],
   ])('is words: %s', (text) => {
     expect(looksLikeExpression(text)).toBe(false)

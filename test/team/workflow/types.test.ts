@@ -37,6 +37,13 @@ const cases: Readonly<Record<string, readonly [code: string, says?: string]>> = 
     `.step('again', { agentId: 'reviewer', when: 'true' }).step('fix', { agentId: 'writer', input: ({ steps }) => String(steps.again.data.score) })`,
     `'steps.again.data' is possibly 'undefined'.`,
   ],
+  'data of an item that is a text': [
+    `.map('all', { over: () => ['a'], steps: (one) => one.step('each', { agentId: 'writer', input: ({ item, previous }) => item + previous.data.length }) })`,
+    `'previous.data' is possibly 'undefined'.`,
+  ],
+  'data of an item that is an object': [
+    `.map('all', { over: () => [{ n: 1 }], steps: (one) => one.step('each', { agentId: 'writer', input: ({ previous }) => String(previous.data.n) }) })`,
+  ],
   'a condition that is no yes or no': [
     `.step('fix', { agentId: 'writer', when: ({ steps }) => steps.review.text })`,
     expect.stringMatching(

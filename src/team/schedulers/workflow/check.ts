@@ -55,7 +55,7 @@ function checkMap(map: MapStep['map'], path: TeamPath, checking: Checking): void
   else {
     for (const key of callKeys)
       if (map[key] !== undefined)
-        refuse('invalidStep', `${key} must stand beside agentId`, [...path, key])
+        refuse('invalidStep', `${key} is for one member: say it to the steps`, [...path, key])
     if (map.steps.length === 0) refuse('emptyWorkflow', 'a map needs steps', [...path, 'steps'])
     checkEach(map.steps, [...path, 'steps'], checking)
   }
@@ -93,7 +93,10 @@ function checkBranch({ branch }: BranchStep, path: TeamPath, checking: Checking)
 function checkApproval({ approval }: ApprovalStep, path: TeamPath, { refuse }: Checking): void {
   const { onFeedback, maxFeedbackRounds: value } = approval
   if (value !== undefined && onFeedback === undefined)
-    refuse('invalidStep', 'maxFeedbackRounds needs onFeedback', [...path, 'maxFeedbackRounds'])
+    refuse('invalidStep', 'maxFeedbackRounds needs the name of a step that feedback goes to', [
+      ...path,
+      'maxFeedbackRounds',
+    ])
   checkWhole({ name: 'maxFeedbackRounds', value, min: 1, max: hardCap }, path, refuse)
 }
 
@@ -118,10 +121,12 @@ function checkCall(
   checkOutput(call, path, refuse)
 }
 
-function checkOutput({ outputSchema, jsonSchema }: AskRules, path: TeamPath, refuse: Refuse): void {
+function checkOutput(call: AskRules, path: TeamPath, refuse: Refuse): void {
+  const { outputSchema, jsonSchema } = call
   if (outputSchema === undefined) {
-    if (jsonSchema)
-      refuse('invalidSchema', 'jsonSchema needs an outputSchema', [...path, 'jsonSchema'])
+    for (const key of ['jsonSchema', 'maxOutputRetries'] as const)
+      if (call[key] !== undefined)
+        refuse('invalidSchema', `${key} needs an output schema beside it`, [...path, key])
     return
   }
   try {

@@ -1,5 +1,5 @@
 import { replyParts } from '../../reply.ts'
-import { toMember, traceRun } from '../../run.ts'
+import { toMember, traceOnce } from '../../run.ts'
 import { type ApprovalRules, Feedback, Refusal } from '../approval.ts'
 import type { MemberReply } from '../scheduler.ts'
 import type { Known, PlannedStep, StepAnswer, StepPlace } from './place.ts'
@@ -20,7 +20,8 @@ async function runWithRules(step: PlannedStep, place: StepPlace, always: boolean
   if (step.applies && !always) {
     const applies = step.applies(place)
     if (!(typeof applies === 'boolean' ? applies : await applies)) {
-      traceRun(place.run, { type: 'skip', team: place.run.config.id, step: place.name })
+      const { run, name } = place
+      traceOnce(run, `${name}?skip`, { type: 'skip', team: run.config.id, step: name })
       return undefined
     }
   }

@@ -37,14 +37,16 @@ export async function runMap(map: PlannedMap, place: StepPlace): StepAnswer {
   return answered(run, parts.slice(0, -1))
 }
 
-function runItem(each: PlannedMap['each'], part: Part, place: StepPlace): StepAnswer {
+async function runItem(each: PlannedMap['each'], part: Part, place: StepPlace): StepAnswer {
   const { run } = place
   const item = 'data' in part ? part.data : 'text' in part ? part.text : null
   const known = { ...place.known, item, results: new Results(place.known.results) }
   const here = { ...place, input: toMember(run, [part]), last: false, known }
   if ('ask' in each) return each.ask(here, { alone: true })
   // The item stands where an answer would: whoever gets it does not speak with the caller.
-  return runList(each, { ...here, name: `${place.name}.`, previous: answered(run, [part]) })
+  const previous = answered(run, [part])
+  const answer = await runList(each, { ...here, name: `${place.name}.`, previous })
+  return answer ?? previous
 }
 
 function dataList(replies: readonly MemberReply[]): Json | undefined {

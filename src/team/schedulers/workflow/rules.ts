@@ -1,5 +1,6 @@
 import type { ContextValues } from '../../../agents/agent.ts'
 import { A2AError } from '../../../protocol/errors.ts'
+import { parseMessage } from '../../../protocol/schema.ts'
 import type { Json, Part } from '../../../protocol/types.ts'
 import { compileExpression } from '../../expressions/compile.ts'
 import type { ExpressionScope, Reads } from '../../expressions/expression.ts'
@@ -47,7 +48,10 @@ export function readList(rule: Rule<readonly Json[]>, site: RuleSite): ReadyRule
   const mustBeList = (value: unknown, place: StepPlace): readonly Json[] =>
     Array.isArray(value) ? value : failAt(site, place, 'it must give a list')
   if (typeof rule === 'function')
-    return deciding(site, async (scope, place) => mustBeList(await rule(scope), place))
+    return deciding(site, async (scope, place) => {
+      const list = mustBeList(await rule(scope), place)
+      return asWritten(list) ?? failAt(site, place, 'it must give a list of JSON values')
+    })
   const expression = compiled(site, (names) =>
     compileExpression(rule, { ...names, result: 'list' }),
   )
@@ -85,9 +89,14 @@ function deciding<T>(
   make: (scope: PlaceScope<ContextValues>, place: StepPlace) => Promise<T>,
 ): ReadyRule<T> {
   return (place) =>
-    decide(place.run, `${place.name}?${site.key}`, () =>
-      make(new PlaceScope(place, site.names.steps, place.run.turn.context), place),
-    )
+    decide(place.run, `${place.name}?${site.key}`, async () => {
+      try {
+        return await make(new PlaceScope(place, site.names.steps, place.run.turn.context), place)
+      } catch (cause) {
+        if (cause instanceof A2AError) throw cause
+        throw new Error(`${nameOf(site, place)} has thrown`, { cause })
+      }
+    })
 }
 
 /** An expression gives the same whenever it is evaluated, unless it reads values that may change meanwhile. */
@@ -127,12 +136,31 @@ function compiled<T>({ path, names, refuse }: RuleSite, read: (names: KnownNames
   }
 }
 
-function toParts(content: unknown, site: RuleSite, place: StepPlace): readonly Part[] {
-  if (typeof content === 'string') return [{ text: content }]
-  return Array.isArray(content) ? content : failAt(site, place, 'it must give a text or parts')
+/** A list as a repeated run finds it: dates are texts by then, and what is missing is null. */
+function asWritten(list: readonly Json[]): readonly Json[] | undefined {
+  try {
+    return JSON.parse(JSON.stringify(list))
+  } catch {
+    return undefined
+  }
 }
 
-function failAt({ step, path }: RuleSite, { name }: StepPlace, reason: string): never {
-  const which = step === undefined ? name : `"${step}"`
-  throw new A2AError('processingError', `Step ${which}, ${path.at(-1)}: ${reason}`)
+function toParts(content: unknown, site: RuleSite, place: StepPlace): readonly Part[] {
+  if (typeof content === 'string') return [{ text: content }]
+  try {
+    return parseMessage({ messageId: site.key, role: 'ROLE_USER', parts: content }).parts
+  } catch (thrown) {
+    const violation = thrown instanceof A2AError ? thrown.details.violations?.[0] : undefined
+    if (!violation) throw thrown
+    const { field, description } = violation
+    return failAt(site, place, `it must give a text or parts (${field}: ${description})`)
+  }
+}
+
+function failAt(site: RuleSite, place: StepPlace, reason: string): never {
+  throw new A2AError('processingError', `${nameOf(site, place)}: ${reason}`)
+}
+
+function nameOf({ step, path }: RuleSite, { name }: StepPlace): string {
+  return `Step ${step === undefined ? name : `"${step}"`}, ${path.at(-1)}`
 }

@@ -78,7 +78,7 @@ describe('steps that cannot be are refused when the team is made', () => {
     [
       'a map whose steps are asked as one member would be',
       [{ map: { steps: [writer], maxRetries: 2 } }],
-      'steps[0].map.maxRetries must stand beside agentId',
+      'steps[0].map.maxRetries is for one member: say it to the steps',
     ],
     [
       'output retries out of range',
@@ -93,7 +93,12 @@ describe('steps that cannot be are refused when the team is made', () => {
     [
       'a JSON Schema without the schema that it belongs to',
       [{ ...writer, jsonSchema: {} }],
-      'steps[0].jsonSchema needs an outputSchema',
+      'steps[0].jsonSchema needs an output schema beside it',
+    ],
+    [
+      'output retries without a schema',
+      [{ ...writer, maxOutputRetries: 1 }],
+      'steps[0].maxOutputRetries needs an output schema beside it',
     ],
     [
       'feedback to nobody',
@@ -126,7 +131,7 @@ describe('steps that cannot be are refused when the team is made', () => {
     [
       'feedback rounds without feedback',
       [{ approval: { question: '?', maxFeedbackRounds: 2 } }],
-      'steps[0].approval.maxFeedbackRounds needs onFeedback',
+      'steps[0].approval.maxFeedbackRounds needs the name of a step that feedback goes to',
     ],
     [
       'no feedback rounds',

@@ -1,9 +1,9 @@
 /**
  * A writer and an evaluator: what is written is judged as data, and written anew until it is good enough.
- * Run: npx tsx examples/cookbook/evaluator/team.ts
+ * Run: npx tsx examples/cookbook/evaluator-optimiser/team.ts
  */
 import { OpenAIAgent } from 'corral/agents'
-import { defineTeam, type Team } from 'corral/team'
+import { defineWorkflow, type Team } from 'corral/team'
 import { z } from 'zod'
 import { type Example, lastWords, play } from '../play.ts'
 
@@ -20,35 +20,30 @@ export function createTeam(modelUrl: string): Team {
       model: 'gpt-4.1',
       systemPrompt,
     })
-  return defineTeam({
+  return defineWorkflow({
     id: 'poets',
     name: 'Poets',
     agents: {
       writer: model('writer', 'Writer', 'You write lines of verse.'),
       judge: model('judge', 'Judge', 'You judge lines of verse.'),
     },
-    scheduler: {
-      type: 'workflow',
-      steps: [
-        { name: 'draft', agentId: 'writer' },
-        {
-          loop: {
-            steps: [
-              { name: 'verdict', agentId: 'judge', outputSchema: verdict },
-              {
-                name: 'better',
-                agentId: 'writer',
-                when: 'previous.data.score < 0.8',
-                input: 'Write it anew: {{ previous.data.reason }}',
-              },
-            ],
-            until: 'steps.verdict.data.score >= 0.8',
-            maxIterations: 4,
-          },
-        },
-        { agentId: 'writer', input: 'Give it a title.' },
-      ],
-    },
+    steps: (flow) =>
+      flow
+        .step('draft', { agentId: 'writer' })
+        .loop(
+          'improve',
+          (again) =>
+            again.step('verdict', { agentId: 'judge', outputSchema: verdict }).step('better', {
+              agentId: 'writer',
+              when: ({ steps }) => steps.verdict.data.score < 0.8,
+              input: ({ steps }) => `Write it anew: ${steps.verdict.data.reason}`,
+            }),
+          { until: ({ steps }) => steps.verdict.data.score >= 0.8, maxIterations: 4 },
+        )
+        .step('title', {
+          agentId: 'writer',
+          input: ({ steps }) => `Give it a title: ${steps.better.text || steps.draft.text}`,
+        }),
   })
 }
 // #endregion team
@@ -63,7 +58,7 @@ export const example: Example = {
           ? { score: 0.9, reason: 'It has a colour.' }
           : { score: 0.4, reason: 'It needs a colour.' },
       )
-    if (words.includes('title')) return 'The Sea'
+    if (words.includes('title')) return `The Sea.${words.split(':')[1]}`
     return words.includes('anew') ? 'The grey sea sighs.' : 'The sea sighs.'
   },
 }

@@ -1,6 +1,6 @@
 /**
  * A team that may spend a fraction of a cent: a writer and a critic who never agree are stopped in time.
- * Run: npx tsx examples/cookbook/budget/team.ts
+ * Run: npx tsx examples/cookbook/budget-usd/team.ts
  */
 import { OpenAIAgent } from 'corral/agents'
 import { defineTeam, type Team } from 'corral/team'

@@ -1,6 +1,6 @@
 /**
  * Models that hand a conversation over to each other: triage hears every message, and whoever it concerns answers.
- * Run: npx tsx examples/cookbook/router/team.ts
+ * Run: npx tsx examples/cookbook/router-handoff/team.ts
  */
 import { OpenAIAgent } from 'corral/agents'
 import { defineTeam, type Team } from 'corral/team'

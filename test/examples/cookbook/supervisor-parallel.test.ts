@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { example } from '../../../examples/cookbook/supervisor/team.ts'
+import { example } from '../../../examples/cookbook/supervisor-parallel/team.ts'
 import { createBarrier } from '../../acceptance/team.ts'
 import { callsOf, cook } from './recipe.ts'
 
@@ -7,7 +7,7 @@ test('the lead asks two colleagues at once, and answers with what both say', asy
   // Neither colleague is answered before both have been asked.
   const together = createBarrier(2)
   const { model } = example
-  const run = await cook('supervisor', {
+  const run = await cook('supervisor-parallel', {
     async model(request, count) {
       const isLead = String(request.messages[0]?.content).startsWith('You lead')
       if (!isLead) await together()

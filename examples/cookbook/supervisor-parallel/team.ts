@@ -1,6 +1,6 @@
 /**
  * A model that leads, and asks two colleagues at once by calling tools.
- * Run: npx tsx examples/cookbook/supervisor/team.ts
+ * Run: npx tsx examples/cookbook/supervisor-parallel/team.ts
  */
 import { OpenAIAgent } from 'corral/agents'
 import { defineTeam, type Team } from 'corral/team'
