@@ -40,7 +40,7 @@ export async function play(
   Object.assign(process.env, around?.env)
   const team = createTeam(process.env.MODEL_URL ?? service?.url ?? '')
   print(await runTeam(team, message, { earlier, answers, logger: false }))
-  await team.manager.close()
+  await team.close()
   await around?.close()
   await service?.close()
 }

@@ -83,6 +83,12 @@ export class TeamServer {
     this.#stopped.resolve()
   }
 
+  /** Shuts down, and closes the team: its members' programs end, and it cannot be served again. */
+  async close(): Promise<void> {
+    await this.shutdown()
+    await this.team.close()
+  }
+
   /** Resolves when the server has been shut down. */
   stopped(): Promise<void> {
     return this.#stopped.promise

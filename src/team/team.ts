@@ -60,6 +60,7 @@ export class Team implements Agent {
   readonly kind = 'team'
   readonly config: TeamConfig
   readonly manager: AgentManager
+  readonly #ownsMembers: boolean
   readonly #schedule: Schedule
   readonly #options: Required<Omit<TeamOptions, 'prices'>>
   readonly #prices: ModelPrices | undefined
@@ -72,12 +73,13 @@ export class Team implements Agent {
   constructor(
     team: TeamSpelling,
     manager: AgentManager,
-    options: TeamOptions & { readonly isChecked?: boolean } = {},
+    options: TeamOptions & { readonly isChecked?: boolean; readonly ownsMembers?: boolean } = {},
   ) {
     const config = toTeamConfig(team)
     if (!options.isChecked) validateTeam(config, manager)
     this.config = config
     this.manager = manager
+    this.#ownsMembers = options.ownsMembers ?? false
     this.#guards = createTeamGuards(config)
     this.#schedule = kindOf(config.scheduler).create(config.scheduler)
     const { clock = systemClock, random = Math.random, exposeMembers = false } = options
@@ -123,6 +125,11 @@ export class Team implements Agent {
     })
     const failed = (await Promise.allSettled(told)).find(({ status }) => status === 'rejected')
     if (failed?.status === 'rejected') throw failed.reason
+  }
+
+  /** Closes the members, with programs that they started, where `defineTeam` made the team; a manager that was handed in is left to its owner. */
+  async close(): Promise<void> {
+    if (this.#ownsMembers) await this.manager.close()
   }
 
   /** The manager by another name. */
@@ -251,6 +258,7 @@ export function defineTeam<const Id extends string>(definition: TeamDefinition<I
     manager.registerWithId(id, toAgent(given, { at: `agents.${id}`, name: id }))
   const members = Object.keys(agents).map((agentId) => ({ agentId }))
   return new Team({ description: '', ...config, agents: members }, manager, {
+    ownsMembers: true,
     ...(clock && { clock }),
     ...(random && { random }),
     ...(exposeMembers !== undefined && { exposeMembers }),

@@ -138,6 +138,21 @@ describe('a TeamServer', () => {
     expect(server.state).toBe('Shutdown')
   })
 
+  test('ends what its members hold when it is closed, and not when it is shut down', async () => {
+    let closed = 0
+    const close = async () => void closed++
+    const server = new TeamServer(teamOf({ a: { ...member('a'), close } }), 0, {
+      host: '127.0.0.1',
+      logger: false,
+    })
+    await server.start()
+    await server.shutdown()
+    expect(closed).toBe(0)
+    await server.close()
+    await server.close()
+    expect(closed).toBe(1)
+  })
+
   test('is stopped by a shutdown that comes while it starts', async () => {
     const server = new TeamServer(teamOf({ writer: member('writer', () => 'x') }), 0, {
       host: '127.0.0.1',

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Agent } from '../../src/agents/agent.ts'
 import { AgentManager } from '../../src/team/manager.ts'
+import { defineTeam, Team } from '../../src/team/team.ts'
 import { createFakeClock } from '../../src/testing/index.ts'
 import { member } from '../fixtures/members.ts'
 
@@ -95,6 +96,40 @@ describe('the registry', () => {
     await manager.close()
     await manager.close()
     expect(closed).toEqual(['a', 'b'])
+  })
+
+  test('closes the members of a team that was defined with them, also within another', async () => {
+    const closed: string[] = []
+    const closing = (id: string): Agent => ({
+      ...member(id),
+      close: async () => void closed.push(id),
+    })
+    const steps = <Id extends string>(agentId: Id) =>
+      ({ type: 'workflow', steps: [{ agentId }] }) as const
+    const inner = defineTeam({
+      ...{ id: 'inner', name: 'Inner' },
+      agents: { a: closing('a') },
+      scheduler: steps('a'),
+    })
+    const agents = { inner, b: closing('b') }
+    const outer = defineTeam({ id: 'outer', name: 'Outer', agents, scheduler: steps('inner') })
+    await outer.close()
+    await outer.close()
+    expect(closed).toEqual(['a', 'b'])
+  })
+
+  test('leaves a manager that was handed in to whoever made it', async () => {
+    const manager = new AgentManager()
+    let isClosed = false
+    const close = async () => {
+      isClosed = true
+    }
+    manager.registerWithId('a', { ...member('a'), close })
+    const scheduler = { type: 'workflow', steps: [{ agentId: 'a' }] } as const
+    const config = { id: 't', name: 'T', description: '', agents: [{ agentId: 'a' }], scheduler }
+    await new Team(config, manager).close()
+    expect(isClosed).toBe(false)
+    expect(manager.listIds()).toEqual(['a'])
   })
 })
 

@@ -11,6 +11,7 @@ export interface McpProgram {
   readonly args?: readonly string[]
   /** Added to a small safe environment; the process's own variables are not inherited. */
   readonly env?: Readonly<Record<string, string>>
+  /** Where it runs; a relative one goes by where this process was started, which is also the default. */
   readonly cwd?: string
   /** Tools of the server that the user is asked about before they run. */
   readonly approval?: ApprovalNames
