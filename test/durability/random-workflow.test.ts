@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
 import type { Step, StepScope } from '../../src/team/team-config.ts'
 import { type CrashPoint, type Process, play, type Scenario } from './explorer/explorer.ts'
-import { asker, scripted, team, worker } from './explorer/members.ts'
+import { asker, scripted, team } from './explorer/members.ts'
 
 /** A step of a random workflow, before its names are given. */
 type Sketch =
@@ -89,7 +89,8 @@ const scenarioOf = (sketches: readonly Sketch[]): Scenario => ({
     team(
       'flow',
       {
-        agent: worker(p, 'agent'),
+        // It may be asked the same by several steps.
+        agent: scripted(p, 'agent', (text) => `agent(${text})`),
         asker: asker(p, 'asker'),
         data: scripted(p, 'data', (text, turn) => turn.reply([{ data: { length: text.length } }])),
       },

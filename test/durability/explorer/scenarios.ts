@@ -21,7 +21,7 @@ import {
   worker,
 } from './members.ts'
 import { checkedOutputs } from './outputs.ts'
-import { typedWorkflows } from './typed.ts'
+import { feedbackRounds, typedWorkflows } from './typed.ts'
 import { inferredWorkflows } from './workflow.ts'
 
 const sayAll =
@@ -358,6 +358,7 @@ const engine: readonly Scenario[] = [
 /** Workflows with data: types, schemas, guards, values of the conversation and money. */
 export const dataScenarios: readonly Scenario[] = [
   ...inferredWorkflows,
+  ...feedbackRounds,
   ...checkedOutputs,
   ...contextRules,
   ...guarded,

@@ -130,6 +130,10 @@ export const typedWorkflows: readonly Scenario[] = [
     agents: (p) => flow(p, [draft, { approval: { ...feedback.approval, maxFeedbackRounds: 1 } }]),
     talk: (user) => sayEach(user, ['go', 'a', 'b']),
   },
+]
+
+/** Approvals that send a draft back more than once. */
+export const feedbackRounds: readonly Scenario[] = [
   {
     name: 'two rounds of feedback, then yes',
     agents: (p) =>
