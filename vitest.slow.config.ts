@@ -4,8 +4,8 @@ import { common, whole } from './vitest.config.ts'
 
 /**
  * `npm run test:slow`: what proves the same as `npm test` at more points than everybody wants to wait for. About a
- * quarter of an hour on two quiet cores, once in each run of `.ci/run`. By command alone: `npm run torture -- --kills 500` and
- * `npm run soak`, which take longer than such a run may.
+ * quarter of an hour on two quiet cores, once in each run of `.ci/run`; at all points with `THOROUGH=1`. By command alone:
+ * `npm run torture -- --kills 500` and `npm run soak`, which take longer than such a run may.
  */
 export default defineConfig({
   test: {

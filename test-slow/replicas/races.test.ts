@@ -1,3 +1,4 @@
 import { describeRaces } from '../../test/replicas/races.ts'
+import { thorough } from '../../test/support/thorough.ts'
 
-describeRaces(1_000)
+describeRaces(thorough(200, 1_000))
