@@ -17,7 +17,7 @@ describe('a process that dies around any commit changes nothing that anybody not
 
   // At all points: test-slow.
   test.each(named(dataScenarios))('%s', { timeout: 120_000 }, async (_name, scenario) => {
-    const { points, wrong } = await explore(scenario, openMemory, 3)
+    const { points, wrong } = await explore(scenario, openMemory, 6)
     expect(points).toBeGreaterThan(1)
     expect(wrong).toEqual([])
   })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { answerParts, textOf } from '../../src/protocol/task.ts'
-import { readEffects } from './effects.ts'
-import { immediately, open } from './scene.ts'
+import { readEffects } from '../../test/durability/effects.ts'
+import { immediately, open } from '../../test/durability/scene.ts'
 
 test('a workflow of three steps that is killed in step 2 ends after a restart without step 1 again', async () => {
   const { server, effects, send, settled } = await open()

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { corral, type Started, type StartOptions } from './corral.ts'
-import { plan, serveDesk } from './desk.ts'
-import { screenAfter } from './emulator.ts'
-import { hasTerminal, startInTerminal, type TerminalSize } from './terminal.ts'
+import { corral, type Started, type StartOptions } from '../../test/cli/corral.ts'
+import { plan, serveDesk } from '../../test/cli/desk.ts'
+import { screenAfter } from '../../test/cli/emulator.ts'
+import { hasTerminal, startInTerminal, type TerminalSize } from '../../test/cli/terminal.ts'
 
 const size = { columns: 110, rows: 24 }
 const env = { TERM: 'xterm-256color', NO_COLOR: undefined }

@@ -6,7 +6,7 @@ import { copyStore } from '../../src/store/copy.ts'
 import { createStoreKeeper } from '../../src/store/create-keeper.ts'
 import type { StoreKeeper } from '../../src/store/keeper.ts'
 import type { LogRecord, Scope, Store, TaskWrite, Write } from '../../src/store/store.ts'
-import { describePostgres, usePostgres } from '../support/postgres.ts'
+import { describePostgres, usePostgres } from '../../test/support/postgres.ts'
 
 const anna: Scope = { agent: 'clerk', tenant: '', owner: 'anna' }
 let directory = ''

@@ -13,10 +13,10 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { A2AClient } from '../../src/client/index.ts'
-import { corral, serveHere, start, temporary } from './corral.ts'
-import { clerkAgent, writeFile } from './files.ts'
-import { flagsOf, projectForms, someForms, testEnvironment } from './projects.ts'
-import { hasTerminal, startInTerminal } from './terminal.ts'
+import { corral, serveHere, start, temporary } from '../../test/cli/corral.ts'
+import { clerkAgent, writeFile } from '../../test/cli/files.ts'
+import { flagsOf, projectForms, someForms, testEnvironment } from '../../test/cli/projects.ts'
+import { hasTerminal, startInTerminal } from '../../test/cli/terminal.ts'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../..', import.meta.url))

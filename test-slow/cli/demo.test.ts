@@ -2,7 +2,7 @@ import OpenAI from 'openai'
 import { expect, test } from 'vitest'
 import { A2AClient } from '../../src/client/index.ts'
 import { answerParts, textOf, traceExtension } from '../../src/index.ts'
-import { serve, start, temporary } from './corral.ts'
+import { serve, start, temporary } from '../../test/cli/corral.ts'
 
 const wish = 'Write a story about a lighthouse'
 
