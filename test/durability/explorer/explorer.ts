@@ -7,7 +7,7 @@ import { type Usage, usageOf } from '../../../src/protocol/usage.ts'
 import { createServer, type ServerOptions } from '../../../src/server/index.ts'
 import { createDeferred } from '../../../src/shared/async.ts'
 import { newId } from '../../../src/shared/ids.ts'
-import type { Store } from '../../../src/store/store.ts'
+import type { Store, Write } from '../../../src/store/store.ts'
 import { type Fault, faulty } from '../../fixtures/faulty-store.ts'
 import { createLedger, type Ledger, type Notes } from './ledger.ts'
 
@@ -236,24 +236,34 @@ function createMachine({ scenario, disk, ledger, world, crashes }: MachineOption
     const { store, die } = await disk.next()
     const crash = crashes[number++]
     const life = commits.push(0) - 1
-    let isLast = false
+    let isDying = false
+    const underWay = new Set<readonly Write[]>()
+    // The next process may begin only when every commit of this one is stored: those of webhooks run beside those of tasks.
+    const endIfStored = (): void => {
+      if (isDying && underWay.size === 0) own.resolve('died')
+    }
     const inner: Store = {
       ...store,
       async commit(writes) {
-        const results = await store.commit(writes)
-        ledger.store(writes)
-        // The next process may begin only when the last commit of this one is stored.
-        if (isLast) own.resolve('died')
-        return results
+        underWay.add(writes)
+        try {
+          const results = await store.commit(writes)
+          ledger.store(writes)
+          return results
+        } finally {
+          underWay.delete(writes)
+          endIfStored()
+        }
       },
     }
     void own.promise.then(die)
     const mortal = faulty(inner, {
-      fault(k) {
+      fault(k, writes) {
         commits[life] = k
         if (k !== crash?.commit) return undefined
-        isLast = true
-        if (crash.kind === 'dieBefore') own.resolve('died')
+        isDying = true
+        if (crash.kind === 'dieAfter') underWay.add(writes)
+        endIfStored()
         return crash.kind
       },
     })
