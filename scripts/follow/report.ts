@@ -22,7 +22,9 @@ export function toLine({ line, command, outcome, seconds, reason }: Done): strin
 
 /** What is said at the end. */
 export function toSummary(followed: readonly Followed[], seconds: number): string {
-  const all = followed.flatMap(({ page, place, done }) => done.map((one) => ({ page, place, ...one })))
+  const all = followed.flatMap(({ page, place, done }) =>
+    done.map((one) => ({ page, place, ...one })),
+  )
   const of = (outcome: Done['outcome']) => all.filter((one) => one.outcome === outcome)
   const [faults, skipped] = [of('fault'), of('skipped')]
   const pages = new Set(followed.map(({ page }) => page)).size

@@ -64,7 +64,10 @@ export function toParts(text: string, first: Place): readonly Part[] {
         ? [{ place, steps }]
         : [
             { place, steps },
-            { place: 'typescript' as const, steps: steps.flatMap((step) => inTypeScript(step, renames)) },
+            {
+              place: 'typescript' as const,
+              steps: steps.flatMap((step) => inTypeScript(step, renames)),
+            },
           ],
     )
 }
@@ -112,7 +115,10 @@ function inTypeScript(step: Step, renames: ReadonlyMap<string, string>): readonl
   if (step.kind === 'save') {
     const name = renames.get(step.name)
     if (name === undefined) return [step]
-    return [{ ...step, name }, { kind: 'run', line: step.line, text: 'npx tsc', expected: [] }]
+    return [
+      { ...step, name },
+      { kind: 'run', line: step.line, text: 'npx tsc', expected: [] },
+    ]
   }
   let { text } = step
   for (const [from, to] of renames) text = text.replaceAll(`node ${from}`, `npx tsx ${to}`)

@@ -129,11 +129,7 @@ async function doCommand(
   return { output: ran.output, ...(reason && { reason }) }
 }
 
-function whyWrong(
-  { status }: Ran,
-  kind: Commands['kind'],
-  maxMs: number,
-): string | undefined {
+function whyWrong({ status }: Ran, kind: Commands['kind'], maxMs: number): string | undefined {
   if (status === null)
     return `did not end within ${maxMs / 1000} s; a server's block has <!-- follow: background --> above it`
   if (kind === 'fails') return status === 0 ? 'ended with 0, though it is to fail' : undefined
@@ -149,7 +145,7 @@ interface Awaited {
   readonly maxMs: number
 }
 
-const local = /https?:\/\/(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\]):(\d+)/
+const local = /[a-z]+:\/\/(?:[^\s@/]+@)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\]):(\d+)/
 
 /** Waits until a server has printed what the page shows, and answers where it says or at the usual port. */
 async function whyNotReady(

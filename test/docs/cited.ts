@@ -32,7 +32,10 @@ export function citedOn(text: string): readonly Cited[] {
         .split('\n')
         .map((one, at) => ({ line: line + 1 + at, text: one })),
     )
-  return [...blocks, ...codesOf(text)].map(({ line, text: code }) => ({ line, words: wordsOf(code) }))
+  return [...blocks, ...codesOf(text)].map(({ line, text: code }) => ({
+    line,
+    words: wordsOf(code),
+  }))
 }
 
 /** What is wrong with the commands of a line. */

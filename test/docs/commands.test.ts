@@ -17,7 +17,16 @@ const sources = ['scripts', 'bench'].flatMap((folder) =>
 )
 
 /** Flags of programs that are not ours. */
-const foreign = new Set(['-wal', '-shm', '--import', '--prof', '--silent', '--save-dev', '-y', '-g'])
+const foreign = new Set([
+  '-wal',
+  '-shm',
+  '--import',
+  '--prof',
+  '--silent',
+  '--save-dev',
+  '-y',
+  '-g',
+])
 
 function isKnown(flag: string): boolean {
   const name = flag.slice(2)

@@ -26,7 +26,9 @@ function hasKey(node: unknown, path: readonly string[]): boolean {
 }
 
 /** The objects that a value may be, or its items. */
-function formsOf(node: unknown): readonly { properties?: Record<string, unknown>; additionalProperties?: unknown }[] {
+function formsOf(
+  node: unknown,
+): readonly { properties?: Record<string, unknown>; additionalProperties?: unknown }[] {
   if (typeof node !== 'object' || node === null) return []
   const { $ref, anyOf = [], oneOf = [], allOf = [], items, ...form } = Object(node)
   const inner = [...anyOf, ...oneOf, ...allOf, ...(items ? [items] : [])]
@@ -43,7 +45,8 @@ function referred(ref: string): unknown {
 
 /** The keys of a table that a page names: `[server.limits] requests`. */
 function tableOf(code: string): readonly string[] | undefined {
-  const [, table, key] = /^\[{1,2}([a-z_]+(?:\.(?:[a-z_]+|"[^"]+"))*)\]{1,2}(?: ([a-z_]+))?/.exec(code) ?? []
+  const [, table, key] =
+    /^\[{1,2}([a-z_]+(?:\.(?:[a-z_]+|"[^"]+"))*)\]{1,2}(?: ([a-z_]+))?/.exec(code) ?? []
   if (table === undefined || otherBrackets.includes(table)) return undefined
   return [...table.replaceAll('"', '').split('.'), ...(key ? [key] : [])]
 }
@@ -64,7 +67,8 @@ test('a table or key that no configuration has is found', () => {
 })
 
 describe('variables of the environment', () => {
-  const variablesIn = (text: string): readonly string[] => text.match(/\bCORRAL_[A-Z0-9_]+\b/g) ?? []
+  const variablesIn = (text: string): readonly string[] =>
+    text.match(/\bCORRAL_[A-Z0-9_]+\b/g) ?? []
   const inFolder = (folder: string): ReadonlySet<string> =>
     new Set(
       readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })

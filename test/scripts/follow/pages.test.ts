@@ -75,7 +75,9 @@ describe('commands of a page', () => {
 
   test('stop the walk where one does not end', async () => {
     const done = await follow(sh('sleep 60'), 300)
-    expect(done).toMatchObject([{ outcome: 'fault', reason: expect.stringContaining('did not end within 0.3 s') }])
+    expect(done).toMatchObject([
+      { outcome: 'fault', reason: expect.stringContaining('did not end within 0.3 s') },
+    ])
   })
 
   test('may be meant to fail', async () => {
@@ -173,6 +175,8 @@ describe('a page with a mark that nobody understands', () => {
     ['<!-- file: a.mjs -->\n\n```js\n1\n```', 'above no block'],
     ['<!-- follow: in nowhere -->', 'in nowhere'],
   ])('is a fault: %j', async (text, reason) => {
-    expect(await follow(text)).toMatchObject([{ outcome: 'fault', reason: expect.stringContaining(reason) }])
+    expect(await follow(text)).toMatchObject([
+      { outcome: 'fault', reason: expect.stringContaining(reason) },
+    ])
   })
 })
