@@ -9,10 +9,20 @@ export const usualPort = 3000
 const turnPort = usualPort + 40_000
 const patienceMs = 600_000
 
-/** Waits for this walk's turn; gives back how to let the next one go on. */
-export async function takeTurn(): Promise<() => Promise<void>> {
-  const server = createServer()
+/**
+ * Waits for this walk's turn, and sees that the port is free; gives back how to let the next one go on.
+ * @throws Error that names who has the port.
+ */
+export async function claimUsualPort(): Promise<() => Promise<void>> {
+  const release = await takeTurn()
+  if (!(await answers(usualPort))) return release
+  await release()
+  throw new Error(`Port ${usualPort} is taken by ${holderOf(usualPort)}`)
+}
+
+async function takeTurn(): Promise<() => Promise<void>> {
   for (const until = Date.now() + patienceMs; Date.now() < until; await delay(200)) {
+    const server = createServer()
     const listens = await new Promise<boolean>((resolve) => {
       server.once('error', () => resolve(false))
       server.listen({ port: turnPort, host: '127.0.0.1', exclusive: true }, () => resolve(true))

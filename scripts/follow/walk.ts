@@ -33,6 +33,8 @@ export interface Walk {
 /** Commands of a clone that `.ci/run` runs by itself, because they take long. */
 const elsewhere = /\bnpm (test|run test:slow)\b/
 const stopMs = 20_000
+/** What a server that answers prints, it prints soon. */
+const printMs = 10_000
 
 /** Follows a part until its end or its first fault; servers end with it. */
 export async function followPart({ place, steps }: Part, walk: Walk): Promise<void> {
@@ -147,19 +149,24 @@ interface Awaited {
 
 const local = /[a-z]+:\/\/(?:[^\s@/]+@)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\]):(\d+)/
 
-/** Waits until a server has printed what the page shows, and answers where it says or at the usual port. */
+/** Waits until a server answers where it says or at the usual port, and has printed what the page shows. */
 async function whyNotReady(
   server: Running,
   { missing, wasTaken, maxMs }: Awaited,
 ): Promise<string | undefined> {
-  for (const until = Date.now() + maxMs; Date.now() < until; await delay(50)) {
+  let until = Date.now() + maxMs
+  let answered = false
+  for (; Date.now() < until; await delay(50)) {
     if (server.hasEnded) return `ended with ${(await server.ended).status}, though it is to go on`
-    if (missing() !== undefined) continue
-    const [, port] = local.exec(server.output) ?? []
-    if (port ? await answers(Number(port)) : !wasTaken && (await answers(usualPort))) return
+    if (answered && missing() === undefined) return undefined
+    if (answered || !(await isThere(server, wasTaken))) continue
+    answered = true
+    until = Math.min(until, Date.now() + printMs)
   }
-  const line = missing()
-  return line === undefined
-    ? `did not answer within ${maxMs / 1000} s`
-    : `did not print within ${maxMs / 1000} s: ${line}`
+  return answered ? `did not print: ${missing()}` : `did not answer within ${maxMs / 1000} s`
+}
+
+async function isThere({ output }: Running, wasTaken: boolean): Promise<boolean> {
+  const [, port] = local.exec(output) ?? []
+  return port ? answers(Number(port)) : !wasTaken && answers(usualPort)
 }
