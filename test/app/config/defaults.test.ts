@@ -1,20 +1,26 @@
-import { describe, expect, test } from 'vitest'
-import { type KeySchema, tablesOf } from '../../../scripts/configuration/tables.ts'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { type Form, type KeySchema, tablesOf } from '../../../scripts/configuration/tables.ts'
 import type { AgentConfig } from '../../../src/agents/config.ts'
 import { toA2AAgentConfig, toOpenAIAgentConfig } from '../../../src/agents/config.ts'
+import { createEchoAgent } from '../../../src/agents/echo.ts'
+import { readGuards } from '../../../src/agents/guards/read.ts'
+import type { ReadyGuard } from '../../../src/agents/guards/ready.ts'
 import { toConfigJsonSchema } from '../../../src/app/config/json-schema.ts'
 import { parseConfig } from '../../../src/app/config/load.ts'
 import { storePlace } from '../../../src/app/open-store.ts'
 import { toListenOptions, toServerOptions } from '../../../src/app/server-options.ts'
 import { createGuard } from '../../../src/network/guard.ts'
+import { traceExtension } from '../../../src/protocol/extensions.ts'
 import { createAuth } from '../../../src/server/auth.ts'
 import { authenticators } from '../../../src/server/authenticators.ts'
 import { resolveLimits } from '../../../src/server/limits.ts'
+import { createServer } from '../../../src/server/server.ts'
 import { toSnakeCase } from '../../../src/shared/text.ts'
 
 const schema = toConfigJsonSchema() as KeySchema // what zod makes is a JSON Schema
+const tables = tablesOf(schema)
 const defaults = Object.fromEntries(
-  [...tablesOf(schema)].flatMap(([path, forms]) =>
+  [...tables].flatMap(([path, forms]) =>
     forms.flatMap(({ properties }) =>
       Object.entries(properties).flatMap(([key, facts]) =>
         facts.default === undefined ? [] : [[`${path}.${key}`, facts.default]],
@@ -75,7 +81,41 @@ describe('what the schema says of defaults', () => {
     const { taskHandling } = toA2AAgentConfig({ ...remote, metadata: { task_handling } })
     expect(taskHandling).toBe(toA2AAgentConfig(remote).taskHandling)
   })
+
+  test('is what callers of a server see that says nothing', async () => {
+    const path = '/.well-known/agent-card.json'
+    const served = await createServer({ agents: [createEchoAgent()], ...toServerOptions(server) })
+    onTestFinished(() => served.close())
+    const { body } = await served.handle({ method: 'GET', path, query: '', headers: {} })
+    const seesTrace = String(body).includes(traceExtension)
+    expect(defaults).toMatchObject({ 'server.trace': seesTrace })
+  })
+
+  test.each([
+    { use: 'length', max: 3 },
+    { use: 'pattern', deny: 'joe' },
+    { use: 'secrets' },
+    { use: 'email' },
+  ])('is what the guard $use does without an action', async (rule) => {
+    const form = tables.get('agents.guards.input')?.find(isFormOf(rule))
+    const [guard] = readGuards({ input: [rule] }).input
+    expect(await actionOf(guard)).toBe(form?.properties.action?.default)
+  })
 })
+
+function isFormOf({ use: name, ...settings }: { readonly use: string }) {
+  return ({ properties: { use, ...keys } }: Form): boolean =>
+    [use?.const, ...(use?.enum ?? [])].includes(name) &&
+    Object.keys(settings).every((key) => key in keys)
+}
+
+/** What a guard does with text that it does not like. */
+async function actionOf(guard: ReadyGuard | undefined): Promise<string | undefined> {
+  if (guard?.kind === 'cleaner') return guard.action
+  if (guard?.kind !== 'form') return undefined
+  const text = 'too long for it'
+  return (await guard.judge({ text, data: undefined, parts: [{ text }] })).verdict
+}
 
 /** Limits where the heap sets none. */
 function limits(): Readonly<Record<string, number>> {
