@@ -86,7 +86,7 @@ describe('what the schema says of defaults', () => {
     const path = '/.well-known/agent-card.json'
     const served = await createServer({ agents: [createEchoAgent()], ...toServerOptions(server) })
     onTestFinished(() => served.close())
-    const { body } = await served.handle({ method: 'GET', path, query: '', headers: {} })
+    const { body } = await served.handle({ method: 'GET', path, query: '', headers: {}, body: '' })
     const seesTrace = String(body).includes(traceExtension)
     expect(defaults).toMatchObject({ 'server.trace': seesTrace })
   })
