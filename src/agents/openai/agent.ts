@@ -15,6 +15,7 @@ import { checkRetries } from '../config-checks.ts'
 import type { DataSchema } from '../data-schema.ts'
 import type { Guards } from '../guards/guard.ts'
 import { createGuardedAnswer, type GuardedAnswer } from '../guards/own.ts'
+import { modelDefaults } from '../model-config.ts'
 import { checkedAnswer } from '../output/check.ts'
 import type { OutputOptions } from '../output/with-schema.ts'
 import { type DataOf, type SchemaInput, toDataSchema } from '../schema.ts'
@@ -151,7 +152,12 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
     turn: Turn,
     offered: readonly Tool[],
   ): AsyncGenerator<AgentEvent> {
-    const { name, parallelToolCalls, responseFormat, maxToolRounds = 8 } = this.#options
+    const {
+      name,
+      parallelToolCalls,
+      responseFormat,
+      maxToolRounds = modelDefaults.maxToolRounds,
+    } = this.#options
     const asked = askWithSchema(message, turn.outputSchema, responseFormat)
     await checkFiles(this.#guard, message, turn.signal)
     const progress = await loadProgress(turn)
@@ -182,7 +188,8 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
     turn: Turn,
     progress: ChatProgress,
   ): Promise<readonly ChatMessage[]> {
-    const { id, name, systemPrompt, maxHistory = 20, history = 'window' } = this.#options
+    const { id, name, systemPrompt } = this.#options
+    const { maxHistory = modelDefaults.maxHistory, history = modelDefaults.history } = this.#options
     const [client, sampling, clock] = [this.#client, this.#sampling(), this.#clock]
     const reader = { id, name, client, sampling, maxHistory, history, clock }
     const { summary, messages: heard, spent } = await readHistory(turn, reader)

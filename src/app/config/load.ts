@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { parse, TomlError } from 'smol-toml'
 import { checkConfig } from './check.ts'
-import { type Config, fileSchema, knownKeys, type ToConfigError } from './file.ts'
+import { type Config, fileSchema, type ToConfigError } from './file.ts'
+import { knownKeys } from './json-schema.ts'
 import { createLocate } from './locate.ts'
 import { ConfigError, toProblems } from './problems.ts'
 import { fillSchemas } from './schema-files.ts'
@@ -20,7 +21,7 @@ export interface ParseOptions {
 }
 
 /**
- * Reads and checks a configuration file (docs/teams.md describes it; schema/corral.schema.json is for editors).
+ * Reads and checks a configuration file (docs/configuration.md describes it; schema/corral.schema.json is for editors).
  * @throws ConfigError with every problem, each with line and column.
  */
 export async function loadConfig(path: string, env: ConfigVariables): Promise<Config> {
