@@ -413,15 +413,17 @@ describe('guards that cannot be', () => {
   })
 
   test('on a step that asks no member', () => {
-    const steps = [
-      { parallel: [{ agentId: 'a' as const }], guards: { output: ['secrets' as const] } },
-    ]
+    const a = { agentId: 'a' } as const
     expect(() =>
       defineTeam({
         id: 'team',
         name: 'Team',
         agents: { a: scripted(['x']) },
-        scheduler: { type: 'workflow', steps },
+        scheduler: {
+          type: 'workflow',
+          // @ts-expect-error which the compiler says, too
+          steps: [{ parallel: [a], guards: { output: ['secrets'] } }],
+        },
       }),
     ).toThrow('scheduler.steps[0].guards must stand beside agentId')
   })
