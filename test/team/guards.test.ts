@@ -83,6 +83,17 @@ describe('guards of a step', () => {
     ])
   })
 
+  test('in a nested team, what they found tells the side as well as the way to it', async () => {
+    const { team: inner } = teamOf({ step: { input: ['secrets'], output: ['email'] } })
+    const agents = { inner }
+    const scheduler = { type: 'workflow', steps: [{ agentId: 'inner' }] } as const
+    const outer = defineTeam({ id: 'outer', name: 'Outer', agents, scheduler })
+    expect(guardsOf(await run(outer, `with ${key}`))).toMatchObject([
+      { team: 'team', step: '1', side: 'input', at: '1:inner/input', verdict: 'replace' },
+      { team: 'team', step: '1', side: 'output', at: '1:inner/output', verdict: 'allow' },
+    ])
+  })
+
   test('a blocked question rejects the task, and is not tried again', async () => {
     const { team, writer } = teamOf({
       step: { input: [{ use: 'length', max: 2 }] },
