@@ -9,11 +9,12 @@ import type { AgentInfo } from '../../protocol/profile.ts'
 import type { AgentExtension, JsonObject, Message } from '../../protocol/types.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Logger, silent } from '../../shared/log.ts'
-import type { AgentEvent, Health, Turn } from '../agent.ts'
+import type { Agent, AgentEvent, Health, Turn } from '../agent.ts'
 import { type OpenAIAgentConfig, validateOpenAIAgentConfig, withCallDefaults } from '../config.ts'
 import { checkRetries } from '../config-checks.ts'
 import type { DataSchema } from '../data-schema.ts'
 import type { Guards } from '../guards/guard.ts'
+import { writtenNames } from '../guards/names.ts'
 import { createGuardedAnswer, type GuardedAnswer } from '../guards/own.ts'
 import { modelDefaults } from '../model-config.ts'
 import { checkedAnswer } from '../output/check.ts'
@@ -82,6 +83,7 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
   readonly resumable = true
   readonly kind = 'model'
   readonly acceptsTools = true
+  readonly guardNames: Agent['guardNames']
   readonly outputSchema: ModelOutput<Schema>
   readonly #options: OpenAIAgentOptions
   readonly #clock: Clock
@@ -105,6 +107,7 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
     this.#options = options
     this.#guard = createGuard({ ...options.files, allowHttp: true })
     this.#guarded = createGuardedAnswer(options.id, options.guards)
+    this.guardNames = writtenNames(options.guards)
     this.#clock = options.clock ?? systemClock
     this.#client = createChatClient({
       agent: options.name,

@@ -22,6 +22,8 @@ export interface Config {
   readonly plans?: ReadonlyMap<AgentConfig, AgentPlan>
   /** Says what is wrong where in the file that it was read from. A copy does not know. */
   readonly refuse?: ToConfigError
+  /** What stands in the file it was read from and means nothing, each with its place. A copy does not know. */
+  readonly warnings?: readonly string[]
   /** The files that its schemas were read from. A copy does not know. */
   readonly files?: readonly string[]
 }
