@@ -26,6 +26,7 @@ beforeEach(() => {
   write('package.json', JSON.stringify(manifest, undefined, 2))
   write('package-lock.json', JSON.stringify({ ...manifest, lockfileVersion: 3, packages: {} }))
   write('.gitignore', '*.tgz\n')
+  write('src/team/team.ts', '')
   write('CHANGELOG.md', '# Changelog\n\n## Unreleased\n\n## 0.1.0 – 2026-01-01\n\nThe first.\n')
   git('init', '--quiet', '--initial-branch=main')
   git('config', 'user.name', 'Test')
@@ -70,7 +71,8 @@ function run(args: readonly string[], env: Readonly<Record<string, string>> = {}
 describe('npm run release', () => {
   test('as a dry run tells the version and its section, runs the checks and changes nothing', () => {
     commit('fix(team): wake whoever sleeps')
-    write('CHANGELOG.md', read('CHANGELOG.md').replace('\n\n##', '\n\n- Sleepers wake.\n\n##'))
+    const told = '## Unreleased\n\n- Sleepers wake.\n'
+    write('CHANGELOG.md', read('CHANGELOG.md').replace('## Unreleased\n', told))
     commit('docs: tell of the sleepers')
     commit('feat(team): let a team rest')
     commit('feat(examples): a team that rests')
