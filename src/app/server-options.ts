@@ -8,7 +8,7 @@ import type { ServerConfig, WebhooksConfig } from './config/server.ts'
 import type { ServerAuthConfig } from './config/server-auth.ts'
 import { whenGiven } from './config/values.ts'
 
-/** What a server needs besides its agents and its store of this kind, from the `[server]` table of a file. */
+/** Makes options of `createServer` of the `[server]` table of a file; agents and store are yours to add. */
 export function toServerOptions(
   config: ServerConfig,
   store = 'custom',

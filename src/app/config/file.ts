@@ -14,16 +14,28 @@ import { whenGiven } from './values.ts'
 
 /** What a configuration file says, checked. */
 export interface Config {
+  /** The `[[agents]]` of the file. */
   readonly agents: readonly AgentConfig[]
+  /** The `[[teams]]` of the file. */
   readonly teams: readonly TeamConfig[]
+  /** The `[server]` table. */
   readonly server: ServerConfig
   /** What models cost. */
   readonly prices?: ModelPrices
-  /** How each agent is made. It comes from the check of the file: what has it is not checked again. A copy has none. */
+  /**
+   * How each agent is made. It comes from the check of the file: what has it is not checked again. A copy has none.
+   * @internal
+   */
   readonly plans?: ReadonlyMap<AgentConfig, AgentPlan>
-  /** Says what is wrong where in the file that it was read from. A copy does not know. */
+  /**
+   * Says what is wrong where in the file that it was read from. A copy does not know.
+   * @internal
+   */
   readonly refuse?: ToConfigError
-  /** The files that its schemas were read from. A copy does not know. */
+  /**
+   * The files that its schemas were read from. A copy does not know.
+   * @internal
+   */
   readonly files?: readonly string[]
 }
 
@@ -45,7 +57,7 @@ export const fileSchema: z.ZodType<Config> = z
     ...whenGiven('prices', prices),
   }))
 
-/** The JSON Schema of a file, for editors. */
+/** Gives the JSON Schema of configuration files, for editors. */
 export function toConfigJsonSchema(): JsonObject {
   const schema = z.toJSONSchema(fileSchema, {
     io: 'input',

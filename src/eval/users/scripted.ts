@@ -3,7 +3,7 @@ import { isResults, type SpokenMessage, spoken, type ToolMessage } from '../doma
 import type { ScriptedReply, UserScript } from '../domain/task.ts'
 import type { User, UserSimulator } from './user.ts'
 
-/** Plays the lines of a task's `user_script`; needs no model and does the same every time. */
+/** Plays the user by the lines of a task's `user_script`; needs no model and does the same every time. */
 export const scriptedUser: UserSimulator = {
   kind: 'scripted',
   refuses: (task) => (task.user_script ? undefined : `Task ${task.id} has no user_script`),
