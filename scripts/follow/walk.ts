@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Command, toCommands, withPackage } from './commands.ts'
 import { missingLine } from './output.ts'
-import { answers, usualPort } from './port.ts'
+import { answers, isHeldBy, usualPort } from './port.ts'
 import type { Ran, Running, Shell } from './shell.ts'
 import type { Commands, Part, Step } from './steps.ts'
 
@@ -120,10 +120,9 @@ async function doCommand(
     ? withPackage(command.text, await tarball())
     : command.text
   if (kind === 'background') {
-    const wasTaken = await answers(usualPort)
     const server = shell.start(text)
     const missing = () => missingLine(printed + server.output, step.expected)
-    const reason = await whyNotReady(server, { missing, wasTaken, maxMs })
+    const reason = await whyNotReady(server, { missing, maxMs })
     return { output: server.output, ...(reason && { reason }) }
   }
   const ran = await shell.run(text, maxMs)
@@ -142,8 +141,6 @@ function whyWrong({ status }: Ran, kind: Commands['kind'], maxMs: number): strin
 interface Awaited {
   /** The first line of the page's that it has not printed. */
   readonly missing: () => string | undefined
-  /** Whether somebody had the usual port before it was started. */
-  readonly wasTaken: boolean
   readonly maxMs: number
 }
 
@@ -152,21 +149,23 @@ const local = /[a-z]+:\/\/(?:[^\s@/]+@)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[:
 /** Waits until a server answers where it says or at the usual port, and has printed what the page shows. */
 async function whyNotReady(
   server: Running,
-  { missing, wasTaken, maxMs }: Awaited,
+  { missing, maxMs }: Awaited,
 ): Promise<string | undefined> {
   let until = Date.now() + maxMs
   let answered = false
   for (; Date.now() < until; await delay(50)) {
     if (server.hasEnded) return `ended with ${(await server.ended).status}, though it is to go on`
     if (answered && missing() === undefined) return undefined
-    if (answered || !(await isThere(server, wasTaken))) continue
+    if (answered || !(await isThere(server))) continue
     answered = true
     until = Math.min(until, Date.now() + printMs)
   }
   return answered ? `did not print: ${missing()}` : `did not answer within ${maxMs / 1000} s`
 }
 
-async function isThere({ output }: Running, wasTaken: boolean): Promise<boolean> {
+/** Somebody else may take the usual port while a server is still being built. */
+async function isThere({ output, group }: Running): Promise<boolean> {
   const [, port] = local.exec(output) ?? []
-  return port ? answers(Number(port)) : !wasTaken && answers(usualPort)
+  if (port) return answers(Number(port))
+  return (await answers(usualPort)) && isHeldBy(usualPort, group) !== false
 }
