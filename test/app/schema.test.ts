@@ -52,23 +52,32 @@ describe('the published JSON Schema', () => {
   })
 })
 
-describe('R-W17: docs/teams.md', () => {
-  const words = new Set([...read('docs/teams.md').matchAll(/[a-z][a-z_]*/g)].map(([word]) => word))
-
+describe('R-W17: docs/configuration.md', () => {
   test('names every key that a file may have', () => {
+    const page = read('docs/configuration.md')
+    const words = new Set([...page.matchAll(/[a-z][a-z_]*/g)].map(([word]) => word))
     const missing = keysOf(toConfigJsonSchema()).filter((key) => !words.has(key))
     expect(missing).toEqual([])
   })
-
-  test('names no key that there is not', () => {
-    const keys = new Set([...keysOf(toConfigJsonSchema()), ...settings])
-    const named = read('docs/teams.md').matchAll(/`([a-z]+(?:_[a-z]+)+)`/g)
-    expect([...named].flatMap(([, key = '']) => (keys.has(key) ? [] : [key]))).toEqual([])
-  })
 })
 
-/** What may stand in `[agents.metadata]` and as a value, which the schema leaves to the code, and a word of CEL. */
-const settings = ['exists_one', 'task_handling', 'api_key', 'system_prompt', 'max_tokens']
+test.each([
+  'first-team',
+  'agents',
+  'models-and-tools',
+  'guards',
+  'workflows',
+  'supervisors-and-routers',
+  'people-in-the-loop',
+  'memory',
+])('docs/guides/%s.md names no key that there is not', (guide) => {
+  const keys = new Set([...keysOf(toConfigJsonSchema()), ...others])
+  const named = read(`docs/guides/${guide}.md`).matchAll(/`([a-z]+(?:_[a-z]+)+)`/g)
+  expect([...named].flatMap(([, key = '']) => (keys.has(key) ? [] : [key]))).toEqual([])
+})
+
+/** What may stand in `[agents.metadata]` and as a value, which the schema leaves to the code, words of CEL and of doors. */
+const others = ['exists_one', 'task_handling', 'api_key', 'system_prompt', 'context_id', 'task_id']
 
 /** Every property name of a JSON Schema, however deep. */
 function keysOf(schema: unknown): readonly string[] {

@@ -20,7 +20,7 @@ export interface ParseOptions {
 }
 
 /**
- * Reads and checks a configuration file (docs/teams.md describes it; schema/corral.schema.json is for editors).
+ * Reads and checks a configuration file (docs/configuration.md describes it; schema/corral.schema.json is for editors).
  * @throws ConfigError with every problem, each with line and column.
  */
 export async function loadConfig(path: string, env: ConfigVariables): Promise<Config> {
