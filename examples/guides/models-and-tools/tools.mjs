@@ -18,8 +18,11 @@ export const book = defineTool({
   input: z.object({ city: z.string(), euros: z.number().positive() }),
   async execute({ city, euros }, { key }) {
     // The key is the same if a crash makes the call begin again: whoever gets it can tell.
-    await appendFile('bookings.txt', `${key} ${city} ${euros}
-`)
+    await appendFile(
+      'bookings.txt',
+      `${key} ${city} ${euros}
+`,
+    )
     return `A room in ${city} is booked`
   },
 })
