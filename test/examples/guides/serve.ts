@@ -1,0 +1,77 @@
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { vi } from 'vitest'
+import { loadConfig } from '../../../src/app/config/load.ts'
+import type { ServerConfig } from '../../../src/app/config/server.ts'
+import { type Ended, type StartOptions, startProcess } from '../../cli/corral.ts'
+
+const examples = join(import.meta.dirname, '../../../examples/guides')
+
+/** The file of a guide's example. */
+export function exampleFile(name: string): string {
+  return join(examples, name)
+}
+
+/** Starts a program of a guide at a free port, as its reader does: by Node, with the built package. Gives its URL. */
+export async function serveExample(name: string, options: StartOptions = {}): Promise<string> {
+  const port = String(await freePort())
+  const env = { ...options.env, PORT: port }
+  const started = startProcess(process.execPath, [exampleFile(name)], { ...options, env })
+  const [url] = await started.seen(new RegExp(`http://localhost:${port}`))
+  return url
+}
+
+/** Runs a program of a guide to its end. */
+export function runExample(
+  name: string,
+  { args = [], ...options }: StartOptions & { readonly args?: readonly string[] } = {},
+): Promise<Ended> {
+  const started = startProcess(process.execPath, [exampleFile(name), ...args], options)
+  started.end()
+  return started.ended
+}
+
+let imports = 0
+
+/** Runs a program of a guide in this process, which is quicker; gives the lines that it prints. */
+export async function runHere(
+  name: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<readonly string[]> {
+  const lines: string[] = []
+  const log = vi.spyOn(console, 'log').mockImplementation((...words) => {
+    lines.push(words.join(' ').trimEnd())
+  })
+  for (const [key, value] of Object.entries(env)) vi.stubEnv(key, value)
+  try {
+    await importExample(name)
+    return lines
+  } finally {
+    vi.unstubAllEnvs()
+    log.mockRestore()
+  }
+}
+
+/** What a module of a guide exports; anew each time, so that it reads the environment of now. */
+export function importExample(name: string): Promise<Record<string, never>> {
+  return import(`${exampleFile(name)}?${++imports}`)
+}
+
+/** The `[server]` table of a guide's file. */
+export async function serverTable(
+  name: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<ServerConfig> {
+  const { server } = await loadConfig(exampleFile(name), env)
+  return server
+}
+
+/** A port that nobody listens at. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
+}
