@@ -13,7 +13,7 @@ const desk = defineAgent(
     }
     for (let day = 1; day <= days; day++) {
       yield `Day ${day}: ${['the coast', 'the hills', 'a castle'][day % 3]}. `
-      await sleep(200)
+      await sleep(100)
     }
     const files = parts.filter((part) => 'raw' in part)
     for (const { raw } of files) yield { raw, filename: 'ticket.txt', mediaType: 'text/plain' }

@@ -16,6 +16,7 @@ export const kinds = {
     }),
   postgres: (url) => openPostgresStore({ url, maxTasks: 100_000, maxAgeMs: 90 * day }),
 }
+
 // #endregion kinds
 
 // #region keep
@@ -29,10 +30,10 @@ export async function lookAfter(path, backup) {
   return { counts, states, dropped }
 }
 
-export async function move(from, to) {
-  await createStoreKeeper(to).migrate()
-  return copyStore(createStoreKeeper(from), createStoreKeeper(to), { progress: () => {} })
+export function move(from, to) {
+  return copyStore(createStoreKeeper(from), createStoreKeeper(to))
 }
+
 // #endregion keep
 
 // #region own

@@ -37,7 +37,7 @@ for (const path of ['events', 'gone']) {
   const url = `http://127.0.0.1:${port}/${path}`
   await client.run('Two chairs', { configuration: { taskPushNotificationConfig: { url } } })
 }
-while ((await server.webhooks.deadLetters()).length === 0) await sleep(50)
+while (seen.size < 4 || (await server.webhooks.deadLetters()).length < 4) await sleep(50)
 await server.close()
 await store.close()
 receiver.close()

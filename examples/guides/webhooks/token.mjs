@@ -8,6 +8,7 @@ export async function serve(issuer, keys, guard) {
   const signer = await createTokenSigner({ issuer, keys })
   return createServer({ agents: [clerk], pushNotifications: { guard, signer } })
 }
+
 // #endregion sign
 
 // #region check

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { serverTable, serveExample } from './serve.ts'
+import { serveExample, serverTable } from './serve.ts'
 
 const root = new URL('../../../', import.meta.url)
 const page = readFileSync(new URL('docs/guides/console.md', root), 'utf8')

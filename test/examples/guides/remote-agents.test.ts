@@ -1,16 +1,22 @@
-import { expect, test, vi } from 'vitest'
+import { beforeAll, expect, test, vi } from 'vitest'
 import type { A2AClient } from '../../../src/client/index.ts'
 import { createServer, extractor, listen } from '../../../src/server/index.ts'
 import type { Team } from '../../../src/team/index.ts'
 import { createInstantClock, runTeam } from '../../../src/testing/index.ts'
-import { serve, temporary } from '../../cli/corral.ts'
+import { temporary } from '../../cli/corral.ts'
 import { clients, startAuthorizationServer } from '../../client/authorization-server.ts'
 import { signIn } from '../../client/browser.ts'
-import { exampleFile, importExample, runExample, runHere, serveExample } from './serve.ts'
+import { importExample, runHere, serveExample, serveFile } from './serve.ts'
+
+/** All tests of this file call one agent. */
+let agentUrl = ''
+beforeAll(async () => {
+  agentUrl = await serveExample('remote-agents/agent.mjs')
+})
 
 test('an agent is asked, followed, answered, cancelled, and given files', async () => {
-  const env = { AGENT_URL: await serveExample('remote-agents/agent.mjs') }
-  const run = (name: string) => runHere(`remote-agents/${name}.mjs`, env)
+  const options = { env: { AGENT_URL: agentUrl }, cwd: temporary() }
+  const run = (name: string) => runHere(`remote-agents/${name}.mjs`, options)
   expect(await run('call')).toEqual(['Day 1: the hills. Day 2: a castle.'])
   expect(await run('stream')).toEqual([
     expect.stringMatching(/^task TASK_STATE_(SUBMITTED|WORKING)$/),
@@ -33,20 +39,18 @@ test('an agent is asked, followed, answered, cancelled, and given files', async 
     'TASK_STATE_CANCELED',
   ])
   expect(listed).toHaveLength(3)
-  const files = await runExample('remote-agents/files.mjs', { cwd: temporary(), env })
-  expect(files.stdout).toBe('ticket.txt (text/plain)\n')
+  expect(await run('files')).toEqual(['ticket.txt (text/plain)'])
 })
 
 test('a team has it as a member, for callers with a token', async () => {
-  const DESK_URL = await serveExample('remote-agents/agent.mjs')
-  const env = { DESK_URL, AGENCY_TOKEN: 'agency-secret' }
-  const { url } = await serve(['serve', exampleFile('remote-agents/corral.toml')], { env })
-  const lines = await runHere('remote-agents/token.mjs', { AGENCY_URL: url })
+  const env = { DESK_URL: agentUrl, AGENCY_TOKEN: 'agency-secret' }
+  const AGENCY_URL = await serveFile('remote-agents/corral.toml', env)
+  const lines = await runHere('remote-agents/token.mjs', { env: { AGENCY_URL } })
   expect(lines).toEqual([
     'unauthenticated: The credentials do not hold',
     'Booked: Day 1: the hills. Day 2: a castle.',
   ])
-  vi.stubEnv('DESK_URL', DESK_URL)
+  vi.stubEnv('DESK_URL', agentUrl)
   // What it exports.
   const { agency: team } = (await importExample('remote-agents/member.mjs')) as { agency: Team }
   vi.unstubAllEnvs()
@@ -82,10 +86,14 @@ test('a client logs in as a service, with a browser and with a code', async () =
     withBrowser(url, { ...login, ...clients.commandLine }, async (page) => {
       await signIn(page, user, (at) => at.pathname === '/callback')
     }),
-    withCode(url, { ...login, ...clients.commandLine, clock: createInstantClock() }, async (words) => {
-      const [, page = '', code = ''] = /^(.*): (.*)$/.exec(words) ?? []
-      await signIn(page, { ...user, user_code: code })
-    }),
+    withCode(
+      url,
+      { ...login, ...clients.commandLine, clock: createInstantClock() },
+      async (words) => {
+        const [, page = '', code = ''] = /^(.*): (.*)$/.exec(words) ?? []
+        await signIn(page, { ...user, user_code: code })
+      },
+    ),
   ]
   for (const client of logins) {
     expect(await client.run('Hello')).toBe('Hello known')

@@ -1,8 +1,9 @@
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { vi } from 'vitest'
+import { onTestFinished, vi } from 'vitest'
 import { loadConfig } from '../../../src/app/config/load.ts'
 import type { ServerConfig } from '../../../src/app/config/server.ts'
+import { serveConfig } from '../../../src/app/serve.ts'
 import { type Ended, type StartOptions, startProcess } from '../../cli/corral.ts'
 
 const examples = join(import.meta.dirname, '../../../examples/guides')
@@ -36,9 +37,11 @@ let imports = 0
 /** Runs a program of a guide in this process, which is quicker; gives the lines that it prints. */
 export async function runHere(
   name: string,
-  env: Readonly<Record<string, string>> = {},
+  { env = {}, cwd }: StartOptions = {},
 ): Promise<readonly string[]> {
   const lines: string[] = []
+  const folder = process.cwd()
+  if (cwd !== undefined) process.chdir(cwd)
   const log = vi.spyOn(console, 'log').mockImplementation((...words) => {
     lines.push(words.join(' ').trimEnd())
   })
@@ -47,6 +50,7 @@ export async function runHere(
     await importExample(name)
     return lines
   } finally {
+    process.chdir(folder)
     vi.unstubAllEnvs()
     log.mockRestore()
   }
@@ -55,6 +59,18 @@ export async function runHere(
 /** What a module of a guide exports; anew each time, so that it reads the environment of now. */
 export function importExample(name: string): Promise<Record<string, never>> {
   return import(`${exampleFile(name)}?${++imports}`)
+}
+
+/** Serves a file of a guide in this process, in memory; gives its URL. */
+export async function serveFile(
+  name: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const path = exampleFile(name)
+  const options = { path, env, port: 0, store: 'memory', logger: false } as const
+  const { listening, close } = await serveConfig(await loadConfig(path, env), options)
+  onTestFinished(close)
+  return listening.url
 }
 
 /** The `[server]` table of a guide's file. */

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { A2AClient, apiKey, bearer } from '../../../src/client/index.ts'
-import { serve, temporary } from '../../cli/corral.ts'
-import { exampleFile, runHere, serverTable, serveExample } from './serve.ts'
+import { temporary } from '../../cli/corral.ts'
+import { runHere, serveExample, serveFile, serverTable } from './serve.ts'
 
 const key = (value: string) => apiKey(value, { location: 'header', name: 'X-API-Key' })
 
 describe('a file', () => {
   test('lets in whom it names, and nobody else', async () => {
     const env = { ALICE_KEY: 'alice-secret', WATCH_TOKEN: 'watch-secret' }
-    const { url } = await serve(['serve', exampleFile('serving/corral.toml')], { env })
+    const url = await serveFile('serving/corral.toml', env)
     const alice = new A2AClient({ serverUrl: url, auth: key('alice-secret') })
     expect(await alice.run('violets')).toBe('Roses are red, violets')
     const watch = new A2AClient({ serverUrl: url, auth: bearer('watch-secret') })
