@@ -237,6 +237,7 @@ async function speak(
       : agent.process(message, turn)
     const reply = await collectReply(answer, {
       turn,
+      until: link,
       ...(live && { onEvent: (event) => live.onEvent(event) }),
       onLeft: (cleanUp) => void run.left.push(cleanUp),
     })
