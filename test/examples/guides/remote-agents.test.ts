@@ -51,8 +51,7 @@ test('a team has it as a member, for callers with a token', async () => {
     'Booked: Day 1: the hills. Day 2: a castle.',
   ])
   vi.stubEnv('DESK_URL', agentUrl)
-  // What it exports.
-  const { agency: team } = (await importExample('remote-agents/member.mjs')) as { agency: Team }
+  const { agency: team } = await importExample<{ agency: Team }>('remote-agents/member.mjs')
   vi.unstubAllEnvs()
   const { text } = await runTeam(team, '1 day')
   await team.close()
@@ -75,9 +74,7 @@ test('a client logs in as a service, with a browser and with a code', async () =
     auth: { authenticators: [known] },
   })
   const { url, close } = await listen(server, { port: 0, host: '127.0.0.1' })
-  const { asService, withBrowser, withCode } = (await importExample(
-    'remote-agents/login.mjs',
-  )) as Record<'asService' | 'withBrowser' | 'withCode', Login> // what it exports
+  const { asService, withBrowser, withCode } = await importExample<Record<'asService' | 'withBrowser' | 'withCode', Login>>('remote-agents/login.mjs')
   const login = { issuer, allowInsecure: true, scopes: ['agents'] }
   const user = { login: 'ada', password: 'secret' }
   const { clientId, clientSecret } = clients.service

@@ -57,7 +57,7 @@ export async function runHere(
 }
 
 /** What a module of a guide exports; anew each time, so that it reads the environment of now. */
-export function importExample(name: string): Promise<Record<string, never>> {
+export function importExample<Exports>(name: string): Promise<Exports> {
   return import(`${exampleFile(name)}?${++imports}`)
 }
 

@@ -19,7 +19,7 @@ test('an order survives the death of its process, and can be counted, backed up 
     'TASK_STATE_COMPLETED shipped against receipt 4711',
   ])
 
-  const { lookAfter, move } = (await importExample('stores/kinds.mjs')) as unknown as Keeping
+  const { lookAfter, move } = await importExample<Keeping>('stores/kinds.mjs')
   const path = join(cwd, 'orders.db')
   const looked = await lookAfter(path, join(cwd, 'backup.db'))
   expect(looked).toMatchObject({ counts: { tasks: 1 }, dropped: 0 })
@@ -37,7 +37,7 @@ interface Keeping {
 }
 
 test('each kind of store serves, one of your own too', async () => {
-  const { kinds, ownStore } = (await importExample('stores/kinds.mjs')) as unknown as Keeping
+  const { kinds, ownStore } = await importExample<Keeping>('stores/kinds.mjs')
   const stores = [kinds.memory(), await kinds.sqlite(join(temporary(), 'tasks.db')), ownStore()]
   for (const store of stores) {
     const server = await createServer({ agents: [() => 'Noted'], store })

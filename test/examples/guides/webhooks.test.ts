@@ -51,7 +51,7 @@ interface Tokens {
 }
 
 test('a token of a key pair is checked by the published keys, for this body alone', async () => {
-  const example = (await importExample('webhooks/token.mjs')) as unknown as Tokens
+  const example = await importExample<Tokens>('webhooks/token.mjs')
   const { privateKey } = await generateKeyPair('ES256', { extractable: true })
   const key = { ...(await exportJWK(privateKey)), alg: 'ES256' }
   const port = await freePort()
