@@ -74,7 +74,10 @@ test('a client logs in as a service, with a browser and with a code', async () =
     auth: { authenticators: [known] },
   })
   const { url, close } = await listen(server, { port: 0, host: '127.0.0.1' })
-  const { asService, withBrowser, withCode } = await importExample<Record<'asService' | 'withBrowser' | 'withCode', Login>>('remote-agents/login.mjs')
+  const { asService, withBrowser, withCode } =
+    await importExample<Record<'asService' | 'withBrowser' | 'withCode', Login>>(
+      'remote-agents/login.mjs',
+    )
   const login = { issuer, allowInsecure: true, scopes: ['agents'] }
   const user = { login: 'ada', password: 'secret' }
   const { clientId, clientSecret } = clients.service
