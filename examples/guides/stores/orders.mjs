@@ -4,7 +4,7 @@ import { A2AClient } from 'corral/client'
 import { createServer } from 'corral/server'
 import { openSqliteStore } from 'corral/store'
 
-const dies = process.argv.includes('--die')
+const dies = process.argv.includes('crash')
 
 const orders = defineAgent({ name: 'Orders', resumable: true }, async (_message, turn) => {
   const receipt = await turn.step('charge', () => {

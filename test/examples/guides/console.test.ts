@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { serveExample, serverTable } from './serve.ts'
+import { serveExample } from './serve.ts'
 
 const root = new URL('../../../', import.meta.url)
 const page = readFileSync(new URL('docs/guides/console.md', root), 'utf8')
@@ -28,11 +28,4 @@ test('alerts ask for metrics that there are', () => {
   const names = asked.map(([, name]) => name)
   expect(names.length).toBeGreaterThan(5)
   expect(names.filter((name) => !documented.has(name))).toEqual([])
-})
-
-test('a file may say whose agents the console may ask', async () => {
-  expect((await serverTable('console/inside.toml')).console).toEqual({
-    enabled: true,
-    allow: ['agents.internal', '10.1.0.0/16'],
-  })
 })

@@ -12,7 +12,7 @@ import { importExample, runExample, runHere, serverTable } from './serve.ts'
 
 test('an order survives the death of its process, and can be counted, backed up and moved', async () => {
   const cwd = temporary()
-  const first = await runExample('stores/orders.mjs', { cwd, args: ['--die'] })
+  const first = await runExample('stores/orders.mjs', { cwd, args: ['crash'] })
   expect([first.code, first.stdout]).toEqual([1, 'taken up: 0\ncharging the card\n'])
   expect(await runHere('stores/orders.mjs', { cwd })).toEqual([
     'taken up: 1',

@@ -8,7 +8,7 @@ import { listen, type Server } from '../../../src/server/index.ts'
 import { createDeferred } from '../../../src/shared/async.ts'
 import { readDeadLetters } from '../../../src/store/index.ts'
 import { temporary } from '../../cli/corral.ts'
-import { freePort, importExample, runHere, serveExample, serveFile, serverTable } from './serve.ts'
+import { freePort, importExample, runHere, serveExample, serveFile } from './serve.ts'
 
 test('a receiver gets every event of a task, from a server that allows its host', async () => {
   const hook = await serveExample('webhooks/receiver.mjs')
@@ -92,10 +92,3 @@ async function openReceiver(): Promise<{ url: string; first: Promise<Received> }
   })
   return { url: `http://127.0.0.1:${port}/hook`, first: came.promise }
 }
-
-test('a file opens hosts inside', async () => {
-  expect((await serverTable('webhooks/inside.toml')).webhooks).toEqual({
-    allow: ['hooks.internal', '10.0.0.7:8080', '10.1.0.0/16'],
-    allowHttp: true,
-  })
-})
