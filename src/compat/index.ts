@@ -1,7 +1,7 @@
 /**
  * `corral/compat`: the names of two other libraries in one place, so that programs written against them need little
  * change: a2a-rs (Rust; 1.0-rc) and the Python SDK that a workshop's server was built on (0.3), "the Python SDK" for
- * short. docs/migration.md has the table of old and new names.
+ * short. docs/seeds/names.md has the table of old and new names.
  */
 
 export { fromRunnable, type Runnable } from '../agents/function.ts'
