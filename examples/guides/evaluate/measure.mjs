@@ -1,11 +1,11 @@
 import { loadDomain, runEvaluation } from 'corral/eval'
 
-/** Every sentence that the agent says has 30 characters at most. */
+/** Every sentence that the agent says has 40 characters at most. */
 const brief = {
   name: 'BRIEF',
   score({ messages }) {
     const said = messages.filter(({ role, content }) => role === 'assistant' && content)
-    const checks = said.map(({ content }) => ({ what: content, met: content.length <= 30 }))
+    const checks = said.map(({ content }) => ({ what: content, met: content.length <= 40 }))
     const met = checks.filter((check) => check.met).length
     return { reward: checks.length > 0 ? met / checks.length : 1, checks }
   },
