@@ -16,6 +16,7 @@ import { benchCells, codeCell, installCell } from './compare/figures.ts'
 import { browserCell, depthCell, filesCell } from './compare/hostile.ts'
 import { type Installed, install } from './compare/place.ts'
 import { killAll } from './compare/side.ts'
+import { statementsCell } from './compare/statements.ts'
 import { streamsCell } from './compare/streams.ts'
 import { guardCell, retryCell } from './compare/webhooks.ts'
 import { wiresCell } from './compare/wires.ts'
@@ -28,6 +29,7 @@ const { values } = parseArgs({
 
 const cells: readonly Cell[] = [
   wiresCell,
+  statementsCell,
   durableCell,
   streamsCell,
   retryCell,
