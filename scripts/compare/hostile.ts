@@ -56,7 +56,8 @@ export const depthCell: Cell = ofServer(
 export const browserCell: Cell = ofServer(
   {
     name: 'browser',
-    question: 'A web page of another site calls a server on 127.0.0.1; a foreign host name points there (DNS rebinding)',
+    question:
+      'A web page of another site calls a server on 127.0.0.1; a foreign host name points there (DNS rebinding)',
     how: 'SendMessage with `Origin: https://evil.example`, then with `Host: evil.example`',
   },
   async ({ url }) => {

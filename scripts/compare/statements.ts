@@ -41,9 +41,11 @@ const statements: Readonly<Record<string, (server: Running) => Promise<boolean>>
     return task !== undefined && isEmpty(at(task, 'artifacts'))
   },
   E010: async ({ url }) => codeOf(await call(url, 'ListTasks', { pageSize: 1000 })) === -32602,
-  E012: async ({ url }) => codeOf(await call(url, 'CancelTask', { id: await finished(url) })) === -32002,
+  E012: async ({ url }) =>
+    codeOf(await call(url, 'CancelTask', { id: await finished(url) })) === -32002,
   E013: async ({ url }) => codeOf(await call(url, 'CancelTask', { id: 'nobody' })) === -32001,
-  F003: async ({ url }) => (await firstEvent(url, 'SendStreamingMessage', message('stream 3'))) === 'task',
+  F003: async ({ url }) =>
+    (await firstEvent(url, 'SendStreamingMessage', message('stream 3'))) === 'task',
   F007: async ({ url }) =>
     (await firstEvent(url, 'SubscribeToTask', { id: await begin(url, 'stream 40') })) === 'task',
   F009: async ({ url }) =>
@@ -60,7 +62,8 @@ const statements: Readonly<Record<string, (server: Running) => Promise<boolean>>
     ]
     return answers.map(codeOf).join() === '-32700,-32600,-32601,-32602'
   },
-  I009: async ({ url }) => /fieldViolations/.test((await call(url, 'SendMessage', { message: 5 })).text),
+  I009: async ({ url }) =>
+    /fieldViolations/.test((await call(url, 'SendMessage', { message: 5 })).text),
   J001: async ({ url }) => {
     const { text } = await post(`${url}/`, { ...rpc('GetTask', { id: 'x' }), id: 'ü7' }, version)
     return at(JSON.parse(text), 'id') === 'ü7'

@@ -20,8 +20,14 @@ export const streamsCell: Cell = {
 async function resumed(place: Installed, side: Side): Promise<string> {
   const server = await start(place, side)
   let [taskId, lastId, seen] = ['', undefined as string | undefined, 0]
-  for await (const { id, data } of stream(server.url, 'SendStreamingMessage', message(`stream ${total}`))) {
-    taskId ||= String(at(data, 'result', 'task', 'id') ?? at(data, 'result', 'statusUpdate', 'taskId') ?? '')
+  for await (const { id, data } of stream(
+    server.url,
+    'SendStreamingMessage',
+    message(`stream ${total}`),
+  )) {
+    taskId ||= String(
+      at(data, 'result', 'task', 'id') ?? at(data, 'result', 'statusUpdate', 'taskId') ?? '',
+    )
     taskId ||= String(at(data, 'result', 'artifactUpdate', 'taskId') ?? '')
     lastId = id ?? lastId
     if (JSON.stringify(data).includes('chunk ') && ++seen === before) break

@@ -28,7 +28,8 @@ export const retryCell: Cell = {
 /** A webhook that points into the network of the server. */
 export const guardCell: Cell = {
   name: 'webhook-guard',
-  question: 'A client names http://127.0.0.1 as its webhook: what does the server do, as configured by default?',
+  question:
+    'A client names http://127.0.0.1 as its webhook: what does the server do, as configured by default?',
   how: 'SendMessage with that webhook, and a receiver that waits for it',
   async run(place) {
     const findings = { corral: '', peer: '' }

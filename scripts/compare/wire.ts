@@ -42,11 +42,18 @@ export function rpc(method: string, params: unknown): object {
 
 /** The params that send words, in 1.0. */
 export function message(text: string, more: object = {}): object {
-  return { message: { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text }] }, ...more }
+  return {
+    message: { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text }] },
+    ...more,
+  }
 }
 
 /** Starts a task and gives its id, without waiting for its end. */
-export async function begin(url: string, text: string, configuration: object = {}): Promise<string> {
+export async function begin(
+  url: string,
+  text: string,
+  configuration: object = {},
+): Promise<string> {
   const given = { configuration: { returnImmediately: true, ...configuration } }
   const { text: body } = await call(url, 'SendMessage', message(text, given))
   const id = at(JSON.parse(body), 'result', 'task', 'id')
@@ -63,7 +70,8 @@ export async function getTask(url: string, id: string): Promise<Loose> {
 /** The value at a path, where there is one. */
 export function at(value: unknown, ...path: readonly string[]): unknown {
   return path.reduce<unknown>(
-    (inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined),
+    (inner, key) =>
+      typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : undefined,
     value,
   )
 }
@@ -95,7 +103,8 @@ export async function* stream(
       rest = frames.pop() ?? ''
       for (const frame of frames) {
         const data = /^data: ?(.*)$/m.exec(frame)?.[1]
-        if (data !== undefined) yield { id: /^id: ?(.*)$/m.exec(frame)?.[1], data: JSON.parse(data) }
+        if (data !== undefined)
+          yield { id: /^id: ?(.*)$/m.exec(frame)?.[1], data: JSON.parse(data) }
       }
     }
   } finally {

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { rest03 } from '../../src/bindings/dialects/v03/rest.ts'
 import { toPlainRpcError, toRpcError10 } from '../../src/bindings/dialects/errors.ts'
+import { rest03 } from '../../src/bindings/dialects/v03/rest.ts'
 import { rest10 } from '../../src/bindings/dialects/v10/rest.ts'
 import { errorReply, toOpenAIError } from '../../src/bindings/openai/errors.ts'
 import { A2AError, type ErrorCode, errorCodes, errorRow } from '../../src/protocol/errors.ts'
@@ -15,7 +15,9 @@ function firstCells(title: string): readonly string[] {
   const [, after = ''] = page.split(`\n## ${title}\n`)
   const [chapter = ''] = after.split('\n## ')
   const rows = chapter.matchAll(/^\| (`[^|]*`) \|/gm)
-  return [...rows].flatMap(([, cell = '']) => [...cell.matchAll(/`([^`]*)`/g)].map(([, c = '']) => c))
+  return [...rows].flatMap(([, cell = '']) =>
+    [...cell.matchAll(/`([^`]*)`/g)].map(([, c = '']) => c),
+  )
 }
 
 /** What an error is on every wire, by what writes it there. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { checkDomain, loadDomain } from '../../../src/eval/index.ts'
-import { runProgram, serveProgram } from './programs.ts'
+import { runPrograms, servePrograms } from './programs.ts'
 
 const desk = join(import.meta.dirname, '../../../examples/guides/evaluate/desk')
 
@@ -12,21 +12,14 @@ test('the domain of the guide is sound', async () => {
 })
 
 test('the scorer of the guide tells the careful clerk from the other', async () => {
-  const measure = async (clerk: string): Promise<readonly string[]> => {
-    const env = { AGENT_URL: await serveProgram(clerk), DOMAIN: desk }
-    const { stdout } = await runProgram('evaluate/measure.mjs', env)
-    return stdout.trim().split('\n')
-  }
-  const [rash, careful] = await Promise.all([
-    measure('evaluate/clerk.mjs'),
-    measure('evaluate/careful.mjs'),
+  const urls = await servePrograms(['evaluate/clerk.mjs', 'evaluate/careful.mjs'])
+  const file = 'evaluate/measure.mjs'
+  const printed = await runPrograms(
+    urls.map((AGENT_URL) => ({ file, env: { AGENT_URL, DOMAIN: desk } })),
+  )
+  const rewards = printed.map((text) => text.match(/^[\w-]+ \d/gm))
+  expect(rewards).toEqual([
+    ['cancel-open 1', 'refuse-shipped 0'],
+    ['cancel-open 1', 'refuse-shipped 1'],
   ])
-  expect(rash.map((line) => line.split(' ').slice(0, 2).join(' '))).toEqual([
-    'cancel-open 1',
-    'refuse-shipped 0',
-  ])
-  expect(careful.map((line) => line.split(' ').slice(0, 2).join(' '))).toEqual([
-    'cancel-open 1',
-    'refuse-shipped 1',
-  ])
-})
+}, 90_000)
