@@ -13,7 +13,7 @@ const brief = {
 
 const { simulations } = await runEvaluation({
   agent: { endpoint: process.env.AGENT_URL ?? 'http://127.0.0.1:3000' },
-  domain: await loadDomain(process.env.DOMAIN ?? 'desk'),
+  domain: await loadDomain(process.env.DOMAIN ?? './desk'),
   scorers: [brief],
 })
 for (const { task_id, reward_info } of simulations)
