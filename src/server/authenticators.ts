@@ -32,9 +32,12 @@ export interface ApiKeyOptions {
   readonly keys: Secrets
 }
 
+/** The header in which callers give their key where no other is named. */
+export const callerKeyHeader = 'X-API-Key'
+
 /** Authenticates by an API key. */
 export function apiKeyAuthenticator({
-  name = 'X-API-Key',
+  name = callerKeyHeader,
   location = 'header',
   keys,
 }: ApiKeyOptions): Authenticator {

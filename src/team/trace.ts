@@ -7,8 +7,8 @@ import type { MemberReply } from './schedulers/scheduler.ts'
 /**
  * What a team writes into its task's trace. Every entry is plain JSON with a `type`, the `team`, and for what concerns
  * one call the `member`, the `step` (its name within the run) and a `call` id that ties its entries together. The
- * entries of nested teams carry `at`, the way by which they were reached. Guards write entries of the type `guard`, whose
- * `at` ends with the side that they stand on.
+ * entries of nested teams carry `at`, the way by which they were reached. Guards write entries of the type `guard`, with
+ * the `side` that they stand on, with which their `at` also ends.
  */
 export type TraceEntry =
   /** A member is being called; `try` counts from 1. */

@@ -83,7 +83,7 @@ export interface UserScript {
 
 /** A reply of a scripted user. With `stop` it ends the conversation. */
 export interface ScriptedReply {
-  /** A regular expression, case-insensitive. */
+  /** A regular expression, case-insensitive; without looking ahead or behind and references back, whose time has no bound. */
   readonly when: string
   readonly say?: string
   readonly call?: { readonly name: string; readonly arguments: JsonObject }
