@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createFollower, type Page } from './follow/pages.ts'
 import { createPlaces } from './follow/places.ts'
+import { claimUsualPort } from './follow/port.ts'
 import { type Followed, toLine, toSummary } from './follow/report.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -30,6 +31,7 @@ const follower = createFollower({
   places: createPlaces(root, folder),
   folder,
   maxMs,
+  claimPort: claimUsualPort,
   begin: (page, place) => say(`\n${page} (${place})`),
   tell: (done) => say(toLine(done)),
 })

@@ -2,7 +2,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Places } from './places.ts'
-import { answers, holderOf, takeTurn, usualPort } from './port.ts'
 import type { Followed } from './report.ts'
 import { openShell, type Shell } from './shell.ts'
 import { MarkError, type Part, type Place, toParts } from './steps.ts'
@@ -22,6 +21,8 @@ export interface FollowOptions {
   /** Everything that pages make is below it. */
   readonly folder: string
   readonly maxMs: number
+  /** Waits until servers may be started; gives back how to say that they have ended. */
+  readonly claimPort: () => Promise<() => Promise<void>>
   /** Hears of a part that begins. */
   readonly begin: (page: string, place: Place) => void
   /** Hears of each command. */
@@ -64,11 +65,22 @@ export function createFollower(options: FollowOptions): Follower {
     return done
   }
 
+  /** Servers of two walks would meet at their port. */
+  const withPort = async (part: Part): Promise<readonly Done[]> => {
+    if (!part.steps.some(({ kind }) => kind === 'background')) return followOne(part)
+    const release = await options.claimPort()
+    try {
+      return await followOne(part)
+    } finally {
+      await release()
+    }
+  }
+
   const follow = async ({ name, text, place }: Page): Promise<readonly Followed[]> => {
     const followed: Followed[] = []
     for (const part of toParts(text, place)) {
       options.begin(name, part.place)
-      followed.push({ page: name, place: part.place, done: await withPort(part, followOne) })
+      followed.push({ page: name, place: part.place, done: await withPort(part) })
     }
     return followed
   }
@@ -82,19 +94,6 @@ export function createFollower(options: FollowOptions): Follower {
         return [{ page: page.name, place: page.place, done: [fault] }]
       }),
     kill: () => shell?.kill(),
-  }
-}
-
-/** Follows a part that starts servers only while no other walk does, and where their port is free. */
-async function withPort<T>(part: Part, follow: (part: Part) => Promise<T>): Promise<T> {
-  if (!part.steps.some(({ kind }) => kind === 'background')) return follow(part)
-  const release = await takeTurn()
-  try {
-    if (await answers(usualPort))
-      throw new Error(`Port ${usualPort} is taken by ${holderOf(usualPort)}`)
-    return await follow(part)
-  } finally {
-    await release()
   }
 }
 

@@ -44,6 +44,7 @@ export function createPlaces(root: string, shared: string): Places {
       USER: 'reader',
       LANG: 'C.UTF-8',
       PATH: [join(globals, 'bin'), ...usualPath()].join(delimiter),
+      ...ofNetwork(),
       ...Object.fromEntries(await npmConfig()),
       npm_config_prefix: globals,
       npm_config_prefer_offline: 'true',
@@ -102,6 +103,16 @@ export function createPlaces(root: string, shared: string): Places {
 function usualPath(): readonly string[] {
   const folders = (process.env.PATH ?? '').split(delimiter)
   return folders.filter((folder) => !/node_modules|node-gyp/.test(folder))
+}
+
+/** How this machine reaches the registry. */
+function ofNetwork(): Readonly<Record<string, string>> {
+  const names = /^((https?|no|all)_proxy|node_extra_ca_certs|ssl_cert_(file|dir))$/i
+  return Object.fromEntries(
+    Object.entries(process.env).flatMap(([name, value = '']) =>
+      names.test(name) ? [[name, value]] : [],
+    ),
+  )
 }
 
 function once<T>(make: () => Promise<T>): () => Promise<T> {

@@ -9,10 +9,20 @@ export const usualPort = 3000
 const turnPort = usualPort + 40_000
 const patienceMs = 600_000
 
-/** Waits for this walk's turn; gives back how to let the next one go on. */
-export async function takeTurn(): Promise<() => Promise<void>> {
-  const server = createServer()
+/**
+ * Waits for this walk's turn, and sees that the port is free; gives back how to let the next one go on.
+ * @throws Error that names who has the port.
+ */
+export async function claimUsualPort(): Promise<() => Promise<void>> {
+  const release = await takeTurn()
+  if (!(await answers(usualPort))) return release
+  await release()
+  throw new Error(`Port ${usualPort} is taken by ${holderOf(usualPort)}`)
+}
+
+async function takeTurn(): Promise<() => Promise<void>> {
   for (const until = Date.now() + patienceMs; Date.now() < until; await delay(200)) {
+    const server = createServer()
     const listens = await new Promise<boolean>((resolve) => {
       server.once('error', () => resolve(false))
       server.listen({ port: turnPort, host: '127.0.0.1', exclusive: true }, () => resolve(true))
@@ -36,13 +46,24 @@ export function answers(port: number): Promise<boolean> {
 
 /** Who listens at a port, by number and command; where the system does not tell, that it does not. */
 export function holderOf(port: number): string {
+  const [pid] = holdersOf(port)
+  return pid === undefined
+    ? 'a process that this system does not name'
+    : `process ${pid} (${commandOf(pid)})`
+}
+
+/** Whether a port is held by a group of processes; undefined where the system does not tell. */
+export function isHeldBy(port: number, group: number): boolean | undefined {
+  const holders = holdersOf(port)
+  return holders.length === 0 ? undefined : holders.some((pid) => groupOf(pid) === group)
+}
+
+function holdersOf(port: number): readonly string[] {
   const sockets = socketsAt(port)
-  for (const pid of numbersIn('/proc')) {
-    const links = filesIn(`/proc/${pid}/fd`)
-    const target = links.find((link) => sockets.has(readlinkOf(`/proc/${pid}/fd/${link}`)))
-    if (target) return `process ${pid} (${commandOf(pid)})`
-  }
-  return 'a process that this system does not name'
+  if (sockets.size === 0) return []
+  return numbersIn('/proc').filter((pid) =>
+    filesIn(`/proc/${pid}/fd`).some((link) => sockets.has(readlinkOf(`/proc/${pid}/fd/${link}`))),
+  )
 }
 
 /** The sockets that listen at a port, as links of a process name them. */
@@ -64,6 +85,12 @@ function numbersIn(folder: string): readonly string[] {
 
 function commandOf(pid: string): string {
   return textOf(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim()
+}
+
+/** The third field behind the name, which stands in brackets and may have any characters. */
+function groupOf(pid: string): number {
+  const stat = textOf(`/proc/${pid}/stat`)
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[2])
 }
 
 // A process may end, or belong to somebody else, while it is looked at.

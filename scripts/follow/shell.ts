@@ -17,6 +17,8 @@ export interface Ran {
 
 /** A command that goes on. */
 export interface Running {
+  /** The number of its group of processes. */
+  readonly group: number
   readonly output: string
   readonly hasEnded: boolean
   readonly ended: Promise<Ran>
@@ -114,6 +116,7 @@ function watch(child: ChildProcess): Running {
     }),
   )
   return {
+    group: child.pid ?? 0,
     get output() {
       return output
     },

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Command, toCommands, withPackage } from './commands.ts'
 import { missingLine } from './output.ts'
-import { answers, usualPort } from './port.ts'
+import { answers, isHeldBy, usualPort } from './port.ts'
 import type { Ran, Running, Shell } from './shell.ts'
 import type { Commands, Part, Step } from './steps.ts'
 
@@ -33,6 +33,8 @@ export interface Walk {
 /** Commands of a clone that `.ci/run` runs by itself, because they take long. */
 const elsewhere = /\bnpm (test|run test:slow)\b/
 const stopMs = 20_000
+/** What a server that answers prints, it prints soon. */
+const printMs = 10_000
 
 /** Follows a part until its end or its first fault; servers end with it. */
 export async function followPart({ place, steps }: Part, walk: Walk): Promise<void> {
@@ -118,10 +120,9 @@ async function doCommand(
     ? withPackage(command.text, await tarball())
     : command.text
   if (kind === 'background') {
-    const wasTaken = await answers(usualPort)
     const server = shell.start(text)
     const missing = () => missingLine(printed + server.output, step.expected)
-    const reason = await whyNotReady(server, { missing, wasTaken, maxMs })
+    const reason = await whyNotReady(server, { missing, maxMs })
     return { output: server.output, ...(reason && { reason }) }
   }
   const ran = await shell.run(text, maxMs)
@@ -140,26 +141,31 @@ function whyWrong({ status }: Ran, kind: Commands['kind'], maxMs: number): strin
 interface Awaited {
   /** The first line of the page's that it has not printed. */
   readonly missing: () => string | undefined
-  /** Whether somebody had the usual port before it was started. */
-  readonly wasTaken: boolean
   readonly maxMs: number
 }
 
 const local = /[a-z]+:\/\/(?:[^\s@/]+@)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\]):(\d+)/
 
-/** Waits until a server has printed what the page shows, and answers where it says or at the usual port. */
+/** Waits until a server answers where it says or at the usual port, and has printed what the page shows. */
 async function whyNotReady(
   server: Running,
-  { missing, wasTaken, maxMs }: Awaited,
+  { missing, maxMs }: Awaited,
 ): Promise<string | undefined> {
-  for (const until = Date.now() + maxMs; Date.now() < until; await delay(50)) {
+  let until = Date.now() + maxMs
+  let answered = false
+  for (; Date.now() < until; await delay(50)) {
     if (server.hasEnded) return `ended with ${(await server.ended).status}, though it is to go on`
-    if (missing() !== undefined) continue
-    const [, port] = local.exec(server.output) ?? []
-    if (port ? await answers(Number(port)) : !wasTaken && (await answers(usualPort))) return
+    if (answered && missing() === undefined) return undefined
+    if (answered || !(await isThere(server))) continue
+    answered = true
+    until = Math.min(until, Date.now() + printMs)
   }
-  const line = missing()
-  return line === undefined
-    ? `did not answer within ${maxMs / 1000} s`
-    : `did not print within ${maxMs / 1000} s: ${line}`
+  return answered ? `did not print: ${missing()}` : `did not answer within ${maxMs / 1000} s`
+}
+
+/** Somebody else may take the usual port while a server is still being built. */
+async function isThere({ output, group }: Running): Promise<boolean> {
+  const [, port] = local.exec(output) ?? []
+  if (port) return answers(Number(port))
+  return (await answers(usualPort)) && isHeldBy(usualPort, group) !== false
 }
