@@ -140,8 +140,15 @@ function referenceText(context, type) {
   const name = isEntrance(target?.parent)
     ? linkTo(context, target, `\`${target.name}\``)
     : `\`${type.name}\``
-  const given = type.typeArguments?.map((one) => typeText(context, one)) ?? []
+  const given = givenArguments(context, type)
   return given.length > 0 ? `${name}\\<${given.join(', ')}\\>` : name
+}
+
+/** The texts of type arguments, without those at the end that are the defaults. */
+function givenArguments(context, { typeArguments = [], reflection }) {
+  const texts = typeArguments.map((one) => typeText(context, one))
+  const usual = (reflection?.typeParameters ?? []).map((one) => typeText(context, one.default))
+  return texts.slice(0, texts.findLastIndex((text, at) => text !== usual[at]) + 1)
 }
 
 function linkTo(context, target, text) {
