@@ -40,6 +40,10 @@ export interface Agent {
   readonly definition?: Json
   /** What sort of agent it is, in one word, for people who look at it: `team`, `model`, `remote`, `function`. */
   readonly kind?: string
+  /** What looks at its messages and answers before others do, by name, for people who look at it. */
+  readonly guardNames?:
+    | { readonly input?: readonly string[]; readonly output?: readonly string[] }
+    | undefined
   /** What its answers are, where they are data: each has been checked by this. */
   readonly outputSchema?: DataSchema | undefined
   /**

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../protocol/types.ts'
 import { toSnakeCase } from '../shared/text.ts'
-import { type AgentAuth, checkAuth } from './auth.ts'
+import { type AgentAuth, checkAuth, keyHeader } from './auth.ts'
 import {
   checkId,
   checkOrigins,
@@ -13,7 +13,7 @@ import {
 import { ConfigConversionError, invalidValue, missingField } from './config-error.ts'
 import type { Guards } from './guards/guard.ts'
 import type { McpServerConfig } from './mcp/config.ts'
-import type { ModelConfig } from './model-config.ts'
+import { type ModelConfig, modelDefaults } from './model-config.ts'
 import { checkMetadata, checkModelConfig, toModelConfig } from './model-settings.ts'
 import type { ToolModuleConfig } from './tool-config.ts'
 
@@ -192,7 +192,7 @@ export function toOpenAIAgentConfig(
   withoutOrigins(config)
   const apiKey = keyOf(config) ?? environment.OPENAI_API_KEY
   if (apiKey === undefined) throw missingField('metadata.api_key')
-  const { name = 'gpt-4', ...model } = toModelConfig(config)
+  const { name = modelDefaults.name, ...model } = toModelConfig(config)
   const { timeoutSeconds, maxRetries } = withCallDefaults(config)
   const checked = {
     endpoint: config.endpoint,
@@ -344,7 +344,7 @@ function withoutOrigins({ credentialOrigins: [first] = [] }: AgentConfig): void 
 function authOf(config: AgentConfig): AgentAuth | undefined {
   const key = text(config, 'api_key')
   if (key !== undefined)
-    return { type: 'api_key', key, header: text(config, 'auth_header') ?? 'X-API-Key' }
+    return { type: 'api_key', key, header: text(config, 'auth_header') ?? keyHeader }
   const token = text(config, 'bearer_token')
   return token === undefined ? undefined : { type: 'bearer', token }
 }

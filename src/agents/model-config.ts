@@ -6,6 +6,15 @@ export type ModelHistory = 'window' | 'summarise'
 /** How a model service is told which schema an answer must fit: by its `response_format`, or in words alone. */
 export type ResponseFormat = 'json_schema' | 'json_object' | 'none'
 
+/** What holds where a configuration does not say. */
+export const modelDefaults = {
+  name: 'gpt-4',
+  maxHistory: 20,
+  history: 'window',
+  maxToolRounds: 8,
+  responseFormat: 'json_schema',
+} as const
+
 /** `[agents.model]`: which model answers, and how. What is absent is left to the service, or has the default named here. */
 export interface ModelConfig {
   /** The service's name for the model; `gpt-4` if absent. */

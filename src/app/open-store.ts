@@ -8,8 +8,10 @@ import { openPostgresStore, type PostgresStoreOptions } from '../store/postgres/
 import { isPostgresUrl } from '../store/postgres/url.ts'
 import { openSqliteStore, type SqliteStoreOptions } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
+import { serverDefaults } from './config/defaults.ts'
 import type { PostgresConfig, PostgresTlsConfig } from './config/postgres.ts'
-import type { RetentionConfig, ServerConfig } from './config/server.ts'
+import type { ServerConfig } from './config/server.ts'
+import type { RetentionConfig } from './config/server-parts.ts'
 import { whenGiven } from './config/values.ts'
 
 /** Whose store is meant: a configuration's, or another that is named instead. */
@@ -32,7 +34,7 @@ export function storeKind(place: string): 'memory' | 'sqlite' | 'postgres' {
  */
 export function storePlace(config: ServerConfig, { path, store }: StoreChoice): string {
   if (store !== undefined) return store
-  if (config.store === undefined) return '.corral/tasks.db'
+  if (config.store === undefined) return serverDefaults.store
   return storeKind(config.store) === 'sqlite' ? resolve(dirname(path), config.store) : config.store
 }
 

@@ -23,6 +23,8 @@ export interface Roster {
   readonly manager: AgentManager
   /** What models cost. */
   readonly prices?: ModelPrices
+  /** What stands in the file and means nothing. */
+  readonly warnings?: readonly string[]
   /** Closes all agents. May be called twice. */
   close(): Promise<void>
 }
@@ -54,7 +56,9 @@ export async function createRoster(config: Config, deps: BuildDeps): Promise<Ros
   })
   const single = config.agents.flatMap(({ id }) => manager.get(id) ?? [])
   const close = (): Promise<void> => manager.close()
-  return { agents: [...teams, ...single], teams, manager, ...prices, close }
+  const { warnings } = config
+  const found = { ...prices, ...(warnings && { warnings }) }
+  return { agents: [...teams, ...single], teams, manager, ...found, close }
 }
 
 /** What is said outside the file comes before what it says. */
@@ -67,14 +71,15 @@ export async function rosterWarnings({
   teams,
   manager,
   prices = {},
-}: Pick<Roster, 'teams' | 'manager' | 'prices'>): Promise<readonly string[]> {
+  warnings = [],
+}: Pick<Roster, 'teams' | 'manager' | 'prices' | 'warnings'>): Promise<readonly string[]> {
   const lists = await Promise.all(
     teams.map(async ({ config }) => [
       ...(await warningsOf(config, manager)),
       ...(await unpricedWarnings(config, manager, prices)),
     ]),
   )
-  return lists.flat()
+  return [...warnings, ...lists.flat()]
 }
 
 /**

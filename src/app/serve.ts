@@ -7,6 +7,7 @@ import { type Logger, toLogger } from '../shared/log.ts'
 import { nearest } from '../shared/nearest.ts'
 import { toShownStore } from '../store/postgres/url.ts'
 import type { Store } from '../store/store.ts'
+import { serverDefaults } from './config/defaults.ts'
 import type { Config } from './config/file.ts'
 import type { ConfigVariables } from './config/values.ts'
 import { createGeneration, type Generation } from './generation.ts'
@@ -116,7 +117,7 @@ async function start(config: Config, parts: Parts): Promise<Serving> {
   const agents = [...inOrder(generation, options.team), ...(options.agents ?? [])]
   const root = await rootOf(agents)
   const server = await createServer({
-    pushNotifications: true,
+    pushNotifications: serverDefaults.hasWebhooks,
     ...toServerOptions(config.server, storeKind(place)),
     agents,
     store,
@@ -139,7 +140,7 @@ async function start(config: Config, parts: Parts): Promise<Serving> {
   const { recovery, stopped, close } = listening
   const findUnreachable = (): Promise<readonly UnreachableAgent[]> =>
     askRemotes(config, reloads?.current() ?? generation)
-  const hasConsole = config.server.console?.enabled !== false
+  const hasConsole = config.server.console?.enabled ?? serverDefaults.hasConsole
   const served = { server, listening, root, store: toShownStore(place), hasConsole, recovery }
   return { ...served, findUnreachable, stopped, close }
 }

@@ -33,9 +33,12 @@ export interface ApiKeyOptions {
   readonly keys: Secrets
 }
 
+/** The header in which callers give their key where no other is named. */
+export const callerKeyHeader = 'X-API-Key'
+
 /** Authenticates callers by an API key. */
 export function apiKeyAuthenticator({
-  name = 'X-API-Key',
+  name = callerKeyHeader,
   location = 'header',
   keys,
 }: ApiKeyOptions): Authenticator {

@@ -33,6 +33,12 @@ export interface JwtOptions {
   readonly clock?: Clock
 }
 
+/** What holds where the options do not say. */
+export const jwtDefaults = {
+  algorithms: ['RS256', 'ES256', 'EdDSA'],
+  userClaim: 'sub',
+} as const
+
 /**
  * Authenticates callers by a JWT in the bearer header. Its scopes are those of `scope` or `scp`.
  * @throws Error for an algorithm whose keys are secrets.
@@ -40,7 +46,7 @@ export interface JwtOptions {
 export function jwtAuthenticator(options: JwtOptions): Authenticator {
   const { issuer, audience, jwks, clock = systemClock } = options
   const keys = typeof jwks === 'string' ? createRemoteJWKSet(new URL(jwks)) : jwks
-  const algorithms = [...(options.algorithms ?? ['RS256', 'ES256', 'EdDSA'])]
+  const algorithms = [...(options.algorithms ?? jwtDefaults.algorithms)]
   const secret = algorithms.find((name) => /^(hs|none$)/i.test(name))
   if (secret)
     throw new Error(`JWTs cannot be checked by ${secret}: name asymmetric algorithms only`)
@@ -91,7 +97,7 @@ function mustBeAccessToken({ typ, ...header }: JWTHeaderParameters, { exp = 0 }:
 function toCaller(
   accessToken: string,
   payload: JWTPayload,
-  { userClaim = 'sub', tenantClaim }: JwtOptions,
+  { userClaim = jwtDefaults.userClaim, tenantClaim }: JwtOptions,
 ): AuthContext {
   const userId = payload[userClaim]
   if (!isName(userId)) throw refused(`The token has no ${userClaim} that names a user`)

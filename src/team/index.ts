@@ -4,18 +4,19 @@
  *
  * @module corral/team
  */
-export { type Config, toConfigJsonSchema } from '../app/config/file.ts'
+export type { Config } from '../app/config/file.ts'
+export { toConfigJsonSchema } from '../app/config/json-schema.ts'
 export { loadConfig, type ParseOptions, parseConfig } from '../app/config/load.ts'
 export type { Location as ProblemLocation } from '../app/config/locate.ts'
 export type { PostgresConfig, PostgresTlsConfig } from '../app/config/postgres.ts'
 export { ConfigError, type Problem } from '../app/config/problems.ts'
+export type { ServerConfig } from '../app/config/server.ts'
+export type { ServerAuthConfig } from '../app/config/server-auth.ts'
 export type {
   ConsoleConfig,
   RetentionConfig,
-  ServerConfig,
   WebhooksConfig,
-} from '../app/config/server.ts'
-export type { ServerAuthConfig } from '../app/config/server-auth.ts'
+} from '../app/config/server-parts.ts'
 export type { ConfigVariables as Environment } from '../app/config/values.ts'
 export { type McpServeOptions, type McpServing, serveConfigOverMcp } from '../app/mcp.ts'
 export { type StoreChoice, storePlace } from '../app/open-store.ts'

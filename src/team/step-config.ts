@@ -6,11 +6,10 @@ import type { CallRules } from './schedulers/scheduler.ts'
 /** One step of a workflow. */
 export type Step<Id extends string = string> =
   | AgentStep<Id>
-  | ParallelStep<Id>
-  | BranchStep<Id>
-  | LoopStep<Id>
-  | MapStep<Id>
-  | ApprovalStep
+  | AsksNobody<ParallelStep<Id> | BranchStep<Id> | LoopStep<Id> | MapStep<Id> | ApprovalStep>
+
+/** A step that asks no member itself: what is said to a member has no place beside it. */
+type AsksNobody<T> = T & { readonly [Key in keyof AskRules | keyof CallRules]?: never }
 
 /** What every step may say. */
 export interface StepRules {

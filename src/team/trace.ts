@@ -7,7 +7,7 @@ import type { MemberReply } from './schedulers/scheduler.ts'
 /**
  * What a team writes into its task's trace, one entry for each thing that happens. Entries about one call share its
  * `call` id; those of nested teams have `at`, the way by which they were reached. Guards write entries of the type
- * `guard`, whose `at` ends with the side that they stand on.
+ * `guard`, with the `side` that they stand on, with which their `at` also ends.
  */
 export type TraceEntry =
   /** A member is being called; `try` counts from 1. */

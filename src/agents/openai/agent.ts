@@ -9,12 +9,14 @@ import type { AgentInfo } from '../../protocol/profile.ts'
 import type { AgentExtension, JsonObject, Message } from '../../protocol/types.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Logger, silent } from '../../shared/log.ts'
-import type { AgentEvent, Health, Turn } from '../agent.ts'
+import type { Agent, AgentEvent, Health, Turn } from '../agent.ts'
 import { type OpenAIAgentConfig, validateOpenAIAgentConfig, withCallDefaults } from '../config.ts'
 import { checkRetries } from '../config-checks.ts'
 import type { DataSchema } from '../data-schema.ts'
 import type { Guards } from '../guards/guard.ts'
+import { writtenNames } from '../guards/names.ts'
 import { createGuardedAnswer, type GuardedAnswer } from '../guards/own.ts'
+import { modelDefaults } from '../model-config.ts'
 import { checkedAnswer } from '../output/check.ts'
 import type { OutputOptions } from '../output/with-schema.ts'
 import { type DataOf, type SchemaInput, toDataSchema } from '../schema.ts'
@@ -90,6 +92,7 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
   readonly resumable = true
   readonly kind = 'model'
   readonly acceptsTools = true
+  readonly guardNames: Agent['guardNames']
   readonly outputSchema: ModelOutput<Schema>
   readonly #options: OpenAIAgentOptions
   readonly #clock: Clock
@@ -113,6 +116,7 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
     this.#options = options
     this.#guard = createGuard({ ...options.files, allowHttp: true })
     this.#guarded = createGuardedAnswer(options.id, options.guards)
+    this.guardNames = writtenNames(options.guards)
     this.#clock = options.clock ?? systemClock
     this.#client = createChatClient({
       agent: options.name,
@@ -160,7 +164,12 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
     turn: Turn,
     offered: readonly Tool[],
   ): AsyncGenerator<AgentEvent> {
-    const { name, parallelToolCalls, responseFormat, maxToolRounds = 8 } = this.#options
+    const {
+      name,
+      parallelToolCalls,
+      responseFormat,
+      maxToolRounds = modelDefaults.maxToolRounds,
+    } = this.#options
     const asked = askWithSchema(message, turn.outputSchema, responseFormat)
     await checkFiles(this.#guard, message, turn.signal)
     const progress = await loadProgress(turn)
@@ -191,7 +200,8 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
     turn: Turn,
     progress: ChatProgress,
   ): Promise<readonly ChatMessage[]> {
-    const { id, name, systemPrompt, maxHistory = 20, history = 'window' } = this.#options
+    const { id, name, systemPrompt } = this.#options
+    const { maxHistory = modelDefaults.maxHistory, history = modelDefaults.history } = this.#options
     const [client, sampling, clock] = [this.#client, this.#sampling(), this.#clock]
     const reader = { id, name, client, sampling, maxHistory, history, clock }
     const { summary, messages: heard, spent } = await readHistory(turn, reader)

@@ -13,6 +13,7 @@ import {
   withCallDefaults,
 } from '../config.ts'
 import type { Guards } from '../guards/guard.ts'
+import { writtenNames } from '../guards/names.ts'
 import { createGuardedAnswer, type GuardedAnswer } from '../guards/own.ts'
 import type { AskAgent } from '../wrap.ts'
 import { createRemoteCancel, type RemoteCancel } from './cancel.ts'
@@ -60,6 +61,7 @@ const infoMs = 5_000
 export class A2AAgent implements Agent {
   readonly resumable = true
   readonly kind = 'remote'
+  readonly guardNames: Agent['guardNames']
   readonly #options: A2AAgentOptions & CallSettings
   readonly #connection: RemoteConnection
   readonly #cancel: RemoteCancel
@@ -81,6 +83,7 @@ export class A2AAgent implements Agent {
     this.#log = options.log ?? silent
     this.#name = options.name ?? options.id ?? 'The remote agent'
     this.#guarded = createGuardedAnswer(options.id ?? this.#name, options.guards)
+    this.guardNames = writtenNames(options.guards)
     this.#departure = {
       key: `a2a:${options.id ?? endpoint}`,
       endpoint,

@@ -5,6 +5,12 @@ import type { Unplaced } from './problems.ts'
 /** A text that says something. */
 export const filledText: z.ZodType<string, string> = z.string().min(1, 'must not be empty')
 
+/** A table of texts under names of one's own. */
+export const words: z.ZodType<Record<string, string>, Record<string, string>> = z.record(
+  z.string(),
+  z.string(),
+)
+
 /** One of some words, case aside; the published schema shows these and other spellings in use. */
 export function word<const T extends string>(
   words: readonly T[],

@@ -103,7 +103,7 @@ export interface UserScript {
 
 /** A reply of a scripted user. With `stop` it ends the conversation. */
 export interface ScriptedReply {
-  /** A regular expression, case-insensitive, that is looked for in what the agent says. */
+  /** A regular expression, case-insensitive, that is looked for in what the agent says; without looking ahead or behind, and without references back. */
   readonly when: string
   /** What the user says. */
   readonly say?: string

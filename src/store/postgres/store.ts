@@ -13,6 +13,7 @@ import {
   connectDatabase,
   type DatabaseConnectionOptions,
 } from './connection.ts'
+import { postgresDefaults } from './defaults.ts'
 import { toConnectError } from './faults.ts'
 import { createFeed } from './feed.ts'
 import { toLine } from './lines.ts'
@@ -76,10 +77,15 @@ export interface PostgresStore extends Store {
  * @throws A2AError `unavailable` that names the database and the reason: not there, refused, newer.
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
-  const { url, name = 'corral', statementTimeoutMs = 30_000, tls } = options
+  const {
+    url,
+    name = 'corral',
+    statementTimeoutMs = postgresDefaults.statementTimeoutMs,
+    tls,
+  } = options
   const connection: DatabaseConnectionOptions = { url, tls, statementTimeoutMs, name }
   try {
-    const names = namesIn(options.schema ?? 'corral')
+    const names = namesIn(options.schema ?? postgresDefaults.schema)
     const first = await connectDatabase(connection)
     try {
       await migrateDatabase(first, names)
@@ -98,8 +104,8 @@ function createStore(
   names: Names,
 ): PostgresStore {
   const { clock = systemClock, maxTaskBytes = defaultMaxTaskBytes, pool = {} } = options
-  const { foreignBuildAfterMs = 10_000 } = options
-  const readers = createReaders(connection, pool.readers ?? 4)
+  const { foreignBuildAfterMs = postgresDefaults.foreignBuildAfterMs } = options
+  const readers = createReaders(connection, pool.readers ?? postgresDefaults.readers)
   const feed = createFeed({ ...feedParts(options, connection, names), readers, clock })
   const replica = (): number => feed.replica
   const writing = createWriting({ options, connection, names, clock, replica })
@@ -133,7 +139,12 @@ function feedParts(
   connection: DatabaseConnectionOptions,
   names: Names,
 ) {
-  const { leaseMs = 5_000, beatMs = 1_000, lookMs = 250, commitTimeoutMs = 30_000 } = options
+  const {
+    leaseMs = postgresDefaults.leaseMs,
+    beatMs = postgresDefaults.beatMs,
+    lookMs = postgresDefaults.lookMs,
+    commitTimeoutMs = postgresDefaults.commitTimeoutMs,
+  } = options
   const session = { ...connection, url: options.sessionUrl ?? connection.url }
   return {
     names,
@@ -176,7 +187,7 @@ function createWriting({ options, connection, names, clock, replica }: WritingOp
     write: createCommitGroup(link, names),
     replica,
     clock,
-    timeoutMs: options.commitTimeoutMs ?? 30_000,
+    timeoutMs: options.commitTimeoutMs ?? postgresDefaults.commitTimeoutMs,
     committed: upkeep.committed,
     failed: upkeep.failed,
   })
