@@ -146,9 +146,11 @@ function referenceText(context, type) {
 
 /** The texts of type arguments, without those at the end that are the defaults. */
 function givenArguments(context, { typeArguments = [], reflection }) {
+  const plain = (text) => text.replace(/\]\([^)]*\)|[`[\\]/g, '')
   const texts = typeArguments.map((one) => typeText(context, one))
   const usual = (reflection?.typeParameters ?? []).map((one) => typeText(context, one.default))
-  return texts.slice(0, texts.findLastIndex((text, at) => text !== usual[at]) + 1)
+  const last = texts.findLastIndex((text, at) => plain(text) !== plain(usual[at] ?? ''))
+  return texts.slice(0, last + 1)
 }
 
 function linkTo(context, target, text) {

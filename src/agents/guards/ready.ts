@@ -26,9 +26,11 @@ export type ReadyGuard =
 /** The guards of both sides, ready for use. */
 export type ReadyGuards = Readonly<Record<GuardSide, readonly ReadyGuard[]>>
 
-/** More of a guard that cannot be; its hint may also stand alone. */
-interface GuardFaultDetail {
+/** What else is known of a guard that cannot be used. */
+export interface GuardFaultDetail {
+  /** What was probably meant, or what there is. */
   readonly hint?: string | undefined
+  /** The character at which it begins, where a text stands there in which something is wrong. */
   readonly offset?: number | undefined
 }
 
