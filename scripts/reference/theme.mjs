@@ -13,18 +13,33 @@ import {
   slugsOf,
 } from './sections.mjs'
 
-/** What each page shows first: regions of examples that are tested. */
-const examples = {
-  corral: ['examples/vocabulary.ts#vocabulary'],
-  'corral/server': ['examples/quickstart/serve.ts#serve'],
-  'corral/client': ['examples/quickstart/serve.ts#call'],
-  'corral/agents': ['examples/durable/serve.ts#agent', 'examples/tools/desk.ts#tool'],
-  'corral/team': ['examples/ten-lines.ts#team'],
-  'corral/store': ['examples/durable/serve.ts#store'],
-  'corral/eval': ['examples/eval/evaluate.ts#run'],
-  'corral/testing': ['examples/testing/team.test.ts#team'],
-  'corral/compat': ['examples/seeds/002.ts#handler'],
-  'corral/console': ['examples/console.ts#console'],
+/** What each page shows first: regions of examples that are tested, and the guides that tell more. */
+const openings = {
+  corral: { examples: ['examples/vocabulary.ts#vocabulary'], guides: ['errors'] },
+  'corral/server': {
+    examples: ['examples/quickstart/serve.ts#serve'],
+    guides: ['serving', 'webhooks', 'deploy'],
+  },
+  'corral/client': {
+    examples: ['examples/quickstart/serve.ts#call'],
+    guides: ['remote-agents', 'webhooks'],
+  },
+  'corral/agents': {
+    examples: ['examples/durable/serve.ts#agent', 'examples/tools/desk.ts#tool'],
+    guides: ['agents', 'models-and-tools', 'guards', 'memory'],
+  },
+  'corral/team': {
+    examples: ['examples/ten-lines.ts#team'],
+    guides: ['first-team', 'workflows', 'supervisors-and-routers', 'people-in-the-loop'],
+  },
+  'corral/store': {
+    examples: ['examples/durable/serve.ts#store'],
+    guides: ['stores', 'replicas'],
+  },
+  'corral/eval': { examples: ['examples/eval/evaluate.ts#run'], guides: ['evaluate'] },
+  'corral/testing': { examples: ['examples/testing/team.test.ts#team'], guides: ['testing'] },
+  'corral/compat': { examples: ['examples/seeds/002.ts#handler'], guides: ['migrate'] },
+  'corral/console': { examples: ['examples/console.ts#console'], guides: ['console'] },
 }
 
 /** Called by typedoc. */
@@ -63,10 +78,12 @@ function indexPage(context, { children }) {
 
 function entrancePage(context, module) {
   const sections = [...sectionsOf(module)]
+  const { examples, guides } = openings[module.name]
   return paragraphs([
     `# ${module.name}`,
     context.helpers.getCommentParts(module.comment.summary),
-    ...examples[module.name].map((region) => `<!-- snippet: ${region} -->\n\`\`\`ts\n\`\`\``),
+    ...examples.map((region) => `<!-- snippet: ${region} -->\n\`\`\`ts\n\`\`\``),
+    `Guides: ${guides.map((guide) => `[${guide.replaceAll('-', ' ')}](../guides/${guide}.md)`).join(' · ')}`,
     ...sections.map(([title, names]) => contents(module, title, [...names.keys()])),
     ...sections.flatMap(([title, names]) => [
       `## ${title}`,
