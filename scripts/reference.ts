@@ -61,7 +61,7 @@ function check(pages: Pages): void {
   const plain = (text = ''): string =>
     text
       .replace(/\n<!-- declarations: \w+ -->\n/, '')
-      .replace(/(<!-- snippet: \S+ -->\n```ts\n)[\s\S]*?^```$/gm, '$1```')
+      .replace(/(<!-- snippet: \S+ -->\n```\w+\n)[\s\S]*?^```$/gm, '$1```')
   const there = existsSync(folder) ? readPages(folder) : new Map<string, string>()
   const stale = [...new Set([...pages.keys(), ...there.keys()])]
     .filter((page) => plain(pages.get(page)) !== plain(there.get(page)))

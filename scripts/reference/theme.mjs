@@ -37,9 +37,9 @@ const openings = {
     guides: ['stores', 'replicas'],
   },
   'corral/eval': { examples: ['examples/eval/evaluate.ts#run'], guides: ['evaluate'] },
-  'corral/testing': { examples: ['examples/testing/team.test.ts#team'], guides: ['testing'] },
+  'corral/testing': { examples: ['examples/guides/testing/team.test.mjs'], guides: ['testing'] },
   'corral/compat': { examples: ['examples/seeds/002.ts#handler'], guides: ['migrate'] },
-  'corral/console': { examples: ['examples/console.ts#console'], guides: ['console'] },
+  'corral/console': { examples: ['examples/guides/console/console.mjs'], guides: ['console'] },
 }
 
 /** Called by typedoc. */
@@ -82,7 +82,7 @@ function entrancePage(context, module) {
   return paragraphs([
     `# ${module.name}`,
     context.helpers.getCommentParts(module.comment.summary),
-    ...examples.map((region) => `<!-- snippet: ${region} -->\n\`\`\`ts\n\`\`\``),
+    ...examples.map(snippet),
     `Guides: ${guides.map((guide) => `[${guide.replaceAll('-', ' ')}](../guides/${guide}.md)`).join(' · ')}`,
     ...sections.map(([title, names]) => contents(module, title, [...names.keys()])),
     ...sections.flatMap(([title, names]) => [
@@ -92,6 +92,12 @@ function entrancePage(context, module) {
         : [...names].map(([name, meanings]) => entry(context, name, meanings))),
     ]),
   ])
+}
+
+/** Filled by `npm run snippets`. */
+function snippet(place) {
+  const language = place.endsWith('.mjs') ? 'js' : 'ts'
+  return `<!-- snippet: ${place} -->\n\`\`\`${language}\n\`\`\``
 }
 
 /** The names of a section, to jump to. */
