@@ -26,11 +26,11 @@ export type ReadyGuard =
 /** The guards of both sides, ready for use. */
 export type ReadyGuards = Readonly<Record<GuardSide, readonly ReadyGuard[]>>
 
-/** What else is known of a guard that cannot be used. */
+/** What more can be said of a guard that cannot be used; a hint may also stand alone. */
 export interface GuardFaultDetail {
   /** What was probably meant, or what there is. */
   readonly hint?: string | undefined
-  /** The character at which it begins, where a text stands there in which something is wrong. */
+  /** The character at which a text goes wrong. */
   readonly offset?: number | undefined
 }
 
