@@ -61,7 +61,7 @@ export interface Webhooks {
   redrive(id: string): Promise<DeliveryOutcome>
   /** The last attempts at a webhook since the process began. */
   history(taskId: string, id: string): DeliveryHistory
-  /** Begins nothing more, lets attempts under way end within the grace, breaks off the rest. Idempotent. */
+  /** Begins nothing more, lets attempts under way end within the grace, breaks off the rest. May be called twice. */
   close(): Promise<void>
 }
 
