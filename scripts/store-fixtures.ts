@@ -31,7 +31,9 @@ async function writeFile(): Promise<void> {
     await fill(createStoreKeeper(path))
     const db = await openConnection(path)
     // The path of this machine is nobody else's; whoever opens the file writes their own.
-    db.exec('DELETE FROM home; PRAGMA journal_mode = DELETE; VACUUM')
+    db.prepare('PRAGMA secure_delete = ON').get()
+    db.exec('DELETE FROM home')
+    db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all()
     db.close()
     copyFileSync(path, join(folder, `${name}.db`))
     await describe(name, createStoreKeeper(path))
@@ -70,7 +72,7 @@ async function fill(keeper: StoreKeeper): Promise<void> {
 }
 
 async function describe(name: string, keeper: StoreKeeper): Promise<void> {
-  const text = `${JSON.stringify(await contentsOf(keeper), undefined, 1)}\n`
+  const text = `${JSON.stringify(await contentsOf(keeper))}\n`
   writeFileSync(join(folder, `${name}.generated.json`), text)
 }
 
