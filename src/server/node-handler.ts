@@ -18,8 +18,12 @@ import { refusedPage } from './visitors.ts'
 export interface NodeHandlerOptions {
   /** The same as the server's `limits.maxBodyBytes`. */
   readonly maxBodyBytes?: number
+  /** Where faults go that no reply can tell. */
   readonly logger: Logger
-  /** Who may send large bodies, and within which bounds: a server's own `intake`; anyone, the defaults if absent. */
+  /**
+   * Who may send large bodies, and within which bounds: a server's own `intake`. Anyone, within the default bounds, if
+   * absent.
+   */
   readonly intake?: Intake
   readonly clock?: Clock
 }
