@@ -3,7 +3,7 @@
  * would: in a fresh clone of what is committed, in empty folders, in new projects with the packed package. Each page has
  * a folder, a home and an environment of its own. Exits with 1 where a page says what is not so.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -24,6 +24,8 @@ const say = (text: string): void => {
 }
 const maxMs = 240_000
 const folder = mkdtempSync(join(tmpdir(), 'corral-follow-'))
+// What a page starts may run as somebody else: PostgreSQL does not run as root.
+chmodSync(folder, 0o755)
 const follower = createFollower({
   places: createPlaces(root, folder),
   folder,

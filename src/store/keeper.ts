@@ -15,7 +15,7 @@ export interface StoreKeeper {
   contexts(): Promise<readonly StoredContext[]>
   /** Lists the deliveries that were given up, newest first. */
   deadLetters(): Promise<readonly DeadLetter[]>
-  /** Brings it to the schema of this version, and makes it where there is none. */
+  /** Brings it to the schema of this version. @throws A2AError `unavailable` where there is no such file. */
   migrate(): Promise<{ readonly from: number; readonly to: number }>
   /** Drops tasks that are over the limits and tells how many. */
   prune(limits: PruneLimits): Promise<number>
