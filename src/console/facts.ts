@@ -1,6 +1,7 @@
 import type { StreamResponse } from '../protocol/types.ts'
 import { type Usage, usageOf } from '../protocol/usage.ts'
 import type { LogRecord, Store, StoredTask } from '../store/store.ts'
+import { spentIn } from './spent.ts'
 
 /** What only the log of a task tells. */
 interface TaskFacts {
@@ -22,6 +23,8 @@ export type ReadFacts = (stored: StoredTask) => Promise<TaskFacts>
 const maxFirst = 20
 const maxLast = 150
 const maxKept = 4_000
+/** Of a task that waits so many are read, for what it has used. */
+const maxTraced = 2_000
 
 /** Makes a reader that remembers the facts of the tasks it was last asked for. */
 export function createFacts(store: Store): ReadFacts {
@@ -33,7 +36,7 @@ export function createFacts(store: Store): ReadFacts {
     const first = await store.records(id, 0, maxFirst)
     const rest = Math.max(maxFirst, stored.version - maxLast)
     const last = stored.version > maxFirst ? await store.records(id, rest, maxLast) : []
-    const facts = factsOf(stored, [...first, ...last])
+    const facts = factsOf(stored, [...first, ...last], await spentBy(stored, store))
     kept.delete(id)
     kept.set(id, { version: stored.version, facts })
     if (kept.size > maxKept) kept.delete(kept.keys().next().value ?? '')
@@ -41,7 +44,17 @@ export function createFacts(store: Store): ReadFacts {
   }
 }
 
-function factsOf({ head }: StoredTask, records: readonly LogRecord[]): TaskFacts {
+/** What a task has used that stands still before its agent has told the sum: one that waits, or did not come to its end. */
+async function spentBy({ head, version }: StoredTask, store: Store): Promise<Usage | undefined> {
+  if (head.busy || head.state === 'TASK_STATE_COMPLETED') return undefined
+  return spentIn(await store.records(head.id, 0, Math.min(version, maxTraced)))
+}
+
+function factsOf(
+  { head }: StoredTask,
+  records: readonly LogRecord[],
+  spent: Usage | undefined,
+): TaskFacts {
   let createdAt: string | undefined
   let usage: Usage | undefined
   let trace = false
@@ -52,14 +65,20 @@ function factsOf({ head }: StoredTask, records: readonly LogRecord[]): TaskFacts
     createdAt ??= timeOf(event)
     usage = usageIn(event) ?? usage
   }
+  // Neither counts anything twice, so the larger sum is the one that lacks less.
+  if (spent && tokensOf(spent) > tokensOf(usage)) usage = spent
   const durationMs = createdAt && Date.parse(head.timestamp) - Date.parse(createdAt)
   return {
     trace,
     ...(createdAt !== undefined && { createdAt }),
     ...(typeof durationMs === 'number' && durationMs >= 0 && { durationMs }),
-    ...(usage && { tokens: usage.inputTokens + usage.outputTokens }),
+    ...(usage && { tokens: tokensOf(usage) }),
     ...(usage?.costUsd !== undefined && { costUsd: usage.costUsd }),
   }
+}
+
+function tokensOf(usage: Usage | undefined): number {
+  return usage ? usage.inputTokens + usage.outputTokens : 0
 }
 
 function timeOf(event: StreamResponse): string | undefined {

@@ -55,6 +55,7 @@ export async function drawTeam(team: DrawnTeam, depth = 0): Promise<TeamGraph> {
       kind: kindOfAgent(agent),
       ...(role !== undefined && role !== '' && { detail: role }),
       ...(inner && { team: await drawTeam(inner, depth + 1) }),
+      ...(agent?.guardNames && { guards: agent.guardNames }),
     }
     const own = steps.filter((step) => step.member === agentId)
     return own.length === 0 ? [member] : own.map((step) => toStepNode(member, step))
@@ -80,8 +81,18 @@ export function budgetOf(team: DrawnTeam | undefined): Pick<TeamGraph, 'maxCostU
 
 /** A step of a member is called by its own name, and beneath it stands who answers. */
 function toStepNode(member: GraphNode, step: StepNode): GraphNode {
-  if (step.name === undefined) return { ...member, ...step }
-  return { ...member, detail: member.name, ...step }
+  const detail = step.name === undefined ? {} : { detail: member.name }
+  return { ...member, ...detail, ...step, ...bothGuards(member, step) }
+}
+
+/** A step's guards stand around the member's own: they look first at what it is asked, and last at what it answers. */
+function bothGuards({ guards: own }: GraphNode, step: StepNode): Pick<GraphNode, 'guards'> {
+  const [input, output] = [
+    [...(step.guards?.input ?? []), ...(own?.input ?? [])],
+    [...(own?.output ?? []), ...(step.guards?.output ?? [])],
+  ]
+  if (input.length + output.length === 0) return {}
+  return { guards: { ...(input.length > 0 && { input }), ...(output.length > 0 && { output }) } }
 }
 
 /** A step that is no member brings its name and kind with it. */

@@ -53,8 +53,9 @@ export function checkTeamGuards(
       readGuards(guards, { members, modulesLater })
     } catch (error) {
       if (!(error instanceof GuardFault)) throw error
-      const { reason, hint } = error
-      refuse('invalidGuard', hint ? `${reason} (${hint})` : reason, [...path, ...error.path])
+      const { reason, hint, offset } = error
+      const at = { path: [...path, ...error.path], offset }
+      refuse('invalidGuard', hint ? `${reason} (${hint})` : reason, at)
     }
     for (const { member, at } of judgesIn(guards))
       if (member === agentId)

@@ -27,10 +27,32 @@ describe.skipIf(!browserPath)('A tool that waits for a person', () => {
       expect(paid).toEqual([])
       await inbox.getByRole('button', { name: 'Approve' }).press('Enter')
       await page.getByRole('heading', { level: 1, name: /All quiet/ }).waitFor()
+      const state = async () => (await scene.store.get(id))?.head.state
+      await expect.poll(state).toBe('TASK_STATE_COMPLETED')
       expect(paid).toEqual([{ amount: 5 }])
-      expect((await scene.store.get(id))?.head.state).toBe('TASK_STATE_COMPLETED')
       expect(faults).toEqual([])
     })
+
+  test('shows its arguments once in the chat, before and after the yes', async () => {
+    const { scene, paid } = await useOffice()
+    const { page, faults } = await openPage(browser, `${scene.url}/console/#/chat/office`)
+    await page.getByRole('textbox').fill('Pay the bill')
+    await page.getByRole('textbox').press('Enter')
+    // The work beneath the answer, folded away, names what was done too.
+    const said = page.getByRole('list', { name: 'Conversation' }).locator('.said')
+    await said.getByText('Clerk wants to run').waitFor()
+    expect(await said.getByText('amount').count()).toBe(1)
+    await page.getByRole('button', { name: 'Approve' }).click()
+    await said.getByText('Paid.').waitFor()
+    for (const isAgain of [false, true]) {
+      if (isAgain) await page.reload()
+      await said.getByText('Paid.').waitFor()
+      expect(await said.getByText('Clerk wants to run').count()).toBe(1)
+      expect(await said.getByText('amount').count()).toBe(1)
+    }
+    expect(paid).toEqual([{ amount: 5 }])
+    expect(faults).toEqual([])
+  })
 
   test('is amber in the graph of its task, and a no ends it', async () => {
     const { scene, paid } = await useOffice()

@@ -251,6 +251,24 @@ describe('wrong guards of a file are told with line and column', () => {
     }
   })
 
+  test.each([
+    ['a pattern', `output = [{ use = "pattern", deny = 'ok(?=b)' }]`, '(?='],
+    ['an escape in a pattern', 'output = [{ use = "pattern", require = "\\t\\"\\\\k" }]', '\\\\k'],
+    [
+      'a schema',
+      `output = [{ use = "json-schema", schema.properties.aB.pattern = 'x[' }]`,
+      `[' }]`,
+    ],
+  ])('points into %s', (_what, list, wrong) => {
+    for (const make of [ofAgent, ofTeam, ofStep]) {
+      const text = make(list)
+      const lines = text.split('\n')
+      const line = lines.findIndex((one) => one.includes(list))
+      const column = (lines[line]?.lastIndexOf(wrong) ?? 0) + 1
+      expect(() => parseConfig(text)).toThrow(`corral.toml:${line + 1}:${column}: `)
+    }
+  })
+
   test('points at the very guard', () => {
     const text = ofAgent('output = ["secrets", { use = "length", maxx = 1 }]')
     const at =

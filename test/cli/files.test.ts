@@ -113,6 +113,28 @@ default_agent_id = "clerk"
     expect((await corral(['validate', file])).stderr).toBe('')
   })
 
+  test('warns of what is said to a member beside what is none', async () => {
+    const file = writeFile(
+      temporary(),
+      `${clerkAgent()}
+[[teams]]
+id = "desk"
+name = "Desk"
+description = ""
+mode = "workflow"
+agents = [{ agent_id = "clerk" }]
+[[teams.scheduler_config.steps]]
+timeout_seconds = 5
+parallel = [{ agent_id = "clerk" }]
+`,
+    )
+    const { code, stderr } = await corral(['validate', file])
+    expect(code).toBe(0)
+    expect(stderr).toMatch(
+      /warning: line \d+, column 1: timeout_seconds beside parallel does nothing/,
+    )
+  })
+
   test('cannot run without the file', async () => {
     const stderr =
       'corral: There is no file none.toml\n"npx corral init" writes one to begin with.\n'

@@ -1,5 +1,10 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
+import type { Guards } from '../../src/agents/guards/guard.ts'
+import { OpenAIAgent } from '../../src/agents/openai/agent.ts'
+import { A2AAgent } from '../../src/agents/remote/agent.ts'
+import { textOf } from '../../src/protocol/task.ts'
+import { toUsageMetadata } from '../../src/protocol/usage.ts'
 import { defineTeam, type Team } from '../../src/team/index.ts'
 import { ask } from '../server/asking.ts'
 import { as, json, openScene, posted } from './scene.ts'
@@ -205,6 +210,68 @@ describe('a team', () => {
       { from: 'first', to: 'second', kind: 'next' },
       { from: 'second', to: 'approval-1', kind: 'next' },
     ])
+  })
+
+  test('shows the guards that members bring with them, within those of their steps', async () => {
+    const clerk = defineAgent({ name: 'Clerk', guards: { output: ['secrets'] } }, () => 'ok')
+    const key = { apiKey: 'k', model: 'm', endpoint: 'http://127.0.0.1:1' }
+    const model = new OpenAIAgent({ id: 'm', name: 'M', ...key, guards: { input: ['email'] } })
+    const far = new A2AAgent({
+      endpoint: 'http://127.0.0.1:1',
+      maxRetries: 0,
+      guards: { output: ['email'] },
+    })
+    onTestFinished(async () => {
+      await model.close()
+      await far.close()
+    })
+    const guards: Guards<never> = { input: [{ use: 'length', max: 9 }], output: ['email'] }
+    const team = defineTeam({
+      id: 'team',
+      name: 'Team',
+      agents: { clerk, model, far, bare: () => 'ok' },
+      scheduler: {
+        type: 'workflow',
+        steps: [{ agentId: 'clerk', guards }, { agentId: 'model', guards }, { agentId: 'far' }],
+      },
+    })
+    const { json: graph } = await (await openScene({ agents: [team] })).api('graph/team')
+    expect(graph.nodes.map(({ id, guards: named }: never) => [id, named])).toEqual([
+      ['clerk', { input: ['length'], output: ['secrets', 'email'] }],
+      ['model', { input: ['length', 'email'], output: ['email'] }],
+      ['far', { output: ['email'] }],
+      ['bare', undefined],
+    ])
+  })
+
+  test('tells what a run has cost that waits for a person, and once it is told the sum', async () => {
+    const used = { inputTokens: 10, outputTokens: 5, costUsd: 0.25 }
+    const metadata = toUsageMetadata(used)
+    const priced = defineAgent({ name: 'Priced' }, async function* ({ parts }, turn) {
+      yield turn.artifact({ artifactId: 'a', parts: [{ text: textOf(parts) }], metadata })
+    })
+    const inner = defineTeam({
+      id: 'inner',
+      name: 'Inner',
+      agents: { priced },
+      scheduler: {
+        type: 'workflow',
+        steps: [{ agentId: 'priced' }, { approval: { question: 'Good?' } }],
+      },
+    })
+    const team = defineTeam({
+      id: 'team',
+      name: 'Team',
+      agents: { priced, inner },
+      scheduler: { type: 'workflow', steps: [{ agentId: 'priced' }, { agentId: 'inner' }] },
+    })
+    const { api, send } = await openScene({ agents: [team] })
+    const taskId = await send('a report', { agent: 'team' })
+    expect((await api('edges/team')).json).toMatchObject({ costUsd: 0.5, dearestUsd: 0.5 })
+    expect((await api('roster')).json.totals).toMatchObject({ costUsd: 0.5, tokens: 30 })
+    await send('yes', { agent: 'team', taskId })
+    expect((await api('edges/team')).json).toMatchObject({ tasks: 1, costUsd: 0.5 })
+    expect((await api('roster')).json.totals).toMatchObject({ completed: 1, tokens: 30 })
   })
 
   test('has on its edges what went over them', async () => {

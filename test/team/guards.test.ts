@@ -83,6 +83,17 @@ describe('guards of a step', () => {
     ])
   })
 
+  test('in a nested team, what they found tells the side as well as the way to it', async () => {
+    const { team: inner } = teamOf({ step: { input: ['secrets'], output: ['email'] } })
+    const agents = { inner }
+    const scheduler = { type: 'workflow', steps: [{ agentId: 'inner' }] } as const
+    const outer = defineTeam({ id: 'outer', name: 'Outer', agents, scheduler })
+    expect(guardsOf(await run(outer, `with ${key}`))).toMatchObject([
+      { team: 'team', step: '1', side: 'input', at: '1:inner/input', verdict: 'replace' },
+      { team: 'team', step: '1', side: 'output', at: '1:inner/output', verdict: 'allow' },
+    ])
+  })
+
   test('a blocked question rejects the task, and is not tried again', async () => {
     const { team, writer } = teamOf({
       step: { input: [{ use: 'length', max: 2 }] },
@@ -413,15 +424,17 @@ describe('guards that cannot be', () => {
   })
 
   test('on a step that asks no member', () => {
-    const steps = [
-      { parallel: [{ agentId: 'a' as const }], guards: { output: ['secrets' as const] } },
-    ]
+    const a = { agentId: 'a' } as const
     expect(() =>
       defineTeam({
         id: 'team',
         name: 'Team',
         agents: { a: scripted(['x']) },
-        scheduler: { type: 'workflow', steps },
+        scheduler: {
+          type: 'workflow',
+          // @ts-expect-error which the compiler says, too
+          steps: [{ parallel: [a], guards: { output: ['secrets'] } }],
+        },
       }),
     ).toThrow('scheduler.steps[0].guards must stand beside agentId')
   })

@@ -1,6 +1,6 @@
 import type { Fields } from '../../shared/json.ts'
 import { nearest } from '../../shared/nearest.ts'
-import { type SchemaInput, toDataSchema } from '../schema.ts'
+import { type SchemaInput, toDataSchema, UncheckableSchema } from '../schema.ts'
 import { findEmails } from './email.ts'
 import type { BuiltInGuard, GuardContent, GuardVerdict } from './guard.ts'
 import { lengthGuard } from './length.ts'
@@ -56,13 +56,13 @@ export function makeBuiltIn(name: string, settings: Fields, refuse: RefuseSettin
   if (!builtIn) {
     const meant = nearest(name, guardNames)
     const hint = meant ? `did you mean ${meant}?` : `known: ${guardNames.join(', ')}`
-    return refuse('use', `names no guard: ${name.slice(0, 40)}`, hint)
+    return refuse('use', `names no guard: ${name.slice(0, 40)}`, { hint })
   }
   for (const key of Object.keys(settings)) {
     if (key === 'use' || builtIn.keys.includes(key)) continue
     const meant = nearest(key, builtIn.keys)
     const hint = meant ? `did you mean ${meant}?` : `known: ${builtIn.keys.join(', ')}`
-    refuse(key, `is no setting of the guard ${name}`, hint)
+    refuse(key, `is no setting of the guard ${name}`, { hint })
   }
   return builtIn.make(settings, refuse)
 }
@@ -95,7 +95,9 @@ function toReader(
     const place = { at: 'the schema', value: 'it' }
     return toDataSchema(schema as SchemaInput, place).read // what is no schema is refused there
   } catch (error) {
-    return refuse('schema', `cannot be used: ${error instanceof Error ? error.message : error}`)
+    const place = error instanceof UncheckableSchema ? error : {}
+    const words = error instanceof Error ? error.message : error
+    return refuse('schema', `cannot be used: ${words}`, place)
   }
 }
 

@@ -220,7 +220,8 @@ export class GuardCheck {
     const { at, owner, tracer } = this.#options
     const { reason } = verdict
     const said = { verdict: verdict.verdict, ...(reason && { reason }) }
-    tracer.trace({ type: 'guard', ...owner, at, guard, ...said })
+    // The turns of members put their place in front of `at`: the side alone stands in a field of its own.
+    tracer.trace({ type: 'guard', ...owner, at, side: at, guard, ...said })
   }
 }
 

@@ -30,12 +30,9 @@ function toReady(guards: Guards, modulesLater: boolean): ReadyGuards {
   } catch (error) {
     if (!(error instanceof GuardFault)) throw error
     const { path, reason, hint } = error
-    throw new ConfigConversionError({
-      variant: 'InvalidGuard',
-      field: ['guards', ...path].join('.'),
-      reason,
-      ...(hint && { hint }),
-    })
+    const field = ['guards', ...path].join('.')
+    const fault = { variant: 'InvalidGuard', field, reason, ...(hint && { hint }) } as const
+    throw new ConfigConversionError(fault, { cause: error })
   }
 }
 

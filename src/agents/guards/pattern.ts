@@ -35,6 +35,7 @@ function compile(source: unknown, key: string, refuse: RefuseSetting): Pattern {
     return compilePattern(source)
   } catch (error) {
     if (!(error instanceof PatternFault)) throw error
-    return refuse(key, `cannot be used: ${error.message} (at character ${error.position + 1})`)
+    const { message, position: offset } = error
+    return refuse(key, `cannot be used: ${message} (at character ${offset + 1})`, { offset })
   }
 }

@@ -27,7 +27,7 @@ export function readGuards(guards: unknown, place: GuardsPlace = {}): ReadyGuard
     if (!sides.includes(key)) {
       const meant = nearest(key, sides)
       const hint = meant ? `did you mean ${meant}?` : 'known: input, output'
-      throw new GuardFault([key], 'is no side of an agent', hint)
+      throw new GuardFault([key], 'is no side of an agent', { hint })
     }
   return {
     input: readList(guards.input, 'input', place),
@@ -48,10 +48,10 @@ function readList(list: unknown, side: GuardSide, place: GuardsPlace): readonly 
 }
 
 function refuseAt(side: GuardSide, index: number, rule: unknown): RefuseSetting {
-  return (key, reason, hint) => {
+  return (key, reason, { path = [], ...detail } = {}) => {
     // A guard that is a name alone has no keys to point at.
-    const isKey = key !== undefined && isFields(rule)
-    throw new GuardFault([side, index, ...(isKey ? [key] : [])], reason, hint)
+    const inner = key !== undefined && isFields(rule) ? [key, ...path] : []
+    throw new GuardFault([side, index, ...inner], reason, detail)
   }
 }
 
@@ -96,7 +96,7 @@ function readMember(member: string, { members }: GuardsPlace, refuse: RefuseSett
   if (members !== 'any' && !members.includes(member)) {
     const meant = nearest(member, members)
     const hint = meant ? `did you mean ${meant}?` : `known: ${members.join(', ')}`
-    refuse('member', `names nobody who could be asked: ${member}`, hint)
+    refuse('member', `names nobody who could be asked: ${member}`, { hint })
   }
   return { kind: 'member', name: member, member }
 }

@@ -26,20 +26,36 @@ export type ReadyGuard =
 /** The guards of both sides, ready for use. */
 export type ReadyGuards = Readonly<Record<GuardSide, readonly ReadyGuard[]>>
 
-/** What is wrong with a guard, and where among the guards: `output`, 1, `deny`. */
+/** More of a guard that cannot be; its hint may also stand alone. */
+interface GuardFaultDetail {
+  readonly hint?: string | undefined
+  readonly offset?: number | undefined
+}
+
+/** Thrown for a guard that cannot be used; it says what is wrong, and where. */
 export class GuardFault extends TypeError {
   override readonly name = 'GuardFault'
+  /** Where among the guards: `output`, 1, `deny`. */
   readonly path: readonly (string | number)[]
   /** Why, apart from where. */
   readonly reason: string
   /** What was probably meant, or what there is. */
   readonly hint: string | undefined
+  /** The character at which it begins, where a text stands there in which something is wrong. */
+  readonly offset: number | undefined
 
-  constructor(path: readonly (string | number)[], reason: string, hint?: string) {
+  constructor(
+    path: readonly (string | number)[],
+    reason: string,
+    detail: string | GuardFaultDetail = {},
+  ) {
+    const { hint, offset }: GuardFaultDetail =
+      typeof detail === 'string' ? { hint: detail } : detail
     const place = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`)).join('')
     super(`guards${place} ${reason}${hint ? ` (${hint})` : ''}`)
     this.path = path
     this.reason = reason
     this.hint = hint
+    this.offset = offset
   }
 }

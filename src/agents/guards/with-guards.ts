@@ -11,6 +11,7 @@ import { GuardCheck, type VerdictAnswer, type VerdictQuestion } from './check.ts
 import { DiscreetTurn } from './guarded-turn.ts'
 import { HeldReply } from './held.ts'
 import { guardInput } from './input.ts'
+import { namesOf } from './names.ts'
 import type { ReadyGuards } from './ready.ts'
 
 /** What guards need of whoever puts them around an agent. */
@@ -31,6 +32,7 @@ export function withGuards(agent: Agent, guards: ReadyGuards, around: GuardSurro
   if (guards.input.length === 0 && guards.output.length === 0) return agent
   return wrapAgent(agent, {
     process: (ask, message, turn) => guardedAnswer({ guards, around, ask }, message, turn),
+    guardNames: namesOf(guards),
     // Requests that the agent answers by itself would go past its guards.
     dispatch: undefined,
   })

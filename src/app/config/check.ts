@@ -1,6 +1,7 @@
 import type { Agent } from '../../agents/agent.ts'
 import { type AgentConfig, ConfigConversionError } from '../../agents/config.ts'
 import { type AgentPlan, planAgent } from '../../agents/create.ts'
+import { GuardFault } from '../../agents/guards/ready.ts'
 import { UncheckableSchema } from '../../agents/schema.ts'
 import { nearest } from '../../shared/nearest.ts'
 import { toSnakeCase } from '../../shared/text.ts'
@@ -70,11 +71,17 @@ function describeAgent(error: ConfigConversionError, index: number): Unplaced {
     return { path, message: `unknown key ${field.at(-1)}`, hint: `did you mean ${meant}?` }
   }
   const hint = ('hint' in fault ? fault.hint : undefined) ?? hints[field.join('.')]
-  const { path, offset } = cause instanceof UncheckableSchema ? cause : wholeField
-  return { path: ['agents', index, ...field, ...path], offset, message, ...(hint && { hint }) }
+  const { path, offset } = placeOf(cause, field)
+  return { path: ['agents', index, ...path], offset, message, ...(hint && { hint }) }
 }
 
-const wholeField = { path: [], offset: undefined }
+/** Where in an agent's table it stands: of what has parts, the very part. */
+function placeOf(cause: unknown, field: readonly string[]): Pick<Unplaced, 'path' | 'offset'> {
+  if (cause instanceof GuardFault) return { path: ['guards', ...cause.path], offset: cause.offset }
+  if (cause instanceof UncheckableSchema)
+    return { path: [...field, ...cause.path], offset: cause.offset }
+  return { path: field }
+}
 
 /** What else would do, where a field is missing or wrong. */
 const hints: Readonly<Record<string, string>> = {
@@ -148,7 +155,7 @@ function toTomlPath([first, ...rest]: TeamPath, { scheduler }: TeamConfig): read
   if (first === undefined) return []
   const table = scheduler.type === 'router' ? 'router_config' : 'scheduler_config'
   const names = [first === 'scheduler' ? table : first, ...rest]
-  const schema = names.indexOf('outputSchema')
+  const schema = names.findIndex((name) => name === 'outputSchema' || name === 'schema')
   return names.map((name, index) =>
     typeof name === 'string' && (schema < 0 || index <= schema) ? toSnakeCase(name) : name,
   )

@@ -2,9 +2,11 @@ import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { parse, TomlError } from 'smol-toml'
 import { checkConfig } from './check.ts'
-import { type Config, fileSchema, knownKeys, type ToConfigError } from './file.ts'
+import { type Config, fileSchema, type ToConfigError } from './file.ts'
+import { ignoredKeys } from './ignored.ts'
+import { knownKeys } from './json-schema.ts'
 import { createLocate } from './locate.ts'
-import { ConfigError, toProblems } from './problems.ts'
+import { ConfigError, type Problem, toProblems, type Unplaced } from './problems.ts'
 import { fillSchemas } from './schema-files.ts'
 import { toSyntaxError } from './syntax.ts'
 import { type ConfigVariables, fillEnvironment, unfilledOffset, valueAt } from './values.ts'
@@ -15,12 +17,12 @@ export interface ParseOptions {
   readonly env?: ConfigVariables
   /** How errors name the file. */
   readonly path?: string
-  /** Where the schemas are that it names by their files; none is read if absent. */
+  /** Where the schema files are that it names; none is read if absent. */
   readonly directory?: string
 }
 
 /**
- * Reads and checks a configuration file (docs/configuration.md describes it; schema/corral.schema.json is for editors).
+ * Reads and checks a configuration file.
  * @throws ConfigError with every problem, each with line and column.
  */
 export async function loadConfig(path: string, env: ConfigVariables): Promise<Config> {
@@ -42,19 +44,21 @@ function unreadable(cause: unknown): string {
 }
 
 /**
- * Checks the text of a configuration: TOML, variables, shapes, ranges, and that every name names something.
+ * Checks the text of a configuration: its TOML, variables and values, and that every name names something.
  * @throws ConfigError with every problem, each with line and column.
  */
 export function parseConfig(text: string, options: ParseOptions = {}): Config {
   const { env = {}, path = 'corral.toml' } = options
-  const refuse: ToConfigError = (problems, because) => {
+  const place = (problems: readonly Unplaced[]): readonly Problem[] => {
     const locate = createLocate(text)
     const placed = problems.map(({ offset, ...problem }) => {
       const written = toWritten(valueAt(value, problem.path), env, offset)
       return { ...problem, ...locate(problem.path, written) }
     })
-    return new ConfigError(path, inOrder(placed), because)
+    return inOrder(placed)
   }
+  const refuse: ToConfigError = (problems, because) =>
+    new ConfigError(path, place(problems), because)
   const value = parseToml(text, path)
   const filled = fillEnvironment(value, env)
   const whole = fillSchemas(filled.value, options.directory)
@@ -68,6 +72,7 @@ export function parseConfig(text: string, options: ParseOptions = {}): Config {
   return Object.defineProperties(parsed.data, {
     plans: { value: plans },
     refuse: { value: refuse },
+    warnings: { value: toWarnings(place(ignoredKeys(value))) },
     files: { value: whole.files },
   })
 }
@@ -89,8 +94,10 @@ function parseToml(text: string, file: string): unknown {
   }
 }
 
-function inOrder<T extends { readonly line: number; readonly column: number }>(
-  problems: readonly T[],
-): readonly T[] {
+function inOrder(problems: readonly Problem[]): readonly Problem[] {
   return problems.toSorted((a, b) => a.line - b.line || a.column - b.column)
+}
+
+function toWarnings(problems: readonly Problem[]): readonly string[] {
+  return problems.map(({ line, column, message }) => `line ${line}, column ${column}: ${message}`)
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { parseWith } from '../base/json.ts'
 import type { EvalTask } from './task.ts'
+import { whenFault } from './when.ts'
 
 const json = z.record(z.string(), z.json())
 const requestor = z.enum(['assistant', 'user'])
@@ -27,7 +28,10 @@ const criteria = z.looseObject({
 
 const historyMessage = z.looseObject({ role: z.enum(['user', 'assistant', 'tool']) })
 
-const pattern = z.string().refine(isPattern, 'is no regular expression')
+const pattern = z.string().superRefine((when, context) => {
+  const message = whenFault(when)
+  if (message !== undefined) context.addIssue({ code: 'custom', message })
+})
 
 const script = z.strictObject({
   opening: z.string().min(1),
@@ -69,13 +73,4 @@ export function parseTasks(value: unknown): readonly EvalTask[] {
     .refine((list) => new Set(list.map(({ id }) => id)).size === list.length, 'ids must be unique')
   // The schema checks what EvalTask promises; loose objects keep what it does not know.
   return parseWith<unknown>(unique, value, 'tasks') as readonly EvalTask[]
-}
-
-function isPattern(text: string): boolean {
-  try {
-    new RegExp(text, 'i')
-    return true
-  } catch {
-    return false
-  }
 }

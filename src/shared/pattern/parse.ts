@@ -19,11 +19,11 @@ interface Flags {
 }
 
 /** Reads a pattern. @throws PatternFault. */
-export function parsePattern(source: string): PatternNode {
+export function parsePattern(source: string, ignoreCase = false): PatternNode {
   const reader = new PatternReader(source)
   if (source.length > maxLength)
     reader.fail(`the pattern is longer than ${maxLength} characters`, maxLength)
-  const node = new PatternParser(reader).readEither({ i: false, s: false, m: false }, 0)
+  const node = new PatternParser(reader).readEither({ i: ignoreCase, s: false, m: false }, 0)
   return reader.isAtEnd ? node : reader.fail('the bracket ) closes nothing')
 }
 

@@ -20,9 +20,15 @@ export interface Pattern {
   replace(text: string, by: string): string
 }
 
+/** What holds in the whole of a pattern. */
+interface PatternOptions {
+  /** As if it began with `(?i)`. */
+  readonly ignoreCase?: boolean
+}
+
 /** Reads a pattern. @throws PatternFault with the place of what cannot be used. */
-export function compilePattern(source: string): Pattern {
-  const program = toProgram(parsePattern(source))
+export function compilePattern(source: string, { ignoreCase }: PatternOptions = {}): Pattern {
+  const program = toProgram(parsePattern(source, ignoreCase))
   return {
     source,
     size: program.size,

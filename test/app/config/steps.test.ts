@@ -176,6 +176,41 @@ map = { over = "steps.draft.data.list", steps = [{ agent_id = "a" }], max_parall
   })
 })
 
+describe('what is said to a member, beside what is none', () => {
+  test.each([
+    [
+      'parallel = [{ agent_id = "a" }]\ntimeout_seconds = 5\nmax_retries = 1',
+      [
+        [1, 1, 'timeout_seconds beside parallel does nothing: put it into each of the steps'],
+        [2, 1, 'max_retries beside parallel does nothing'],
+      ],
+    ],
+    [
+      'branch = [{ steps = [{ map = { agent_id = "a" }, fallback_agent_id = "b" }] }]',
+      [[0, 50, 'fallback_agent_id beside map does nothing: put it inside map']],
+    ],
+    [
+      'max_retries = 2\n[teams.scheduler_config.steps.loop]\nuntil = "x"\nmax_iterations = 2\nsteps = [{ map = { steps = [{ parallel = [{ agent_id = "a" }], max_retries = 1 }] } }]',
+      [
+        [0, 1, 'max_retries beside loop does nothing: put it into the steps inside'],
+        [4, 64, 'max_retries beside parallel does nothing'],
+      ],
+    ],
+    [
+      'approval = { question = "?" }\ntimeout_seconds = 60',
+      [[1, 1, 'timeout_seconds beside approval does nothing: a person is asked']],
+    ],
+    ['agent_id = "a"\ntimeout_seconds = 5\nmax_retries = 1\nfallback_agent_id = "b"', []],
+    ['map = { agent_id = "a", timeout_seconds = 5 }', []],
+  ])('is warned of with line and column: %s', (text, expected) => {
+    expect(parseConfig(head + text).warnings).toEqual(
+      expected.map(([below, column, words]) =>
+        expect.stringContaining(`line ${line + Number(below)}, column ${column}: ${words}`),
+      ),
+    )
+  })
+})
+
 describe('a schema in a file of its own', () => {
   let directory = ''
   beforeEach(async () => {

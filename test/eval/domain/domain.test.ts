@@ -148,8 +148,11 @@ describe('a domain in plain files', () => {
     expect(await broken('tasks.json', '[{"user_scenario": 3}]')).toMatch(/Invalid tasks: 0\.id/)
     expect(await broken('tasks.json', '[{"id": "a"}, {"id": "a"}]')).toMatch(/ids must be unique/)
     expect(await broken('tasks.json', '[')).toMatch(/tasks\.json: .*JSON/)
-    const script = '[{"id": "a", "user_script": {"opening": "x", "replies": [{"when": "("}]}}]'
-    expect(await broken('tasks.json', script)).toMatch(/replies\.0\.when: is no regular expression/)
+    const script =
+      '[{"id": "a", "user_script": {"opening": "x", "replies": [{"when": "so(?=x)"}]}}]'
+    expect(await broken('tasks.json', script)).toMatch(
+      /replies\.0\.when: is no pattern that can be used: looking ahead .* \(at character 3\)/,
+    )
     expect(await broken('domain.json', '{"name": "x y"}')).toMatch(
       /Invalid domain: name: must be letters/,
     )

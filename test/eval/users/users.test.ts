@@ -77,6 +77,34 @@ describe('the scripted user', () => {
     expect((await user.next([result], signal)).content).toBe('Rebooted')
   })
 
+  test('is not held up by an agent whose words are made for its patterns', async () => {
+    const hostile = addTask({
+      user_script: { opening: 'Hello', replies: [{ when: '(a+)+$', say: 'Yes' }], fallback: 'No' },
+    })
+    const user = start(scriptedUser, hostile)
+    await user.next(agentSaid('Hi'), signal)
+    const said = `${'a'.repeat(50_000)}!`
+    expect((await user.next(agentSaid(said), signal)).content).toBe('No')
+    expect((await user.next(agentSaid('AAA'), signal)).content).toBe('Yes')
+  })
+
+  test('hears the beginning of what is too long for its patterns', async () => {
+    const long = addTask({
+      user_script: { opening: 'Hello', replies: [{ when: '(?:a?b?){240}x', say: 'Yes' }] },
+    })
+    const user = start(scriptedUser, long)
+    await user.next(agentSaid('Hi'), signal)
+    const said = `x${' '.repeat(3_000_000)}`
+    expect((await user.next(agentSaid(said), signal)).content).toBe('Yes')
+  })
+
+  test('cannot play a script with a pattern whose time has no bound', () => {
+    const script = { opening: 'x', replies: [{ when: 'a' }, { when: '(b)\\1' }] }
+    expect(scriptedUser.refuses(addTask({ user_script: script }))).toBe(
+      'Task add-ulysses: user_script.replies.1.when is no pattern that can be used: references back to a group are not offered: their time has no bound (at character 4)',
+    )
+  })
+
   test('cannot play a task without a script', () => {
     expect(scriptedUser.refuses(addTask({ user_script: null }))).toBe(
       'Task add-ulysses has no user_script',

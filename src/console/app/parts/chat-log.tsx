@@ -1,13 +1,12 @@
 import { memo } from 'preact/compat'
 import { isInterrupted, isTerminal, textOf } from '../../../protocol/task.ts'
 import type { Message, Task } from '../../../protocol/types.ts'
-import { askedTool } from '../logic/asked-tool.ts'
 import type { ExchangeView } from '../logic/exchange.ts'
 import { taskLink } from '../logic/route.ts'
 import { StateChip } from './chips.tsx'
 import { Fault } from './empty.tsx'
 import { MessageParts } from './message-parts.tsx'
-import { ToolQuestion } from './tool-question.tsx'
+import { MessageWords } from './message-words.tsx'
 import { WorkDone } from './work.tsx'
 
 /** What was said, oldest first. */
@@ -63,13 +62,12 @@ const OneExchange = memo(function ChatExchange({ view, resume, linked }: Exchang
 
 /** What the user said and was asked; what members report on the way stands among their work, where it is shown. */
 function spoken({ task, sent, trace }: ExchangeView): readonly Message[] {
-  const history = task?.history ?? []
+  const all = [...(task?.history ?? []), ...sent]
   const last = task?.status.message?.messageId
-  const said = history.filter(({ role, messageId }, i) => {
+  return all.filter(({ role, messageId }, i) => {
     if (role === 'ROLE_USER') return true
-    return messageId !== last && (trace.length === 0 || history[i + 1]?.role === 'ROLE_USER')
+    return messageId !== last && (trace.length === 0 || all[i + 1]?.role === 'ROLE_USER')
   })
-  return [...said, ...sent]
 }
 
 function Said({ message }: { readonly message: Message }) {
@@ -77,7 +75,7 @@ function Said({ message }: { readonly message: Message }) {
   const parts = message.parts.filter((part) => !('data' in part) || !isVerdict(part.data))
   return (
     <div class={isMine ? 'said mine' : 'said aside'}>
-      <MessageParts parts={parts} />
+      <MessageWords parts={parts} />
     </div>
   )
 }
@@ -103,11 +101,7 @@ function Ending({ task, isTold }: { readonly task: Task; readonly isTold: boolea
   if (task.artifacts?.some(({ parts }) => textOf(parts) === textOf(message.parts))) return null
   return (
     <div class={`said ${isTerminal(state) ? 'answer' : 'question'}`}>
-      {askedTool(message.parts) ? (
-        <ToolQuestion parts={message.parts} />
-      ) : (
-        <MessageParts parts={message.parts} />
-      )}
+      <MessageWords parts={message.parts} />
     </div>
   )
 }

@@ -1,5 +1,6 @@
 import type { Task } from '../../../protocol/types.ts'
 import { MessageParts } from './message-parts.tsx'
+import { MessageWords } from './message-words.tsx'
 
 /** What was said and made, as of the record that the slider stands on. */
 export function AsOf({
@@ -17,7 +18,7 @@ export function AsOf({
         <h2>{isReplay ? 'Said until then' : 'What was said'}</h2>
         {history.map(({ messageId, role, parts }) => (
           <div key={messageId} class={role === 'ROLE_USER' ? 'said mine' : 'said aside'}>
-            <MessageParts parts={parts} />
+            <MessageWords parts={parts} />
           </div>
         ))}
       </section>

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { InvalidTeamError } from '../../../../src/team/invalid.ts'
+import type { Step } from '../../../../src/team/step-config.ts'
 import { defineTeam } from '../../../../src/team/team.ts'
 import { member } from '../../../fixtures/members.ts'
 
@@ -148,4 +149,21 @@ describe('steps that cannot be are refused when the team is made', () => {
       saidOf({ branch: [{ steps: [deep] }], order: 2 }, { ...writer, name: 'draft', order: 1 }),
     ).toBe('it is a team')
   })
+})
+
+test('what is said to a member does not compile beside what is none, where it would do nothing', () => {
+  const steps: readonly Step[] = [
+    // @ts-expect-error a parallel step asks nobody itself
+    { parallel: [writer], timeoutSeconds: 5 },
+    // @ts-expect-error nor does a loop
+    { loop: { steps: [writer], until: 'x', maxIterations: 2 }, maxRetries: 1 },
+    // @ts-expect-error nor a branch
+    { branch: [{ steps: [writer] }], fallbackAgentId: 'editor' },
+    // @ts-expect-error a map has it inside
+    { map: { agentId: 'writer' }, timeoutSeconds: 5 },
+    { map: { agentId: 'writer', timeoutSeconds: 5 } },
+    { ...writer, timeoutSeconds: 5, maxRetries: 1, fallbackAgentId: 'editor' },
+  ]
+  // Programs that have it go on as they did.
+  expect(saidOf(...steps)).toBe('it is a team')
 })
