@@ -1,7 +1,7 @@
 import { checkHeaderName, checkSecret, checkText, checkUrl } from './config-checks.ts'
 import { invalidValue } from './config-error.ts'
 
-/** How Corral proves itself to a member. */
+/** How Corral proves itself to a remote agent: by an API key, a bearer token, or OAuth 2. */
 export type AgentAuth =
   | { readonly type: 'api_key'; readonly key: string; readonly header?: string }
   | { readonly type: 'bearer'; readonly token: string }

@@ -1,4 +1,4 @@
-/** Why a generic agent configuration does not become a specific one; the first three variants are the origin's. */
+/** Why an `AgentConfig` cannot become what its protocol needs. */
 export type ConfigFault =
   | { readonly variant: 'WrongProtocol'; readonly expected: string; readonly found: string }
   | { readonly variant: 'MissingField'; readonly field: string }
@@ -21,9 +21,10 @@ export type ConfigFault =
   /** One setting in two places. */
   | { readonly variant: 'SetTwice'; readonly field: string; readonly other: string }
 
-/** Thrown where an AgentConfig cannot become what its protocol needs. The message names the field, never a secret. */
+/** Thrown where an `AgentConfig` cannot become what its protocol needs. The message names the field, never a secret. */
 export class ConfigConversionError extends Error {
   override readonly name = 'ConfigConversionError'
+  /** What is wrong, for programs. */
   readonly fault: ConfigFault
 
   constructor(fault: ConfigFault, options?: ErrorOptions) {

@@ -14,9 +14,11 @@ import type { ServerConfig } from './config/server.ts'
 import type { RetentionConfig } from './config/server-parts.ts'
 import { whenGiven } from './config/values.ts'
 
-/** Where a configuration stands, and what the command says of the store instead of it. */
-interface Asked {
+/** Whose store is meant: a configuration's, or another that is named instead. */
+export interface StoreChoice {
+  /** The configuration's file. */
   readonly path: string
+  /** Where tasks are kept, whatever the file says: `memory`, a file or a `postgres://` URL. */
   readonly store?: string
 }
 
@@ -26,8 +28,11 @@ export function storeKind(place: string): 'memory' | 'sqlite' | 'postgres' {
   return isPostgresUrl(place) ? 'postgres' : 'sqlite'
 }
 
-/** `memory`, the store's file, or its URL. What a configuration file says of a file is relative to itself. */
-export function storePlace(config: ServerConfig, { path, store }: Asked): string {
+/**
+ * Tells where a configuration keeps its tasks: `memory`, a file or a URL. What the configuration says of a file is
+ * relative to itself.
+ */
+export function storePlace(config: ServerConfig, { path, store }: StoreChoice): string {
   if (store !== undefined) return store
   if (config.store === undefined) return serverDefaults.store
   return storeKind(config.store) === 'sqlite' ? resolve(dirname(path), config.store) : config.store

@@ -20,12 +20,16 @@ import { watchConfig } from './watch.ts'
 export interface ServeOptions {
   /** The file that the configuration was read from; its modules are looked for beside it. */
   readonly path: string
+  /** Variables that the configuration may name. */
   readonly env: ConfigVariables
   /** `127.0.0.1` if neither this nor the file says. */
   readonly host?: string
   /** 3000 if neither this nor the file says; 0 takes any free port. */
   readonly port?: number
-  /** `memory`, a file or a `postgres://` URL; `.corral/tasks.db` if neither this nor the file says. A file's own is relative to it. */
+  /**
+   * `memory`, a file or a `postgres://` URL; `.corral/tasks.db` if neither this nor the file says. A file that the
+   * configuration names is relative to it.
+   */
   readonly store?: string
   /** The team or agent that answers at the root; the file's first team if absent. */
   readonly team?: string
@@ -47,7 +51,9 @@ export interface ServeOptions {
 
 /** A configuration that is being served. */
 export interface Serving {
+  /** The server behind the port. */
   readonly server: Server
+  /** Where it listens. */
   readonly listening: Listening
   /** Who answers at the root. */
   readonly root: AgentInfo
@@ -57,11 +63,13 @@ export interface Serving {
   readonly hasConsole: boolean
   /** What an earlier process had left. */
   readonly recovery: StartedServer['recovery']
-  /** Asks the remote agents of the file whether they answer, for a few seconds at most; gives those that do not. */
+  /** Asks the remote agents of the file whether they answer, for a few seconds at most, and gives those that do not. */
   findUnreachable(): Promise<readonly UnreachableAgent[]>
   /** Resolves when everything has been closed, by whomever. */
   readonly stopped: Promise<void>
-  /** Stops gracefully: no more messages, running turns end, streams close, everything is flushed. Idempotent. */
+  /**
+   * Stops gracefully: no more messages, running turns end, streams close, everything is stored. May be called twice.
+   */
   close(): Promise<void>
 }
 
@@ -70,6 +78,7 @@ export interface UnreachableAgent {
   readonly id: string
   /** Host and port of its endpoint. */
   readonly host: string
+  /** Why, for people. */
   readonly reason: string
 }
 

@@ -10,7 +10,7 @@ import type { ServerAuthConfig } from './config/server-auth.ts'
 import type { WebhooksConfig } from './config/server-parts.ts'
 import { whenGiven } from './config/values.ts'
 
-/** What a server needs besides its agents and its store of this kind, from the `[server]` table of a file. */
+/** Makes options of `createServer` of the `[server]` table of a file; agents and store are yours to add. */
 export function toServerOptions(
   config: ServerConfig,
   store = 'custom',

@@ -29,7 +29,7 @@ export interface Guard {
   close(): Promise<void>
 }
 
-/** What a guard lets through beyond https to public addresses. */
+/** Which addresses may be reached beyond https to public ones. */
 export interface GuardOptions {
   /**
    * Hosts (`hooks.internal`, `10.0.0.7:8080`, `[::1]:80`), ranges (`10.0.0.0/8`), or `*` for everything.

@@ -15,12 +15,15 @@ import { readBearer } from './presented.ts'
 
 /** A JWT, checked by signature, issuer, audience and time. */
 export interface JwtOptions {
+  /** The `iss` that tokens must have. */
   readonly issuer: string
+  /** The `aud` that tokens must have. */
   readonly audience: string
   /** Where the issuer's keys are, or a function that finds them. */
   readonly jwks: string | JWTVerifyGetKey
   /** Accepted algorithms; asymmetric ones only, RS256, ES256 and EdDSA if absent. */
   readonly algorithms?: readonly string[]
+  /** How far the two clocks may differ. */
   readonly clockToleranceSeconds?: number
   /** The claim that names the user; `sub` if absent. */
   readonly userClaim?: string
@@ -37,7 +40,7 @@ export const jwtDefaults = {
 } as const
 
 /**
- * Authenticates by a JWT in the bearer header. Its scopes are those of `scope` or `scp`.
+ * Authenticates callers by a JWT in the bearer header. Its scopes are those of `scope` or `scp`.
  * @throws Error for an algorithm whose keys are secrets.
  */
 export function jwtAuthenticator(options: JwtOptions): Authenticator {

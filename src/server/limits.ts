@@ -1,6 +1,9 @@
 import type { RateLimitOptions } from './rate-limit.ts'
 
-/** How much is too much, in every direction that a caller can make a server grow. Everything has a default. */
+/**
+ * How much is too much, in every direction that a caller can make a server grow. Each has a default, named first; then
+ * what happens beyond it.
+ */
 export interface LimitOptions {
   /** Requests per window and client; unlimited if absent. */
   readonly requests?: number

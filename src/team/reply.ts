@@ -57,7 +57,7 @@ export function replyFromJson(value: Json): MemberReply {
   return stored as MemberReply // written by replyToJson
 }
 
-/** The parts of a member's answer: its artifacts', else its message's. Files and data are among them. */
+/** Gives the parts of a member's answer: its artifacts', else its message's. Files and data are among them. */
 export function replyParts(reply: MemberReply): readonly Part[] {
   const { artifacts } = reply
   if (artifacts?.length === 1) return artifacts[0]?.parts ?? []

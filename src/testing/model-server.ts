@@ -9,7 +9,7 @@ import { type Clock, systemClock } from '../shared/clock.ts'
 import { writeAnswer, writeJson } from './model-answer.ts'
 import type { ModelAnswer, ModelRequest, ModelScript } from './model-script.ts'
 
-/** An OpenAI-compatible model service that says what a test wants, on a real socket in the real wire format. */
+/** A model service that says what a test wants: OpenAI-compatible, on a real socket, in the real wire format. */
 export interface ModelServer extends AsyncDisposable {
   /** The base URL, which ends with `/v1`: the endpoint of models. */
   readonly url: string
@@ -19,11 +19,14 @@ export interface ModelServer extends AsyncDisposable {
   readonly headers: readonly IncomingHttpHeaders[]
   /** Resolves when a client leaves before its answer has ended. */
   readonly abandoned: Promise<void>
-  /** Ends everything at once. Idempotent. @throws what the script has thrown. */
+  /**
+   * Ends everything at once. May be called twice.
+   * @throws what the script has thrown.
+   */
   close(): Promise<void>
 }
 
-/** How a scripted model service differs from others. */
+/** What a scripted model service works with. */
 export interface ModelServerOptions {
   /** The time by which answers are delayed; the machine's own if absent. */
   readonly clock?: Clock

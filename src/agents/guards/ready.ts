@@ -32,9 +32,10 @@ interface GuardFaultDetail {
   readonly offset?: number | undefined
 }
 
-/** What is wrong with a guard, and where among the guards: `output`, 1, `deny`. */
+/** Thrown for a guard that cannot be used; it says what is wrong, and where. */
 export class GuardFault extends TypeError {
   override readonly name = 'GuardFault'
+  /** Where among the guards: `output`, 1, `deny`. */
   readonly path: readonly (string | number)[]
   /** Why, apart from where. */
   readonly reason: string

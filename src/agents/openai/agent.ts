@@ -45,19 +45,24 @@ const extensions: readonly AgentExtension[] = [
   { uri: clientToolsExtension, description: 'Calls tools that its client offers and runs' },
 ]
 
-/** A model behind an OpenAI-compatible service, and what it may do. */
+/** Which model an agent is, and what it may do. */
 export interface OpenAIAgentOptions<Schema = SchemaInput | undefined>
   extends OpenAIAgentConfig,
     OutputOptions {
+  /** The agent's id, unique in its team and server. */
   readonly id: string
   readonly name: string
+  /** What it does, for those who choose among agents. */
   readonly description?: string
+  /** What it can do, in words such as `research`. */
   readonly capabilities?: readonly string[]
+  /** Further facts, for those who look for agents. */
   readonly metadata?: Readonly<Record<string, string>>
+  /** What the model may call. */
   readonly tools?: readonly Tool[]
   /** Tools of MCP servers; asked for at each turn. */
   readonly toolSources?: readonly ToolSource[]
-  /** Which images may be passed on by their URL; those at public addresses if absent. */
+  /** Which images at internal addresses may be passed on by their URL; none if absent. */
   readonly files?: Omit<GuardOptions, 'allowHttp'>
   /** Look at what the model is asked and at what it answers. */
   readonly guards?: Guards
@@ -65,19 +70,23 @@ export interface OpenAIAgentOptions<Schema = SchemaInput | undefined>
   readonly outputSchema?: Schema
   /** The JSON Schema of `outputSchema`, where its library gives none. */
   readonly jsonSchema?: JsonObject
+  /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
+  /** Gives numbers from 0 to 1 for the jitter of retries; `Math.random` if absent. */
   readonly random?: () => number
+  /** Where it tells what it does; nowhere if absent. */
   readonly log?: Logger
 }
 
-/** What is known of a model's answers. */
-type ModelOutput<Schema> = [Schema] extends [SchemaInput]
+/** What is known of a model's answers: their type, where there is a schema. */
+export type ModelOutput<Schema> = [Schema] extends [SchemaInput]
   ? DataSchema<DataOf<Schema>>
   : DataSchema | undefined
 
 /**
- * A model as an agent. It sees the system prompt, the context's earlier messages and the user's message; its answer is
- * streamed as chunks of the artifact `response`, whose metadata holds the tokens used.
+ * A model behind an OpenAI-compatible service as an agent. It sees the system prompt, the earlier messages of the
+ * conversation and the user's message; its answer is streamed as chunks of the artifact `response`, whose metadata
+ * holds the tokens used.
  */
 export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> implements ToolUser {
   readonly resumable = true

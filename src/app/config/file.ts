@@ -13,18 +13,30 @@ import { whenGiven } from './values.ts'
 
 /** What a configuration file says, checked. */
 export interface Config {
+  /** The `[[agents]]` of the file. */
   readonly agents: readonly AgentConfig[]
+  /** The `[[teams]]` of the file. */
   readonly teams: readonly TeamConfig[]
+  /** The `[server]` table. */
   readonly server: ServerConfig
   /** What models cost. */
   readonly prices?: ModelPrices
-  /** How each agent is made. It comes from the check of the file: what has it is not checked again. A copy has none. */
+  /**
+   * How each agent is made. It comes from the check of the file: what has it is not checked again. A copy has none.
+   * @internal
+   */
   readonly plans?: ReadonlyMap<AgentConfig, AgentPlan>
-  /** Says what is wrong where in the file that it was read from. A copy does not know. */
+  /**
+   * Says what is wrong where in the file that it was read from. A copy does not know.
+   * @internal
+   */
   readonly refuse?: ToConfigError
   /** What stands in the file it was read from and means nothing, each with its place. A copy does not know. */
   readonly warnings?: readonly string[]
-  /** The files that its schemas were read from. A copy does not know. */
+  /**
+   * The files that its schemas were read from. A copy does not know.
+   * @internal
+   */
   readonly files?: readonly string[]
 }
 

@@ -17,12 +17,12 @@ export interface ParseOptions {
   readonly env?: ConfigVariables
   /** How errors name the file. */
   readonly path?: string
-  /** Where the schemas are that it names by their files; none is read if absent. */
+  /** Where the schema files are that it names; none is read if absent. */
   readonly directory?: string
 }
 
 /**
- * Reads and checks a configuration file (docs/configuration.md describes it; schema/corral.schema.json is for editors).
+ * Reads and checks a configuration file.
  * @throws ConfigError with every problem, each with line and column.
  */
 export async function loadConfig(path: string, env: ConfigVariables): Promise<Config> {
@@ -44,7 +44,7 @@ function unreadable(cause: unknown): string {
 }
 
 /**
- * Checks the text of a configuration: TOML, variables, shapes, ranges, and that every name names something.
+ * Checks the text of a configuration: its TOML, variables and values, and that every name names something.
  * @throws ConfigError with every problem, each with line and column.
  */
 export function parseConfig(text: string, options: ParseOptions = {}): Config {

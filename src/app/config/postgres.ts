@@ -5,13 +5,15 @@ import { filledText, whenGiven } from './values.ts'
 
 /** `[server.postgres]`: how a store in PostgreSQL is used, where `store` names one. */
 export interface PostgresConfig {
-  /** The schema that holds all tables. */
+  /** The schema that holds all tables; `corral` if absent. */
   readonly schema?: string
-  /** Past a pooler, for the one connection that must be a session of its own. */
+  /** The database past a pooler, for the one connection that must be a session of its own. */
   readonly sessionUrl?: string
-  /** Connections that read, besides the one that writes and the one that listens. */
+  /** Connections that read, besides the one that writes and the one that listens; 4 if absent. */
   readonly readers?: number
+  /** Whether and how connections are encrypted. */
   readonly tls?: boolean | PostgresTlsConfig
+  /** The longest that the database may work on one statement; 30 if absent. */
   readonly statementTimeoutSeconds?: number
   /** How long a commit is tried again while the database is away. */
   readonly commitTimeoutSeconds?: number

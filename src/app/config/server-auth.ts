@@ -8,14 +8,15 @@ import { filledText, whenGiven } from './values.ts'
 
 /** `[server.auth]`: who may call. */
 export interface ServerAuthConfig {
-  /** Whether callers that nobody knows are refused; true if absent. */
+  /** Whether callers without a credential are refused; true if absent. */
   readonly required?: boolean
-  /** `X-API-Key` if absent. */
+  /** The header of API keys; `X-API-Key` if absent. */
   readonly apiKeyHeader?: string
   /** Key → user, with scopes and tenants where the key has them. */
   readonly apiKeys?: Readonly<Record<string, SecretOwner>>
   /** Token → user, with scopes and tenants where the token has them. */
   readonly bearerTokens?: Readonly<Record<string, SecretOwner>>
+  /** Tokens of an authorization server, checked by signature, issuer, audience and time. */
   readonly jwt?: {
     readonly issuer: string
     readonly audience: string

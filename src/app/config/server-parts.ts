@@ -8,7 +8,7 @@ import { filledText, whenGiven } from './values.ts'
 export interface ConsoleConfig {
   /** Whether there is one; true if absent. */
   readonly enabled?: boolean
-  /** Hosts and ranges inside our networks whose agents it may ask. */
+  /** Hosts and ranges inside your network whose agents it may ask. */
   readonly allow?: readonly string[]
 }
 
@@ -26,9 +26,11 @@ export interface RetentionConfig {
 
 /** `[server.webhooks]`: where push notifications may go. */
 export interface WebhooksConfig {
+  /** Whether webhooks are sent; true if absent. */
   readonly enabled?: boolean
+  /** Whether `http:` URLs are allowed; false if absent. */
   readonly allowHttp?: boolean
-  /** Hosts and ranges inside our networks that may be reached all the same. */
+  /** Hosts and ranges inside your network that may be reached all the same. */
   readonly allow?: readonly string[]
 }
 

@@ -19,11 +19,13 @@ import { filledText, whenGiven } from './values.ts'
 
 /** `[server]`: how the file's teams and agents are served. The command's flags come first. */
 export interface ServerConfig {
+  /** `127.0.0.1` if absent. */
   readonly host?: string
+  /** 3000 if absent. */
   readonly port?: number
   /** What cards show as the server's address. */
   readonly publicUrl?: string
-  /** Further hosts that a server on loopback answers to. */
+  /** Further host names that a server on loopback answers to. */
   readonly allowedHosts?: readonly string[]
   /** Whether it starts where anyone on the network may call. */
   readonly allowUnauthenticated?: boolean
@@ -31,14 +33,21 @@ export interface ServerConfig {
   readonly trustedProxies?: readonly string[]
   /** `memory`, the file of the embedded store, or the URL of a PostgreSQL database. */
   readonly store?: string
+  /** How a PostgreSQL store is used. */
   readonly postgres?: PostgresConfig
   /** Whether callers may ask for the trace of their tasks; true if absent. */
   readonly trace?: boolean
+  /** Who may call; anyone if absent. */
   readonly auth?: ServerAuthConfig
+  /** Which web pages may call. */
   readonly cors?: { readonly origins: '*' | readonly string[] }
+  /** How much is too much. */
   readonly limits?: LimitOptions
+  /** Which tasks are kept; all if absent. */
   readonly retention?: RetentionConfig
+  /** Whether webhooks are sent, and where to. */
   readonly webhooks?: WebhooksConfig
+  /** Whether there is a console, and which agents elsewhere it may ask. */
   readonly console?: ConsoleConfig
 }
 

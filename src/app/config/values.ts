@@ -53,7 +53,7 @@ export function isJsonTable(value: Readonly<Record<string, unknown>>): value is 
   return isJson(value)
 }
 
-/** Variables that a configuration may name; the process's own in the command, anything in tests. */
+/** Variables that a configuration may name as `${NAME}`: `process.env`, or anything in tests. */
 export type ConfigVariables = Readonly<Record<string, string | undefined>>
 
 /** A value with its variables filled in, and what is missing. */

@@ -55,22 +55,24 @@ export interface PostgresStoreOptions extends RetentionOptions {
   readonly maxTaskBytes?: number
   /** What this process is called in the database's list of connections; `corral` by default. */
   readonly name?: string
+  /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
   /** Where it is told what happens to the registration; warnings and errors to stderr by default, `false` for nowhere. */
   readonly logger?: Logger | false
 }
 
-/** A store that several processes share. */
+/** A store in PostgreSQL, which several processes share. */
 export interface PostgresStore extends Store {
+  /** How the processes that share it work together. */
   readonly feed: Feed
 }
 
 /**
- * Opens a PostgreSQL database as a store, and makes its tables where there are none. Any number of processes may have it
- * open; they need the package `pg`.
+ * Opens a PostgreSQL database as a store, and makes its tables where there are none. Any number of processes may have
+ * it open. Needs the package `pg`.
  *
- * After a failed write (database away, disk full) reads go on where they can, `health()` says why, and writing resumes by
- * itself. Connections that break are made anew, and a commit whose answer was lost is known again.
+ * After a failed write (database away, disk full) reads go on where they can, `health()` says why, and writing resumes
+ * by itself. Connections that break are made anew.
  *
  * @throws A2AError `unavailable` that names the database and the reason: not there, refused, newer.
  */
