@@ -1,9 +1,9 @@
+// #region file
 import { textOf } from 'corral'
 import { defineAgent, type GuardFunction } from 'corral/agents'
 import { defineTeam } from 'corral/team'
 import { runTeam } from 'corral/testing'
 
-// #region guards
 const onTopic: GuardFunction = ({ text }) =>
   text.includes('weather') ? { verdict: 'allow' } : { verdict: 'block', reason: 'it is off topic' }
 
@@ -27,9 +27,9 @@ const team = defineTeam({
   },
   guards: { input: [onTopic] },
 })
-// #endregion
 
 for (const question of ['The weather', 'The weather and the storm', 'The news']) {
   const { state, text } = await runTeam(team, question, { logger: false })
   console.log(`${state}: ${text}`)
 }
+// #endregion file

@@ -1,6 +1,6 @@
 /**
  * Bring programs along that were written against other libraries: the names of a2a-rs (Rust) and of the Python SDK of A2A
- * 0.3, for short "the Python SDK". The migration guide has the table of old and new names.
+ * 0.3, for short "the Python SDK". `docs/seeds/names.md` has the table of old and new names.
  *
  * @module corral/compat
  */

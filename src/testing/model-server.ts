@@ -30,15 +30,17 @@ export interface ModelServer extends AsyncDisposable {
 export interface ModelServerOptions {
   /** The time by which answers are delayed; the machine's own if absent. */
   readonly clock?: Clock
+  /** Where it listens on this machine; on any free port if absent. */
+  readonly port?: number
 }
 
 /**
- * Starts a model service on a free port of this machine: each chat request takes the next answer of the script.
- * @throws Error where the script is an empty list.
+ * Starts a model service on this machine: each chat request takes the next answer of the script.
+ * @throws Error where the script is an empty list, or the port is taken.
  */
 export async function openModelServer(
   script: ModelScript,
-  { clock = systemClock }: ModelServerOptions = {},
+  { clock = systemClock, port: wanted = 0 }: ModelServerOptions = {},
 ): Promise<ModelServer> {
   if (script.length === 0 && typeof script !== 'function')
     throw new Error('The script of a model needs at least one answer')
@@ -69,7 +71,7 @@ export async function openModelServer(
     answer(request, response).catch(() => response.destroy()) // the client left while it spoke
   })
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(0, '127.0.0.1', resolve)
+    server.once('error', reject).listen(wanted, '127.0.0.1', resolve)
   })
   const address = server.address()
   const port = typeof address === 'object' ? address?.port : undefined

@@ -62,6 +62,36 @@ describe('the published JSON Schema', () => {
   })
 })
 
+test.each([
+  'first-team',
+  'agents',
+  'models-and-tools',
+  'guards',
+  'workflows',
+  'supervisors-and-routers',
+  'people-in-the-loop',
+  'memory',
+])('docs/guides/%s.md names no key that there is not', (guide) => {
+  const keys = new Set([...keysOf(toConfigJsonSchema()), ...others])
+  const named = read(`docs/guides/${guide}.md`).matchAll(/`([a-z]+(?:_[a-z]+)+)`/g)
+  expect([...named].flatMap(([, key = '']) => (keys.has(key) ? [] : [key]))).toEqual([])
+})
+
+/** What may stand in `[agents.metadata]` and as a value, which the schema leaves to the code, words of CEL and of doors. */
+const others = ['exists_one', 'task_handling', 'api_key', 'system_prompt', 'context_id', 'task_id']
+
+/** Every property name of a JSON Schema, however deep. */
+function keysOf(schema: unknown): readonly string[] {
+  if (Array.isArray(schema)) return schema.flatMap(keysOf)
+  if (typeof schema !== 'object' || schema === null) return []
+  const { properties, ...rest } = schema as { properties?: object } // JSON Schema's own shape
+  return [
+    ...Object.keys(properties ?? {}),
+    ...keysOf(Object.values(properties ?? {})),
+    ...keysOf(Object.values(rest)),
+  ]
+}
+
 describe('the examples', () => {
   test.each(examples)('%s is valid', (path) => {
     expect(parseConfig(read(path), { env, path })).toBeDefined()
