@@ -22,9 +22,9 @@ const examples = {
   'corral/team': ['examples/ten-lines.ts#team'],
   'corral/store': ['examples/durable/serve.ts#store'],
   'corral/eval': ['examples/eval/evaluate.ts#run'],
-  'corral/testing': ['examples/testing/team.test.ts#team'],
+  'corral/testing': ['examples/guides/testing/team.test.mjs'],
   'corral/compat': ['examples/seeds/002.ts#handler'],
-  'corral/console': ['examples/console.ts#console'],
+  'corral/console': ['examples/guides/console/console.mjs'],
 }
 
 /** Called by typedoc. */

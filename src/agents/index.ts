@@ -93,7 +93,7 @@ export type {
   PatternGuard,
   SchemaGuard,
 } from './guards/guard.ts'
-export { GuardFault } from './guards/ready.ts'
+export { GuardFault, type GuardFaultDetail } from './guards/ready.ts'
 export type { McpEndpoint, McpProgram, McpServerConfig } from './mcp/config.ts'
 export { createMcpToolSource } from './mcp/tools.ts'
 export type { ModelHistory, ResponseFormat } from './model-config.ts'

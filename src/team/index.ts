@@ -57,6 +57,7 @@ export type {
   AgentStep,
   ApprovalStep,
   AskRules,
+  AsksNobody,
   BranchCase,
   BranchStep,
   BudgetConfig,

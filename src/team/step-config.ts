@@ -9,7 +9,7 @@ export type Step<Id extends string = string> =
   | AsksNobody<ParallelStep<Id> | BranchStep<Id> | LoopStep<Id> | MapStep<Id> | ApprovalStep>
 
 /** A step that asks no member itself: what is said to a member has no place beside it. */
-type AsksNobody<T> = T & { readonly [Key in keyof AskRules | keyof CallRules]?: never }
+export type AsksNobody<T> = T & { readonly [Key in keyof AskRules | keyof CallRules]?: never }
 
 /** What every step may say. */
 export interface StepRules {

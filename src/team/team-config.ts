@@ -8,6 +8,7 @@ export type {
   AgentStep,
   ApprovalStep,
   AskRules,
+  AsksNobody,
   BranchCase,
   BranchStep,
   Join,

@@ -10,7 +10,7 @@ const read = (page: string): string => readFileSync(join(root, page), 'utf8')
 const schema = JSON.parse(read('schema/corral.schema.json'))
 
 /** Square brackets that are no table of a configuration: of a domain's file, and what guards put in place of words. */
-const otherBrackets = ['tools.mcp', 'removed']
+const otherBrackets = ['tools.mcp', 'removed', 'key']
 /** What `npm start` tells the demo that it starts. */
 const withinOurselves = ['CORRAL_BEGAN']
 

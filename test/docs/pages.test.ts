@@ -68,7 +68,10 @@ describe.each(pages.filter((page) => page === 'README.md' || page.startsWith('do
 
 test('examples are named by paths that are there', () => {
   const named = pages.flatMap((page) =>
-    [...read(page).matchAll(/`(examples\/(?:(?!\.test\.)[\w./-])+)`/g)].map(([, path = '']) => [page, path]),
+    [...read(page).matchAll(/`(examples\/(?:(?!\.test\.)[\w./-])+)`/g)].map(([, path = '']) => [
+      page,
+      path,
+    ]),
   )
   const dead = named.filter(
     ([, path = '']) => !statSync(join(root, path), { throwIfNoEntry: false }),
