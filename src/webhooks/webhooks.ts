@@ -94,7 +94,7 @@ export interface DeliverySettings extends DeliveryRules {
 export function createWebhooks(options: WebhooksOptions): Webhooks {
   const { store, graceMs = 5_000 } = options
   const context = createContext(options)
-  const queues = createDeliveryQueues(context)
+  const queues = createDeliveryQueues(context, (taskId) => look(taskId, false))
   const asking = createAsking(context, queues)
   let closing: Promise<void> | undefined
 
