@@ -25,6 +25,8 @@ export const common = {
   globalSetup: ['test/support/postgres-setup.ts'],
   testTimeout: 30_000,
   hookTimeout: 30_000,
+  // A second, the usual time, is what a busy machine pauses now and then; what holds sooner is not waited for.
+  expect: { poll: { timeout: 20_000, interval: 20 } },
   pool: 'forks',
   execArgv: [threads],
   env: { NODE_OPTIONS: threads },

@@ -3,7 +3,7 @@
  * `-- --check` writes nothing and exits 1 if a page is not as it would be. The generator lives in `scripts/reference`
  * with a TypeScript of its own, and is installed there when it is first needed.
  */
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
@@ -26,23 +26,25 @@ const folder = join(root, 'docs/api')
 const names = readSurface(root, JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')))
 const pages = generate()
 
-if (process.argv.includes('--check')) check()
-else write()
+if (pages && process.argv.includes('--check')) check(pages)
+else if (pages) write(pages)
 
-function generate(): Pages {
+function generate(): Pages | undefined {
   if (!existsSync(join(generator, 'node_modules')))
     execFileSync('npm', ['ci', '--silent'], { cwd: generator, stdio: 'inherit' })
   const out = mkdtempSync(join(tmpdir(), 'corral-reference-'))
   try {
     const args = ['node_modules/typedoc/bin/typedoc', '--logLevel', 'Warn', '--out', out]
-    execFileSync(process.execPath, args, { cwd: generator, stdio: 'inherit' })
-    return readPages(out)
+    const { status } = spawnSync(process.execPath, args, { cwd: generator, stdio: 'inherit' })
+    // What is wrong has been said: a type that nobody can import, a name without a sentence.
+    if (status !== 0) process.exitCode = 1
+    return status === 0 ? readPages(out) : undefined
   } finally {
     rmSync(out, { recursive: true })
   }
 }
 
-function write(): void {
+function write(pages: Pages): void {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   // A test holds the digest against the declarations, so that nobody has to make the reference to know that it is stale.
@@ -55,11 +57,11 @@ function write(): void {
 }
 
 /** Compares all but the examples and the digest, which tests look after. */
-function check(): void {
+function check(pages: Pages): void {
   const plain = (text = ''): string =>
     text
       .replace(/\n<!-- declarations: \w+ -->\n/, '')
-      .replace(/(<!-- snippet: \S+ -->\n```ts\n)[\s\S]*?^```$/gm, '$1```')
+      .replace(/(<!-- snippet: \S+ -->\n```\w+\n)[\s\S]*?^```$/gm, '$1```')
   const there = existsSync(folder) ? readPages(folder) : new Map<string, string>()
   const stale = [...new Set([...pages.keys(), ...there.keys()])]
     .filter((page) => plain(pages.get(page)) !== plain(there.get(page)))

@@ -42,5 +42,6 @@ async function killed(place: Installed, side: Side, store?: string): Promise<str
 
 function stateOf(answer: unknown): string {
   const state = at(answer, 'result', 'status', 'state')
-  return String(state ?? at(answer, 'error', 'message'))
+  // Without the id, which is another one each time.
+  return String(state ?? at(answer, 'error', 'message')).replace(/: [\w-]+$/, '')
 }

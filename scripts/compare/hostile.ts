@@ -38,11 +38,11 @@ export const filesCell: Cell = ofServer(
 export const depthCell: Cell = ofServer(
   {
     name: 'depth',
-    question: 'JSON that is 20,000 levels deep',
+    question: 'JSON that is 10,000 levels deep',
     how: 'SendMessage with metadata that deep; then a plain message',
   },
   async (server) => {
-    const deep = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`
+    const deep = `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`
     const body = JSON.stringify(rpc('SendMessage', message('hello'))).replace(
       '"parts"',
       `"metadata":${deep},"parts"`,

@@ -38,7 +38,8 @@ export async function start(
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   running.add(child)
-  const url = await printed(child)
+  await listening(child)
+  const url = `http://127.0.0.1:${port}`
   return {
     side,
     url,
@@ -62,14 +63,13 @@ export function fresh(place: Place, name: string): string {
   return join(place.folder, `${crypto.randomUUID()}-${name}`)
 }
 
-/** The URL that a server prints when it listens. */
-function printed(child: ChildProcess): Promise<string> {
+/** Waits until a server says that it listens. */
+function listening(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     let output = ''
     const hear = (chunk: Buffer): void => {
       output += chunk
-      const [, url] = /listens at (http:\/\/[\d.]+:\d+)/.exec(output) ?? []
-      if (url) resolve(url)
+      if (output.includes('listens at')) resolve()
     }
     child.stdout?.on('data', hear)
     child.stderr?.on('data', hear)

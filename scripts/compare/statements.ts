@@ -1,13 +1,14 @@
+import { get, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
 import type { Cell } from './cell.ts'
 import { type Running, sides, start } from './side.ts'
 import { at, begin, call, message, post, rpc, stream, version } from './wire.ts'
 
 /** Statements of the specification, by the ids of docs/conformance.md, and how one sees on the wire whether they hold. */
 const statements: Readonly<Record<string, (server: Running) => Promise<boolean>>> = {
-  A007: async ({ url }) => /max-age/.test((await card(url)).headers.get('cache-control') ?? ''),
+  A007: async ({ url }) => /max-age/.test((await card(url)).headers['cache-control'] ?? ''),
   A008: async ({ url }) => {
-    const etag = (await card(url)).headers.get('etag')
-    return etag !== null && (await card(url, { 'if-none-match': etag })).status === 304
+    const { etag } = (await card(url)).headers
+    return etag !== undefined && (await card(url, { 'if-none-match': etag })).statusCode === 304
   },
   B003: async ({ url }) =>
     codeOf(await post(`${url}/`, rpc('GetTask', { id: 'x' }), { 'a2a-version': '7.0' })) === -32009,
@@ -92,8 +93,14 @@ export const statementsCell: Cell = {
 
 type Answered = Awaited<ReturnType<typeof call>>
 
-function card(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
-  return fetch(`${url}/.well-known/agent-card.json`, { headers })
+/** The answer for the card. Not by `fetch`, which adds `Cache-Control: no-cache` to a question for changes. */
+function card(url: string, headers: OutgoingHttpHeaders = {}): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    get(`${url}/.well-known/agent-card.json`, { headers }, (reply) => resolve(reply.resume())).on(
+      'error',
+      reject,
+    )
+  })
 }
 
 /** The number of a JSON-RPC error, also where it comes as the first event of a stream. */

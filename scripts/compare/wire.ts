@@ -9,7 +9,9 @@ export interface Answer {
 /** A value of which nothing is known. */
 type Loose = Readonly<Record<string, unknown>>
 
-/** Sends JSON; a server that breaks the connection off has status 0. */
+const longestMs = 20_000
+
+/** Sends JSON; a server that breaks the connection off, or says nothing, has status 0. */
 export async function post(
   url: string,
   body: unknown,
@@ -20,6 +22,7 @@ export async function post(
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
       body: typeof body === 'string' ? body : JSON.stringify(body),
+      signal: AbortSignal.timeout(longestMs),
     })
     return { status: reply.status, text: await reply.text() }
   } catch {
@@ -90,11 +93,12 @@ export async function* stream(
   headers: Readonly<Record<string, string>> = {},
 ): AsyncGenerator<StreamEvent> {
   const controller = new AbortController()
+  const signal = AbortSignal.any([controller.signal, AbortSignal.timeout(longestMs)])
   const reply = await fetch(`${url}/`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...version, ...headers },
     body: JSON.stringify(rpc(method, params)),
-    signal: controller.signal,
+    signal,
   })
   try {
     let rest = ''

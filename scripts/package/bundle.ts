@@ -29,8 +29,11 @@ export async function bundleClient(
       build: {
         write: false,
         target: 'es2022',
-        lib: { entry: 'main.ts', formats: ['es'] },
-        minify: true,
+        modulePreload: { polyfill: false },
+        rolldownOptions: {
+          input: join(project, 'main.ts'),
+          preserveEntrySignatures: 'exports-only',
+        },
       },
     })
     const [chunk, ...others] = [output].flat().flatMap((one) => ('output' in one ? one.output : []))

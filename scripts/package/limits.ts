@@ -13,7 +13,7 @@ export const limits = {
   /** All that `npm install` puts into an empty project. */
   installed: 42_000_000,
   /** The client in a web page, compressed. */
-  browser: 60_000,
+  browser: 50_000,
   /** One picture of the documents. */
   picture: 120_000,
 } as const

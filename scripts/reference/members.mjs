@@ -11,13 +11,13 @@ export function signatureOf(context, signature) {
 export function membersTable(context, model) {
   const rows = [
     ...(model.indexSignatures ?? []).map((one) => [
-      `[${one.parameters[0].name}]`,
+      'any key',
       typeText(context, one.type),
       sentences(context, one.comment),
     ]),
-    ...(model.signatures ?? []).map((one) => ['()', functionText(context, one), '']),
+    ...(model.signatures ?? []).map((one) => ['itself', functionText(context, one), '']),
     ...membersOf(model).map((member) => memberRow(context, member)),
-  ].map(([name, ...rest]) => [`\`${name}\``, ...rest])
+  ]
   return rows.length > 0 ? table(['member', 'type', ''], rows) : ''
 }
 
@@ -60,9 +60,10 @@ function memberRow(context, member) {
   const shown = `${flags.isStatic ? 'static ' : ''}${name}${flags.isOptional ? '?' : ''}`
   const documented = [member, getSignature, ...(signatures ?? [])].find((one) => one?.comment)
   const words = sentences(context, documented?.comment)
-  if (!signatures) return [shown, typeText(context, getSignature?.type ?? member.type), words]
+  if (!signatures)
+    return [`\`${shown}\``, typeText(context, getSignature?.type ?? member.type), words]
   const types = [...new Set(signatures.map((one) => functionText(context, one)))]
-  return [name === 'constructor' ? 'new' : `${shown}()`, types.join('<br>'), words]
+  return [name === 'constructor' ? '`new`' : `\`${shown}()\``, types.join('<br>'), words]
 }
 
 function functionText(context, signature) {

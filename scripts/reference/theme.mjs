@@ -13,18 +13,33 @@ import {
   slugsOf,
 } from './sections.mjs'
 
-/** What each page shows first: regions of examples that are tested. */
-const examples = {
-  corral: ['examples/vocabulary.ts#vocabulary'],
-  'corral/server': ['examples/quickstart/serve.ts#serve'],
-  'corral/client': ['examples/quickstart/serve.ts#call'],
-  'corral/agents': ['examples/durable/serve.ts#agent', 'examples/tools/desk.ts#tool'],
-  'corral/team': ['examples/ten-lines.ts#team'],
-  'corral/store': ['examples/durable/serve.ts#store'],
-  'corral/eval': ['examples/eval/evaluate.ts#run'],
-  'corral/testing': ['examples/guides/testing/team.test.mjs'],
-  'corral/compat': ['examples/seeds/002.ts#handler'],
-  'corral/console': ['examples/guides/console/console.mjs'],
+/** What each page shows first: regions of examples that are tested, and the guides that tell more. */
+const openings = {
+  corral: { examples: ['examples/vocabulary.ts#vocabulary'], guides: ['errors'] },
+  'corral/server': {
+    examples: ['examples/quickstart/serve.ts#serve'],
+    guides: ['serving', 'webhooks', 'deploy'],
+  },
+  'corral/client': {
+    examples: ['examples/quickstart/serve.ts#call'],
+    guides: ['remote-agents', 'webhooks'],
+  },
+  'corral/agents': {
+    examples: ['examples/durable/serve.ts#agent', 'examples/tools/desk.ts#tool'],
+    guides: ['agents', 'models-and-tools', 'guards', 'memory'],
+  },
+  'corral/team': {
+    examples: ['examples/ten-lines.ts#team'],
+    guides: ['first-team', 'workflows', 'supervisors-and-routers', 'people-in-the-loop'],
+  },
+  'corral/store': {
+    examples: ['examples/durable/serve.ts#store'],
+    guides: ['stores', 'replicas'],
+  },
+  'corral/eval': { examples: ['examples/eval/evaluate.ts#run'], guides: ['evaluate'] },
+  'corral/testing': { examples: ['examples/guides/testing/team.test.mjs'], guides: ['testing'] },
+  'corral/compat': { examples: ['examples/seeds/002.ts#handler'], guides: ['migrate'] },
+  'corral/console': { examples: ['examples/guides/console/console.mjs'], guides: ['console'] },
 }
 
 /** Called by typedoc. */
@@ -63,10 +78,12 @@ function indexPage(context, { children }) {
 
 function entrancePage(context, module) {
   const sections = [...sectionsOf(module)]
+  const { examples, guides } = openings[module.name]
   return paragraphs([
     `# ${module.name}`,
     context.helpers.getCommentParts(module.comment.summary),
-    ...examples[module.name].map((region) => `<!-- snippet: ${region} -->\n\`\`\`ts\n\`\`\``),
+    ...examples.map(snippet),
+    `Guides: ${guides.map((guide) => `[${guide.replaceAll('-', ' ')}](../guides/${guide}.md)`).join(' · ')}`,
     ...sections.map(([title, names]) => contents(module, title, [...names.keys()])),
     ...sections.flatMap(([title, names]) => [
       `## ${title}`,
@@ -75,6 +92,12 @@ function entrancePage(context, module) {
         : [...names].map(([name, meanings]) => entry(context, name, meanings))),
     ]),
   ])
+}
+
+/** Filled by `npm run snippets`. */
+function snippet(place) {
+  const language = place.endsWith('.mjs') ? 'js' : 'ts'
+  return `<!-- snippet: ${place} -->\n\`\`\`${language}\n\`\`\``
 }
 
 /** The names of a section, to jump to. */
@@ -140,8 +163,17 @@ function referenceText(context, type) {
   const name = isEntrance(target?.parent)
     ? linkTo(context, target, `\`${target.name}\``)
     : `\`${type.name}\``
-  const given = type.typeArguments?.map((one) => typeText(context, one)) ?? []
+  const given = givenArguments(context, type)
   return given.length > 0 ? `${name}\\<${given.join(', ')}\\>` : name
+}
+
+/** The texts of type arguments, without those at the end that are the defaults. */
+function givenArguments(context, { typeArguments = [], reflection }) {
+  const plain = (text) => text.replace(/\]\([^)]*\)|[`[\\]/g, '')
+  const texts = typeArguments.map((one) => typeText(context, one))
+  const usual = (reflection?.typeParameters ?? []).map((one) => typeText(context, one.default))
+  const last = texts.findLastIndex((text, at) => plain(text) !== plain(usual[at] ?? ''))
+  return texts.slice(0, last + 1)
 }
 
 function linkTo(context, target, text) {

@@ -56,7 +56,7 @@ export interface AgentConfig {
   readonly model?: ModelConfig
   /** Hosts and ranges inside your network whose images an OpenAI agent may pass on by URL all the same. */
   readonly allowFiles?: readonly string[]
-  /** Look at what the agent is asked and at what it answers. */
+  /** Guards on what the agent is asked and on what it answers. */
   readonly guards?: Guards
   /** What the answers fit: each is checked, asked for again where it does not fit, and becomes data. */
   readonly outputSchema?: JsonObject

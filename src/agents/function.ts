@@ -42,7 +42,7 @@ export interface AgentDescription<Schema = undefined>
   readonly metadata?: Readonly<Record<string, string>>
   /** Whether an interrupted turn may run again after a crash; false if absent. */
   readonly resumable?: boolean
-  /** Look at what the function is asked and at what it answers. */
+  /** Guards on what the function is asked and on what it answers. */
   readonly guards?: Guards
   /** What the answers fit: the function gives the data itself, which is checked; any answer will do if absent. */
   readonly outputSchema?: Schema
@@ -63,8 +63,8 @@ export type AgentFor<Schema> = [Schema] extends [SchemaInput] ? AgentOf<DataOf<S
 /**
  * Makes an agent of a description and the function that answers.
  * @throws Error for a description that no card could show: without a name, with an id or version that is none.
- * @throws GuardFault for guards that cannot be.
- * @throws TypeError for an `outputSchema` that is none.
+ * @throws GuardFault for a guard that cannot be used.
+ * @throws TypeError for an `outputSchema` that is no schema.
  */
 export function defineAgent<Schema extends SchemaInput | undefined = undefined>(
   description: AgentDescription<Schema>,

@@ -63,7 +63,7 @@ export interface ToolSource {
   readonly name: string
   /** The tools there are now. */
   list(signal: AbortSignal): Promise<readonly Tool[]>
-  /** Releases connections and processes. Idempotent. */
+  /** Releases connections and processes. May be called twice. */
   close(): Promise<void>
 }
 

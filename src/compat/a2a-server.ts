@@ -22,7 +22,7 @@ export interface RunOptions {
 
 /** A server that runs, with a second name for `close`. */
 export interface RunningServer extends StartedServer {
-  /** Takes no more messages, lets turns end, closes. Idempotent. */
+  /** Takes no more messages, lets turns end, closes. May be called twice. */
   shutdown(): Promise<void>
 }
 

@@ -36,14 +36,14 @@ export class EchoHandler implements MessageHandler {
     return this.#later(text, completeAfterMs, turn)
   }
 
-  /** Its card. */
+  /** Gives its card. */
   agentCard(_baseUrl: string): CardDraft {
     const { name = 'Echo Agent' } = this.#options
     const skill = { id: 'echo', name: 'echo', description: 'Answers with what it was told' }
     return { name, description: skill.description, skills: [skill] }
   }
 
-  /** It streams. */
+  /** Says that it streams. */
   supportsStreaming(): boolean {
     return true
   }

@@ -147,6 +147,8 @@ export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
     // WORKING, said from outside, is no turn that goes on.
     this.#noteRest()
     this.log.endTurn()
+    // Whoever brought it may be gone before it is stored: the task must not stay live for that.
+    this.log.whenCommitted(() => this.host.idle(this.log))
   }
 
   /** Cancels the task: the turn's signal fires, waiting messages are dropped, the state is CANCELED once this resolves. */

@@ -25,7 +25,7 @@ export interface Guard {
   readonly rules: Rules
   /** Connects for undici, under the rules. */
   readonly dispatcher: Dispatcher
-  /** Closes the connections; requests in flight fail. Idempotent. */
+  /** Closes the connections; requests in flight fail. May be called twice. */
   close(): Promise<void>
 }
 

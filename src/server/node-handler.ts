@@ -18,7 +18,7 @@ import { refusedPage } from './visitors.ts'
 export interface NodeHandlerOptions {
   /** The same as the server's `limits.maxBodyBytes`. */
   readonly maxBodyBytes?: number
-  /** Where errors go; stderr if absent, nowhere where it is `false`. */
+  /** Where faults go that no reply can tell; stderr if absent, nowhere where it is `false`. */
   readonly logger?: Logger | false
   /**
    * Who may send large bodies, and within which bounds: a server's own `intake`. Anyone, within the default bounds, if

@@ -123,6 +123,14 @@ class Outlet {
     }
   }
 
+  /**
+   * What was corked has gone out. Node 22 says that it is too much when it is corked, and says nothing more where the
+   * socket then takes it all: so whoever waits goes on unless the socket will tell.
+   */
+  uncorked(): void {
+    if (!this.#response.socket?.writableNeedDrain) this.#wake?.()
+  }
+
   /** Most readers take everything at once: nobody listens before it is waited for. */
   #drained(): Promise<void> {
     if (!this.#hearsDrain) this.#response.on('drain', () => this.#wake?.())
@@ -173,6 +181,7 @@ async function stream(
       if (outlet.gone || response.writableEnded) return
       response.flushHeaders()
       response.uncork()
+      outlet.uncorked()
     })
   }
 

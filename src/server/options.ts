@@ -47,7 +47,7 @@ export interface ServerOptions {
    * `X-Forwarded-*` are read: who calls, and, where `publicUrl` is absent, under which of the `allowedHosts`.
    */
   readonly trustedProxies?: readonly string[]
-  /** How much is too much: bytes, turns, connections, shapes. */
+  /** How much is too much: of bytes, turns, connections and more. */
   readonly limits?: LimitOptions
   /** The same as `limits.requests` and `limits.windowSeconds`. */
   readonly rateLimit?: RateLimitOptions
@@ -67,13 +67,13 @@ export interface ServerOptions {
   readonly interfaces?: (all: readonly AgentInterface[]) => readonly AgentInterface[]
   /** Extensions to declare beside those of the agent and of Corral. */
   readonly extensions?: readonly AgentExtension[]
-  /** False shows the trace of tasks to nobody, as the card then says. */
+  /** Whether callers may ask for the trace of their tasks; true if absent. Where it is false the card says so. */
   readonly trace?: boolean
   /** Signs the public card. */
   readonly signCard?: (card: AgentCard) => Promise<readonly AgentCardSignature[]>
   /** Which table HTTP statuses follow; specification 1.0.1's if absent. */
   readonly errorTable?: '1.0.0' | '1.0.1'
-  /** Refuse parts of media types that the card does not name; true where the agent names its own, if absent. */
+  /** Whether parts of media types that the card does not name are refused; if absent, where the agent names its own. */
   readonly enforceInputModes?: boolean
   /**
    * The same as `limits.maxConcurrentTurns`. A turn that waits for a remote agent, a model or an MCP tool does not

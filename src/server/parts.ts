@@ -1,18 +1,13 @@
-import { encodeWebhook } from '../bindings/dialects/webhook.ts'
 import { isReceiverPath } from '../bindings/routes.ts'
 import { type Committer, createCommitter } from '../engine/commit.ts'
 import { createTurnQueue, type TurnQueue } from '../engine/queue.ts'
 import { createSuspects, type Suspects } from '../engine/suspects.ts'
-import { createGuard } from '../network/guard.ts'
-import type { PushConfigs } from '../operations/service.ts'
 import { SharedBudget } from '../shared/budget.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { type Logger, toLogger } from '../shared/log.ts'
 import { createMemoryStore } from '../store/memory/store.ts'
-import type { LogRecord, Store } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 import { createHub, type Hub } from '../streams/hub.ts'
-import { checkPushConfig } from '../webhooks/config.ts'
-import { createWebhooks, type Webhooks } from '../webhooks/webhooks.ts'
 import { type Auth, createAuth, openAuth } from './auth.ts'
 import { createClusterReader, type ReadCluster } from './cluster-facts.ts'
 import type { ServerConsole, StoredListener } from './console.ts'
@@ -20,9 +15,9 @@ import { createHealthCheck, type HealthCheck } from './health-check.ts'
 import { createIntake, type Intake } from './intake.ts'
 import { type Limits, resolveLimits, resolveRateLimit } from './limits.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
-import type { PushOptions, ServerOptions } from './options.ts'
+import type { ServerOptions } from './options.ts'
 import { createClientReader } from './proxies.ts'
-import { createPushLimit } from './push-limit.ts'
+import { createPush, type Push } from './push.ts'
 import { createRateLimit, type RateLimit } from './rate-limit.ts'
 
 /** What all agents of a server share. */
@@ -157,85 +152,4 @@ export async function closeParts({
   await push?.close()
   await committer.idle()
   if (!options.store) await store.close()
-}
-
-/** A server's webhooks, from each side that uses them. */
-interface Push {
-  /** The deliveries. */
-  readonly webhooks: Webhooks
-  /** What the operations change. */
-  readonly configs: PushConfigs
-  /** Called by the engines with each stored batch, and whether a webhook was registered with it. */
-  published(taskId: string, records: readonly LogRecord[], registered: boolean): void
-  /** Ends deliveries. Idempotent. */
-  close(): Promise<void>
-}
-
-/** What webhooks are made of. */
-interface PushDeps {
-  readonly store: Store
-  readonly committer: Committer
-  readonly clock: Clock
-  readonly logger: Logger
-  readonly limits: Limits
-  readonly metrics: Metrics
-  console(): ServerConsole | undefined
-}
-
-/** Makes the webhooks of a server. */
-function createPush(
-  { guard: rules, ...options }: PushOptions,
-  { store, committer, clock, logger, limits, console, metrics }: PushDeps,
-): Push {
-  const guard = createGuard(rules)
-  const webhooks = createWebhooks({
-    ...options,
-    store,
-    guard,
-    encode: encodeWebhook,
-    clock,
-    log: logger,
-    attempted(delivery, facts) {
-      metrics.webhook(facts.outcome.kind, facts.ms)
-      options.attempted?.(delivery, facts)
-    },
-    receive: (delivery) => console()?.receive(delivery),
-  })
-  return {
-    webhooks,
-    configs: {
-      check(config, path) {
-        if (!console()?.isReceiver(config.url)) checkPushConfig(guard, { config, path })
-      },
-      list: (taskId) => store.pushConfigs(taskId),
-      ...createPushLimit(limits.maxPushConfigs, (taskId) => store.pushConfigs(taskId)),
-      async add(record) {
-        const stored = await store.get(record.taskId)
-        const cursor = stored?.version ?? 0
-        await committer.write([{ type: 'pushConfig', record: { ...record, cursor } }])
-        webhooks.watch(record.taskId, record.id)
-      },
-      async remove(taskId, id) {
-        webhooks.forget(taskId, id)
-        await committer.write([{ type: 'deletePushConfig', taskId, id }])
-        // An event that was stored in between may have woken it once more, while it was still there.
-        webhooks.forget(taskId, id)
-      },
-    },
-    published(taskId, records, registered) {
-      if (registered) webhooks.watch(taskId)
-      else if (records[0]?.seq === 1) webhooks.ignore(taskId)
-      // A turn that begins may be of a task that got its webhooks while another replica had it.
-      else if (store.feed && beginsTurn(records[0])) webhooks.watch(taskId)
-      else webhooks.notify(taskId)
-    },
-    async close() {
-      await webhooks.close()
-      await guard.close()
-    },
-  }
-}
-
-function beginsTurn(record: LogRecord | undefined): boolean {
-  return record?.kind === 'message' || record?.kind === 'start'
 }

@@ -55,7 +55,7 @@ export interface Server {
   recover(): Promise<Recovery>
   /** Serves these agents from now on; tasks that run keep the agent they began with. */
   setAgents(agents: readonly (Agent | AgentFunction)[]): Promise<void>
-  /** Takes no more messages, lets turns end, ends streams, flushes. Idempotent. */
+  /** Takes no more messages, lets turns end, ends streams, flushes. May be called twice. */
   close(): Promise<void>
 }
 

@@ -37,7 +37,7 @@ export interface Feed {
   dismiss(taskId: string, numbers: readonly number[]): Promise<void>
   /**
    * Asks to be told whenever a task grows through another replica, whichever that is and however often this one has to
-   * register anew; tells at once how far the task is. Idempotent.
+   * register anew; tells at once how far the task is. May be called twice.
    */
   watch(taskId: string): void
   /** Ends that. */
@@ -46,7 +46,7 @@ export interface Feed {
   wakeDeliveries(taskId: string): void
   /** Frees the tasks of an agent for others, who are told: nothing of them may be written here after it. */
   release(agent: string): Promise<void>
-  /** Leaves: everything of this replica is free for others, who are told. Nothing may be written after it. Idempotent. */
+  /** Leaves: everything of this replica is free for others, who are told. Nothing may be written after it. May be called twice. */
   leave(): Promise<void>
   /** How the replicas stand, for people. */
   facts(): Promise<ClusterFacts>

@@ -124,7 +124,9 @@ export interface StoredTask {
  * do not know: a newer version may have written them.
  */
 export type LogRecord =
+  /** What clients are told. */
   | { readonly seq: number; readonly kind: 'event'; readonly event: StreamResponse }
+  /** A message of the client, which is the turn's. */
   | {
       readonly seq: number
       readonly kind: 'message'
@@ -132,6 +134,7 @@ export type LogRecord =
       readonly message: Message
       readonly request: TurnRequest
     }
+  /** A turn begins, or begins again. */
   | {
       readonly seq: number
       readonly kind: 'start'
@@ -146,6 +149,7 @@ export type LogRecord =
   | { readonly seq: number; readonly kind: 'alive'; readonly turn: number }
   /** The turn is over, or its agent has heard of the cancel, where no event says so. */
   | { readonly seq: number; readonly kind: 'rest'; readonly turn: number }
+  /** The result of a durable step. */
   | {
       readonly seq: number
       readonly kind: 'step'
@@ -153,16 +157,20 @@ export type LogRecord =
       readonly name: string
       readonly result: Json
     }
+  /** A value that the agent keeps with the task. */
   | { readonly seq: number; readonly kind: 'state'; readonly key: string; readonly value: Json }
+  /** The client has canceled the task. */
   | { readonly seq: number; readonly kind: 'cancel'; readonly at: string }
   /** Another replica has taken the task on: from here on its former one can write nothing more. */
   | { readonly seq: number; readonly kind: 'claim'; readonly by: number; readonly at: string }
+  /** A message that waited and will not be answered. */
   | {
       readonly seq: number
       readonly kind: 'dropped'
       readonly messageId: string
       readonly reason: string
     }
+  /** An entry of the trace. */
   | {
       readonly seq: number
       readonly kind: 'trace'

@@ -12,7 +12,7 @@ export interface FaultDetail {
   readonly meant?: string | undefined
 }
 
-/** Thrown for a team that cannot be: it says which one, where and why, for the person who wrote it. */
+/** Thrown for a team that is not valid: it says which one, where and why, for the person who wrote it. */
 export class InvalidTeamError extends Error {
   override readonly name = 'InvalidTeamError'
   /** The team. */

@@ -47,7 +47,7 @@ export interface TeamConfig {
   readonly skills?: readonly SkillDetail[]
   /** What one run may use up. */
   readonly budget?: BudgetConfig
-  /** Look at what the team is asked and at what it answers. */
+  /** Guards on what the team is asked and on what it answers. */
   readonly guards?: Guards
 }
 

@@ -75,7 +75,7 @@ export class Team implements Agent {
   /** Opaque, so that remote members learn nothing of us; of this object, so that equal ids elsewhere are no cycle. */
   readonly #hop = newId()
 
-  /** @throws InvalidTeamError for a team that cannot be, unless it `isChecked`, as the teams of a file are. */
+  /** @throws InvalidTeamError for a team that is not valid, unless it `isChecked`, as the teams of a file are. */
   constructor(
     team: TeamSpelling,
     manager: AgentManager,
@@ -251,13 +251,13 @@ export interface TeamDefinition<Id extends string = string>
   readonly agents: { readonly [Member in Id]: Agent | AgentFunction }
   /** How the team works. */
   readonly scheduler: SchedulerSpelling<NoInfer<Id>>
-  /** Look at what the team is asked and at what it answers. */
+  /** Guards on what the team is asked and on what it answers. */
   readonly guards?: Guards<NoInfer<Id>>
 }
 
 /**
  * Makes a team of agents and a scheduler in one expression.
- * @throws InvalidTeamError for a team that cannot be.
+ * @throws InvalidTeamError for a team that is not valid.
  */
 export function defineTeam<const Id extends string>(definition: TeamDefinition<Id>): Team {
   const { agents, clock, random, exposeMembers, prices, ...config } = definition

@@ -176,7 +176,8 @@ interface Settled {
 
 /**
  * Moves the cursor behind an event that was delivered or given up; what was given up is kept as a dead letter. False where
- * the webhook is no longer there, or no longer ours.
+ * the webhook is no longer there, or no longer ours: among replicas, one that has seen everything is nobody's, and whoever
+ * stores the next event agrees with the others on who delivers it.
  */
 async function isSettled(
   context: DeliveryContext,
@@ -186,7 +187,8 @@ async function isSettled(
   let isOurs = true
   await persist(context, stop, async () => {
     const [result] = await context.store.commit([toCursor(settled, context.clock)])
-    isOurs = result !== undefined && 'version' in result
+    const version = result && 'version' in result ? result.version : undefined
+    isOurs = version !== undefined && !(context.store.feed && version <= settled.trial.seq)
   })
   return isOurs
 }

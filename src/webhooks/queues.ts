@@ -25,9 +25,15 @@ interface Queue {
   off: Switch | undefined
 }
 
-/** Makes the set of queues, all of them idle. */
-export function createDeliveryQueues(context: DeliveryContext): DeliveryQueues {
-  const { clock } = context
+/**
+ * Makes the set of queues, all of them idle. Where replicas share the store, a queue that was woken while it worked is not
+ * sure to be this one's any more when it is through: `ask` finds out, and wakes it.
+ */
+export function createDeliveryQueues(
+  context: DeliveryContext,
+  ask: (taskId: string) => void,
+): DeliveryQueues {
+  const { clock, store } = context
   const queues = new Map<string, Queue>()
   const running = new Map<Switch, Promise<unknown>>()
   let closed = false
@@ -45,8 +51,9 @@ export function createDeliveryQueues(context: DeliveryContext): DeliveryQueues {
     do {
       queue.again = false
       await persist(context, signals.stop, () => finishDeliveries(context, key, signals))
-    } while (queue.again && !signals.stop.aborted)
+    } while (queue.again && !store.feed && !signals.stop.aborted)
     if (queues.get(nameOf(key)) === queue) queues.delete(nameOf(key))
+    if (queue.again && !signals.stop.aborted) ask(key.taskId)
   }
 
   return {

@@ -61,7 +61,7 @@ export interface Webhooks {
   redrive(id: string): Promise<DeliveryOutcome>
   /** The last attempts at a webhook since the process began. */
   history(taskId: string, id: string): DeliveryHistory
-  /** Begins nothing more, lets attempts under way end within the grace, breaks off the rest. Idempotent. */
+  /** Begins nothing more, lets attempts under way end within the grace, breaks off the rest. May be called twice. */
   close(): Promise<void>
 }
 
@@ -94,7 +94,7 @@ export interface DeliverySettings extends DeliveryRules {
 export function createWebhooks(options: WebhooksOptions): Webhooks {
   const { store, graceMs = 5_000 } = options
   const context = createContext(options)
-  const queues = createDeliveryQueues(context)
+  const queues = createDeliveryQueues(context, (taskId) => look(taskId, false))
   const asking = createAsking(context, queues)
   let closing: Promise<void> | undefined
 

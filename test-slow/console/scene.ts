@@ -112,7 +112,8 @@ export async function openPage(
 ): Promise<Watched & { readonly context: BrowserContext }> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options })
   onTestFinished(() => context.close())
-  context.setDefaultTimeout(10_000)
+  // Longer than a busy machine takes for anything.
+  context.setDefaultTimeout(60_000)
   const page = await context.newPage()
   const faults: string[] = []
   page.on('pageerror', (error) => faults.push(`error: ${error.message}`))

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { request } from 'undici'
 import { expect, test } from 'vitest'
@@ -51,18 +51,19 @@ test('SIGTERM answers a message that is stored with its task, not with an error'
   const scene = await open({ shutdownMs: 10 })
   const { caller, server, settled } = scene
   const { id: taskId } = await scene.send('ask', 'hello')
-  const blocking = question('slow', 'take 400', { configuration: {} })
+  // Its first member does not end before the stop, however long that takes to come.
+  const blocking = question('team', 'hold first', { configuration: {} })
   const headers = { 'idempotency-key': 'once' }
   const answer = caller.call<{ task: Task }>({ ...blocking, headers })
   const isRunning = async (): Promise<number> =>
     (
       await caller.call<{ tasks: readonly Task[] }>({
-        agent: 'slow',
+        agent: 'team',
         method: 'ListTasks',
         params: {},
       })
     ).tasks.length
-  await expect.poll(isRunning).toBe(1)
+  await expect.poll(() => readFileSync(scene.effects, 'utf8')).toContain(' first ')
   expect(await server.stop()).toBe(0)
   const { task } = await answer
   expect(task.status.state).toBe('TASK_STATE_WORKING')
@@ -70,17 +71,18 @@ test('SIGTERM answers a message that is stored with its task, not with an error'
   // Who sends it again under its key, and who asks for it, finds the one task.
   const again = await caller.call<{ task: Task }>({ ...blocking, headers })
   expect(again.task.id).toBe(task.id)
-  expect((await settled('slow', task.id)).status.state).toBe('TASK_STATE_COMPLETED')
+  expect((await settled('team', task.id)).status.state).toBe('TASK_STATE_COMPLETED')
   expect(await isRunning()).toBe(1)
   expect((await scene.get('ask', taskId)).status.state).toBe('TASK_STATE_INPUT_REQUIRED')
 })
 
 test('what has not ended by the deadline is taken up by the next start', async () => {
-  const { send, settled, server } = await open({ shutdownMs: 10 })
-  const { id } = await send('slow', 'take 200', { configuration: immediately })
+  const { send, settled, server, effects } = await open({ shutdownMs: 10 })
+  const { id } = await send('team', 'hold first', { configuration: immediately })
+  await expect.poll(() => readFileSync(effects, 'utf8')).toContain(`${id} first `)
   expect(await server.stop()).toBe(0)
   await server.start()
-  expect((await settled('slow', id)).status.state).toBe('TASK_STATE_COMPLETED')
+  expect((await settled('team', id)).status.state).toBe('TASK_STATE_COMPLETED')
 })
 
 test('streams end with a hint when to come back, of running tasks and of waiting ones', async () => {

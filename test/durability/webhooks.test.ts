@@ -46,15 +46,19 @@ test('a receiver that fails, asks for patience and hangs gets everything, in ord
   await nothingLeft(scene)
   await scene.server.stop()
   const events = await eventsOf(scene, id)
-  const [first, second, ...rest] = events
-  // Five failures at the first event, one at the second.
-  const tried = [first, first, first, first, first, first, second, second, ...rest]
-  expect(numbers(receiver.requests)).toEqual(tried)
+  const seen = numbers(receiver.requests)
+  // Each was tried until it was taken; how often, where an answer comes late, is the machine's.
+  expect([...new Set(seen)]).toEqual(events)
+  expect(seen).toEqual(seen.toSorted((a, b) => a - b))
+  expect(moods).toEqual([])
   await receiver.close()
 })
 
+/** No answer is too late, however busy the machine is: an event comes twice only where a server died. */
+const patient = { timeoutMs: 60_000 }
+
 test('a receiver that is down when the server dies gets everything from the next one, in order', async () => {
-  const scene = await open()
+  const scene = await open(patient)
   const before = await createReceiver()
   before.answer = (_request, response) => void response.writeHead(503).end()
   const { id } = await scene.send('team', 'hello', { configuration: hook(before) })
@@ -71,7 +75,7 @@ test('a receiver that is down when the server dies gets everything from the next
 })
 
 test('an event that was taken just before a kill may come again, and none is left out', async () => {
-  const scene = await open()
+  const scene = await open(patient)
   const receiver = await createReceiver()
   const { id } = await scene.send('stream', 'speak 40', {
     configuration: { ...hook(receiver), returnImmediately: true },

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { isSession } from '../support/cutting-proxy.ts'
 import { describePostgres, usePostgres } from '../support/postgres.ts'
-import { begin, openReplicas, saying, stateAt, stepsOf } from './scene.ts'
+import { begin, openReplicas, saying, shortLease, stateAt, stepsOf } from './scene.ts'
 import { createStepper } from './stepper.ts'
 import { subscribe, textOf } from './subscription.ts'
 
@@ -15,7 +15,7 @@ describePostgres('a replica and its database', () => {
     async (which) => {
       const agent = createStepper(3)
       const replicas = openReplicas(database, agent)
-      const [a, b] = [await replicas.open(), await replicas.open()]
+      const [a, b] = [await replicas.open({ store: shortLease }), await replicas.open()]
       const former = a.number
       const asked = a.wire.ask('SendMessage', saying('go'))
       agent.pass(1)
@@ -124,7 +124,7 @@ describePostgres('a replica and its database', () => {
   test('a replica that is cut off says so instead of taking in what it cannot keep', async () => {
     const agent = createStepper(1)
     const replicas = openReplicas(database, agent)
-    const [a, b] = [await replicas.open(), await replicas.open()]
+    const [a, b] = [await replicas.open({ store: shortLease }), await replicas.open()]
     a.proxy.cut()
     await replicas.until(() => !a.store.feed.mayBegin())
     const { status, body, headers } = await a.wire.ask('SendMessage', saying('go'))

@@ -31,7 +31,7 @@ describePostgres('a PostgreSQL that is killed under load and started again', () 
       for (const id of ids)
         await replicas.until(async () => (await stateAt(first, id)) === 'TASK_STATE_COMPLETED')
     }
-  })
+  }, 120_000)
 })
 
 /** Takes three steps, each of them in the log before the next. */

@@ -43,6 +43,15 @@ export interface ReplicaOptions extends Partial<Omit<ServerOptions, 'agents' | '
 /** When replicas read what they may have missed: often, or never, so that a test cannot rely on it. */
 type Polls = 'often' | 'never'
 
+/**
+ * A lease that no busy machine lets end: who dies loses its lock, which others see at once. Where a replica is cut off and
+ * nobody notices, `shortLease` lets others go on.
+ */
+const leaseMs = 60_000
+
+/** A lease whose end a test waits for. */
+export const shortLease = { leaseMs: 1_500 } as const
+
 /** Makes room for servers of one agent in a schema of their own. */
 export function openReplicas(
   database: TestDatabase,
@@ -59,7 +68,7 @@ export function openReplicas(
   })
   return {
     async open({ agent: own = agent, store: storeOptions, clockAheadMs = 0, ...options } = {}) {
-      const store = await world.open({ ...storeOptions, clockAheadMs })
+      const store = await world.open({ leaseMs, ...storeOptions, clockAheadMs })
       const server = await createServer({
         logger: false,
         timeouts: { shutdownMs: 0 },

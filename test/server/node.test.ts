@@ -1,6 +1,7 @@
 import { request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { defineAgent } from '../../src/agents/function.ts'
 import { createServer, listen } from '../../src/server/index.ts'
 import { createScriptedAgent } from '../conformance/agent.ts'
 import { exchange, rpc, serveAgent, text } from './sockets.ts'
@@ -23,6 +24,21 @@ describe('a server on node:http', () => {
     const stream = await fetch(url, rpc('SendStreamingMessage', text('chunks a b')))
     expect(stream.headers.get('content-type')).toBe('text/event-stream')
     expect((await stream.text()).match(/^data: /gm)?.length).toBeGreaterThan(3)
+  })
+
+  test('a burst of chunks that is larger than any buffer on its way arrives whole', async () => {
+    const agent = defineAgent({ name: 'Flood' }, async function* (_message, turn) {
+      for (let i = 0; i < 100; i++)
+        yield turn.artifact({ artifactId: 'a', parts: [{ text: `${i} ${'x'.repeat(30_000)}` }] })
+    })
+    const server = await createServer({ agents: [agent], logger: false })
+    const listening = await listen(server, { port: 0, host: '127.0.0.1' })
+    onTestFinished(() => listening.close())
+    const url = `http://127.0.0.1:${listening.port}`
+    const answer = await (await fetch(url, rpc('SendStreamingMessage', text('go')))).text()
+    const numbers = [...answer.matchAll(/"text":"(\d+) x/g)].map(([, number]) => Number(number))
+    expect(numbers).toEqual(Array.from({ length: 100 }, (_, i) => i))
+    expect(answer).toContain('TASK_STATE_COMPLETED')
   })
 
   test('HEAD has the headers of GET and no body', async () => {

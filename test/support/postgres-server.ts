@@ -37,13 +37,13 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   try {
     const place = await prepare(folder, nativeFolder)
     if (options.tls) await writeTls(place, options.tls)
-    const port = await freePort()
-    let running = await run(place, port, options)
+    const { port, ...first } = await runSomewhere(place, options)
+    let running: Running = first
     return {
       url: `postgres://corral@127.0.0.1:${port}/postgres`,
       async restart() {
         await running.stop()
-        running = await run(place, port, options)
+        running = await runAgain(place, port, options)
       },
       async stop() {
         await running.stop()
@@ -115,6 +115,45 @@ async function writeTls(
   if (isRoot) await chown(file, nobody, nobody)
 }
 
+/** A server that runs. */
+interface Running {
+  stop(): Promise<void>
+}
+
+/** A port may be lent to somebody else between the moment it was free and the one it is used in. */
+const portTries = 50
+
+async function runSomewhere(
+  place: Place,
+  options: PostgresServerOptions,
+): Promise<Running & { readonly port: number }> {
+  for (let tries = 1; ; tries++) {
+    const port = await freePort()
+    try {
+      return { ...(await run(place, port, options)), port }
+    } catch (error) {
+      if (tries === portTries || !isPortTaken(error)) throw error
+    }
+  }
+}
+
+async function runAgain(
+  place: Place,
+  port: number,
+  options: PostgresServerOptions,
+): Promise<Running> {
+  for (let tries = 1; ; tries++)
+    try {
+      return await run(place, port, options)
+    } catch (error) {
+      if (tries === portTries || !isPortTaken(error)) throw error
+    }
+}
+
+function isPortTaken(error: unknown): boolean {
+  return error instanceof Error && error.message.includes('Address already in use')
+}
+
 /** Ends the server when its input ends, which the system sees to when this process dies. */
 const guarded = '"$@" & server=$!; cat >/dev/null; kill -QUIT $server; wait $server'
 
@@ -122,7 +161,7 @@ async function run(
   { bin, data, env }: Place,
   port: number,
   { durable = false, tls }: PostgresServerOptions,
-): Promise<{ stop(): Promise<void> }> {
+): Promise<Running> {
   const settings = {
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',

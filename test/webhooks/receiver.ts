@@ -1,4 +1,4 @@
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /** A request that a webhook receiver got. */
@@ -32,7 +32,7 @@ export async function createReceiver(port = 0): Promise<Receiver> {
     receiver.answer(received, response)
     for (const wake of waiting) wake()
   })
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  await listen(server, port)
   const address = server.address() as AddressInfo // it listens on a port
   const receiver: Receiver = {
     url: `http://127.0.0.1:${address.port}/hook`,
@@ -57,4 +57,20 @@ export async function createReceiver(port = 0): Promise<Receiver> {
       }),
   }
   return receiver
+}
+
+/** Listens; a port that was ours may be lent to an outgoing connection for a moment. */
+async function listen(server: Server, port: number): Promise<void> {
+  for (;;) {
+    const fault = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
+      server.once('error', resolve)
+      server.listen(port, '127.0.0.1', () => {
+        server.off('error', resolve)
+        resolve(undefined)
+      })
+    })
+    if (!fault) return
+    if (fault.code !== 'EADDRINUSE') throw fault
+    await new Promise((resolve) => setImmediate(resolve))
+  }
 }

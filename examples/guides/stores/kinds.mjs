@@ -1,4 +1,4 @@
-/** The three stores in code, and what can be done with one. */
+/** The three stores in code, and what can be done with one. Run: node kinds.mjs orders.db */
 // #region kinds
 import { createMemoryStore, openPostgresStore, openSqliteStore } from 'corral/store'
 
@@ -67,3 +67,12 @@ class MapStore extends TaskStore {
 
 export const ownStore = () => fromTaskStore(new MapStore())
 // #endregion own
+
+const [, , path] = process.argv
+if (path?.endsWith('.db')) {
+  const kept = await kinds.sqlite('copy.db')
+  await kept.close()
+  const { counts, dropped } = await lookAfter(path, 'backup.db')
+  const { copied } = await move(path, 'copy.db')
+  console.log(`${counts.tasks} tasks, ${dropped} dropped, ${copied} copied`)
+}

@@ -55,36 +55,39 @@ export type GuardFunction = (
 /** What becomes of content in which a guard finds something. */
 export type GuardAction = 'block' | 'replace'
 
-/** At least `min` and at most `max` characters; `replace` cuts what is too long. Blocks if no action is said. */
+/** Keeps content between a least and a most number of characters. */
 export interface LengthGuard {
   readonly use: 'length'
   /** The most characters. */
   readonly max?: number
   /** The least characters. */
   readonly min?: number
+  /** What becomes of content that is too long: `block` if absent; `replace` cuts it. */
   readonly action?: GuardAction
 }
 
-/** The data, or the text as JSON, fits a schema. */
+/** Blocks what does not fit a schema: the data, or the text read as JSON. */
 export interface SchemaGuard {
   readonly use: 'json-schema'
   /** What the data must fit. */
   readonly schema: StandardSchemaV1 | JsonObject
 }
 
-/** The text has no match of `deny`, or one of `require`; `replace` takes out what is denied. Blocks if no action is said. */
+/** Looks for a regular expression that is denied or required. */
 export interface PatternGuard {
   readonly use: 'pattern'
   /** A regular expression of which there must be no match. */
   readonly deny?: string
   /** A regular expression of which there must be a match. */
   readonly require?: string
+  /** What becomes of what is denied: `block` if absent; `replace` takes it out. */
   readonly action?: GuardAction
 }
 
-/** Keys, tokens and passwords, or email addresses, are taken out; `block` refuses what has one. */
+/** Finds keys, tokens and passwords, or email addresses. */
 export interface FinderGuard {
   readonly use: 'secrets' | 'email'
+  /** What becomes of what is found: `replace` if absent, which takes it out. */
   readonly action?: GuardAction
 }
 
@@ -93,6 +96,7 @@ export type BuiltInGuard = LengthGuard | SchemaGuard | PatternGuard | FinderGuar
 
 /** A member of the team, or an agent of the same file, is asked with the content and answers with the verdict. */
 export interface MemberGuard<Id extends string = string> {
+  /** Its id. */
   readonly member: Id
 }
 
@@ -115,8 +119,8 @@ export type GuardRule<Id extends string = string> =
 
 /** The guards of an agent, a step or a team. */
 export interface Guards<Id extends string = string> {
-  /** Look at every message before the agent does. What one blocks is REJECTED. */
+  /** Guards on every message before the agent sees it. What one blocks is REJECTED. */
   readonly input?: readonly GuardRule<Id>[]
-  /** Look at everything the agent says before the caller hears it. What one blocks is FAILED. */
+  /** Guards on everything the agent says before the caller hears it. What one blocks is FAILED. */
   readonly output?: readonly GuardRule<Id>[]
 }

@@ -64,7 +64,7 @@ export interface OpenAIAgentOptions<Schema = SchemaInput | undefined>
   readonly toolSources?: readonly ToolSource[]
   /** Which images at internal addresses may be passed on by their URL; none if absent. */
   readonly files?: Omit<GuardOptions, 'allowHttp'>
-  /** Look at what the model is asked and at what it answers. */
+  /** Guards on what the model is asked and on what it answers. */
   readonly guards?: Guards
   /** What the answers fit: each is checked, asked for again where it does not fit, and becomes data. */
   readonly outputSchema?: Schema
@@ -102,8 +102,8 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
 
   /**
    * @throws ConfigConversionError for a value out of range.
-   * @throws GuardFault for guards that cannot be.
-   * @throws TypeError for an `outputSchema` that is none.
+   * @throws GuardFault for a guard that cannot be used.
+   * @throws TypeError for an `outputSchema` that is no schema.
    */
   constructor(options: OpenAIAgentOptions<Schema>) {
     validateOpenAIAgentConfig(options)

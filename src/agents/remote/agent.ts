@@ -40,7 +40,7 @@ import { createWatch, type Watch } from './watch.ts'
 export interface A2AAgentOptions extends A2AAgentConfig, LocalInfo {
   /** Which hosts may be reached at which addresses, those that the remote's card names too; as a client decides if absent. */
   readonly reach?: AddressGuard
-  /** Look at what the agent is asked and at what it answers. */
+  /** Guards on what the agent is asked and on what it answers. */
   readonly guards?: Guards
   /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
@@ -73,7 +73,7 @@ export class A2AAgent implements Agent {
 
   /**
    * @throws ConfigConversionError for a value out of range.
-   * @throws GuardFault for guards that cannot be.
+   * @throws GuardFault for a guard that cannot be used.
    */
   constructor(given: A2AAgentOptions) {
     const options = withCallDefaults(validateA2AAgentConfig(given))

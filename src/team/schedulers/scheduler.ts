@@ -88,7 +88,7 @@ export interface CallRules<Id extends string = string> {
   readonly maxRetries?: number
   /** Who answers instead when all tries have failed. */
   readonly fallbackAgentId?: Id
-  /** Look at what the member is asked and at what it answers, beside its own. */
+  /** Guards on what the member is asked and on what it answers, beside its own. */
   readonly guards?: Guards<Id>
 }
 

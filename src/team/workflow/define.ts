@@ -15,7 +15,7 @@ export interface WorkflowDefinition<Members extends FlowMembers>
 /**
  * Makes a team that works step by step. The rules of a step see the results of those before it, with the types of
  * their data.
- * @throws InvalidTeamError for a team that cannot be.
+ * @throws InvalidTeamError for a team that is not valid.
  */
 export function defineWorkflow<const Members extends FlowMembers>(
   definition: WorkflowDefinition<Members>,

@@ -33,7 +33,7 @@ interface Cell {
 
 const pauseMs = 3_000
 /** How long it may take until a replica is where it is to be struck. */
-const patienceMs = 30_000
+const patienceMs = 120_000
 
 /** Strikes so often, in rounds: in each, every kind of blow comes once at every point, in an order of its own. */
 export async function strikeOften(

@@ -1,21 +1,15 @@
-import { beforeAll, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { A2AClient } from '../../../src/client/index.ts'
 import { createServer, extractor, listen } from '../../../src/server/index.ts'
 import type { Team } from '../../../src/team/index.ts'
 import { createInstantClock, runTeam } from '../../../src/testing/index.ts'
-import { temporary } from '../../cli/corral.ts'
 import { clients, startAuthorizationServer } from '../../client/authorization-server.ts'
 import { signIn } from '../../client/browser.ts'
-import { importExample, runHere, serveExample, serveFile } from './serve.ts'
-
-/** All tests of this file call one agent. */
-let agentUrl = ''
-beforeAll(async () => {
-  agentUrl = await serveExample('remote-agents/agent.mjs')
-})
+import { importExample, runHere, serveExample, serveFile, temporaryFolder } from './serve.ts'
 
 test('an agent is asked, followed, answered, cancelled, and given files', async () => {
-  const options = { env: { AGENT_URL: agentUrl }, cwd: temporary() }
+  const AGENT_URL = await serveExample('remote-agents/agent.mjs')
+  const options = { env: { AGENT_URL }, cwd: temporaryFolder() }
   const run = (name: string) => runHere(`remote-agents/${name}.mjs`, options)
   expect(await run('call')).toEqual(['Day 1: the hills. Day 2: a castle.'])
   expect(await run('stream')).toEqual([
@@ -43,14 +37,15 @@ test('an agent is asked, followed, answered, cancelled, and given files', async 
 })
 
 test('a team has it as a member, for callers with a token', async () => {
-  const env = { DESK_URL: agentUrl, AGENCY_TOKEN: 'agency-secret' }
+  const DESK_URL = await serveExample('remote-agents/agent.mjs')
+  const env = { DESK_URL, AGENCY_TOKEN: 'agency-secret' }
   const AGENCY_URL = await serveFile('remote-agents/corral.toml', env)
   const lines = await runHere('remote-agents/token.mjs', { env: { AGENCY_URL } })
   expect(lines).toEqual([
     'unauthenticated: The credentials do not hold',
     'Booked: Day 1: the hills. Day 2: a castle.',
   ])
-  vi.stubEnv('DESK_URL', agentUrl)
+  vi.stubEnv('DESK_URL', DESK_URL)
   const { agency: team } = await importExample<{ agency: Team }>('remote-agents/member.mjs')
   vi.unstubAllEnvs()
   const { text } = await runTeam(team, '1 day')

@@ -1,4 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished, vi } from 'vitest'
 import { loadConfig } from '../../../src/app/config/load.ts'
@@ -8,6 +10,9 @@ import { type Ended, type StartOptions, startProcess } from '../../cli/corral.ts
 
 const examples = join(import.meta.dirname, '../../../examples/guides')
 
+/** Programs of guides run the built package, so they need none of what tests load to run the source. */
+const asReader = { NODE_OPTIONS: undefined }
+
 /** The file of a guide's example. */
 export function exampleFile(name: string): string {
   return join(examples, name)
@@ -16,8 +21,12 @@ export function exampleFile(name: string): string {
 /** Starts a program of a guide at a free port, as its reader does: by Node, with the built package. Gives its URL. */
 export async function serveExample(name: string, options: StartOptions = {}): Promise<string> {
   const port = String(await freePort())
-  const env = { ...options.env, PORT: port }
+  const env = { ...asReader, ...options.env, PORT: port }
   const started = startProcess(process.execPath, [exampleFile(name)], { ...options, env })
+  onTestFinished(async () => {
+    started.signal('SIGKILL')
+    await started.ended
+  })
   const [url] = await started.seen(new RegExp(`http://localhost:${port}`))
   return url
 }
@@ -27,9 +36,17 @@ export function runExample(
   name: string,
   { args = [], ...options }: StartOptions & { readonly args?: readonly string[] } = {},
 ): Promise<Ended> {
-  const started = startProcess(process.execPath, [exampleFile(name), ...args], options)
+  const env = { ...asReader, ...options.env }
+  const started = startProcess(process.execPath, [exampleFile(name), ...args], { ...options, env })
   started.end()
   return started.ended
+}
+
+/** A folder that is gone after the test. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'corral-guide-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
 }
 
 let imports = 0

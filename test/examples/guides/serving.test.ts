@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { A2AClient, apiKey, bearer } from '../../../src/client/index.ts'
-import { temporary } from '../../cli/corral.ts'
-import { runHere, serveExample, serveFile, serverTable } from './serve.ts'
+import { runHere, serveExample, serveFile, serverTable, temporaryFolder } from './serve.ts'
 
 const key = (value: string) => apiKey(value, { location: 'header', name: 'X-API-Key' })
 
@@ -38,7 +37,7 @@ describe('a file', () => {
 })
 
 test('a server in code knows callers by key, token and session, and has a route of its own', async () => {
-  const serverUrl = await serveExample('serving/server.mjs', { cwd: temporary() })
+  const serverUrl = await serveExample('serving/server.mjs', { cwd: temporaryFolder() })
   const alice = new A2AClient({ serverUrl, auth: key('alice-secret') })
   expect(await alice.run('Hello')).toBe('Roses for alice')
   const bob = new A2AClient({ serverUrl, headers: { cookie: 'session=4711' } })

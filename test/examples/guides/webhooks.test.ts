@@ -7,8 +7,14 @@ import { A2AClient } from '../../../src/client/index.ts'
 import { listen, type Server } from '../../../src/server/index.ts'
 import { createDeferred } from '../../../src/shared/async.ts'
 import { readDeadLetters } from '../../../src/store/index.ts'
-import { temporary } from '../../cli/corral.ts'
-import { freePort, importExample, runHere, serveExample, serveFile } from './serve.ts'
+import {
+  freePort,
+  importExample,
+  runHere,
+  serveExample,
+  serveFile,
+  temporaryFolder,
+} from './serve.ts'
 
 test('a receiver gets every event of a task, from a server that allows its host', async () => {
   const hook = await serveExample('webhooks/receiver.mjs')
@@ -30,7 +36,7 @@ test('a receiver gets every event of a task, from a server that allows its host'
 })
 
 test('signed events are taken, and what a receiver refuses is found among the dead letters', async () => {
-  const cwd = temporary()
+  const cwd = temporaryFolder()
   expect(await runHere('webhooks/signed.mjs', { cwd })).toEqual([
     'event task',
     'event statusUpdate',

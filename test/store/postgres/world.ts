@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Clock, systemClock } from '../../../src/shared/clock.ts'
-import { openPostgresStore } from '../../../src/store/postgres/store.ts'
+import { openPostgresStore, type PostgresStoreOptions } from '../../../src/store/postgres/store.ts'
 import type { FeedWorld, MemberOptions, SharedStore } from '../../contracts/feed/world.ts'
 import { type CuttingProxy, openCuttingProxy } from '../../support/cutting-proxy.ts'
 import type { TestDatabase } from '../../support/postgres.ts'
@@ -9,6 +9,7 @@ import type { TestDatabase } from '../../support/postgres.ts'
 export interface PostgresWorld extends FeedWorld {
   /** The schema that they share. */
   readonly schema: string
+  open(options?: MemberOptions & Partial<PostgresStoreOptions>): Promise<SharedStore>
   /** The proxy between a process and the database. */
   proxyOf(store: SharedStore): CuttingProxy
 }
@@ -36,7 +37,7 @@ export function openPostgresWorld(
   return {
     schema,
     proxyOf,
-    async open(options: MemberOptions = {}) {
+    async open(options = {}) {
       const proxy = await openCuttingProxy(database.url)
       const { serving, clockAheadMs = 0, ...rest } = options
       const store = await openPostgresStore({

@@ -1,10 +1,9 @@
-// #region file
 import { textOf } from 'corral'
-import { defineAgent, type GuardFunction } from 'corral/agents'
+import { defineAgent } from 'corral/agents'
 import { defineTeam } from 'corral/team'
 import { runTeam } from 'corral/testing'
 
-const onTopic: GuardFunction = ({ text }) =>
+const onTopic = ({ text }) =>
   text.includes('weather') ? { verdict: 'allow' } : { verdict: 'block', reason: 'it is off topic' }
 
 const reporter = defineAgent(
@@ -32,4 +31,3 @@ for (const question of ['The weather', 'The weather and the storm', 'The news'])
   const { state, text } = await runTeam(team, question, { logger: false })
   console.log(`${state}: ${text}`)
 }
-// #endregion file
