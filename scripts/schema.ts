@@ -1,10 +1,16 @@
 /**
- * Writes the JSON Schema of configuration files, for editors; `test/team/schema.test.ts` checks that it is current.
- * Format it afterwards: `npx biome check --write schema`.
+ * Writes what is made of the configuration's keys: the JSON Schema for editors, and the tables of docs/configuration.md.
+ * `test/docs/configuration.test.ts` checks that both are current. `npm run schema` also formats the first.
  */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { toConfigJsonSchema } from '../src/app/config/file.ts'
+import { toConfigJsonSchema } from '../src/app/config/json-schema.ts'
+import { fillKeys } from './configuration/page.ts'
+import type { KeySchema } from './configuration/tables.ts'
 
-const path = join(import.meta.dirname, '..', 'schema', 'corral.schema.json')
-writeFileSync(path, `${JSON.stringify(toConfigJsonSchema(), null, 2)}\n`)
+const root = join(import.meta.dirname, '..')
+const schema = toConfigJsonSchema()
+writeFileSync(join(root, 'schema/corral.schema.json'), `${JSON.stringify(schema, null, 2)}\n`)
+// What zod makes is a JSON Schema.
+const page = join(root, 'docs/configuration.md')
+writeFileSync(page, fillKeys(readFileSync(page, 'utf8'), schema as KeySchema))

@@ -44,7 +44,7 @@ try {
   for (const look of looks) await takeAll(look, url, task)
   const pictures = join(root, 'docs/images')
   mkdirSync(pictures, { recursive: true })
-  for (const name of ['home-light', 'timeline-dark'])
+  for (const name of ['graph-light', 'timeline-dark'])
     copyFileSync(join(folder, `${name}.png`), join(pictures, `console-${name}.png`))
 } finally {
   await browser.close()
@@ -96,7 +96,9 @@ async function takeAll(
   await openConversation(page)
   await take('chat')
   await go('#/teams/studio', '.node.visited, .node.running')
+  await page.setViewportSize({ width, height: height + 220 }) // the whole team
   await take('graph')
+  await page.setViewportSize({ width, height })
   await go(`#/task/${task}`, '.lane .bar')
   await take('timeline')
   await go(`#/task/${task}?tab=wire`, '.frames')

@@ -1,5 +1,5 @@
 /**
- * Copies regions of `examples/` into README and docs, so that code in words is code that runs.
+ * Copies regions of `examples/`, or whole files, into README and docs, so that code in words is code that runs.
  *
  *     <!-- snippet: examples/quickstart/serve.ts#serve -->
  *     ```ts
@@ -8,8 +8,9 @@
  *
  * `--check` writes nothing and exits 1 if a page is not as it would be.
  */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pagesOf } from './markdown/tree.ts'
 
 const root = join(import.meta.dirname, '..')
 const check = process.argv.includes('--check')
@@ -17,7 +18,7 @@ const check = process.argv.includes('--check')
 const marker = /(<!-- snippet: (\S+?)(?:#(\S+))? -->\n```(\w+)\n)[\s\S]*?(?<=\n)```/g
 
 let stale = 0
-for (const page of pages()) {
+for (const page of pagesOf(root)) {
   const text = readFileSync(join(root, page), 'utf8')
   const fresh = text.replace(
     marker,
@@ -30,18 +31,9 @@ for (const page of pages()) {
 }
 process.exit(check && stale > 0 ? 1 : 0)
 
-function pages(): string[] {
-  const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
-  return [
-    'README.md',
-    'ARCHITECTURE.md',
-    ...docs.filter((f) => f.endsWith('.md')).map((f) => join('docs', f)),
-  ]
-}
-
 function read(file: string, region: string | undefined): string {
   const text = readFileSync(join(root, file), 'utf8').trimEnd()
-  if (!region) return text
+  if (!region) return withoutMarks(text)
   const start = `#region ${region}\n`
   const from = text.indexOf(start)
   const to = text.indexOf('#endregion', from)
@@ -50,8 +42,11 @@ function read(file: string, region: string | undefined): string {
   const indent = Math.min(
     ...lines.filter((l) => l.trim()).map((l) => l.length - l.trimStart().length),
   )
-  return lines
-    .map((line) => line.slice(indent))
-    .join('\n')
-    .trimEnd()
+  return withoutMarks(lines.map((line) => line.slice(indent)).join('\n')).trimEnd()
+}
+
+/** The code without the comments that begin and end regions. */
+function withoutMarks(text: string): string {
+  const lines = text.split('\n')
+  return lines.filter((line) => !/^\s*(\/\/|#) ?#(end)?region\b/.test(line)).join('\n')
 }

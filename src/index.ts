@@ -1,4 +1,9 @@
-/** The protocol's vocabulary: types, operations, errors, builders, cards, signatures. Runs anywhere. */
+/**
+ * The protocol's vocabulary: messages, tasks, cards, errors, and the functions that build, read and check them. It runs
+ * anywhere, browsers included.
+ *
+ * @module corral
+ */
 export {
   agentMessage,
   completedTaskWithText,
@@ -24,11 +29,19 @@ export {
 export {
   type CardSurroundings,
   chooseInterface,
+  type InterfaceOptions,
   renderCard,
   validateAgentId,
 } from './protocol/card.ts'
 export { checkCard } from './protocol/card-check.ts'
-export { A2AError, type ErrorCode, type ErrorDetails, errorCodes } from './protocol/errors.ts'
+export {
+  A2AError,
+  type A2AErrorOptions,
+  type ErrorCode,
+  type ErrorDetails,
+  errorCodes,
+  type FieldViolation,
+} from './protocol/errors.ts'
 export {
   clientRoutingExtension,
   clientToolsExtension,
@@ -40,11 +53,12 @@ export {
   traceExtension,
   usageExtension,
 } from './protocol/extensions.ts'
-export { createFold, type Fold } from './protocol/fold.ts'
+export { createFold, type Fold, type FoldOptions } from './protocol/fold.ts'
 export {
   error,
   type JSONRPCError,
   type JSONRPCErrorResponse,
+  type JSONRPCId,
   type JSONRPCRequest,
   type JSONRPCResponse,
   type JSONRPCSuccessResponse,
@@ -55,8 +69,11 @@ export {
 export {
   isOperationName,
   type OperationName,
+  type OperationRow,
+  type Operations,
   operationNames,
   operations,
+  type QueryKind,
   type RequestOf,
   type ResultOf,
 } from './protocol/operations.ts'
@@ -68,8 +85,14 @@ export type {
   SkillDetail,
 } from './protocol/profile.ts'
 export {
+  type CardKey,
+  type CardSignatureVerdict,
+  type CardTrust,
   createJkuResolver,
+  type JkuOptions,
+  type KeyResolver,
   requireSignature,
+  type SignatureHeader,
   signCard,
   verifyCard,
 } from './protocol/signature.ts'
@@ -78,9 +101,13 @@ export {
   canTransition,
   isInterrupted,
   isTerminal,
+  type TaskStateName,
   type TaskStateSpelling,
   taskStates,
   textOf,
   toTaskState,
 } from './protocol/task.ts'
 export type * from './protocol/types.ts'
+export type { Usage } from './protocol/usage.ts'
+export type { Clock } from './shared/clock.ts'
+export type { Logger } from './shared/log.ts'

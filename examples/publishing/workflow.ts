@@ -10,7 +10,7 @@ const review = z.object({ score: z.number(), reason: z.string(), risk: z.enum(['
 
 /** The members are those of the file. */
 const member = async (name: string): Promise<AgentFunction> =>
-  (await import(`./agents/${name}.js`)).default
+  (await import(`./agents/${name}.mjs`)).default
 
 export const publishing = defineWorkflow({
   id: 'publishing',
@@ -42,8 +42,8 @@ export const publishing = defineWorkflow({
           .otherwise((harmless) => harmless.step('direct', { agentId: 'publisher' })),
       ),
 })
-// #endregion
 
 const answers = ['and say when', 'yes']
 const { text, questions } = await runTeam(publishing, 'new prices', { answers })
 console.log([...questions, text].join('\n---\n'))
+// #endregion

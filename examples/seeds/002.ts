@@ -1,5 +1,6 @@
 /** Seed 002 as a program: a handler, its server, and a client that follows the card. Run: npx tsx examples/seeds/002.ts */
 import { equal } from 'node:assert/strict'
+// #region handler
 import { textOf } from 'corral'
 import { bearer } from 'corral/client'
 import {
@@ -41,6 +42,7 @@ const server = await new A2aServer(new MyHandler())
       : undefined,
   )
   .run({ signals: false })
+// #endregion handler
 
 const client = new A2aClient({
   serverUrl: server.url,

@@ -1,18 +1,21 @@
 import type { Usage } from '../protocol/usage.ts'
 
 /**
- * Where the work of a turn is counted: against the budgets of the teams around it, at their prices. A model does so by
- * itself; an agent that calls one on its own may tell it here, and is then stopped in time.
+ * Where the work of a turn is counted, against the budgets of the teams around it. Models count by themselves; an
+ * agent that calls one on its own may tell it here, and is then stopped in time.
  */
 export interface Account {
   /** What was counted for the turn so far, by whomever in it; undefined where nothing was. */
   readonly used: Usage | undefined
   /**
-   * To be called before what costs something, such as a request to a model.
+   * Call it before what costs something, such as a request to a model.
    * @throws A2AError `processingError` when a team around has used up its tokens or its money.
    */
   check(): void
-  /** The usage with its cost, where it has none yet and the model has a price; `asked` is the name it was asked for by. */
+  /**
+   * Gives the usage with its cost, where it has none yet and the model has a price; `asked` is the name that the model
+   * was asked for by.
+   */
   price(usage: Usage, asked?: string): Usage
   /** Counts what has just been used. */
   spend(usage: Usage): void

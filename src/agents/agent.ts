@@ -18,8 +18,8 @@ import type { DataSchema } from './data-schema.ts'
 export type { AgentDetails, AgentInfo } from '../protocol/profile.ts'
 
 /**
- * Anything that answers messages: a function, a model, a remote A2A agent, a team. `MessageHandler`, `RequestHandler`
- * and objects with `run(text)` become this.
+ * Anything that answers messages: a function, a model, a remote A2A agent, a team. `defineAgent` makes one of a
+ * function; implement it yourself for anything else.
  */
 export interface Agent {
   /** Who the agent is. Called rarely; may fetch a remote card. */
@@ -34,8 +34,8 @@ export interface Agent {
    */
   readonly resumable?: boolean
   /**
-   * What the agent is made of, as data. A digest of it is stored with every run, so that a later start knows whether the
-   * agent is still the same; its info counts where this is absent.
+   * What the agent is made of, as data. A digest of it is stored with every run, so that a later start knows whether
+   * the agent is still the same; its info counts if absent.
    */
   readonly definition?: Json
   /** What sort of agent it is, in one word, for people who look at it: `team`, `model`, `remote`, `function`. */
@@ -56,7 +56,7 @@ export interface Agent {
    * stores nothing. As a member of a team it answers by `process` like any other.
    */
   readonly dispatch?: Dispatch
-  /** Releases what the agent holds. Idempotent. */
+  /** Releases what the agent holds. May be called twice. */
   close?(): Promise<void>
 }
 
@@ -69,61 +69,68 @@ export interface AgentOf<Output> extends Agent {
 export interface WaitingTask {
   readonly taskId: string
   readonly contextId: string
+  /** Gives a value that the agent saved with the task. */
   load(key: string): Json | undefined
   /** The keys under which something was saved. */
   keys(): Iterable<string>
 }
 
-/** The answer to "can you answer now?". */
+/** Whether an agent can answer now. */
 export interface Health {
   readonly healthy: boolean
+  /** Why it cannot. */
   readonly reason?: string
   /** Members of a team, each with its own answer. */
   readonly members?: Readonly<Record<string, Health>>
 }
 
 /**
- * What a turn gives back: one answer, or events as they happen.
- * A string becomes a completed task with the artifact `response`; a lone Message stores nothing.
+ * What an agent gives back: one answer, or events as they happen. A string becomes a completed task with the artifact
+ * `response`; a lone message stores nothing.
  */
 export type AgentReply = AgentAnswer | Promise<AgentAnswer> | AsyncIterable<AgentEvent>
 
 /**
- * A whole answer. A Task must be this turn's own: its id is replaced by the turn's. One that is still SUBMITTED or WORKING
- * is left so, across restarts too: the agent finishes it by `turn.taskStore`.
+ * A whole answer. A task gets the turn's own id. One that is still SUBMITTED or WORKING is left so, across restarts
+ * too, until the agent finishes it by `turn.taskStore`.
  */
 export type AgentAnswer = string | Message | { readonly task: Task } | undefined
 
 /**
- * What an agent may yield. A string or Part is a further chunk of the artifact `response`; a Message alone answers
- * without a task; StreamResponses are the wire's own events. Ids of task and context are filled in.
+ * What an agent may yield. A string or part is a further chunk of the artifact `response`; a message alone answers
+ * without a task; the rest are events, whose ids of task and context are filled in.
  */
 export type AgentEvent = string | Part | Message | Draft
 
-/** A StreamResponse whose task and context ids the engine fills in. */
+/** An event whose ids of task and context are filled in for you. */
 export type Draft =
   | StreamResponse
   | { readonly statusUpdate: StatusDraft }
   | { readonly artifactUpdate: ArtifactDraft }
 
-/** A status change without ids and time. */
-interface StatusDraft {
+/** A change of status without ids and time, which are filled in for you. */
+export interface StatusDraft {
   readonly status: { readonly state: TaskState; readonly message?: Message }
   readonly metadata?: JsonObject
 }
 
-/** An artifact or chunk without ids of task and context. */
-interface ArtifactDraft {
+/** An artifact, or a chunk of one, without the ids of task and context, which are filled in for you. */
+export interface ArtifactDraft {
   readonly artifact: Artifact
+  /** True where the parts go on at the end of an artifact that is already there; it is replaced otherwise. */
   readonly append?: boolean
+  /** True where nothing of this artifact follows. */
   readonly lastChunk?: boolean
   readonly metadata?: JsonObject
 }
 
 /** How an artifact chunk joins what is already there. */
 export interface ChunkOptions {
+  /** True where the parts go on at the end of an artifact that is already there; it is replaced otherwise. */
   readonly append?: boolean
+  /** True where nothing of this artifact follows. */
   readonly lastChunk?: boolean
+  /** Metadata of the event. */
   readonly metadata?: JsonObject
 }
 
@@ -132,8 +139,8 @@ export interface ContextValues {
   /** The value under a key. */
   get(key: string): Promise<Json | undefined>
   /**
-   * Keeps a value; the last one wins, null takes it away. It is stored with the step or event that follows, and makes
-   * the task exist. Keys that begin with `corral:` are our own: they go along with a task and make none.
+   * Keeps a value; the last one wins, null takes it away. It is stored with the step or event that follows. Keys that
+   * begin with `corral:` are taken.
    */
   set(key: string, value: Json): void
 }
@@ -142,7 +149,9 @@ export interface ContextValues {
 export interface Turn {
   /** The id the task has, or will have if it comes into being. */
   readonly taskId: string
+  /** The conversation that the message belongs to. */
   readonly contextId: string
+  /** The message to answer. */
   readonly message: Message
   /** Which message of the task this is, from 1; the same when the turn runs again after a crash. */
   readonly number: number
@@ -150,14 +159,17 @@ export interface Turn {
   readonly task: Task | undefined
   /** The task's messages before this one. */
   readonly history: readonly Message[]
+  /** Who sent the message. */
   readonly caller: AuthContext
   /** The tenant that the caller named; empty where none was. */
   readonly tenant: string
   /** Fires on cancel, on a member's or turn's deadline and on shutdown. */
   readonly signal: AbortSignal
+  /** The server's log. */
   readonly log: Logger
   /** Extensions that the client activated and the card declares. */
   readonly extensions: readonly string[]
+  /** MIME types that the client can read; any if empty. */
   readonly acceptedOutputModes: readonly string[]
   /** The JSON Schema that the answer is to fit, as data or as JSON; absent where any answer will do. */
   readonly outputSchema?: JsonObject | undefined
@@ -167,15 +179,15 @@ export interface Turn {
   readonly attempt: number
   /** The W3C trace context of the caller, to pass on. */
   readonly traceparent: string | undefined
-  /** How many agents have handed this message on; guards against endless nesting over HTTP. */
+  /** The agents that have handed this message on, oldest first; it ends endless loops among servers. */
   readonly hops: readonly string[]
-  /** A status event. */
+  /** Makes a status event, to yield. */
   status(state: TaskState, text?: string): Draft
-  /** An artifact event. */
+  /** Makes an artifact event, to yield. */
   artifact(artifact: Artifact, options?: ChunkOptions): Draft
-  /** The event that ends the turn by asking the user something. */
+  /** Makes the event that ends the turn by asking the user something; their answer is the next turn's message. */
   ask(text: string): Draft
-  /** A message of this agent in this task. */
+  /** Makes a message of this agent in this task. */
   reply(text: string | readonly Part[]): Message
   /**
    * Runs `work` once per turn and name, even across a crash: its result is in the log before anyone acts on it,
@@ -183,13 +195,13 @@ export interface Turn {
    */
   step<T extends Json>(name: string, work: () => Promise<T> | T): Promise<T>
   /**
-   * What to call a step by in systems outside, so that they can tell a repetition: a step's result counts once, but its
-   * work may begin again where its process died, or was cut off, before the result was stored.
+   * What to call a step by in systems outside, such as an idempotency key, so that they can tell a repetition: a
+   * step's result counts once, but its work may begin again where its process died before the result was stored.
    */
   stepKey(name: string): string
-  /** A value that stays with the task across turns and crashes; private to the agent. */
+  /** Gives a value that stays with the task across turns and crashes; private to the agent. */
   load(key: string): Json | undefined
-  /** Keeps a value with the task; it is in the log once the promise resolves. */
+  /** Keeps a value with the task; it is stored once the promise resolves. */
   save(key: string, value: Json): Promise<void>
   /** Values that stay with the conversation. */
   readonly context: ContextValues

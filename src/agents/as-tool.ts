@@ -9,13 +9,15 @@ import { type Tool, toToolName } from './tools.ts'
 
 /** How an agent shows itself as a tool; its own name and words if absent. */
 export interface AsToolOptions {
+  /** What the model calls it by. */
   readonly name?: string
+  /** What the model is told of it. */
   readonly description?: string
 }
 
 /**
- * An agent as a tool for a model: the model asks it in words and gets its answer as text. The agent works within the
- * model's turn: cancelled with it, its steps and state in the same log.
+ * Makes a tool for a model of an agent: the model asks it in words and gets its answer as text. The agent works within
+ * the model's turn and is cancelled with it.
  */
 export async function asTool(agent: Agent, options: AsToolOptions = {}): Promise<Tool> {
   const info = await agent.info()

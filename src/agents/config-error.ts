@@ -1,7 +1,10 @@
-/** Why a generic agent configuration does not become a specific one; the first three variants are the origin's. */
+/** Why an `AgentConfig` cannot become what its protocol needs. */
 export type ConfigFault =
+  /** The entry is of another kind. */
   | { readonly variant: 'WrongProtocol'; readonly expected: string; readonly found: string }
+  /** A field is needed. */
   | { readonly variant: 'MissingField'; readonly field: string }
+  /** A value is of the wrong type or out of range. */
   | {
       readonly variant: 'InvalidValue'
       readonly field: string
@@ -9,21 +12,22 @@ export type ConfigFault =
       readonly value: string
       readonly reason: string
     }
-  /** A field that means nothing, but is all but one that does. */
+  /** A field that there is not, spelled like one that there is. */
   | { readonly variant: 'UnknownField'; readonly field: string; readonly meant: string }
-  /** A guard that cannot be. */
+  /** A guard cannot be used. */
   | {
       readonly variant: 'InvalidGuard'
       readonly field: string
       readonly reason: string
       readonly hint?: string
     }
-  /** One setting in two places. */
+  /** A setting stands in two places. */
   | { readonly variant: 'SetTwice'; readonly field: string; readonly other: string }
 
-/** Thrown where an AgentConfig cannot become what its protocol needs. The message names the field, never a secret. */
+/** Thrown where an `AgentConfig` cannot become what its protocol needs. The message names the field, never a secret. */
 export class ConfigConversionError extends Error {
   override readonly name = 'ConfigConversionError'
+  /** What is wrong, for programs. */
   readonly fault: ConfigFault
 
   constructor(fault: ConfigFault, options?: ErrorOptions) {

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../protocol/types.ts'
 import { toSnakeCase } from '../shared/text.ts'
-import { type AgentAuth, checkAuth } from './auth.ts'
+import { type AgentAuth, checkAuth, keyHeader } from './auth.ts'
 import {
   checkId,
   checkOrigins,
@@ -13,7 +13,7 @@ import {
 import { ConfigConversionError, invalidValue, missingField } from './config-error.ts'
 import type { Guards } from './guards/guard.ts'
 import type { McpServerConfig } from './mcp/config.ts'
-import type { ModelConfig } from './model-config.ts'
+import { type ModelConfig, modelDefaults } from './model-config.ts'
 import { checkMetadata, checkModelConfig, toModelConfig } from './model-settings.ts'
 import type { ToolModuleConfig } from './tool-config.ts'
 
@@ -25,23 +25,26 @@ export type { ModelConfig } from './model-config.ts'
 export type ProtocolType = 'a2a' | 'openai' | 'module'
 
 /** A protocol as it may be written: case does not matter, so `A2A` and `OpenAI` are fine too. */
-type ProtocolSpelling = ProtocolType | 'A2A' | 'OpenAI' | 'Module'
+export type ProtocolSpelling = ProtocolType | 'A2A' | 'OpenAI' | 'Module'
 
-/** One `[[agents]]` entry: what the configuration says of an agent, whatever its kind. */
+/** One `[[agents]]` entry of a configuration file, whatever its kind. */
 export interface AgentConfig {
   readonly id: string
   readonly name: string
   readonly description?: string
   /** A URL; for `module` a file, relative to the configuration. */
   readonly endpoint: string
+  /** Which kind it is: `a2a`, `openai` or `module`. */
   readonly protocol: ProtocolSpelling
+  /** What it can do, in words such as `research`. */
   readonly capabilities?: readonly string[]
   /** Settings of the kind (`api_key`, `model`, `task_handling`, …); what is no setting shows in AgentInfo. */
   readonly metadata?: Readonly<Record<string, string | number | boolean>>
-  /** 30 if absent. */
+  /** How long the agent may take to answer, or be silent; 30 if absent. */
   readonly timeoutSeconds?: number
-  /** 3 if absent. */
+  /** Further tries after a failure; 3 if absent. */
   readonly maxRetries?: number
+  /** How Corral proves itself to a remote agent. */
   readonly auth?: AgentAuth
   /** Origins that get `auth` beside the endpoint's, where the remote agent's card names them. */
   readonly credentialOrigins?: readonly string[]
@@ -51,9 +54,9 @@ export interface AgentConfig {
   readonly tools?: readonly ToolModuleConfig[]
   /** Which model an OpenAI agent is, and how it answers. */
   readonly model?: ModelConfig
-  /** Hosts and ranges inside our networks whose images an OpenAI agent may pass on by URL all the same. */
+  /** Hosts and ranges inside your network whose images an OpenAI agent may pass on by URL all the same. */
   readonly allowFiles?: readonly string[]
-  /** Look at what the agent is asked and at what it answers. */
+  /** Guards on what the agent is asked and on what it answers. */
   readonly guards?: Guards
   /** What the answers fit: each is checked, asked for again where it does not fit, and becomes data. */
   readonly outputSchema?: JsonObject
@@ -61,22 +64,24 @@ export interface AgentConfig {
   readonly maxOutputRetries?: number
 }
 
-/** What becomes of a remote answer that is a task. */
+/** What becomes of a remote answer that is a task: it is followed to its end, told as it is, or refused. */
 export type TaskHandling = 'PollUntilComplete' | 'ReturnTaskInfo' | 'RejectTasks'
 
 /** What an A2AAgent needs. */
 export interface A2AAgentConfig {
+  /** The URL of the remote agent or of its card. */
   readonly endpoint: string
   /** The remote agent's own id; discovered if absent. */
   readonly agentId?: string
-  /** 30 if absent. */
+  /** How long the agent may take to answer, or be silent; 30 if absent. */
   readonly timeoutSeconds?: number
-  /** 3 if absent. */
+  /** Further tries after a failure; 3 if absent. */
   readonly maxRetries?: number
+  /** How Corral proves itself to the agent. */
   readonly auth?: AgentAuth
   /** Origins that get `auth` beside the endpoint's, where the card names them. */
   readonly credentialOrigins?: readonly string[]
-  /** `PollUntilComplete` if absent. */
+  /** What becomes of an answer that is a task; `PollUntilComplete` if absent. */
   readonly taskHandling?: TaskHandling
 }
 
@@ -84,15 +89,17 @@ export interface A2AAgentConfig {
 export interface OpenAIAgentConfig extends Omit<ModelConfig, 'name'> {
   /** A base URL, or the full URL of `/chat/completions`. */
   readonly endpoint: string
+  /** The service's key; `none` will do where it asks for none. */
   readonly apiKey: string
+  /** The service's name for the model. */
   readonly model: string
-  /** 30 if absent. */
+  /** How long the service may be silent; 30 if absent. */
   readonly timeoutSeconds?: number
-  /** 3 if absent. */
+  /** Further tries after a failure; 3 if absent. */
   readonly maxRetries?: number
 }
 
-/** How an agent elsewhere is called. */
+/** How an agent elsewhere is called, with the defaults filled in. */
 export interface CallSettings {
   readonly timeoutSeconds: number
   readonly maxRetries: number
@@ -107,8 +114,9 @@ export function withCallDefaults<Config extends Partial<CallSettings>>(
   return { ...config, timeoutSeconds, maxRetries, taskHandling }
 }
 
-/** What the environment may add to a configuration; passed in, never read globally. */
+/** Variables that stand in for what a configuration leaves out; nothing is read from the process itself. */
 export interface ConfigEnvironment {
+  /** The key of models that name none. */
   readonly OPENAI_API_KEY?: string | undefined
 }
 
@@ -146,7 +154,7 @@ const taskHandlings: ReadonlyMap<string, TaskHandling> = new Map<string, TaskHan
 ])
 
 /**
- * The configuration of a remote A2A agent.
+ * Makes the configuration of a remote A2A agent of an `AgentConfig`.
  *
  * @throws ConfigConversionError for another protocol, a missing endpoint or a value out of range.
  */
@@ -171,8 +179,8 @@ export function toA2AAgentConfig(config: AgentConfig): A2AAgentConfig & CallSett
 }
 
 /**
- * The configuration of a model behind an OpenAI-compatible service. The key is `metadata.api_key`, else
- * `OPENAI_API_KEY` of the environment passed in.
+ * Makes the configuration of a model of an `AgentConfig`. The key is `metadata.api_key`, else `OPENAI_API_KEY` of the
+ * environment passed in.
  *
  * @throws ConfigConversionError for another protocol, a missing key or a value out of range.
  */
@@ -184,7 +192,7 @@ export function toOpenAIAgentConfig(
   withoutOrigins(config)
   const apiKey = keyOf(config) ?? environment.OPENAI_API_KEY
   if (apiKey === undefined) throw missingField('metadata.api_key')
-  const { name = 'gpt-4', ...model } = toModelConfig(config)
+  const { name = modelDefaults.name, ...model } = toModelConfig(config)
   const { timeoutSeconds, maxRetries } = withCallDefaults(config)
   const checked = {
     endpoint: config.endpoint,
@@ -198,7 +206,10 @@ export function toOpenAIAgentConfig(
   return checked
 }
 
-/** The same configuration, checked. @throws ConfigConversionError that names the first wrong field. */
+/**
+ * Checks a configuration and gives it back.
+ * @throws ConfigConversionError that names the first wrong field.
+ */
 export function validateA2AAgentConfig<Config extends A2AAgentConfig>(config: Config): Config {
   checkRemote(config, (key) => key)
   return config
@@ -253,7 +264,10 @@ export function validateModuleAgentConfig(config: AgentConfig): AgentConfig {
   return config
 }
 
-/** The same configuration, checked. @throws ConfigConversionError that names the first wrong field. */
+/**
+ * Checks a configuration and gives it back.
+ * @throws ConfigConversionError that names the first wrong field.
+ */
 export function validateOpenAIAgentConfig<Config extends OpenAIAgentConfig>(
   config: Config,
 ): Config {
@@ -330,7 +344,7 @@ function withoutOrigins({ credentialOrigins: [first] = [] }: AgentConfig): void 
 function authOf(config: AgentConfig): AgentAuth | undefined {
   const key = text(config, 'api_key')
   if (key !== undefined)
-    return { type: 'api_key', key, header: text(config, 'auth_header') ?? 'X-API-Key' }
+    return { type: 'api_key', key, header: text(config, 'auth_header') ?? keyHeader }
   const token = text(config, 'bearer_token')
   return token === undefined ? undefined : { type: 'bearer', token }
 }

@@ -30,8 +30,12 @@ import { type Tool, withOwnNames } from './tools.ts'
 export interface AgentDeps {
   /** Where files of the configuration are looked for: the directory that it lies in. */
   readonly directory: string
-  /** The state of the modules' files, where modules are to be loaded anew with all that they import. */
+  /**
+   * The state of the modules' files, where modules are to be loaded anew with all that they import.
+   * @internal
+   */
   readonly moduleState?: string
+  /** Variables that stand in for what the configuration leaves out. */
   readonly environment?: ConfigEnvironment
   /** Tools for every model of the configuration, beside its MCP servers. */
   readonly tools?: readonly Tool[]
@@ -39,8 +43,11 @@ export interface AgentDeps {
   readonly agentOf?: (id: string) => Agent | undefined
   /** Where requests to the remote agent at this endpoint may go; as a client decides (`ClientOptions.reach`) if absent. */
   readonly reachOf?: (endpoint: string) => AddressGuard
+  /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
+  /** Gives numbers from 0 to 1 for the jitter of retries; `Math.random` if absent. */
   readonly random?: () => number
+  /** Where it tells what it does; nowhere if absent. */
   readonly log?: Logger
 }
 
@@ -108,8 +115,8 @@ function planKind(config: AgentConfig, environment: ConfigEnvironment | undefine
 }
 
 /**
- * Makes the agent of a configuration entry. Remote agents and models are not contacted before they are needed, so one
- * that is down does not stop the start; a file that cannot be loaded does.
+ * Makes the agent of an `AgentConfig`. Remote agents and models are not contacted before they are needed, so one that
+ * is down does not stop the start; a file that cannot be loaded does.
  *
  * @throws ConfigConversionError that names what is missing or wrong.
  */

@@ -2,7 +2,7 @@ import { textOf } from '../protocol/task.ts'
 import type { Agent } from './agent.ts'
 import { defineAgent } from './function.ts'
 
-/** An agent that answers `Echo: <text>`; for trying things out. */
+/** Makes an agent that answers `Echo: <text>`; for trying things out. */
 export function createEchoAgent(): Agent {
   return defineAgent(
     {

@@ -34,33 +34,37 @@ export interface AgentDescription<Schema = undefined>
   readonly name: string
   /** The name in lower case with dashes, if absent. */
   readonly id?: string
+  /** What it does, for those who choose among agents: people, supervisors, models. */
   readonly description?: string
+  /** What it can do, in words such as `research`; cards show them as skills. */
   readonly abilities?: readonly string[]
+  /** Further facts, for those who look for agents. */
   readonly metadata?: Readonly<Record<string, string>>
   /** Whether an interrupted turn may run again after a crash; false if absent. */
   readonly resumable?: boolean
-  /** Look at what the function is asked and at what it answers. */
+  /** Guards on what the function is asked and on what it answers. */
   readonly guards?: Guards
   /** What the answers fit: the function gives the data itself, which is checked; any answer will do if absent. */
   readonly outputSchema?: Schema
   /** The JSON Schema of `outputSchema`, where its library gives none. */
   readonly jsonSchema?: JsonObject
+  /** Tells whether it can answer now; always if absent. */
   health?(): Promise<Health>
 }
 
-/** The function of an agent: one that gives what its schema reads, where it has one. */
+/** The function that `defineAgent` takes: one that gives the schema's data, where there is a schema. */
 export type FunctionFor<Schema> = [Schema] extends [SchemaInput]
   ? DataFunction<WrittenData<Schema>>
   : AgentFunction
 
-/** An agent, and of what its answers are where that is known. */
-type AgentFor<Schema> = [Schema] extends [SchemaInput] ? AgentOf<DataOf<Schema>> : Agent
+/** The agent that `defineAgent` gives: one that knows the type of its answers, where it has a schema. */
+export type AgentFor<Schema> = [Schema] extends [SchemaInput] ? AgentOf<DataOf<Schema>> : Agent
 
 /**
- * Declares an agent by a description and the function that answers.
+ * Makes an agent of a description and the function that answers.
  * @throws Error for a description that no card could show: without a name, with an id or version that is none.
- * @throws GuardFault for guards that cannot be.
- * @throws TypeError for an `outputSchema` that is none.
+ * @throws GuardFault for a guard that cannot be used.
+ * @throws TypeError for an `outputSchema` that is no schema.
  */
 export function defineAgent<Schema extends SchemaInput | undefined = undefined>(
   description: AgentDescription<Schema>,
@@ -181,8 +185,9 @@ function toInfo(description: AnyDescription): AgentInfo {
   }
 }
 
-/** Anything with `run(text)`, as agent frameworks have it. */
+/** Any object with `run(text)`, as agent frameworks have it. */
 export interface Runnable {
+  /** Answers a text. */
   run(text: string): string | Promise<string>
 }
 
@@ -194,7 +199,7 @@ export function fromRunnable(
   return defineAgent(description, async (message) => runnable.run(textOf(message.parts)))
 }
 
-/** A name as an id: lower case, dashes for what is neither letter nor digit. */
+/** Makes an id of a name: lower case, dashes for what is neither letter nor digit. */
 export function toId(name: string): string {
   const id = name
     .toLowerCase()

@@ -1,4 +1,14 @@
-export type { CardDraft, SkillDraft } from '../compat/card-info.ts'
+/**
+ * Make agents: from a function, a model, a remote A2A agent or a file, with tools, guards and answers that fit a schema.
+ *
+ * @module corral/agents
+ */
+export type {
+  CapabilitiesDraft,
+  CardDraft,
+  ProviderDraft,
+  SkillDraft,
+} from '../compat/card-info.ts'
 export { EchoHandler, type EchoOptions } from '../compat/echo-handler.ts'
 export { HandlerError, type HandlerErrorVariant } from '../compat/handler-error.ts'
 export {
@@ -23,9 +33,12 @@ export type {
   AgentInfo,
   AgentOf,
   AgentReply,
+  ArtifactDraft,
   ChunkOptions,
+  ContextValues,
   Draft,
   Health,
+  StatusDraft,
   Turn,
   WaitingTask,
 } from './agent.ts'
@@ -34,11 +47,13 @@ export {
   type A2AAgentConfig,
   type AgentAuth,
   type AgentConfig,
+  type CallSettings,
   ConfigConversionError,
   type ConfigEnvironment,
   type ConfigFault,
   type ModelConfig,
   type OpenAIAgentConfig,
+  type ProtocolSpelling,
   type ProtocolType,
   type TaskHandling,
   toA2AAgentConfig,
@@ -50,6 +65,7 @@ export { type AgentDeps, createAgentFromConfig } from './create.ts'
 export { createEchoAgent } from './echo.ts'
 export {
   type AgentDescription,
+  type AgentFor,
   type AgentFunction,
   type DataFunction,
   defineAgent,
@@ -58,10 +74,11 @@ export {
   type Runnable,
   toId,
 } from './function.ts'
-export { ContentBlocked } from './guards/blocked.ts'
+export { type BlockDetails, ContentBlocked } from './guards/blocked.ts'
 export type {
   BuiltInGuard,
   ContentKind,
+  FinderGuard,
   GuardAction,
   GuardContent,
   GuardContext,
@@ -70,17 +87,22 @@ export type {
   GuardSide,
   Guards,
   GuardVerdict,
+  LengthGuard,
   MemberGuard,
   ModuleGuard,
+  PatternGuard,
+  SchemaGuard,
 } from './guards/guard.ts'
-export { GuardFault } from './guards/ready.ts'
+export { GuardFault, type GuardFaultDetail } from './guards/ready.ts'
 export type { McpEndpoint, McpProgram, McpServerConfig } from './mcp/config.ts'
 export { createMcpToolSource } from './mcp/tools.ts'
+export type { ModelHistory, ResponseFormat } from './model-config.ts'
 export { loadModuleAgent } from './module.ts'
-export { OpenAIAgent, type OpenAIAgentOptions } from './openai/agent.ts'
+export { type ModelOutput, OpenAIAgent, type OpenAIAgentOptions } from './openai/agent.ts'
 export { type OutputOptions, withOutputSchema } from './output/with-schema.ts'
 export type { ModelPrice, ModelPrices } from './prices.ts'
 export { A2AAgent, type A2AAgentOptions } from './remote/agent.ts'
+export type { LocalInfo } from './remote/info.ts'
 export {
   type DataOf,
   type DataReading,
@@ -94,6 +116,7 @@ export type { ApprovalNames, ToolModuleConfig } from './tool-config.ts'
 export {
   type ApprovalRule,
   defineTool,
+  type ResultFor,
   type Tool,
   type ToolContext,
   type ToolDefinition,

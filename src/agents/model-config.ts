@@ -1,24 +1,35 @@
 import type { JsonObject } from '../protocol/types.ts'
 
-/** How a model that has more to read than fits hears of earlier messages. */
+/** What a model hears of messages that are too many to read: the last ones, or a summary. */
 export type ModelHistory = 'window' | 'summarise'
 
-/** How a model service is told which schema an answer is to fit: by its `response_format`, or in words alone. */
+/** How a model service is told which schema an answer must fit: by its `response_format`, or in words alone. */
 export type ResponseFormat = 'json_schema' | 'json_object' | 'none'
+
+/** What holds where a configuration does not say. */
+export const modelDefaults = {
+  name: 'gpt-4',
+  maxHistory: 20,
+  history: 'window',
+  maxToolRounds: 8,
+  responseFormat: 'json_schema',
+} as const
 
 /** `[agents.model]`: which model answers, and how. What is absent is left to the service, or has the default named here. */
 export interface ModelConfig {
   /** The service's name for the model; `gpt-4` if absent. */
   readonly name?: string
+  /** What the model is told before everything else. */
   readonly systemPrompt?: string
-  /** From 0 to 2. */
+  /** How freely the model answers, from 0 to 2. */
   readonly temperature?: number
-  /** From 0 to 1. */
+  /** Which share of likely words it chooses from, from 0 to 1. */
   readonly topP?: number
   /** The longest answer in tokens. */
   readonly maxTokens?: number
   /** The answer ends before one of these. */
   readonly stop?: string | readonly string[]
+  /** For answers that are the same each time, as far as the service can. */
   readonly seed?: number
   /** How long a model thinks that does: `minimal`, `low`, `medium`, `high`, or what else the service knows. */
   readonly reasoningEffort?: string

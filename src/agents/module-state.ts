@@ -7,7 +7,7 @@ import * as nodeModule from 'node:module'
 interface FreshModules {
   /** From here on, modules that are loaded by a URL with a state that is new get these files as they are now. */
   renew(files: Iterable<string>): void
-  /** Ends it; what is loaded stays. Idempotent. */
+  /** Ends it; what is loaded stays. May be called twice. */
   close(): void
 }
 

@@ -15,11 +15,9 @@ import { loadModule } from './module-load.ts'
 import { wrapAgent } from './wrap.ts'
 
 /**
- * Loads an agent from a file (`protocol = "module"`). The endpoint is the file, relative to `directory`; its default
- * export is an agent, a function `(message, turn)` that answers, or an object with `run(text)`. A function may say by
- * a second export, `resumable = true`, that its turns may run again after a crash; with an `output_schema` it may give
- * the data itself. A changed file is loaded anew; where
- * `state` names a state of its files (see module-state), what it imports is too.
+ * Loads an agent from a file. The endpoint names the file, relative to `directory`; its default export is an agent, a
+ * function `(message, turn)` that answers, or an object with `run(text)`. A second export, `resumable = true`, says
+ * that its turns may run again after a crash. A changed file is loaded anew.
  *
  * @throws ConfigConversionError that names the file as the configuration does, never where it lies.
  */

@@ -6,7 +6,9 @@ import { WrappedTurn, wrapAgent } from './wrap.ts'
 
 /** What a model costs, in US dollars per million tokens. */
 export interface ModelPrice {
+  /** For a million tokens that the model reads. */
   readonly input: number
+  /** For a million tokens that it writes. */
   readonly output: number
   /** Of input that the service had in its cache, where it tells how much that was; as `input` if absent. */
   readonly cachedInput?: number

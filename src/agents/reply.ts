@@ -2,7 +2,7 @@ import { A2AError } from '../protocol/errors.ts'
 import { createFold } from '../protocol/fold.ts'
 import { parseMessage, parseStreamResponse, parseTask } from '../protocol/schema.ts'
 import type { Message, StreamResponse, Task } from '../protocol/types.ts'
-import { isAsyncIterable, isPromiseLike, withSignal } from '../shared/async.ts'
+import { isAsyncIterable, isPromiseLike } from '../shared/async.ts'
 import type { AgentReply, Turn } from './agent.ts'
 
 /**
@@ -59,14 +59,17 @@ export function readAgentAnswer(answer: unknown, place: ReplyPlace): StreamRespo
   throw new A2AError('invalidAgentResponse', 'The agent gave something that is no answer')
 }
 
+/** Something that may happen while an agent is waited for. Not a signal: one for every reply costs more than the rest. */
+interface Interruption {
+  throwIfAborted(): void
+  onAbort(listener: (reason: unknown) => void): () => void
+}
+
 /** How a reply is read to its end. */
 interface Reading {
   readonly place: ReplyPlace
-  /**
-   * Whose signal ends the wait; an agent that does not listen to it is left behind. Not the signal itself: it is made
-   * for those who look, and an answer that is there at once needs none.
-   */
-  readonly turn?: Pick<Turn, 'signal'> | undefined
+  /** What ends the wait; an agent that does not listen to it is left behind. */
+  readonly until?: Interruption | undefined
   /** Takes an event; true where nothing more is wanted. */
   take(event: StreamResponse): boolean | Promise<boolean>
   /** Told of an agent that is left before its end, with what resolves when it has cleaned up. */
@@ -75,27 +78,62 @@ interface Reading {
 
 /** Reads a reply event by event, until it ends or nothing more is wanted of it. */
 export async function readReply(reply: AgentReply, reading: Reading): Promise<void> {
-  const { place, turn, take } = reading
+  const { place, take } = reading
   if (!isAsyncIterable(reply)) {
-    const answer = isPromiseLike(reply)
-      ? await withSignal(Promise.resolve(reply), turn?.signal)
-      : reply
+    const answer = isPromiseLike(reply) ? await answerOf(reply, reading) : reply
     if (answer !== undefined) await take(readAgentEvent(answer, place))
     return
   }
+  const wait = new Wait(reading.until)
   const events = reply[Symbol.asyncIterator]()
   let hasEnded = false
   try {
     while (true) {
-      const next = await withSignal(events.next(), turn?.signal)
+      const next = await wait.for(events.next())
       hasEnded = next.done === true
       if (next.done || (await take(readAgentEvent(next.value, place)))) return
     }
   } finally {
+    wait.end()
     if (!hasEnded) {
       const cleanUp = Promise.resolve(events.return?.()).catch(() => {})
       reading.onLeft?.(cleanUp)
     }
+  }
+}
+
+async function answerOf(reply: PromiseLike<unknown>, { until }: Reading): Promise<unknown> {
+  const wait = new Wait(until)
+  try {
+    return await wait.for(reply)
+  } finally {
+    wait.end()
+  }
+}
+
+/** The waits of one reply, one after the other, for as long as nothing interrupts them. */
+class Wait {
+  readonly #until: Interruption | undefined
+  readonly #stopListening: (() => void) | undefined
+  #leave: (reason: unknown) => void = () => {}
+
+  constructor(until: Interruption | undefined) {
+    this.#until = until
+    this.#stopListening = until?.onAbort((reason) => this.#leave(reason))
+  }
+
+  for<T>(work: PromiseLike<T>): PromiseLike<T> {
+    if (!this.#until) return work
+    return new Promise((resolve, reject) => {
+      this.#leave = reject
+      // Heard in any case: what nobody waits for any more must not end the process by its failure.
+      work.then(resolve, reject)
+      this.#until?.throwIfAborted()
+    })
+  }
+
+  end(): void {
+    this.#stopListening?.()
   }
 }
 

@@ -8,24 +8,24 @@ import type { DataReading, DataSchema } from './data-schema.ts'
 export type { DataReading, DataSchema } from './data-schema.ts'
 
 /**
- * What data may look like, as a user writes it: a schema of zod, valibot, arktype or another library that keeps to the
- * Standard Schema, which also says the data's type, or a JSON Schema.
+ * What data must look like: a schema of zod, valibot, arktype or another library that keeps to Standard Schema, which
+ * also gives the data's type, or a JSON Schema.
  */
 export type SchemaInput = StandardSchemaV1 | JsonObject
 
 /** The type of the data that fits a schema; of a JSON Schema no more is known than that it is JSON. */
 export type DataOf<Schema> = Schema extends StandardSchemaV1<infer _, infer Output> ? Output : Json
 
-/** The type of what a schema reads: it may make something else of it. */
+/** The type of what a schema takes, which may differ from what it gives. */
 export type WrittenData<Schema> = Schema extends StandardSchemaV1<infer Input> ? Input : Json
 
-/** Where a schema stands and what goes with it. */
+/** Where a schema stands, for the errors that name it. */
 export interface SchemaPlace {
-  /** For the person who wrote it, such as `outputSchema of step "review"`. */
+  /** The place, for the person who wrote it: `outputSchema of step "review"`. */
   readonly at: string
   /** What values are called in faults; `the answer` if absent. */
   readonly value?: string
-  /** The JSON Schema of one whose library gives none; written beside it. */
+  /** The JSON Schema of one whose library gives none. */
   readonly jsonSchema?: JsonObject | undefined
 }
 
@@ -44,7 +44,7 @@ export class UncheckableSchema extends TypeError {
 }
 
 /**
- * Makes a schema ready for use.
+ * Makes a schema ready for use: to check values, and to tell a model of them.
  * @throws TypeError that names the place: what stands there is no schema, gives no JSON Schema, or cannot be checked.
  */
 export function toDataSchema<Schema extends SchemaInput>(

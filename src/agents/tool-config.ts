@@ -5,6 +5,6 @@ export type ApprovalNames = boolean | readonly string[]
 export interface ToolModuleConfig {
   /** The file, relative to the configuration: it exports a tool, a list of them, or several under names. */
   readonly module: string
-  /** Beside those that say so themselves. */
+  /** Tools that the user is asked about before they run, beside those that say so themselves. */
   readonly approval?: ApprovalNames
 }

@@ -8,6 +8,7 @@ import { type DataOf, type SchemaInput, toDataSchema } from './schema.ts'
 export interface Tool {
   /** Letters, digits, `_` and `-`, at most 64: what model services accept. */
   readonly name: string
+  /** What it does, for the model. */
   readonly description: string
   /** JSON Schema of the arguments, an object. */
   readonly parameters: JsonObject
@@ -32,18 +33,21 @@ export type ApprovalRule<Args = JsonObject> = boolean | ((args: Args) => Promise
 
 /** What a tool knows of the turn that calls it. */
 export interface ToolContext {
+  /** Fires when the turn is given up. */
   readonly signal: AbortSignal
+  /** The turn that calls it. */
   readonly turn: Turn
   /**
-   * What to call this call by in systems outside, so that they can tell a repetition: a call's result counts once, but its
-   * work may begin again where the process died before the result was stored. Absent where an agent of one's own calls
-   * the tool and gives none.
+   * What to call this call by in systems outside, such as an idempotency key, so that they can tell a repetition: a
+   * call's result counts once, but its work may begin again where the process died before the result was stored.
+   * Absent where an agent of your own calls the tool and gives none.
    */
   readonly key?: string
 }
 
 /** An agent that can use tools which somebody offers it for one turn, such as a team to its supervisor. */
 export interface ToolUser extends Agent {
+  /** Says that `process` takes tools. */
   readonly acceptsTools: true
   process(message: Message, turn: Turn, tools?: readonly Tool[]): AgentReply
 }
@@ -59,7 +63,7 @@ export interface ToolSource {
   readonly name: string
   /** The tools there are now. */
   list(signal: AbortSignal): Promise<readonly Tool[]>
-  /** Releases connections and processes. Idempotent. */
+  /** Releases connections and processes. May be called twice. */
   close(): Promise<void>
 }
 
@@ -70,6 +74,7 @@ export interface ToolDefinition<
 > {
   /** Letters, digits, `_` and `-`, at most 64: what model services accept. */
   readonly name: string
+  /** What it does, for the model. */
   readonly description: string
   /** What the arguments must fit: an object. A model whose arguments do not fit is told so, and nothing runs. */
   readonly input: Input
@@ -86,8 +91,8 @@ export interface ToolDefinition<
   ): Promise<ResultFor<Output>> | ResultFor<Output>
 }
 
-/** What `execute` gives for its `output` to read. */
-type ResultFor<Output> = Output extends StandardSchemaV1<infer Given, infer _> ? Given : Json
+/** What a tool's `execute` gives: what its `output` schema takes, or any JSON. */
+export type ResultFor<Output> = Output extends StandardSchemaV1<infer Given, infer _> ? Given : Json
 
 /**
  * Checks a tool where it is written, not where a model first calls it.
@@ -95,6 +100,10 @@ type ResultFor<Output> = Output extends StandardSchemaV1<infer Given, infer _> ?
  */
 export function defineTool(tool: Tool): Tool
 // Last, since it is the last one whose faults the compiler tells.
+/**
+ * Makes a tool whose arguments and result have types, by schemas. What does not fit is told to the model, and nothing runs.
+ * @throws TypeError for a name no model accepts, and for a schema that cannot be used.
+ */
 export function defineTool<Input extends SchemaInput, Output extends SchemaInput = JsonObject>(
   definition: ToolDefinition<Input, Output>,
 ): Tool

@@ -17,7 +17,7 @@ export interface Generation {
   health(id: string): Promise<Health>
   /** Gives way to the next reading; turns that have not begun go to it once these agents are closed. */
   retire(next: Generation): void
-  /** Closes the agents at once. Idempotent. */
+  /** Closes the agents at once. May be called twice. */
   close(): Promise<void>
 }
 

@@ -10,20 +10,27 @@ import { createRoster } from './roster.ts'
 export interface McpServeOptions {
   /** The file that the configuration was read from. */
   readonly path: string
+  /** Variables that the configuration may name. */
   readonly env: ConfigVariables
   /** Where warnings and errors go; stderr if absent, nowhere where it is `false`. */
   readonly logger?: Logger | false
 }
 
+/** A configuration that is offered over MCP. */
+export interface McpServing {
+  /** Ends it. */
+  close(): Promise<void>
+}
+
 /**
  * Offers the teams and agents of a configuration as MCP tools over this process's stdin and stdout. Tasks are kept in
  * memory: they live as long as the client that started the process.
- * @throws A2AError `unsupportedOperation` where the optional peer `@modelcontextprotocol/server` is not installed.
+ * @throws A2AError `unsupportedOperation` where the package `@modelcontextprotocol/server` is not installed.
  */
 export async function serveConfigOverMcp(
   config: Config,
   { path, env, logger: given }: McpServeOptions,
-): Promise<{ close(): Promise<void> }> {
+): Promise<McpServing> {
   const directory = dirname(resolve(path))
   const logger = toLogger(given)
   const roster = await createRoster(config, { directory, environment: env, log: logger })

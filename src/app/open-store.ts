@@ -8,13 +8,17 @@ import { openPostgresStore, type PostgresStoreOptions } from '../store/postgres/
 import { isPostgresUrl } from '../store/postgres/url.ts'
 import { openSqliteStore, type SqliteStoreOptions } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
+import { serverDefaults } from './config/defaults.ts'
 import type { PostgresConfig, PostgresTlsConfig } from './config/postgres.ts'
-import type { RetentionConfig, ServerConfig } from './config/server.ts'
+import type { ServerConfig } from './config/server.ts'
+import type { RetentionConfig } from './config/server-parts.ts'
 import { whenGiven } from './config/values.ts'
 
-/** Where a configuration stands, and what the command says of the store instead of it. */
-interface Asked {
+/** Whose store is meant: a configuration's, or another that is named instead. */
+export interface StoreChoice {
+  /** The configuration's file. */
   readonly path: string
+  /** Where tasks are kept, whatever the file says: `memory`, a file or a `postgres://` URL. */
   readonly store?: string
 }
 
@@ -24,10 +28,13 @@ export function storeKind(place: string): 'memory' | 'sqlite' | 'postgres' {
   return isPostgresUrl(place) ? 'postgres' : 'sqlite'
 }
 
-/** `memory`, the store's file, or its URL. What a configuration file says of a file is relative to itself. */
-export function storePlace(config: ServerConfig, { path, store }: Asked): string {
+/**
+ * Tells where a configuration keeps its tasks: `memory`, a file or a URL. What the configuration says of a file is
+ * relative to itself.
+ */
+export function storePlace(config: ServerConfig, { path, store }: StoreChoice): string {
   if (store !== undefined) return store
-  if (config.store === undefined) return '.corral/tasks.db'
+  if (config.store === undefined) return serverDefaults.store
   return storeKind(config.store) === 'sqlite' ? resolve(dirname(path), config.store) : config.store
 }
 

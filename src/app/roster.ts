@@ -14,22 +14,24 @@ import { loadTeamGuards } from './team-guards.ts'
 /** What agents and teams of a configuration get from around it. */
 export interface BuildDeps extends AgentDeps, Omit<TeamOptions, 'clock' | 'random'> {}
 
-/** All agents and teams of a configuration. It is never changed: a changed file gives another roster. */
+/** All agents and teams of a configuration. It never changes: a changed file gives another roster. */
 export interface Roster {
   /** What a server serves: the teams in the file's order, then the single agents. */
   readonly agents: readonly Agent[]
   readonly teams: readonly Team[]
+  /** The registry of all of them. */
   readonly manager: AgentManager
-  /** What models cost, by the file and by who reads it. */
+  /** What models cost. */
   readonly prices?: ModelPrices
   /** What stands in the file and means nothing. */
   readonly warnings?: readonly string[]
-  /** Closes all agents. Idempotent. */
+  /** Closes all agents. May be called twice. */
   close(): Promise<void>
 }
 
 /**
- * Makes all agents and teams of a configuration. Nobody is contacted, so a member that is down does not stop the start.
+ * Makes all agents and teams of a configuration. Nobody is contacted, so a member that is down does not stop the
+ * start.
  * @throws Error that names the agent whose file cannot be loaded.
  */
 export async function createRoster(config: Config, deps: BuildDeps): Promise<Roster> {
@@ -64,7 +66,7 @@ function pricesOf({ prices: own }: Config, { prices: given }: BuildDeps): Pick<R
   return own || given ? { prices: { ...own, ...given } } : {}
 }
 
-/** What a file says of its teams that its author hardly meant. Nobody is contacted. */
+/** Lists what a configuration says of its teams that its author hardly meant. Nobody is contacted. */
 export async function rosterWarnings({
   teams,
   manager,

@@ -7,6 +7,7 @@ import { type Logger, toLogger } from '../shared/log.ts'
 import { nearest } from '../shared/nearest.ts'
 import { toShownStore } from '../store/postgres/url.ts'
 import type { Store } from '../store/store.ts'
+import { serverDefaults } from './config/defaults.ts'
 import type { Config } from './config/file.ts'
 import type { ConfigVariables } from './config/values.ts'
 import { createGeneration, type Generation } from './generation.ts'
@@ -19,12 +20,16 @@ import { watchConfig } from './watch.ts'
 export interface ServeOptions {
   /** The file that the configuration was read from; its modules are looked for beside it. */
   readonly path: string
+  /** Variables that the configuration may name. */
   readonly env: ConfigVariables
   /** `127.0.0.1` if neither this nor the file says. */
   readonly host?: string
   /** 3000 if neither this nor the file says; 0 takes any free port. */
   readonly port?: number
-  /** `memory`, a file or a `postgres://` URL; `.corral/tasks.db` if neither this nor the file says. A file's own is relative to it. */
+  /**
+   * `memory`, a file or a `postgres://` URL; `.corral/tasks.db` if neither this nor the file says. A file that the
+   * configuration names is relative to it.
+   */
   readonly store?: string
   /** The team or agent that answers at the root; the file's first team if absent. */
   readonly team?: string
@@ -46,7 +51,9 @@ export interface ServeOptions {
 
 /** A configuration that is being served. */
 export interface Serving {
+  /** The server behind the port. */
   readonly server: Server
+  /** Where it listens. */
   readonly listening: Listening
   /** Who answers at the root. */
   readonly root: AgentInfo
@@ -56,11 +63,13 @@ export interface Serving {
   readonly hasConsole: boolean
   /** What an earlier process had left. */
   readonly recovery: StartedServer['recovery']
-  /** Asks the remote agents of the file whether they answer, for a few seconds at most; gives those that do not. */
+  /** Asks the remote agents of the file whether they answer, for a few seconds at most, and gives those that do not. */
   findUnreachable(): Promise<readonly UnreachableAgent[]>
   /** Resolves when everything has been closed, by whomever. */
   readonly stopped: Promise<void>
-  /** Stops gracefully: no more messages, running turns end, streams close, everything is flushed. Idempotent. */
+  /**
+   * Stops gracefully: no more messages, running turns end, streams close, everything is stored. May be called twice.
+   */
   close(): Promise<void>
 }
 
@@ -69,6 +78,7 @@ export interface UnreachableAgent {
   readonly id: string
   /** Host and port of its endpoint. */
   readonly host: string
+  /** Why, for people. */
   readonly reason: string
 }
 
@@ -107,7 +117,7 @@ async function start(config: Config, parts: Parts): Promise<Serving> {
   const agents = [...inOrder(generation, options.team), ...(options.agents ?? [])]
   const root = await rootOf(agents)
   const server = await createServer({
-    pushNotifications: true,
+    pushNotifications: serverDefaults.hasWebhooks,
     ...toServerOptions(config.server, storeKind(place)),
     agents,
     store,
@@ -130,7 +140,7 @@ async function start(config: Config, parts: Parts): Promise<Serving> {
   const { recovery, stopped, close } = listening
   const findUnreachable = (): Promise<readonly UnreachableAgent[]> =>
     askRemotes(config, reloads?.current() ?? generation)
-  const hasConsole = config.server.console?.enabled !== false
+  const hasConsole = config.server.console?.enabled ?? serverDefaults.hasConsole
   const served = { server, listening, root, store: toShownStore(place), hasConsole, recovery }
   return { ...served, findUnreachable, stopped, close }
 }

@@ -4,17 +4,19 @@ import type { Authenticator } from '../server/authenticator.ts'
 import { authenticators, type SchemeOptions } from '../server/authenticators.ts'
 import type { ServerOptions } from '../server/options.ts'
 import type { ListenOptions } from '../server/run.ts'
-import type { ServerConfig, WebhooksConfig } from './config/server.ts'
+import { serverDefaults } from './config/defaults.ts'
+import type { ServerConfig } from './config/server.ts'
 import type { ServerAuthConfig } from './config/server-auth.ts'
+import type { WebhooksConfig } from './config/server-parts.ts'
 import { whenGiven } from './config/values.ts'
 
-/** What a server needs besides its agents and its store of this kind, from the `[server]` table of a file. */
+/** Makes options of `createServer` of the `[server]` table of a file; agents and store are yours to add. */
 export function toServerOptions(
   config: ServerConfig,
   store = 'custom',
 ): Omit<ServerOptions, 'agents' | 'store'> {
   const { publicUrl, allowedHosts, trustedProxies, auth, cors, limits, webhooks, trace } = config
-  const { enabled = true, allow } = config.console ?? {}
+  const { enabled = serverDefaults.hasConsole, allow } = config.console ?? {}
   return {
     ...whenGiven('publicUrl', publicUrl),
     ...whenGiven('allowedHosts', allowedHosts),
@@ -37,8 +39,8 @@ interface Place {
 /** Where a server listens: only on this machine, at port 3000, where nobody says otherwise. */
 export function toListenOptions(config: ServerConfig, { host, port }: Place): ListenOptions {
   return {
-    host: host ?? config.host ?? '127.0.0.1',
-    port: port ?? config.port ?? 3000,
+    host: host ?? config.host ?? serverDefaults.host,
+    port: port ?? config.port ?? serverDefaults.port,
   }
 }
 
@@ -67,7 +69,7 @@ function toAuth(config: ServerAuthConfig): AuthOptions {
 }
 
 function toPush({
-  enabled = true,
+  enabled = serverDefaults.hasWebhooks,
   allowHttp,
   allow,
 }: WebhooksConfig): NonNullable<ServerOptions['pushNotifications']> {

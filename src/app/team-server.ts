@@ -16,6 +16,7 @@ export interface TeamServerOptions extends Omit<ServerOptions, 'agents' | 'conso
   readonly host?: string
   /** Every page may call if absent. */
   readonly cors?: CorsOptions
+  /** The same as `limits.maxBodyBytes`. */
   readonly maxBodyBytes?: number
   /** Whether there is a console at `/console`, or how it behaves; none if absent. */
   readonly console?: boolean | ConsoleOptions
@@ -26,6 +27,7 @@ export interface TeamServerOptions extends Omit<ServerOptions, 'agents' | 'conso
  * until `shutdown`, which `stopped` waits for.
  */
 export class TeamServer {
+  /** The team that it serves. */
   readonly team: Team
   readonly #port: number
   readonly #options: TeamServerOptions
@@ -44,6 +46,7 @@ export class TeamServer {
     this.#options = options
   }
 
+  /** Where it is in its life. */
   get state(): TeamServerState {
     return this.#state
   }
@@ -75,7 +78,10 @@ export class TeamServer {
     }
   }
 
-  /** Stops gracefully: no more messages, running turns end, streams close. One that is starting is stopped too. Idempotent. */
+  /**
+   * Stops gracefully: no more messages, running turns end, streams close. One that is starting is stopped too. May be
+   * called twice.
+   */
   async shutdown(): Promise<void> {
     this.#state = 'Shutdown'
     const running = await this.#starting?.catch(() => undefined) // who started it hears of that
@@ -83,7 +89,7 @@ export class TeamServer {
     this.#stopped.resolve()
   }
 
-  /** Shuts down, and closes the team: its members' programs end, and it cannot be served again. */
+  /** Shuts down, and closes the team: programs that its members started end, and it cannot be served again. */
   async close(): Promise<void> {
     await this.shutdown()
     await this.team.close()

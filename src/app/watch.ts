@@ -12,15 +12,18 @@ import { guardModulesOf } from './team-guards.ts'
 
 /** What happens when a configuration changes. */
 export interface ConfigWatchOptions {
+  /** Variables that the configuration may name. */
   readonly env: ConfigVariables
+  /** What the new agents and teams get from around them. */
   readonly deps: BuildDeps
   /**
-   * Takes the agents of the changed file. Whoever takes them closes those before, once the tasks that run with them have
-   * ended: a run keeps the team it began with.
+   * Takes the agents of the changed file. Close those before once the tasks that run with them have ended: a run keeps
+   * the team it began with.
    */
   onRoster(roster: Roster, config: Config): void | Promise<void>
-  /** The changed file cannot be used; everything stays as it is. */
+  /** Told why the changed file cannot be used; everything stays as it is. */
   onError(error: unknown): void
+  /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
 }
 
@@ -28,9 +31,8 @@ export interface ConfigWatchOptions {
 const settleMs = 100
 
 /**
- * Watches a configuration, the schemas and modules it names and what they import, and makes the agents anew when one of them changes.
- * The returned function ends it. Directories are watched, not files, since editors put another file in the old one's
- * place.
+ * Watches a configuration, the schemas and modules it names and what they import, and makes the agents anew when one
+ * of them changes. The returned function ends it.
  */
 export function watchConfig(
   path: string,

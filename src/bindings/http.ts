@@ -1,9 +1,6 @@
 import type { A2AError } from '../protocol/errors.ts'
 
-/**
- * HTTP as a pair of plain objects. Bindings turn a request into a reply; two thin adapters (`server/node`,
- * `server/fetch`) connect them to a runtime.
- */
+/** An HTTP request as a plain object. */
 export interface HttpRequest {
   readonly method: string
   /** The path below the mount point, with a leading slash and no query; percent-encoding is kept. */
@@ -18,23 +15,27 @@ export interface HttpRequest {
   readonly bytes?: Uint8Array
   /** Why the body could not be read (too large, not UTF-8); the binding answers it in the caller's dialect. */
   readonly fault?: A2AError
-  /** Set where it was answered already and the answer cannot be written: nothing is done but to tell the fault. */
+  /**
+   * Set where the request was answered already and the answer cannot be written.
+   * @internal
+   */
   readonly answered?: true
   /** Fires when the client goes away. */
   readonly signal?: AbortSignal
-  /** The network address of the client, where the adapter knows it; handlers see whom it stands for in shares. */
+  /** The network address of the client, where the adapter knows it. */
   readonly client?: string
   /** The server's URL as the client knows it, where a trusted proxy names it. */
   readonly base?: string
 }
 
-/** Text, which JSON and events are, or bytes. */
+/** A piece of a body: text, as JSON and events are, or bytes. */
 export type HttpChunk = string | Uint8Array
 
-/** A reply. A streamed body's chunks are written as they come; leaving calls the iterator's `return`. */
+/** An HTTP reply as a plain object. The chunks of a streamed body are written as they come. */
 export interface HttpReply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
+  /** Whole, or in chunks as they come; leaving the loop calls the iterator's `return`. */
   readonly body?: HttpChunk | AsyncIterable<HttpChunk>
 }
 
@@ -43,13 +44,13 @@ export function isStreamed(body: HttpReply['body']): body is AsyncIterable<HttpC
   return typeof body === 'object' && Symbol.asyncIterator in body
 }
 
-/** Answers a request. Never rejects: a fault is a reply. */
+/** Answers a request. It never rejects: a fault is a reply. */
 export type HttpHandler = (request: HttpRequest) => Promise<HttpReply> | HttpReply
 
-/** Sends a request and gives back the reply, its body readable once (the client's side of the pair). */
+/** Sends a request to a server elsewhere and gives the reply, whose body can be read once. */
 export type HttpSend = (request: ClientRequest) => Promise<ClientReply>
 
-/** A request to a server elsewhere. */
+/** An HTTP request to a server elsewhere. */
 export interface ClientRequest {
   readonly method: string
   readonly url: string
@@ -58,7 +59,7 @@ export interface ClientRequest {
   readonly signal?: AbortSignal
 }
 
-/** A reply from a server elsewhere. */
+/** The reply of a server elsewhere. */
 export interface ClientReply {
   readonly status: number
   /** Header names in lower case. */

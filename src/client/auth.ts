@@ -2,21 +2,22 @@ import type { ClientRequest, HttpSend } from '../bindings/http.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { APIKeySecurityScheme } from '../protocol/types.ts'
 
-/** What credentials are put on, whatever the wire: an HTTP request is one, and so is a call with metadata. */
+/** A call that credentials are put on. */
 export interface OutgoingCall {
-  /** Names in lower case; the metadata of a wire that has no headers. */
+  /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** Where the wire has one that may carry a key. */
+  /** The request's URL, which may carry a key. */
   readonly url?: string | undefined
-  /** What an HTTP request has besides, for credentials that sign it. */
+  /** For credentials that sign the request. */
   readonly method?: string
+  /** For credentials that sign the request. */
   readonly body?: string
   readonly signal?: AbortSignal | undefined
 }
 
-/** Puts credentials on calls. Credentials are in headers, query or cookies, never in a message. */
+/** Puts credentials on the calls of a client. Implement it for a scheme of your own. */
 export interface ClientAuth {
-  /** The call with credentials; only its headers and its URL may differ. */
+  /** Gives the call with credentials; only its headers and its URL may differ. */
   apply(call: OutgoingCall): Promise<OutgoingCall> | OutgoingCall
   /** Told of a call that was refused (401); true says that fresh credentials are there and one more try is worth it. */
   renew?(signal?: AbortSignal): Promise<boolean>
@@ -25,7 +26,7 @@ export interface ClientAuth {
 /** A secret, or a function that gives the one that is valid now. */
 export type Secret = string | (() => string | Promise<string>)
 
-/** A key in a header, query parameter or cookie. */
+/** Proves who you are by a key in a header, query parameter or cookie. */
 export function apiKeyAuth(
   key: Secret,
   place: Pick<APIKeySecurityScheme, 'location' | 'name'>,
@@ -41,18 +42,18 @@ export function apiKeyAuth(
   }
 }
 
-/** A bearer token. */
+/** Proves who you are by a bearer token. */
 export function bearerAuth(token: Secret): ClientAuth {
   return httpAuth('Bearer', token)
 }
 
-/** User and password (RFC 7617). */
+/** Proves who you are by user and password (RFC 7617). */
 export function basicAuth(user: string, password: string): ClientAuth {
   const bytes = new TextEncoder().encode(`${user}:${password}`)
   return httpAuth('Basic', btoa(String.fromCharCode(...bytes)))
 }
 
-/** Credentials of any HTTP authentication scheme, as they stand after its name. */
+/** Proves who you are by any HTTP authentication scheme: `credentials` stand after its name. */
 export function httpAuth(scheme: string, credentials: Secret): ClientAuth {
   return {
     apply: async (call) =>
@@ -60,7 +61,7 @@ export function httpAuth(scheme: string, credentials: Secret): ClientAuth {
   }
 }
 
-/** Several credentials on the same call. */
+/** Puts several credentials on the same call. */
 export function allOf(auths: readonly ClientAuth[]): ClientAuth {
   return {
     async apply(call) {

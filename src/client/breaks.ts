@@ -9,7 +9,7 @@ export interface BreakOptions {
   readonly maxReconnects?: number
   /** How often in a row a stream may break before it has stood for `steadyMs`, whatever it brought; 30 if absent. */
   readonly maxBreaks?: number
-  /** After a stream that stood for this long the pauses begin anew; 5000 if absent. */
+  /** After a stream that stood for this long, in milliseconds, the pauses begin anew; 5,000 if absent. */
   readonly steadyMs?: number
 }
 

@@ -22,7 +22,7 @@ import { clientCredentials, oauth } from './oauth/oauth.ts'
 /** Credentials by the name of the security scheme in the card. */
 export type Credentials = Readonly<Record<string, Credential>>
 
-/** A key or token; user and password; or who we are to an authorization server, whose endpoints the card names. */
+/** A key or token; user and password; or who you are to an authorization server, whose endpoints the card names. */
 export type Credential = Secret | BasicCredential | OAuthConfig
 
 /** User and password of HTTP's Basic scheme. */
@@ -31,7 +31,7 @@ export interface BasicCredential {
   readonly password: string
 }
 
-/** Whose word a card is: decides which authorization servers in it are told a client secret. */
+/** Which authorization servers that a card names may be told a client secret. */
 export interface CardAuthOptions {
   /** The agent's URL as the user named it. */
   readonly serverUrl?: string
@@ -40,9 +40,9 @@ export interface CardAuthOptions {
 }
 
 /**
- * What a card asks for, made of the credentials at hand: the first requirement all of whose schemes are covered.
- * Undefined where the card asks for nothing. A client secret or refresh token goes to an authorization server that only
- * the card names if the options allow its origin.
+ * Makes of the credentials at hand what a card asks for: the first requirement all of whose schemes are covered.
+ * Undefined where the card asks for nothing. A client secret or refresh token goes to an authorization server that
+ * only the card names if the options allow its origin.
  *
  * @throws A2AError `unauthenticated` where no requirement is covered; it names the schemes, not the secrets.
  */

@@ -19,23 +19,25 @@ export interface CardCache {
 
 /** How a card is asked for. */
 export interface CardRequest {
+  /** Sends the request, with credentials if it takes some. */
   readonly send: HttpSend
+  /** Refuses a card by throwing. */
   readonly verify?: CardVerifier
   readonly signal?: AbortSignal | undefined
 }
 
 /** How a cache behaves. */
 export interface CardCacheOptions {
-  /** The longest time a card is believed without asking again; 300 000 if absent. */
+  /** The longest time, in milliseconds, that a card is believed without asking again; 300,000 if absent. */
   readonly ttlMs?: number
-  /** How many cards are kept, the oldest leaving first; 1000 if absent. */
+  /** How many cards are kept, the oldest leaving first; 1,000 if absent. */
   readonly limit?: number
   readonly clock?: Clock
 }
 
 /**
- * Makes a cache. A card stays fresh for the shorter of `ttlMs` and the server's `max-age`; after that it is asked for
- * with `If-None-Match`, and a 304 makes it fresh again (specification §8.6.2).
+ * Makes a cache of cards. A card stays fresh for the shorter of `ttlMs` and the server's `max-age`; after that it is
+ * asked for with `If-None-Match`, and a 304 makes it fresh again (§8.6.2).
  */
 export function createCardCache(options: CardCacheOptions = {}): CardCache {
   const { ttlMs = 300_000, limit = 1000, clock = systemClock } = options

@@ -30,9 +30,8 @@ import type { Transport } from './transport.ts'
 export type Sendable = string | Message | SendMessageRequest
 
 /**
- * Calls an A2A agent. Give it the agent's URL and it finds the card, chooses a binding and version that both sides
- * speak, and falls back to the next; or give it a transport, or another part's Dispatch. It holds nothing but caches
- * and connections, so one client serves any number of callers at once. Every failure is an `A2AError`, save an
+ * Calls an A2A agent. Give it the agent's URL: it finds the card, chooses a binding and version that both sides speak,
+ * and falls back to the next. One client serves any number of calls at once. Every failure is an `A2AError`, save an
  * aborted call, which rejects with the signal's reason.
  */
 export class A2AClient {
@@ -44,12 +43,12 @@ export class A2AClient {
     this.#connection = createConnection(this.#config)
   }
 
-  /** The client as a Dispatch: any operation by name, through discovery, retries and credentials. */
+  /** The client as a `Dispatch`: any operation by its name, through discovery, retries and credentials. */
   get dispatch(): Dispatch {
     return this.#connection.dispatch
   }
 
-  /** The agent's card: fetched, kept for five minutes at most, then asked for again with its ETag. */
+  /** Gives the agent's card: fetched, kept for five minutes at most, then asked for again. */
   fetchAgentCard(options: CallOptions = {}): Promise<AgentCard> {
     return this.#connection.card(options.signal)
   }
@@ -59,7 +58,7 @@ export class A2AClient {
     this.#connection.invalidate()
   }
 
-  /** The card for authenticated callers; it takes the public card's place until `invalidate` (§3.1.11). */
+  /** Gives the card for authenticated callers, which takes the public card's place until `invalidate` (§3.1.11). */
   async getExtendedAgentCard(options: CallOptions = {}): Promise<AgentCard> {
     const card = await this.dispatch('GetExtendedAgentCard', {}, options)
     this.#connection.replaceCard(card)
@@ -80,17 +79,17 @@ export class A2AClient {
     return events(() => this.dispatch('SendStreamingMessage', request, options))
   }
 
-  /** The task as it is now. */
+  /** Gives the task as it is now. */
   getTask(task: string | GetTaskRequest, options: CallOptions = {}): Promise<Task> {
     return this.dispatch('GetTask', typeof task === 'string' ? { id: task } : task, options)
   }
 
-  /** The task as it is now: another name for `getTask`. */
+  /** Gives the task as it is now: another name for `getTask`. */
   pollTask(id: string, options: CallOptions = {}): Promise<Task> {
     return this.getTask(id, options)
   }
 
-  /** One page of the caller's tasks, newest first. */
+  /** Gives one page of the caller's tasks, newest first. */
   listTasks(request: ListTasksRequest = {}, options: CallOptions = {}): Promise<ListTasksResponse> {
     return this.dispatch('ListTasks', request, options)
   }
@@ -100,7 +99,7 @@ export class A2AClient {
     return this.dispatch('CancelTask', typeof task === 'string' ? { id: task } : task, options)
   }
 
-  /** The events of a running task, its snapshot first; or those after `lastEventId`. */
+  /** Gives the events of a running task, its snapshot first; or those after `lastEventId`. */
   subscribeToTask(id: string, options: SubscribeOptions = {}): AsyncIterable<StreamResponse> {
     return events(() => this.dispatch('SubscribeToTask', { id }, options))
   }
@@ -113,7 +112,7 @@ export class A2AClient {
     return this.dispatch('CreateTaskPushNotificationConfig', config, options)
   }
 
-  /** One webhook of a task. */
+  /** Gives one webhook of a task. */
   getTaskPushNotificationConfig(
     request: GetTaskPushNotificationConfigRequest,
     options: CallOptions = {},
@@ -121,7 +120,7 @@ export class A2AClient {
     return this.dispatch('GetTaskPushNotificationConfig', request, options)
   }
 
-  /** The webhooks of a task. */
+  /** Gives the webhooks of a task. */
   listTaskPushNotificationConfigs(
     request: ListTaskPushNotificationConfigsRequest,
     options: CallOptions = {},
@@ -138,8 +137,8 @@ export class A2AClient {
   }
 
   /**
-   * A task's events, each once and in order, until it ends or asks for input: by stream, resumed after a drop, and by
-   * polling where the agent does not stream. Begins with the task as it is.
+   * Gives a task's events, each once and in order, until it ends or asks for input: by stream, resumed after a drop,
+   * and by polling where the agent does not stream. Begins with the task as it is.
    */
   follow(task: string | Task, options: FollowOptions = {}): AsyncIterable<StreamResponse> {
     return follow(this.#following(options), typeof task === 'string' ? { id: task } : { task })
@@ -174,13 +173,13 @@ export class A2AClient {
     return answerOf(this.sendAndFollow(text, options))
   }
 
-  /** The agent as a tool for a model: name, words and schema from its card, and a function that runs it. */
+  /** Gives the agent as a tool for a model: name, description and schema from its card, and a function that runs it. */
   async asTool(options: CallOptions = {}): Promise<ClientTool> {
     const card = await this.fetchAgentCard(options)
     return toTool(card, (text, call) => this.run(text, call))
   }
 
-  /** Closes the connections that the client opened, streams included. Idempotent. */
+  /** Closes the connections that the client opened, streams included. May be called twice. */
   close(): Promise<void> {
     return this.#connection.close()
   }

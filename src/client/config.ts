@@ -13,10 +13,10 @@ import type { RetryOptions } from './retry.ts'
 import type { Transport } from './transport.ts'
 import type { WithheldListener } from './withhold.ts'
 
-/** What a client talks to, and how. */
+/** What a client talks to, and how it behaves. */
 export type ClientConfig = ClientTarget & ClientOptions
 
-/** One of three ways to an agent: by its URL and card, over a given wire, or in the same process. */
+/** One of three ways to an agent: by its URL and card, over a given transport, or in the same process. */
 export type ClientTarget =
   | { readonly serverUrl: string }
   | { readonly transport: Transport }
@@ -39,7 +39,7 @@ export interface ClientOptions {
    * card may name others, but these get nothing, unless `signedBy` vouches for the card.
    */
   readonly credentialOrigins?: readonly string[]
-  /** Hears, once for each origin, what was not sent to it; the log if absent. */
+  /** Told, once for each origin, what was not sent to it; the log if absent. */
   readonly onCredentialsWithheld?: WithheldListener
   /** Extensions to activate on every request (`A2A-Extensions`). */
   readonly extensions?: readonly string[]
@@ -47,11 +47,13 @@ export interface ClientOptions {
   readonly bindings?: readonly string[]
   /** Protocol versions that may be used; `1.0` and `0.3` if absent. */
   readonly versions?: readonly string[]
-  /** Between polls; 1000 if absent. */
+  /** Between polls, in milliseconds; 1,000 if absent. */
   readonly pollIntervalMs?: number
   /** How often `pollUntilComplete` asks; 30 if absent. */
   readonly maxPolls?: number
+  /** How long the client waits. */
   readonly timeouts?: Timeouts
+  /** How often and how fast it tries again what failed. */
   readonly retry?: RetryOptions
   /** Shared between clients that should fetch a card once; the client's own if absent. */
   readonly cardCache?: CardCache
@@ -72,8 +74,11 @@ export interface ClientOptions {
   readonly maxStreamBytes?: number
   /** The longest stream in events; 1 000 000 if absent. */
   readonly maxStreamEvents?: number
+  /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
+  /** Gives numbers from 0 to 1 for the jitter of retries; `Math.random` if absent. */
   readonly random?: () => number
+  /** Where the client tells of retries and of credentials that it kept back; the latter go to stderr if absent. */
   readonly log?: Logger
 }
 
@@ -87,7 +92,7 @@ export interface Timeouts {
   readonly idleMs?: number
 }
 
-/** What surrounds one request. */
+/** Options of one request: a signal to give it up, headers, extensions, a trace, an idempotency key. */
 export type CallOptions = Pick<
   Call,
   'signal' | 'headers' | 'extensions' | 'traceparent' | 'idempotencyKey'
@@ -95,9 +100,13 @@ export type CallOptions = Pick<
 
 /** Options of a send; ids are used where the message is given as text. */
 export interface SendOptions extends CallOptions {
+  /** The conversation that a text belongs to; a new one if absent. */
   readonly contextId?: string
+  /** The task that a text continues; a new one if absent. */
   readonly taskId?: string
+  /** What the answer is to be like: accepted media types, a webhook, how much history, whether to wait. */
   readonly configuration?: SendMessageConfiguration
+  /** Metadata of the request. */
   readonly metadata?: JsonObject
 }
 

@@ -51,10 +51,10 @@ export function credentialOriginFault(
   return { shown, reason: 'must be an origin such as https://agents.example.com' }
 }
 
-/** Why a secret was not sent, as the cause of an error: no peer can claim it. */
+/** Why a secret was not sent: the `cause` of an error. No peer can make one. */
 export class UntrustedOrigin extends Error {
   override readonly name = 'UntrustedOrigin'
-  /** As an entry of `credentialOrigins` it is allowed. */
+  /** The origin; as an entry of `credentialOrigins` it is allowed. */
   readonly origin: string
 
   constructor(origin: string) {

@@ -12,7 +12,7 @@ const wellKnown = ['.well-known/agent-card.json', '.well-known/agent.json']
 /** The protocol version that a client speaks first. */
 const version = '1.0'
 
-/** Refuses a card by throwing. Gets the JSON as served, since a signature covers that and not its translation. */
+/** Refuses a card by throwing. It gets the JSON as served, since a signature covers that. */
 export interface CardVerifier {
   (served: unknown): Promise<void> | void
   /** True where passing proves that a key of the user's vouches for the card: see `signedBy`. */

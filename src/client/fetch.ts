@@ -11,7 +11,10 @@ function createFetchHttp(options: HttpOptions = {}): HttpClient {
 
 export { createFetchHttp as createHttp }
 
-/** HTTP over a given `fetch`. Redirects are refused, so that credentials go nowhere unasked. */
+/**
+ * Sends HTTP requests over a given `fetch`: the `send` of a client. Redirects are refused, so that credentials go
+ * nowhere unasked.
+ */
 export function fetchSend(fetcher: typeof fetch = fetch): HttpSend {
   return async (message) => {
     // fetch does not tell a refused connection from a broken one, so no failure here counts as unheard.

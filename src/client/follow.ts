@@ -17,7 +17,7 @@ import { createView, type View } from './view.ts'
 
 /** How a task is followed. */
 export interface FollowOptions extends CallOptions, BreakOptions {
-  /** Between polls, where the agent does not stream; 1000 if absent. */
+  /** Between polls in milliseconds, where the agent does not stream; 1,000 if absent. */
   readonly intervalMs?: number
 }
 

@@ -5,8 +5,9 @@ import { tooSlow } from './faults.ts'
 
 /** Sends HTTP requests over connections that somebody has to close. */
 export interface HttpClient {
+  /** Sends a request. */
   readonly send: HttpSend
-  /** Closes all connections; what is under way fails. Idempotent. */
+  /** Closes all connections; what is under way fails. May be called twice. */
   close(): Promise<void>
 }
 
@@ -24,19 +25,23 @@ export interface HttpOptions {
   readonly maxStreamBytes?: number
   /** The longest stream in events; 1 000 000 if absent. */
   readonly maxStreamEvents?: number
+  /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
   /** Whether TLS certificates are checked; true if absent. Node only. */
   readonly verifySsl?: boolean
   /**
-   * The URLs that the user named: they are reached as written, and what lies behind them leads inside only where they
-   * do. Everything may be reached if this, `reach` and `rules` are absent. Node only.
+   * The URLs that you name yourself: they are reached as written, and what lies behind them leads inside your network
+   * only where they do. Everything may be reached if this and `reach` are absent. Node only.
    */
   readonly named?: readonly string[]
-  /** URLs that the user wrote besides: they are reached as written too, and nothing follows from them. Node only. */
+  /** Further URLs that are reached as written; nothing follows from them. Node only. */
   readonly allowed?: readonly string[]
   /** Decides alone, in place of `named`. Node only. */
   readonly reach?: AddressGuard
-  /** Decide alone, in place of both. Node only. */
+  /**
+   * Decide alone, in place of both. Node only.
+   * @internal
+   */
   readonly rules?: Rules
 }
 

@@ -1,5 +1,9 @@
-/** `corral/client`: call any A2A agent. */
-
+/**
+ * Call any A2A agent: find its card, send messages, follow tasks, receive webhooks, prove who you are.
+ *
+ * @module corral/client
+ */
+export type { ClientReply, ClientRequest, HttpSend } from '../bindings/http.ts'
 export type { AddressGuard as Reach } from '../network/rules.ts'
 export {
   allOf,
@@ -11,6 +15,7 @@ export {
   type OutgoingCall,
   type Secret,
 } from './auth.ts'
+export type { BreakOptions } from './breaks.ts'
 export {
   authFromCard,
   type BasicCredential,

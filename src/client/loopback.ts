@@ -18,8 +18,8 @@ const maxHeaderBytes = 16 * 1024
 const maxConnections = 32
 
 /**
- * Listens on this machine for the browser's return from an authorization, for command lines. Every page and program
- * here can call it too, so only the answer with the expected state ends the wait; whatever else comes is refused.
+ * Listens on this machine for the browser's return from an authorization, for command lines. Only the answer with the
+ * expected state ends the wait; whatever else comes is refused.
  */
 export async function listenForRedirect(options: LoopbackOptions = {}): Promise<Redirect> {
   const { port: wanted = 0, path = '/callback' } = options

@@ -8,11 +8,11 @@ import type { CallOptions } from './config.ts'
 
 /** How a task is asked for until it is done. */
 export interface PollOptions extends CallOptions {
-  /** Between two questions; 1000 if absent. */
+  /** Between two questions, in milliseconds; 1,000 if absent. */
   readonly intervalMs?: number
   /** How often it is asked for; 30 if absent. */
   readonly maxAttempts?: number
-  /** How long it is asked for; as long as the attempts last if absent. */
+  /** How long it is asked for, in milliseconds; as long as the attempts last if absent. */
   readonly deadlineMs?: number
 }
 

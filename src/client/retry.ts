@@ -11,11 +11,11 @@ import { hasBegunNothing } from './faults.ts'
 export interface RetryOptions {
   /** Further tries after the first: 0 to 10; 3 if absent. */
   readonly maxRetries?: number
-  /** The wait after the first failure; doubles each time. 250 if absent. */
+  /** The wait after the first failure in milliseconds, doubled each time; 250 if absent. */
   readonly baseMs?: number
-  /** The longest wait of our own choosing; 30 000 if absent. */
+  /** The longest wait of its own choosing, in milliseconds; 30,000 if absent. */
   readonly maxMs?: number
-  /** A `Retry-After` beyond this ends the trying; 60 000 if absent. */
+  /** A `Retry-After` beyond this many milliseconds ends the trying; 60,000 if absent. */
   readonly maxRetryAfterMs?: number
 }
 

@@ -4,8 +4,8 @@ import { isKeySet, requireSignature } from '../protocol/signature.ts'
 import type { CardVerifier } from './discovery.ts'
 
 /**
- * Takes only cards that one of these keys has signed (specification §8.4.3). Such a card may name other origins for the
- * client's credentials: its owner has said so, and nobody on the way could.
+ * Takes only cards that one of these keys has signed (§8.4.3): the `verifyCard` of a client. Such a card may name
+ * other origins for the client's credentials.
  *
  * @throws A2AError `invalidParams` for what is no key set.
  */

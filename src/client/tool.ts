@@ -5,6 +5,7 @@ import type { CallOptions } from './config.ts'
 export interface ClientTool {
   /** Letters, digits, `_` and `-` only, at most 64 of them, as model interfaces demand. */
   readonly name: string
+  /** What the agent does, for the model. */
   readonly description: string
   /** JSON Schema of the arguments. */
   readonly parameters: JsonObject

@@ -5,33 +5,34 @@ import type { Dispatch } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { ClientAuth } from './auth.ts'
 
-/** A way to an agent. Anything that makes a Dispatch, over HTTP or over something else, can be one. */
+/** A way to an agent. Implement it for a wire of your own: anything that makes a `Dispatch`. */
 export interface Transport {
   /** The endpoint; the card is looked for beside it. */
   readonly url: string
   /**
-   * A Dispatch over this wire. `send` brings the client's credentials and timeouts; a wire that is not HTTP puts the
-   * credentials on its calls itself.
+   * Makes a `Dispatch` over this wire. `send` brings the client's credentials and timeouts; a wire that is not HTTP
+   * puts the credentials on its calls itself.
    */
   connect(send: HttpSend, auth?: ClientAuth): Dispatch
 }
 
-/** The wires that JSON-RPC has on a client's side. */
+/** The dialects of JSON-RPC that a client speaks. */
 export type JsonRpcDialect = '1.0' | '0.3' | '1.0-rc' | 'ranch'
 
 /** The versions of HTTP+JSON that a client speaks. */
 export type RestVersion = '1.0' | '0.3'
 
-/** What a wire of our own can be told. */
+/** How a transport of Corral speaks. */
 export interface TransportOptions<Dialect extends string> {
-  /** If absent, `1.0`; with JSON-RPC what the URL's path tells: RANCH at `/rpc`, 1.0-rc at `/v1/rpc`. */
+  /** If absent `1.0`; for JSON-RPC what the URL's path tells: RANCH at `/rpc`, 1.0-rc at `/v1/rpc`. */
   readonly dialect?: Dialect
-  /** Goes with every request. */
+  /** The tenant of every request. */
   readonly tenant?: string
 }
 
-/** JSON-RPC at one URL, in one dialect. */
+/** Reaches an agent by JSON-RPC at one URL, in one dialect, without looking at its card first. */
 export class JsonRpcTransport implements Transport {
+  /** The endpoint. */
   readonly url: string
   readonly #options: TransportOptions<JsonRpcDialect>
 
@@ -41,14 +42,16 @@ export class JsonRpcTransport implements Transport {
     this.#options = options
   }
 
+  /** Makes a `Dispatch` over this wire. */
   connect(send: HttpSend): Dispatch {
     const { dialect = dialectAt(this.url), ...rest } = this.#options
     return createJsonRpcDispatch({ url: this.url, send, dialect, ...rest })
   }
 }
 
-/** HTTP+JSON below one URL, in one dialect. */
+/** Reaches an agent by HTTP+JSON below one URL, in one version, without looking at its card first. */
 export class RestTransport implements Transport {
+  /** The endpoint. */
   readonly url: string
   readonly #options: TransportOptions<RestVersion>
 
@@ -58,6 +61,7 @@ export class RestTransport implements Transport {
     this.#options = options
   }
 
+  /** Makes a `Dispatch` over this wire. */
   connect(send: HttpSend): Dispatch {
     const { dialect: version = '1.0', ...rest } = this.#options
     return createRestDispatch({ url: this.url, send, version, ...rest })

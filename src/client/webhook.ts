@@ -15,14 +15,14 @@ export interface WebhookReceiverOptions {
   onEvent(event: StreamResponse): void | Promise<void>
   /** False answers 429: bring the limiter of your choice. */
   allow?(taskId: string): boolean | Promise<boolean>
-  /** How many event ids are remembered; 10 000 if absent. */
+  /** How many event ids are remembered; 10,000 if absent. */
   readonly remember?: number
 }
 
 /**
- * The receiving end of push notifications (specification §4.3.3), as a handler for any HTTP server. It checks the
- * credentials, refuses tasks that nobody awaits, and handles an event once however often it is delivered, where the
- * sender numbers its events (`X-A2A-Event-Id`). Bodies of 1.0 and of 0.3 are understood.
+ * Makes the receiving end of webhooks (§4.3.3), as a handler for any HTTP server. It checks the credentials, refuses
+ * tasks that nobody awaits, and handles an event once however often it is delivered, where the sender numbers its
+ * events (`X-A2A-Event-Id`). Bodies of 1.0 and of 0.3 are understood.
  *
  * @throws TypeError without token and authentication: a receiver that believes everyone is never meant.
  */

@@ -12,7 +12,7 @@ export interface WithheldCredentials {
   readonly headers: readonly string[]
 }
 
-/** Hears what was kept back. */
+/** Is told what a client kept back. */
 export type WithheldListener = (withheld: WithheldCredentials) => void
 
 /** Of so many origins it is told; a card that names ever new ones fills no memory. */

@@ -22,16 +22,16 @@ export interface RunOptions {
 
 /** A server that runs, with a second name for `close`. */
 export interface RunningServer extends StartedServer {
-  /** Takes no more messages, lets turns end, closes. Idempotent. */
+  /** Takes no more messages, lets turns end, closes. May be called twice. */
   shutdown(): Promise<void>
 }
 
-/** Options of the server beneath that the builder has no method for. */
-type FurtherOptions = Omit<ServerOptions, 'agents' | 'store' | 'routes' | 'publicUrl'>
+/** Options of `createServer` that the chain of calls has no method for. */
+export type FurtherOptions = Omit<ServerOptions, 'agents' | 'store' | 'routes' | 'publicUrl'>
 
 /**
- * A server in one chain of calls, as a2a-rs has it:
- * `new A2AServer(handler).bind('0.0.0.0:8080').run()`. Everything but the address has a sensible value.
+ * Serves an agent in one chain of calls, as a2a-rs does: `new A2AServer(handler).bind('0.0.0.0:8080').run()`.
+ * Everything but the address has a sensible value.
  */
 export class A2AServer {
   readonly #backend: Backend
@@ -51,55 +51,64 @@ export class A2AServer {
     this.#backend = backend
   }
 
-  /** A server that answers `Echo: <text>`. */
+  /** Makes a server that answers `Echo: <text>`. */
   static echo(): A2AServer {
     return new A2AServer(new EchoHandler())
   }
 
-  /** Where to listen: `0.0.0.0:8080`, `[::1]:8080`, `:8080`; port 0 takes any free one. @throws Error for no address. */
+  /**
+   * Says where to listen: `0.0.0.0:8080`, `[::1]:8080`, `:8080`; port 0 takes any free one.
+   * @throws Error for what is no address.
+   */
   bind(address: string): this {
     this.#address = parseAddress(address)
     return this
   }
 
-  /** Where tasks are kept: a store of ours, or any object with the five methods of a TaskStore. It is not closed with the server. */
+  /**
+   * Says where tasks are kept: a store of Corral, or any object with the five methods of a `TaskStore`. It is not
+   * closed with the server.
+   */
   taskStore(store: Store | TaskStore): this {
     this.#store = store
     return this
   }
 
-  /** How callers are known. Those that are not are refused, unless `required` is false. */
+  /** Says how callers are known. Those that are not are refused, unless `required` is false. */
   authExtractor(extract: AuthExtractor, options: { readonly required?: boolean } = {}): this {
     this.#extract = extract
     this.#required = options.required ?? true
     return this
   }
 
-  /** A route of one's own, tried before the server's, in the order of the calls. */
+  /** Adds a route of your own, tried before the server's, in the order of the calls. */
   additionalRoutes(route: Route): this {
     this.#routes.push(route)
     return this
   }
 
-  /** A further path for JSON-RPC, which speaks 1.0-rc where a request does not say otherwise. */
+  /** Adds a path for JSON-RPC, which speaks 1.0-rc where a request does not say otherwise. */
   rpcPath(path: string): this {
     this.#rpcPath = path
     return this
   }
 
-  /** A further prefix of the HTTP+JSON paths, which speak 1.0 where a request does not say otherwise. */
+  /** Adds a prefix of the HTTP+JSON paths, which speak 1.0 where a request does not say otherwise. */
   restPrefix(prefix: string): this {
     this.#restPrefix = trimEnd(prefix, '/')
     return this
   }
 
-  /** The URL that the card points to; this machine's if absent. */
+  /** Says which URL the card points to; this machine's if absent. */
   publicUrl(url: string): this {
     this.#publicUrl = url
     return this
   }
 
-  /** Options that have no method of their own: CORS (every page may call if absent), rate limits, webhooks, logger and others. */
+  /**
+   * Sets options that have no method of their own: CORS (every page may call if absent), rate limits, webhooks, logger
+   * and others.
+   */
   configure(options: FurtherOptions): this {
     this.#options = { ...this.#options, ...options }
     return this

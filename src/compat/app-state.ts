@@ -5,16 +5,16 @@ import type { Server } from '../server/server.ts'
 import type { FullTaskStore } from '../store/task-store.ts'
 import type { Backend } from './backend.ts'
 
-/** Who calls, by the request's headers; undefined if nobody known. */
+/** Tells who calls by the request's headers; undefined if it is nobody known. */
 export type AuthExtractor = CallerExtractor
 
-/** A route of one's own; undefined, at once or promised, passes the request on. */
+/** A route of your own: answers a request, or passes it on by giving undefined, at once or promised. */
 export type Route = (
   request: HttpRequest,
   state: AppState,
 ) => HttpReply | undefined | Promise<HttpReply | undefined>
 
-/** What routes of one's own share with the server (a2a-rs' AppState). */
+/** What a route of your own knows of the server around it. */
 export interface AppState {
   readonly server: Server
   /** What is served, as it was given. */

@@ -4,7 +4,10 @@ import { fromMessageHandler, type MessageHandler } from './message-handler.ts'
 import type { RequestHandler } from './request-handler.ts'
 import { fromRequestHandler } from './request-relay.ts'
 
-/** What an A2AServer can serve: a MessageHandler, a RequestHandler, an agent, a function, or an object with `run(text)`. */
+/**
+ * What an `A2AServer` can serve: a message handler, a request handler, an agent, a function, or an object with
+ * `run(text)`.
+ */
 export type Backend = MessageHandler | RequestHandler | Agent | AgentFunction | Runnable
 
 /**

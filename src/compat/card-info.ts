@@ -9,15 +9,16 @@ import type {
 } from '../protocol/types.ts'
 
 /**
- * A card as its author writes it: a name, and of the rest what there is to say. Fields of 1.0, of 0.3 and of the
- * Python SDK are taken alike. Where the agent is reached is the server's to say: `supportedInterfaces` and `url` are
- * not looked at.
+ * A card as its author writes it: a name, and of the rest what there is to say, in the words of 1.0, of 0.3 or of the
+ * Python SDK. The server adds where the agent is reached.
  */
 export interface CardDraft {
   readonly name: string
   readonly description?: string
   readonly version?: string
+  /** Not looked at: the server says where the agent is reached. */
   readonly url?: string
+  /** Not looked at: the server says where the agent is reached. */
   readonly supportedInterfaces?: readonly unknown[]
   readonly provider?: ProviderDraft
   readonly capabilities?: CapabilitiesDraft
@@ -33,6 +34,7 @@ export interface CardDraft {
 /** Who runs an agent; the Python SDK calls the organization its name. */
 export interface ProviderDraft {
   readonly organization?: string
+  /** The same as `organization`, in the Python SDK's word. */
   readonly name?: string
   readonly url?: string
 }
@@ -41,12 +43,13 @@ export interface ProviderDraft {
 export interface CapabilitiesDraft {
   readonly streaming?: boolean
   readonly pushNotifications?: boolean
+  /** Whether the agent keeps state between turns; the Python SDK's own. */
   readonly stateManagement?: boolean
   readonly extendedAgentCard?: boolean
   readonly extensions?: readonly AgentExtension[]
 }
 
-/** A skill; only its name is needed. */
+/** A skill as its author writes it; only its name is needed. */
 export interface SkillDraft
   extends Partial<AgentSkill>,
     Pick<SkillDetail, 'inputSchema' | 'outputSchema'> {

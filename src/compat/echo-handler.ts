@@ -14,12 +14,13 @@ export interface EchoOptions {
   readonly prefix?: string
   /** The name in the card; `Echo Agent` if absent. */
   readonly name?: string
-  /** The task is working for this long before it answers; at once if absent. */
+  /** How long the task works before it answers, in milliseconds; it answers at once if absent. */
   readonly completeAfterMs?: number
+  /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
 }
 
-/** A handler that answers `Echo: <text>`; for trying things out. */
+/** A message handler that answers `Echo: <text>`; for trying things out. */
 export class EchoHandler implements MessageHandler {
   readonly #options: EchoOptions
 
@@ -27,6 +28,7 @@ export class EchoHandler implements MessageHandler {
     this.#options = options
   }
 
+  /** Answers with the message's own text. */
   handleMessage(message: Message, _auth: AuthContext | undefined, turn: Turn): HandlerReply {
     const { prefix = 'Echo: ', completeAfterMs } = this.#options
     const text = `${prefix}${textOf(message.parts)}`
@@ -34,12 +36,14 @@ export class EchoHandler implements MessageHandler {
     return this.#later(text, completeAfterMs, turn)
   }
 
+  /** Gives its card. */
   agentCard(_baseUrl: string): CardDraft {
     const { name = 'Echo Agent' } = this.#options
     const skill = { id: 'echo', name: 'echo', description: 'Answers with what it was told' }
     return { name, description: skill.description, skills: [skill] }
   }
 
+  /** Says that it streams. */
   supportsStreaming(): boolean {
     return true
   }

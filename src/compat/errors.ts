@@ -21,7 +21,7 @@ export const ErrorCode: Readonly<Record<ErrorCodeName, number>> = {
 }
 
 /** The names of ErrorCode. */
-type ErrorCodeName =
+export type ErrorCodeName =
   | 'PARSE_ERROR'
   | 'INVALID_REQUEST'
   | 'METHOD_NOT_FOUND'
@@ -34,9 +34,10 @@ type ErrorCodeName =
   | 'CONTENT_TYPE_NOT_SUPPORTED'
   | 'INVALID_AGENT_RESPONSE'
 
-/** A class of errors with one code. Every A2AError with that code is an instance of it, whoever made it. */
+/** A class of errors with one code. Every `A2AError` with that code is an instance of it, whoever made it. */
 export interface ErrorClass {
   new (message?: string, options?: A2AErrorOptions): A2AError
+  /** Whether a value is an error with this code. */
   [Symbol.hasInstance](value: unknown): boolean
 }
 

@@ -18,11 +18,12 @@ const codes: Readonly<Record<HandlerErrorVariant, ErrorCode>> = {
 }
 
 /**
- * What a MessageHandler throws. The message is for the caller; the source stays here, in `cause`. Made by its five
- * static functions, so that an internal error can have no words that reach a peer.
+ * What a `MessageHandler` throws, made by one of five static functions. The message reaches the caller; the source
+ * stays in `cause`.
  */
 export class HandlerError extends A2AError {
   override readonly name: string = 'HandlerError'
+  /** Which of the five it is. */
   readonly variant: HandlerErrorVariant
 
   private constructor(variant: HandlerErrorVariant, message: string, source?: unknown) {

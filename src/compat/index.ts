@@ -1,9 +1,9 @@
 /**
- * `corral/compat`: the names of two other libraries in one place, so that programs written against them need little
- * change: a2a-rs (Rust; 1.0-rc) and the Python SDK that a workshop's server was built on (0.3), "the Python SDK" for
- * short. docs/migration.md has the table of old and new names.
+ * Bring programs along that were written against other libraries: the names of a2a-rs (Rust) and of the Python SDK of A2A
+ * 0.3, for short "the Python SDK". `docs/seeds/names.md` has the table of old and new names.
+ *
+ * @module corral/compat
  */
-
 export { fromRunnable, type Runnable } from '../agents/function.ts'
 export {
   A2AClient,
@@ -51,7 +51,7 @@ export {
 } from '../store/index.ts'
 export { A2AServer, A2AServer as A2aServer, type RunningServer } from './a2a-server.ts'
 export type { AppState } from './app-state.ts'
-export type { CardDraft, SkillDraft } from './card-info.ts'
+export type { CapabilitiesDraft, CardDraft, ProviderDraft, SkillDraft } from './card-info.ts'
 export {
   AgentCapabilities,
   AgentCapabilities as Capabilities,
@@ -66,6 +66,7 @@ export {
   ContentTypeNotSupportedError,
   type ErrorClass,
   ErrorCode,
+  type ErrorCodeName,
   InternalError,
   InvalidAgentResponseError,
   InvalidParamsError,
@@ -81,13 +82,16 @@ export { HandlerError, type HandlerErrorVariant } from './handler-error.ts'
 export { fromMessageHandler, type HandlerReply, type MessageHandler } from './message-handler.ts'
 export {
   DataPart,
+  type FileDetails,
   FilePart,
   FileWithBytes,
   FileWithUri,
   Message,
+  type MessageDraft,
   type MessagePart,
   newMessage,
   type Part,
+  type PartOptions,
   Role,
   TextPart,
 } from './messages.ts'
@@ -117,7 +121,14 @@ export type {
   TaskQueryParams,
 } from './requests.ts'
 export { type AuthConfig, toAuthenticator } from './security.ts'
-export { Artifact, Task, TaskState, TaskStatus } from './tasks.ts'
+export {
+  Artifact,
+  type StatusDraft,
+  Task,
+  type TaskDraft,
+  TaskState,
+  TaskStatus,
+} from './tasks.ts'
 export {
   createA2AServer,
   type WorkshopApp,

@@ -14,7 +14,7 @@ import type { Message, SendMessageResponse } from '../protocol/types.ts'
 import { isAsyncIterable } from '../shared/async.ts'
 import { type CardDraft, infoFromCard } from './card-info.ts'
 
-/** A backend that answers messages, as a2a-rs has it. Failures are thrown as HandlerError. */
+/** Answers messages, as a2a-rs has it: one method for the answer, one for the card. Throw a `HandlerError` to fail. */
 export interface MessageHandler {
   /**
    * Answers a message with a task or a message. `auth` is absent where nobody knows the caller; `turn` has the task's
@@ -30,13 +30,13 @@ export interface MessageHandler {
   supportsStreaming?(): boolean
 }
 
-/** One answer, or events as they happen. */
+/** What a message handler gives back: one answer, or events as they happen. */
 export type HandlerReply =
   | SendMessageResponse
   | Promise<SendMessageResponse>
   | AsyncIterable<AgentEvent>
 
-/** Makes an agent of a handler; `baseUrl` is where its server is reached, as far as that is known. */
+/** Makes an agent of a message handler; `baseUrl` gives where its server is reached, as far as that is known. */
 export function fromMessageHandler(
   handler: MessageHandler,
   baseUrl: () => string = () => 'http://localhost',

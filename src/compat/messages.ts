@@ -20,6 +20,7 @@ export type Role = A2A.Role
 
 /** A file by its bytes, base64 encoded. */
 export interface FileWithBytes extends FileDetails {
+  /** Base64. */
   readonly bytes: string
 }
 
@@ -28,12 +29,15 @@ export interface FileWithUri extends FileDetails {
   readonly uri: string
 }
 
-interface FileDetails {
+/** What is known of a file beside its content. */
+export interface FileDetails {
   readonly name?: string
+  /** The MIME type of the content. */
   readonly mimeType?: string
 }
 
-interface PartOptions {
+/** What every part may carry beside its content. */
+export interface PartOptions {
   readonly metadata?: A2A.JsonObject
 }
 
@@ -44,7 +48,7 @@ export const Role: { readonly user: 'ROLE_USER'; readonly agent: 'ROLE_AGENT' } 
 }
 
 /** A message as its author writes it; an id is made up where there is none. */
-interface MessageDraft extends Omit<Message, 'messageId' | 'role'> {
+export interface MessageDraft extends Omit<Message, 'messageId' | 'role'> {
   readonly role: Role | keyof typeof Role
   readonly messageId?: string
 }

@@ -21,19 +21,20 @@ export interface NextRecipientScheduler {
   ): Promise<string | null | undefined> | string | null | undefined
 }
 
-/** What such a scheduler decides on. */
+/** What a scheduler that names recipients decides on. */
 export interface RecipientHop {
   /** The user's message, or the last member's answer. */
   readonly message: Message
   /** The member that sent it; undefined is the user. */
   readonly sender: string | undefined
+  /** The members in the team's order. */
   readonly members: readonly TeamAgentConfig[]
-  /** From 1. */
+  /** How many messages were passed on, from 1. */
   readonly number: number
   readonly signal: AbortSignal
 }
 
-/** What a team demands of the scheduler. */
+/** What a team demands of a scheduler that names recipients. */
 export interface NextRecipientOptions {
   /** Members that the team must have; none by name if absent. */
   readonly members?: readonly string[]
@@ -41,7 +42,7 @@ export interface NextRecipientOptions {
   readonly maxHops?: number
 }
 
-/** The `scheduler` of a team from an object that has `determineNextRecipient`. */
+/** Makes the `scheduler` of a team of an object that has `determineNextRecipient`. */
 export function fromNextRecipient(
   scheduler: NextRecipientScheduler,
   options: NextRecipientOptions = {},

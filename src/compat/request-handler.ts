@@ -12,16 +12,16 @@ import type {
 } from '../protocol/types.ts'
 import { copyOf } from '../shared/json.ts'
 
-/** What surrounds a request to a RequestHandler: who calls, its signal, headers and extensions. */
+/** What surrounds a request to a request handler: who calls, its signal, headers and extensions. */
 export type ServerCallContext = Call & { readonly auth: AuthContext }
 
-/** What a RequestHandler streams: the wire's events, a task as it is, or the message that is the answer. */
+/** What a request handler streams: events, a task as it is, or the message that is the answer. */
 export type HandlerEvents = AsyncIterable<StreamResponse | Task | Message>
 
 /**
- * The operations as methods, as the Python SDK has them; to be extended or implemented. A handler of one's own keeps
- * its tasks itself: a server passes requests on to it and stores nothing. Clients get the handler's own ids, and the
- * handler decides by the `auth` of the context whose tasks they are.
+ * Answers the operations one by one, as the Python SDK has it; extend or implement it. A handler keeps its tasks
+ * itself: a server passes requests on to it and stores nothing, and clients get the handler's own ids. Whose tasks
+ * they are is decided by the `auth` of the context.
  */
 export abstract class RequestHandler {
   /** Handles a message and gives the task, ended or under way, or a message. */
@@ -47,15 +47,14 @@ export abstract class RequestHandler {
   onResubscribe?(request: SubscribeToTaskRequest, context: ServerCallContext): HandlerEvents
 }
 
-/** A RequestHandler with all of its methods, whose tasks are there or an error says so. */
+/** A request handler with all of its methods, whose tasks are there or an error says so. */
 export interface FullRequestHandler extends Required<RequestHandler> {
   onGetTask(request: GetTaskRequest, context: ServerCallContext): Promise<Task>
   onCancelTask(request: CancelTaskRequest, context: ServerCallContext): Promise<Task>
 }
 
 /**
- * Any Dispatch, a server's or a client's, as a RequestHandler. What it gives is the caller's own, to be changed at will.
- * A server's own authentication reads the headers.
+ * Makes a request handler of any `Dispatch`, a server's or a client's. What it gives is yours, to be changed at will.
  */
 export function toRequestHandler(source: Dispatch | Promise<Dispatch>): FullRequestHandler {
   return {

@@ -10,15 +10,14 @@ import { type Clock, systemClock } from '../shared/clock.ts'
 import { toDispatch } from './request-dispatch.ts'
 import type { RequestHandler, ServerCallContext } from './request-handler.ts'
 
-/** Who a RequestHandler is when it is served. */
+/** Who a request handler is when it is served. */
 export interface RequestHandlerOptions extends AgentDescription {
   readonly clock?: Clock
 }
 
 /**
- * Makes an agent of a RequestHandler. Where it is served, requests are the handler's own to answer. As a member of a team
- * it answers in the team's task, which follows the handler's: by the stream where there is one, else by asking for it,
- * until it ends or asks something. A cancel is passed on.
+ * Makes an agent of a request handler. Served, its requests are the handler's to answer. As a member of a team it
+ * answers in the team's task, which follows the handler's until it ends or asks something; a cancel is passed on.
  */
 export function fromRequestHandler(
   handler: RequestHandler,

@@ -11,11 +11,11 @@ export type {
   SendMessageRequest,
 } from '../protocol/types.ts'
 
-/** The Python SDK's name of what a send asks for. */
+/** The Python SDK's name for `SendMessageRequest`. */
 export type MessageSendParams = SendMessageRequest
-/** The Python SDK's name of what asks for one task, to read it or to cancel it. */
+/** The Python SDK's name for a request about one task, to read it or to cancel it. */
 export type TaskIdParams = GetTaskRequest & Pick<CancelTaskRequest, 'metadata'>
-/** The Python SDK's name of what asks for several tasks. */
+/** The Python SDK's name for `ListTasksRequest`. */
 export type TaskQueryParams = ListTasksRequest
 /** The first version's name of TaskIdParams, to read a task. */
 export type TaskGetParams = TaskIdParams

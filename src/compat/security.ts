@@ -2,14 +2,17 @@ import type { Authenticator } from '../server/authenticator.ts'
 import { authenticators } from '../server/authenticators.ts'
 import type { Secrets } from '../server/secrets.ts'
 
-/** Who may call, as the Python SDK's first version said it. The secrets, each with its owner, are ours. */
+/** Who may call, as the first version of the Python SDK said it, with the secrets and their owners. */
 export type AuthConfig =
   | { readonly type: 'none' }
   | { readonly type: 'bearer'; readonly tokens: Secrets }
   | { readonly type: 'api_key'; readonly keys: Secrets; readonly header?: string }
   | { readonly type: 'oauth2'; readonly authenticator: Authenticator }
 
-/** The authenticator that an AuthConfig means; undefined where anyone may call. OAuth 2 tokens are checked by `jwt`. */
+/**
+ * Makes the authenticator that an `AuthConfig` means; undefined where anyone may call. OAuth 2 tokens are checked by
+ * `jwt`.
+ */
 export function toAuthenticator(config: AuthConfig): Authenticator | undefined {
   switch (config.type) {
     case 'none':

@@ -1,4 +1,9 @@
-import { type TaskStateSpelling, taskStateNames, toTaskState } from '../protocol/task.ts'
+import {
+  type TaskStateName,
+  type TaskStateSpelling,
+  taskStateNames,
+  toTaskState,
+} from '../protocol/task.ts'
 import type * as A2A from '../protocol/types.ts'
 
 /** The unit of work an agent is asked to do. */
@@ -14,15 +19,15 @@ export type Artifact = A2A.Artifact
  * The states by the Python SDK's names. Inside, a state is the specification's word for it; peers of 0.3 read
  * `completed` and so on. `cancelled` is the same state as `canceled`.
  */
-export const TaskState: typeof taskStateNames = taskStateNames
+export const TaskState: Readonly<Record<TaskStateName, A2A.TaskState>> = taskStateNames
 
-/** A status as its author writes it: the state by either name. */
-interface StatusDraft extends Omit<TaskStatus, 'state'> {
+/** A status as its author writes it: the state in either spelling. */
+export interface StatusDraft extends Omit<TaskStatus, 'state'> {
   readonly state: TaskStateSpelling
 }
 
 /** A task as its author writes it. */
-interface TaskDraft extends Omit<Task, 'status'> {
+export interface TaskDraft extends Omit<Task, 'status'> {
   readonly status: StatusDraft
 }
 

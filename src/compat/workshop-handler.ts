@@ -29,7 +29,7 @@ const byContext: Authenticator = {
   authenticate: ({ auth }) => auth,
 }
 
-/** An agent behind the methods of a RequestHandler, its tasks in the given store or in memory. */
+/** Puts an agent behind the methods of a request handler, its tasks in the given store or in memory. */
 export function fromAgent(agent: Agent, taskStore?: TaskStore): FullRequestHandler {
   return toRequestHandler(open(agent, taskStore).then((server) => server.dispatch()))
 }
@@ -45,12 +45,14 @@ async function open(agent: Agent, taskStore?: TaskStore): ReturnType<typeof crea
 }
 
 /**
- * The workshop's handler: an agent with `run(text)` and the store that keeps its tasks, behind the methods of a
- * RequestHandler. To be extended: a method that is overridden is the one that a server calls. Each stands for itself, so what a subclass
- * does in `onMessageSend` is not done for those who stream.
+ * A request handler around an object with `run(text)` and the store that keeps its tasks. Extend it: a method that is
+ * overridden is the one that a server calls. Each stands for itself, so what a subclass does in `onMessageSend` is not
+ * done for those who stream.
  */
 export class WorkshopRequestHandler extends RequestHandler implements FullRequestHandler {
+  /** What answers. */
   readonly agent: Runnable
+  /** Where tasks are kept. */
   readonly taskStore: TaskStore
   readonly #handler: FullRequestHandler
 

@@ -13,31 +13,35 @@ import { type CardDraft, infoFromCard, type SkillDraft } from './card-info.ts'
 import { AgentCard } from './cards.ts'
 import { type AuthConfig, toAuthenticator } from './security.ts'
 
-/** What the workshop's server is made of; every field of a card can stand here. */
+/** What `createA2AServer` makes a server of; every field of a card can stand here. */
 export interface WorkshopOptions extends Partial<CardDraft> {
   /** Answers with text; without one the server echoes. */
   readonly agent?: Runnable
+  /** Where tasks are kept; in memory if absent. */
   readonly taskStore?: TaskStore
+  /** Who may call; anyone if absent. */
   readonly authentication?: AuthConfig
 }
 
-/** The workshop's server: made in one call, changed while it runs. */
+/** A server made by `createA2AServer`, to be changed while it runs. */
 export interface WorkshopServer {
   /** The card as it is now. */
   readonly agentCard: AgentCard
-  /** The skill is in the card from now on. */
+  /** Adds a skill to the card. */
   addSkill(skill: SkillDraft): void
-  /** Messages are answered by this agent from now on. */
+  /** Answers messages by another agent from now on. */
   setAgent(agent: Runnable): void
-  /** The application: mount `fetch` in a framework, or let it listen. One server is behind all of them. */
+  /** Gives the application: mount its `fetch` in a framework, or let it listen. One server is behind all of them. */
   createApp(): WorkshopApp
 }
 
-/** A server that waits for requests, one way or the other. */
+/** The application of a `createA2AServer`: mount it, or let it listen. */
 export interface WorkshopApp {
+  /** Answers a web-standard request. */
   fetch(request: Request): Promise<Response>
   /** Listens on a port, 0 for any free one; all interfaces where no host is named. */
   listen(port: number, host?: string): Promise<Listening>
+  /** Stops it. */
   close(): Promise<void>
 }
 
@@ -47,7 +51,10 @@ const echoSkill: SkillDraft = {
   description: 'Echoes the message back',
 }
 
-/** Makes the workshop's server: `createA2AServer({ agent, name, skills }).createApp()`. No field is required. */
+/**
+ * Makes a server around an object with `run(text)`: `createA2AServer({ agent, name, skills }).createApp()`. No field
+ * is required.
+ */
 export function createA2AServer(options: WorkshopOptions = {}): WorkshopServer {
   const { agent: first, taskStore, authentication, ...card } = options
   let runnable = first

@@ -17,7 +17,7 @@ import { createTaskHandlers } from './tasks.ts'
 import { createWebhookHandlers } from './webhooks.ts'
 import { createWireHandler } from './wire.ts'
 
-/** How a console behaves; everything has a sensible value. */
+/** How a console behaves. */
 export interface ConsoleOptions extends RelayOptions {
   /** What the page calls the store: `memory`, `sqlite`, `postgres`; `custom` if absent. */
   readonly store?: string
@@ -26,8 +26,8 @@ export interface ConsoleOptions extends RelayOptions {
 }
 
 /**
- * The console for a server of your own: `createServer({ agents, console: createConsole() })`. The page is at `/console`
- * and, for browsers, at the root.
+ * Makes the console for a server of your own: `createServer({ agents, console: createConsole() })`. The page is at
+ * `/console` and, for browsers, at the root.
  */
 export function createConsole(options: ConsoleOptions = {}): CreateConsole {
   return (host) => {

@@ -1,3 +1,9 @@
+/**
+ * Put the console on a server of your own: a page that shows teams at work, the tasks that wait for you, and every hop
+ * of every task.
+ *
+ * @module corral/console
+ */
 export type {
   ConsoleHost,
   ConsoleSettings,
@@ -7,5 +13,6 @@ export type {
   ShownAgent,
   StoredListener,
 } from '../server/console.ts'
+export type { Visitors } from '../server/visitors.ts'
 export { type ConsoleOptions, createConsole } from './console.ts'
 export type { RelayOptions } from './relay.ts'

@@ -16,7 +16,7 @@ interface Cluster {
   takeOn(): Promise<Recovery>
   /** How many tasks were taken on so far, for metrics. */
   takenOn(): number
-  /** Hands everything over to the others. Idempotent. */
+  /** Hands everything over to the others. May be called twice. */
   leave(): Promise<void>
 }
 

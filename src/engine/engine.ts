@@ -45,7 +45,7 @@ export interface Engine {
   live(): number
   /** How many tasks have moved to another replica while they ran here, for metrics. */
   moved(): number
-  /** Lets running turns end until the deadline, then interrupts them: a restart takes them up. Idempotent. */
+  /** Lets running turns end until the deadline, then interrupts them: a restart takes them up. May be called twice. */
   close(deadlineMs: number): Promise<void>
 }
 

@@ -59,7 +59,7 @@ export class Growth {
     this.hold()
   }
 
-  /** The task is at hand, so it counts among the live ones. Idempotent. */
+  /** The task is at hand, so it counts among the live ones. May be called twice. */
   hold(): void {
     if (this.#bytes > this.#counted + freeBytes) this.#count(this.#bytes - this.#counted)
   }
@@ -76,7 +76,7 @@ export class Growth {
     this.hold()
   }
 
-  /** The task is at hand no more. Idempotent. */
+  /** The task is at hand no more. May be called twice. */
   release(): void {
     if (this.#counted > 0) this.#count(-this.#counted)
   }

@@ -169,7 +169,7 @@ export class TaskLog implements CommitSource {
     return this.#growth.refusalOf(record, weighRecord(record), this.state)
   }
 
-  /** The task is live no more, so what it holds does not count among the live ones. Idempotent. */
+  /** The task is live no more, so what it holds does not count among the live ones. May be called twice. */
   release(): void {
     this.#growth.release()
   }

@@ -58,7 +58,7 @@ export interface Ticket {
   away(): void
   /** Resolves when the turn has a slot again, or needs none: it is away once more, or has left. */
   back(): Promise<void>
-  /** Gives the slot back, or leaves the queue. Idempotent. */
+  /** Gives the slot back, or leaves the queue. May be called twice. */
   leave(): void
 }
 

@@ -13,7 +13,7 @@ import type { QueuedMessage } from './messages.ts'
 import type { TaskRun } from './run.ts'
 import { mustWait, type Suspects } from './suspects.ts'
 
-/** How many tasks a start took up, and how many it had to fail. */
+/** How many tasks of an earlier process a start took up, and how many it had to fail. */
 export interface Recovery {
   readonly resumed: number
   readonly failed: number

@@ -219,7 +219,13 @@ export class ActiveTurn implements Turn, ReplyPlace {
   }
 
   async conversation(limit: number): Promise<readonly Message[]> {
-    return copyOf(await this.#source.host.conversation(this.#source.writer.log, limit))
+    if (limit <= 0) return []
+    // The message itself is among them where its task was stored before the turn began.
+    const heard = await this.#source.host.conversation(this.#source.writer.log, limit + 1)
+    const earlier = heard.filter(
+      ({ taskId, messageId }) => taskId !== this.taskId || messageId !== this.message.messageId,
+    )
+    return copyOf(earlier.slice(-limit))
   }
 
   get context(): ContextValues {

@@ -97,7 +97,8 @@ export class RunWriter {
     const { status, artifacts, history } = task
     if (log.exists) {
       this.#writeArtifacts(artifacts)
-      this.status(status.state, status.message)
+      // Agents of other libraries begin each turn by this; a task that is there is not submitted again.
+      if (status.state !== 'TASK_STATE_SUBMITTED') this.status(status.state, status.message)
       return
     }
     if (!canTransition('TASK_STATE_SUBMITTED', status.state))

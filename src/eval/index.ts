@@ -1,9 +1,13 @@
-/** `corral/eval`: measure any A2A agent. */
-
+/**
+ * Measure any A2A agent: drive it through the tasks of a domain with a simulated user, score what comes of it, compare
+ * runs, and report.
+ *
+ * @module corral/eval
+ */
 export { type A2AConfig, type A2AConfigInput, createA2AConfig } from './agent/config.ts'
 export type { ToolCallRequest } from './agent/dialects.ts'
 export { type Endpoint, type EndpointOptions, openEndpoint } from './agent/endpoint.ts'
-export { fromA2A } from './agent/incoming.ts'
+export { fromA2A, type TaskRead } from './agent/incoming.ts'
 export {
   type A2AMessage,
   checkOutgoing,
@@ -14,7 +18,7 @@ export {
 } from './agent/outgoing.ts'
 export { createGoldenAgent, createIdleAgent } from './agent/reference-agents.ts'
 export { type ParsedReply, parseReply, parseToolCall, type ReplyOptions } from './agent/reply.ts'
-export { type A2AAgentState, initialState } from './agent/state.ts'
+export { type A2AAgentState, type ArtifactsRead, initialState } from './agent/state.ts'
 export {
   type AgentUnderTest,
   type AgentUnderTest as A2AAgent,
@@ -33,6 +37,7 @@ export {
   ValidationError,
 } from './base/errors.ts'
 export type { ChatModel, ModelOptions } from './base/model.ts'
+export type { Turnstile } from './base/turnstile.ts'
 export { type CallReport, type PlannedCall, parseCalls, runCalls } from './domain/call.ts'
 export { type CallCheck, createCallCheck } from './domain/call-check.ts'
 export { type CheckReport, checkDomain, type Finding, type FindingKind } from './domain/check.ts'
@@ -46,7 +51,10 @@ export type {
 } from './domain/conversation.ts'
 export type {
   Domain,
+  DomainPrompts,
   Environment,
+  JudgePrompt,
+  Snapshot,
   StateHash,
   ToolDescriptor,
   ToolKind,
@@ -72,15 +80,25 @@ export { defineMcpDomain, type McpDomain, type McpWorld } from './domain/mcp.ts'
 export { presentName } from './domain/names.ts'
 export type {
   EnvAssertion,
+  EnvFunctionCall,
   EvalTask,
   EvaluationCriteria,
   GoldAction,
+  InitialState,
   RewardType,
   ScriptedReply,
+  UserScenario,
   UserScript,
 } from './domain/task.ts'
 export { parseTasks } from './domain/task-schema.ts'
-export { createCollector, type MetricsCollector } from './metrics/collector.ts'
+export {
+  type CollectorOptions,
+  createCollector,
+  type ExchangeTokens,
+  type MeasuredExchange,
+  type MetricsCollector,
+} from './metrics/collector.ts'
+export type { LoopLag } from './metrics/lag.ts'
 export { checkMetrics, type ProtocolMetrics, type TokenSource, toDict } from './metrics/metrics.ts'
 export { type PriceTable, parsePriceTable, type TokenPrice } from './metrics/prices.ts'
 export {
@@ -97,6 +115,7 @@ export {
   createTokenCounter,
   estimateTokens,
   estimator,
+  type TokenCount,
   type TokenCounter,
 } from './metrics/tokens.ts'
 export { toHtml } from './report/html.ts'
@@ -132,14 +151,16 @@ export {
 } from './results/rescore.ts'
 export type { EvalInfo, EvalResults, EvalSummary, TaskBaseline } from './results/results.ts'
 export type { Simulation } from './results/simulation.ts'
+export type { VerdictChange } from './results/verdicts.ts'
 export { type Conversation, type ConversationOptions, converse, greeting } from './run/converse.ts'
 export { runEvaluation } from './run/evaluate.ts'
 export type { EvaluationOptions, Job, Progress } from './run/options.ts'
 export { doNothingBaseline } from './run/to-results.ts'
-export { agreeingJudge, createJudge } from './scorers/judge.ts'
+export { agreeingJudge, createJudge, type JudgeOptions } from './scorers/judge.ts'
 export { type Scorable, scoreConversation } from './scorers/reward.ts'
 export type {
   Judge,
+  RewardChecks,
   RewardInfo,
   Score,
   ScoreCheck,
@@ -154,7 +175,9 @@ export {
   readEvaluation,
 } from './serve/archive.ts'
 export { createEvaluator, type EvaluatorOptions } from './serve/evaluator.ts'
+export type { DataOptions as Tau2DataOptions } from './tau2/data.ts'
 export type { Tau2Domain } from './tau2/domain.ts'
+export type { Tau2Environment } from './tau2/environment.ts'
 export { createA2AUser } from './users/a2a.ts'
 export { goldenUser } from './users/golden.ts'
 export { createHumanUser, type Terminal } from './users/human.ts'

@@ -25,11 +25,11 @@ export interface Guard {
   readonly rules: Rules
   /** Connects for undici, under the rules. */
   readonly dispatcher: Dispatcher
-  /** Closes the connections; requests in flight fail. Idempotent. */
+  /** Closes the connections; requests in flight fail. May be called twice. */
   close(): Promise<void>
 }
 
-/** What a guard lets through beyond https to public addresses. */
+/** Which addresses may be reached beyond https to public ones. */
 export interface GuardOptions {
   /**
    * Hosts (`hooks.internal`, `10.0.0.7:8080`, `[::1]:80`), ranges (`10.0.0.0/8`), or `*` for everything.

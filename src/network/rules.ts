@@ -101,8 +101,8 @@ export function createNamedRules(
 }
 
 /**
- * Whether a host may be reached at the addresses that its name has now. Asked for every connection, so that a name which
- * changes its address gains nothing.
+ * Tells whether a host may be reached at the addresses that its name has now. It is asked for every connection, so
+ * that a name which changes its address gains nothing.
  */
 export type AddressGuard = (host: string, addresses: readonly string[]) => boolean
 

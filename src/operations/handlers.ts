@@ -118,7 +118,7 @@ interface Keeper {
     request: RequestOf<N>,
     call: CheckedCall,
   ): Promise<ResultOf<N>>
-  /** Asks no more, ends streams, and lets what is under way be answered until the deadline. Idempotent. */
+  /** Asks no more, ends streams, and lets what is under way be answered until the deadline. May be called twice. */
   close(deadlineMs: number): Promise<void>
 }
 

@@ -3,17 +3,17 @@ import { newId } from '../shared/ids.ts'
 import { type TaskStateSpelling, toTaskState } from './task.ts'
 import type { Artifact, Json, Message, Part, Role, Task, TaskStatus } from './types.ts'
 
-/** A part of text. */
+/** Makes a part that holds text. */
 export function textPart(text: string): Part {
   return { text }
 }
 
-/** A part of JSON. */
+/** Makes a part that holds JSON. */
 export function dataPart(data: Json): Part {
   return { data, mediaType: 'application/json' }
 }
 
-/** A message with one text part, or the given parts; `contextId` and `taskId` where they are known. */
+/** Makes a message with one text part, or the given parts; name its context and task where they are known. */
 export function newMessage(
   role: Role,
   content: string | readonly Part[],
@@ -27,7 +27,7 @@ export function newMessage(
   }
 }
 
-/** A message from the user. */
+/** Makes a message from the user: one text part, or the given parts. */
 export function userMessage(
   content: string | readonly Part[],
   ids: { readonly contextId?: string; readonly taskId?: string } = {},
@@ -35,7 +35,7 @@ export function userMessage(
   return newMessage('ROLE_USER', content, ids)
 }
 
-/** A message from the agent. */
+/** Makes a message from the agent: one text part, or the given parts. */
 export function agentMessage(
   content: string | readonly Part[],
   ids: { readonly contextId?: string; readonly taskId?: string } = {},
@@ -43,12 +43,12 @@ export function agentMessage(
   return newMessage('ROLE_AGENT', content, ids)
 }
 
-/** A status at this moment. */
+/** Makes a status of this moment. */
 export function newStatus(state: TaskStateSpelling, message?: Message): TaskStatus {
   return { state: toTaskState(state), ...(message && { message }), timestamp: nowIso8601() }
 }
 
-/** An artifact with one text part, or the given parts. */
+/** Makes an artifact with one text part, or the given parts. */
 export function newArtifact(
   name: string,
   content: string | readonly Part[],
@@ -57,7 +57,7 @@ export function newArtifact(
   return { artifactId, name, parts: typeof content === 'string' ? [{ text: content }] : content }
 }
 
-/** A completed task that answers a message: the reply in its status and its history. */
+/** Makes a completed task that answers a message: the reply stands in its status and its history. */
 export function completedTaskWithText(message: Message, reply: string): Task {
   const id = message.taskId ?? newId()
   const contextId = message.contextId ?? newId()
@@ -70,14 +70,14 @@ export function completedTaskWithText(message: Message, reply: string): Task {
   }
 }
 
-/** Now, as the protocol writes it: ISO 8601, UTC, milliseconds. */
+/** The time now as the protocol writes it: ISO 8601, UTC, milliseconds. */
 export function nowIso8601(): string {
   return toTimestamp(systemClock.now())
 }
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** Whether a task id is a UUID, as ours are. Foreign ids are opaque; this is never a gate for them. */
+/** Tells whether a task id is a UUID, as those of Corral are. Ids of other servers may look otherwise. */
 export function validateTaskId(id: string): boolean {
   return uuid.test(id)
 }

@@ -6,18 +6,22 @@ export type { EventStream, Sequenced }
 
 /** Who is calling, as far as the server could establish it. */
 export interface AuthContext {
-  /** The principal; the empty string is the anonymous caller. */
+  /** Who it is; the empty string is the anonymous caller. */
   readonly userId: string
   /** The presented credential, for agents that act on the caller's behalf; never stored or logged. */
   readonly accessToken?: string
+  /** What else the authenticator knows of the caller, such as the claims of a token. */
   readonly metadata?: Readonly<Record<string, unknown>>
-  /** What the credential is good for (`ScopeName`, `agent:ID`); where none of ours is named, all but `operator`. */
+  /**
+   * What the credential allows: names of scopes (`ScopeName`), and `agent:ID` for the agents it may reach. If it names
+   * no scope, everything but `operator`.
+   */
   readonly scopes?: readonly string[]
   /** The tenants that the credential is good for, the empty string for requests that name none; any if absent. */
   readonly tenants?: readonly string[]
 }
 
-/** The caller nobody knows. Frozen: agents see it, and it is everybody's. */
+/** The caller whom nobody knows: what a server passes on where it asks for no credential. */
 export const anonymous: AuthContext = Object.freeze({ userId: '' })
 
 /**
@@ -33,13 +37,15 @@ export function principalOf({ auth, client }: Pick<Call, 'auth' | 'client'>): st
 /** No extension is active. */
 export const noExtensions: readonly string[] = Object.freeze([])
 
-/** What surrounds a request on either side: who, how long, which extensions, where a stream goes on. */
+/** What surrounds a request: who calls, which extensions are active, how long to wait, where a stream goes on. */
 export interface Call {
+  /** Abort it to give the request up. */
   readonly signal?: AbortSignal
+  /** Who calls, where that is known. */
   readonly auth?: AuthContext
   /** Request headers in lower case. On a client: headers to add. On a server: headers received. */
   readonly headers?: Readonly<Record<string, string | undefined>>
-  /** The scope that the caller needs in place of the operation's own: that of a door which asks more than one thing. */
+  /** The scope that the caller needs in place of the operation's own. */
   readonly scope?: ScopeName
   /** The raw query of the request, where an API key may stand; servers only. */
   readonly query?: string
@@ -64,9 +70,15 @@ export interface Call {
   readonly waitMs?: number
   /** Told how long the peer wants to be left alone before its stream is asked for again (SSE's `retry:`); clients only. */
   readonly onRetry?: (ms: number) => void
-  /** The request's task id as the wire gave it, which a task may really have; looked for before the request's own. */
+  /**
+   * The request's task id as the wire gave it; looked for before the request's own.
+   * @internal
+   */
   readonly givenTaskId?: string
-  /** Collects what the answer's headers must say. */
+  /**
+   * Collects what the answer's headers must say.
+   * @internal
+   */
   readonly reply?: Reply
 }
 
@@ -79,8 +91,8 @@ export interface Reply {
 export type DialectName = '1.0' | '0.3' | '0.3-rest' | '1.0-rc' | 'ranch'
 
 /**
- * The waist of the system: an operation's name and request in, its result or stream out.
- * A server is a Dispatch over the engine; a client is a Dispatch over a wire.
+ * Calls an operation: its name and request in, its result or stream out. A server gives one for its agents, a client
+ * one for a remote agent, so either can stand in the other's place.
  */
 export type Dispatch = <N extends OperationName>(
   name: N,
@@ -88,5 +100,5 @@ export type Dispatch = <N extends OperationName>(
   call: Call,
 ) => Promise<ResultOf<N>>
 
-/** Wraps a Dispatch: authorisation, limits, retries, tracing, logging. */
+/** Wraps a `Dispatch` in another: for authorisation, limits, retries, tracing or logging of your own. */
 export type Middleware = (next: Dispatch) => Dispatch

@@ -3,8 +3,8 @@ import type { FieldViolation } from './errors.ts'
 import type { AgentCard, AgentInterface, AgentSkill } from './types.ts'
 
 /**
- * What is wrong with a card, beyond what `parseAgentCard` refuses: required fields that are empty, versions with a patch
- * level, skills with the same id, requirements without their scheme. An empty list is a good card.
+ * Lists what is wrong with a card: required fields that are empty, versions with a patch level, skills with the same
+ * id, requirements without their scheme. An empty list is a good card.
  */
 export function checkCard(card: AgentCard): readonly FieldViolation[] {
   return [

@@ -11,26 +11,30 @@ import type {
   SecurityScheme,
 } from './types.ts'
 
-/** What a card says beyond the agent's own words: where and how its server answers. */
+/** What a card says beside the agent's own words: where and how its server answers. */
 export interface CardSurroundings {
   /** In order of preference. */
   readonly interfaces: readonly AgentInterface[]
+  /** Whether answers can be streamed. */
   readonly streaming: boolean
+  /** Whether events are sent to webhooks. */
   readonly pushNotifications: boolean
+  /** Whether authenticated callers get a fuller card. */
   readonly extendedAgentCard: boolean
+  /** Ways to authenticate, by names that `securityRequirements` use. */
   readonly securitySchemes?: Readonly<Record<string, SecurityScheme>>
+  /** What a caller must satisfy: one of the list. */
   readonly securityRequirements?: readonly SecurityRequirement[]
+  /** Extensions that the server supports beside those of the agent. */
   readonly extensions?: readonly AgentExtension[]
+  /** Proofs of who wrote the card. */
   readonly signatures?: readonly AgentCardSignature[]
 }
 
 const usualModes: readonly string[] = ['text/plain', 'application/json']
 const dataModes: readonly string[] = ['application/json']
 
-/**
- * The card of an agent (specification §4.4.1). Abilities become skills, schemas of skills become a declared extension.
- * No required field comes out empty, so that every reader and every way of signing agrees on the card.
- */
+/** Makes the card of an agent (§4.4.1). Its abilities become skills, and the schemas of skills a declared extension. */
 export function renderCard(info: AgentInfo, surroundings: CardSurroundings): AgentCard {
   const details = info.details ?? {}
   const outputModes = details.outputSchema ? dataModes : details.outputModes
@@ -61,14 +65,16 @@ export function renderCard(info: AgentInfo, surroundings: CardSurroundings): Age
 }
 
 /** Which bindings and versions a client can speak; versions in order of preference. */
-interface InterfaceOptions {
+export interface InterfaceOptions {
+  /** Names of bindings, such as `JSONRPC`; the card's order decides among them. */
   readonly bindings: readonly string[]
+  /** Versions of the protocol, the preferred one first. */
   readonly versions: readonly string[]
 }
 
 /**
- * The interface to use: the card's order decides the binding, then the client's preference the version, so that an
- * earlier 0.3 entry does not hide a 1.0 one of the same binding (specification §8.3.2). Undefined if none fits.
+ * Chooses the interface of a card to use: the first binding in the card's order that you speak, in the version that
+ * you like best (§8.3.2). Undefined if none fits.
  */
 export function chooseInterface(
   card: AgentCard,
@@ -98,7 +104,7 @@ export function toMajorMinor(version: string): string {
 /** A UUID or qualified name: alphanumeric segments joined by `/`, `:` or `.` (the dot is inside the segment's class). */
 const agentName = /^[A-Za-z0-9][A-Za-z0-9._-]*(?:[/:][A-Za-z0-9][A-Za-z0-9._-]*)*$/
 
-/** Whether a string can be an agent's id: a UUID, a qualified name or an absolute URL. */
+/** Tells whether a string can be an agent's id: a UUID, a qualified name or an absolute URL. */
 export function validateAgentId(id: string): boolean {
   return agentName.test(id) || (/^[a-z][a-z0-9+.-]*:\/\//i.test(id) && URL.canParse(id))
 }

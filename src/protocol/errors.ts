@@ -1,3 +1,5 @@
+import type { ErrorCode } from './error-code.ts'
+
 /**
  * One class, a closed set of codes, one table to every wire (specification §5.4).
  * The columns: JSON-RPC number of 1.0 and 1.0-rc, HTTP status (REST), gRPC status, ErrorInfo reason,
@@ -18,7 +20,7 @@ interface Row {
   readonly http100?: number
 }
 
-const table = {
+const table: Readonly<Record<ErrorCode, Row>> = {
   taskNotFound: {
     jsonrpc: -32001,
     http: 404,
@@ -203,23 +205,24 @@ const table = {
     ranch: -32603,
   },
   internal: { jsonrpc: -32603, http: 500, grpc: 'INTERNAL', reason: 'INTERNAL', ranch: -32603 },
-} as const
+}
 
-/** The closed set of errors that Corral knows. */
-export type ErrorCode = keyof typeof table
+export type { ErrorCode }
 
-/** Which field of a request is wrong, and why (google.rpc.BadRequest). */
+/** Which field of a request is wrong, and why. */
 export interface FieldViolation {
+  /** The path of the field, such as `message.parts[0].text`. */
   readonly field: string
   readonly description: string
 }
 
 /** What an error says beside its message; all of it may reach a peer. */
 export interface ErrorDetails {
-  /** A finer reason for the ErrorInfo than the code's own. */
+  /** A finer reason than the code's own, for programs to tell apart. */
   readonly reason?: string
+  /** Which fields of the request are wrong, and why. */
   readonly violations?: readonly FieldViolation[]
-  /** Plain facts for the ErrorInfo: strings only, as the specification demands. */
+  /** Plain facts for the peer: strings only, as the specification demands. */
   readonly metadata?: Readonly<Record<string, string>>
   /** When to try again; becomes `Retry-After`. */
   readonly retryAfterSeconds?: number
@@ -231,13 +234,19 @@ export interface ErrorDetails {
 
 /** Options of an A2AError: what a peer may see, and the cause that it never sees. */
 export interface A2AErrorOptions extends ErrorDetails {
+  /** What was thrown first; it is logged and never reaches a peer. */
   readonly cause?: unknown
 }
 
-/** Every fault that a peer can meet or cause. The message names the thing, for a person; `cause` keeps the origin. */
+/**
+ * The one class of errors: what a peer can meet or cause. Throw it in an agent to tell the caller what is wrong; catch
+ * it from a client and look at `code`. Its message is for people, and `cause` keeps the origin.
+ */
 export class A2AError extends Error {
   override readonly name: string = 'A2AError'
+  /** What went wrong, as one of a closed set. */
   readonly code: ErrorCode
+  /** What else a peer may know: wrong fields, when to try again. */
   readonly details: ErrorDetails
 
   constructor(code: ErrorCode, message: string, options: A2AErrorOptions = {}) {
@@ -253,7 +262,7 @@ export function errorRow(code: ErrorCode): Row {
   return table[code]
 }
 
-/** All error codes, in the table's order. */
+/** All error codes. */
 export const errorCodes: readonly ErrorCode[] = Object.keys(table) as ErrorCode[] // keys of the table
 
 /** The A2AError that a thrown value is, or `internal` around what is not one: a bug never shows itself to a peer. */

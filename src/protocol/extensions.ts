@@ -5,7 +5,10 @@ import type { AgentCard } from './types.ts'
  * under the URI; a breaking change is a new URI.
  */
 
-/** Repeating a send with the same `Idempotency-Key` header gives the same task; declared in every card we serve. */
+/**
+ * The URI that every card of Corral declares: a send that is repeated with the same `Idempotency-Key` header gives the
+ * same task.
+ */
 export const idempotencyExtension = 'urn:corral:extensions:idempotency:v1'
 
 /** Why a task failed, in its status message's metadata: `{ code }`, an ErrorCode. */
@@ -42,7 +45,7 @@ export const approvalExtension = 'urn:corral:extensions:approval:v1'
 /** JSON Schemas of skills, in the card's declaration: `{ [skillId]: { inputSchema, outputSchema } }`. */
 export const skillSchemasExtension = 'urn:corral:extensions:skill-schemas:v1'
 
-/** RANCH's client routing: peers to the agent, the recipient it chose back from it. */
+/** The URI of client routing: the agents that a message may go to next, and the one that was chosen. */
 export const clientRoutingExtension = 'https://ranch.woi.dev/extensions/client-routing/v1'
 
 /** Whether an agent knows a repeated send by its `Idempotency-Key`. */

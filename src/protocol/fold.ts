@@ -14,7 +14,7 @@ import type {
   TextPart,
 } from './types.ts'
 
-/** Turns events into a task, one by one. */
+/** Turns the events of a task into the task, one by one. */
 export interface Fold {
   /** The state after the last event. */
   readonly state: TaskState
@@ -28,21 +28,21 @@ export interface Fold {
   apply(event: StreamResponse): void
   /** Adds a message to the history: the user's, when a turn begins. */
   hear(message: Message): void
-  /** Merges adjacent plain text parts of each artifact, so that a thousand token chunks do not stay a thousand parts. */
+  /** Merges adjacent text parts of each artifact, so that a thousand chunks do not stay a thousand parts. */
   compact(): void
-  /** The task as it is now. Costs a copy of the lists, so it is taken at turns' ends, not per chunk. */
+  /** The task as it is now. It copies the lists, so take it when a turn ends rather than for each chunk. */
   snapshot(): Task
 }
 
 /** How strict a fold is. */
-interface FoldOptions {
+export interface FoldOptions {
   /** Refuse what an agent may not do. A server is strict with its agents, a client lenient with its peers. */
   readonly strict?: boolean
 }
 
 /**
- * Folds events into a task. Server, client, console and evaluator use this one fold, so they cannot disagree.
- * It owns its lists and appends in place: a chunk costs the same whether it is the first or the ten-thousandth.
+ * Makes of a task's events the task itself: begin with the task as it was, `apply` each event, and take a `snapshot`
+ * when you need it.
  */
 export function createFold(start: Task, options: FoldOptions = {}): Fold {
   return new TaskFold(start, options.strict ?? false)

@@ -1,18 +1,23 @@
 /** The id of a JSON-RPC request. */
-type JSONRPCId = string | number | null
+export type JSONRPCId = string | number | null
 
 /** A JSON-RPC 2.0 request. */
 export interface JSONRPCRequest {
   readonly jsonrpc: '2.0'
+  /** The operation's name. */
   readonly method: string
   readonly params?: unknown
+  /** Comes back in the answer; a request without one wants none. */
   readonly id?: JSONRPCId
 }
 
 /** What went wrong, as JSON-RPC 2.0 says it. */
 export interface JSONRPCError {
+  /** The number of the error. */
   readonly code: number
+  /** Words for a person. */
   readonly message: string
+  /** What else the server says of it. */
   readonly data?: unknown
 }
 
@@ -38,12 +43,12 @@ export type JsonRpcRequest = JSONRPCRequest
 /** Another name of JSONRPCResponse. */
 export type JsonRpcResponse = JSONRPCResponse
 
-/** Builds an answer with a result. */
+/** Makes a JSON-RPC answer with a result. */
 export function success(id: JSONRPCId, result: unknown): JSONRPCSuccessResponse {
   return { jsonrpc: '2.0', result, id }
 }
 
-/** Builds an answer with an error: its number, words for a person, data if there is any. */
+/** Makes a JSON-RPC answer with an error: its number, words for a person, data if there is any. */
 export function error(
   id: JSONRPCId,
   code: number,

@@ -11,8 +11,8 @@ import type * as A2A from './types.ts'
  * its handler in `operations/handlers.ts`, its method in `client/client.ts`. All else reads the row.
  */
 
-/** Request and result of every operation (specification §3.1), in its order. */
-interface Operations {
+/** The types of request and result of every operation (§3.1). */
+export interface Operations {
   SendMessage: { request: A2A.SendMessageRequest; result: A2A.SendMessageResponse }
   SendStreamingMessage: { request: A2A.SendMessageRequest; result: A2A.EventStream }
   GetTask: { request: A2A.GetTaskRequest; result: A2A.Task }
@@ -38,7 +38,7 @@ interface Operations {
   GetExtendedAgentCard: { request: A2A.GetExtendedAgentCardRequest; result: A2A.AgentCard }
 }
 
-/** The JSON-RPC method, gRPC rpc and canonical name of an operation. */
+/** The name of an operation, as JSON-RPC 1.0 writes its method. */
 export type OperationName = keyof Operations
 
 /** The request type of an operation. */
@@ -78,13 +78,13 @@ export type ResultKind = keyof ResultKinds
 /** How a parameter of a query is read. */
 export type QueryKind = 'string' | 'integer' | 'boolean' | 'state'
 
-/** A row of the operations table: all that bindings, dialects, gate and clients need to know of an operation. */
+/** What there is to know of an operation: whether it streams, what it needs, how each wire spells it. */
 export interface OperationRow {
-  /** Answers with a stream of events. */
+  /** Whether it answers with a stream of events. */
   readonly stream: boolean
-  /** Repeating it changes nothing, so a client may retry it freely (§3.3.1). */
+  /** Whether repeating it changes nothing, so that a client may retry it freely (§3.3.1). */
   readonly idempotent: boolean
-  /** Clients ask it again and again: once a second per task costs nothing of a rate limit. */
+  /** Whether clients ask it again and again: once a second per task costs nothing of a rate limit. */
   readonly polls?: boolean
   /** The scope that a caller's credential needs; absent where any will do. */
   readonly scope?: ScopeName
@@ -92,12 +92,27 @@ export interface OperationRow {
   readonly needs?: 'streaming' | 'pushNotifications' | 'extendedAgentCard'
   /** The error of that refusal. */
   readonly refusal?: ErrorCode
+  /**
+   * The kind of its request.
+   * @internal
+   */
   readonly takes: RequestKind
+  /**
+   * The kind of its result.
+   * @internal
+   */
   readonly gives: ResultKind
+  /**
+   * The check of its request.
+   * @internal
+   */
   readonly request: Check
-  /** The check of its result, or of each event of its stream. */
+  /**
+   * The check of its result, or of each event of its stream.
+   * @internal
+   */
   readonly response: Check
-  /** HTTP verbs in order of preference, path template (§11.3), and what may stand in the query (§11.5). */
+  /** Its HTTP verbs in order of preference, its path (§11.3), and what may stand in the query (§11.5). */
   readonly rest: {
     readonly verbs: readonly ('GET' | 'POST' | 'DELETE')[]
     readonly path: string
@@ -116,7 +131,7 @@ const push = {
 const tenant = { tenant: 'string' } as const
 const oneWebhook = { path: '/tasks/{taskId}/pushNotificationConfigs/{id}', query: tenant }
 
-/** Every operation of the protocol. */
+/** Every operation of the protocol by its name, with what there is to know of it. */
 export const operations: Readonly<Record<OperationName, OperationRow>> = {
   SendMessage: {
     stream: false,

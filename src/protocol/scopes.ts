@@ -1,16 +1,18 @@
 import { A2AError } from './errors.ts'
 
-/** The scopes that a credential may have, beside `agent:ID`. */
-export const scopeNames = ['tasks:read', 'tasks:write', 'push', 'operator'] as const
+/** What a credential allows: to read tasks, to send and cancel, to register webhooks, to run the server. */
+export type ScopeName = 'tasks:read' | 'tasks:write' | 'push' | 'operator'
 
-/** What a scope allows: to read tasks, to send and cancel, to register webhooks, to run the server. */
-export type ScopeName = (typeof scopeNames)[number]
+/** The scopes that a credential may have, beside `agent:ID`. */
+export const scopeNames: readonly ScopeName[] = ['tasks:read', 'tasks:write', 'push', 'operator']
 
 const agentPrefix = 'agent:'
 
-/** What a credential is good for. */
-interface Grant {
+/** What a credential is good for; an `AuthContext` is one. */
+export interface Grant {
+  /** Names of scopes, and `agent:ID` for the agents it may reach; all but `operator` if it names none. */
   readonly scopes?: readonly string[]
+  /** The tenants it may act for; any if absent. */
   readonly tenants?: readonly string[]
 }
 
@@ -19,7 +21,7 @@ export function isScope(scope: string): boolean {
   return isScopeName(scope) || (scope.startsWith(agentPrefix) && scope !== agentPrefix)
 }
 
-/** Whether a caller has a scope. A credential that names none of the list has all of it but `operator`. */
+/** Tells whether a caller has a scope. A credential that names no scope has all of them but `operator`. */
 export function hasScope({ scopes }: Grant, scope: ScopeName): boolean {
   if (!scopes?.some(isScopeName)) return scope !== 'operator'
   return scopes.includes(scope)

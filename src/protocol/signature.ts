@@ -29,30 +29,34 @@ const algorithms = [
 const maxSignatures = 16
 
 /** A key to sign or verify with. */
-type CardKey = CryptoKey | KeyObject | JWK
+export type CardKey = CryptoKey | KeyObject | JWK
 
 /** What a signature says of its key; all of it is signed. */
-interface SignatureHeader {
+export interface SignatureHeader {
+  /** The algorithm, such as `ES256`. */
   readonly alg: string
+  /** The id of the key. */
   readonly kid: string
   /** Where the public key set can be fetched. */
   readonly jku?: string
 }
 
 /** Finds the public key of a signature; undefined for one that is not known, not trusted or revoked. */
-type KeyResolver = (header: SignatureHeader) => Promise<CardKey | undefined>
+export type KeyResolver = (header: SignatureHeader) => Promise<CardKey | undefined>
 
 /** The public keys that are trusted: a key set, or a way to find them. A revoked key is in neither. */
-type CardTrust = { readonly keys: JSONWebKeySet } | { readonly resolve: KeyResolver }
+export type CardTrust = { readonly keys: JSONWebKeySet } | { readonly resolve: KeyResolver }
 
 /** Whether a signature holds, and if not, why. */
-interface SignatureVerdict {
+export interface CardSignatureVerdict {
   readonly valid: boolean
+  /** The id of the key that signed, where the signature says it. */
   readonly kid?: string
+  /** Why it does not hold. */
   readonly reason?: string
 }
 
-/** The card with one more signature. */
+/** Adds a signature to a card. */
 export async function signCard(
   card: AgentCard,
   key: CardKey,
@@ -69,13 +73,13 @@ export async function signCard(
 }
 
 /**
- * Which of a card's signatures hold, in their order. Give it the card as it was served, not as it was parsed:
+ * Tells which of a card's signatures hold, in their order. Give it the card as it was served, not as it was parsed:
  * parsing fills in what a peer left out.
  */
 export async function verifyCard(
   card: unknown,
   trust: CardTrust,
-): Promise<readonly SignatureVerdict[]> {
+): Promise<readonly CardSignatureVerdict[]> {
   const signatures = isPlainObject(card) && Array.isArray(card.signatures) ? card.signatures : []
   const resolve = 'resolve' in trust ? trust.resolve : fromKeySet(trust.keys)
   const payloads = canonicalForms(card)
@@ -87,7 +91,7 @@ export async function verifyCard(
 }
 
 /**
- * Refuses a card unless at least one signature holds (specification §8.4.3).
+ * Refuses a card unless at least one of its signatures holds (§8.4.3).
  *
  * @throws A2AError `invalidAgentResponse`
  */
@@ -100,13 +104,17 @@ export async function requireSignature(card: unknown, trust: CardTrust): Promise
 }
 
 /** What keys by `jku` need: the places that are trusted, and a way to fetch JSON from them. */
-interface JkuOptions {
+export interface JkuOptions {
   /** Whole URLs or origins, exactly as they are written in `jku`; nothing else is ever fetched. */
   readonly allow: readonly string[]
+  /** Fetches a key set. */
   readonly fetchJson: (url: string) => Promise<unknown>
 }
 
-/** Finds keys in the key sets that signatures point at, from allowed places only. */
+/**
+ * Finds the keys of signatures in the key sets that they point at, fetched from allowed places only. Give it to
+ * `verifyCard` as `resolve`.
+ */
 export function createJkuResolver({ allow, fetchJson }: JkuOptions): KeyResolver {
   return async (header) => {
     const { jku } = header
@@ -121,7 +129,7 @@ async function verify(
   signature: unknown,
   payloads: readonly string[],
   resolve: KeyResolver,
-): Promise<SignatureVerdict> {
+): Promise<CardSignatureVerdict> {
   const header = readHeader(signature)
   if (typeof header === 'string') return { valid: false, reason: header }
   const { kid } = header

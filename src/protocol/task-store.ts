@@ -2,8 +2,8 @@ import type { TaskStateSpelling } from './task.ts'
 import type { Task } from './types.ts'
 
 /**
- * A store as users see it, and extend or implement it: whole tasks, by id. What it gives out is the caller's own: changing
- * it changes nothing that is stored.
+ * Whole tasks by their ids: a store as you see it, and as you extend or implement it for a database of your own. What
+ * it gives is yours: changing it changes nothing that is stored.
  */
 export abstract class TaskStore {
   /**
@@ -11,22 +11,22 @@ export abstract class TaskStore {
    * @throws A2AError `invalidRequest` if its id is taken.
    */
   abstract create(task: Task): Promise<Task>
-  /** The task with this id; undefined, or null, if there is none. */
+  /** Gives the task with this id; undefined, or null, if there is none. */
   abstract get(id: string): Promise<Task | null | undefined>
   /**
    * Replaces a stored task.
    * @throws A2AError `taskNotFound` if there is none.
    */
   abstract update(task: Task): Promise<Task>
-  /** Removes a task; whether there was one. */
+  /** Removes a task and tells whether there was one. */
   abstract delete(id: string): Promise<boolean>
-  /** The tasks that match, newest status first; all without a filter. */
+  /** Gives the tasks that match, newest status first; all without a filter. */
   abstract list(filter?: TaskFilter): Promise<Task[]>
-  /** Creates or replaces. A store of one's own may leave it out. */
+  /** Creates or replaces a task. A store of your own may leave it out. */
   save?(task: Task): Promise<Task>
 }
 
-/** A TaskStore with all of its methods, as ours are. */
+/** A `TaskStore` with all of its methods, as those of Corral are. */
 export interface FullTaskStore extends Required<TaskStore> {
   get(id: string): Promise<Task | undefined>
   list(filter?: TaskFilter | null): Promise<Task[]>
@@ -34,9 +34,12 @@ export interface FullTaskStore extends Required<TaskStore> {
 
 /** Which tasks to list; all where nothing is said. */
 export interface TaskFilter {
+  /** Only those of this conversation. */
   readonly contextId?: string
+  /** Only those in this state. */
   readonly status?: TaskStateSpelling
-  /** Inclusive. */
+  /** Only those whose status is of this moment or later. */
   readonly statusTimestampAfter?: string
+  /** The most tasks to give; all if absent. */
   readonly limit?: number
 }

@@ -8,8 +8,8 @@ const terminal: ReadonlySet<TaskState> = new Set<TaskState>([
   'TASK_STATE_REJECTED',
 ])
 
-/** A state's name in 0.3 and in RANCH, in all their spellings. */
-type TaskStateName =
+/** A state's short name, in all the spellings that older peers use. */
+export type TaskStateName =
   | 'submitted'
   | 'working'
   | 'completed'
@@ -37,10 +37,13 @@ export const taskStateNames: Readonly<Record<TaskStateName, TaskState>> = {
   authRequired: 'TASK_STATE_AUTH_REQUIRED',
 }
 
-/** A state as people write it: the specification's word or 0.3's, both spellings of "canceled" among them. */
+/** A state as people write it: `TASK_STATE_COMPLETED` or `completed`, both spellings of "canceled" among them. */
 export type TaskStateSpelling = TaskState | TaskStateName
 
-/** The specification's word for a state. @throws A2AError `invalidParams` for what is none. */
+/**
+ * Gives the specification's word for a state.
+ * @throws A2AError `invalidParams` for what is no state.
+ */
 export function toTaskState(state: TaskStateSpelling): TaskState {
   if (Object.hasOwn(transitions, state)) return state as TaskState // true: an own key of that table
   if (Object.hasOwn(taskStateNames, state)) return taskStateNames[state as TaskStateName] // true: likewise
@@ -91,22 +94,22 @@ const transitions: Readonly<Record<TaskState, ReadonlySet<TaskState>>> = {
 /** All task states, in the specification's order (§4.1.3). */
 export const taskStates: readonly TaskState[] = Object.keys(transitions) as TaskState[] // keys of a Record<TaskState>
 
-/** Whether a task in this state can never change again (specification §4.1.3). */
+/** Tells whether a task in this state has ended and never changes again (§4.1.3). */
 export function isTerminal(state: TaskState): boolean {
   return terminal.has(state)
 }
 
-/** Whether a task in this state waits for its client (specification §4.1.3). */
+/** Tells whether a task in this state waits for its client: for input, or for credentials (§4.1.3). */
 export function isInterrupted(state: TaskState): boolean {
   return state === 'TASK_STATE_INPUT_REQUIRED' || state === 'TASK_STATE_AUTH_REQUIRED'
 }
 
-/** Whether a task may go from one state to another. */
+/** Tells whether a task may go from one state to another. */
 export function canTransition(from: TaskState, to: TaskState): boolean {
   return transitions[from].has(to)
 }
 
-/** The text of a message, artifact or other list of parts: its text parts, joined. */
+/** Joins the text parts of a message, an artifact or another list of parts. */
 export function textOf(parts: readonly Part[]): string {
   let text = ''
   for (const part of parts) if ('text' in part) text += part.text
@@ -131,7 +134,7 @@ export function readableText(parts: readonly Part[]): string {
   return data === undefined ? text : JSON.stringify(data)
 }
 
-/** The parts of a task's answer: its artifacts', else its status message's, else its last agent message's. */
+/** Gives the parts of a task's answer: its artifacts', else its status message's, else its last agent message's. */
 export function answerParts(task: Task): readonly Part[] {
   if (task.artifacts?.length) return task.artifacts.flatMap((artifact) => artifact.parts)
   if (task.status.message) return task.status.message.parts

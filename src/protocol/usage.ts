@@ -1,14 +1,17 @@
 import { usageExtension } from './extensions.ts'
 import type { JsonObject } from './types.ts'
 
-/** What an answer used, as the usage extension writes it. */
+/** What an answer used: tokens, their cost, the model. */
 export interface Usage {
+  /** Tokens that the model read. */
   readonly inputTokens: number
+  /** Tokens that the model wrote. */
   readonly outputTokens: number
   /** Those of the input that the service had in its cache, where it tells. */
   readonly cachedInputTokens?: number
   /** What that cost in US dollars, so far as there were prices. */
   readonly costUsd?: number
+  /** The model that answered. */
   readonly model?: string
   /** True where the numbers are a guess from lengths, not the model's own count. */
   readonly estimated?: boolean

@@ -16,15 +16,20 @@ export interface AuthOptions {
   authorize?(auth: AuthContext, operation: OperationName): boolean | Promise<boolean>
 }
 
-/** What a server asks of its callers. */
+/** Authenticates the callers of a server: what `createAuth` makes of authenticators. */
 export interface Auth {
-  /** @throws A2AError `unauthenticated` with the challenges of all authenticators, or `forbidden`. */
+  /**
+   * Who calls, if they may do this.
+   * @throws A2AError `unauthenticated` with the challenges of all authenticators, or `forbidden`.
+   */
   authenticate(call: Call, operation: OperationName): AuthContext | Promise<AuthContext>
   /** Who calls; undefined where no credential is presented and one is needed. @throws A2AError `unauthenticated`. */
   find(call: Call): AuthContext | undefined | Promise<AuthContext | undefined>
   /** Who calls, whatever for. @throws A2AError `unauthenticated` with the challenges of all authenticators. */
   identify(call: Call): AuthContext | Promise<AuthContext>
+  /** What the card says of the ways to authenticate. */
   readonly securitySchemes: Readonly<Record<string, SecurityScheme>>
+  /** What the card says a caller must satisfy. */
   readonly securityRequirements: readonly SecurityRequirement[]
   /** Whether anyone may call. */
   readonly open: boolean
@@ -43,7 +48,10 @@ export const openAuth: Auth = {
   issuers: [],
 }
 
-/** Makes the server's side of authentication. Why a credential was refused goes to the log, not to the caller. */
+/**
+ * Makes one `Auth` of authenticators, as a server does for its `auth` option. Why a credential was refused goes to the
+ * log, not to the caller.
+ */
 export function createAuth(options: AuthOptions, logger: Logger = silent): Auth {
   const { authenticators, required = true } = options
   const challenge = [...new Set(authenticators.map((one) => one.challenge))].join(', ')

@@ -1,13 +1,10 @@
 import type { AuthContext, Call } from '../protocol/call.ts'
 import type { SecurityScheme } from '../protocol/types.ts'
 
-/**
- * What a caller presents, whichever transport it comes over: the headers of HTTP or the metadata of gRPC, names in lower
- * case; a query where the transport has one; whom the transport itself knows, if anybody.
- */
+/** What a caller presents: the headers of the request, names in lower case, its query, and its address. */
 export type PresentedCredentials = Pick<Call, 'headers' | 'query' | 'client' | 'auth'>
 
-/** One way to establish who calls. Declared once, shown in every card's security schemes. */
+/** One way to know who calls. Every card shows its scheme. */
 export interface Authenticator {
   /** The scheme's name in the card. */
   readonly name: string

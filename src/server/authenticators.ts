@@ -27,14 +27,18 @@ export const authenticators: {
 export interface ApiKeyOptions {
   /** The header's, parameter's or cookie's name; `X-API-Key` if absent. */
   readonly name?: string
+  /** Where the key stands: `header` if absent. */
   readonly location?: APIKeySecurityScheme['location']
   /** Key → owner, or a function that knows the key's owner. */
   readonly keys: Secrets
 }
 
-/** Authenticates by an API key. */
+/** The header in which callers give their key where no other is named. */
+export const callerKeyHeader = 'X-API-Key'
+
+/** Authenticates callers by an API key. */
 export function apiKeyAuthenticator({
-  name = 'X-API-Key',
+  name = callerKeyHeader,
   location = 'header',
   keys,
 }: ApiKeyOptions): Authenticator {
@@ -56,7 +60,7 @@ export interface BearerOptions {
   readonly tokens: Secrets
 }
 
-/** Authenticates by an opaque bearer token. */
+/** Authenticates callers by a bearer token that is looked up. */
 export function bearerAuthenticator({ tokens }: BearerOptions): Authenticator {
   const ownerOf = createOwners(tokens)
   return {
@@ -70,12 +74,12 @@ export function bearerAuthenticator({ tokens }: BearerOptions): Authenticator {
   }
 }
 
-/** Who calls, by the headers or metadata of a request; undefined if nobody known. */
+/** Tells who calls by the headers of a request; undefined if it is nobody known. */
 export type CallerExtractor = (
   headers: Readonly<Record<string, string | undefined>>,
 ) => AuthContext | undefined | Promise<AuthContext | undefined>
 
-/** Authenticates by a function of the request's headers. */
+/** Authenticates callers by a function of the request's headers. */
 export function extractorAuthenticator(extract: CallerExtractor): Authenticator {
   return {
     name: 'custom',

@@ -11,11 +11,17 @@ export interface FetchOptions {
   readonly mount?: string
   /** The same as the server's `limits.maxBodyBytes`. */
   readonly maxBodyBytes?: number
-  /** The network address of a request's client, by which callers whom nobody knows have their shares; without it none. */
+  /**
+   * Gives the network address of a request's client, by which callers whom nobody knows have their share of the
+   * limits; without it they have none.
+   */
   readonly clientAddress?: (request: Request) => string | undefined
 }
 
-/** Makes a web-standard handler of a server: for Hono, Next, Bun, Deno, Workers or a plain `fetch` handler. */
+/**
+ * Makes a web-standard handler of a server: for Hono, Next, Bun, Deno, Workers, or wherever a `fetch` handler is
+ * taken.
+ */
 export function toFetch(
   server: Server,
   options: FetchOptions = {},

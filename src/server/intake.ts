@@ -12,23 +12,30 @@ import { createVisitors } from './visitors.ts'
 export type RequestHead = Pick<HttpRequest, 'headers' | 'query' | 'client'> &
   Partial<Pick<HttpRequest, 'path'>>
 
-/** What the adapters ask before they read a body, and while they do. */
+/** What decides on a request before its body is read. Hand a server's own to `toNodeHandler`. */
 export interface Intake {
+  /** The server's limits. */
   readonly limits: Limits
-  /** The bytes of bodies that are being read, by who sends them. */
+  /**
+   * The bytes of bodies that are being read, by who sends them.
+   * @internal
+   */
   readonly budget: SharedBudget
-  /** The bytes of large replies that their readers have not taken yet, by client. */
+  /**
+   * The bytes of large replies that their readers have not taken yet, by client.
+   * @internal
+   */
   readonly unread: SharedBudget
   /** The client that a request comes from, past the proxies that are trusted; undefined where nobody knows. */
   clientOf(head: RequestHead): string | undefined
-  /**
-   * Asks who sends a large body, by its head alone: whose share it counts in, or why it is refused. Small ones are read
-   * without asking, since their answer shall carry the request's id.
-   */
+  /** Asks who sends a large body, by its head alone: whose share it counts in, or why it is refused. */
   admit(head: RequestHead): string | A2AError | Promise<string | A2AError>
   /** The largest body: what an adapter was given, else the server's. @throws Error where the two were given and differ. */
   maxBodyBytes(given?: number): number
-  /** Says once that callers whom nobody knows have no shares, since an adapter does not know their addresses. */
+  /**
+   * Says once that callers whom nobody knows have no shares, since an adapter does not know their addresses.
+   * @internal
+   */
   warnOfUnknownClients(): void
 }
 

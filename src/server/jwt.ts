@@ -15,12 +15,15 @@ import { readBearer } from './presented.ts'
 
 /** A JWT, checked by signature, issuer, audience and time. */
 export interface JwtOptions {
+  /** The `iss` that tokens must have. */
   readonly issuer: string
+  /** The `aud` that tokens must have. */
   readonly audience: string
   /** Where the issuer's keys are, or a function that finds them. */
   readonly jwks: string | JWTVerifyGetKey
   /** Accepted algorithms; asymmetric ones only, RS256, ES256 and EdDSA if absent. */
   readonly algorithms?: readonly string[]
+  /** How far the two clocks may differ. */
   readonly clockToleranceSeconds?: number
   /** The claim that names the user; `sub` if absent. */
   readonly userClaim?: string
@@ -30,14 +33,20 @@ export interface JwtOptions {
   readonly clock?: Clock
 }
 
+/** What holds where the options do not say. */
+export const jwtDefaults = {
+  algorithms: ['RS256', 'ES256', 'EdDSA'],
+  userClaim: 'sub',
+} as const
+
 /**
- * Authenticates by a JWT in the bearer header. Its scopes are those of `scope` or `scp`.
+ * Authenticates callers by a JWT in the bearer header. Its scopes are those of `scope` or `scp`.
  * @throws Error for an algorithm whose keys are secrets.
  */
 export function jwtAuthenticator(options: JwtOptions): Authenticator {
   const { issuer, audience, jwks, clock = systemClock } = options
   const keys = typeof jwks === 'string' ? createRemoteJWKSet(new URL(jwks)) : jwks
-  const algorithms = [...(options.algorithms ?? ['RS256', 'ES256', 'EdDSA'])]
+  const algorithms = [...(options.algorithms ?? jwtDefaults.algorithms)]
   const secret = algorithms.find((name) => /^(hs|none$)/i.test(name))
   if (secret)
     throw new Error(`JWTs cannot be checked by ${secret}: name asymmetric algorithms only`)
@@ -88,7 +97,7 @@ function mustBeAccessToken({ typ, ...header }: JWTHeaderParameters, { exp = 0 }:
 function toCaller(
   accessToken: string,
   payload: JWTPayload,
-  { userClaim = 'sub', tenantClaim }: JwtOptions,
+  { userClaim = jwtDefaults.userClaim, tenantClaim }: JwtOptions,
 ): AuthContext {
   const userId = payload[userClaim]
   if (!isName(userId)) throw refused(`The token has no ${userClaim} that names a user`)

@@ -1,6 +1,9 @@
 import type { RateLimitOptions } from './rate-limit.ts'
 
-/** How much is too much, in every direction that a caller can make a server grow. Everything has a default. */
+/**
+ * How much is too much, in every direction that a caller can make a server grow. Each has a default, named first; then
+ * what happens beyond it.
+ */
 export interface LimitOptions {
   /** Requests per window and client; unlimited if absent. */
   readonly requests?: number
@@ -64,7 +67,8 @@ const heapShares: Partial<Record<keyof Limits, number>> = {
   memoryStoreBytes: 1 / 4,
 }
 
-const defaults: Limits = {
+/** The limits that hold where nobody sets others; those in bytes are less where the heap is small. */
+export const limitDefaults: Limits = {
   maxBodyBytes: 10 * mib,
   maxInflightBodyBytes: 64 * mib,
   maxQueuedBytes: 128 * mib,
@@ -95,9 +99,9 @@ export function resolveLimits(options: LimitSources = {}, heapBytes: number = he
     maxConcurrentTurns: agreed('concurrency', concurrency, limits.maxConcurrentTurns),
     maxBodyBytes: agreed('maxBodyBytes', maxBodyBytes, limits.maxBodyBytes),
   }
-  const resolved: Record<keyof Limits, number> = { ...defaults }
+  const resolved: Record<keyof Limits, number> = { ...limitDefaults }
   // Its keys are those of the defaults: that is its type.
-  for (const name of Object.keys(defaults) as (keyof Limits)[])
+  for (const name of Object.keys(limitDefaults) as (keyof Limits)[])
     resolved[name] = checked(name, given[name]) ?? withinHeap(name, heapBytes)
   return resolved
 }
@@ -134,7 +138,7 @@ function checked(name: string, value: number | undefined): number | undefined {
 
 function withinHeap(name: keyof Limits, heapBytes: number): number {
   const share = heapShares[name]
-  return share ? Math.min(defaults[name], Math.floor(heapBytes * share)) : defaults[name]
+  return share ? Math.min(limitDefaults[name], Math.floor(heapBytes * share)) : limitDefaults[name]
 }
 
 /** The most that the heap may grow to; without bound where the runtime does not tell. */

@@ -26,7 +26,7 @@ export interface Mount {
   build(): string
   /** Serves another agent under the same id; running turns keep the one they began with. */
   setAgent(agent: NamedAgent): void
-  /** Takes no more messages and lets what runs end until the deadline. Idempotent. */
+  /** Takes no more messages and lets what runs end until the deadline. May be called twice. */
   close(deadlineMs: number): Promise<void>
 }
 

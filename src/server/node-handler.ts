@@ -5,7 +5,7 @@ import { type HttpReply, type HttpRequest, isStreamed } from '../bindings/http.t
 import { A2AError } from '../protocol/errors.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import type { Mutable } from '../shared/json.ts'
-import type { Logger } from '../shared/log.ts'
+import { type Logger, toLogger } from '../shared/log.ts'
 import { BodyReading, type BodyRefusal, type BodySource, beginning } from './body.ts'
 import { createIntake, type Intake, type RequestHead } from './intake.ts'
 import type { ClientConnection, Exchange } from './node-connection.ts'
@@ -18,8 +18,12 @@ import { refusedPage } from './visitors.ts'
 export interface NodeHandlerOptions {
   /** The same as the server's `limits.maxBodyBytes`. */
   readonly maxBodyBytes?: number
-  readonly logger: Logger
-  /** Who may send large bodies, and within which bounds: a server's own `intake`; anyone, the defaults if absent. */
+  /** Where faults go that no reply can tell; stderr if absent, nowhere where it is `false`. */
+  readonly logger?: Logger | false
+  /**
+   * Who may send large bodies, and within which bounds: a server's own `intake`. Anyone, within the default bounds, if
+   * absent.
+   */
   readonly intake?: Intake
   readonly clock?: Clock
 }
@@ -27,7 +31,7 @@ export interface NodeHandlerOptions {
 /** Makes a `node:http` request listener of a handler, to mount in a server of your own. */
 export function toNodeHandler(
   handle: Server['handle'],
-  options: NodeHandlerOptions,
+  options: NodeHandlerOptions = {},
 ): (request: IncomingMessage, response: ServerResponse) => void {
   return createNodeAdapter(handle, options).request
 }
@@ -43,8 +47,10 @@ interface NodeAdapter {
 /** Connects a handler to `node:http`. */
 export function createNodeAdapter(
   handle: Server['handle'],
-  { maxBodyBytes, logger, intake = createIntake(), clock = systemClock }: NodeHandlerOptions,
+  options: NodeHandlerOptions,
 ): NodeAdapter {
+  const { maxBodyBytes, intake = createIntake(), clock = systemClock } = options
+  const logger = toLogger(options.logger)
   const { maxConnections: max, writeTimeoutSeconds } = intake.limits
   const connections = createConnections({ max, writeTimeoutMs: writeTimeoutSeconds * 1000, clock })
   const maxBytes = intake.maxBodyBytes(maxBodyBytes)

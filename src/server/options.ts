@@ -13,13 +13,13 @@ import type {
 import type { Clock } from '../shared/clock.ts'
 import type { Logger } from '../shared/log.ts'
 import type { Store } from '../store/store.ts'
-import type { WebhooksOptions } from '../webhooks/webhooks.ts'
+import type { DeliverySettings } from '../webhooks/webhooks.ts'
 import type { AuthOptions } from './auth.ts'
 import type { CreateConsole } from './console.ts'
 import type { LimitOptions } from './limits.ts'
 import type { RateLimitOptions } from './rate-limit.ts'
 
-/** Which pages may call. Credentials are never allowed together with `*`. */
+/** Which web pages may call from a browser. Credentials are never allowed together with `*`. */
 export interface CorsOptions {
   /** Allowed origins, or `*` for all, the default; an empty list leaves the server to its own pages. */
   readonly origins?: '*' | readonly string[]
@@ -33,8 +33,12 @@ export interface ServerOptions {
   readonly store?: Store
   /** The URL under which clients reach the server; cards point there. */
   readonly publicUrl?: string
+  /** Who may call; anyone if absent. */
   readonly auth?: AuthOptions
-  /** If absent every page may read the cards, and where only this machine reaches the server its own pages all. */
+  /**
+   * Which web pages may call. If absent, every page may read the cards; where only this machine reaches the server,
+   * its own pages may do everything.
+   */
   readonly cors?: CorsOptions
   /** Further hosts that a server which only this machine reaches answers to: `agents.example`, `inside:8443`. */
   readonly allowedHosts?: readonly string[]
@@ -43,41 +47,48 @@ export interface ServerOptions {
    * `X-Forwarded-*` are read: who calls, and, where `publicUrl` is absent, under which of the `allowedHosts`.
    */
   readonly trustedProxies?: readonly string[]
-  /** How much is too much: bytes, turns, connections, shapes. */
+  /** How much is too much: of bytes, turns, connections and more. */
   readonly limits?: LimitOptions
   /** The same as `limits.requests` and `limits.windowSeconds`. */
   readonly rateLimit?: RateLimitOptions
-  /** Webhooks; true or options turn them on. */
+  /** Whether events are sent to webhooks, or how; they are not if absent. */
   readonly pushNotifications?: boolean | PushOptions
-  /** False refuses streams, as the card then says. */
+  /** Whether answers can be streamed; true if absent. Where it is false the card says so. */
   readonly streaming?: boolean
   /** Makes the card for the authenticated from the public one. */
   readonly extendedCard?: (card: AgentCard, auth: AuthContext) => AgentCard | Promise<AgentCard>
-  /** Whether the extended card is for anyone; only the conformance kit's agent says so. */
+  /** Whether anyone may ask for the extended card; only authenticated callers if absent. */
   readonly openExtendedCard?: boolean
-  /** The shape of the public card; the 0.3+1.0 superset if absent. */
+  /**
+   * The shape of the public card: one that clients of 0.3 and of 1.0 both read, which is the default, or strictly 1.0.
+   */
   readonly card?: 'superset' | 'strict'
   /** Which of the ways in the card shows, and in which order; all if absent. What it leaves out is still served. */
   readonly interfaces?: (all: readonly AgentInterface[]) => readonly AgentInterface[]
   /** Extensions to declare beside those of the agent and of Corral. */
   readonly extensions?: readonly AgentExtension[]
-  /** False shows the trace of tasks to nobody, as the card then says. */
+  /** Whether callers may ask for the trace of their tasks; true if absent. Where it is false the card says so. */
   readonly trace?: boolean
   /** Signs the public card. */
   readonly signCard?: (card: AgentCard) => Promise<readonly AgentCardSignature[]>
   /** Which table HTTP statuses follow; specification 1.0.1's if absent. */
   readonly errorTable?: '1.0.0' | '1.0.1'
-  /** Refuse parts of media types that the card does not name; true where the agent names its own, if absent. */
+  /** Whether parts of media types that the card does not name are refused; if absent, where the agent names its own. */
   readonly enforceInputModes?: boolean
-  /** The same as `limits.maxConcurrentTurns`. A turn that waits for a remote agent, a model or an MCP tool is none. */
+  /**
+   * The same as `limits.maxConcurrentTurns`. A turn that waits for a remote agent, a model or an MCP tool does not
+   * count.
+   */
   readonly concurrency?: number
+  /** How long things may take. */
   readonly timeouts?: TimeoutOptions
-  /** What models cost: answers then tell it. A team's own prices come first. */
+  /** What models cost, so that answers tell their cost. A team's own prices come first. */
   readonly prices?: ModelPrices
   /** The console, at `/console` and for browsers at the root: `createConsole()` of `corral/console`; none if absent. */
   readonly console?: CreateConsole
-  /** Routes of your own, tried before ours; undefined, at once or promised, passes on. */
+  /** Routes of your own, tried before the server's; undefined, at once or promised, passes a request on. */
   readonly routes?: (request: HttpRequest) => HttpReply | undefined | Promise<HttpReply | undefined>
+  /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
   /** Where warnings and errors go; stderr if absent, nowhere where it is `false`. */
   readonly logger?: Logger | false
@@ -94,7 +105,7 @@ export interface TimeoutOptions {
 }
 
 /** How webhooks are delivered, and which addresses they may reach. */
-export interface PushOptions
-  extends Omit<WebhooksOptions, 'store' | 'encode' | 'clock' | 'log' | 'guard'> {
+export interface PushOptions extends DeliverySettings {
+  /** Where webhooks may lead beyond https to public addresses; nowhere else if absent. */
   readonly guard?: GuardOptions
 }

@@ -21,7 +21,7 @@ export interface Push {
   readonly configs: PushConfigs
   /** Called by the engines with each stored batch, and whether a webhook was registered with it. */
   published(taskId: string, records: readonly LogRecord[], registered: boolean): void
-  /** Ends deliveries. Idempotent. */
+  /** Ends deliveries. May be called twice. */
   close(): Promise<void>
 }
 

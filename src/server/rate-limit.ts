@@ -11,6 +11,9 @@ export interface RateLimitOptions {
   readonly windowSeconds?: number
 }
 
+/** The window where nobody says another. */
+export const defaultWindowSeconds = 60
+
 /** Polls of one task that cost nothing, per second: one, and one to spare. */
 const freePolls = 2
 const maxIdLength = 256
@@ -36,7 +39,7 @@ export function createRateLimit(
   options: RateLimitOptions,
   replicas: () => number = () => 1,
 ): RateLimit {
-  const { requests, windowSeconds: duration = 60 } = options
+  const { requests, windowSeconds: duration = defaultWindowSeconds } = options
   const shares = new RateLimiterMemory({ points: requests, duration })
   const misses = new RateLimiterMemory({ points: requests, duration })
   const polls = new RateLimiterMemory({ points: freePolls, duration: 1 })

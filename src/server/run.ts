@@ -13,9 +13,9 @@ export interface RunServerOptions extends ListenOptions {
   readonly signals?: boolean
   /** Refuses to start, in these words, where anyone on the network may call; it starts with a warning if absent. */
   readonly openRefusal?: string
-  /** Called before the server closes, and where it cannot start: ends what would still change it. */
+  /** Called before the server closes, and where it cannot start. */
   readonly beforeClose?: () => void
-  /** Called when the server is closed, and where it cannot start: closes what it was made of. */
+  /** Called when the server is closed, and where it cannot start: close what it was made of here. */
   readonly afterClose?: () => Promise<void>
 }
 
@@ -29,8 +29,8 @@ export interface StartedServer extends Listening {
 }
 
 /**
- * The one way to start a server: it listens, takes up what an earlier process left in the store, and
- * stops on a signal if asked to. Where one of these fails, nothing stays open.
+ * Starts a server: it listens, takes up what an earlier process left in the store, and stops on a signal if asked to.
+ * Where one of these fails, nothing stays open.
  * @throws Error that says what to do when the port is taken or not allowed, or `openRefusal`.
  */
 export async function runServer(server: Server, options: RunServerOptions): Promise<StartedServer> {
@@ -115,7 +115,7 @@ function stopOnSignals(
 
 /** Where a server listens. */
 export interface ListenOptions {
-  /** 0 takes any free port. */
+  /** 0 takes any free one. */
   readonly port: number
   /** All interfaces if absent. */
   readonly host?: string
@@ -123,7 +123,7 @@ export interface ListenOptions {
   readonly maxBodyBytes?: number
   /** Where warnings and errors go; stderr if absent, nowhere where it is `false`. */
   readonly logger?: Logger | false
-  /** What the logger is warned with where anyone on the network may call. */
+  /** The warning that is logged where anyone on the network may call; a general one if absent. */
   readonly openWarning?: string
   readonly clock?: Clock
 }
@@ -132,9 +132,9 @@ export interface ListenOptions {
 export interface Listening {
   readonly port: number
   readonly host: string
-  /** The server's base URL: its public one, or this machine's. */
+  /** Where clients reach the server: its public URL, or this machine's. */
   readonly url: string
-  /** Stops accepting, closes the server, ends open connections. Idempotent. */
+  /** Stops accepting, lets running turns end, ends open connections. May be called twice. */
   close(): Promise<void>
 }
 

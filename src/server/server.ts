@@ -25,19 +25,27 @@ import { createVisitors } from './visitors.ts'
 export interface Server {
   /** Answers HTTP requests as plain objects. */
   readonly handle: HttpHandler
-  /** The same for a bind that only this machine reaches: foreign names and foreign pages of its browser are refused. */
+  /**
+   * The same for a port that only this machine reaches: foreign host names and foreign pages of its browser are
+   * refused.
+   */
   localHandle(boundTo: string): HttpHandler
-  /** The operations of the first agent, or of the one with this id. */
+  /** The operations of the first agent, or of the one with this id, to be called without HTTP. */
   dispatch(id?: string): Dispatch
+  /** Where its tasks are kept. */
   readonly store: Store
   /** The tasks that a caller has with the first agent; an update is an event, told to streams and webhooks. */
   taskStore(auth?: AuthContext): FullTaskStore
   /** Webhooks, where they are on: dead letters can be read and driven again. */
   readonly webhooks: Webhooks | undefined
-  /** Whether anyone may call. */
+  /** Whether anyone may call, without a credential. */
   readonly open: boolean
+  /** Its limits, each with its value. */
   readonly limits: Limits
-  /** What adapters ask before they read a body: `listen` and `toFetch` do; `toNodeHandler` takes it as an option. */
+  /**
+   * What adapters ask before they read a body: `listen` and `toFetch` use it themselves, `toNodeHandler` takes it as
+   * an option.
+   */
   readonly intake: Intake
   /** Tells the server under which URL it is reached, unless the options said so. */
   setUrl(url: string): void
@@ -47,7 +55,7 @@ export interface Server {
   recover(): Promise<Recovery>
   /** Serves these agents from now on; tasks that run keep the agent they began with. */
   setAgents(agents: readonly (Agent | AgentFunction)[]): Promise<void>
-  /** Takes no more messages, lets turns end, ends streams, flushes. Idempotent. */
+  /** Takes no more messages, lets turns end, ends streams, flushes. May be called twice. */
   close(): Promise<void>
 }
 
@@ -57,7 +65,7 @@ function returnAfter(isShared: boolean): number {
 }
 
 /**
- * Makes a server: the parts that its agents share, the agents, and what answers requests with them.
+ * Makes a server of agents and teams. `listen` binds it to a port, `toFetch` mounts it elsewhere.
  * @throws Error if there are no agents, or two with one id.
  */
 export async function createServer(options: ServerOptions): Promise<Server> {

@@ -1,5 +1,6 @@
 import type { Agent, AgentEvent, AgentReply, Turn } from '../agents/agent.ts'
 import { wrapAgent } from '../agents/wrap.ts'
+import { A2AError } from '../protocol/errors.ts'
 import type { JsonObject, TaskState } from '../protocol/types.ts'
 import { addUsage, toAmounts, type Usage, usageOf } from '../protocol/usage.ts'
 import { isAsyncIterable } from '../shared/async.ts'
@@ -27,6 +28,7 @@ class ToldTurn {
   readonly #options: TurnLogOptions
   readonly #began: number
   #state: TaskState = 'TASK_STATE_COMPLETED'
+  #failed = false
   /** What the pieces of the answer say that they cost, and what is said of the whole. */
   #parts: Usage | undefined
   #total: Usage | undefined
@@ -70,7 +72,7 @@ class ToldTurn {
         yield event
       }
     } catch (thrown) {
-      this.#state = 'TASK_STATE_FAILED'
+      this.#failed = true
       throw thrown
     } finally {
       this.#tell()
@@ -88,8 +90,16 @@ class ToldTurn {
   }
 
   #fail(): void {
-    this.#state = 'TASK_STATE_FAILED'
+    this.#failed = true
     this.#tell()
+  }
+
+  /** A turn that was ended from outside is no failure of the agent: its task is cancelled, or taken up again later. */
+  #outcome(): string {
+    if (!this.#failed) return this.#state.replace('TASK_STATE_', '').toLowerCase()
+    const { aborted, reason } = this.#turn.signal
+    if (!aborted) return 'failed'
+    return reason instanceof A2AError && reason.code === 'taskCanceled' ? 'canceled' : 'interrupted'
   }
 
   #tell(): void {
@@ -101,7 +111,7 @@ class ToldTurn {
         agent: id,
         caller: caller.userId || 'anonymous',
         taskId,
-        state: this.#state.replace('TASK_STATE_', '').toLowerCase(),
+        state: this.#outcome(),
         ms: Math.round(clock.elapsed() - this.#began),
         ...(used && toAmounts(used)),
       },

@@ -5,7 +5,7 @@ import { type A2AError, errorRow, toA2AError } from '../protocol/errors.ts'
 import type { Auth } from './auth.ts'
 import type { RateLimit } from './rate-limit.ts'
 
-/** Establishes who asks for a page, or comes in by a door that is not A2A's. What fails counts for the address. */
+/** Tells who asks for a page of the server. */
 export interface Visitors {
   /** Who calls; undefined where nobody has shown a credential and one is needed. @throws A2AError `unauthenticated`. */
   find(call: Call): Promise<AuthContext | undefined>

@@ -1,4 +1,4 @@
-/** Time, passed in so that tests can hold it still. */
+/** Where time comes from: the machine's own by default; give one of `corral/testing` to hold it still. */
 export interface Clock {
   /** Milliseconds since the epoch, for what is written down. The machine's time may be set back or forth at any moment. */
   now(): number

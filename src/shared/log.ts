@@ -1,12 +1,18 @@
 import { toPrintable, toPrintableLine } from './text.ts'
 
-/** Where Corral tells what it does. `pino` fits. */
+/** Where Corral tells what it does: any object with these four methods, such as a `pino` logger. */
 export interface Logger {
+  /** Details for whoever looks for a fault. */
   debug(fields: object, message: string): void
+  /** What happens in the ordinary course. */
   info(fields: object, message: string): void
+  /** What somebody should look at. */
   warn(fields: object, message: string): void
+  /** What went wrong. */
   error(fields: object, message: string): void
-  /** Whether lines of a level are kept, as pino says it. Requests, turns and delegations are told where `info` is. */
+  /**
+   * Whether lines of a level are kept, as pino tells it. Where `info` is, each request, turn and delegation is told.
+   */
   isLevelEnabled?(level: string): boolean
 }
 

@@ -22,8 +22,9 @@ export interface CopyProgress {
   readonly copied: number
 }
 
-/** What a copy is told. */
+/** How a copy is made. */
 export interface CopyOptions {
+  /** Told how far the copy has come, now and then. */
   progress?(progress: CopyProgress): void
 }
 

@@ -3,13 +3,16 @@ import { createDatabaseKeeper } from './postgres/keeper.ts'
 import { isPostgresUrl } from './postgres/url.ts'
 import { createFileKeeper } from './sqlite/keeper.ts'
 
-/** What of a place is meant. */
+/** Which store of a place is meant. */
 export interface KeeperOptions {
   /** The schema of a PostgreSQL database; `corral` if absent. */
   readonly schema?: string
 }
 
-/** Looks after the store at a place: a SQLite file or a `postgres://` URL. Nothing is opened before it is needed. */
+/**
+ * Makes the keeper of the store at a place: a SQLite file or a `postgres://` URL. Nothing is opened before it is
+ * needed.
+ */
 export function createStoreKeeper(place: string, { schema }: KeeperOptions = {}): StoreKeeper {
   return isPostgresUrl(place)
     ? createDatabaseKeeper({ url: place, ...(schema !== undefined && { schema }) })

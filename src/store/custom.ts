@@ -19,20 +19,20 @@ import type {
 } from './store.ts'
 import { isUnfinished, type TaskStore } from './task-store.ts'
 
-/** How a custom store is used. The limits are those of what is kept in memory beside it. */
+/** How a store of your own is used. The limits are those of what is kept in memory beside it. */
 export interface CustomStoreOptions extends MemoryStoreOptions {
   /** Whose tasks those are that name no owner; nobody's in particular by default. */
   readonly scope?: Scope
 }
 
 /**
- * A Store over a user's TaskStore: any object with `create`, `get`, `update`, `delete` and `list`.
+ * Makes a `Store` of a `TaskStore` of yours: any object with `create`, `get`, `update`, `delete` and `list`.
  *
- * Durable is what a TaskStore can hold: tasks, as of their last snapshot, whose they are and the values of their contexts
- * (in metadata entries that are added on the way in and removed on the way out). Logs, idempotency keys, webhooks and dead
- * letters stay in memory beside it: after a restart a task's log begins anew with the task, and an interrupted turn has no steps to go on from.
- * A write is acknowledged once the custom store has it; the writes of one commit are separate calls, so a fault of
- * the custom store may leave the first of them standing. A list costs what the custom store's own list costs.
+ * What such a store holds is durable: tasks as of their last snapshot, whose they are, and the values of their
+ * contexts (in metadata entries that are added on the way in and removed on the way out). Logs, idempotency keys,
+ * webhooks and dead letters stay in memory beside it: after a restart a task's log begins anew with the task, and an
+ * interrupted turn has no steps to go on from. The writes of one commit are separate calls, so a fault of your store
+ * may leave the first of them standing.
  */
 export function fromTaskStore(custom: TaskStore, options: CustomStoreOptions = {}): Store {
   const memory = createMemoryStore(options)

@@ -2,8 +2,8 @@ import type { Message, StreamResponse } from '../protocol/types.ts'
 import type { TurnRequest } from './turn-request.ts'
 
 /**
- * What the processes that share one store tell each other through it: who runs which task, what is meant for the one
- * that does, and that a task has grown. A process is a replica from `join` on.
+ * How the processes that share one store work together: who runs which task, what is meant for the one that does, and
+ * that a task has grown. A process is a replica from `join` on. Implement it for a shared store of your own.
  */
 export interface Feed {
   /** Registers this process and begins to listen. @throws A2AError `unavailable` where the store cannot be reached. */
@@ -37,7 +37,7 @@ export interface Feed {
   dismiss(taskId: string, numbers: readonly number[]): Promise<void>
   /**
    * Asks to be told whenever a task grows through another replica, whichever that is and however often this one has to
-   * register anew; tells at once how far the task is. Idempotent.
+   * register anew; tells at once how far the task is. May be called twice.
    */
   watch(taskId: string): void
   /** Ends that. */
@@ -46,13 +46,13 @@ export interface Feed {
   wakeDeliveries(taskId: string): void
   /** Frees the tasks of an agent for others, who are told: nothing of them may be written here after it. */
   release(agent: string): Promise<void>
-  /** Leaves: everything of this replica is free for others, who are told. Nothing may be written after it. Idempotent. */
+  /** Leaves: everything of this replica is free for others, who are told. Nothing may be written after it. May be called twice. */
   leave(): Promise<void>
   /** How the replicas stand, for people. */
   facts(): Promise<ClusterFacts>
 }
 
-/** What a replica is told. No call is awaited, and none may throw. */
+/** Is told what concerns a replica. No call is awaited, and none may throw. */
 export interface FeedListener {
   /** A watched task has grown to this version, or was deleted where that is 0. */
   grown(taskId: string, version: number): void
@@ -68,13 +68,15 @@ export interface FeedListener {
   joined(): void
 }
 
-/** An agent that a replica serves, by the digest of its definition. */
+/** An agent that a replica serves, with the digest of its definition. */
 export interface AgentBuild {
+  /** The agent's id. */
   readonly agent: string
+  /** The digest. */
   readonly build: string
 }
 
-/** Something for the replica that runs a task. */
+/** Something for the replica that runs a task: a message, a cancel, or a change. */
 export type InboxEntry =
   | {
       readonly kind: 'message'
@@ -93,16 +95,17 @@ export interface HeldTask {
   readonly mail: number
 }
 
-/** An entry and its place in the inbox. */
+/** An entry of an inbox with its number. */
 export interface InboxItem {
   readonly number: number
   readonly entry: InboxEntry
 }
 
-/** How the replicas of a store stand. */
+/** How the replicas that share a store are doing. */
 export interface ClusterFacts {
   /** This process's own number. */
   readonly replica: number
+  /** All of them, the dead and leaving too. */
   readonly members: readonly ReplicaFacts[]
   /** Tasks with work left that no living replica has. */
   readonly orphans: number
@@ -112,10 +115,12 @@ export interface ClusterFacts {
   readonly synchronousStandby: boolean
 }
 
-/** One replica. */
+/** One replica, and how it is doing. */
 export interface ReplicaFacts {
   readonly number: number
+  /** What the process calls itself. */
   readonly name: string
+  /** The agents that it serves. */
   readonly agents: readonly AgentBuild[]
   readonly alive: boolean
   /** How long its lease still holds; negative where it is over. */

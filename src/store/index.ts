@@ -1,4 +1,8 @@
-/** `corral/store`: where tasks are kept. */
+/**
+ * Keep tasks: in memory, in a SQLite file, in PostgreSQL or in a store of your own, and look after what is kept.
+ *
+ * @module corral/store
+ */
 export { type CopyOptions, type CopyProgress, copyStore } from './copy.ts'
 export { createStoreKeeper, type KeeperOptions } from './create-keeper.ts'
 export { type CustomStoreOptions, fromTaskStore } from './custom.ts'
@@ -20,17 +24,21 @@ export type {
   StoreKeeper,
 } from './keeper.ts'
 export { createMemoryStore, type MemoryStoreOptions } from './memory/store.ts'
+export type { RetentionOptions } from './postgres/retention.ts'
 export {
   openPostgresStore,
   type PostgresStore,
   type PostgresStoreOptions,
 } from './postgres/store.ts'
 export { isPostgresUrl, toShownStore } from './postgres/url.ts'
+export type { DriverName } from './sqlite/driver.ts'
 export { backupSqliteStore, readDeadLetters } from './sqlite/file.ts'
 export { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from './sqlite/store.ts'
 export type {
   AllTasksFilter,
+  ClaimRequest,
   DeadLetter,
+  Deaths,
   ListConditions,
   LogRecord,
   PushConfigRecord,

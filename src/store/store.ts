@@ -12,10 +12,10 @@ import type { Feed } from './feed.ts'
 import type { TurnRequest } from './turn-request.ts'
 
 /**
- * The engine's contract with whatever keeps tasks: one write, a few reads.
+ * Keeps tasks. Implement it for a database of your own; for less than that there is `TaskStore`.
  *
- * A task is an ordered log of records and a snapshot that folds them. Its version is the sequence number of its
- * last record. Values handed in and out are immutable: nobody changes them, so nobody copies them.
+ * A task is an ordered log of records and a snapshot that folds them. Its version is the sequence number of its last
+ * record. Values handed in and out are never changed.
  */
 export interface Store {
   /**
@@ -54,33 +54,40 @@ export interface Store {
   deadLetters(limit?: number, scope?: Scope): Promise<readonly DeadLetter[]>
   /** Whether writes are possible now. */
   health(): StoreHealth
-  /** Flushes and releases. Idempotent. */
+  /** Stores what waits and releases everything. May be called twice. */
   close(): Promise<void>
   /** How processes that share the store work together; absent where one process has it to itself. */
   readonly feed?: Feed
-  /** The least time between two commits of one task's chunks; none if absent. Whatever somebody waits for does not wait. */
+  /**
+   * The least time between two commits of one task's chunks, in milliseconds; none if absent. Whatever somebody waits
+   * for does not wait.
+   */
   readonly chunkGapMs?: number
 }
 
 /** Which tasks to take on: all, if nothing is said. */
 export interface ClaimRequest {
-  /** Of this agent alone. */
+  /** Only those of this agent. */
   readonly agent?: string
   /** The digest of the agent's definition here: tasks begun with another one are left to those who have that. */
   readonly build?: string
+  /** The most tasks to take on. */
   readonly limit?: number
-  /** Strictly after this place. */
+  /** Only those after this place. */
   readonly after?: TaskCursor
 }
 
-/** Whose tasks: the served agent, the tenant, the principal. Nothing crosses a scope. */
+/** Whose tasks: those of a caller, of a tenant, with a served agent. Nothing crosses a scope. */
 export interface Scope {
+  /** The served agent's id. */
   readonly agent: string
+  /** The tenant; empty where none is named. */
   readonly tenant: string
+  /** The caller's user id; empty for the anonymous one. */
   readonly owner: string
 }
 
-/** The columns of a task that are always current, whatever the age of its snapshot. */
+/** What is always current of a stored task, however old its snapshot. */
 export interface TaskHead {
   readonly id: string
   readonly scope: Scope
@@ -90,7 +97,7 @@ export interface TaskHead {
   readonly timestamp: string
   /** Whether there is work left: a turn runs or a message waits. */
   readonly busy: boolean
-  /** 1 at birth and one more with each public status or artifact event, without gaps. */
+  /** 1 at first and one more with each public status or artifact event, without gaps. */
   readonly generation: number
   /** A digest of the agent's definition that the last run began with; empty where unknown. */
   readonly build: string
@@ -98,24 +105,28 @@ export interface TaskHead {
 
 /** A task as stored: current columns, and a snapshot that may be older than the log. */
 export interface StoredTask {
+  /** What is always current. */
   readonly head: TaskHead
   /** The sequence number of the last record. */
   readonly version: number
+  /** The snapshot. */
   readonly task: Task
   /** The last record that the snapshot contains. */
   readonly taskVersion: number
   /** The replica that runs the task; absent where nobody does, or where one process has the store to itself. */
   readonly replica?: number
-  /** How many entries wait in its inbox; absent where there is none. */
+  /** How many entries wait in its inbox. */
   readonly mail?: number
 }
 
 /**
- * One entry of a task's log. Only `event` is public; the others serve recovery and the trace. Readers pass over kinds
- * that they do not know: a newer version may have written them.
+ * One entry of a task's log. Only `event` is public; the others serve recovery and the trace. Pass over kinds that you
+ * do not know: a newer version may have written them.
  */
 export type LogRecord =
+  /** What clients are told. */
   | { readonly seq: number; readonly kind: 'event'; readonly event: StreamResponse }
+  /** A message of the client, which is the turn's. */
   | {
       readonly seq: number
       readonly kind: 'message'
@@ -123,6 +134,7 @@ export type LogRecord =
       readonly message: Message
       readonly request: TurnRequest
     }
+  /** A turn begins, or begins again. */
   | {
       readonly seq: number
       readonly kind: 'start'
@@ -137,6 +149,7 @@ export type LogRecord =
   | { readonly seq: number; readonly kind: 'alive'; readonly turn: number }
   /** The turn is over, or its agent has heard of the cancel, where no event says so. */
   | { readonly seq: number; readonly kind: 'rest'; readonly turn: number }
+  /** The result of a durable step. */
   | {
       readonly seq: number
       readonly kind: 'step'
@@ -144,16 +157,20 @@ export type LogRecord =
       readonly name: string
       readonly result: Json
     }
+  /** A value that the agent keeps with the task. */
   | { readonly seq: number; readonly kind: 'state'; readonly key: string; readonly value: Json }
+  /** The client has canceled the task. */
   | { readonly seq: number; readonly kind: 'cancel'; readonly at: string }
   /** Another replica has taken the task on: from here on its former one can write nothing more. */
   | { readonly seq: number; readonly kind: 'claim'; readonly by: number; readonly at: string }
+  /** A message that waited and will not be answered. */
   | {
       readonly seq: number
       readonly kind: 'dropped'
       readonly messageId: string
       readonly reason: string
     }
+  /** An entry of the trace. */
   | {
       readonly seq: number
       readonly kind: 'trace'
@@ -161,7 +178,7 @@ export type LogRecord =
       readonly entry: JsonObject
     }
 
-/** How a turn and the deaths of the process go together, so that one which kills the process is found. */
+/** How often the process died while a turn ran, so that one which kills it is found. */
 export interface Deaths {
   /** While this turn ran, in all. */
   readonly total: number
@@ -180,7 +197,7 @@ export type RecordDraft = LogRecord extends infer R
     : never
   : never
 
-/** One change; several go into one commit. */
+/** One change to a store; several go into one commit. */
 export type Write =
   | TaskWrite
   | { readonly type: 'deleteTask'; readonly id: string }
@@ -204,7 +221,7 @@ export type Write =
       readonly value: Json | null
     }
 
-/** New records of one task, its current columns, and its snapshot where it is rewritten. */
+/** A write to one task: new records, what is current, and its snapshot where it is rewritten. */
 export interface TaskWrite {
   readonly type: 'task'
   readonly head: TaskHead
@@ -240,19 +257,23 @@ export interface TaskListFilter extends ListConditions {
   readonly scope: Scope
 }
 
-/** Which tasks of all scopes to list. */
+/** Which tasks to list, whosever they are. */
 export interface AllTasksFilter extends ListConditions {
   /** Those of one served agent; of all if absent. */
   readonly agent?: string
 }
 
-/** Which tasks to list, whosever they are. */
+/** Which tasks to list. */
 export interface ListConditions {
+  /** Only those of this conversation. */
   readonly contextId?: string
+  /** Only those in this state. */
   readonly state?: TaskState
-  /** Inclusive. */
+  /** Only those whose status is of this moment or later. */
   readonly timestampAfter?: string
+  /** The most tasks of a page. */
   readonly limit: number
+  /** Where the page begins. */
   readonly cursor?: TaskCursor
   /** Whether the tasks come with their artifacts, as by default; without, the store does not even read them. */
   readonly artifacts?: boolean
@@ -267,9 +288,9 @@ export interface TaskCursor {
 /** A page of tasks. */
 export interface TaskPage {
   readonly tasks: readonly StoredTask[]
-  /** Absent on the last page. */
+  /** Where the next page begins; absent on the last one. */
   readonly next?: TaskCursor
-  /** Matches before paging. */
+  /** How many tasks match, on all pages together. */
   readonly total: number
 }
 
@@ -277,13 +298,15 @@ export interface TaskPage {
 export interface PushConfigRecord {
   readonly taskId: string
   readonly id: string
+  /** The webhook as it was registered. */
   readonly config: TaskPushNotificationConfig
-  /** The wire in which it was registered; its payloads are written in it. */
+  /** The wire on which it was registered; events are written in it. */
   readonly dialect: DialectName
-  /** RANCH's filter: statusChanged, artifactAdded, completed, failed, cancelled; all if absent. */
+  /** Which events it gets: `statusChanged`, `artifactAdded`, `completed`, `failed`, `cancelled`; all if absent. */
   readonly events?: readonly string[]
   /** The last sequence number delivered or passed over. */
   readonly cursor: number
+  /** The served agent whose task it is. */
   readonly agent: string
 }
 
@@ -291,10 +314,11 @@ export interface PushConfigRecord {
 export interface WebhookFilter {
   /** Those of the tasks of one scope; of all if absent. */
   readonly scope?: Scope
+  /** The most webhooks to list. */
   readonly limit: number
 }
 
-/** A webhook with the task that it is of. */
+/** A webhook with the task that it belongs to. */
 export interface Webhook {
   readonly record: PushConfigRecord
   readonly head: TaskHead
@@ -302,14 +326,19 @@ export interface Webhook {
   readonly version: number
 }
 
-/** A delivery that was given up. */
+/** A delivery to a webhook that was given up. */
 export interface DeadLetter {
   readonly id: string
   readonly taskId: string
+  /** The webhook. */
   readonly configId: string
+  /** The number of the event in its task's log. */
   readonly seq: number
+  /** How often it was tried. */
   readonly attempts: number
+  /** Why the last try failed. */
   readonly reason: string
+  /** When it was given up. */
   readonly at: string
 }
 

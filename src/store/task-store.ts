@@ -12,7 +12,7 @@ export { type FullTaskStore, type TaskFilter, TaskStore } from '../protocol/task
 /** Where tasks live that nobody owns. */
 const common: Scope = { agent: '', tenant: '', owner: '' }
 
-/** A TaskStore in this process's memory, within the limits of a memory store. */
+/** A `TaskStore` in this process's memory, within the limits of a memory store. */
 export class InMemoryTaskStore extends TaskStore implements FullTaskStore {
   readonly #tasks: FullTaskStore
 
@@ -21,32 +21,40 @@ export class InMemoryTaskStore extends TaskStore implements FullTaskStore {
     this.#tasks = toTaskStore(createMemoryStore(options), common, options.clock)
   }
 
+  /** Stores a task that is not there yet. */
   create(task: Task): Promise<Task> {
     return this.#tasks.create(task)
   }
 
+  /** Gives the task with this id; undefined if there is none. */
   get(id: string): Promise<Task | undefined> {
     return this.#tasks.get(id)
   }
 
+  /** Replaces a stored task. */
   update(task: Task): Promise<Task> {
     return this.#tasks.update(task)
   }
 
+  /** Removes a task and tells whether there was one. */
   delete(id: string): Promise<boolean> {
     return this.#tasks.delete(id)
   }
 
+  /** Gives the tasks that match, newest status first. */
   list(filter?: TaskFilter | null): Promise<Task[]> {
     return this.#tasks.list(filter)
   }
 
+  /** Creates or replaces a task. */
   override save(task: Task): Promise<Task> {
     return this.#tasks.save(task)
   }
 }
 
-/** One scope of a store as a TaskStore. A task without a status timestamp is listed as of when it was stored. */
+/**
+ * Gives one scope of a store as a `TaskStore`. A task without a status timestamp is listed as of when it was stored.
+ */
 export function toTaskStore(
   store: Store,
   scope: Scope = common,

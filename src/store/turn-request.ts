@@ -1,6 +1,6 @@
 import type { JsonObject } from '../protocol/types.ts'
 
-/** What a turn needs of its request to run again after a restart. Credentials are never among it. */
+/** What a turn must know of its request to run again after a restart. Credentials are never stored. */
 export interface TurnRequest {
   readonly userId: string
   readonly extensions?: readonly string[]

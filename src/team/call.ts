@@ -11,6 +11,7 @@ import { backoffMs, retry } from '../shared/retry.ts'
 import type { CallAccount } from './account.ts'
 import { Overspent } from './budget.ts'
 import { createChildTurn, toMessageId } from './child-turn.ts'
+import { teamDefaults } from './defaults.ts'
 import { replyError, toTeamError } from './failure.ts'
 import { guardMember } from './guard-member.ts'
 import { Suspension } from './memory.ts'
@@ -75,7 +76,7 @@ function withRetries(call: MemberCall, agentId: string): Promise<MemberReply> {
       return callMember(call, agentId, number)
     },
     {
-      tries: 1 + (delegation.maxRetries ?? 0),
+      tries: 1 + (delegation.maxRetries ?? teamDefaults.maxRetries),
       clock: run.clock,
       // Read when a wait begins: most members never fail, and a signal is made for those who look.
       get signal() {
@@ -237,6 +238,7 @@ async function speak(
       : agent.process(message, turn)
     const reply = await collectReply(answer, {
       turn,
+      until: link,
       ...(live && { onEvent: (event) => live.onEvent(event) }),
       onLeft: (cleanUp) => void run.left.push(cleanUp),
     })

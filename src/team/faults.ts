@@ -1,6 +1,6 @@
 import { hardCap } from './budget.ts'
 
-/** What is wrong with a team, found when it is made. */
+/** What can be wrong with a team, found when it is made. */
 export type TeamFault =
   | 'invalidShape'
   | 'missingName'
@@ -25,7 +25,7 @@ export type TeamFault =
   | 'invalidSchema'
   | 'cycle'
 
-/** Where in a TeamConfig something stands, by its keys in TypeScript. */
+/** Where in a team's configuration something stands, by its keys. */
 export type TeamPath = readonly (string | number)[]
 
 /** A place within a text of a TeamConfig. */

@@ -1,7 +1,8 @@
 import type { TeamFault, TeamPath } from './faults.ts'
 
-/** What is wrong with a team. */
-interface FaultDetail {
+/** What is wrong with a team, and where. */
+export interface FaultDetail {
+  /** In words for people. */
   readonly reason: string
   /** Where in the team's config it stands, by the keys; empty where it is the team as a whole. */
   readonly path?: TeamPath
@@ -11,10 +12,12 @@ interface FaultDetail {
   readonly meant?: string | undefined
 }
 
-/** A team that cannot be: which one, where and why, for the person who wrote it. */
+/** Thrown for a team that is not valid: it says which one, where and why, for the person who wrote it. */
 export class InvalidTeamError extends Error {
   override readonly name = 'InvalidTeamError'
+  /** The team. */
   readonly teamId: string
+  /** What is wrong, for programs. */
   readonly fault: TeamFault
   /** Why, apart from where. */
   readonly reason: string

@@ -5,9 +5,11 @@ import { type Clock, systemClock } from '../shared/clock.ts'
 import { type Logger, silent } from '../shared/log.ts'
 import { linkSignal } from './signal.ts'
 
-/** What a manager needs from outside; the machine's clock and silence by default. */
+/** What a manager works with. */
 export interface AgentManagerOptions {
+  /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
+  /** Where it tells what it does; nowhere if absent. */
   readonly log?: Logger
 }
 
@@ -33,8 +35,8 @@ interface CachedHealth {
 }
 
 /**
- * The registry of agents, shared by teams. It connects to nobody by itself: an agent that is
- * down can be registered, listed and named in teams.
+ * A registry of agents that teams share. It contacts nobody by itself: an agent that is down can be registered, listed
+ * and named in teams.
  */
 export class AgentManager {
   readonly #agents = new Map<string, Agent>()
@@ -54,7 +56,7 @@ export class AgentManager {
     return id
   }
 
-  /** Registers an agent under an id of ours, a UUID or a qualified name, without asking the agent anything. */
+  /** Registers an agent under an id of your own, a UUID or a qualified name, without asking the agent anything. */
   registerWithId(id: string, agent: Agent, options: RegisterOptions = {}): void {
     if (id.trim() !== '' && !validateAgentId(id))
       throw new Error(`"${id}" cannot be the id of an agent`)
@@ -69,17 +71,17 @@ export class AgentManager {
     this.#health.delete(id)
   }
 
-  /** The agent with this id. */
+  /** Gives the agent with this id. */
   get(id: string): Agent | undefined {
     return this.#agents.get(id)
   }
 
-  /** What agents say of themselves, for those that the test picks, in the order of registration. */
+  /** Gives what agents say of themselves, for those that the test picks, in the order of registration. */
   async find(test: (info: AgentInfo) => boolean): Promise<readonly AgentInfo[]> {
     return (await this.list()).filter(test)
   }
 
-  /** Agents with an ability that contains this text, whatever the case. */
+  /** Finds agents with an ability that contains this text, whatever the case. */
   async findByCapability(text: string): Promise<readonly AgentInfo[]> {
     const wanted = text.toLowerCase()
     return this.find((info) =>
@@ -87,18 +89,18 @@ export class AgentManager {
     )
   }
 
-  /** What all agents say of themselves, in the order of registration. */
+  /** Gives what all agents say of themselves, in the order of registration. */
   async list(): Promise<readonly AgentInfo[]> {
     return Promise.all(this.listIds().map((id) => this.info(id)))
   }
 
-  /** The ids of all agents, in the order of registration. */
+  /** Gives the ids of all agents, in the order of registration. */
   listIds(): readonly string[] {
     return [...this.#agents.keys()]
   }
 
   /**
-   * What one agent says of itself, under the id it is registered with. An agent that cannot say appears with its
+   * Gives what one agent says of itself, under the id it is registered with. An agent that cannot say appears with its
    * id alone and the metadata `unavailable`.
    */
   async info(id: string): Promise<AgentInfo> {
@@ -112,13 +114,13 @@ export class AgentManager {
     return { id, name: id, description: '', capabilities: [], metadata: { unavailable: 'true' } }
   }
 
-  /** Takes an agent out; whether it was there. Running work with it goes on. */
+  /** Takes an agent out and tells whether it was there. Running work with it goes on. */
   remove(id: string): boolean {
     this.#health.delete(id)
     return this.#agents.delete(id)
   }
 
-  /** How many agents are registered. */
+  /** Counts the agents. */
   count(): number {
     return this.#agents.size
   }
@@ -129,7 +131,7 @@ export class AgentManager {
     this.#health.clear()
   }
 
-  /** Whether one agent can answer now; the answer is at most two seconds old. */
+  /** Tells whether one agent can answer now; the answer is at most two seconds old. */
   async health(id: string): Promise<Health> {
     const agent = this.#agents.get(id)
     if (!agent) return { healthy: false, reason: 'not registered' }
@@ -140,7 +142,7 @@ export class AgentManager {
     return answer
   }
 
-  /** Whether each agent can answer now. */
+  /** Tells whether each agent can answer now. */
   async healthCheckAll(): Promise<Readonly<Record<string, Health>>> {
     const ids = this.listIds()
     const answers = await Promise.all(ids.map((id) => this.health(id)))

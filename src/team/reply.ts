@@ -12,10 +12,13 @@ import type {
   StreamResponse,
 } from '../protocol/types.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
+import type { LinkedSignal } from './signal.ts'
 
 /** Where a reply is collected. */
 interface Collection {
   readonly turn: Turn
+  /** What ends the wait for the member. */
+  readonly until?: LinkedSignal
   /** Hears every artifact chunk and status change as it happens; a lone message comes as one chunk. */
   readonly onEvent?: (event: StreamResponse) => Promise<void>
   /** Told of a member that is left before its end, with what resolves when it has cleaned up. */
@@ -25,12 +28,12 @@ interface Collection {
 /** Reads a member's reply to its end, or to the first state in which the member stops. */
 export async function collectReply(
   reply: AgentReply,
-  { turn, onEvent, onLeft }: Collection,
+  { turn, until, onEvent, onLeft }: Collection,
 ): Promise<MemberReply> {
   const collector = createCollector(turn)
   await readReply(reply, {
     place: collector,
-    turn,
+    until,
     onLeft,
     take(event) {
       const taken = collector.take(event)
@@ -54,7 +57,7 @@ export function replyFromJson(value: Json): MemberReply {
   return stored as MemberReply // written by replyToJson
 }
 
-/** The parts of a member's answer: its artifacts', else its message's. Files and data are among them. */
+/** Gives the parts of a member's answer: its artifacts', else its message's. Files and data are among them. */
 export function replyParts(reply: MemberReply): readonly Part[] {
   const { artifacts } = reply
   if (artifacts?.length === 1) return artifacts[0]?.parts ?? []

@@ -12,6 +12,7 @@ import type { Usage } from '../protocol/usage.ts'
 import { isPromiseLike, withSignal } from '../shared/async.ts'
 import type { Clock } from '../shared/clock.ts'
 import { type Budget, createBudget } from './budget.ts'
+import { teamDefaults } from './defaults.ts'
 import type { AgentManager } from './manager.ts'
 import { type Memory, openMemory, Suspension } from './memory.ts'
 import { createTeamOutput, type Release, type TeamOutput } from './output.ts'
@@ -189,10 +190,8 @@ export async function peersOf(run: Run, except: string): Promise<readonly AgentI
   return Promise.all(ids.map((id) => run.manager.info(id)))
 }
 
-const defaultDepth = 16
-
 function checkDepth(turn: Turn, hop: string, budget: BudgetConfig = {}): void {
-  const maxDepth = budget.maxDepth ?? defaultDepth
+  const maxDepth = budget.maxDepth ?? teamDefaults.maxDepth
   if (turn.hops.includes(hop))
     throw new A2AError('unsupportedOperation', 'The message has come back to a team it passed')
   if (turn.hops.length > maxDepth)

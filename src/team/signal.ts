@@ -7,9 +7,13 @@ export interface LinkedSignal {
   readonly aborted: boolean
   throwIfAborted(): void
   abort(reason: unknown): void
+  /** Calls back with the reason when it fires, without making the signal; gives what takes the call back. */
+  onAbort(listener: AbortListener): () => void
   /** Lets go of the other signal and of the timer. */
   release(): void
 }
+
+type AbortListener = (reason: unknown) => void
 
 /** When a linked signal fires by itself. */
 interface Deadline {
@@ -27,6 +31,8 @@ export function linkSignal(parent: AbortSignal | LinkedSignal, deadline?: Deadli
 class Link implements LinkedSignal {
   readonly #parent: AbortSignal | LinkedSignal
   #controller: AbortController | undefined
+  #listeners: Set<AbortListener> | undefined
+  #stopFollowing: (() => void) | undefined
   /** Why it has fired by itself, once it has. */
   #fired: { readonly reason: unknown } | undefined
   readonly #stopTimer: (() => void) | undefined
@@ -55,23 +61,42 @@ class Link implements LinkedSignal {
     // Whoever fired first is the reason, also where nobody has looked yet.
     if (!this.#parent.aborted) this.#fired ??= { reason }
     this.#controller?.abort(reason)
+    for (const listener of this.#listeners ?? []) listener(reason)
+  }
+
+  onAbort(listener: AbortListener): () => void {
+    this.#listeners ??= new Set()
+    const listeners = this.#listeners
+    listeners.add(listener)
+    this.#follow()
+    return () => void listeners.delete(listener)
   }
 
   release(): void {
-    if (this.#controller) signalOf(this.#parent).removeEventListener('abort', this.#follow)
+    this.#stopFollowing?.()
     this.#stopTimer?.()
   }
 
   #createController(): AbortController {
     const controller = new AbortController()
-    const parent = signalOf(this.#parent)
+    const parent = this.#parent
     if (this.#fired) controller.abort(this.#fired.reason)
-    else if (parent.aborted) controller.abort(parent.reason)
-    else parent.addEventListener('abort', this.#follow, { once: true })
+    else if (parent.aborted) controller.abort(signalOf(parent).reason)
+    else this.#follow()
     return controller
   }
 
-  readonly #follow = (): void => this.abort(signalOf(this.#parent).reason)
+  /** From now on it fires when the other one does; until somebody looks or listens nobody would notice. */
+  #follow(): void {
+    this.#stopFollowing ??= listenTo(this.#parent, (reason) => this.abort(reason))
+  }
+}
+
+function listenTo(parent: AbortSignal | LinkedSignal, listener: AbortListener): () => void {
+  if ('onAbort' in parent) return parent.onAbort(listener)
+  const heard = (): void => listener(parent.reason)
+  parent.addEventListener('abort', heard, { once: true })
+  return () => parent.removeEventListener('abort', heard)
 }
 
 function signalOf(parent: AbortSignal | LinkedSignal): AbortSignal {

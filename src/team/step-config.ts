@@ -9,7 +9,7 @@ export type Step<Id extends string = string> =
   | AsksNobody<ParallelStep<Id> | BranchStep<Id> | LoopStep<Id> | MapStep<Id> | ApprovalStep>
 
 /** A step that asks no member itself: what is said to a member has no place beside it. */
-type AsksNobody<T> = T & { readonly [Key in keyof AskRules | keyof CallRules]?: never }
+export type AsksNobody<T> = T & { readonly [Key in keyof AskRules | keyof CallRules]?: never }
 
 /** What every step may say. */
 export interface StepRules {
@@ -50,13 +50,13 @@ export interface StepScope<Steps = Readonly<Record<string, StepResult>>> {
   readonly feedback: string
   /** Values that stay with the conversation. */
   readonly context: ContextValues
-  /** The item of a `map`. */
+  /** The item of the `map` around the step. */
   readonly item?: Json
   /** The round of the loop around the step, from 1. */
   readonly round?: number
 }
 
-/** What a step asks of its member and of the answer. */
+/** What a step asks of its member, and of the answer. */
 export interface AskRules {
   /** What the member is asked: a template with `{{ expression }}`, or a function; the previous answer if absent. */
   readonly input?: Rule<string | readonly Part[]>
@@ -68,64 +68,72 @@ export interface AskRules {
   readonly maxOutputRetries?: number
 }
 
-/** A member answers. */
+/** A step in which a member answers. */
 export interface AgentStep<Id extends string = string> extends StepRules, AskRules, CallRules<Id> {
+  /** The member. */
   readonly agentId: Id
 }
 
-/** Several steps get the same question at once. */
+/** A step that asks several at once, each the same. */
 export interface ParallelStep<Id extends string = string> extends StepRules {
+  /** The steps that run at once. */
   readonly parallel: readonly Step<Id>[]
-  /** What becomes of their answers: a member or a template makes one of them; under headings, in order, if absent. */
+  /** How their answers become one; under headings, in order, if absent. */
   readonly join?: Join<Id>
 }
 
-/** How the answers of parallel steps become one. */
+/** How the answers of parallel steps become one: by a member, a template or a function. */
 export type Join<Id extends string = string> =
   | (AskRules & CallRules<Id> & { readonly agentId: Id })
   | Rule<string | readonly Part[]>
 
-/** The first case whose `when` holds runs its steps; the last may have none and runs otherwise. */
+/** A step that chooses: the first case whose `when` holds runs its steps. */
 export interface BranchStep<Id extends string = string> extends StepRules {
   readonly branch: readonly BranchCase<Id>[]
 }
 
-/** One way of a branch. */
+/** One way that a branch may go. */
 export interface BranchCase<Id extends string = string> {
-  /** Absent in the last one, where it means: otherwise. */
+  /** Whether this case runs; absent in the last one, which runs if no other does. */
   readonly when?: Rule<boolean>
+  /** What it runs. */
   readonly steps: readonly Step<Id>[]
 }
 
-/** Steps are repeated until `until` holds, at most `maxIterations` times. */
+/** A step that repeats steps until `until` holds, at most `maxIterations` times. */
 export interface LoopStep<Id extends string = string> extends StepRules {
   readonly loop: LoopRules<Id>
 }
 
 /** What is repeated, and until when. */
-interface LoopRules<Id extends string> {
+export interface LoopRules<Id extends string> {
+  /** What is repeated. */
   readonly steps: readonly Step<Id>[]
   /** A text that the answer contains, or a rule: an expression that names what it looks at, such as `previous.data.done`. */
   readonly until: Rule<boolean>
+  /** The most rounds; the answer of the last one counts. */
   readonly maxIterations: number
 }
 
-/** A member, or steps, answer once per item of a list; the answers keep the items' order. */
+/** A step that asks a member, or runs steps, once per item of a list; the answers keep the items' order. */
 export interface MapStep<Id extends string = string> extends StepRules {
   readonly map: MapRules<Id> & ({ readonly agentId: Id } | { readonly steps: readonly Step<Id>[] })
 }
 
 /** Which list a `map` goes through, and how. */
-interface MapRules<Id extends string> extends CallRules<Id>, AskRules {
+export interface MapRules<Id extends string> extends CallRules<Id>, AskRules {
   /** The list; what the previous answer holds as one if absent. */
   readonly over?: Rule<readonly Json[]>
   /** Items at once; 8 by default. */
   readonly maxParallel?: number
 }
 
-/** The user is shown the answer so far and asked; what the user says decides whether and how the run goes on. */
+/**
+ * A step that shows the user the answer so far and asks; what the user says decides whether and how the run goes on.
+ */
 export interface ApprovalStep extends StepRules {
   readonly approval: {
+    /** What the user is asked. */
     readonly question: string
     /** The earlier step, of this list or an enclosing one, that runs again with what is neither a yes nor a no. */
     readonly onFeedback?: string

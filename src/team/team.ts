@@ -34,14 +34,18 @@ import {
 import { createUnpricedWarning } from './unpriced.ts'
 import { validateTeam } from './validate.ts'
 
-/** What a team needs from outside; the machine's own by default. */
+/** What a team works with, and what it tells. */
 export interface TeamOptions {
+  /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
-  /** Between 0 and 1, for the jitter of retries. */
+  /** Gives numbers from 0 to 1 for the jitter of retries; `Math.random` if absent. */
   readonly random?: () => number
-  /** Let callers learn which member failed; off by default. */
+  /** Whether callers learn which member failed; false if absent. */
   readonly exposeMembers?: boolean
-  /** What models cost, for `budget.maxCostUsd` and to be told; those of the team or server around count where it has none. */
+  /**
+   * What models cost, for `budget.maxCostUsd` and to tell the cost; those of the team or server around count if
+   * absent.
+   */
   readonly prices?: ModelPrices
 }
 
@@ -52,13 +56,15 @@ const nobodyReads = new A2AError('taskCanceled', 'Nobody reads the answer any mo
 const maxWaitingEvents = 256
 
 /**
- * A group of agents that is itself an agent. It is checked when it is made, never changes afterwards, and
- * keeps nothing between turns: any number of runs go on at once, each with its own state.
+ * A group of agents that is itself an agent. It is checked when it is made and never changes afterwards; any number of
+ * runs go on at once, each with its own state.
  */
 export class Team implements Agent {
   readonly resumable = true
   readonly kind = 'team'
+  /** What the team is made of. */
   readonly config: TeamConfig
+  /** The registry that has its members. */
   readonly manager: AgentManager
   readonly #ownsMembers: boolean
   readonly #schedule: Schedule
@@ -69,7 +75,7 @@ export class Team implements Agent {
   /** Opaque, so that remote members learn nothing of us; of this object, so that equal ids elsewhere are no cycle. */
   readonly #hop = newId()
 
-  /** @throws InvalidTeamError for a team that cannot be, unless it `isChecked`, as the teams of a file are. */
+  /** @throws InvalidTeamError for a team that is not valid, unless it `isChecked`, as the teams of a file are. */
   constructor(
     team: TeamSpelling,
     manager: AgentManager,
@@ -98,7 +104,7 @@ export class Team implements Agent {
     return toPlain([this.config, members])
   }
 
-  /** Never fails: members that cannot be asked are left out of the abilities. */
+  /** Who the team is. Members that cannot be asked are left out of its abilities. */
   info(): Promise<AgentInfo> {
     return teamInfo(this.config, this.manager)
   }
@@ -127,7 +133,7 @@ export class Team implements Agent {
     if (failed?.status === 'rejected') throw failed.reason
   }
 
-  /** Closes the members, with programs that they started, where `defineTeam` made the team; a manager that was handed in is left to its owner. */
+  /** Closes the members, where `defineTeam` made the team; a manager that was handed in is left to its owner. */
   async close(): Promise<void> {
     if (this.#ownsMembers) await this.manager.close()
   }
@@ -235,20 +241,23 @@ function placesOf(replies: readonly MemberReply[]): readonly MemberPlace[] {
 /** As long as a remote agent has to name its task and to accept the cancel. */
 const cleanUpMs = 8_000
 
-/** A team with the agents it is made of: `agents` lists the members in order, each with its id; functions may be members. */
+/** A team with the agents it is made of: `agents` has the members in order, each under its id. */
 export interface TeamDefinition<Id extends string = string>
   extends Omit<TeamSpelling, 'agents' | 'description' | 'scheduler' | 'guards'>,
     TeamOptions {
+  /** What it does, for those who choose among agents. */
   readonly description?: string
+  /** The members by their ids; functions may be members. */
   readonly agents: { readonly [Member in Id]: Agent | AgentFunction }
+  /** How the team works. */
   readonly scheduler: SchedulerSpelling<NoInfer<Id>>
-  /** Look at what the team is asked and at what it answers. */
+  /** Guards on what the team is asked and on what it answers. */
   readonly guards?: Guards<NoInfer<Id>>
 }
 
 /**
- * A team in one expression, with a manager of its own.
- * @throws InvalidTeamError for a team that cannot be.
+ * Makes a team of agents and a scheduler in one expression.
+ * @throws InvalidTeamError for a team that is not valid.
  */
 export function defineTeam<const Id extends string>(definition: TeamDefinition<Id>): Team {
   const { agents, clock, random, exposeMembers, prices, ...config } = definition

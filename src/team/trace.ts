@@ -5,10 +5,9 @@ import { toStepResult } from './schedulers/result.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
 
 /**
- * What a team writes into its task's trace. Every entry is plain JSON with a `type`, the `team`, and for what concerns
- * one call the `member`, the `step` (its name within the run) and a `call` id that ties its entries together. The
- * entries of nested teams carry `at`, the way by which they were reached. Guards write entries of the type `guard`, with
- * the `side` that they stand on, with which their `at` also ends.
+ * What a team writes into its task's trace, one entry for each thing that happens. Entries about one call share its
+ * `call` id; those of nested teams have `at`, the way by which they were reached. Guards write entries of the type
+ * `guard`, with the `side` that they stand on, with which their `at` also ends.
  */
 export type TraceEntry =
   /** A member is being called; `try` counts from 1. */
@@ -66,7 +65,7 @@ export type TraceEntry =
       readonly items: number
     }
 
-/** Which call an entry is about. */
+/** Which call of a member an entry of the trace is about. */
 export type CallFacts = {
   readonly call: string
   readonly team: string

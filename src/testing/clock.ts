@@ -8,7 +8,7 @@ import { type Clock, systemClock } from '../shared/clock.ts'
 export interface FakeClock extends Clock {
   /** Lets time pass: calls what falls due on the way, in order, each at its own moment. */
   advance(ms: number): void
-  /** Sets the time of day, back or forth; no timer comes nearer by it. */
+  /** Sets the time of day, back or forth, without a timer coming nearer. */
   jump(ms: number): void
   /** Resolves with the delay of a timer that matches, as soon as one is set. */
   timer(matches: (ms: number) => boolean): Promise<number>
@@ -18,7 +18,7 @@ export interface FakeClock extends Clock {
   pending(): readonly number[]
 }
 
-/** Makes a clock that stands at a moment, in milliseconds since the epoch. */
+/** Makes a clock that stands still at a moment, in milliseconds since the epoch, until you move it. */
 export function createFakeClock(start: number = Date.parse('2026-01-01T00:00:00Z')): FakeClock {
   let elapsed = 0
   let epoch = start
@@ -79,13 +79,13 @@ export interface InstantClock extends Clock {
   readonly waits: readonly number[]
 }
 
-/** How an instant clock differs from others. */
+/** Which waits an instant clock leaves alone. */
 export interface InstantClockOptions {
-  /** Waits that take their time, such as limits on what is to succeed. */
+  /** Picks the waits that take their time, such as limits on what is to succeed. */
   readonly real?: (ms: number) => boolean
 }
 
-/** Makes a clock whose time passes with each wait, and otherwise stands still. */
+/** Makes a clock on which every wait is over at once: retries and timeouts pass, and the test does not wait. */
 export function createInstantClock({ real }: InstantClockOptions = {}): InstantClock {
   const waits: number[] = []
   let elapsed = 0

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../protocol/types.ts'
 
-/** One call of a member, as the trace tells it. */
+/** One call of a member, as the trace of a run tells it. */
 export interface TracedDelegation {
   /** Whose member it is. */
   readonly team: string

@@ -1,4 +1,8 @@
-/** For tests of agents and teams, with any test runner: offline, without keys, without waiting. */
+/**
+ * Test agents and teams with any test runner: scripted members and models, a clock that stands still, no keys, no network.
+ *
+ * @module corral/testing
+ */
 export {
   createFakeClock,
   createInstantClock,
@@ -17,4 +21,4 @@ export {
 export { scriptedUsage } from './model-answer.ts'
 export type { ModelAnswer, ModelCall, ModelRequest, ModelScript } from './model-script.ts'
 export { type ModelServer, type ModelServerOptions, openModelServer } from './model-server.ts'
-export { type RunTeamOptions, runTeam, type TeamRun } from './run-team.ts'
+export { type AnswerFunction, type RunTeamOptions, runTeam, type TeamRun } from './run-team.ts'

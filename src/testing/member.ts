@@ -31,14 +31,14 @@ export interface ScriptedMember extends Agent {
   readonly turns: readonly Turn[]
 }
 
-/** Who a scripted member is; all of it has sensible values. */
+/** Who a scripted member is. */
 export interface ScriptedMemberOptions extends Partial<AgentInfo> {
   /** Whether it can answer; always if absent. */
   readonly health?: () => Promise<Health>
 }
 
 /**
- * Makes a member that answers by a script.
+ * Makes a member that answers by a script, and remembers what it was asked.
  * @throws Error where the script is an empty list.
  */
 export function scripted(

@@ -8,7 +8,7 @@ interface AnswerContext {
   readonly clock: Clock
 }
 
-/** What every scripted answer reports as used. */
+/** What every scripted answer of a model reports as used. */
 export const scriptedUsage: Readonly<
   Record<'prompt_tokens' | 'completion_tokens' | 'total_tokens', number>
 > = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 }

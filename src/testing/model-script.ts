@@ -34,7 +34,7 @@ export type ModelAnswer =
   /** Chunks, then the socket breaks. */
   | { readonly broken: readonly string[] }
 
-/** A tool call of a model; a string as arguments is sent as it is, so that it may be no JSON. */
+/** A tool call of a scripted model; a string as arguments is sent as it is, so that it may be no JSON. */
 export interface ModelCall {
   /** `call_0` for the first, and so on, if absent. */
   readonly id?: string

@@ -9,7 +9,7 @@ import { type Clock, systemClock } from '../shared/clock.ts'
 import { writeAnswer, writeJson } from './model-answer.ts'
 import type { ModelAnswer, ModelRequest, ModelScript } from './model-script.ts'
 
-/** An OpenAI-compatible model service that says what a test wants, on a real socket in the real wire format. */
+/** A model service that says what a test wants: OpenAI-compatible, on a real socket, in the real wire format. */
 export interface ModelServer extends AsyncDisposable {
   /** The base URL, which ends with `/v1`: the endpoint of models. */
   readonly url: string
@@ -19,23 +19,28 @@ export interface ModelServer extends AsyncDisposable {
   readonly headers: readonly IncomingHttpHeaders[]
   /** Resolves when a client leaves before its answer has ended. */
   readonly abandoned: Promise<void>
-  /** Ends everything at once. Idempotent. @throws what the script has thrown. */
+  /**
+   * Ends everything at once. May be called twice.
+   * @throws what the script has thrown.
+   */
   close(): Promise<void>
 }
 
-/** How a scripted model service differs from others. */
+/** What a scripted model service works with. */
 export interface ModelServerOptions {
   /** The time by which answers are delayed; the machine's own if absent. */
   readonly clock?: Clock
+  /** Where it listens on this machine; on any free port if absent. */
+  readonly port?: number
 }
 
 /**
- * Starts a model service on a free port of this machine: each chat request takes the next answer of the script.
- * @throws Error where the script is an empty list.
+ * Starts a model service on this machine: each chat request takes the next answer of the script.
+ * @throws Error where the script is an empty list, or the port is taken.
  */
 export async function openModelServer(
   script: ModelScript,
-  { clock = systemClock }: ModelServerOptions = {},
+  { clock = systemClock, port: wanted = 0 }: ModelServerOptions = {},
 ): Promise<ModelServer> {
   if (script.length === 0 && typeof script !== 'function')
     throw new Error('The script of a model needs at least one answer')
@@ -66,7 +71,7 @@ export async function openModelServer(
     answer(request, response).catch(() => response.destroy()) // the client left while it spoke
   })
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(0, '127.0.0.1', resolve)
+    server.once('error', reject).listen(wanted, '127.0.0.1', resolve)
   })
   const address = server.address()
   const port = typeof address === 'object' ? address?.port : undefined

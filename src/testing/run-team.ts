@@ -20,7 +20,9 @@ export interface TeamRun {
    * failed.
    */
   readonly text: string
+  /** Where the task is: completed, failed, or waiting for the user. */
   readonly state: TaskState
+  /** The task itself. */
   readonly task: Task
   /** What the team asked the user, in order. */
   readonly questions: readonly string[]
@@ -32,7 +34,7 @@ export interface TeamRun {
   readonly events: readonly StreamResponse[]
 }
 
-/** How a team is run; all of it optional. */
+/** How a team is run in a test. */
 export interface RunTeamOptions {
   /** What the user answers when the team asks, in order, or by a function of the question; undefined leaves it open. */
   readonly answers?: readonly (string | Message)[] | AnswerFunction
@@ -48,7 +50,8 @@ export interface RunTeamOptions {
   readonly logger?: Logger | false
 }
 
-type AnswerFunction = (question: string) => string | Message | undefined
+/** Answers a team's question as the user; undefined leaves it open. */
+export type AnswerFunction = (question: string) => string | Message | undefined
 
 /**
  * Sends a message to a team, an agent, or the first team of a file, answers its questions, and tells what happened. It

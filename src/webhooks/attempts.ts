@@ -3,13 +3,15 @@ import type { DeliveryOutcome } from './deliver.ts'
 import type { WebhookKey } from './pending.ts'
 
 /** One attempt at a delivery, as people are shown it. */
-interface DeliveryAttempt {
+export interface DeliveryAttempt {
   /** When it began. */
   readonly at: string
+  /** The number of the event in its task's log. */
   readonly seq: number
   readonly outcome: DeliveryOutcome
   /** The HTTP status, where there was an answer. */
   readonly status?: number
+  /** How long it took, in milliseconds. */
   readonly ms: number
 }
 

@@ -1,13 +1,3 @@
-import { type Dispatcher, errors, request } from 'undici'
-import type { Guard } from '../network/guard.ts'
-import { A2AError } from '../protocol/errors.ts'
-import type { StreamResponse, Task } from '../protocol/types.ts'
-import type { Clock } from '../shared/clock.ts'
-import { retryAfterMs } from '../shared/retry.ts'
-import type { PushConfigRecord } from '../store/store.ts'
-import { signatureHeader, signBody } from './signature.ts'
-import type { TokenSigner } from './token.ts'
-
 /**
  * One delivery of one event to one webhook (specification §4.3.3):
  *
@@ -23,13 +13,27 @@ import type { TokenSigner } from './token.ts'
  * A status of 2xx is a delivery. 408, 425, 429, 5xx, a timeout and a broken connection may pass, so they are tried
  * again. Everything else, redirects included, is final. The reply's body is not read beyond a small bound.
  */
-interface Delivery {
+import { type Dispatcher, errors, request } from 'undici'
+import type { Guard } from '../network/guard.ts'
+import { A2AError } from '../protocol/errors.ts'
+import type { StreamResponse, Task } from '../protocol/types.ts'
+import type { Clock } from '../shared/clock.ts'
+import { retryAfterMs } from '../shared/retry.ts'
+import type { PushConfigRecord } from '../store/store.ts'
+import { signatureHeader, signBody } from './signature.ts'
+import type { TokenSigner } from './token.ts'
+
+/** One event on its way to one webhook. */
+export interface Delivery {
+  /** The webhook. */
   readonly record: PushConfigRecord
+  /** The number of the event in its task's log. */
   readonly seq: number
+  /** What is sent. */
   readonly payload: WebhookPayload
 }
 
-/** The body of a webhook request as a dialect writes it. */
+/** The body of a webhook request, in the dialect in which the webhook was registered. */
 export interface WebhookPayload {
   readonly contentType: string
   readonly body: string
@@ -58,10 +62,11 @@ export type DeliveryOutcome =
 export type Deliver = (delivery: Delivery, signal: AbortSignal) => Promise<DeliveryOutcome>
 
 /** What came of an attempt, and how long it took. */
-interface AttemptFacts {
+export interface AttemptFacts {
   readonly outcome: DeliveryOutcome
   /** The HTTP status, where there was an answer. */
   readonly status?: number
+  /** How long it took, in milliseconds. */
   readonly ms: number
 }
 
@@ -73,16 +78,23 @@ interface OwnDelivery {
 }
 
 /** How deliveries are made and signed. */
-export interface DeliverOptions {
+interface DeliverOptions extends DeliveryRules {
   readonly guard: Guard
   readonly clock: Clock
+}
+
+/** How long a delivery may take, and how it is signed. */
+export interface DeliveryRules {
   /** How long an attempt may take; 15 s by default, 10 to 30 s are recommended (specification §4.3.3). */
   readonly timeoutMs?: number
   /** The secret shared with a config's receiver; without one the request is not signed. */
   readonly secretFor?: (record: PushConfigRecord) => string | undefined
   /** Told of each attempt, when it is over. */
   readonly attempted?: (delivery: Pick<Delivery, 'record' | 'seq'>, facts: AttemptFacts) => void
-  /** Takes in a delivery to an address of this server's own and gives the HTTP status; undefined for any other. */
+  /**
+   * Takes in a delivery to an address of this server's own and gives the HTTP status; undefined for any other.
+   * @internal
+   */
   readonly receive?: (delivery: OwnDelivery) => number | undefined
   /** Signs a JWT for receivers that brought no credentials of their own. */
   readonly signer?: TokenSigner

@@ -4,12 +4,15 @@ import { backoffMs, type RetryRules, retry } from '../shared/retry.ts'
 
 /** How often and how long a delivery is tried. */
 export interface RetryPolicy {
-  /** The wait after the first failure, doubled after each further one. */
+  /** The wait after the first failure, doubled after each further one; 1 s by default. */
   readonly firstDelayMs: number
-  /** The longest wait that we choose ourselves; `Retry-After` may ask for more. */
+  /**
+   * The longest wait of the server's own choosing, 5 minutes by default; a receiver's `Retry-After` may ask for more.
+   */
   readonly maxDelayMs: number
-  /** No attempt begins later than this after the first one. A restart begins anew. */
+  /** No attempt begins later than this after the first one, 24 hours by default. A restart begins anew. */
   readonly deadlineMs: number
+  /** How often a delivery is attempted at most, whatever time is left; 1,000 by default. */
   readonly maxAttempts: number
 }
 

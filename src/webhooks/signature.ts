@@ -11,8 +11,10 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 export const signatureHeader = 'x-a2a-signature'
 
 /** What is signed: the body as it travels, at a moment, under a secret. */
-interface Signing {
+export interface Signing {
+  /** What server and receiver share. */
   readonly secret: string
+  /** The request's body as it came, byte for byte. */
   readonly body: string | Uint8Array
   /** Milliseconds since the epoch. */
   readonly now: number
@@ -24,14 +26,18 @@ export function signBody({ secret, body, now }: Signing): string {
   return `t=${seconds},v1=${digest(secret, seconds, body).toString('hex')}`
 }
 
-/** What a receiver has in hand: the header it got, and how old a request may be. */
+/** What a receiver has in hand: the secret, the body, the header, and the time now. */
 export interface Verification extends Signing {
+  /** The request's `X-A2A-Signature`. */
   readonly header: string | undefined
-  /** 300 by default, in both directions. */
+  /** How old the request may be, or how far ahead; 300 by default. */
   readonly toleranceSeconds?: number
 }
 
-/** Whether a request was signed with the secret, not long ago. Takes the same time for every wrong signature. */
+/**
+ * Tells whether the request that you received as a webhook was signed with the secret, not long ago. It takes the same
+ * time for every wrong signature.
+ */
 export function verifyBody(verification: Verification): boolean {
   const { secret, body, now, header = '', toleranceSeconds = 300 } = verification
   const [, seconds = '', signature = ''] = /^t=(\d{1,15}),v1=([0-9a-f]{64})$/.exec(header) ?? []

@@ -11,11 +11,16 @@ export interface Slots {
   take(addressee: Addressee, signal: AbortSignal): Promise<FreePlace>
 }
 
+/** How many deliveries are attempted at once. */
+export interface DeliveryLimits {
+  /** In all, half of them for one principal alone; 64 if absent. */
+  readonly total?: number
+  /** To one host, for one principal; 8 if absent. */
+  readonly perHost?: number
+}
+
 /** How many may run at once. */
-export interface SlotLimits {
-  readonly total: number
-  /** For one principal. */
-  readonly perHost: number
+interface SlotLimits extends Required<DeliveryLimits> {
   /** How many replicas live, which share the places of a host; 1 if absent. */
   replicas?(): number
 }

@@ -16,13 +16,15 @@ import { A2AError } from '../protocol/errors.ts'
  * and `request_body_sha256`, the body's digest in hexadecimal, which ties the token to this one request.
  */
 export interface TokenSigner {
+  /** Makes the token of one request. */
   sign(request: TokenRequest): Promise<string>
   /** The public keys, for the server to publish. */
   jwks(): JSONWebKeySet
 }
 
 /** What a token speaks for. */
-interface TokenRequest {
+export interface TokenRequest {
+  /** The webhook's URL, which becomes the audience. */
   readonly url: string
   readonly eventId: string
   readonly taskId: string
@@ -42,7 +44,8 @@ export interface TokenSignerOptions {
 const lifetimeSeconds = 300
 
 /**
- * Makes a signer from private JSON Web Keys; a key without `kid` is named by its thumbprint.
+ * Makes a signer from private JSON Web Keys, for `pushNotifications.signer`; a key without `kid` is named by its
+ * thumbprint.
  * @throws A2AError `invalidParams` without a key, or for a key that is symmetric, public or without `alg`.
  */
 export async function createTokenSigner(options: TokenSignerOptions): Promise<TokenSigner> {

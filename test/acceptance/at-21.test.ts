@@ -135,8 +135,8 @@ describe('AT-21: the files of the origin', () => {
   })
 
   test('its config.example.toml: two teams of the same two agents', async () => {
-    const env = { OPENAI_API_KEY: 'key', REVIEWER_TOKEN: 'token', ALICE_KEY: 'alice' }
-    const { teams } = await loadConfig(join(examples, 'config.example.toml'), env)
+    const env = { OPENAI_API_KEY: 'key', REVIEWER_TOKEN: 'token' }
+    const { teams } = await loadConfig(join(examples, 'seeds/config.example.toml'), env)
     expect(teams.slice(0, 2).map(({ id, name }) => [id, name])).toEqual([
       ['team1', 'Development Team'],
       ['team2', 'Analysis Pipeline'],

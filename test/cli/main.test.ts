@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
@@ -42,6 +42,10 @@ describe('corral', () => {
       })
     expect((await pretend('20.19.0')).stderr).toContain('main.js')
     expect((await pretend('24.1.0')).stderr).toContain('main.js')
+  })
+
+  test('what npm links can be run as it is built', () => {
+    accessSync(new URL('corral.cjs', `file://${main}`), constants.X_OK)
   })
 
   test('what npm links is written so that old versions of Node can read it', () => {

@@ -92,6 +92,7 @@ describe('corral webhooks', () => {
     const open = ['--allow', '127.0.0.1', '--allow-http']
     const still = await corral(['webhooks', 'redrive', 'tasks.db', letters[0].id, ...open], { cwd })
     expect(still.code).toBe(1)
+    expect(still.stdout).toMatch(/ refused: HTTP 4\d\d\n$/)
     receiver.status = 204
     const redriven = await corral(['webhooks', 'redrive', 'tasks.db', '--all', '--json', ...open], {
       cwd,

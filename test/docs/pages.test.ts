@@ -1,31 +1,80 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { anchorsOf, linksOf } from '../../scripts/markdown/links.ts'
+import { fencesOf, parsePage, valuesOf } from '../../scripts/markdown/page.ts'
+import { pagesOf } from '../../scripts/markdown/tree.ts'
 
 const root = join(import.meta.dirname, '../..')
-const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
-const pages = [
-  'README.md',
-  'ARCHITECTURE.md',
-  'CONTRIBUTING.md',
-  'STYLE.md',
-  'REVIEW.md',
-  ...docs.filter((file) => file.endsWith('.md')).map((file) => join('docs', file)),
-]
+const pages = pagesOf(root)
+const read = (page: string): string => readFileSync(join(root, page), 'utf8')
+
+/** What is wrong with a link, if anything. */
+function faultOf(page: string, target: string): string | undefined {
+  if (/^[a-z]+:/.test(target)) return undefined
+  const [path = '', anchor] = decodeURI(target).split('#')
+  const file = path === '' ? page : relative(root, join(root, dirname(page), path))
+  if (file.startsWith('..')) return 'leads out of the repository'
+  if (!existsSync(join(root, file))) return 'leads to nothing'
+  if (anchor === undefined || !file.endsWith('.md')) return undefined
+  return anchorsOf(read(file)).has(anchor) ? undefined : `${file} has no such heading`
+}
+
+test('all pages are there', () => {
+  expect(pages).toEqual(expect.arrayContaining(['README.md', 'CHANGELOG.md', 'docs/cli.md']))
+  expect(pages.length).toBeGreaterThan(20)
+})
 
 describe.each(pages)('%s', (page) => {
-  const text = readFileSync(join(root, page), 'utf8')
+  const text = read(page)
 
   test('closes every fence of code it opens', () => {
-    const fences = text.split('\n').filter((line) => line.startsWith('```'))
-    const inner = fences.filter((line, at) => at % 2 === 1 && line !== '```')
+    const fences = text.split('\n').filter((line) => /^\s*```/.test(line))
+    const inner = fences.filter((line, at) => at % 2 === 1 && line.trim() !== '```')
     expect(inner).toEqual([])
     expect(fences.length % 2).toBe(0)
   })
 
-  test('links only to files that are there', () => {
-    const links = [...text.matchAll(/\]\((?!https?:|mailto:|#)([^)#\s]+)/g)].map(([, to]) => to)
-    const dead = links.filter((to) => !existsSync(join(root, dirname(page), String(to))))
-    expect(dead).toEqual([])
+  test('links only to files, pictures and headings that are there', () => {
+    const faults = linksOf(text).flatMap(({ line, target }) => {
+      const fault = faultOf(page, target)
+      return fault === undefined ? [] : [`${page}:${line} ${target}: ${fault}`]
+    })
+    expect(faults).toEqual([])
   })
+
+  test('has marks only above code, or where they stand alone', () => {
+    const loose = parsePage(text).filter(
+      (item) => item.kind === 'mark' && !/^(in \w+|stop)$/.test(item.value),
+    )
+    expect(loose).toEqual([])
+  })
+})
+
+describe.each(pages.filter((page) => page === 'README.md' || page.startsWith('docs/guides/')))(
+  '%s',
+  (page) => {
+    test('shows only code that is a region of a tested example, or says why not', () => {
+      const bare = fencesOf(read(page)).filter(
+        (fence) =>
+          ['ts', 'js', 'mjs', 'typescript', 'javascript', 'toml'].includes(fence.language) &&
+          valuesOf(fence, 'snippet').length === 0 &&
+          !valuesOf(fence, 'no snippet').some((reason) => reason !== ''),
+      )
+      expect(bare.map(({ line }) => `${page}:${line}`)).toEqual([])
+    })
+  },
+)
+
+test('examples are named by paths that are there', () => {
+  const named = pages.flatMap((page) =>
+    [...read(page).matchAll(/`(examples\/(?:(?!\.test\.)[\w./-])+)`/g)].map(([, path = '']) => [
+      page,
+      path,
+    ]),
+  )
+  const dead = named.filter(
+    ([, path = '']) => !statSync(join(root, path), { throwIfNoEntry: false }),
+  )
+  expect(dead).toEqual([])
 })

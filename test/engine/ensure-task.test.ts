@@ -65,6 +65,22 @@ describe('a task comes into being', () => {
     expect(task.status.timestamp).toMatch(/Z$/)
   })
 
+  test('before the agent says that it is submitted, as agents of other libraries do first of all', async () => {
+    const { engine } = createEngineFor(
+      agentOf(async function* (_message, turn) {
+        await new Promise(setImmediate)
+        yield { task: { id: 't', contextId: 'c', status: { state: 'TASK_STATE_SUBMITTED' } } }
+        yield turn.task ? 'done' : turn.ask('Which one?')
+      }),
+    )
+    const sent = await engine.send(message('go'), {})
+    expect((await sent.task()).status.state).toBe('TASK_STATE_WORKING')
+    const asked = taskOf(await sent.answer.wait())
+    expect(asked.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+    const task = taskOf(await ask(engine, 'that one', { taskId: asked.id }))
+    expect([task.status.state, textOf(task)]).toEqual(['TASK_STATE_COMPLETED', 'done'])
+  })
+
   test('completed and empty where the agent says nothing', async () => {
     const { engine } = createEngineFor(agentOf(() => undefined))
     expect(taskOf(await ask(engine, 'go')).status.state).toBe('TASK_STATE_COMPLETED')

@@ -6,8 +6,8 @@ import { expect, test } from 'vitest'
 
 const root = join(import.meta.dirname, '../..')
 const examples = readdirSync(join(root, 'examples'), { recursive: true, encoding: 'utf8' })
-  // The cookbook has a test of its own.
-  .filter((file) => file.endsWith('.ts') && !file.startsWith('cookbook/'))
+  // The cookbook and the guides have tests of their own.
+  .filter((file) => file.endsWith('.ts') && !/^(?:cookbook|guides)\//.test(file))
   .sort()
 
 test('there are examples to run', () => {

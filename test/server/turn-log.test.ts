@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { type Agent, defineAgent } from '../../src/agents/index.ts'
 import { A2AClient } from '../../src/client/index.ts'
-import { usageExtension } from '../../src/index.ts'
+import { type Task, usageExtension } from '../../src/index.ts'
 import { runServer } from '../../src/server/run.ts'
 import { createServer } from '../../src/server/server.ts'
 import { type Logger, silent } from '../../src/shared/log.ts'
@@ -121,6 +121,41 @@ describe('a logger that keeps info', () => {
     ])
   })
 })
+
+/** Works until it is told to stop, and then says so. */
+const patient = defineAgent({ name: 'Patient', resumable: true }, async (_message, turn) => {
+  await new Promise((resolve) => turn.signal.addEventListener('abort', resolve, { once: true }))
+  turn.signal.throwIfAborted()
+  return 'never'
+})
+
+describe('a turn that is ended from outside', () => {
+  test('is told as canceled', async () => {
+    const logger = keeping('info')
+    const client = await talk(patient, logger)
+    const { id } = await begun(client)
+    await client.cancelTask({ id })
+    expect(logger.lines).toContainEqual(expect.objectContaining({ taskId: id, state: 'canceled' }))
+  })
+
+  test('is told as interrupted where the server stops', async () => {
+    const logger = keeping('info')
+    const server = await createServer({ agents: [patient], logger, timeouts: { shutdownMs: 0 } })
+    const { url, close } = await runServer(server, { port: 0, host: '127.0.0.1', logger: false })
+    const client = new A2AClient(url)
+    const { id } = await begun(client)
+    await client.close()
+    await close()
+    const line = { taskId: id, state: 'interrupted' }
+    expect(logger.lines).toContainEqual(expect.objectContaining(line))
+  })
+})
+
+async function begun(client: A2AClient): Promise<Task> {
+  const sent = await client.sendMessage('one', { configuration: { returnImmediately: true } })
+  if (!('task' in sent)) throw new Error('No task has begun')
+  return sent.task
+}
 
 describe('a logger that does not keep info, or cannot say so', () => {
   test.each(['warn', undefined] as const)('gets no such line (%s)', async (level) => {

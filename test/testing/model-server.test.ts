@@ -110,3 +110,13 @@ describe('closing a scripted model service', () => {
 test('an empty script is refused', async () => {
   await expect(openModelServer([])).rejects.toThrow('needs at least one answer')
 })
+
+test('listens where it is told to, and says so where the port is taken', async () => {
+  const first = await openModelServer(['one'])
+  const port = Number(new URL(first.url).port)
+  await expect(openModelServer(['two'], { port })).rejects.toThrow('EADDRINUSE')
+  await first.close()
+  const second = await openModelServer(['two'], { port })
+  onTestFinished(() => second.close())
+  expect(second.url).toBe(first.url)
+})

@@ -4,7 +4,7 @@ import { createMemoryStore } from '../../src/store/memory/store.ts'
 import type { LogRecord, PushConfigRecord, RecordDraft, Store } from '../../src/store/store.ts'
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts'
 import type { EncodeWebhook } from '../../src/webhooks/deliver.ts'
-import { createWebhooks, type Webhooks, type WebhooksOptions } from '../../src/webhooks/webhooks.ts'
+import { createWebhooks, type Webhooks } from '../../src/webhooks/webhooks.ts'
 import { createReceiver, type Receiver } from './receiver.ts'
 
 /** A store with tasks, receivers, and the webhooks between them. */
@@ -13,7 +13,7 @@ export interface Scene {
   readonly clock: FakeClock
   readonly guard: Guard
   /** Opens webhooks on the scene's store; again after `close`, as a restart does. */
-  open(options?: Partial<WebhooksOptions>): Promise<Webhooks>
+  open(options?: Partial<Parameters<typeof createWebhooks>[0]>): Promise<Webhooks>
   receiver(port?: number): Promise<Receiver>
   /** Appends records to a task's log, making the task with the first of them. */
   append(taskId: string, ...drafts: RecordDraft[]): Promise<void>

@@ -3,7 +3,8 @@ import type { Usage } from '../../protocol/usage.ts'
 import type { GuardSide } from './guard.ts'
 
 /** What a block brings along. */
-interface BlockDetails {
+export interface BlockDetails {
+  /** Whether a message or an answer is blocked. */
   readonly at: GuardSide
   /** What the answer had cost by then. */
   readonly usage?: Usage | undefined
@@ -16,7 +17,9 @@ interface BlockDetails {
  */
 export class ContentBlocked extends A2AError {
   override readonly name: string = 'ContentBlocked'
+  /** Whether a message or an answer was blocked. */
   readonly at: GuardSide
+  /** What the answer had cost by then. */
   readonly usage: Usage | undefined
 
   constructor(reason: string, { at, usage, cause }: BlockDetails) {

@@ -7,7 +7,7 @@ import type { Turn } from '../agent.ts'
  * left. One that cannot decide, because it throws or gives something else than a verdict, blocks.
  */
 
-/** What a guard decides of. */
+/** What a guard decides on. */
 export interface GuardContent {
   /** Its words; those of content that is data alone are the data as JSON. */
   readonly text: string
@@ -28,8 +28,11 @@ export type ContentKind = 'message' | 'history' | 'answer' | 'question' | 'statu
 
 /** What a guard knows beside the content. */
 export interface GuardContext {
+  /** Whether it is a message to the agent or something from it. */
   readonly at: GuardSide
+  /** What the content is. */
   readonly kind: ContentKind
+  /** The turn in which it is said. */
   readonly turn: Turn
 }
 
@@ -41,7 +44,7 @@ export type GuardVerdict =
   | { readonly verdict: 'block'; readonly reason: string }
 
 /**
- * A guard of one's own. Its verdict is a durable step: it is not called again for the same content when the turn runs
+ * A guard of your own. Its verdict is a durable step: it is not called again for the same content when the turn runs
  * again after a crash.
  */
 export type GuardFunction = (
@@ -52,50 +55,60 @@ export type GuardFunction = (
 /** What becomes of content in which a guard finds something. */
 export type GuardAction = 'block' | 'replace'
 
-/** At least `min` and at most `max` characters; `replace` cuts what is too long. Blocks if no action is said. */
-interface LengthGuard {
+/** Keeps content between a least and a most number of characters. */
+export interface LengthGuard {
   readonly use: 'length'
+  /** The most characters. */
   readonly max?: number
+  /** The least characters. */
   readonly min?: number
+  /** What becomes of content that is too long: `block` if absent; `replace` cuts it. */
   readonly action?: GuardAction
 }
 
-/** The data, or the text as JSON, fits a schema. */
-interface SchemaGuard {
+/** Blocks what does not fit a schema: the data, or the text read as JSON. */
+export interface SchemaGuard {
   readonly use: 'json-schema'
+  /** What the data must fit. */
   readonly schema: StandardSchemaV1 | JsonObject
 }
 
-/** The text has no match of `deny`, or one of `require`; `replace` takes out what is denied. Blocks if no action is said. */
-interface PatternGuard {
+/** Looks for a regular expression that is denied or required. */
+export interface PatternGuard {
   readonly use: 'pattern'
+  /** A regular expression of which there must be no match. */
   readonly deny?: string
+  /** A regular expression of which there must be a match. */
   readonly require?: string
+  /** What becomes of what is denied: `block` if absent; `replace` takes it out. */
   readonly action?: GuardAction
 }
 
-/** Keys, tokens and passwords, or email addresses, are taken out; `block` refuses what has one. */
-interface FinderGuard {
+/** Finds keys, tokens and passwords, or email addresses. */
+export interface FinderGuard {
   readonly use: 'secrets' | 'email'
+  /** What becomes of what is found: `replace` if absent, which takes it out. */
   readonly action?: GuardAction
 }
 
-/** A guard of the house with its settings. */
+/** A guard that comes with Corral, with its settings. */
 export type BuiltInGuard = LengthGuard | SchemaGuard | PatternGuard | FinderGuard
 
 /** A member of the team, or an agent of the same file, is asked with the content and answers with the verdict. */
 export interface MemberGuard<Id extends string = string> {
+  /** Its id. */
   readonly member: Id
 }
 
 /** A file whose default export is the guard's function; in configuration files only. */
 export interface ModuleGuard {
+  /** The file, relative to the configuration. */
   readonly module: string
   /** The function, once the file is loaded. */
   readonly load?: GuardFunction
 }
 
-/** A guard as it may be written. */
+/** A guard as you write it: a name, settings, a function, a member or a file. */
 export type GuardRule<Id extends string = string> =
   | 'secrets'
   | 'email'
@@ -106,8 +119,8 @@ export type GuardRule<Id extends string = string> =
 
 /** The guards of an agent, a step or a team. */
 export interface Guards<Id extends string = string> {
-  /** Look at every message before the agent does. What one blocks is REJECTED. */
+  /** Guards on every message before the agent sees it. What one blocks is REJECTED. */
   readonly input?: readonly GuardRule<Id>[]
-  /** Look at everything the agent says before the caller hears it. What one blocks is FAILED. */
+  /** Guards on everything the agent says before the caller hears it. What one blocks is FAILED. */
   readonly output?: readonly GuardRule<Id>[]
 }

@@ -26,15 +26,18 @@ export type ReadyGuard =
 /** The guards of both sides, ready for use. */
 export type ReadyGuards = Readonly<Record<GuardSide, readonly ReadyGuard[]>>
 
-/** More of a guard that cannot be; its hint may also stand alone. */
-interface GuardFaultDetail {
+/** What more can be said of a guard that cannot be used; a hint may also stand alone. */
+export interface GuardFaultDetail {
+  /** What was probably meant, or what there is. */
   readonly hint?: string | undefined
+  /** The character at which a text goes wrong. */
   readonly offset?: number | undefined
 }
 
-/** What is wrong with a guard, and where among the guards: `output`, 1, `deny`. */
+/** Thrown for a guard that cannot be used; it says what is wrong, and where. */
 export class GuardFault extends TypeError {
   override readonly name = 'GuardFault'
+  /** Where among the guards: `output`, 1, `deny`. */
   readonly path: readonly (string | number)[]
   /** Why, apart from where. */
   readonly reason: string

@@ -11,17 +11,18 @@ export interface McpProgram {
   readonly args?: readonly string[]
   /** Added to a small safe environment; the process's own variables are not inherited. */
   readonly env?: Readonly<Record<string, string>>
-  /** Where it runs; a relative one goes by where this process was started, which is also the default. */
+  /** The folder it runs in; relative to where this process was started, which is also the default. */
   readonly cwd?: string
   /** Tools of the server that the user is asked about before they run. */
   readonly approval?: ApprovalNames
 }
 
-/** An MCP server behind streamable HTTP. */
+/** An MCP server that is reached by HTTP (streamable). */
 export interface McpEndpoint {
   /** Names the server in errors and, where two servers have a tool of the same name, in the tool's name. */
   readonly name: string
   readonly url: string
+  /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>>
   /** Tools of the server that the user is asked about before they run. */
   readonly approval?: ApprovalNames

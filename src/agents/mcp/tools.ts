@@ -9,8 +9,8 @@ import { elsewhere } from '../wrap.ts'
 import type { McpServerConfig } from './config.ts'
 
 /**
- * The tools of an MCP server. The server is started or connected to when its tools are first needed, and again after
- * it has gone away. Needs `@modelcontextprotocol/client`, an optional peer.
+ * Gives the tools of an MCP server to a model. The server is started or connected to when its tools are first needed,
+ * and again after it has gone away. Needs the package `@modelcontextprotocol/client`.
  */
 export function createMcpToolSource(config: McpServerConfig, log: Logger = silent): ToolSource {
   let session: Promise<Client> | undefined

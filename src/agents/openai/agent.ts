@@ -16,6 +16,7 @@ import type { DataSchema } from '../data-schema.ts'
 import type { Guards } from '../guards/guard.ts'
 import { writtenNames } from '../guards/names.ts'
 import { createGuardedAnswer, type GuardedAnswer } from '../guards/own.ts'
+import { modelDefaults } from '../model-config.ts'
 import { checkedAnswer } from '../output/check.ts'
 import type { OutputOptions } from '../output/with-schema.ts'
 import { type DataOf, type SchemaInput, toDataSchema } from '../schema.ts'
@@ -44,39 +45,48 @@ const extensions: readonly AgentExtension[] = [
   { uri: clientToolsExtension, description: 'Calls tools that its client offers and runs' },
 ]
 
-/** A model behind an OpenAI-compatible service, and what it may do. */
+/** Which model an agent is, and what it may do. */
 export interface OpenAIAgentOptions<Schema = SchemaInput | undefined>
   extends OpenAIAgentConfig,
     OutputOptions {
+  /** The agent's id, unique in its team and server. */
   readonly id: string
   readonly name: string
+  /** What it does, for those who choose among agents. */
   readonly description?: string
+  /** What it can do, in words such as `research`. */
   readonly capabilities?: readonly string[]
+  /** Further facts, for those who look for agents. */
   readonly metadata?: Readonly<Record<string, string>>
+  /** What the model may call. */
   readonly tools?: readonly Tool[]
   /** Tools of MCP servers; asked for at each turn. */
   readonly toolSources?: readonly ToolSource[]
-  /** Which images may be passed on by their URL; those at public addresses if absent. */
+  /** Which images at internal addresses may be passed on by their URL; none if absent. */
   readonly files?: Omit<GuardOptions, 'allowHttp'>
-  /** Look at what the model is asked and at what it answers. */
+  /** Guards on what the model is asked and on what it answers. */
   readonly guards?: Guards
   /** What the answers fit: each is checked, asked for again where it does not fit, and becomes data. */
   readonly outputSchema?: Schema
   /** The JSON Schema of `outputSchema`, where its library gives none. */
   readonly jsonSchema?: JsonObject
+  /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
+  /** Gives numbers from 0 to 1 for the jitter of retries; `Math.random` if absent. */
   readonly random?: () => number
+  /** Where it tells what it does; nowhere if absent. */
   readonly log?: Logger
 }
 
-/** What is known of a model's answers. */
-type ModelOutput<Schema> = [Schema] extends [SchemaInput]
+/** What is known of a model's answers: their type, where there is a schema. */
+export type ModelOutput<Schema> = [Schema] extends [SchemaInput]
   ? DataSchema<DataOf<Schema>>
   : DataSchema | undefined
 
 /**
- * A model as an agent. It sees the system prompt, the context's earlier messages and the user's message; its answer is
- * streamed as chunks of the artifact `response`, whose metadata holds the tokens used.
+ * A model behind an OpenAI-compatible service as an agent. It sees the system prompt, the earlier messages of the
+ * conversation and the user's message; its answer is streamed as chunks of the artifact `response`, whose metadata
+ * holds the tokens used.
  */
 export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> implements ToolUser {
   readonly resumable = true
@@ -92,8 +102,8 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
 
   /**
    * @throws ConfigConversionError for a value out of range.
-   * @throws GuardFault for guards that cannot be.
-   * @throws TypeError for an `outputSchema` that is none.
+   * @throws GuardFault for a guard that cannot be used.
+   * @throws TypeError for an `outputSchema` that is no schema.
    */
   constructor(options: OpenAIAgentOptions<Schema>) {
     validateOpenAIAgentConfig(options)
@@ -154,7 +164,12 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
     turn: Turn,
     offered: readonly Tool[],
   ): AsyncGenerator<AgentEvent> {
-    const { name, parallelToolCalls, responseFormat, maxToolRounds = 8 } = this.#options
+    const {
+      name,
+      parallelToolCalls,
+      responseFormat,
+      maxToolRounds = modelDefaults.maxToolRounds,
+    } = this.#options
     const asked = askWithSchema(message, turn.outputSchema, responseFormat)
     await checkFiles(this.#guard, message, turn.signal)
     const progress = await loadProgress(turn)
@@ -185,7 +200,8 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
     turn: Turn,
     progress: ChatProgress,
   ): Promise<readonly ChatMessage[]> {
-    const { id, name, systemPrompt, maxHistory = 20, history = 'window' } = this.#options
+    const { id, name, systemPrompt } = this.#options
+    const { maxHistory = modelDefaults.maxHistory, history = modelDefaults.history } = this.#options
     const [client, sampling, clock] = [this.#client, this.#sampling(), this.#clock]
     const reader = { id, name, client, sampling, maxHistory, history, clock }
     const { summary, messages: heard, spent } = await readHistory(turn, reader)

@@ -1,6 +1,6 @@
 import type { Json, JsonObject, Message } from '../../protocol/types.ts'
 import { isFields } from '../../shared/json.ts'
-import type { ResponseFormat } from '../model-config.ts'
+import { modelDefaults, type ResponseFormat } from '../model-config.ts'
 import { withSchemaInWords } from '../output/tries.ts'
 import type { ChatFormat } from './wire.ts'
 
@@ -18,7 +18,7 @@ interface AskedFormat {
 export function askWithSchema(
   message: Message,
   schema: JsonObject | undefined,
-  wanted: ResponseFormat = 'json_schema',
+  wanted: ResponseFormat = modelDefaults.responseFormat,
 ): AskedFormat {
   if (!schema) return { message, format: {} }
   const isObject = schema.type === 'object'

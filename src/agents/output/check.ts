@@ -13,6 +13,9 @@ import type { OutputRules } from './rules.ts'
 import { Tries, toRepeat } from './tries.ts'
 import { FirstTry, FurtherTry } from './turn.ts'
 
+/** How often an answer that does not fit is asked for again where nobody says. */
+export const defaultOutputRetries = 2
+
 /** An agent that is asked, and what is asked of its answer. */
 interface CheckedQuestion extends OutputRules {
   readonly ask: AskAgent
@@ -30,7 +33,7 @@ interface CheckedQuestion extends OutputRules {
  * @throws A2AError `invalidAgentResponse` with the last fault when no try has given one that fits.
  */
 export async function* checkedAnswer(question: CheckedQuestion): AsyncGenerator<AgentEvent> {
-  const { ask, turn, schema, maxOutputRetries = 2 } = question
+  const { ask, turn, schema, maxOutputRetries = defaultOutputRetries } = question
   const tries = new Tries(turn, question.message)
   while (true) {
     if (tries.number > 1) {

@@ -9,6 +9,7 @@ import type {
   Message,
   Part,
   StreamResponse,
+  TaskState,
 } from '../../protocol/types.ts'
 import { addUsage, toUsageMetadata, type Usage, usageOf } from '../../protocol/usage.ts'
 import type { AgentAnswer, AgentEvent, Turn } from '../agent.ts'
@@ -21,7 +22,8 @@ export class HeldAnswer implements ReplyPlace {
   readonly responseId: string = responseArtifact
   hasResponse = false
   readonly #turn: Turn
-  readonly #fold: Fold
+  /** Made for what is more than one message. */
+  #fold: Fold | undefined
   readonly #events: StreamResponse[] = []
   #artifacts: readonly Artifact[] | undefined
   #lone: Message | undefined
@@ -31,17 +33,15 @@ export class HeldAnswer implements ReplyPlace {
   #handing: 'over' | 'perhaps' | undefined
 
   constructor(turn: Turn) {
-    const { taskId: id, contextId } = turn
-    this.taskId = id
-    this.contextId = contextId
+    this.taskId = turn.taskId
+    this.contextId = turn.contextId
     this.#turn = turn
-    this.#fold = createFold({ id, contextId, status: { state: 'TASK_STATE_WORKING' } })
   }
 
   /** Takes in an event. False for one that is no part of the answer, such as progress, and need not wait. */
   take(event: StreamResponse): boolean {
     if ('message' in event) this.#lone = event.message
-    else this.#fold.apply(event)
+    else this.#toFold().apply(event)
     if ('statusUpdate' in event) {
       const { status, metadata } = event.statusUpdate
       const { state } = status
@@ -67,18 +67,18 @@ export class HeldAnswer implements ReplyPlace {
 
   /** Whether the agent has nothing more to say. */
   get hasEnded(): boolean {
-    const { state } = this.#fold
+    const state = this.#state
     return isTerminal(state) || state === 'TASK_STATE_INPUT_REQUIRED'
   }
 
   /** Whether it waits for the user. */
   get asks(): boolean {
-    return isInterrupted(this.#fold.state)
+    return isInterrupted(this.#state)
   }
 
   /** Whether it is an answer at all: no question, no failure, no call of the client's tools, no handing over. */
   get isAnswer(): boolean {
-    const { state } = this.#fold
+    const state = this.#state
     if (this.asks || (isTerminal(state) && state !== 'TASK_STATE_COMPLETED')) return false
     if (this.#handing === 'over' || (this.#handing && this.parts.every(isEmpty))) return false
     return !this.#all().some(({ metadata }) => metadata && toolCallsOf(metadata)?.length)
@@ -87,7 +87,7 @@ export class HeldAnswer implements ReplyPlace {
   get parts(): readonly Part[] {
     const artifacts = this.#all()
     if (artifacts.length > 0) return artifacts.flatMap(({ parts }) => parts)
-    return this.#lone?.parts ?? this.#fold.snapshot().status.message?.parts ?? []
+    return this.#lone?.parts ?? this.#fold?.snapshot().status.message?.parts ?? []
   }
 
   get usage(): Usage | undefined {
@@ -133,6 +133,16 @@ export class HeldAnswer implements ReplyPlace {
     }
   }
 
+  get #state(): TaskState {
+    return this.#fold?.state ?? 'TASK_STATE_WORKING'
+  }
+
+  #toFold(): Fold {
+    const { taskId: id, contextId } = this
+    this.#fold ??= createFold({ id, contextId, status: { state: 'TASK_STATE_WORKING' } })
+    return this.#fold
+  }
+
   #note(metadata: JsonObject | undefined): void {
     if (metadata) this.#metadata = this.#metadata ? { ...this.#metadata, ...metadata } : metadata
   }
@@ -140,8 +150,8 @@ export class HeldAnswer implements ReplyPlace {
   /** Looked at when everything has been said. */
   #all(): readonly Artifact[] {
     if (this.#artifacts) return this.#artifacts
-    this.#fold.compact()
-    this.#artifacts = this.#fold.snapshot().artifacts ?? []
+    this.#fold?.compact()
+    this.#artifacts = this.#fold?.snapshot().artifacts ?? []
     return this.#artifacts
   }
 }

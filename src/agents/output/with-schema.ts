@@ -5,13 +5,13 @@ import { wrapAgent } from '../wrap.ts'
 import { checkedAnswer } from './check.ts'
 import { cancelTries } from './turn.ts'
 
-/** How answers that do not fit are dealt with. */
+/** What becomes of answers that do not fit their schema. */
 export interface OutputOptions {
   /** How often an answer that does not fit is asked for again; 2 if absent. */
   readonly maxOutputRetries?: number | undefined
 }
 
-/** The agent with answers that fit a schema: each is checked, asked for again where it does not fit, and becomes data. */
+/** Makes an agent's answers fit a schema: each is checked, asked for again where it does not fit, and becomes data. */
 export function withOutputSchema<Output>(
   agent: Agent,
   schema: DataSchema<Output>,

@@ -40,10 +40,13 @@ import { createWatch, type Watch } from './watch.ts'
 export interface A2AAgentOptions extends A2AAgentConfig, LocalInfo {
   /** Which hosts may be reached at which addresses, those that the remote's card names too; as a client decides if absent. */
   readonly reach?: AddressGuard
-  /** Look at what the agent is asked and at what it answers. */
+  /** Guards on what the agent is asked and on what it answers. */
   readonly guards?: Guards
+  /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
+  /** Gives numbers from 0 to 1 for the jitter of retries; `Math.random` if absent. */
   readonly random?: () => number
+  /** Where it tells what it does; nowhere if absent. */
   readonly log?: Logger
 }
 
@@ -51,9 +54,9 @@ export interface A2AAgentOptions extends A2AAgentConfig, LocalInfo {
 const infoMs = 5_000
 
 /**
- * A remote A2A agent as one of ours. Its events go through live; its question becomes ours and the
- * answer goes back to its task; a cancel of ours cancels its task; and a turn that runs again after a crash takes up
- * the task that it began instead of sending twice. Nothing is fetched before it is needed.
+ * A remote A2A agent as one of yours. Its events come through live; its question becomes yours, and the answer goes
+ * back to its task; a cancel cancels its task; and a turn that runs again after a crash takes up the task that it
+ * began instead of sending twice. Nothing is fetched before it is needed.
  */
 export class A2AAgent implements Agent {
   readonly resumable = true
@@ -70,7 +73,7 @@ export class A2AAgent implements Agent {
 
   /**
    * @throws ConfigConversionError for a value out of range.
-   * @throws GuardFault for guards that cannot be.
+   * @throws GuardFault for a guard that cannot be used.
    */
   constructor(given: A2AAgentOptions) {
     const options = withCallDefaults(validateA2AAgentConfig(given))
@@ -102,7 +105,10 @@ export class A2AAgent implements Agent {
     this.#cancel = createRemoteCancel(this.#connection, around)
   }
 
-  /** Local names before the card's. A remote that cannot be reached is described by what is known of it here. */
+  /**
+   * Who it is: the names given here before those of its card. One that cannot be reached is described by what is known
+   * of it here.
+   */
   async info(): Promise<AgentInfo> {
     try {
       return await withDeadline(this.#clock, infoMs, (signal) =>

@@ -13,7 +13,7 @@ import type {
 import { withDeadline } from '../../shared/async.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import type { AgentInfo, Health } from '../agent.ts'
-import type { AgentAuth } from '../auth.ts'
+import { type AgentAuth, keyHeader } from '../auth.ts'
 import type { A2AAgentConfig } from '../config.ts'
 import { toMemberFault } from './faults.ts'
 import { type LocalInfo, toRemoteInfo } from './info.ts'
@@ -173,7 +173,7 @@ export async function probe(
 export function toClientAuth(auth: AgentAuth): ClientAuth {
   if (auth.type === 'bearer') return bearerAuth(auth.token)
   if (auth.type === 'api_key')
-    return apiKeyAuth(auth.key, { location: 'header', name: auth.header ?? 'X-API-Key' })
+    return apiKeyAuth(auth.key, { location: 'header', name: auth.header ?? keyHeader })
   const { clientId, clientSecret, tokenUrl, scopes } = auth
   return clientCredentials({
     clientId,

@@ -3,8 +3,11 @@ import type { AgentDetails, AgentInfo } from '../agent.ts'
 
 /** What a remote agent is called here; the card's own words if absent. */
 export interface LocalInfo {
+  /** The URL of the remote agent or of its card. */
   readonly endpoint: string
+  /** The remote agent's own id; discovered if absent. */
   readonly agentId?: string
+  /** The agent's id here, unique in its team and server. */
   readonly id?: string
   readonly name?: string
   readonly description?: string

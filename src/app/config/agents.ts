@@ -1,170 +1,128 @@
 import { z } from 'zod'
-import type { AgentAuth, AgentConfig, ModelConfig } from '../../agents/config.ts'
-import type { McpServerConfig } from '../../agents/mcp/config.ts'
-import type { ToolModuleConfig } from '../../agents/tool-config.ts'
+import { type AgentConfig, withCallDefaults } from '../../agents/config.ts'
+import { defaultOutputRetries } from '../../agents/output/check.ts'
+import { agentAuthSchema } from './agent-auth.ts'
+import { described, fromVariable } from './described.ts'
 import { guardsSchema } from './guards.ts'
+import { metadataSchema } from './metadata.ts'
+import { modelSchema } from './model.ts'
+import { mcpSchema, toolsSchema } from './model-tools.ts'
 import { outputSchemaField } from './schema-files.ts'
-import { filledText, isJsonTable, numberLike, whenGiven, word } from './values.ts'
+import { filledText, numberLike, whenGiven, word } from './values.ts'
 
-/** `[agents.auth]`: how Corral proves itself to the agent. */
-const authSchema: z.ZodType<AgentAuth> = z
-  .discriminatedUnion('type', [
-    z.strictObject({ type: z.literal('api_key'), key: filledText, header: filledText.optional() }),
-    z.strictObject({ type: z.literal('bearer'), token: filledText }),
-    z.strictObject({
-      type: z.literal('oauth2'),
-      token_url: filledText,
-      client_id: filledText,
-      client_secret: filledText,
-      scopes: z.array(filledText).optional(),
-    }),
-  ])
-  .transform((auth): AgentAuth => {
-    if (auth.type === 'bearer') return auth
-    if (auth.type === 'api_key')
-      return { type: 'api_key', key: auth.key, ...whenGiven('header', auth.header) }
-    return {
-      type: 'oauth2',
-      tokenUrl: auth.token_url,
-      clientId: auth.client_id,
-      clientSecret: auth.client_secret,
-      ...whenGiven('scopes', auth.scopes),
-    }
-  })
+const { timeoutSeconds, maxRetries } = withCallDefaults({})
 
-const words = z.record(z.string(), z.string())
-
-/** Which tools the user is asked about before they run. */
-const approvalNames = z
-  .union([z.boolean(), z.array(filledText)], 'must be true, false or a list of names')
-  .meta({
-    description: 'Tools that the user is asked about before they run: all of them, or those named.',
-  })
-
-/** `[[agents.tools]]`: files whose tools an OpenAI agent may use. */
-const toolsSchema: z.ZodType<ToolModuleConfig> = z
-  .strictObject({
-    module: filledText.meta({ description: 'A file, relative to this one, that exports tools.' }),
-    approval: approvalNames.optional(),
-  })
-  .transform(({ module, approval }) => ({ module, ...whenGiven('approval', approval) }))
-
-/** `[[agents.mcp_servers]]`: tool servers of an OpenAI agent. */
-const mcpSchema: z.ZodType<McpServerConfig> = z
-  .union([
-    z.strictObject({
-      name: filledText,
-      command: filledText,
-      args: z.array(z.string()).optional(),
-      env: words.optional(),
-      cwd: filledText.optional(),
-      approval: approvalNames.optional(),
-    }),
-    z.strictObject({
-      name: filledText,
-      url: filledText,
-      headers: words.optional(),
-      approval: approvalNames.optional(),
-    }),
-  ])
-  .transform((server): McpServerConfig => {
-    const { name } = server
-    const approval = whenGiven('approval', server.approval)
-    if ('url' in server)
-      return { name, url: server.url, ...whenGiven('headers', server.headers), ...approval }
-    return {
-      name,
-      command: server.command,
-      ...whenGiven('args', server.args),
-      ...whenGiven('env', server.env),
-      ...whenGiven('cwd', server.cwd),
-      ...approval,
-    }
-  })
-
-/** `[agents.model]`: which model an OpenAI agent is, and how it answers. */
-const modelSchema: z.ZodType<ModelConfig> = z
-  .strictObject({
-    name: filledText.optional(),
-    system_prompt: z.string().optional(),
-    temperature: numberLike.optional(),
-    top_p: numberLike.optional(),
-    max_tokens: numberLike.optional(),
-    stop: z.union([filledText, z.array(filledText)]).optional(),
-    seed: numberLike.optional(),
-    reasoning_effort: filledText.optional(),
-    parallel_tool_calls: z.boolean().optional(),
-    max_history: numberLike.optional(),
-    history: z.enum(['window', 'summarise']).optional(),
-    max_tool_rounds: numberLike.optional(),
-    response_format: z.enum(['json_schema', 'json_object', 'none']).optional(),
-    headers: words.optional(),
-    extra_body: z
-      .record(z.string(), z.unknown())
-      .refine(isJsonTable, 'dates are no JSON')
-      .optional(),
-  })
-  .transform(
-    (model): ModelConfig => ({
-      ...whenGiven('name', model.name),
-      ...whenGiven('systemPrompt', model.system_prompt),
-      ...whenGiven('temperature', model.temperature),
-      ...whenGiven('topP', model.top_p),
-      ...whenGiven('maxTokens', model.max_tokens),
-      ...whenGiven('stop', model.stop),
-      ...(model.seed !== undefined && { seed: model.seed }),
-      ...whenGiven('reasoningEffort', model.reasoning_effort),
-      ...whenGiven('parallelToolCalls', model.parallel_tool_calls),
-      ...whenGiven('maxHistory', model.max_history),
-      ...whenGiven('history', model.history),
-      ...whenGiven('maxToolRounds', model.max_tool_rounds),
-      ...whenGiven('responseFormat', model.response_format),
-      ...whenGiven('headers', model.headers),
-      ...whenGiven('extraBody', model.extra_body),
-    }),
-  )
+const agentTable = z.strictObject({
+  id: described(filledText, {
+    description:
+      "Names the agent in this file and in the server's paths, `/agents/ID`: letters, digits, `.`, `_`, `:` and `-`. Agents and teams share their ids.",
+    examples: ['writer'],
+  }),
+  name: described(filledText, {
+    description: 'What people and cards call the agent.',
+    examples: ['Writer'],
+  }),
+  description: described(z.string().optional(), {
+    description: 'What the agent is for. Cards show it; supervisors and routers choose by it.',
+    examples: ['Writes short articles'],
+  }),
+  protocol: described(word(['a2a', 'openai', 'module'], ['A2A', 'OpenAI']), {
+    description:
+      'How the agent is reached: `a2a` for an A2A agent elsewhere, `openai` for a model behind an OpenAI-compatible service, `module` for a file of yours.',
+    examples: ['openai', 'module'],
+  }),
+  endpoint: described(filledText, {
+    description:
+      'Where the agent is: the URL of an A2A agent, the base URL of a model service, or a file, relative to this one, whose default export answers.',
+    examples: ['https://api.openai.com/v1', './agents/writer.mjs'],
+  }),
+  capabilities: described(z.array(filledText).optional(), {
+    description: 'What the agent can do, in words of your own. Cards show them as skills.',
+    examples: [['writing', 'editing']],
+  }),
+  timeout_seconds: described(numberLike.optional(), {
+    description:
+      'How long the agent may be silent, in seconds, less than 300; then the call fails. A module may be silent for ever if this is absent.',
+    default: timeoutSeconds,
+    examples: [60],
+  }),
+  max_retries: described(numberLike.optional(), {
+    description:
+      'How often a connection that fails is tried again, 0 to 10; of a module, an answer that failed before its first word, and never if this is absent.',
+    default: maxRetries,
+    examples: [1],
+  }),
+  model: described(modelSchema.optional(), {
+    description: 'Which model answers, and how. For `openai`.',
+    examples: [{ name: 'gpt-4.1', system_prompt: 'You are a careful researcher.' }],
+  }),
+  tools: described(z.array(toolsSchema).optional(), {
+    description: 'Files whose tools the model may use. For `openai`.',
+    examples: [[{ module: './tools/weather.mjs', approval: ['warn'] }]],
+  }),
+  mcp_servers: described(z.array(mcpSchema).optional(), {
+    description: 'MCP servers whose tools the model may use. For `openai`.',
+    examples: [[{ name: 'files', command: 'npx', args: ['-y', 'files-server'] }]],
+  }),
+  auth: described(agentAuthSchema.optional(), {
+    description: 'How Corral proves itself to the agent. For `a2a` and `openai`.',
+    examples: [{ type: 'bearer', token: fromVariable('REVIEWER_TOKEN') }],
+  }),
+  credential_origins: described(z.array(filledText).optional(), {
+    description:
+      'Further origins that get the credentials, where the card of the agent names an interface there; otherwise the origin of `endpoint` alone gets them. For `a2a`.',
+    examples: [['https://api.example.com']],
+  }),
+  metadata: described(metadataSchema.optional(), {
+    description:
+      "Settings of the agent's kind. What else stands here shows in the agent's info; what is nearly a setting is refused.",
+    examples: [{ task_handling: 'return_task_info', owner: 'newsroom' }],
+  }),
+  output_schema: described(outputSchemaField.optional(), {
+    description:
+      'A JSON Schema as a table, or the file that holds it, relative to this one: answers must fit it, and become data.',
+    examples: [
+      { type: 'object', properties: { score: { type: 'number' } }, required: ['score'] },
+      './schemas/review.json',
+    ],
+  }),
+  max_output_retries: described(numberLike.optional(), {
+    description:
+      'How often an answer that does not fit `output_schema` is asked for again, 0 to 10; then the task fails.',
+    default: defaultOutputRetries,
+    examples: [1],
+  }),
+  guards: described(guardsSchema.optional(), {
+    description: 'What looks at messages to the agent and at its answers.',
+    examples: [{ input: [{ use: 'length', max: 8000 }], output: ['secrets'] }],
+  }),
+  allow_files: described(z.array(filledText).optional(), {
+    description:
+      'Hosts and ranges inside your networks whose images callers may name by URL; all others must be public. For `openai`.',
+    examples: [['files.internal', '10.0.0.0/8']],
+  }),
+})
 
 /** `[[agents]]`: one agent. Ranges are checked where it becomes an agent of its kind. */
-export const agentSchema: z.ZodType<AgentConfig> = z
-  .strictObject({
-    id: filledText,
-    name: filledText,
-    description: z.string().optional(),
-    endpoint: filledText,
-    protocol: word(['a2a', 'openai', 'module'], ['A2A', 'OpenAI']),
-    capabilities: z.array(filledText).optional(),
-    timeout_seconds: numberLike.optional(),
-    max_retries: numberLike.optional(),
-    metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
-    auth: authSchema.optional(),
-    credential_origins: z.array(filledText).optional(),
-    mcp_servers: z.array(mcpSchema).optional(),
-    tools: z.array(toolsSchema).optional(),
-    model: modelSchema.optional(),
-    allow_files: z.array(filledText).optional(),
-    guards: guardsSchema.optional(),
-    output_schema: outputSchemaField.optional(),
-    max_output_retries: numberLike.optional(),
-  })
-  .transform(
-    (agent): AgentConfig => ({
-      id: agent.id,
-      name: agent.name,
-      endpoint: agent.endpoint,
-      protocol: agent.protocol,
-      ...whenGiven('description', agent.description),
-      ...whenGiven('capabilities', agent.capabilities),
-      ...whenGiven('metadata', agent.metadata),
-      ...whenGiven('timeoutSeconds', agent.timeout_seconds),
-      ...whenGiven('maxRetries', agent.max_retries),
-      ...whenGiven('auth', agent.auth),
-      ...whenGiven('credentialOrigins', agent.credential_origins),
-      ...whenGiven('mcpServers', agent.mcp_servers),
-      ...whenGiven('tools', agent.tools),
-      ...whenGiven('model', agent.model),
-      ...whenGiven('allowFiles', agent.allow_files),
-      ...whenGiven('guards', agent.guards),
-      ...whenGiven('outputSchema', agent.output_schema),
-      ...whenGiven('maxOutputRetries', agent.max_output_retries),
-    }),
-  )
+export const agentSchema: z.ZodType<AgentConfig> = agentTable.transform(
+  (agent): AgentConfig => ({
+    id: agent.id,
+    name: agent.name,
+    endpoint: agent.endpoint,
+    protocol: agent.protocol,
+    ...whenGiven('description', agent.description),
+    ...whenGiven('capabilities', agent.capabilities),
+    ...whenGiven('metadata', agent.metadata),
+    ...whenGiven('timeoutSeconds', agent.timeout_seconds),
+    ...whenGiven('maxRetries', agent.max_retries),
+    ...whenGiven('auth', agent.auth),
+    ...whenGiven('credentialOrigins', agent.credential_origins),
+    ...whenGiven('mcpServers', agent.mcp_servers),
+    ...whenGiven('tools', agent.tools),
+    ...whenGiven('model', agent.model),
+    ...whenGiven('allowFiles', agent.allow_files),
+    ...whenGiven('guards', agent.guards),
+    ...whenGiven('outputSchema', agent.output_schema),
+    ...whenGiven('maxOutputRetries', agent.max_output_retries),
+  }),
+)

@@ -2,30 +2,41 @@ import { z } from 'zod'
 import type { AgentConfig } from '../../agents/config.ts'
 import type { AgentPlan } from '../../agents/create.ts'
 import type { ModelPrices } from '../../agents/prices.ts'
-import type { JsonObject } from '../../protocol/types.ts'
 import type { TeamConfig } from '../../team/team-config.ts'
 import { agentSchema } from './agents.ts'
+import { described } from './described.ts'
 import { pricesSchema } from './prices.ts'
 import type { ConfigError, Unplaced } from './problems.ts'
 import { type ServerConfig, serverSchema } from './server.ts'
-import { stepKinds } from './steps.ts'
 import { teamSchema } from './teams.ts'
 import { whenGiven } from './values.ts'
 
 /** What a configuration file says, checked. */
 export interface Config {
+  /** The `[[agents]]` of the file. */
   readonly agents: readonly AgentConfig[]
+  /** The `[[teams]]` of the file. */
   readonly teams: readonly TeamConfig[]
+  /** The `[server]` table. */
   readonly server: ServerConfig
   /** What models cost. */
   readonly prices?: ModelPrices
-  /** How each agent is made. It comes from the check of the file: what has it is not checked again. A copy has none. */
+  /**
+   * How each agent is made. It comes from the check of the file: what has it is not checked again. A copy has none.
+   * @internal
+   */
   readonly plans?: ReadonlyMap<AgentConfig, AgentPlan>
-  /** Says what is wrong where in the file that it was read from. A copy does not know. */
+  /**
+   * Says what is wrong where in the file that it was read from. A copy does not know.
+   * @internal
+   */
   readonly refuse?: ToConfigError
   /** What stands in the file it was read from and means nothing, each with its place. A copy does not know. */
   readonly warnings?: readonly string[]
-  /** The files that its schemas were read from. A copy does not know. */
+  /**
+   * The files that its schemas were read from. A copy does not know.
+   * @internal
+   */
   readonly files?: readonly string[]
 }
 
@@ -35,10 +46,39 @@ export type ToConfigError = (problems: readonly Unplaced[], options?: ErrorOptio
 /** The schema of a whole file. */
 export const fileSchema: z.ZodType<Config> = z
   .strictObject({
-    agents: z.array(agentSchema).optional(),
-    teams: z.array(teamSchema).optional(),
-    server: serverSchema.optional(),
-    prices: pricesSchema.optional(),
+    agents: described(z.array(agentSchema).optional(), {
+      description: 'The agents, each in a table of its own.',
+      examples: [
+        [{ id: 'writer', name: 'Writer', protocol: 'module', endpoint: './agents/writer.mjs' }],
+      ],
+    }),
+    prices: described(pricesSchema.optional(), {
+      description:
+        'What models cost, each in a table under its name. Answers then tell their costs, and `max_cost_usd` of a team can hold.',
+      examples: [{ 'gpt-4.1': { input: 2, output: 8 } }],
+    }),
+    teams: described(z.array(teamSchema).optional(), {
+      description:
+        'The teams, each in a table of its own. The first one answers at the root of the server, or the first agent where there is no team.',
+      examples: [
+        [
+          {
+            id: 'writers',
+            name: 'Writers',
+            description: 'Writes and reviews',
+            agents: [{ agent_id: 'writer' }, { agent_id: 'reviewer' }],
+            scheduler_config: {
+              type: 'workflow',
+              steps: [{ agent_id: 'writer' }, { agent_id: 'reviewer' }],
+            },
+          },
+        ],
+      ],
+    }),
+    server: described(serverSchema.optional(), {
+      description: 'How agents and teams are served. Flags of `corral serve` come first.',
+      examples: [{ port: 8080, store: 'memory' }],
+    }),
   })
   .transform(({ agents, teams, server, prices }) => ({
     agents: agents ?? [],
@@ -46,63 +86,3 @@ export const fileSchema: z.ZodType<Config> = z
     server: server ?? {},
     ...whenGiven('prices', prices),
   }))
-
-/** The JSON Schema of a file, for editors. */
-export function toConfigJsonSchema(): JsonObject {
-  const schema = z.toJSONSchema(fileSchema, {
-    io: 'input',
-    target: 'draft-7',
-    override({ jsonSchema }) {
-      // What the schema's own code checks, in the words of JSON Schema.
-      if (jsonSchema.properties && 'parallel' in jsonSchema.properties)
-        jsonSchema.oneOf = stepKinds.map(only)
-    },
-  })
-  const title = 'Corral configuration'
-  return { title, ...JSON.parse(JSON.stringify(schema)) } as JsonObject // made by JSON.parse
-}
-
-/** An object in which this key stands; spelt out, since some readers of JSON Schema skip a lone `required`. */
-function only(kind: string): z.core.JSONSchema.JSONSchema {
-  return { type: 'object', properties: { [kind]: {} }, required: [kind] }
-}
-
-/** The keys that may stand at a place of the file. */
-export function knownKeys(path: readonly PropertyKey[]): readonly string[] {
-  const root = toConfigJsonSchema()
-  let here: JsonObject[] = [root]
-  for (const key of path) here = here.flatMap((schema) => below(root, schema, key))
-  return [...new Set(here.flatMap((schema) => Object.keys(propertiesOf(root, schema))))]
-}
-
-function below(root: JsonObject, schema: JsonObject, key: PropertyKey): JsonObject[] {
-  return variants(root, schema).flatMap((variant) => {
-    const named = asObject(variant.properties)[String(key)] ?? variant.additionalProperties
-    const next = typeof key === 'number' ? variant.items : named
-    return next === undefined ? [] : [asObject(next)]
-  })
-}
-
-function propertiesOf(root: JsonObject, schema: JsonObject): JsonObject {
-  return Object.assign({}, ...variants(root, schema).map((one) => asObject(one.properties)))
-}
-
-/** A schema with its references followed and its alternatives side by side. */
-function variants(root: JsonObject, schema: JsonObject): JsonObject[] {
-  if (typeof schema.$ref === 'string') return variants(root, resolve(root, schema.$ref))
-  const either = schema.anyOf ?? (schema.properties ? undefined : schema.oneOf)
-  if (!Array.isArray(either)) return [schema]
-  return either.flatMap((one) => variants(root, asObject(one)))
-}
-
-function resolve(root: JsonObject, reference: string): JsonObject {
-  return reference
-    .split('/')
-    .slice(1)
-    .reduce((schema, key) => asObject(schema[key]), root)
-}
-
-function asObject(value: unknown): JsonObject {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return isObject ? (value as JsonObject) : {} // part of a JSON Schema, which is JSON
-}

@@ -2,8 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { parse, TomlError } from 'smol-toml'
 import { checkConfig } from './check.ts'
-import { type Config, fileSchema, knownKeys, type ToConfigError } from './file.ts'
+import { type Config, fileSchema, type ToConfigError } from './file.ts'
 import { ignoredKeys } from './ignored.ts'
+import { knownKeys } from './json-schema.ts'
 import { createLocate } from './locate.ts'
 import { ConfigError, type Problem, toProblems, type Unplaced } from './problems.ts'
 import { fillSchemas } from './schema-files.ts'
@@ -16,12 +17,12 @@ export interface ParseOptions {
   readonly env?: ConfigVariables
   /** How errors name the file. */
   readonly path?: string
-  /** Where the schemas are that it names by their files; none is read if absent. */
+  /** Where the schema files are that it names; none is read if absent. */
   readonly directory?: string
 }
 
 /**
- * Reads and checks a configuration file (docs/teams.md describes it; schema/corral.schema.json is for editors).
+ * Reads and checks a configuration file.
  * @throws ConfigError with every problem, each with line and column.
  */
 export async function loadConfig(path: string, env: ConfigVariables): Promise<Config> {
@@ -43,7 +44,7 @@ function unreadable(cause: unknown): string {
 }
 
 /**
- * Checks the text of a configuration: TOML, variables, shapes, ranges, and that every name names something.
+ * Checks the text of a configuration: its TOML, variables and values, and that every name names something.
  * @throws ConfigError with every problem, each with line and column.
  */
 export function parseConfig(text: string, options: ParseOptions = {}): Config {

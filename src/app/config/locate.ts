@@ -1,12 +1,7 @@
 import { parse } from 'smol-toml'
 import { writtenOffset } from './written.ts'
 
-/**
- * Finds where in a TOML text a value stands, since the parser keeps no positions.
- *
- * A key stands where its own name begins, also within a dotted key, a header or an inline table; an item of a list stands
- * where its value begins, or its `[[header]]`. Columns count as editors do: a tab is one, a letter is one.
- */
+/** Where in a file something stands, counted as editors do: a tab is one column, a letter is one. */
 export interface Location {
   /** From 1. */
   readonly line: number

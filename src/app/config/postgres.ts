@@ -1,15 +1,19 @@
 import { z } from 'zod'
+import { postgresDefaults } from '../../store/postgres/defaults.ts'
+import { described } from './described.ts'
 import { filledText, whenGiven } from './values.ts'
 
 /** `[server.postgres]`: how a store in PostgreSQL is used, where `store` names one. */
 export interface PostgresConfig {
-  /** The schema that holds all tables. */
+  /** The schema that holds all tables; `corral` if absent. */
   readonly schema?: string
-  /** Past a pooler, for the one connection that must be a session of its own. */
+  /** The database past a pooler, for the one connection that must be a session of its own. */
   readonly sessionUrl?: string
-  /** Connections that read, besides the one that writes and the one that listens. */
+  /** Connections that read, besides the one that writes and the one that listens; 4 if absent. */
   readonly readers?: number
+  /** Whether and how connections are encrypted. */
   readonly tls?: boolean | PostgresTlsConfig
+  /** The longest that the database may work on one statement; 30 if absent. */
   readonly statementTimeoutSeconds?: number
   /** How long a commit is tried again while the database is away. */
   readonly commitTimeoutSeconds?: number
@@ -34,13 +38,24 @@ export interface PostgresTlsConfig {
 }
 
 const count = z.int().min(1)
-const seconds = z.number().positive()
+const seconds = z.number().positive().optional()
+const { leaseMs, beatMs, ...usual } = postgresDefaults
 
 const tlsSchema: z.ZodType<PostgresTlsConfig> = z
   .strictObject({
-    ca: filledText.optional(),
-    cert: filledText.optional(),
-    key: filledText.optional(),
+    ca: described(filledText.optional(), {
+      description:
+        "The certificate of the authority that signed the database's, a file relative to this one.",
+      examples: ['./tls/ca.pem'],
+    }),
+    cert: described(filledText.optional(), {
+      description: 'The certificate that Corral shows, a file relative to this one.',
+      examples: ['./tls/corral.pem'],
+    }),
+    key: described(filledText.optional(), {
+      description: 'The key of that certificate, a file relative to this one.',
+      examples: ['./tls/corral.key'],
+    }),
   })
   .transform(({ ca, cert, key }) => ({
     ...whenGiven('ca', ca),
@@ -48,32 +63,82 @@ const tlsSchema: z.ZodType<PostgresTlsConfig> = z
     ...whenGiven('key', key),
   }))
 
-/** A lease that one lost beat would end is no lease: the store asks for two beats and a little more. */
-const defaults = { leaseMs: 5_000, beatMs: 1_000 }
+const schemaName = z
+  .string()
+  .regex(/^[a-z_][a-z0-9_]{0,39}$/, 'must be small letters, digits and underscores, at most 40')
 
-/** The whole `[server.postgres]` table. */
-export const postgresSchema: z.ZodType<PostgresConfig> = z
-  .strictObject({
-    schema: z
-      .string()
-      .regex(/^[a-z_][a-z0-9_]{0,39}$/, 'must be small letters, digits and underscores, at most 40')
-      .optional(),
-    session_url: z.url({ protocol: /^postgres(?:ql)?$/ }).optional(),
-    readers: count.max(100).optional(),
-    tls: z.union([z.boolean(), tlsSchema]).optional(),
-    statement_timeout_seconds: seconds.optional(),
-    commit_timeout_seconds: seconds.optional(),
-    lease_ms: count.optional(),
-    beat_ms: count.optional(),
-    look_ms: count.optional(),
-    chunk_gap_ms: z.int().min(0).max(10_000).optional(),
-    foreign_build_after_seconds: z.union([z.number().min(0), z.literal('fail')]).optional(),
+const postgresTable = z.strictObject({
+  schema: described(schemaName.optional(), {
+    description: 'The schema that holds all tables; it is made where there is none.',
+    default: usual.schema,
+    examples: ['agents'],
+  }),
+  readers: described(count.max(100).optional(), {
+    description:
+      'Connections that read, 100 at most. Each replica has two more: one writes, one listens.',
+    default: usual.readers,
+    examples: [8],
+  }),
+  session_url: described(z.url({ protocol: /^postgres(?:ql)?$/ }).optional(), {
+    description:
+      'Where the one connection goes that must keep its session, past a pooler at `store`; to `store` as well if absent.',
+    examples: ['postgres://corral@db.internal:5432/corral'],
+  }),
+  tls: described(z.union([z.boolean(), tlsSchema]).optional(), {
+    description:
+      'Whether connections are encrypted, or with which files; as `sslmode` in the URL says if absent, which comes first.',
+    examples: [true, { ca: './tls/ca.pem' }],
+  }),
+  statement_timeout_seconds: described(seconds, {
+    description: 'How long the database may work on one statement, in seconds; then it ends it.',
+    default: usual.statementTimeoutMs / 1000,
+    examples: [10],
+  }),
+  commit_timeout_seconds: described(seconds, {
+    description:
+      'How long a commit is tried again while the database is away, in seconds; then sends answer `unavailable`.',
+    default: usual.commitTimeoutMs / 1000,
+    examples: [60],
+  }),
+  lease_ms: described(count.optional(), {
+    description:
+      'How long a replica counts as alive after it was last heard of, in milliseconds; then others take its tasks. At least twice `beat_ms` and 100 more.',
+    default: leaseMs,
+    examples: [10_000],
+  }),
+  beat_ms: described(count.optional(), {
+    description: 'How often a replica says that it lives, in milliseconds.',
+    default: beatMs,
+    examples: [500],
+  }),
+  look_ms: described(count.optional(), {
+    description: 'How often a replica looks for tasks of others that died, in milliseconds.',
+    default: usual.lookMs,
+    examples: [1000],
+  }),
+  chunk_gap_ms: described(z.int().min(0).max(10_000).optional(), {
+    description:
+      'The least time between two commits of the pieces of one answer, in milliseconds, 10,000 at most: fewer writes, and streams that move less often.',
+    default: 0,
+    examples: [250],
+  }),
+  foreign_build_after_seconds: described(
+    z.union([z.number().min(0), z.literal('fail')]).optional(),
+    {
+      description:
+        "How long tasks wait for a replica with their agent's own definition, in seconds, before any replica takes them; `fail` waits for ever.",
+      default: usual.foreignBuildAfterMs / 1000,
+      examples: [60, 'fail'],
+    },
+  ),
+})
+
+/** The whole `[server.postgres]` table. A lease that one lost beat would end is no lease. */
+export const postgresSchema: z.ZodType<PostgresConfig> = postgresTable
+  .refine(({ lease_ms: lease = leaseMs, beat_ms: beat = beatMs }) => lease >= 2 * beat + 100, {
+    path: ['lease_ms'],
+    error: `must be at least twice beat_ms (${beatMs} if absent) and 100 more`,
   })
-  .refine(
-    ({ lease_ms: lease = defaults.leaseMs, beat_ms: beat = defaults.beatMs }) =>
-      lease >= 2 * beat + 100,
-    { path: ['lease_ms'], error: 'must be at least twice beat_ms (1000 if absent) and 100 more' },
-  )
   .transform((postgres) => ({
     ...whenGiven('schema', postgres.schema),
     ...whenGiven('sessionUrl', postgres.session_url),

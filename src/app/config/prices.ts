@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { ModelPrice, ModelPrices } from '../../agents/prices.ts'
+import { described } from './described.ts'
 import { filledText, numberLike, whenGiven } from './values.ts'
 
 const dollars = numberLike.refine((price) => price >= 0, 'must be US dollars, a number from 0')
@@ -7,11 +8,19 @@ const dollars = numberLike.refine((price) => price >= 0, 'must be US dollars, a 
 /** `[prices."model"]`. */
 const priceSchema: z.ZodType<ModelPrice> = z
   .strictObject({
-    input: dollars.describe('US dollars per million tokens of input'),
-    output: dollars.describe('US dollars per million tokens of output'),
-    cached_input: dollars
-      .optional()
-      .describe('US dollars per million tokens of input from the cache of the service'),
+    input: described(dollars, {
+      description: 'US dollars per million tokens of input.',
+      examples: [2],
+    }),
+    output: described(dollars, {
+      description: 'US dollars per million tokens of output.',
+      examples: [8],
+    }),
+    cached_input: described(dollars.optional(), {
+      description:
+        'US dollars per million tokens of input that the service had in its cache; as much as `input` if absent.',
+      examples: [0.5],
+    }),
   })
   .transform(({ input, output, cached_input }) => ({
     input,

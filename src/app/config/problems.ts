@@ -4,6 +4,7 @@ import type { Location } from './locate.ts'
 
 /** One thing that is wrong in a configuration. */
 export interface Problem extends Location {
+  /** The keys that lead to the value. */
   readonly path: readonly PropertyKey[]
   readonly message: string
   /** What was probably meant. */
@@ -13,6 +14,7 @@ export interface Problem extends Location {
 /** A configuration that cannot be used: every problem at once, each with its line and column. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
+  /** What is wrong, in the file's order. */
   readonly problems: readonly Problem[]
 
   constructor(file: string, problems: readonly Problem[], options?: ErrorOptions) {

@@ -13,7 +13,6 @@ export const outputSchemaField: z.ZodType<JsonObject> = z
     'must be a table that is a JSON Schema, or the name of its file',
   )
   .transform((schema): JsonObject => (typeof schema === 'string' ? {} : (schema as JsonObject))) // made of TOML or JSON
-  .describe('A JSON Schema, or a file that holds one: what the answer must fit. It becomes data.')
 
 /** A file with the schemas that it names by their files put in, which files these are, and what is wrong with them. */
 interface WithSchemas {

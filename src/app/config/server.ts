@@ -1,19 +1,31 @@
 import { z } from 'zod'
-import { createAllowList } from '../../network/allow-list.ts'
 import { isRange } from '../../network/ranges.ts'
 import { isHostEntry } from '../../server/hosts.ts'
 import type { LimitOptions } from '../../server/limits.ts'
+import { serverDefaults } from './defaults.ts'
+import { described, fromVariable } from './described.ts'
 import { type PostgresConfig, postgresSchema } from './postgres.ts'
 import { authSchema, type ServerAuthConfig } from './server-auth.ts'
+import { limitsSchema } from './server-limits.ts'
+import {
+  type ConsoleConfig,
+  consoleSchema,
+  type RetentionConfig,
+  retentionSchema,
+  type WebhooksConfig,
+  webhooksSchema,
+} from './server-parts.ts'
 import { filledText, whenGiven } from './values.ts'
 
 /** `[server]`: how the file's teams and agents are served. The command's flags come first. */
 export interface ServerConfig {
+  /** `127.0.0.1` if absent. */
   readonly host?: string
+  /** 3000 if absent. */
   readonly port?: number
   /** What cards show as the server's address. */
   readonly publicUrl?: string
-  /** Further hosts that a server on loopback answers to. */
+  /** Further host names that a server on loopback answers to. */
   readonly allowedHosts?: readonly string[]
   /** Whether it starts where anyone on the network may call. */
   readonly allowUnauthenticated?: boolean
@@ -21,138 +33,22 @@ export interface ServerConfig {
   readonly trustedProxies?: readonly string[]
   /** `memory`, the file of the embedded store, or the URL of a PostgreSQL database. */
   readonly store?: string
+  /** How a PostgreSQL store is used. */
   readonly postgres?: PostgresConfig
   /** Whether callers may ask for the trace of their tasks; true if absent. */
   readonly trace?: boolean
+  /** Who may call; anyone if absent. */
   readonly auth?: ServerAuthConfig
+  /** Which web pages may call. */
   readonly cors?: { readonly origins: '*' | readonly string[] }
+  /** How much is too much. */
   readonly limits?: LimitOptions
+  /** Which tasks are kept; all if absent. */
   readonly retention?: RetentionConfig
+  /** Whether webhooks are sent, and where to. */
   readonly webhooks?: WebhooksConfig
+  /** Whether there is a console, and which agents elsewhere it may ask. */
   readonly console?: ConsoleConfig
-}
-
-/** `[server.console]`: the page in which people see the server at work. */
-interface ConsoleConfig {
-  /** Whether there is one; true if absent. */
-  readonly enabled?: boolean
-  /** Hosts and ranges inside our networks whose agents it may ask. */
-  readonly allow?: readonly string[]
-}
-
-/** `[server.retention]`: which tasks are kept; all where nothing is said. */
-export interface RetentionConfig {
-  /** How long finished tasks are kept. */
-  readonly maxAgeDays?: number
-  /** Finished tasks to keep, the newest. */
-  readonly maxTasks?: number
-  /** How large the store's file may become; the oldest finished tasks go before it does. */
-  readonly maxBytes?: number
-  /** How long a task may wait for its user before it is dropped like a finished one. */
-  readonly waitingDays?: number
-}
-
-/** `[server.webhooks]`: where push notifications may go. */
-export interface WebhooksConfig {
-  readonly enabled?: boolean
-  readonly allowHttp?: boolean
-  /** Hosts and ranges inside our networks that may be reached all the same. */
-  readonly allow?: readonly string[]
-}
-
-const count = z.int().min(1)
-
-const limitsSchema: z.ZodType<LimitOptions> = z
-  .strictObject({
-    requests: count.optional(),
-    window_seconds: count.optional(),
-    max_body_bytes: count.optional(),
-    max_inflight_body_bytes: count.optional(),
-    max_queued_bytes: count.optional(),
-    max_waiting_per_principal: count.optional(),
-    max_concurrent_turns: count.optional(),
-    max_connections: count.optional(),
-    max_task_bytes: count.optional(),
-    max_task_events: count.optional(),
-    max_live_bytes: count.optional(),
-    max_unread_bytes: count.optional(),
-    max_push_configs: count.optional(),
-    max_context_bytes: count.optional(),
-    memory_store_bytes: count.optional(),
-    write_timeout_seconds: count.optional(),
-    max_depth: count.optional(),
-    max_parts: count.optional(),
-    max_metadata_keys: count.optional(),
-  })
-  .transform((limits) => ({
-    ...whenGiven('requests', limits.requests),
-    ...whenGiven('windowSeconds', limits.window_seconds),
-    ...whenGiven('maxBodyBytes', limits.max_body_bytes),
-    ...whenGiven('maxInflightBodyBytes', limits.max_inflight_body_bytes),
-    ...whenGiven('maxQueuedBytes', limits.max_queued_bytes),
-    ...whenGiven('maxWaitingPerPrincipal', limits.max_waiting_per_principal),
-    ...whenGiven('maxConcurrentTurns', limits.max_concurrent_turns),
-    ...whenGiven('maxConnections', limits.max_connections),
-    ...whenGiven('maxTaskBytes', limits.max_task_bytes),
-    ...whenGiven('maxTaskEvents', limits.max_task_events),
-    ...whenGiven('maxLiveBytes', limits.max_live_bytes),
-    ...whenGiven('maxUnreadBytes', limits.max_unread_bytes),
-    ...whenGiven('maxPushConfigs', limits.max_push_configs),
-    ...whenGiven('maxContextBytes', limits.max_context_bytes),
-    ...whenGiven('memoryStoreBytes', limits.memory_store_bytes),
-    ...whenGiven('writeTimeoutSeconds', limits.write_timeout_seconds),
-    ...whenGiven('maxDepth', limits.max_depth),
-    ...whenGiven('maxParts', limits.max_parts),
-    ...whenGiven('maxMetadataKeys', limits.max_metadata_keys),
-  }))
-
-const days = z.number().positive()
-
-const retentionSchema: z.ZodType<RetentionConfig> = z
-  .strictObject({
-    max_age_days: days.optional(),
-    max_tasks: count.optional(),
-    max_bytes: count.optional(),
-    waiting_days: days.optional(),
-  })
-  .transform((retention) => ({
-    ...whenGiven('maxAgeDays', retention.max_age_days),
-    ...whenGiven('maxTasks', retention.max_tasks),
-    ...whenGiven('maxBytes', retention.max_bytes),
-    ...whenGiven('waitingDays', retention.waiting_days),
-  }))
-
-const webhooksSchema: z.ZodType<WebhooksConfig> = z
-  .strictObject({
-    enabled: z.boolean().optional(),
-    allow_http: z.boolean().optional(),
-    allow: z.array(filledText).optional(),
-  })
-  .transform((webhooks) => ({
-    ...whenGiven('enabled', webhooks.enabled),
-    ...whenGiven('allowHttp', webhooks.allow_http),
-    ...whenGiven('allow', webhooks.allow),
-  }))
-
-const consoleSchema: z.ZodType<ConsoleConfig> = z
-  .strictObject({
-    enabled: z.boolean().optional(),
-    allow: z
-      .array(filledText.refine(isAllowEntry, 'must be a host, host:port, a range or *'))
-      .optional(),
-  })
-  .transform(({ enabled, allow }) => ({
-    ...whenGiven('enabled', enabled),
-    ...whenGiven('allow', allow),
-  }))
-
-function isAllowEntry(entry: string): boolean {
-  try {
-    createAllowList([entry])
-    return true
-  } catch {
-    return false
-  }
 }
 
 const hostEntry = filledText.refine(
@@ -165,39 +61,104 @@ const proxyEntry = filledText.refine(
   'must be an address, a range such as 10.0.0.0/8, or loopback',
 )
 
+const corsSchema = z.strictObject({
+  origins: described(z.union([z.literal('*'), z.array(filledText)]), {
+    description:
+      'Origins whose pages may call, or `"*"`: every page, on loopback too, may then read and write.',
+    examples: [['https://app.example.com'], '*'],
+  }),
+})
+
+const serverTable = z.strictObject({
+  host: described(filledText.optional(), {
+    description:
+      'The interface that it listens on. Beyond loopback it does not start without `[server.auth]` or `allow_unauthenticated`.',
+    default: serverDefaults.host,
+    examples: ['0.0.0.0'],
+  }),
+  port: described(z.int().min(0).max(65_535).optional(), {
+    description: 'The port that it listens on; 0 takes any free one.',
+    default: serverDefaults.port,
+    examples: [8080],
+  }),
+  public_url: described(z.url({ protocol: /^https?$/ }).optional(), {
+    description:
+      'The URL under which clients reach it; cards lead there. Set it behind a proxy; cards show the address that it listens on if this is absent.',
+    examples: ['https://agents.example.com'],
+  }),
+  store: described(filledText.optional(), {
+    description:
+      'Where tasks are kept: a SQLite file, relative to this one; `memory`, which keeps nothing when it stops; or a `postgres://` URL, which replicas share. The default lies where `corral` is started.',
+    default: serverDefaults.store,
+    examples: ['./data/tasks.db', 'memory', 'postgres://corral@db.internal/corral'],
+  }),
+  trace: described(z.boolean().optional(), {
+    description: 'Whether callers that ask for it see what happens inside their tasks.',
+    default: true,
+    examples: [false],
+  }),
+  allow_unauthenticated: described(z.boolean().optional(), {
+    description:
+      'Whether `corral serve` starts beyond loopback without `[server.auth]`: anyone who reaches the machine may then call.',
+    default: false,
+    examples: [true],
+  }),
+  allowed_hosts: described(z.array(hostEntry).optional(), {
+    description:
+      'Further hosts that a server on loopback answers to, on any port or on one. Requests under others get 421.',
+    examples: [['agents.internal', 'agents.internal:8443']],
+  }),
+  trusted_proxies: described(z.array(proxyEntry).optional(), {
+    description:
+      'Proxies whose `Forwarded` and `X-Forwarded-*` headers are believed: addresses, ranges, `loopback`. No others are.',
+    examples: [['loopback', '10.0.0.0/8']],
+  }),
+  auth: described(authSchema.optional(), {
+    description: 'Who may call; anyone who reaches the server if absent.',
+    examples: [{ api_keys: [{ key: fromVariable('ALICE_KEY'), user: 'alice' }] }],
+  }),
+  cors: described(corsSchema.optional(), {
+    description:
+      'Which pages in browsers may call. On loopback only its own may if this is absent, elsewhere others read nothing but cards.',
+    examples: [{ origins: ['https://app.example.com'] }],
+  }),
+  limits: described(limitsSchema.optional(), {
+    description: 'How much is too much, for everything that callers can make grow.',
+    examples: [{ requests: 600, window_seconds: 60 }],
+  }),
+  retention: described(retentionSchema.optional(), {
+    description: 'Which tasks are kept; all of them if absent.',
+    examples: [{ max_age_days: 90 }],
+  }),
+  webhooks: described(webhooksSchema.optional(), {
+    description: 'Whether there are push notifications, and where they may go.',
+    examples: [{ allow: ['hooks.internal'] }],
+  }),
+  console: described(consoleSchema.optional(), {
+    description: 'The page at `/console/` in which people see the server at work.',
+    examples: [{ enabled: false }],
+  }),
+  postgres: described(postgresSchema.optional(), {
+    description: 'How a PostgreSQL database is used, where `store` names one.',
+    examples: [{ schema: 'corral', readers: 4 }],
+  }),
+})
+
 /** The whole `[server]` table. */
-export const serverSchema: z.ZodType<ServerConfig> = z
-  .strictObject({
-    host: filledText.optional(),
-    port: z.int().min(0).max(65_535).optional(),
-    public_url: z.url({ protocol: /^https?$/ }).optional(),
-    allowed_hosts: z.array(hostEntry).optional(),
-    allow_unauthenticated: z.boolean().optional(),
-    trusted_proxies: z.array(proxyEntry).optional(),
-    store: filledText.optional(),
-    postgres: postgresSchema.optional(),
-    trace: z.boolean().optional(),
-    auth: authSchema.optional(),
-    cors: z.strictObject({ origins: z.union([z.literal('*'), z.array(filledText)]) }).optional(),
-    limits: limitsSchema.optional(),
-    retention: retentionSchema.optional(),
-    webhooks: webhooksSchema.optional(),
-    console: consoleSchema.optional(),
-  })
-  .transform((server) => ({
-    ...whenGiven('host', server.host),
-    ...whenGiven('port', server.port),
-    ...whenGiven('publicUrl', server.public_url),
-    ...whenGiven('allowedHosts', server.allowed_hosts),
-    ...whenGiven('allowUnauthenticated', server.allow_unauthenticated),
-    ...whenGiven('trustedProxies', server.trusted_proxies),
-    ...whenGiven('store', server.store),
-    ...whenGiven('postgres', server.postgres),
-    ...whenGiven('trace', server.trace),
-    ...whenGiven('auth', server.auth),
-    ...whenGiven('cors', server.cors),
-    ...whenGiven('limits', server.limits),
-    ...whenGiven('retention', server.retention),
-    ...whenGiven('webhooks', server.webhooks),
-    ...whenGiven('console', server.console),
-  }))
+export const serverSchema: z.ZodType<ServerConfig> = serverTable.transform((server) => ({
+  ...whenGiven('host', server.host),
+  ...whenGiven('port', server.port),
+  ...whenGiven('publicUrl', server.public_url),
+  ...whenGiven('allowedHosts', server.allowed_hosts),
+  ...whenGiven('allowUnauthenticated', server.allow_unauthenticated),
+  ...whenGiven('trustedProxies', server.trusted_proxies),
+  ...whenGiven('store', server.store),
+  ...whenGiven('postgres', server.postgres),
+  ...whenGiven('trace', server.trace),
+  ...whenGiven('auth', server.auth),
+  ...whenGiven('cors', server.cors),
+  ...whenGiven('limits', server.limits),
+  ...whenGiven('retention', server.retention),
+  ...whenGiven('webhooks', server.webhooks),
+  ...whenGiven('console', server.console),
+}))

@@ -1,38 +1,24 @@
 import { z } from 'zod'
-import type { Guards } from '../../agents/guards/guard.ts'
-import type { JsonObject } from '../../protocol/types.ts'
-import type { CallRules } from '../../team/schedulers/scheduler.ts'
-import type { AskRules, Join, MapStep, Step } from '../../team/team-config.ts'
-import { guardsSchema } from './guards.ts'
-import { outputSchemaField } from './schema-files.ts'
+import { teamDefaults } from '../../team/defaults.ts'
+import type { Join, MapStep, Step } from '../../team/team-config.ts'
+import { described } from './described.ts'
+import { askFields, callFields, toAskRules, toCallRules } from './step-fields.ts'
 import { filledText, numberLike, whenGiven } from './values.ts'
 
 /** What a step can be; exactly one of these keys stands in it. */
 export const stepKinds = ['agent_id', 'parallel', 'branch', 'loop', 'map', 'approval'] as const
 
-const expression = filledText.describe(
-  'A CEL expression over question, previous, steps.<name>, context and feedback, each answer with text and data.',
-)
-const template = filledText.describe('A text in which {{ expression }} stands for its value.')
-
-const callFields = {
-  timeout_seconds: numberLike.optional(),
-  max_retries: numberLike.optional(),
-  fallback_agent_id: filledText.optional(),
-  guards: guardsSchema.optional(),
-}
-
-const askFields = {
-  input: template.optional(),
-  output_schema: outputSchemaField.optional(),
-  max_output_retries: numberLike.optional(),
-}
+const joinTable = z.strictObject({
+  agent_id: described(filledText, {
+    description: 'The member that gets the answers and makes one of them.',
+    examples: ['reviewer'],
+  }),
+  ...askFields,
+  ...callFields,
+})
 
 const joinSchema: z.ZodType<Join> = z
-  .union(
-    [template, z.strictObject({ agent_id: filledText, ...askFields, ...callFields })],
-    'must be a template, or a table with the agent_id of a member',
-  )
+  .union([filledText, joinTable], 'must be a template, or a table with the agent_id of a member')
   .transform(
     (join): Join =>
       typeof join === 'string'
@@ -42,21 +28,42 @@ const joinSchema: z.ZodType<Join> = z
 
 const caseSchema = z
   .strictObject({
-    when: expression.optional(),
+    when: described(filledText.optional(), {
+      description:
+        'A CEL expression: the first case in which it holds is the one. The last case may have none, and runs otherwise.',
+      examples: ["previous.text.contains('refund')"],
+    }),
     get steps() {
-      return z.array(stepSchema)
+      return described(z.array(stepSchema), {
+        description: 'The steps of this case.',
+        examples: [[{ agent_id: 'reviewer' }]],
+      })
     },
   })
   .transform(({ when, steps }) => ({ ...whenGiven('when', when), steps }))
 
 const mapSchema: z.ZodType<MapStep['map']> = z
   .strictObject({
-    agent_id: filledText.optional(),
+    agent_id: described(filledText.optional(), {
+      description: 'The member that answers for each item. Either this or `steps`.',
+      examples: ['writer'],
+    }),
     get steps() {
-      return z.array(stepSchema).optional()
+      return described(z.array(stepSchema).optional(), {
+        description: 'Steps that are done for each item. Either these or `agent_id`.',
+        examples: [[{ agent_id: 'writer' }, { agent_id: 'reviewer' }]],
+      })
     },
-    over: expression.optional(),
-    max_parallel: numberLike.optional(),
+    over: described(filledText.optional(), {
+      description:
+        'A CEL expression that gives the list, 100 items at most; the list that the previous answer is if absent.',
+      examples: ['previous.data.chapters'],
+    }),
+    max_parallel: described(numberLike.optional(), {
+      description: 'How many items are worked on at once, 1 to 100.',
+      default: teamDefaults.maxParallel,
+      examples: [4],
+    }),
     ...askFields,
     ...callFields,
   })
@@ -74,11 +81,40 @@ const mapSchema: z.ZodType<MapStep['map']> = z
     return z.NEVER
   })
 
+const loopTable = z.strictObject({
+  until: described(filledText, {
+    description:
+      'When the loop ends: a CEL expression that holds, or a text that the answer contains.',
+    examples: ['APPROVED', 'previous.data.score >= 0.8'],
+  }),
+  max_iterations: described(numberLike, {
+    description: 'How many rounds at most, 1 to 100; then the run goes on with the last answer.',
+    examples: [3],
+  }),
+  get steps() {
+    return described(z.array(stepSchema), {
+      description: 'The steps of one round.',
+      examples: [[{ agent_id: 'writer' }, { agent_id: 'reviewer' }]],
+    })
+  },
+})
+
 const approvalSchema = z
   .strictObject({
-    question: filledText,
-    on_feedback: filledText.optional(),
-    max_feedback_rounds: numberLike.optional(),
+    question: described(filledText, {
+      description: 'What the user is asked, below the answer so far.',
+      examples: ['Shall I publish this?'],
+    }),
+    on_feedback: described(filledText.optional(), {
+      description:
+        'The earlier step that works again with what the user said, where that is neither a yes nor a no. The question is asked again if this is absent.',
+      examples: ['draft'],
+    }),
+    max_feedback_rounds: described(numberLike.optional(), {
+      description: 'How often there may be feedback, 1 to 100; then the task is REJECTED.',
+      default: teamDefaults.maxFeedbackRounds,
+      examples: [2],
+    }),
   })
   .transform(({ question, on_feedback: onFeedback, max_feedback_rounds: rounds }) => ({
     question,
@@ -87,29 +123,73 @@ const approvalSchema = z
   }))
 
 const stepTable = z.strictObject({
-  name: filledText.optional(),
-  order: numberLike.optional(),
-  when: expression.optional(),
-  condition: z.string().optional(),
-  agent_id: filledText.optional(),
+  name: described(filledText.optional(), {
+    description:
+      'What later steps know this one by, as `steps.NAME`: letters, digits, `_` and `-`, unique in the workflow.',
+    examples: ['draft'],
+  }),
+  agent_id: described(filledText.optional(), {
+    description: 'The member that answers.',
+    examples: ['writer'],
+  }),
   ...askFields,
   ...callFields,
   get parallel() {
-    return z.array(stepSchema).optional()
+    return described(z.array(stepSchema).optional(), {
+      description: 'Steps that get the same question at once.',
+      examples: [[{ agent_id: 'writer' }, { agent_id: 'reviewer' }]],
+    })
   },
-  join: joinSchema.optional(),
-  branch: z.array(caseSchema).optional(),
-  get loop() {
-    return z
-      .strictObject({ until: filledText, max_iterations: numberLike, steps: z.array(stepSchema) })
-      .optional()
-  },
-  map: mapSchema.optional(),
-  approval: approvalSchema.optional(),
+  join: described(joinSchema.optional(), {
+    description:
+      'What makes one answer of those of `parallel`: a template, or a table with a member. They stand under headings, in order, if this is absent.',
+    examples: ['For: {{ steps.pro.text }} Against: {{ steps.con.text }}', { agent_id: 'reviewer' }],
+  }),
+  branch: described(z.array(caseSchema).optional(), {
+    description: 'Cases, of which the first that holds runs its steps.',
+    examples: [
+      [
+        { when: "previous.text.contains('refund')", steps: [{ agent_id: 'reviewer' }] },
+        { steps: [{ agent_id: 'writer' }] },
+      ],
+    ],
+  }),
+  loop: described(loopTable.optional(), {
+    description: 'Steps that are repeated until something holds.',
+    examples: [{ until: 'APPROVED', max_iterations: 3, steps: [{ agent_id: 'writer' }] }],
+  }),
+  map: described(mapSchema.optional(), {
+    description: 'A member, or steps, answer once per item of a list.',
+    examples: [{ agent_id: 'writer', max_parallel: 4 }],
+  }),
+  approval: described(approvalSchema.optional(), {
+    description:
+      'The user is shown the answer so far and asked. A clear yes goes on, a clear no ends the task as REJECTED.',
+    examples: [{ question: 'Shall I publish this?' }],
+  }),
+  when: described(filledText.optional(), {
+    description:
+      'A CEL expression over `question`, `previous`, `steps.NAME`, `context` and `feedback`: the step runs only if it holds.',
+    examples: ["previous.text.contains('code')"],
+  }),
+  condition: described(z.string().optional(), {
+    description:
+      'The step runs only if the previous answer contains this text; an empty one always holds. Not beside `when`.',
+    examples: ['code'],
+  }),
+  order: described(numberLike.optional(), {
+    description:
+      'Steps run in ascending order. A step without it has its place in the list, counted from 1.',
+    examples: [1],
+  }),
 })
 
 /** `[[teams.scheduler_config.steps]]`. */
-export const stepSchema: z.ZodType<Step> = stepTable.transform((step, context): Step => {
+export const stepSchema: z.ZodType<Step> = stepTable.transform(readStep).meta({ id: 'step' })
+
+type StepTable = z.output<typeof stepTable>
+
+function readStep(step: StepTable, context: z.RefinementCtx): Step {
   const kinds = stepKinds.filter((kind) => step[kind] !== undefined)
   const refuse = (message: string, path: string[] = []): void =>
     context.addIssue({ code: 'custom', message, path })
@@ -121,7 +201,7 @@ export const stepSchema: z.ZodType<Step> = stepTable.transform((step, context): 
         [key],
       )
   return toStep(step) ?? z.NEVER
-})
+}
 
 /** Keys that mean something in one kind of step alone. */
 const belongs = [
@@ -132,7 +212,7 @@ const belongs = [
   ['join', 'parallel'],
 ] as const
 
-function toStep(step: z.output<typeof stepTable>): Step | undefined {
+function toStep(step: StepTable): Step | undefined {
   const rules = {
     ...whenGiven('name', step.name),
     ...whenGiven('order', step.order),
@@ -149,34 +229,4 @@ function toStep(step: z.output<typeof stepTable>): Step | undefined {
   }
   if (step.map) return { ...rules, map: step.map }
   return step.approval && { ...rules, approval: step.approval }
-}
-
-interface AskFields {
-  readonly input?: string | undefined
-  readonly output_schema?: JsonObject | undefined
-  readonly max_output_retries?: number | undefined
-}
-
-function toAskRules(fields: AskFields): AskRules {
-  return {
-    ...whenGiven('input', fields.input),
-    ...whenGiven('outputSchema', fields.output_schema),
-    ...whenGiven('maxOutputRetries', fields.max_output_retries),
-  }
-}
-
-interface CallFields {
-  readonly timeout_seconds?: number | undefined
-  readonly max_retries?: number | undefined
-  readonly fallback_agent_id?: string | undefined
-  readonly guards?: Guards | undefined
-}
-
-function toCallRules(fields: CallFields): CallRules {
-  return {
-    ...whenGiven('timeoutSeconds', fields.timeout_seconds),
-    ...whenGiven('maxRetries', fields.max_retries),
-    ...whenGiven('fallbackAgentId', fields.fallback_agent_id),
-    ...whenGiven('guards', fields.guards),
-  }
 }

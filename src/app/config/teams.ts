@@ -1,15 +1,28 @@
 import { z } from 'zod'
-import type { AgentProvider } from '../../protocol/types.ts'
+import { hardCap } from '../../team/budget.ts'
+import { teamDefaults } from '../../team/defaults.ts'
 import type { BudgetConfig, SchedulerConfig, TeamConfig, TeamMode } from '../../team/team-config.ts'
+import { described } from './described.ts'
 import { guardsSchema } from './guards.ts'
 import { stepSchema } from './steps.ts'
+import { capabilitiesField, providerField, skillsField, versionField } from './team-card.ts'
 import { filledText, numberLike, whenGiven, word } from './values.ts'
 
 const memberSchema = z
   .strictObject({
-    agent_id: filledText,
-    role: z.string().optional(),
-    capabilities: z.array(filledText).optional(),
+    agent_id: described(filledText, {
+      description: 'The id of an agent or of another team of this file.',
+      examples: ['writer'],
+    }),
+    role: described(z.string().optional(), {
+      description: 'What its answers stand under where a workflow shows them; its id if absent.',
+      examples: ['author'],
+    }),
+    capabilities: described(z.array(filledText).optional(), {
+      description:
+        "What it does in this team. The team's card shows it beside what the agent says.",
+      examples: [['writing']],
+    }),
   })
   .transform((member) => ({
     agentId: member.agent_id,
@@ -18,15 +31,36 @@ const memberSchema = z
   }))
 
 const schedulerSchema = z.strictObject({
-  type: word(['supervisor', 'workflow'], ['Supervisor', 'Workflow']).optional(),
-  supervisor_agent_id: filledText.optional(),
-  max_rounds: numberLike.optional(),
-  steps: z.array(stepSchema).optional(),
+  type: described(word(['supervisor', 'workflow'], ['Supervisor', 'Workflow']).optional(), {
+    description: 'The same as `mode` of the team; one of the two is needed.',
+    examples: ['workflow'],
+  }),
+  steps: described(z.array(stepSchema).optional(), {
+    description: 'What a workflow does, step by step.',
+    examples: [[{ agent_id: 'writer' }, { agent_id: 'reviewer' }]],
+  }),
+  supervisor_agent_id: described(filledText.optional(), {
+    description: 'The member that leads, where a supervisor does.',
+    examples: ['writer'],
+  }),
+  max_rounds: described(numberLike.optional(), {
+    description: 'How often the supervisor may delegate, 100 at most; then the run fails.',
+    default: teamDefaults.maxRounds,
+    examples: [5],
+  }),
 })
 
 const routerSchema = z.strictObject({
-  default_agent_id: filledText,
-  max_routing_hops: numberLike.optional(),
+  default_agent_id: described(filledText, {
+    description: 'The member that gets the message first.',
+    examples: ['writer'],
+  }),
+  max_routing_hops: described(numberLike.optional(), {
+    description:
+      'How many members may get the message in one run, 100 at most; then the run fails.',
+    default: teamDefaults.maxRoutingHops,
+    examples: [5],
+  }),
 })
 
 /** The tables of a team that say how it works. */
@@ -77,22 +111,31 @@ function noTable(mode: TeamMode, table: string, refuse: AddIssue): undefined {
 
 const modes = Object.keys(readers) as TeamMode[] // the keys of the table above
 
-const providerSchema: z.ZodType<AgentProvider> = z
-  .strictObject({
-    name: filledText.optional(),
-    organization: filledText.optional(),
-    url: filledText,
-  })
-  .refine(({ name, organization }) => name ?? organization, 'a provider needs a name')
-  .transform(({ name, organization, url }) => ({ organization: organization ?? name ?? '', url }))
-
 const budgetSchema: z.ZodType<BudgetConfig> = z
   .strictObject({
-    max_hops: numberLike.optional(),
-    max_depth: numberLike.optional(),
-    max_seconds: numberLike.optional(),
-    max_tokens: numberLike.optional(),
-    max_cost_usd: numberLike.optional(),
+    max_hops: described(numberLike.optional(), {
+      description: 'Delegations in one run, 100 at most.',
+      default: hardCap,
+      examples: [20],
+    }),
+    max_depth: described(numberLike.optional(), {
+      description: 'How many teams a message may have passed before this one, over HTTP too.',
+      default: teamDefaults.maxDepth,
+      examples: [4],
+    }),
+    max_seconds: described(numberLike.optional(), {
+      description: 'How long one run may take, in seconds; no limit if absent.',
+      examples: [240],
+    }),
+    max_tokens: described(numberLike.optional(), {
+      description: 'Tokens of input and output that one run may use; no limit if absent.',
+      examples: [50_000],
+    }),
+    max_cost_usd: described(numberLike.optional(), {
+      description:
+        'US dollars that one run may cost, by `[prices]` and by what remote members report; no limit if absent.',
+      examples: [0.5],
+    }),
   })
   .transform((budget) => ({
     ...whenGiven('maxHops', budget.max_hops),
@@ -102,30 +145,54 @@ const budgetSchema: z.ZodType<BudgetConfig> = z
     ...whenGiven('maxCostUsd', budget.max_cost_usd),
   }))
 
-const capabilitySchema = z.strictObject({
-  name: filledText,
-  description: z.string().optional(),
-  version: filledText.optional(),
+const teamTable = z.strictObject({
+  id: described(filledText, {
+    description:
+      "Names the team in this file and in the server's paths, `/agents/ID`: letters, digits, `.`, `_`, `:` and `-`. Agents and teams share their ids.",
+    examples: ['writers'],
+  }),
+  name: described(filledText, {
+    description: 'What people and cards call the team.',
+    examples: ['Writers'],
+  }),
+  description: described(z.string(), {
+    description: 'What the team is for. Cards show it; a team around this one chooses by it.',
+    examples: ['Writes and reviews articles'],
+  }),
+  mode: described(word(modes, ['Supervisor', 'Workflow']).optional(), {
+    description:
+      'How the team works: `workflow` does steps, with `supervisor` one member leads, with `router` members pass the message on. The table of its kind can say it instead.',
+    examples: ['workflow'],
+  }),
+  agents: described(z.array(memberSchema).optional(), {
+    description: 'The members, at least one.',
+    examples: [[{ agent_id: 'writer', role: 'author' }, { agent_id: 'reviewer' }]],
+  }),
+  scheduler_config: described(schedulerSchema.optional(), {
+    description: 'How a workflow or a supervisor works.',
+    examples: [{ type: 'workflow', steps: [{ agent_id: 'writer' }, { agent_id: 'reviewer' }] }],
+  }),
+  router_config: described(routerSchema.optional(), {
+    description: 'How a router works.',
+    examples: [{ default_agent_id: 'writer' }],
+  }),
+  budget: described(budgetSchema.optional(), {
+    description: 'What one run may use. A run that comes to a limit fails and says which.',
+    examples: [{ max_hops: 20, max_seconds: 240 }],
+  }),
+  guards: described(guardsSchema.optional(), {
+    description: 'What looks at messages to the team and at its answers.',
+    examples: [{ output: ['secrets'] }],
+  }),
+  version: versionField,
+  provider: providerField,
+  capability_details: capabilitiesField,
+  skills: skillsField,
 })
 
 /** `[[teams]]`. */
-export const teamSchema: z.ZodType<TeamConfig> = z
-  .strictObject({
-    id: filledText,
-    name: filledText,
-    description: z.string(),
-    mode: word(modes, ['Supervisor', 'Workflow']).optional(),
-    agents: z.array(memberSchema).optional(),
-    scheduler_config: schedulerSchema.optional(),
-    router_config: routerSchema.optional(),
-    budget: budgetSchema.optional(),
-    guards: guardsSchema.optional(),
-    version: filledText.optional(),
-    provider: providerSchema.optional(),
-    capability_details: z.array(capabilitySchema).optional(),
-    skills: z.array(z.strictObject({ name: filledText, proficiency: filledText })).optional(),
-  })
-  .transform((team, context): TeamConfig => {
+export const teamSchema: z.ZodType<TeamConfig> = teamTable.transform(
+  (team, context): TeamConfig => {
     const scheduler = toScheduler(team, (path, message) =>
       context.addIssue({ code: 'custom', path: [...path], message }),
     )
@@ -140,10 +207,11 @@ export const teamSchema: z.ZodType<TeamConfig> = z
       ...whenGiven('guards', team.guards),
       ...whenGiven('version', team.version),
       ...whenGiven('provider', team.provider),
-      ...whenGiven('capabilityDetails', team.capability_details?.map(toCapability)),
+      ...whenGiven('capabilityDetails', team.capability_details),
       ...whenGiven('proficiencies', team.skills),
     }
-  })
+  },
+)
 
 /** The mode, `scheduler_config.type` and the table that is there must say the same thing. */
 function toScheduler(
@@ -159,13 +227,4 @@ function toScheduler(
     refuse([], `needs a mode: ${modes.slice(0, -1).join(', ')} or ${modes.at(-1)}`)
   else return readers[mode](team, refuse)
   return undefined
-}
-
-function toCapability(detail: z.output<typeof capabilitySchema>): {
-  name: string
-  description: string
-  version: string
-} {
-  const { name, description = name, version = '1.0.0' } = detail
-  return { name, description, version }
 }

@@ -5,6 +5,12 @@ import type { Unplaced } from './problems.ts'
 /** A text that says something. */
 export const filledText: z.ZodType<string, string> = z.string().min(1, 'must not be empty')
 
+/** A table of texts under names of one's own. */
+export const words: z.ZodType<Record<string, string>, Record<string, string>> = z.record(
+  z.string(),
+  z.string(),
+)
+
 /** One of some words, case aside; the published schema shows these and other spellings in use. */
 export function word<const T extends string>(
   words: readonly T[],
@@ -47,7 +53,7 @@ export function isJsonTable(value: Readonly<Record<string, unknown>>): value is 
   return isJson(value)
 }
 
-/** Variables that a configuration may name; the process's own in the command, anything in tests. */
+/** Variables that a configuration may name as `${NAME}`: `process.env`, or anything in tests. */
 export type ConfigVariables = Readonly<Record<string, string | undefined>>
 
 /** A value with its variables filled in, and what is missing. */

@@ -77,13 +77,28 @@ async function redriveCommand(
       hint: `"corral webhooks list ${keeper.name}" shows them; --all takes all.`,
     })
   const outcomes = await withWebhooks(keeper, flags, async (webhooks) => {
-    const done: { id: string; outcome: string }[] = []
-    for (const id of wanted) done.push({ id, outcome: (await webhooks.redrive(id)).kind })
+    const done: Redriven[] = []
+    for (const id of wanted) {
+      const { kind, ...why } = await webhooks.redrive(id)
+      done.push({ id, outcome: kind, ...('reason' in why && { reason: why.reason }) })
+    }
     return done
   })
-  const words = outcomes.map(({ id, outcome }) => `${toPrintableLine(id)} ${outcome}`).join('\n')
+  const words = outcomes.map(toWords).join('\n')
   stdout.write(`${flags.json ? JSON.stringify(outcomes, null, 2) : words}\n`)
   return outcomes.every(({ outcome }) => outcome === 'delivered') ? 0 : 1
+}
+
+/** What came of one more attempt. */
+interface Redriven {
+  readonly id: string
+  /** `delivered`; `refused` for good; `retry` where a later attempt may go better. */
+  readonly outcome: string
+  readonly reason?: string
+}
+
+function toWords({ id, outcome, reason }: Redriven): string {
+  return toPrintableLine(`${id} ${outcome}${reason === undefined ? '' : `: ${reason}`}`)
 }
 
 /** A server that serves nobody: deliveries are made by the same rules as those of `corral serve`. */

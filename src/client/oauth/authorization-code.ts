@@ -18,12 +18,12 @@ export interface Authorization {
   finish(callback: string | URL, signal?: AbortSignal): Promise<Tokens>
 }
 
-/** The S256 challenge of a verifier (RFC 7636 §4.2). */
+/** Gives the S256 challenge of a verifier (RFC 7636 §4.2). */
 export function pkceChallenge(verifier: string): Promise<string> {
   return oauth.calculatePKCECodeChallenge(verifier)
 }
 
-/** Tokens of a user, by authorization code with PKCE; `start` are tokens of an earlier session. */
+/** Proves who a user is by tokens, got by authorization code with PKCE; `start` are tokens of an earlier session. */
 export function authorizationCode(
   config: OAuthConfig,
   interaction: Interaction,
@@ -32,7 +32,7 @@ export function authorizationCode(
   return tokenAuth(config, (signal) => authorize(config, interaction, signal), start)
 }
 
-/** Runs the whole flow once: listens, opens the browser, waits for its return, exchanges the code. */
+/** Runs the authorization code flow once: listens, opens the browser, waits for its return, exchanges the code. */
 export async function authorize(
   config: OAuthConfig,
   interaction: Interaction,
@@ -50,7 +50,10 @@ export async function authorize(
   }
 }
 
-/** Begins an authorization: a fresh verifier and state, and the URL that carries their proof. */
+/**
+ * Begins an authorization by code: send the user's browser to its `url`, then call `finish` with the URL that it comes
+ * back to.
+ */
 export async function startAuthorization(
   config: OAuthConfig,
   signal?: AbortSignal,

@@ -7,7 +7,10 @@ import type { DevicePrompt, OAuthConfig, Tokens } from './config.ts'
 import { checkDisclosure, type OAuthServer, oauthFault, openServer, toTokens } from './server.ts'
 import { tokenAuth } from './tokens.ts'
 
-/** Tokens for a device without a browser (RFC 8628): `prompt` shows the code, the user enters it elsewhere. */
+/**
+ * Proves who a user is by tokens, for a device without a browser (RFC 8628): `prompt` shows the code, the user enters
+ * it elsewhere.
+ */
 export function deviceCode(
   config: OAuthConfig,
   prompt: (prompt: DevicePrompt) => void | Promise<void>,
@@ -15,7 +18,7 @@ export function deviceCode(
   return tokenAuth(config, (signal) => authorizeDevice(config, prompt, signal))
 }
 
-/** Runs the device flow once. */
+/** Runs the device flow once (RFC 8628): `prompt` shows the code, the user enters it elsewhere. */
 export async function authorizeDevice(
   config: OAuthConfig,
   prompt: (prompt: DevicePrompt) => void | Promise<void>,

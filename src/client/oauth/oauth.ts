@@ -6,14 +6,17 @@ import { deviceCode } from './device-code.ts'
 import { oauthFault, openServer, toTokens } from './server.ts'
 import { tokenAuth } from './tokens.ts'
 
-/** Tokens by the flow in which the user can take part; without a user, the client's own. */
+/**
+ * Proves who you are by tokens of an authorization server: by the flow in which the user can take part, or the
+ * client's own without a user.
+ */
 export function oauth(config: OAuthConfig): ClientAuth {
   if (config.interaction) return authorizationCode(config, config.interaction)
   if (config.prompt) return deviceCode(config, config.prompt)
   return clientCredentials(config)
 }
 
-/** The client's own tokens (RFC 6749 §4.4), kept and renewed before they end. */
+/** Proves who the client itself is by tokens of its own (RFC 6749 §4.4), kept and renewed before they end. */
 export function clientCredentials(config: OAuthConfig): ClientAuth {
   return tokenAuth(config, (signal) => obtain(config, signal))
 }

@@ -2,7 +2,7 @@ import { credentialOriginFault } from '../../client/credential-origins.ts'
 import { trimEnd } from '../../shared/text.ts'
 import { ValidationError } from '../base/errors.ts'
 
-/** How to reach the agent under test; lives as long as the agent it configures. */
+/** How to reach the agent under test, checked. */
 export interface A2AConfig {
   /** Base URL without a trailing slash. */
   readonly endpoint: string
@@ -10,6 +10,7 @@ export interface A2AConfig {
   readonly authToken?: string
   /** Read timeout of one request, in seconds. */
   readonly timeout: number
+  /** Whether TLS certificates are checked. */
   readonly verifySsl: boolean
   /** Origins that get the token beside the endpoint's, where the card names them. */
   readonly credentialOrigins?: readonly string[]
@@ -17,19 +18,24 @@ export interface A2AConfig {
 
 /** What a config is made from; only the endpoint is required. */
 export interface A2AConfigInput {
+  /** The agent's URL. */
   readonly endpoint: string
+  /** A bearer token, if the agent asks for one. */
   readonly authToken?: string | null | undefined
+  /** Read timeout of one request, in seconds; 300 if absent. */
   readonly timeout?: number | undefined
+  /** Whether TLS certificates are checked; true if absent. */
   readonly verifySsl?: boolean | undefined
+  /** Origins that get the token beside the endpoint's, where the card names them. */
   readonly credentialOrigins?: readonly string[] | undefined
 }
 
 /**
- * Checks and normalises a config. What comes from JSON is checked like the rest.
+ * Checks a config and fills in its defaults.
  *
  * @throws ValidationError for a missing endpoint, one that is no HTTP URL or holds credentials, a timeout that is no
- * positive integer, a token that is empty or that no header can carry, a credential origin that is none, and for values
- * of another type.
+ * positive integer, a token that is empty or that no header can carry, a credential origin that is none, and for
+ * values of another type.
  */
 export function createA2AConfig(input: A2AConfigInput): A2AConfig {
   const { timeout = 300, verifySsl = true, credentialOrigins } = input ?? {}

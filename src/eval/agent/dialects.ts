@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../protocol/types.ts'
 import { isJsonObject, tryParseSaid } from '../base/json.ts'
 
-/** A request for a tool as some dialect writes it; not yet checked against the tools there are. */
+/** A request for a tool, as an agent wrote it; not yet checked against the tools there are. */
 export interface ToolCallRequest {
   readonly id?: string
   readonly name: string

@@ -16,22 +16,28 @@ import type { A2AConfig } from './config.ts'
 /** The agent under test as a place: its card, and connections that all simulations of a run share. */
 export interface Endpoint {
   readonly config: A2AConfig
-  /** The card, fetched once per evaluation. */
+  /** Gives the card, fetched once. */
   discover(signal?: AbortSignal): Promise<AgentCard>
-  /** A client whose requests the collector measures; it speaks the wire that the card offers. */
+  /** Gives a client whose requests the collector measures; it speaks the wire that the card offers. */
   client(collector: MetricsCollector): Promise<A2AClient>
-  /** Measurements of the discovery, which belongs to no task. */
+  /** Gives the measurements of the discovery, which belongs to no task. */
   discoveryMetrics(): readonly ProtocolMetrics[]
+  /** Closes the connections. */
   close(): Promise<void>
 }
 
-/** What an endpoint needs besides its config. */
+/** How an endpoint is asked. */
 export interface EndpointOptions {
+  /** Where it tells what it does. */
   readonly log: Logger
+  /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
-  /** Between polls of an agent that does not stream; 250 if absent. */
+  /** Between polls of an agent that does not stream, in milliseconds; 250 if absent. */
   readonly pollIntervalMs?: number
-  /** Where requests may go if a stranger named the endpoint; if the user did, as a client decides. */
+  /**
+   * Where requests may go if a stranger named the endpoint; if the user did, as a client decides.
+   * @internal
+   */
   readonly rules?: Rules
 }
 

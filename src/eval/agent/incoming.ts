@@ -3,14 +3,14 @@ import type { Artifact, Message, Part, Task } from '../../protocol/types.ts'
 import { type ParsedReply, parseReply, type ReplyOptions } from './reply.ts'
 import type { A2AAgentState, ArtifactsRead } from './state.ts'
 
-type TaskRead = Pick<A2AAgentState, 'taskId' | 'artifactsRead'>
+/** What was read of an agent's task so far. */
+export type TaskRead = Pick<A2AAgentState, 'taskId' | 'artifactsRead'>
 
 /** What the next message must name: the context, and the task while it is not over. */
 export type NextIds = Pick<A2AAgentState, 'contextId' | 'taskId' | 'artifactsRead'>
 
 /**
- * What an agent's answer means: its parts, read down the ladder of `parseReply`. Of a task that is continued only what
- * is new counts.
+ * Tells what an agent's answer means, as `parseReply` reads it. Of a task that is continued only what is new counts.
  */
 export function fromA2A(
   answer: Task | Message,

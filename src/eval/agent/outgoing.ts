@@ -15,17 +15,19 @@ import type { A2AAgentState } from './state.ts'
 
 /** What the first message of a task brings beside the user's words. */
 export interface Introduction {
+  /** The rules that the agent is judged by. */
   readonly policy: string
+  /** The tools that it may call. */
   readonly tools: readonly ToolDescriptor[]
 }
 
-/** The protocol's Message; its `role` is ROLE_USER or ROLE_AGENT. */
+/** A message of the protocol; its `role` is ROLE_USER or ROLE_AGENT. */
 export type A2AMessage = Message
 
 /**
- * The message that tells the agent what is new. As long as the agent has named no context it cannot remember
- * anything, so the message then opens with everything: policy, tools as text and with their full schemas, and the
- * conversation so far.
+ * Makes the message that tells the agent what is new. As long as the agent has named no context it cannot remember
+ * anything, so the message then has everything: policy, tools as text and with their schemas, and the conversation so
+ * far.
  */
 export function toA2A(input: AgentInput, state: A2AAgentState, intro: Introduction): A2AMessage {
   const opening = state.contextId === undefined
@@ -41,8 +43,7 @@ export function toA2A(input: AgentInput, state: A2AAgentState, intro: Introducti
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 /**
- * Checks a message that we are about to send. What others send is read more leniently: foreign ids are opaque and an
- * empty text beside other content is no fault.
+ * Checks a message that is about to be sent to the agent.
  *
  * @throws ValidationError naming the first rule broken.
  */
@@ -59,13 +60,13 @@ export function checkOutgoing(message: A2AMessage): A2AMessage {
 const howTo =
   'To use a tool, respond with JSON: {"tool_call": {"name": "tool_name", "arguments": {"param1": "value"}}}'
 
-/** The text that tells an agent of its tools and how to call them; empty without tools. */
+/** Makes the text that tells an agent of its tools and how to call them; empty without tools. */
 export function formatTools(tools: readonly ToolDescriptor[]): string {
   if (tools.length === 0) return ''
   return `<available_tools>\n${tools.map(formatToolAsText).join('\n')}\n</available_tools>\n\n${howTo}`
 }
 
-/** One tool as text: signature, description, and its parameters where it has any. */
+/** Describes a tool as text: signature, description, and its parameters where it has any. */
 export function formatToolAsText(tool: ToolDescriptor): string {
   const parameters = parametersOf(tool.parameters)
   const signature = parameters.map(({ name, type }) => `${name}: ${type}`).join(', ')

@@ -24,9 +24,8 @@ const sorry = 'Sorry, I cannot help with that.'
 const bound = 10_000
 
 /**
- * An agent that knows the golden actions: it recognises a task by the opening words of the golden or the scripted user,
- * or by those that a history ends with, does its part step by step, asks the user for theirs, and then tells what is to be told. A domain whose tasks are
- * sound gives it the full score.
+ * Makes an agent that knows the solutions: it recognises a task by the user's first words, does its part step by step,
+ * asks the user for theirs, and then tells what is to be told. A domain whose tasks are sound gives it the full score.
  */
 export function createGoldenAgent(domain: Domain): Agent {
   const openings = new Map(domain.tasks.flatMap(openingsOf))
@@ -52,7 +51,7 @@ export function createGoldenAgent(domain: Domain): Agent {
   )
 }
 
-/** An agent that is polite and does nothing. */
+/** Makes an agent that is polite and does nothing. */
 export function createIdleAgent(): Agent {
   return defineAgent(
     { name: 'Idle agent', description: 'Answers politely and does nothing' },

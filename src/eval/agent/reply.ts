@@ -10,21 +10,21 @@ import {
   type Utterance,
 } from './dialects.ts'
 
-/** What an agent's answer means: words, tool calls, or, against the rule of one of both, the two together. */
+/** What an agent's answer means: words, tool calls, or both where it breaks the rule of one at a time. */
 export interface ParsedReply {
   readonly content: string | null
   readonly calls: readonly ToolCall[]
 }
 
-/** How lenient to read an answer. */
+/** How leniently to read an answer. */
 export interface ReplyOptions {
   /** Only `{"tool_call": …}`, in a data part or as a text that is nothing but its JSON. */
   readonly strict?: boolean
 }
 
 /**
- * Reads an answer down a ladder: data parts, then text that is JSON, then JSON in fences, tags or prose, then plain
- * text. An answer that says nothing comes back with neither words nor calls; nobody invents words for it.
+ * Reads an agent's answer: data parts first, then text that is JSON, then JSON in fences, tags or prose, then plain
+ * text. An answer that says nothing comes back with neither words nor calls.
  */
 export function parseReply(parts: readonly Part[], options: ReplyOptions = {}): ParsedReply {
   const read = options.strict ? readPlainUtterances : readUtterances
@@ -41,8 +41,7 @@ export function parseReply(parts: readonly Part[], options: ReplyOptions = {}): 
 }
 
 /**
- * The call that a data part asks for, with an id of our own if it brings none. Undefined where the part asks for no
- * tool.
+ * Gives the call that a data part asks for, with an id made up if it brings none; undefined where it asks for no tool.
  */
 export function parseToolCall(part: DataPart): ToolCall | undefined {
   return gather(readUtterances(part.data) ?? []).calls[0]

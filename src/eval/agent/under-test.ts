@@ -21,7 +21,7 @@ import { type A2AAgentState, initialState } from './state.ts'
 
 /** The agent under test in one simulation. */
 export interface AgentUnderTest {
-  /** Fresh state: no context yet, the discovered card, the conversation so far. */
+  /** Makes a fresh state: no context yet, the discovered card, the conversation so far. */
   getInitState(history?: readonly ConversationMessage[]): Promise<A2AAgentState>
   /**
    * Sends what is new and gives the answer with the state after it.
@@ -32,18 +32,24 @@ export interface AgentUnderTest {
     state: A2AAgentState,
     signal: AbortSignal,
   ): Promise<readonly [SpokenMessage, A2AAgentState]>
+  /** What its requests measured. */
   readonly metrics: MetricsCollector
-  /** Things that a reader of the score should know. */
+  /** Lists what a reader of the score should know. */
   warnings(): readonly string[]
 }
 
 /** What an agent under test is made of. */
 export interface AgentUnderTestOptions {
+  /** The way to the agent. */
   readonly endpoint: Endpoint
+  /** What its first message brings. */
   readonly introduction: Introduction
+  /** Measures its requests. */
   readonly metrics: MetricsCollector
   readonly log: Logger
+  /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
+  /** Counts tokens where the agent does not report them. */
   readonly counter?: TokenCounter
   /** What comes after an answer waits here, so that the answers to others are not measured late. */
   readonly turnstile?: Turnstile

@@ -1,11 +1,9 @@
 import { A2AError, type A2AErrorOptions, errorRow } from '../../protocol/errors.ts'
 
-/**
- * The agent under test did not answer in time. The errors of this file are subclasses of the protocol's one error
- * class: whoever catches `A2AError` catches these too. Each has a code of the protocol's table and an HTTP-like status.
- */
+/** The agent under test did not answer in time. */
 export class A2ATimeoutError extends A2AError {
   override readonly name = 'A2ATimeoutError'
+  /** The status that HTTP would give it. */
   readonly statusCode = 408
 
   constructor(message: string, options?: A2AErrorOptions) {
@@ -13,9 +11,10 @@ export class A2ATimeoutError extends A2AError {
   }
 }
 
-/** The agent under test refuses our credentials, or we have none. */
+/** The agent under test refuses the credentials, or asks for some where none are given. */
 export class A2AAuthError extends A2AError {
   override readonly name = 'A2AAuthError'
+  /** The status that HTTP would give it. */
   readonly statusCode = 401
 
   constructor(message: string, options?: A2AErrorOptions) {
@@ -26,6 +25,7 @@ export class A2AAuthError extends A2AError {
 /** The agent's card cannot be found or read. */
 export class A2ADiscoveryError extends A2AError {
   override readonly name = 'A2ADiscoveryError'
+  /** The status that HTTP would give it. */
   readonly statusCode = 404
 
   constructor(message: string, options?: A2AErrorOptions) {
@@ -36,6 +36,7 @@ export class A2ADiscoveryError extends A2AError {
 /** A message cannot be sent, or an answer cannot be understood. */
 export class A2AMessageError extends A2AError {
   override readonly name = 'A2AMessageError'
+  /** The status that HTTP would give it. */
   readonly statusCode = 400
 
   constructor(message: string, options?: A2AErrorOptions) {
@@ -43,9 +44,10 @@ export class A2AMessageError extends A2AError {
   }
 }
 
-/** Data that breaks a rule of its entity: a config, a message, a metric, a domain file. */
+/** A value that breaks a rule: a config, a message, a metric, a domain file. */
 export class ValidationError extends A2AError {
   override readonly name = 'ValidationError'
+  /** The status that HTTP would give it. */
   readonly statusCode = 400
 
   constructor(message: string, options?: A2AErrorOptions) {
@@ -53,14 +55,14 @@ export class ValidationError extends A2AError {
   }
 }
 
-/** The HTTP-like status of any error. */
+/** Gives the status that HTTP would give an error. */
 export function statusCodeOf(error: A2AError): number {
   return 'statusCode' in error && typeof error.statusCode === 'number'
     ? error.statusCode
     : errorRow(error.code).http
 }
 
-/** What a send threw, as one of these errors where one fits. What was thrown stays as the cause. */
+/** Gives what a send threw as one of the errors of `corral/eval` where one fits; what was thrown is the cause. */
 export function toEvalError(thrown: unknown): A2AError {
   if (!(thrown instanceof A2AError))
     return new A2AMessageError(messageOf(thrown), { cause: thrown })

@@ -11,6 +11,7 @@ import { messageOf } from './errors.ts'
 export interface ChatModel {
   /** Up to and without `/chat/completions`. */
   readonly baseUrl: string
+  /** The service's name for the model. */
   readonly model: string
   /** Sent as a bearer token; never written anywhere. */
   readonly apiKey?: string
@@ -18,9 +19,11 @@ export interface ChatModel {
   readonly args?: JsonObject
 }
 
-/** What a model's client works with; the machine's time and no log if absent. */
+/** What a model's client works with. */
 export interface ModelOptions {
+  /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
+  /** Where it tells what it does; nowhere if absent. */
   readonly log?: Logger
 }
 

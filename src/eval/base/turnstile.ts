@@ -1,4 +1,4 @@
-/** Waits until it is this work's turn. */
+/** Waits until it is somebody's turn. */
 export type Turnstile = () => Promise<void>
 
 /**

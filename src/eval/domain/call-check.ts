@@ -2,10 +2,10 @@ import { z } from 'zod'
 import type { ToolCall } from './conversation.ts'
 import type { ToolDescriptor, ToolOutcome } from './environment.ts'
 
-/** Says why a call cannot be executed; undefined when it can. */
+/** Says why a call cannot be run; undefined when it can. */
 export type CallCheck = (call: ToolCall) => string | undefined
 
-/** Checks calls against the tools there are: known name, object arguments, arguments that fit the schema. */
+/** Makes a check of calls against the tools there are: a known name, arguments that fit its schema. */
 export function createCallCheck(tools: readonly ToolDescriptor[]): CallCheck {
   const schemas = new Map(tools.map((tool) => [tool.name, tool.parameters]))
   const compiled = new Map<string, z.ZodType>()

@@ -11,16 +11,18 @@ import type { EvalTask } from './task.ts'
 /** A call to be executed in a domain's world. */
 export interface PlannedCall {
   readonly name: string
-  /** The agent if absent. */
+  /** Who calls; the agent if absent. */
   readonly requestor?: Requestor
   readonly arguments?: JsonObject
 }
 
 /** What calls gave back, and what they left of the world. */
 export interface CallReport {
+  /** What each call gave back, in order. */
   readonly outputs: readonly ToolOutcome[]
+  /** The hash of the agent's half of the world afterwards. */
   readonly agent_hash: string
-  /** Null where the user has no state of their own. */
+  /** The hash of the user's half; null where the user has no state of their own. */
   readonly user_hash: string | null
 }
 
@@ -45,8 +47,8 @@ export function parseCalls(text: string): readonly PlannedCall[] {
 }
 
 /**
- * Executes calls in a fresh world: that of a task after its set-up, or the domain's own. What a tool refuses is an
- * output like any other.
+ * Runs calls in a fresh world: that of a task after its set-up, or the domain's own. What a tool refuses is an output
+ * like any other.
  *
  * @throws ValidationError for a task that the domain does not have.
  */

@@ -27,7 +27,7 @@ export type FindingKind =
   | 'split' // a split names a task that is not there
   | 'idle' // doing nothing scores 1
 
-/** Something that a domain's author should see. A warning may be meant so: to refuse is to do nothing. */
+/** Something that a domain's author should see. A warning may be meant so: where refusing is right, nothing is done. */
 export interface Finding {
   readonly level: 'error' | 'warning'
   readonly kind: FindingKind
@@ -43,10 +43,14 @@ export interface CheckReport {
   readonly oracle: { readonly passed: number; readonly of: number }
   /** How many tasks pass without any action. */
   readonly idle: { readonly passed: number; readonly of: number }
+  /** What its author should see. */
   readonly findings: readonly Finding[]
 }
 
-/** Checks a domain by itself, without agent, user or judge. */
+/**
+ * Checks a domain by itself, without agent, user or judge: that its solutions work, and that doing nothing does not
+ * pass.
+ */
 export async function checkDomain(domain: Domain): Promise<CheckReport> {
   const findings = [...checkSplits(domain)]
   let [oracle, idle] = [0, 0]

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../protocol/types.ts'
 /** Who asks for a tool: the agent under test, or the simulated user with tools of their own. */
 export type Requestor = 'assistant' | 'user'
 
-/** A call of a tool. Tools run in the harness, never in the agent. */
+/** A call of a tool. Tools run in the evaluator, never in the agent. */
 export interface ToolCall {
   readonly id: string
   readonly name: string
@@ -13,7 +13,7 @@ export interface ToolCall {
   readonly fault?: string
 }
 
-/** What the agent or the user said: text or tool calls. The field names are those of tau2's results. */
+/** What the agent or the user said: text or tool calls, in the field names of tau2's results. */
 export interface SpokenMessage {
   readonly role: Requestor
   readonly content: string | null

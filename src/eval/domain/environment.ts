@@ -32,31 +32,29 @@ export interface Snapshot {
   readonly user: Json
 }
 
-/**
- * The world of one simulation: made fresh, in the task's initial state, and closed at its end. tau2's domains, the
- * built-in ones, plain files and MCP servers all stand behind this.
- */
+/** The world of one simulation: opened fresh, in the task's initial state, and closed at its end. */
 export interface Environment {
   /** The agent's tools. */
   readonly tools: readonly ToolDescriptor[]
   /** The user's own tools. */
   readonly userTools: readonly ToolDescriptor[]
+  /** Tells whether a tool changes the world; undefined where there is no such tool. */
   kindOf(name: string, requestor: Requestor): ToolKind | undefined
-  /**
-   * Executes a call, then brings the two halves in line. Never rejects for a tool's own error. Which arguments a tool
-   * takes is the world's to decide: tau2's check nothing, all others refuse what breaks the schema.
-   */
+  /** Runs a call. It never rejects for a tool's own error. */
   call(call: ToolCall): Promise<ToolOutcome>
-  /** Executes a golden action as tau2's evaluator does: without the sync after it, and a throw has no effect. */
+  /** Runs a golden action, as the score's replay does: a throw has no effect. */
   apply(action: GoldAction): Promise<ToolOutcome>
   /** Brings the two halves of the world in line with each other; called after every step. */
   sync(): Promise<void>
   /** Runs a set-up function of the domain, which is not one of its tools. */
   initialise(action: EnvFunctionCall): Promise<void>
-  /** The value of one of the domain's assertions; rejects where it cannot be evaluated. */
+  /** Gives the value of one of the domain's assertions; rejects where it cannot be evaluated. */
   assert(assertion: EnvAssertion): Promise<boolean>
+  /** Gives the state of the world. */
   snapshot(): Promise<Snapshot>
+  /** Gives the hashes of the state. */
   hash(): Promise<StateHash>
+  /** Ends the world. */
   close(): Promise<void>
 }
 
@@ -70,14 +68,16 @@ export interface JudgePrompt {
 export interface DomainPrompts {
   /** The system message of a model that plays the user: how to behave, and the task's scenario. */
   user(task: EvalTask, hasTools: boolean): string
+  /** What a judge is asked of a conversation. */
   judge(statements: readonly string[], messages: readonly ConversationMessage[]): JudgePrompt
 }
 
-/** A field of work: rules, tasks, and worlds to try them in. */
+/** A field of work to measure agents in: rules, tasks, and worlds to try them in. */
 export interface Domain {
   readonly name: string
   /** The rules that the agent is judged by; sent to it in its first message. */
   readonly policy: string
+  /** What users want. */
   readonly tasks: readonly EvalTask[]
   /** Named selections of task ids. */
   readonly splits: Readonly<Record<string, readonly string[]>>
@@ -85,8 +85,8 @@ export interface Domain {
   readonly defaultSplit?: string
   /** SHA-256 of the files that it was made of, by name: scores are comparable only where these are equal. */
   readonly manifest?: Readonly<Record<string, string>>
-  /** The words of general use if absent. */
+  /** Its own words for models that play users and judge; general ones if absent. */
   readonly prompts?: DomainPrompts
-  /** A fresh world in the task's initial state: its data, its set-up, and what its message history did. */
+  /** Opens a fresh world in the task's initial state. */
   open(task: EvalTask): Promise<Environment>
 }

@@ -16,17 +16,21 @@ import type { EvalTask, GoldAction } from './task.ts'
 
 /** Both halves of a world while functions work on them: plain JSON that they change in place. */
 export interface World<S = unknown, U = unknown> {
+  /** The agent's half. */
   agent: S
+  /** The user's half. */
   user: U
 }
 
 /** A tool as a function. What it returns is told to the caller; what it throws is told as an error. */
 export interface ToolFunction<S = unknown, U = unknown> {
+  /** What it does, for the agent. */
   readonly description: string
   /** JSON Schema of the arguments; a call that breaks it is not executed. */
   readonly parameters: JsonObject
   /** `write` if absent: an unknown tool is taken to change the world. */
   readonly kind?: ToolKind
+  /** Does the work; it may change the world in place. */
   run(args: JsonObject, world: World<S, U>): Json | Promise<Json>
 }
 
@@ -38,7 +42,9 @@ export type DomainFunction<S = unknown, U = unknown> = (
 
 /** The functions of a domain: what a tools module exports. */
 export interface ToolModule<S = unknown, U = unknown> {
+  /** The agent's tools, by name. */
   readonly tools: Readonly<Record<string, ToolFunction<S, U>>>
+  /** The user's own tools, by name. */
   readonly userTools?: Readonly<Record<string, ToolFunction<S, U>>>
   /** Set-up functions and assertions, by name. */
   readonly functions?: Readonly<Record<string, DomainFunction<S, U>>>
@@ -49,16 +55,20 @@ export interface ToolModule<S = unknown, U = unknown> {
 /** A domain whose tools are functions over plain JSON state. */
 export interface FunctionDomain<S = unknown, U = unknown> {
   readonly name: string
+  /** The rules that the agent is judged by; sent to it in its first message. */
   readonly policy: string
   readonly tasks: readonly EvalTask[]
+  /** Named selections of task ids. */
   readonly splits?: Readonly<Record<string, readonly string[]>>
+  /** The agent's half of the world, where every simulation begins. */
   readonly state: S
-  /** Null where the user has no state of their own. */
+  /** The user's half; null where the user has no state of their own. */
   readonly userState: U
+  /** Its tools and functions. */
   readonly module: ToolModule<S, U>
 }
 
-/** Declares a domain whose tools are functions; every simulation works on its own copy of the state. */
+/** Makes a domain whose tools are functions; every simulation works on its own copy of the state. */
 export function defineDomain<S, U>(domain: FunctionDomain<S, U>): Domain {
   const { name, policy, tasks, splits = {}, module } = domain
   const offered = {

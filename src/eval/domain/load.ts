@@ -29,7 +29,7 @@ import { defineMcpDomain } from './mcp.ts'
 import { presentName } from './names.ts'
 import { parseTasks } from './task-schema.ts'
 
-/** The domains that need no files. */
+/** The domains that need no files, by name. */
 export const builtInDomains: Readonly<Record<string, Domain>> = { kestrel }
 
 const mcp = z.strictObject({
@@ -73,8 +73,7 @@ const toolModule = z.looseObject({
 })
 
 /**
- * A domain by what names it: `tau2:retail` and the others of tau2, a built-in one by its name, one in files by its
- * directory. tau2's code is loaded only where it is asked for.
+ * Finds a domain: `tau2:retail` and the others of tau2, a built-in one by its name, or one in files by its directory.
  */
 export async function findDomain(name: string, tau2?: DataOptions): Promise<Domain> {
   if (!name.startsWith('tau2:')) return resolveDomain(name)
@@ -83,8 +82,7 @@ export async function findDomain(name: string, tau2?: DataOptions): Promise<Doma
 }
 
 /**
- * The domain of recorded results: the one that is named, else the one that they were made in. Results of tau2 are of
- * tau2's domains, whatever the names of our own.
+ * Finds the domain of recorded results: the one that is named, else the one that they were made in.
  *
  * @throws ValidationError where results of tau2 are to be scored by a built-in domain.
  */
@@ -102,7 +100,7 @@ export function findDomainOf(
   return findDomain(named, tau2)
 }
 
-/** A built-in domain by its name, or one in files by its directory. */
+/** Finds a built-in domain by its name, or one in files by its directory. */
 export async function resolveDomain(nameOrPath: string): Promise<Domain> {
   const name = presentName(nameOrPath)
   if (Object.hasOwn(builtInDomains, name)) return builtInDomains[name] ?? kestrel

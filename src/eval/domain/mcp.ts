@@ -10,10 +10,12 @@ import type { EvalTask } from './task.ts'
 
 /** An MCP server that is the world of a domain: a program, started afresh for every simulation, or a URL. */
 export interface McpWorld {
+  /** The program to start. */
   readonly command?: string | undefined
   readonly args?: readonly string[] | undefined
   readonly env?: Readonly<Record<string, string>> | undefined
   readonly cwd?: string | undefined
+  /** Where a server is reached that runs already. */
   readonly url?: string | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** URI of the resource that shows the whole state; what the final states are compared by. */
@@ -27,14 +29,18 @@ export interface McpWorld {
 /** A domain whose tools are those of an MCP server. */
 export interface McpDomain {
   readonly name: string
+  /** The rules that the agent is judged by; sent to it in its first message. */
   readonly policy: string
   readonly tasks: readonly EvalTask[]
+  /** Named selections of task ids. */
   readonly splits?: Readonly<Record<string, readonly string[]>>
+  /** The MCP server. */
   readonly world: McpWorld
 }
 
 /**
- * Declares a domain over an MCP server. Tools that say `readOnlyHint` are reads, all others change the world.
+ * Makes a domain whose tools are those of an MCP server. Tools that say `readOnlyHint` are reads, all others change
+ * the world.
  *
  * @throws ValidationError where a task's score needs a state that the server does not show.
  */

@@ -1,7 +1,7 @@
 /** A built-in domain that had another name once. Results that were written then are still of the same domain. */
 const renamed: Readonly<Record<string, string>> = { airline: 'kestrel' }
 
-/** The name that a domain has today. */
+/** Gives the name that a domain has today, by its name then. */
 export function presentName(name: string): string {
   return Object.hasOwn(renamed, name) ? (renamed[name] ?? name) : name
 }

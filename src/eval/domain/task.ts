@@ -12,21 +12,28 @@ export type RewardType = 'DB' | 'ENV_ASSERTION' | 'ACTION' | 'COMMUNICATE' | 'NL
 export interface EvalTask {
   readonly id: string
   readonly description?: unknown
+  /** Who the user is, for a model that plays them. */
   readonly user_scenario?: UserScenario | null
+  /** What the user wants in short, for agents that work without one. */
   readonly ticket?: string | null
+  /** What is different from the domain's own state when the task begins. */
   readonly initial_state?: InitialState | null
+  /** How the outcome is judged. */
   readonly evaluation_criteria?: EvaluationCriteria | null
+  /** The lines of a scripted user. */
   readonly user_script?: UserScript | null
 }
 
 /** Who the user is and what they were told. */
-interface UserScenario {
+export interface UserScenario {
+  /** Who the user is. */
   readonly persona?: unknown
+  /** What they want and know. */
   readonly instructions: string | JsonObject
 }
 
 /** What is different from the domain's own state when the task begins. */
-interface InitialState {
+export interface InitialState {
   readonly initialization_data?: {
     readonly agent_data?: JsonObject | null
     readonly user_data?: JsonObject | null
@@ -37,23 +44,31 @@ interface InitialState {
 
 /** A call of one of the domain's functions, which are not tools: set-up and assertions. */
 export interface EnvFunctionCall {
+  /** Whose half of the world it is about. */
   readonly env_type: Requestor
+  /** The function's name. */
   readonly func_name: string
   readonly arguments: JsonObject
 }
 
 /** How the outcome is judged. */
 export interface EvaluationCriteria {
+  /** The tool calls of a right solution. */
   readonly actions?: readonly GoldAction[] | null
+  /** Functions of the domain that must give a value at the end. */
   readonly env_assertions?: readonly EnvAssertion[] | null
+  /** What the agent must have told the user. */
   readonly communicate_info?: readonly string[] | null
+  /** Statements about the conversation, for a judge. */
   readonly nl_assertions?: readonly string[] | null
+  /** Which parts the score is made of. */
   readonly reward_basis?: readonly RewardType[] | null
 }
 
 /** A tool call that a right solution makes. */
 export interface GoldAction {
   readonly action_id?: string
+  /** Who calls the tool; the agent if absent. */
   readonly requestor?: Requestor
   readonly name: string
   readonly arguments: JsonObject
@@ -64,7 +79,9 @@ export interface GoldAction {
 
 /** A function of the domain that must give this value at the end. */
 export interface EnvAssertion extends EnvFunctionCall {
+  /** The value it must give; true if absent. */
   readonly assert_value?: boolean
+  /** What it means if it does not. */
   readonly message?: string | null
 }
 
@@ -74,19 +91,25 @@ export interface EnvAssertion extends EnvFunctionCall {
  * a row at most; then the user gives up and stops.
  */
 export interface UserScript {
+  /** The user's first words. */
   readonly opening: string
+  /** What the user answers to what. */
   readonly replies: readonly ScriptedReply[]
+  /** What the user says where no reply fits. */
   readonly fallback?: string
-  /** 2 if absent. */
+  /** How often in a row; 2 if absent. */
   readonly patience?: number
 }
 
 /** A reply of a scripted user. With `stop` it ends the conversation. */
 export interface ScriptedReply {
-  /** A regular expression, case-insensitive; without looking ahead or behind and references back, whose time has no bound. */
+  /** A regular expression, case-insensitive, that is looked for in what the agent says; without looking ahead or behind, and without references back. */
   readonly when: string
+  /** What the user says. */
   readonly say?: string
+  /** A tool of their own that the user calls. */
   readonly call?: { readonly name: string; readonly arguments: JsonObject }
+  /** Whether the conversation ends with it. */
   readonly stop?: boolean
   /** How often it may be given; 1 if absent. */
   readonly times?: number

@@ -18,15 +18,16 @@ export interface ExchangeTokens {
 
 /** Measures the requests of one task's evaluation; every task has its own. */
 export interface MetricsCollector {
-  /** A sender whose every request, answered or not, leaves a record. */
-  wrap(send: HttpSend): HttpSend
+  /** Gives a sender whose every request, answered or not, leaves a record. */
+  wrap(send: HttpClient['send']): HttpClient['send']
   /** Begins an exchange: the requests from here to its end belong to one message. */
-  begin(): Exchange
+  begin(): MeasuredExchange
+  /** Gives what was measured so far. */
   records(): readonly ProtocolMetrics[]
 }
 
 /** The requests that one message causes: the send, its polls, its retries. */
-interface Exchange {
+export interface MeasuredExchange {
   /** Input tokens go to the first request, output tokens to the last, the context to all. */
   end(tokens: ExchangeTokens, contextId: string | undefined): void
   /** Marks the last request as failed, where it was no HTTP failure itself: a JSON-RPC error, a broken body. */
@@ -35,9 +36,11 @@ interface Exchange {
   lastStatus(): number | undefined
 }
 
-/** What a collector needs. */
-interface CollectorOptions {
+/** What a collector works with. */
+export interface CollectorOptions {
+  /** The agent's URL, for the records. */
   readonly endpoint: string
+  /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
   /** Milliseconds of a monotonic clock; the clock's own if absent. */
   readonly elapsed?: () => number
@@ -74,7 +77,7 @@ export function createCollector(options: CollectorOptions): MetricsCollector {
 function createExchange(
   records: readonly Draft[],
   onRecord: CollectorOptions['onRecord'],
-): Exchange {
+): MeasuredExchange {
   const from = records.length
   const last = (): Draft | undefined => (records.length > from ? records.at(-1) : undefined)
 

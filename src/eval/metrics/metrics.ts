@@ -27,9 +27,9 @@ export interface ProtocolMetrics {
   readonly timestamp: string
   /** How the tokens of this record were counted. */
   readonly token_source?: TokenSource
-  /** In exports of a run: which trial of the task, */
+  /** In exports of a run, which trial of the task. */
   readonly trial?: number
-  /** and which attempt at it; the last one is the one that counts. */
+  /** In exports of a run, which attempt at the trial; the last one is the one that counts. */
   readonly attempt?: number
 }
 
@@ -61,7 +61,7 @@ function checkFailure({ status_code: status, error, failed_at }: ProtocolMetrics
     throw new ValidationError('error must only be present if the request failed')
 }
 
-/** A record as it is exported: in a fixed order of keys, latency with two decimals, nothing undefined. */
+/** Gives a record as it is exported: in a fixed order of keys, latency with two decimals, nothing undefined. */
 export function toDict(metrics: ProtocolMetrics): ProtocolMetrics {
   const { request_id, endpoint, method, latency_ms, timestamp, token_source } = metrics
   const { status_code, input_tokens, output_tokens, context_id, error, failed_at } = metrics

@@ -7,7 +7,10 @@ export interface TokenPrice {
   readonly output_per_million: number
 }
 
-/** Prices of the agent under test and of a model that plays the user; without one there is no cost, not a cost of zero. */
+/**
+ * Prices of the agent under test and of a model that plays the user. Without a price there is no cost, not a cost of
+ * zero.
+ */
 export interface PriceTable {
   readonly agent?: TokenPrice | undefined
   readonly user?: TokenPrice | undefined

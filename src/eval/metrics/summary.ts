@@ -12,7 +12,7 @@ export interface MetricsSummary {
   readonly estimated_cost_usd?: number
 }
 
-/** What a run's report shows beside the aggregates. */
+/** How latencies spread: median, 95th percentile, maximum. */
 export interface LatencySpread {
   readonly p50_latency_ms: number
   readonly p95_latency_ms: number
@@ -34,7 +34,7 @@ export function summarise(records: readonly ProtocolMetrics[], price?: TokenPric
   }
 }
 
-/** Median, 95th percentile (nearest rank) and maximum of the latencies. */
+/** Gives median, 95th percentile (nearest rank) and maximum of the latencies. */
 export function latencySpread(records: readonly ProtocolMetrics[]): LatencySpread {
   const sorted = records.map((record) => record.latency_ms).sort((a, b) => a - b)
   const rank = (p: number): number =>
@@ -55,7 +55,7 @@ export interface MetricsDocument {
   readonly summary: MetricsSummary
 }
 
-/** The export document of a task: its records and their sums. */
+/** Gives the export document of a task: its records and their sums. */
 export function toMetricsDocument(
   taskId: string | null,
   records: readonly ProtocolMetrics[],
@@ -69,7 +69,7 @@ export function toMetricsDocument(
   }
 }
 
-/** One record as a line of a JSON Lines stream, newline included; no task is null. */
+/** Gives one record as a line of a JSON Lines file, newline included; no task is null. */
 export function toMetricsLine(
   record: ProtocolMetrics & { readonly task_id?: string | null },
 ): string {
@@ -77,7 +77,7 @@ export function toMetricsLine(
   return `${JSON.stringify({ ...(task_id !== undefined && { task_id }), ...toDict(record) })}\n`
 }
 
-/** All records as a JSON array, for batch use. */
+/** Gives all records as a JSON array. */
 export function toMetricsArray(records: readonly ProtocolMetrics[]): string {
   return JSON.stringify(records.map(toDict), null, 2)
 }

@@ -5,25 +5,27 @@ import type { TokenSource } from './metrics.ts'
 
 /** Counts the tokens of text, and says how. */
 export interface TokenCounter {
+  /** How it counts. */
   readonly source: TokenSource
+  /** Counts the tokens of a text. */
   count(text: string): number
 }
 
-/** Tokens as the agent itself reports them. */
+/** Tokens in and out. */
 export interface TokenCount {
   readonly input: number
   readonly output: number
 }
 
-/** The estimate that needs no tokenizer: a token is four characters. */
+/** Estimates the tokens of a text without a tokenizer: one for four characters. */
 export function estimateTokens(text: string): number {
   return Math.floor(text.length / 4)
 }
 
-/** The counter that needs nothing installed. */
+/** Counts tokens by the estimate, with nothing installed. */
 export const estimator: TokenCounter = { source: 'estimate', count: estimateTokens }
 
-/** The best counter there is: `gpt-tokenizer` where it is installed, else the estimate. */
+/** Gives the best counter of tokens there is: `gpt-tokenizer` where it is installed, else the estimate. */
 export async function createTokenCounter(): Promise<TokenCounter> {
   try {
     const { countTokens } = await import('gpt-tokenizer')

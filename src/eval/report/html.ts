@@ -8,7 +8,7 @@ import { headline, outcomeOf, percent } from './words.ts'
 /** The page may load nothing and run nothing: whatever an agent said, it stays text. */
 const policy = "default-src 'none'; style-src 'unsafe-inline'"
 
-/** The run as one HTML file: scores, the parts of each reward, charts, and every conversation to read. */
+/** Writes a run as one HTML file: scores, the parts of each reward, charts, and every conversation to read. */
 export function toHtml(results: EvalResults): string {
   const { info, simulations } = results
   const title = `${info.agent_info.name} on ${info.environment_info.domain_name}`

@@ -2,7 +2,10 @@ import type { EvalResults } from '../results/results.ts'
 import type { Simulation } from '../results/simulation.ts'
 import { outcomeOf, type SimulationOutcome } from './words.ts'
 
-/** The run as JUnit XML: a case per simulation; a failed task is a failure, infrastructure an error, unscored skipped. */
+/**
+ * Writes a run as JUnit XML: a case per simulation; a failed task is a failure, infrastructure an error, unscored
+ * skipped.
+ */
 export function toJUnit(results: EvalResults): string {
   const { simulations, info } = results
   const cases = simulations.map((one) => toCase(one, info.environment_info.domain_name))

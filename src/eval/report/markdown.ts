@@ -2,7 +2,7 @@ import type { EvalResults } from '../results/results.ts'
 import type { Simulation } from '../results/simulation.ts'
 import { headline, outcomeOf, percent } from './words.ts'
 
-/** The run as Markdown, for a pull request or a step summary. */
+/** Writes a run as Markdown, for a pull request or a step summary. */
 export function toMarkdown(results: EvalResults): string {
   const { info, summary, simulations } = results
   const { name, endpoint } = info.agent_info

@@ -4,7 +4,7 @@ import { isMeasured, isSuccess, type Simulation } from '../results/simulation.ts
 /** How a report names the outcome of a simulation. */
 export type SimulationOutcome = 'passed' | 'failed' | 'unscored' | 'infrastructure'
 
-/** What became of a simulation, for a reader. */
+/** Tells what became of a simulation, for a reader. */
 export function outcomeOf(simulation: Simulation): SimulationOutcome {
   const { reward } = simulation.reward_info
   if (!isMeasured(simulation)) return 'infrastructure'
@@ -12,12 +12,12 @@ export function outcomeOf(simulation: Simulation): SimulationOutcome {
   return isSuccess(reward) ? 'passed' : 'failed'
 }
 
-/** A share as a percentage; a dash where there is none. */
+/** Writes a share as a percentage; a dash where there is none. */
 export function percent(share: number | null): string {
   return share === null ? '–' : `${(share * 100).toFixed(1)} %`
 }
 
-/** The rows of numbers that every report opens with. */
+/** Gives the rows of numbers that every report opens with. */
 export function headline(results: EvalResults): readonly (readonly [string, string])[] {
   const { summary, info } = results
   const first = summary.pass_hat_k['1']

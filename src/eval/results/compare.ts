@@ -22,7 +22,9 @@ export interface TaskComparison {
 
 /** A run against an earlier one. */
 export interface Comparison {
+  /** The earlier pass rate. */
   readonly before: number | null
+  /** The later pass rate. */
   readonly after: number | null
   readonly difference: number | null
   /** Whether the intervals of both runs overlap: then the difference may be noise. */
@@ -35,6 +37,7 @@ export interface Comparison {
 /** The verdict of a gate. */
 export interface GateResult {
   readonly passed: boolean
+  /** Why it does not pass. */
   readonly reasons: readonly string[]
 }
 
@@ -64,8 +67,8 @@ export function compareResults(before: EvalResults, after: EvalResults): Compari
 }
 
 /**
- * Whether a run passes: enough successes, and not too many fewer than before in the same domain. A run without any
- * score never passes.
+ * Tells whether a run passes: enough successes, and not too many fewer than before in the same domain. A run without
+ * any score never passes.
  */
 export function checkGate(results: EvalResults, gate: Gate, baseline?: EvalResults): GateResult {
   const rate = passRate(results)
@@ -83,14 +86,14 @@ export function checkGate(results: EvalResults, gate: Gate, baseline?: EvalResul
   return { passed: reasons.length === 0, reasons }
 }
 
-/** The share of scored simulations that succeeded: pass^1 where all tasks have the same number of trials. */
+/** Gives the share of scored simulations that succeeded: pass^1 where all tasks have the same number of trials. */
 export function passRate(results: EvalResults): number | null {
   const rewards = results.simulations.flatMap(({ reward_info: { reward } }) => reward ?? [])
   if (rewards.length === 0) return null
   return round(rewards.filter(isSuccess).length / rewards.length, 6)
 }
 
-/** The spread of the pass rate over repeated runs: a smaller change than this is noise. */
+/** Tells how much the pass rate moves over repeated runs: a smaller change than this is noise. */
 export function spreadOf(runs: readonly EvalResults[]): Spread {
   const rates = runs.map(passRate).filter((rate) => rate !== null)
   if (rates.length === 0)

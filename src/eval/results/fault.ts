@@ -14,9 +14,10 @@ export type TerminationReason =
   | 'infrastructure_error'
   | 'unexpected_error'
 
-/** Ends a simulation for a reason that is nobody's turn: a broken answer, a dead connection, a time limit. */
+/** Ends a simulation for a reason that nobody chose: a broken answer, a dead connection, a time limit. */
 export class SimulationFault extends Error {
   override readonly name = 'SimulationFault'
+  /** How the simulation ended. */
   readonly termination: TerminationReason
   /** The agent's state after the send that failed, where one did. */
   readonly state: A2AAgentState | undefined

@@ -38,10 +38,7 @@ function allRecords(simulation: Simulation): readonly ProtocolMetrics[] {
   )
 }
 
-/**
- * Reads recorded results: ours or tau2's, from the file or from the directory that holds `results.json`. tau2 may keep
- * its simulations in files of their own, in `simulations` beside it.
- */
+/** Reads recorded results, of Corral or of tau2, from the file or from the directory that holds `results.json`. */
 export async function loadResults(path: string): Promise<RecordedResults> {
   const file = path.endsWith('.json') ? path : join(path, 'results.json')
   const document: unknown = await readJson(file)

@@ -3,21 +3,23 @@ import { round } from '../base/json.ts'
 /** The estimate of one k, with its interval. */
 export interface PassEstimate {
   readonly value: number
-  /** 95 % Wilson interval over tasks. */
+  /** The lower end of the 95 % Wilson interval over tasks. */
   readonly low: number
+  /** Its upper end. */
   readonly high: number
 }
 
 /** How often a task was tried and succeeded. */
 export interface Trials {
+  /** How often it was tried. */
   readonly n: number
+  /** How often it succeeded. */
   readonly c: number
 }
 
 /**
- * pass^k: the chance that k tries of a task all succeed, without bias: the mean over tasks of C(c,k)/C(n,k). k goes up
- * to the smallest number of tries. The interval is Wilson's, with tasks as the unit: values lie between 0 and 1,
- * so their spread is never wider than that of a coin, and the interval is honest even when all tasks agree.
+ * Estimates pass^k: the chance that k tries of a task all succeed, without bias, as the mean over tasks of
+ * C(c,k)/C(n,k). k goes up to the smallest number of tries. The interval is Wilson's, with tasks as the unit.
  */
 export function passHatK(tasks: readonly Trials[]): Readonly<Record<string, PassEstimate>> {
   const tried = tasks.filter(({ n }) => n > 0)
@@ -31,14 +33,14 @@ export function passHatK(tasks: readonly Trials[]): Readonly<Record<string, Pass
   return estimates
 }
 
-/** n over k; zero where k is larger than n. */
+/** Gives n over k; zero where k is larger than n. */
 export function choose(n: number, k: number): number {
   let result = 1
   for (let i = 0; i < k; i++) result = (result * (n - i)) / (i + 1)
   return k > n ? 0 : result
 }
 
-/** Wilson's 95 % interval of a share among n. */
+/** Gives Wilson's 95 % interval of a share among n. */
 export function wilson(share: number, n: number): { readonly low: number; readonly high: number } {
   const z = 1.959964
   const scale = 1 + (z * z) / n

@@ -8,7 +8,7 @@ import { noChecks } from '../scorers/define.ts'
 import type { RewardChecks } from '../scorers/scorer.ts'
 import type { EvalResults } from './results.ts'
 
-/** A recorded simulation, by us or by tau2. */
+/** A recorded simulation, of Corral or of tau2. */
 export interface RecordedSimulation {
   readonly id: string
   readonly task_id: string
@@ -23,12 +23,12 @@ export interface RecordedSimulation {
   readonly checks: RewardChecks
 }
 
-/** Recorded results, by us or by tau2. */
+/** Recorded results, of Corral or of tau2. */
 export interface RecordedResults {
   readonly domain: string
   readonly tasks: readonly EvalTask[]
   readonly simulations: readonly RecordedSimulation[]
-  /** The whole document, where it is ours. */
+  /** The whole document, where it is of Corral. */
   readonly own: EvalResults | undefined
 }
 
@@ -91,7 +91,7 @@ const document = z.looseObject({
 })
 
 /**
- * Checks a results document: `results.json` of ours or of tau2.
+ * Checks a results document: the `results.json` of Corral or of tau2.
  *
  * @throws ValidationError with the path of every fault.
  */
@@ -146,7 +146,7 @@ function checksOf(reward: Reward | null | undefined): RewardChecks {
 }
 
 /**
- * The whole document of a run of ours.
+ * Gives the whole document of a run of Corral.
  *
  * @throws ValidationError where the results are tau2's.
  */

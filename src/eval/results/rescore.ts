@@ -34,22 +34,26 @@ export interface RescoreReport {
   readonly changed: number
   /** Every verdict that is another one now. */
   readonly changes: readonly Change[]
-  /** Our own document with the new scores; undefined for tau2's. */
+  /** The document with the new scores; undefined for results of tau2. */
   readonly results: EvalResults | undefined
 }
 
 /** What scoring again needs. */
 export interface RescoreOptions {
+  /** The domain of the results. */
   readonly domain: Domain
+  /** Judges statements in words. */
   readonly judge?: Judge
+  /** Scorers of your own. */
   readonly scorers?: readonly Scorer[]
+  /** What tokens cost. */
   readonly prices?: PriceTable
   readonly signal?: AbortSignal
 }
 
 /**
- * Scores recorded conversations: ours by the domain's tasks of today, those of tau2 by what their record says that they
- * were scored by. Where no judge is given, statements keep the verdicts that are recorded.
+ * Scores recorded conversations again, without a call to the agent: those of Corral by the domain's tasks of today,
+ * those of tau2 by what their record says. Where no judge is given, statements keep the verdicts that are recorded.
  */
 export async function rescore(
   recorded: RecordedResults,

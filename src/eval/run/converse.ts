@@ -24,7 +24,7 @@ import type { Environment } from '../domain/environment.ts'
 import { SimulationFault, type TerminationReason } from '../results/fault.ts'
 import { isStop, type User } from '../users/user.ts'
 
-/** The agent's first words, which it did not say itself. */
+/** The agent's first words, which every conversation begins with. */
 export const greeting = 'Hi! How can I help you today?'
 
 /** What a conversation needs. */
@@ -34,22 +34,29 @@ export interface ConversationOptions {
   readonly environment: Environment
   /** What was said before the simulation begins. */
   readonly history?: readonly ConversationMessage[]
+  /** The most messages. */
   readonly maxSteps: number
+  /** The most tool errors. */
   readonly maxErrors: number
   readonly signal: AbortSignal
+  /** Where it tells what it does. */
   readonly log: Logger
+  /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
 }
 
 /** A conversation that is over. */
 export interface Conversation {
   readonly messages: readonly ConversationMessage[]
+  /** How it ended. */
   readonly termination: TerminationReason
+  /** Why, where that is a fault. */
   readonly error?: string
+  /** What is remembered of the agent. */
   readonly state: A2AAgentState | undefined
 }
 
-/** Lets agent and user talk until somebody stops, fails, or a limit is reached. Never rejects for their faults. */
+/** Lets agent and user talk until somebody stops, fails, or a limit is reached. It never rejects for their faults. */
 export async function converse(options: ConversationOptions): Promise<Conversation> {
   const { signal, user, clock = systemClock } = options
   const messages: ConversationMessage[] = []

@@ -11,28 +11,31 @@ import type { UserSimulator } from '../users/user.ts'
 
 /** What to evaluate, and how. Only the agent is required. */
 export interface EvaluationOptions {
+  /** How to reach the agent. */
   readonly agent: A2AConfigInput
-  /** The built-in `kestrel` if absent. */
+  /** What it is measured in; the built-in `kestrel` if absent. */
   readonly domain?: Domain
-  /** The scripted user if absent. */
+  /** Who plays the user; the scripted one if absent. */
   readonly user?: UserSimulator
-  /** Without one, statements in words stay unscored. */
+  /** Judges statements in words, which stay unscored without one. */
   readonly judge?: Judge
   /** Scorers of your own beside the built-in ones; their parts count in every task. */
   readonly scorers?: readonly Scorer[]
+  /** What tokens cost. */
   readonly prices?: PriceTable
-  /** 1 if absent. */
+  /** How often each task is run; 1 if absent. */
   readonly numTrials?: number
-  /** The first so many of the selected tasks. */
+  /** Only the first so many of the selected tasks. */
   readonly numTasks?: number
+  /** Only these tasks; those of the domain's default split if absent. */
   readonly taskIds?: readonly string[]
-  /** 200 if absent, environment steps included. */
+  /** The most steps of a conversation, tool calls included; 200 if absent. */
   readonly maxSteps?: number
-  /** Tool errors in all; 10 if absent. */
+  /** The most tool errors of a conversation; 10 if absent. */
   readonly maxErrors?: number
   /** Simulations at the same time; 3 if absent. */
   readonly maxConcurrency?: number
-  /** 300 if absent. */
+  /** Decides what chance decides; 300 if absent. */
   readonly seed?: number
   /** Seconds for one simulation; 600 if absent. */
   readonly taskTimeout?: number
@@ -46,10 +49,15 @@ export interface EvaluationOptions {
   readonly saveTo?: string
   /** Go on with the run that was begun in `saveTo`. */
   readonly resume?: boolean
+  /** Counts tokens where the agent does not report them. */
   readonly counter?: TokenCounter
+  /** Where it tells what it does; nowhere if absent. */
   readonly log?: Logger
+  /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
+  /** Ends the run. */
   readonly signal?: AbortSignal
+  /** Told when a simulation has ended. */
   readonly onProgress?: (progress: Progress) => void
 }
 

@@ -45,9 +45,8 @@ export async function toResults(plan: EvaluationPlan, finished: Finished): Promi
 }
 
 /**
- * What an agent gets that does nothing while the user ends the call in good order: the floor beside every score.
- * Computed from the tasks alone: no agent is called and no judge is asked, only scorers of the run's own. Null where a
- * task's world does not open.
+ * Tells what an agent gets that does nothing while the user ends the call in good order: the floor beside every score.
+ * No agent is called and no judge is asked. Null where a task's world does not open.
  */
 export async function doNothingBaseline(
   domain: Domain,

@@ -39,12 +39,12 @@ decide whether the conversation makes it true. Answer with JSON:
 {"results": [{"met": true or false, "justification": "one sentence"}, …]}, one entry per statement, in order.`
 
 /** What a judge works with. */
-interface JudgeOptions extends ModelOptions {
+export interface JudgeOptions extends ModelOptions {
   /** A domain's own words; those of general use if absent. */
   readonly prompt?: DomainPrompts['judge'] | undefined
 }
 
-/** A judge that asks a model behind an OpenAI-compatible API. */
+/** Makes a judge that asks a model behind an OpenAI-compatible API. */
 export function createJudge(chat: ChatModel, options: JudgeOptions = {}): Judge {
   const model = openModel(chat, options)
   return async (statements, messages, signal) => {
@@ -81,7 +81,7 @@ function readAnswer(text: string): unknown {
   return found.find((value) => 'results' in value) ?? found[0] ?? null
 }
 
-/** A judge that finds everything true without looking: for tests of a domain, where no model is asked. */
+/** A judge that finds everything true without looking: for tests of a domain. */
 export const agreeingJudge: Judge = async (statements) =>
   statements.map((nl_assertion) => ({ nl_assertion, met: true, justification: 'Not asked' }))
 

@@ -24,7 +24,9 @@ export interface Scorable {
   readonly task: EvalTask
   /** The conversation, with the task's history first where it has one. */
   readonly messages: readonly ConversationMessage[]
+  /** How the conversation ended. */
   readonly termination: TerminationReason
+  /** Judges statements in words. */
   readonly judge?: Judge
   /** Further scorers; their parts count in every task. */
   readonly scorers?: readonly Scorer[]
@@ -40,10 +42,9 @@ const empty: RewardInfo = {
 }
 
 /**
- * The reward of a conversation: the product of the parts that the task's basis names, and of those that the run's own
- * scorers give. A conversation that nobody brought to its end is worth nothing, one that died of infrastructure has no
- * reward at all. The world is rebuilt from the conversation, so a recorded one scores the same as a live one, and no
- * agent is called.
+ * Scores a conversation: the product of the parts that the task's basis names, and of those that your own scorers
+ * give. One that nobody brought to its end is worth nothing; one that died of infrastructure has no reward at all. The
+ * world is rebuilt from the conversation, so no agent is called.
  */
 export async function scoreConversation(scorable: Scorable): Promise<RewardInfo> {
   const { domain, task, messages, termination, scorers = [], judge, signal } = scorable

@@ -18,14 +18,15 @@ export interface ScorerInput {
 }
 
 /**
- * One part of a conversation's reward, which is the product of its parts. It changes neither the conversation nor the
- * task, and says the same of the same conversation: recorded ones are scored again. A throw leaves the part unscored.
+ * One part of a conversation's reward, which is the product of its parts. Write one of your own: it must say the same
+ * of the same conversation each time. A throw leaves the part unscored.
  */
 export interface Scorer {
   /** Names the part in `reward_breakdown`. */
   readonly name: string
   /** What it needs in this task; nothing if absent. Where there is no judge, one that needs it is not asked. */
   needs?(task: EvalTask): readonly ScorerNeed[]
+  /** Scores a conversation. */
   score(input: ScorerInput): Promise<Score> | Score
 }
 
@@ -67,10 +68,11 @@ export interface BuiltInScore extends Score {
   readonly fields: Partial<RewardChecks>
 }
 
-/** What the score of a simulation is made of (tau2's RewardInfo). */
+/** What the score of a simulation is made of. */
 export interface RewardInfo extends RewardChecks {
   /** The product of the parts; null where a part could not be judged, or nothing was measured. */
   readonly reward: number | null
+  /** Which parts count. */
   readonly reward_basis: readonly RewardType[]
   /** Null for a part that was not evaluated. Scorers of the run's own stand here by their names. */
   readonly reward_breakdown: Readonly<
@@ -78,6 +80,7 @@ export interface RewardInfo extends RewardChecks {
   >
   /** What scorers of the run's own said. */
   readonly own_scores?: Readonly<Record<string, Score>>
+  /** Why parts are unscored, where some are. */
   readonly info: { readonly note?: string; readonly unscored?: readonly string[] }
 }
 

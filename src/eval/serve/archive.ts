@@ -18,8 +18,8 @@ export interface ArchiveEntry {
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/
 
 /**
- * The directory of an evaluation below the archive. Ids come from strangers: one that is no plain name, or that leads
- * elsewhere, is refused.
+ * Gives the directory of an evaluation below the archive. An id that is no plain name, or that leads elsewhere, is
+ * refused.
  *
  * @throws ValidationError that does not repeat the id.
  */
@@ -32,7 +32,7 @@ export function evaluationPath(archive: string, id: string): string {
 }
 
 /**
- * The results of one evaluation.
+ * Reads the results of one evaluation.
  *
  * @throws ValidationError where the id is not valid or nothing is known under it.
  */
@@ -44,7 +44,7 @@ export async function readEvaluation(archive: string, id: string): Promise<EvalR
   return requireOwn(recorded)
 }
 
-/** The finished evaluations of an archive, newest first; what cannot be read is left out. */
+/** Lists the finished evaluations of an archive, newest first; what cannot be read is left out. */
 export async function listEvaluations(archive: string): Promise<readonly ArchiveEntry[]> {
   const names = await readdir(archive, { withFileTypes: true }).catch(() => [])
   const entries = names.filter((one) => one.isDirectory()).map((one) => toEntry(archive, one.name))

@@ -27,9 +27,9 @@ import { type EvaluatorRequest, type RunRequest, readRequest } from './request.t
 export interface EvaluatorOptions {
   /** Where evaluations are kept, a directory for each. */
   readonly archive: string
-  /** The built-in ones if absent. */
+  /** The domains that callers may choose, by name; the built-in ones if absent. */
   readonly domains?: Readonly<Record<string, Domain>>
-  /** The scripted user if absent. */
+  /** Who plays the user; the scripted one if absent. */
   readonly user?: UserSimulator
   /** Which agents may be evaluated, wherever they lie; if absent, those that `guard` lets through. */
   readonly allowEndpoint?: (url: string) => boolean
@@ -37,13 +37,15 @@ export interface EvaluatorOptions {
   readonly guard?: Omit<GuardOptions, 'allowHttp'>
   /** Simulations at the same time, in one evaluation; 3 if absent. */
   readonly maxConcurrency?: number
+  /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
+  /** Where it tells what it does; nowhere if absent. */
   readonly log?: Logger
 }
 
 /**
- * The harness as an A2A agent (AgentBeats' green agent): it runs evaluations, streams how far they are, and ends with
- * the artifact `Result`: a summary in words and `{domain, score, max_score, pass_rate, task_rewards, time_used}`.
+ * Makes an A2A agent of the evaluation itself: asked for one, it runs it, streams how far it is, and ends with the
+ * artifact `Result`: a summary in words and `{domain, score, max_score, pass_rate, task_rewards, time_used}`.
  */
 export function createEvaluator(options: EvaluatorOptions): Agent {
   return defineAgent(

@@ -12,6 +12,7 @@ import type { Value } from './python/value.ts'
 export interface DataOptions {
   /** The `data` directory of a checkout of tau2-bench; `CORRAL_TAU2_DATA` if absent. */
   readonly directory?: string | undefined
+  /** Variables to look in; the process's own if absent. */
   readonly environment?: Readonly<Record<string, string | undefined>>
 }
 

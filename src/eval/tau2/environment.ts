@@ -27,6 +27,7 @@ export interface WorldParts {
 
 /** A world of a tau2 domain; besides the contract it says how much of the data it had to copy. */
 export interface Tau2Environment extends Environment {
+  /** Tells how much of the data it had to copy. */
   copies(): { readonly rows: number; readonly total: number }
 }
 

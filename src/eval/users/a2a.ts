@@ -10,7 +10,7 @@ import { type SpokenMessage, spoken, type ToolMessage } from '../domain/conversa
 import { SimulationFault } from '../results/fault.ts'
 import { scenarioText, type User, type UserBriefing, type UserSimulator } from './user.ts'
 
-/** Another A2A agent plays the user: it gets the scenario first, then whatever the agent under test says. */
+/** Lets another A2A agent play the user: it gets the scenario first, then whatever the agent under test says. */
 export function createA2AUser(config: A2AConfig): UserSimulator {
   const client = new A2AClient({
     serverUrl: config.endpoint,

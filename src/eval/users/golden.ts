@@ -9,7 +9,10 @@ import {
 import type { EvalTask } from '../domain/task.ts'
 import type { User, UserSimulator } from './user.ts'
 
-/** Does the user's golden actions when it is asked to, and nothing else: for tests of a domain, without a model. */
+/**
+ * Plays a user who does their part of the solution when asked to, and nothing else: for tests of a domain, without a
+ * model.
+ */
 export const goldenUser: UserSimulator = {
   kind: 'golden',
   refuses: () => undefined,

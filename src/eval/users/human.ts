@@ -9,7 +9,7 @@ export interface Terminal {
   readonly output: NodeJS.WritableStream
 }
 
-/** A person at the terminal plays the user; `/stop` ends the conversation. Runs one simulation at a time. */
+/** Lets a person at the terminal play the user; `/stop` ends the conversation. Runs one simulation at a time. */
 export function createHumanUser(terminal: Terminal): UserSimulator {
   const lines = createInterface({ input: terminal.input, output: terminal.output })
   return {

@@ -19,7 +19,7 @@ const guidelines = `You play a customer who contacts a service desk. Follow the 
 - When you are handed over to somebody else, write ###TRANSFER###.
 - When the scenario does not tell you enough to go on, write ###OUT-OF-SCOPE###.`
 
-/** A model plays the user, from the task's scenario and the user's own tools. */
+/** Lets a model play the user, from the task's scenario and the user's own tools. */
 export function createLlmUser(chat: ChatModel, options?: ModelOptions): UserSimulator {
   const model = openModel(chat, options)
   return {

@@ -17,8 +17,8 @@ export interface Recording {
 }
 
 /**
- * Says what the user said in recorded conversations, turn by turn, and reports the turn at which the agent's tool
- * calls leave the record: from there on the user answers something that was not said.
+ * Plays the user of recorded conversations again, turn by turn, and reports the turn at which the agent's tool calls
+ * leave the record: from there on the user answers something that was not said.
  */
 export function createReplayUser(recordings: readonly Recording[]): UserSimulator {
   const find = (task: EvalTask, trial?: number): Recording | undefined =>

@@ -4,7 +4,7 @@ import type { ScriptedReply, UserScript } from '../domain/task.ts'
 import { compileWhen, whenFault } from '../domain/when.ts'
 import type { User, UserSimulator } from './user.ts'
 
-/** Plays the lines of a task's `user_script`; needs no model and does the same every time. */
+/** Plays the user by the lines of a task's `user_script`; needs no model and does the same every time. */
 export const scriptedUser: UserSimulator = {
   kind: 'scripted',
   refuses({ id, user_script: script }) {

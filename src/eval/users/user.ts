@@ -22,11 +22,12 @@ export interface User {
   usage?(): TokenCount
 }
 
-/** What a user is told at the start. */
+/** What a user is told at the start of a simulation. */
 export interface UserBriefing {
   readonly task: EvalTask
   readonly trial: number
   readonly seed: number
+  /** The user's own tools. */
   readonly tools: readonly ToolDescriptor[]
   /** What was said before the simulation begins; nothing if absent. */
   readonly history?: readonly ConversationMessage[]
@@ -36,6 +37,7 @@ export interface UserBriefing {
 
 /** A way to play the user; each simulation starts its own. Scores of different kinds are never mixed. */
 export interface UserSimulator {
+  /** Which kind it is, for the results. */
   readonly kind: UserKind
   /** The model or endpoint behind it, for the results. */
   readonly model?: string
@@ -43,7 +45,9 @@ export interface UserSimulator {
   readonly args?: JsonObject
   /** Why this user cannot play a task; undefined when it can. */
   refuses(task: EvalTask): string | undefined
+  /** Begins to play the user of one simulation. */
   start(briefing: UserBriefing): User
+  /** Releases what it holds. */
   close?(): Promise<void>
 }
 

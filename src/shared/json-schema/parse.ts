@@ -73,13 +73,14 @@ const keywords: ReadonlyMap<string, Keyword> = new Map(
 /** References may lead in a circle that no value ends. */
 const maxDepth = 256
 
-function fits(schema: Schema, value: unknown, { path, depth, run }: Site): string | undefined {
-  const site = { path, depth: depth + 1, run }
-  spend(site, 1)
+function fits(schema: Schema, value: unknown, at: Site): string | undefined {
+  const { path, depth, run } = at
+  spend(at, 1)
   if (depth > maxDepth) throw new SchemaFault('', 'refers to itself without an end')
   if (typeof schema === 'boolean') return schema ? undefined : `${path} must not be there`
+  const site = { path, depth: depth + 1, run, schema }
   for (const name of Object.keys(schema)) {
-    const fault = keywords.get(name)?.check(schema[name], value, { ...site, schema })
+    const fault = keywords.get(name)?.check(schema[name], value, site)
     if (fault !== undefined) return fault
   }
   return undefined

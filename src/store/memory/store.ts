@@ -22,6 +22,7 @@ import { applyWrite, type Entry, forget, type Tables } from './writes.ts'
 
 /** How much a memory store keeps. Only tasks that do not run are dropped. */
 export interface MemoryStoreOptions {
+  /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
   /** Finished tasks to keep, the newest; 10,000 by default. Beyond it the oldest of whoever keeps most goes. */
   readonly maxTasks?: number
@@ -30,23 +31,25 @@ export interface MemoryStoreOptions {
    * whoever keeps most goes, a finished one before one that waits for its user; values go with their context's last.
    */
   readonly maxBytes?: number
-  /** How long a finished task is kept, by its status timestamp; for ever by default. */
+  /** How long a finished task is kept, in milliseconds by its status timestamp; for ever by default. */
   readonly maxAgeMs?: number
   /**
-   * Records of finished tasks to keep, 2,000 by default: time enough for a reader who lost the connection to come back.
-   * Beyond it the logs of the oldest become one record that holds the task, under the sequence number of the last.
-   * More of them outlive the collector's young generation, and each stream pays for that.
+   * Records of finished tasks to keep, 2,000 by default: time enough for a reader who lost the connection to come
+   * back. Beyond it the logs of the oldest become one record that holds the task.
    */
   readonly maxRecords?: number
   /** Deliveries given up to keep, the newest; 1,000 by default. */
   readonly maxDeadLetters?: number
-  /** How long a task may wait for input before it is dropped like a finished one; for ever by default. */
+  /**
+   * How long a task may wait for input, in milliseconds, before it is dropped like a finished one; for ever by
+   * default.
+   */
   readonly maxWaitingMs?: number
   /** The largest write of one task, in bytes; 32 MiB by default. A larger one is refused alone. */
   readonly maxTaskBytes?: number
 }
 
-/** Keeps tasks in this process, by reference; they are gone when it ends. */
+/** Keeps tasks in this process; they are gone when it ends. */
 export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
   const tables = createTables(options)
   const { entries, keys, retention } = tables

@@ -8,9 +8,12 @@ import { removal } from './removal.ts'
 export interface RetentionOptions {
   /** Finished tasks to keep, the newest; all by default. */
   readonly maxTasks?: number
-  /** How long a finished task is kept, by its status timestamp; for ever by default. */
+  /** How long a finished task is kept, in milliseconds by its status timestamp; for ever by default. */
   readonly maxAgeMs?: number
-  /** How long a task may wait for input before it is dropped like a finished one; for ever by default. */
+  /**
+   * How long a task may wait for input, in milliseconds, before it is dropped like a finished one; for ever by
+   * default.
+   */
   readonly maxWaitingMs?: number
 }
 

@@ -13,6 +13,7 @@ import {
   connectDatabase,
   type DatabaseConnectionOptions,
 } from './connection.ts'
+import { postgresDefaults } from './defaults.ts'
 import { toConnectError } from './faults.ts'
 import { createFeed } from './feed.ts'
 import { toLine } from './lines.ts'
@@ -54,30 +55,37 @@ export interface PostgresStoreOptions extends RetentionOptions {
   readonly maxTaskBytes?: number
   /** What this process is called in the database's list of connections; `corral` by default. */
   readonly name?: string
+  /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
   /** Where it is told what happens to the registration; warnings and errors to stderr by default, `false` for nowhere. */
   readonly logger?: Logger | false
 }
 
-/** A store that several processes share. */
+/** A store in PostgreSQL, which several processes share. */
 export interface PostgresStore extends Store {
+  /** How the processes that share it work together. */
   readonly feed: Feed
 }
 
 /**
- * Opens a PostgreSQL database as a store, and makes its tables where there are none. Any number of processes may have it
- * open; they need the package `pg`.
+ * Opens a PostgreSQL database as a store, and makes its tables where there are none. Any number of processes may have
+ * it open. Needs the package `pg`.
  *
- * After a failed write (database away, disk full) reads go on where they can, `health()` says why, and writing resumes by
- * itself. Connections that break are made anew, and a commit whose answer was lost is known again.
+ * After a failed write (database away, disk full) reads go on where they can, `health()` says why, and writing resumes
+ * by itself. Connections that break are made anew.
  *
  * @throws A2AError `unavailable` that names the database and the reason: not there, refused, newer.
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
-  const { url, name = 'corral', statementTimeoutMs = 30_000, tls } = options
+  const {
+    url,
+    name = 'corral',
+    statementTimeoutMs = postgresDefaults.statementTimeoutMs,
+    tls,
+  } = options
   const connection: DatabaseConnectionOptions = { url, tls, statementTimeoutMs, name }
   try {
-    const names = namesIn(options.schema ?? 'corral')
+    const names = namesIn(options.schema ?? postgresDefaults.schema)
     const first = await connectDatabase(connection)
     try {
       await migrateDatabase(first, names)
@@ -96,8 +104,8 @@ function createStore(
   names: Names,
 ): PostgresStore {
   const { clock = systemClock, maxTaskBytes = defaultMaxTaskBytes, pool = {} } = options
-  const { foreignBuildAfterMs = 10_000 } = options
-  const readers = createReaders(connection, pool.readers ?? 4)
+  const { foreignBuildAfterMs = postgresDefaults.foreignBuildAfterMs } = options
+  const readers = createReaders(connection, pool.readers ?? postgresDefaults.readers)
   const feed = createFeed({ ...feedParts(options, connection, names), readers, clock })
   const replica = (): number => feed.replica
   const writing = createWriting({ options, connection, names, clock, replica })
@@ -131,7 +139,12 @@ function feedParts(
   connection: DatabaseConnectionOptions,
   names: Names,
 ) {
-  const { leaseMs = 5_000, beatMs = 1_000, lookMs = 250, commitTimeoutMs = 30_000 } = options
+  const {
+    leaseMs = postgresDefaults.leaseMs,
+    beatMs = postgresDefaults.beatMs,
+    lookMs = postgresDefaults.lookMs,
+    commitTimeoutMs = postgresDefaults.commitTimeoutMs,
+  } = options
   const session = { ...connection, url: options.sessionUrl ?? connection.url }
   return {
     names,
@@ -174,7 +187,7 @@ function createWriting({ options, connection, names, clock, replica }: WritingOp
     write: createCommitGroup(link, names),
     replica,
     clock,
-    timeoutMs: options.commitTimeoutMs ?? 30_000,
+    timeoutMs: options.commitTimeoutMs ?? postgresDefaults.commitTimeoutMs,
     committed: upkeep.committed,
     failed: upkeep.failed,
   })

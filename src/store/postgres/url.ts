@@ -1,9 +1,9 @@
-/** Whether a place of tasks is a PostgreSQL database rather than a file. */
+/** Tells whether a place of tasks is a PostgreSQL database rather than a file. */
 export function isPostgresUrl(place: string): boolean {
   return /^postgres(?:ql)?:/i.test(place)
 }
 
-/** A place of tasks as people may see it: of a URL host, port and database, without who logs in. */
+/** Gives a place of tasks as people may see it: of a URL its host, port and database, without who logs in. */
 export function toShownStore(place: string): string {
   if (!isPostgresUrl(place)) return place
   if (!URL.canParse(place)) return 'postgres://…'

@@ -18,7 +18,7 @@ export interface Connection {
   close(): void
 }
 
-/** `node` is `node:sqlite`, built into Node 22.13 and newer; `libsql` is a package with the engine in it. */
+/** A SQLite: `node` is `node:sqlite`, built into Node 22.13 and newer; `libsql` is a package with the engine in it. */
 export type DriverName = 'node' | 'libsql'
 
 /** A file, and what opens it. */

@@ -29,7 +29,7 @@ export async function backupSqliteStore(path: string, target: string): Promise<v
 }
 
 /**
- * The webhook deliveries that were given up, newest first, also while a server writes the file.
+ * Lists the webhook deliveries that were given up, newest first, also while a server writes the file.
  * @throws A2AError `unavailable` that names the file and the reason.
  */
 export async function readDeadLetters(path: string): Promise<readonly DeadLetter[]> {

@@ -22,9 +22,12 @@ export interface SqliteStoreOptions {
   readonly synchronous?: 'FULL' | 'NORMAL'
   /** Finished tasks to keep, the newest; all by default. */
   readonly maxTasks?: number
-  /** How long a finished task is kept, by its status timestamp; for ever by default. */
+  /** How long a finished task is kept, in milliseconds by its status timestamp; for ever by default. */
   readonly maxAgeMs?: number
-  /** How long a task may wait for input before it is dropped like a finished one; for ever by default. */
+  /**
+   * How long a task may wait for input, in milliseconds, before it is dropped like a finished one; for ever by
+   * default.
+   */
   readonly maxWaitingMs?: number
   /**
    * A bound on the file's size, in bytes. At nine tenths of it the oldest finished tasks go; where that is not enough,
@@ -33,8 +36,9 @@ export interface SqliteStoreOptions {
   readonly maxBytes?: number
   /** The largest write of one task, in bytes; 32 MiB by default. A larger one is refused alone. */
   readonly maxTaskBytes?: number
-  /** `node:sqlite` where the runtime has it, else `libsql`. */
+  /** Which SQLite: `node:sqlite` where the runtime has it, else `libsql`, by default. */
   readonly driver?: DriverName
+  /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
 }
 
@@ -45,13 +49,12 @@ export interface SqliteStore extends Store {
 }
 
 /**
- * Opens a SQLite file as a store, and makes it where there is none. One process at a time has it open, by whatever name.
+ * Opens a SQLite file as a store, and makes it where there is none. One process at a time has it open.
  *
- * Commits run in a thread of their own, so that waiting for the disk never holds up the event loop. After a failed write
- * (disk full, file read-only) reads go on, `health()` says why, and writing resumes by itself once it is possible. Whether
- * the file is sound is checked once it is open; a damaged one is not written any more.
+ * After a failed write (disk full, file read-only) reads go on, `health()` says why, and writing resumes by itself
+ * once it is possible. A damaged file is not written any more.
  *
- * @throws A2AError `unavailable` that names the file and the reason: in use, newer, read-only, no database of ours.
+ * @throws A2AError `unavailable` that names the file and the reason: in use, newer, read-only, no store of Corral.
  */
 export async function openSqliteStore(
   path: string,

@@ -3,6 +3,7 @@ import { acceptsTools } from '../../agents/tools.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { textOf } from '../../protocol/task.ts'
 import type { Message, Part } from '../../protocol/types.ts'
+import { teamDefaults } from '../defaults.ts'
 import { delegate } from '../delegate.ts'
 import { checkLimit } from '../faults.ts'
 import { replyParts } from '../reply.ts'
@@ -19,9 +20,6 @@ import {
 } from './routing.ts'
 import type { MemberReply } from './scheduler.ts'
 import { toTransferTools } from './tools.ts'
-
-/** RANCH's default. */
-const defaultHops = 10
 
 /** The row of the table: members pass the message on. */
 export const router: SchedulerKind<RouterConfig> = {
@@ -55,7 +53,7 @@ interface Hop {
  * answer goes to the default agent. Nobody may pass a message to itself, nor the same words twice to the same member.
  */
 function createRouter(config: RouterConfig): Schedule {
-  const maxHops = config.maxRoutingHops ?? defaultHops
+  const maxHops = config.maxRoutingHops ?? teamDefaults.maxRoutingHops
   return async (run) => {
     const seen = new Set<string>()
     let hop: Hop = { agentId: config.defaultAgentId, message: run.memory.message, sender: 'user' }

@@ -18,7 +18,7 @@ export interface Scheduler {
   schedule(run: SchedulerRun): Promise<MemberReply>
 }
 
-/** One run, as a scheduler of one's own sees it. */
+/** One run of a team, as a scheduler of your own sees it. */
 export interface SchedulerRun {
   /** The message that began the run. */
   readonly message: Message
@@ -54,12 +54,13 @@ export interface SchedulerRun {
   reply(content: string | readonly Part[]): MemberReply
 }
 
-/** What a member gave back, whole and as plain JSON, so that it can stand in the task's log. */
+/** What a member gave back, whole and as plain JSON. */
 export interface MemberReply {
   /** COMPLETED, or the state in which the member stopped. */
   readonly state: TaskState
   /** The member's lone message, or its last status message. */
   readonly message?: Message
+  /** What the member produced. */
   readonly artifacts?: readonly Artifact[]
   /** All metadata of the reply, later over earlier: routing decisions and token counts stand here. */
   readonly metadata?: JsonObject
@@ -81,24 +82,30 @@ export interface AskOptions extends CallRules {
 
 /** How a member is called. */
 export interface CallRules<Id extends string = string> {
-  /** How long the member may take. */
+  /** How long the member may take; as long as it likes if absent. */
   readonly timeoutSeconds?: number
   /** Further tries after a failure, 0 to 10; 0 by default, since agents retry their own connections. */
   readonly maxRetries?: number
   /** Who answers instead when all tries have failed. */
   readonly fallbackAgentId?: Id
-  /** Look at what the member is asked and at what it answers, beside its own. */
+  /** Guards on what the member is asked and on what it answers, beside its own. */
   readonly guards?: Guards<Id>
 }
 
 /** A member of a team. */
 export interface TeamAgentConfig {
+  /** The id under which the agent is registered. */
   readonly agentId: string
+  /** What it does in the team, for supervisors and people. */
   readonly role?: string
+  /** What it can do, beside what it says itself. */
   readonly capabilities?: readonly string[]
 }
 
-/** A kind of scheduler that a user brings. Its configs are plain data; functions in them are left out where they are written down. */
+/**
+ * A kind of scheduler that you bring. Its configs are plain data; functions in them are left out where they are
+ * written down.
+ */
 export interface SchedulerDefinition<Config> {
   /** The team's mode, as cards and traces show it; not one of the built-in kinds. */
   readonly type: string
@@ -112,16 +119,18 @@ export interface SchedulerDefinition<Config> {
   create(config: Config): Scheduler
 }
 
-/** A scheduler of one's own in a team's configuration, as what `defineScheduler` gives makes it. */
+/** A scheduler of your own in a team's configuration: what `defineScheduler` makes. */
 export interface OwnScheduler {
   readonly type: 'own'
+  /** What the scheduler was given. */
   readonly config: unknown
+  /** The kind that it is of. */
   readonly definition: SchedulerDefinition<unknown>
 }
 
 /**
- * Declares a kind of scheduler. What it gives back makes the `scheduler` of a team from a config of this kind; the team
- * is checked when it is made.
+ * Declares a kind of scheduler of your own. What it gives back makes the `scheduler` of a team from a config of this
+ * kind; the team is checked when it is made.
  */
 export function defineScheduler<Config>(
   definition: SchedulerDefinition<Config>,

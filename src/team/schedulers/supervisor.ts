@@ -2,6 +2,7 @@ import type { AgentInfo } from '../../agents/agent.ts'
 import { acceptsTools, type Tool } from '../../agents/tools.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Message, Part } from '../../protocol/types.ts'
+import { teamDefaults } from '../defaults.ts'
 import { delegate, delegateAll } from '../delegate.ts'
 import { checkLimit } from '../faults.ts'
 import { replyParts } from '../reply.ts'
@@ -19,9 +20,6 @@ import {
 } from './routing.ts'
 import type { MemberReply } from './scheduler.ts'
 import { toDelegateTools } from './tools.ts'
-
-/** As many rounds of delegation as the router has hops. */
-const defaultRounds = 10
 
 /** The row of the table: one member leads. */
 export const supervisor: SchedulerKind<SupervisorConfig> = {
@@ -43,7 +41,7 @@ export const supervisor: SchedulerKind<SupervisorConfig> = {
  * ask another; a supervisor that fails fails the run.
  */
 function createSupervisor(config: SupervisorConfig): Schedule {
-  const maxRounds = config.maxRounds ?? defaultRounds
+  const maxRounds = config.maxRounds ?? teamDefaults.maxRounds
   return async (run) => {
     const leader = await meetLeader(run, config.supervisorAgentId)
     let message = leader.brief(run.memory.message, 'user')

@@ -1,5 +1,5 @@
 import type { BranchCase, Step } from '../step-config.ts'
-import type { Flow, Steps } from './flow.ts'
+import type { Flow, FlowSteps } from './flow.ts'
 import type { FlowState } from './state.ts'
 
 /** A workflow without steps, to be said. */
@@ -14,12 +14,12 @@ function toFlow<At extends FlowState>(builder: FlowBuilder): Flow<At> {
 }
 
 /** Makes steps that begin with none. */
-type MakeSteps = (flow: unknown) => Steps
+type MakeSteps = (flow: unknown) => FlowSteps
 
 type Fields = Readonly<Record<string, unknown>>
 
 /** Collects steps. Each call gives another one: what has been said stays as it is. */
-class FlowBuilder implements Steps {
+class FlowBuilder implements FlowSteps {
   readonly steps: readonly Step[]
 
   constructor(steps: readonly Step[]) {

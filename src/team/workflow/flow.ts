@@ -3,33 +3,33 @@ import type { Json, JsonObject, Part } from '../../protocol/types.ts'
 import type { CallRules } from '../schedulers/scheduler.ts'
 import type { Rule, Step } from '../step-config.ts'
 import type {
-  After,
   AnswerData,
+  FlowAfter,
   FlowScope,
   FlowState,
+  FlowWithin,
   NewName,
   Nothing,
   Unsure,
-  Within,
 } from './state.ts'
 
-/** Steps as they have been said so far. */
-export interface Steps {
+/** The steps of a workflow so far. */
+export interface FlowSteps {
   readonly steps: readonly Step[]
 }
 
-/** Steps, and what the compiler knows after them. */
-interface FlowEnd<At> extends Steps {
+/** A workflow so far, and what the compiler knows at its end. */
+export interface FlowEnd<At> extends FlowSteps {
   /** For the compiler alone. */
   readonly end?: At
 }
 
 /**
- * A workflow that is being said, step by step: each call gives the workflow with one more step at its end, whose rules
- * see the results of those before it with their types.
+ * A workflow in the making: each call adds a step at its end, whose rules see the results of those before it with
+ * their types.
  */
 export interface Flow<At extends FlowState> extends FlowEnd<At> {
-  /** A member answers. */
+  /** Adds a step in which a member answers. */
   step<
     const Name extends string,
     Id extends keyof At['members'] & string,
@@ -38,12 +38,15 @@ export interface Flow<At extends FlowState> extends FlowEnd<At> {
     Text extends string = never,
   >(
     name: NewName<Name, At['steps']>,
-    rules: MemberRules<At, Id, Schema> & FlowRules<At, Holds, Text>,
-  ): Flow<After<At, Name, AnswerData<At['members'], Id, Schema>, Holds | Text>>
-  /** Each of several gets the same question, at once; `join` says how their answers become one. */
+    rules: FlowMemberRules<At, Id, Schema> & FlowRules<At, Holds, Text>,
+  ): Flow<FlowAfter<At, Name, AnswerData<At['members'], Id, Schema>, Holds | Text>>
+  /**
+   * Adds a step that asks several at once, each the same; `join` says how their answers become one.
+   * @typeParam Branches What is done at once.
+   */
   parallel<
     const Name extends string,
-    Branches extends readonly ((flow: Flow<At>) => Steps)[],
+    Branches extends readonly ((flow: Flow<At>) => FlowSteps)[],
     Id extends keyof At['members'] & string = never,
     Schema extends SchemaInput | undefined = undefined,
     Holds extends boolean = never,
@@ -53,13 +56,13 @@ export interface Flow<At extends FlowState> extends FlowEnd<At> {
     branches: Branches,
     rules?: FlowRules<At, Holds, Text> & {
       readonly join?: FlowJoin<
-        After<At, never, Json | undefined, never, StepsOf<Branches>>,
+        FlowAfter<At, never, Json | undefined, never, StepsOf<Branches>>,
         Id,
         Schema
       >
     },
-  ): Flow<After<At, Name, JoinedData<At, Id, Schema>, Holds | Text, StepsOf<Branches>>>
-  /** The first case whose rule holds runs its steps. */
+  ): Flow<FlowAfter<At, Name, JoinedData<At, Id, Schema>, Holds | Text, StepsOf<Branches>>>
+  /** Adds a step that chooses: the first case whose rule holds runs its steps. */
   branch<
     const Name extends string,
     Data,
@@ -71,8 +74,8 @@ export interface Flow<At extends FlowState> extends FlowEnd<At> {
     name: NewName<Name, At['steps']>,
     cases: (on: FlowCases<At>) => BranchEnd<Data, Inner, Else>,
     rules?: FlowRules<At, Holds, Text>,
-  ): Flow<After<At, Name, Data, Holds | Text | Else, Unsure<Inner>>>
-  /** Steps are repeated until a rule over their results holds, at most `maxIterations` times. */
+  ): Flow<FlowAfter<At, Name, Data, Holds | Text | Else, Unsure<Inner>>>
+  /** Adds a step that repeats steps until a rule over their results holds, at most `maxIterations` times. */
   loop<
     const Name extends string,
     Inner extends FlowState,
@@ -80,13 +83,13 @@ export interface Flow<At extends FlowState> extends FlowEnd<At> {
     Text extends string = never,
   >(
     name: NewName<Name, At['steps']>,
-    steps: (flow: Flow<Within<At, Round, Json | undefined>>) => FlowEnd<Inner>,
+    steps: (flow: Flow<FlowWithin<At, FlowRound, Json | undefined>>) => FlowEnd<Inner>,
     rules: FlowRules<At, Holds, Text> & {
       readonly until: Rule<boolean, FlowScope<Inner>>
       readonly maxIterations: number
     },
-  ): Flow<After<At, Name, Inner['previous'], Holds | Text, Inner['steps']>>
-  /** A member answers once per item of a list; the data of its answers is a list too. */
+  ): Flow<FlowAfter<At, Name, Inner['previous'], Holds | Text, Inner['steps']>>
+  /** Adds a step that asks a member once per item of a list; the data of its answers is a list too. */
   map<
     const Name extends string,
     Id extends keyof At['members'] & string,
@@ -96,11 +99,11 @@ export interface Flow<At extends FlowState> extends FlowEnd<At> {
     Text extends string = never,
   >(
     name: NewName<Name, At['steps']>,
-    rules: MapRulesOf<At, Item> &
-      MemberRules<Within<At, OneItem<Item>>, Id, Schema> &
+    rules: FlowMapRules<At, Item> &
+      FlowMemberRules<FlowWithin<At, FlowItem<Item>>, Id, Schema> &
       FlowRules<At, Holds, Text>,
-  ): Flow<After<At, Name, Listed<AnswerData<At['members'], Id, Schema>>, Holds | Text>>
-  /** Steps run once per item of a list; the data of their answers is a list too. */
+  ): Flow<FlowAfter<At, Name, Listed<AnswerData<At['members'], Id, Schema>>, Holds | Text>>
+  /** Adds a step that runs steps once per item of a list; the data of their answers is a list too. */
   map<
     const Name extends string,
     Inner extends FlowState,
@@ -109,12 +112,17 @@ export interface Flow<At extends FlowState> extends FlowEnd<At> {
     Text extends string = never,
   >(
     name: NewName<Name, At['steps']>,
-    rules: MapRulesOf<At, Item> &
+    rules: FlowMapRules<At, Item> &
       FlowRules<At, Holds, Text> & {
-        readonly steps: (flow: Flow<Within<At, OneItem<Item>, ItemData<Item>>>) => FlowEnd<Inner>
+        readonly steps: (
+          flow: Flow<FlowWithin<At, FlowItem<Item>, ItemData<Item>>>,
+        ) => FlowEnd<Inner>
       },
-  ): Flow<After<At, Name, Listed<Inner['previous']>, Holds | Text>>
-  /** The user is shown the answer so far and asked; what is neither a yes nor a no may go to an earlier step. */
+  ): Flow<FlowAfter<At, Name, Listed<Inner['previous']>, Holds | Text>>
+  /**
+   * Adds a step that shows the user the answer so far and asks; what is neither a yes nor a no may go to an earlier
+   * step.
+   */
   approval(
     rules: FlowRules<At, boolean, string> & {
       readonly question: string
@@ -125,13 +133,13 @@ export interface Flow<At extends FlowState> extends FlowEnd<At> {
 }
 
 /** What every step may say. */
-interface FlowRules<At extends FlowState, Holds extends boolean, Text extends string> {
+export interface FlowRules<At extends FlowState, Holds extends boolean, Text extends string> {
   /** The step runs only if this holds: an expression, or a function that says so. */
   readonly when?: Text | ((scope: FlowScope<At>) => Holds | Promise<Holds>)
 }
 
 /** What a step asks of a member. */
-interface MemberRules<
+export interface FlowMemberRules<
   At extends FlowState,
   Id extends string,
   Schema extends SchemaInput | undefined,
@@ -147,29 +155,34 @@ interface MemberRules<
   readonly maxOutputRetries?: number
 }
 
-type FlowJoin<At extends FlowState, Id extends string, Schema extends SchemaInput | undefined> =
-  | Rule<string | readonly Part[], FlowScope<At>>
-  | MemberRules<At, Id, Schema>
+/** How the answers of parallel steps become one: by a rule, or by a member. */
+export type FlowJoin<
+  At extends FlowState,
+  Id extends string,
+  Schema extends SchemaInput | undefined,
+> = Rule<string | readonly Part[], FlowScope<At>> | FlowMemberRules<At, Id, Schema>
 
 type JoinedData<At extends FlowState, Id, Schema> = [Id] extends [never]
   ? Json | undefined
   : AnswerData<At['members'], Id, Schema>
 
 /** Which list a map goes through; where it says none, what the previous answer holds as one. */
-interface MapRulesOf<At extends FlowState, Item> {
+export interface FlowMapRules<At extends FlowState, Item> {
   readonly over?: Rule<readonly Item[], FlowScope<At>>
   /** Items at once; 8 by default. */
   readonly maxParallel?: number
 }
 
-interface OneItem<Item> {
+/** What rules within a map see besides: the item. */
+export interface FlowItem<Item> {
   readonly item: Item
 }
 
 /** An item that is a text is the words of the answer before, others are its data. */
 type ItemData<Item> = Item extends string ? undefined : Item
 
-interface Round {
+/** What rules within a loop see besides: the round. */
+export interface FlowRound {
   /** From 1. */
   readonly round: number
 }
@@ -192,7 +205,7 @@ type Merged<Union> = {
     : never
 }
 
-/** The cases of a branch as they have been said so far; none of them may hold. */
+/** The cases of a branch in the making. */
 export interface FlowCases<At extends FlowState, Data = never, Inner = Nothing>
   extends BranchEnd<Data, Inner, true> {
   /** Runs these steps if a rule holds and none before it does. */
@@ -206,8 +219,8 @@ export interface FlowCases<At extends FlowState, Data = never, Inner = Nothing>
   ): BranchEnd<Data | Case['previous'], Inner & Case['steps'], never>
 }
 
-/** A branch with all its cases; `Else` is never where one of them runs in any case. */
-interface BranchEnd<Data, Inner, Else> {
+/** A branch with all its cases, and what the compiler knows after it. */
+export interface BranchEnd<Data, Inner, Else> {
   readonly cases: readonly { readonly when?: Rule<boolean>; readonly steps: readonly Step[] }[]
   /** For the compiler alone: the data of its answer, the results of its steps, and whether it may be left out. */
   readonly result?: { readonly data: Data; readonly steps: Inner; readonly mayBeLeftOut: Else }

@@ -7,7 +7,7 @@ import type { StepResult, StepScope } from '../step-config.ts'
 /** Agents by the ids under which they are members; functions may be members. */
 export type FlowMembers = Readonly<Record<string, Agent | AgentFunction>>
 
-/** What the compiler knows at a place of a workflow. */
+/** What the compiler knows at a place of a workflow: its members, and the results of the steps before. */
 export interface FlowState {
   readonly members: FlowMembers
   /** The results that can be seen, by the names of their steps. */
@@ -32,14 +32,14 @@ export interface FlowStart<Members extends FlowMembers> extends FlowState {
 /** No members, no names. */
 export type Nothing = Record<never, never>
 
-/** What the rules of a step see at a place. */
+/** What the rules of a step see at a place of a workflow. */
 export type FlowScope<At extends FlowState> = Omit<
   StepScope<At['steps']>,
   'previous' | 'item' | 'round'
 > & { readonly previous: StepResult<At['previous']> } & At['extra']
 
-/** The place after a step of this name, whose answer has this data; one with a condition may have been left out. */
-export interface After<
+/** The place after a step of this name, whose answer has this data; a step with a condition may have been left out. */
+export interface FlowAfter<
   At extends FlowState,
   Name extends string,
   Data,
@@ -63,8 +63,9 @@ export interface After<
 /** Data, or something else where there is a condition. */
 type Unless<Condition, Data, Else> = [Condition] extends [never] ? Data : Data | Else
 
-/** The same place with more that rules see, for steps within a map or loop. */
-export interface Within<At extends FlowState, Extra, Previous = At['previous']> extends FlowState {
+/** A place within a map or a loop, whose rules see more. */
+export interface FlowWithin<At extends FlowState, Extra, Previous = At['previous']>
+  extends FlowState {
   readonly members: At['members']
   readonly steps: At['steps']
   readonly previous: Previous

@@ -8,7 +8,7 @@ import { damage } from './damage.ts'
 import { drivers } from './drivers.ts'
 import { useFolder } from './folder.ts'
 
-/** A file as version 0.1.0 wrote it: tasks in every state, long logs, a large answer, webhooks, keys. */
+/** A file as the first preview wrote it: tasks in every state, long logs, a large answer, webhooks, keys. */
 const fixture = fileURLToPath(new URL('../../fixtures/store/schema-1.db', import.meta.url))
 const { path, open } = useFolder()
 

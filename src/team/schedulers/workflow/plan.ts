@@ -1,4 +1,5 @@
 import { textOf } from '../../../protocol/task.ts'
+import { teamDefaults } from '../../defaults.ts'
 import { looksLikeExpression } from '../../expressions/names.ts'
 import type { Refuse, TeamPath } from '../../faults.ts'
 import { answered } from '../../run.ts'
@@ -68,7 +69,8 @@ function planRun(step: Step, site: OwnSite): PlannedStep['run'] {
   if ('branch' in step) return planBranch(step, site)
   if ('loop' in step) return planLoop(step, site)
   if ('map' in step) return planMap(step, site)
-  const { question, onFeedback: target, maxFeedbackRounds: maxRounds = 5 } = step.approval
+  const { question, onFeedback: target, maxFeedbackRounds } = step.approval
+  const maxRounds = maxFeedbackRounds ?? teamDefaults.maxFeedbackRounds
   const approval = { question, target, maxRounds }
   return (place) => runApproval(approval, place)
 }
@@ -131,7 +133,7 @@ function planMap({ map, name }: MapStep, site: OwnSite): PlannedStep['run'] {
         ? planList(map.steps, { ...site, names, path: [...path, 'steps'] })
         : planCall(map, { ...site, names, path }),
     over: map.over === undefined ? undefined : readList(map.over, over),
-    maxParallel: map.maxParallel ?? 8,
+    maxParallel: map.maxParallel ?? teamDefaults.maxParallel,
     givesList:
       [name, map.over, map.outputSchema].some((said) => said !== undefined) || 'steps' in map,
   }

@@ -1,0 +1,1 @@
+export default (message) => `You asked: ${message.parts.map(({ text }) => text).join(' ')}`

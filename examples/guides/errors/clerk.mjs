@@ -1,0 +1,13 @@
+import { A2AError, textOf } from 'corral'
+import { defineAgent } from 'corral/agents'
+import { createServer, listen } from 'corral/server'
+
+const clerk = defineAgent({ name: 'Clerk' }, ({ parts }) => {
+  const text = textOf(parts)
+  if (text.length > 20) throw new A2AError('invalidParams', 'Ask for less: 20 characters at most')
+  return `You asked: ${text}`
+})
+
+const server = await createServer({ agents: [clerk] })
+const { url } = await listen(server, { port: Number(process.env.PORT ?? 3000), host: '127.0.0.1' })
+console.log(`The clerk answers at ${url}`)

@@ -1,0 +1,4 @@
+import { textOf } from 'corral'
+
+/** Publishes what was approved. */
+export default ({ parts }) => `Published. ${textOf(parts)}`

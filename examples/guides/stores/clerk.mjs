@@ -1,0 +1,3 @@
+import { textOf } from 'corral'
+
+export default ({ parts }) => `Noted: ${textOf(parts)}`

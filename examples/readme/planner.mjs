@@ -1,0 +1,1 @@
+export default ({ parts }) => `a map, a storm and ${parts[0].text}`

@@ -1,0 +1,47 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { digestOf, isDocumented, readSurface } from '../../scripts/reference/surface.ts'
+
+const root = join(import.meta.dirname, '../..')
+const names = readSurface(root, JSON.parse(read('package.json')))
+const spelled = ({ entrance, name }: (typeof names)[number]): string => `${name} of ${entrance}`
+
+test('every public name has a sentence for its user', () => {
+  expect(names.filter((one) => !isDocumented(one)).map(spelled)).toEqual([])
+})
+
+test('every public name stands in the reference, on the page of its entrance', () => {
+  const unmentioned = names.filter(({ entrance, name }) => {
+    const page = read(`docs/api/${entrance.split('/')[1] ?? entrance}.md`)
+    return !page.includes(`\n### ${name}\n`) && !page.includes(`\n| \`${name}\` | [`)
+  })
+  expect(unmentioned.map(spelled)).toEqual([])
+})
+
+const all = [...new Set(names.map(({ name }) => name))]
+const guides = mentionedIn(pages().filter((page) => !page.startsWith('docs/api/')))
+const inGuides = all.filter((name) => guides.has(name)).length
+
+test(`guides mention ${inGuides} of ${all.length} public names, the reference the others`, () => {
+  const reference = mentionedIn(pages().filter((page) => page.startsWith('docs/api/')))
+  expect(all.filter((name) => !guides.has(name) && !reference.has(name))).toEqual([])
+})
+
+test('the reference is of these declarations; if not, run npm run reference', () => {
+  expect(read('docs/api/README.md')).toContain(`<!-- declarations: ${digestOf(names)} -->`)
+})
+
+/** The words of all pages: a name is mentioned where it stands by itself. */
+function mentionedIn(files: readonly string[]): ReadonlySet<string> {
+  return new Set(files.flatMap((file) => read(file).match(/\w+/g) ?? []))
+}
+
+function pages(): readonly string[] {
+  const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+  return ['README.md', ...docs.filter((file) => file.endsWith('.md')).map((file) => `docs/${file}`)]
+}
+
+function read(file: string): string {
+  return readFileSync(join(root, file), 'utf8')
+}

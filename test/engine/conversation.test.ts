@@ -1,0 +1,36 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { defineAgent } from '../../src/agents/function.ts'
+import { A2AClient } from '../../src/client/client.ts'
+import { textOf } from '../../src/protocol/task.ts'
+import { createServer } from '../../src/server/server.ts'
+
+/** Answers with what it was told before, at most so many messages. */
+async function hear(limit: number): Promise<(text: string, key: string) => Promise<string>> {
+  const listener = defineAgent({ name: 'Listener' }, async (_message, turn) => {
+    const heard = await turn.conversation(limit)
+    return `[${heard.map(({ parts }) => textOf(parts)).join(' ')}]`
+  })
+  const server = await createServer({ agents: [listener], logger: false })
+  onTestFinished(() => server.close())
+  const client = new A2AClient({ dispatch: server.dispatch() })
+  return (text, idempotencyKey) => client.run(text, { contextId: 'c', idempotencyKey })
+}
+
+// With a key the task is there before its agent is asked, without one it is not.
+test.each(['key', ''])(
+  'a conversation is what was said before the message (key "%s")',
+  async (key) => {
+    const say = await hear(10)
+    expect(await say('one', key && `${key}1`)).toBe('[]')
+    expect(await say('two', key && `${key}2`)).toBe('[one []]')
+  },
+)
+
+test('the newest messages are as many as were asked for', async () => {
+  const say = await hear(1)
+  await say('one', 'first')
+  expect(await say('two', 'second')).toBe('[[]]')
+  const nobody = await hear(0)
+  await nobody('one', 'first')
+  expect(await nobody('two', 'second')).toBe('[]')
+})
