@@ -1,11 +1,12 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, vi } from 'vitest'
+import { onTestFinished, vi } from 'vitest'
 import { createDeferred } from '../../src/shared/async.ts'
 import { loadConfig, serveConfig } from '../../src/team/index.ts'
 
@@ -41,20 +42,10 @@ export interface StartOptions {
 // Several processes one after another, on machines that are busy with other things.
 vi.setConfig({ testTimeout: 90_000 })
 
-const running = new Set<ChildProcess>()
-const directories: string[] = []
-const closing: (() => Promise<void>)[] = []
-
-afterEach(async () => {
-  for (const child of running) child.kill('SIGKILL')
-  for (const close of closing.splice(0)) await close()
-  for (const directory of directories.splice(0)) rmSync(directory, { recursive: true, force: true })
-})
-
 /** A directory that is gone after the test. */
 export function temporary(): string {
   const directory = mkdtempSync(join(tmpdir(), 'corral-cli-'))
-  directories.push(directory)
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
   return directory
 }
 
@@ -70,14 +61,18 @@ export function start(args: readonly string[], options: StartOptions = {}): Star
   return startProcess(process.execPath, [main, ...args], options)
 }
 
-/** Starts any process. */
+/** Starts any process; it ends with the test. */
 export function startProcess(
   file: string,
   args: readonly string[],
   { cwd, env }: StartOptions = {},
 ): Started {
   const child = spawn(file, args, { cwd, env: { ...process.env, ...env } })
-  running.add(child)
+  let isRunning = true
+  onTestFinished(async () => {
+    // Its output may stay open for longer, where it has started others.
+    if (isRunning && child.kill('SIGKILL')) await once(child, 'exit')
+  })
   const output = { stdout: '', stderr: '', all: '' }
   const listeners = new Set<() => void>()
   const hear = (name: 'stdout' | 'stderr') => (chunk: Buffer) => {
@@ -89,7 +84,7 @@ export function startProcess(
   child.stderr.on('data', hear('stderr'))
   const ended = new Promise<Ended>((resolve) => {
     child.on('close', (code) => {
-      running.delete(child)
+      isRunning = false
       resolve({ code, stdout: output.stdout, stderr: output.stderr })
       for (const listener of listeners) listener()
     })
@@ -99,7 +94,7 @@ export function startProcess(
       new Promise((resolve, reject) => {
         const look = (): void => {
           const match = output.all.match(pattern)
-          if (!match && running.has(child)) return
+          if (!match && isRunning) return
           listeners.delete(look)
           if (match) resolve(match)
           else reject(new Error(`Ended without ${pattern}:\n${output.all}`))
@@ -135,7 +130,7 @@ export async function serve(args: readonly string[], options: StartOptions = {})
 export async function serveHere(path: string): Promise<string> {
   const config = await loadConfig(path, {})
   const serving = await serveConfig(config, { path, env: {}, port: 0, store: 'memory' })
-  closing.push(serving.close)
+  onTestFinished(serving.close)
   return serving.listening.url
 }
 
@@ -157,7 +152,7 @@ export async function createDoor(): Promise<Door> {
     response.end('the door')
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  closing.push(async () => {
+  onTestFinished(async () => {
     opening.resolve()
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { selfSigned as certificate } from '../client/self-signed.ts'
 import { corral, type Ended, serve, serveHere, start, temporary } from './corral.ts'
 import { clerkAgent, writeFile } from './files.ts'
@@ -14,15 +14,9 @@ import { corralMany } from './many.ts'
  * command gives them.
  */
 
-const closing: Server[] = []
-
-afterEach(() => {
-  for (const server of closing.splice(0)) server.close().closeAllConnections()
-})
-
 /** An address of this machine, where somebody listens for the time of the test. */
 async function listening(server: Server): Promise<string> {
-  closing.push(server)
+  onTestFinished(() => server.close().closeAllConnections())
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo // a listening TCP server has one
   return `127.0.0.1:${port}`
@@ -229,16 +223,13 @@ async function runFiles(): Promise<readonly Ended[]> {
 }
 
 describe('a mistake in a file', () => {
-  let all: readonly Ended[] = []
-
-  beforeAll(async () => {
-    all = await runFiles()
-  })
+  let runs: Promise<readonly Ended[]> | undefined
 
   test.each(inFiles.map((mistake, index) => ({ ...mistake, index })))(
     '$name',
-    ({ says, index }) => {
-      const [checked, served] = all.slice(index * commands.length)
+    async ({ says, index }) => {
+      runs ??= runFiles()
+      const [checked, served] = (await runs).slice(index * commands.length)
       expect(checked).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(says) })
       const stderr = `${checked?.stderr}Correct the file and try again.\n`
       expect(served).toEqual({ code: 1, stdout: '', stderr })
@@ -443,20 +434,22 @@ function portOf(url: string): string {
   return new URL(url).port
 }
 
-describe('a mistake on the command line', () => {
-  let all: readonly Ended[] = []
+/** Runs the command with each of the lines, against a server. */
+async function runLines(): Promise<readonly Ended[]> {
+  const url = await serveHere(writeFile(temporary()))
+  const cwd = temporary()
+  const runs = onTheLine.map(async ({ args }) => ({ args: await args(url), cwd }))
+  return corralMany(await Promise.all(runs))
+}
 
-  beforeAll(async () => {
-    const url = await serveHere(writeFile(temporary()))
-    const cwd = temporary()
-    const runs = onTheLine.map(async ({ args }) => ({ args: await args(url), cwd }))
-    all = await corralMany(await Promise.all(runs))
-  })
+describe('a mistake on the command line', () => {
+  let runs: Promise<readonly Ended[]> | undefined
 
   test.each(onTheLine.map((mistake, index) => ({ ...mistake, index })))(
     '$name',
-    ({ code, says, index }) => {
-      const { stderr = '', ...rest } = all[index] ?? {}
+    async ({ code, says, index }) => {
+      runs ??= runLines()
+      const { stderr = '', ...rest } = (await runs)[index] ?? {}
       expect(rest).toEqual({ code, stdout: '' })
       for (const words of says) expect(stderr).toContain(words)
       expect(stderr).not.toMatch(/^\s+at /m)
