@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { freePort } from '../../test/support/port.ts'
 
 /** The two that are compared. */
 export const sides = ['corral', 'peer'] as const
@@ -74,15 +74,5 @@ function listening(child: ChildProcess): Promise<void> {
     child.stdout?.on('data', hear)
     child.stderr?.on('data', hear)
     child.once('exit', () => reject(new Error(`The server did not start:\n${output}`)))
-  })
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
   })
 }

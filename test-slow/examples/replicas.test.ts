@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { corral, serve } from '../../test/cli/corral.ts'
-import { exampleFile, runExample } from '../../test/examples/guides/serve.ts'
+import { guideFile, runProgram } from '../../test/examples/guides/guide.ts'
 import { describePostgres, usePostgres } from '../../test/support/postgres.ts'
 
 describePostgres('the guide to replicas', () => {
@@ -10,13 +10,13 @@ describePostgres('the guide to replicas', () => {
     const name = `guide_${process.pid}`
     await database.query(`CREATE DATABASE ${name}`)
     const store = Object.assign(new URL(database.url), { pathname: `/${name}` }).href
-    const args = ['serve', exampleFile('replicas/corral.toml'), '--workers', '3', '--store', store]
+    const args = ['serve', guideFile('replicas/corral.toml'), '--workers', '3', '--store', store]
     const served = await serve(args)
     const status = await corral(['cluster', 'status', store, '--json'])
     expect(JSON.parse(status.stdout).members).toHaveLength(3)
 
     const env = { AGENT_URL: served.url }
-    const { code, stdout } = await runExample('replicas/watch.mjs', { env })
+    const { code, stdout } = await runProgram('replicas/watch.mjs', { env })
     expect(code).toBe(0)
     const [, killed = ''] = /^killed process (\d+)$/m.exec(stdout) ?? []
     const told = [...stdout.matchAll(/^(\w+), told by process (\d+)$/gm)]

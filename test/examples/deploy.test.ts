@@ -11,7 +11,7 @@ import { createServer, listen } from '../../src/server/index.ts'
 import { createDeferred } from '../../src/shared/async.ts'
 import { startProcess, temporary } from '../cli/corral.ts'
 import { selfSigned } from '../client/self-signed.ts'
-import { freePort } from './guides/serve.ts'
+import { freePort } from '../support/port.ts'
 
 const root = join(import.meta.dirname, '../..')
 const folder = join(root, 'examples/deploy')

@@ -2,10 +2,10 @@ import { execFile, spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { chmod, chown, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { freePort } from './port.ts'
 
 /** A PostgreSQL of its own, in a temporary folder that goes with it. */
 export interface PostgresServer {
@@ -204,15 +204,6 @@ async function run(
 
 function asNobody(): { readonly uid?: number; readonly gid?: number } {
   return isRoot ? { uid: nobody, gid: nobody } : {}
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (typeof address !== 'object' || address === null) throw new Error('There is no free port')
-  return address.port
 }
 
 function findNative(): string | undefined {

@@ -1,20 +1,19 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { A2AClient } from '../../../src/client/client.ts'
 import type { StartedServer } from '../../../src/server/run.ts'
 import { runTeam } from '../../../src/testing/index.ts'
-import { listen, openGuide } from './guide.ts'
+import { temporary } from '../../cli/corral.ts'
+import { freePort } from '../../support/port.ts'
+import { guideFile, importProgram, listen } from './guide.ts'
 
-const guide = openGuide('agents')
-const file = guide.path('corral.toml')
+const file = guideFile('agents/corral.toml')
 
 test('six kinds of agents are served, each under its own address', async () => {
   listen()
-  const { running } = await guide.load('six.mjs', { PORT: String(await freePort()) })
-  const { url, close } = running as StartedServer // what the program exports
+  const env = { PORT: String(await freePort()) } // the program has to know its own address
+  const { running } = await importProgram<{ running: StartedServer }>('agents/six.mjs', env)
+  const { url, close } = running
   onTestFinished(close)
   const { agents } = await (await fetch(`${url}/agents`)).json()
   expect(agents).toHaveLength(6)
@@ -28,13 +27,9 @@ test('six kinds of agents are served, each under its own address', async () => {
 })
 
 test('the tailor asks, books once, and gives words, data and a file', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'corral-guide-'))
   const before = process.cwd()
-  process.chdir(folder)
-  onTestFinished(() => {
-    process.chdir(before)
-    rmSync(folder, { recursive: true })
-  })
+  process.chdir(temporary())
+  onTestFinished(() => process.chdir(before))
   const run = await runTeam(file, 'coat', { team: 'tailor', answers: ['red'] })
   expect(run.questions).toEqual(['Which colour?'])
   const parts = run.task.artifacts?.flatMap(({ parts }) => parts)
@@ -55,12 +50,3 @@ test('callers hear the words of an A2AError, and of nothing else', async () => {
   const { state, text } = await ask('much')
   expect([state, text]).toEqual(['TASK_STATE_FAILED', 'The agent failed to process the message'])
 })
-
-/** A port that was free a moment ago: the program has to know its own address. */
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address ? address.port : 0
-}

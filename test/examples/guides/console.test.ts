@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { serveExample } from './serve.ts'
+import { serveProgram } from './guide.ts'
 
 const root = new URL('../../../', import.meta.url)
 const page = readFileSync(new URL('docs/guides/console.md', root), 'utf8')
 const table = page.slice(page.indexOf('| metric |'), page.indexOf('With `--workers`'))
 const documented = new Set([...table.matchAll(/`(corral_\w+)`/g)].map(([, name]) => name))
 
-test('a server of your own has a console, and every metric of its is explained', async () => {
-  const url = await serveExample('console/console.mjs')
+test('a server of your own has a console, and every metric that it shows is explained', async () => {
+  const url = await serveProgram('console/console.mjs')
   expect((await fetch(`${url}/console/`)).headers.get('content-type')).toContain('text/html')
   const message = { messageId: '1', role: 'ROLE_USER', parts: [{ text: 'Hello' }] }
   await fetch(`${url}/message:send`, {

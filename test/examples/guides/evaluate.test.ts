@@ -1,9 +1,8 @@
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { checkDomain, loadDomain } from '../../../src/eval/index.ts'
-import { runPrograms, servePrograms } from './programs.ts'
+import { guideFile, runPrograms, servePrograms } from './guide.ts'
 
-const desk = join(import.meta.dirname, '../../../examples/guides/evaluate/desk')
+const desk = guideFile('evaluate/desk')
 
 test('the domain of the guide is sound', async () => {
   const { findings, oracle } = await checkDomain(await loadDomain(desk))
@@ -13,9 +12,9 @@ test('the domain of the guide is sound', async () => {
 
 test('the scorer of the guide tells the careful clerk from the other', async () => {
   const urls = await servePrograms(['evaluate/clerk.mjs', 'evaluate/careful.mjs'])
-  const file = 'evaluate/measure.mjs'
+  const name = 'evaluate/measure.mjs'
   const printed = await runPrograms(
-    urls.map((AGENT_URL) => ({ file, env: { AGENT_URL, DOMAIN: desk } })),
+    urls.map((AGENT_URL) => ({ name, env: { AGENT_URL, DOMAIN: desk } })),
   )
   const rewards = printed.map((text) => text.match(/^[\w-]+ \d/gm))
   expect(rewards).toEqual([

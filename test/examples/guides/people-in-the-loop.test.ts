@@ -1,10 +1,8 @@
-import { expect, onTestFinished, test } from 'vitest'
-import { loadConfig, serveConfig } from '../../../src/team/index.ts'
+import { expect, test } from 'vitest'
 import { runTeam } from '../../../src/testing/index.ts'
-import { listen, openGuide } from './guide.ts'
+import { guideFile, runHere, runWithModel, serveFile } from './guide.ts'
 
-const guide = openGuide('people-in-the-loop')
-const file = guide.path('corral.toml')
+const file = guideFile('people-in-the-loop/corral.toml')
 const news = 'News: the bridge is open, from Monday on!'
 
 test('feedback goes back to the writer, and a yes publishes', async () => {
@@ -15,8 +13,7 @@ test('feedback goes back to the writer, and a yes publishes', async () => {
 })
 
 test('the program says the same', async () => {
-  const lines = listen()
-  await guide.load('team.mjs')
+  const lines = await runHere('people-in-the-loop/team.mjs')
   expect(lines.at(-1)).toBe(`Published. ${news}`)
 })
 
@@ -30,20 +27,15 @@ test.each([
   [['yes, but less', 'yes'], 'TASK_STATE_COMPLETED', 'Done: 70 € went to Anna.'],
   [['no'], 'TASK_STATE_REJECTED', 'The user did not approve'],
 ])('a model that wants to pay hears %j', async (answers, state, text) => {
-  listen()
-  const run = await guide.run('treasurer.toml', 'Pay Anna', { answers })
+  const run = await runWithModel('people-in-the-loop/treasurer.toml', 'Pay Anna', { answers })
   expect(run.questions[0]).toContain('Treasurer wants to run the tool pay with:')
   expect(run).toMatchObject({ state, text })
 })
 
 test('code approves by A2A, and a client of OpenAI by the name of its conversation', async () => {
-  const config = await loadConfig(file, {})
-  const options = { path: file, env: {}, port: 0, store: 'memory', logger: false } as const
-  const { listening, close } = await serveConfig(config, options)
-  onTestFinished(close)
-  const lines = listen()
-  await guide.load('approve.mjs', { AGENT_URL: listening.url })
-  expect(lines).toEqual([
+  const url = await serveFile('people-in-the-loop/corral.toml')
+  const env = { AGENT_URL: url }
+  expect(await runHere('people-in-the-loop/approve.mjs', { env })).toEqual([
     'TASK_STATE_INPUT_REQUIRED',
     'News: the bridge is open!\n\nPublish?',
     'Published. News: the bridge is open!',
@@ -52,7 +44,7 @@ test('code approves by A2A, and a client of OpenAI by the name of its conversati
     const messages = [{ role: 'user', content }]
     const body = { model: 'press', messages, metadata: { context_id: 'bridge' } }
     const headers = { 'content-type': 'application/json' }
-    const place = `${listening.url}/v1/chat/completions`
+    const place = `${url}/v1/chat/completions`
     const sent = { method: 'POST', headers, body: JSON.stringify(body) }
     return (await fetch(place, sent)).json()
   }

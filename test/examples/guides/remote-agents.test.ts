@@ -1,15 +1,16 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import type { A2AClient } from '../../../src/client/index.ts'
 import { createServer, extractor, listen } from '../../../src/server/index.ts'
 import type { Team } from '../../../src/team/index.ts'
 import { createInstantClock, runTeam } from '../../../src/testing/index.ts'
+import { temporary } from '../../cli/corral.ts'
 import { clients, startAuthorizationServer } from '../../client/authorization-server.ts'
 import { signIn } from '../../client/browser.ts'
-import { importExample, runHere, serveExample, serveFile, temporaryFolder } from './serve.ts'
+import { importProgram, runHere, serveFile, serveProgram } from './guide.ts'
 
 test('an agent is asked, followed, answered, cancelled, and given files', async () => {
-  const AGENT_URL = await serveExample('remote-agents/agent.mjs')
-  const options = { env: { AGENT_URL }, cwd: temporaryFolder() }
+  const AGENT_URL = await serveProgram('remote-agents/agent.mjs')
+  const options = { env: { AGENT_URL }, cwd: temporary() }
   const run = (name: string) => runHere(`remote-agents/${name}.mjs`, options)
   expect(await run('call')).toEqual(['Day 1: the hills. Day 2: a castle.'])
   expect(await run('stream')).toEqual([
@@ -37,7 +38,7 @@ test('an agent is asked, followed, answered, cancelled, and given files', async 
 })
 
 test('a team has it as a member, for callers with a token', async () => {
-  const DESK_URL = await serveExample('remote-agents/agent.mjs')
+  const DESK_URL = await serveProgram('remote-agents/agent.mjs')
   const env = { DESK_URL, AGENCY_TOKEN: 'agency-secret' }
   const AGENCY_URL = await serveFile('remote-agents/corral.toml', env)
   const lines = await runHere('remote-agents/token.mjs', { env: { AGENCY_URL } })
@@ -45,9 +46,7 @@ test('a team has it as a member, for callers with a token', async () => {
     'unauthenticated: The credentials do not hold',
     'Booked: Day 1: the hills. Day 2: a castle.',
   ])
-  vi.stubEnv('DESK_URL', DESK_URL)
-  const { agency: team } = await importExample<{ agency: Team }>('remote-agents/member.mjs')
-  vi.unstubAllEnvs()
+  const { agency: team } = await importProgram<{ agency: Team }>('remote-agents/member.mjs', env)
   const { text } = await runTeam(team, '1 day')
   await team.close()
   expect(text.trimEnd()).toBe('Booked: Day 1: the hills.')
@@ -70,7 +69,7 @@ test('a client logs in as a service, with a browser and with a code', async () =
   })
   const { url, close } = await listen(server, { port: 0, host: '127.0.0.1' })
   const { asService, withBrowser, withCode } =
-    await importExample<Record<'asService' | 'withBrowser' | 'withCode', Login>>(
+    await importProgram<Record<'asService' | 'withBrowser' | 'withCode', Login>>(
       'remote-agents/login.mjs',
     )
   const login = { issuer, allowInsecure: true, scopes: ['agents'] }

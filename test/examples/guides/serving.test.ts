@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { loadConfig } from '../../../src/app/config/load.ts'
 import { A2AClient, apiKey, bearer } from '../../../src/client/index.ts'
-import { runHere, serveExample, serveFile, serverTable, temporaryFolder } from './serve.ts'
+import { temporary } from '../../cli/corral.ts'
+import { guideFile, runHere, serveFile, serveProgram } from './guide.ts'
 
 const key = (value: string) => apiKey(value, { location: 'header', name: 'X-API-Key' })
 
@@ -25,7 +27,8 @@ describe('a file', () => {
   })
 
   test('may name an issuer, a network and its proxies, and turn off what is on', async () => {
-    expect(await serverTable('serving/public.toml')).toMatchObject({
+    const { server } = await loadConfig(guideFile('serving/public.toml'), {})
+    expect(server).toMatchObject({
       host: '0.0.0.0',
       publicUrl: 'https://agents.example.com',
       trustedProxies: ['10.0.0.0/8'],
@@ -37,7 +40,7 @@ describe('a file', () => {
 })
 
 test('a server in code knows callers by key, token and session, and has a route of its own', async () => {
-  const serverUrl = await serveExample('serving/server.mjs', { cwd: temporaryFolder() })
+  const serverUrl = await serveProgram('serving/server.mjs', { cwd: temporary() })
   const alice = new A2AClient({ serverUrl, auth: key('alice-secret') })
   expect(await alice.run('Hello')).toBe('Roses for alice')
   const bob = new A2AClient({ serverUrl, headers: { cookie: 'session=4711' } })
@@ -50,7 +53,7 @@ describe('inside a server of its own', () => {
     ['node:http', 'serving/node.mjs', ''],
     ['express', 'serving/express.mjs', '/a2a'],
   ])('%s answers beside its other routes', async (_, file, mount) => {
-    const url = await serveExample(file)
+    const url = await serveProgram(file)
     expect(await (await fetch(`${url}/hello`)).text()).toBe('Hello\n')
     const client = new A2AClient(`${url}${mount}`)
     expect(await client.run('Hello')).toBe('Echo: Hello')

@@ -7,17 +7,12 @@ import { A2AClient } from '../../../src/client/index.ts'
 import { listen, type Server } from '../../../src/server/index.ts'
 import { createDeferred } from '../../../src/shared/async.ts'
 import { readDeadLetters } from '../../../src/store/index.ts'
-import {
-  freePort,
-  importExample,
-  runHere,
-  serveExample,
-  serveFile,
-  temporaryFolder,
-} from './serve.ts'
+import { temporary } from '../../cli/corral.ts'
+import { freePort } from '../../support/port.ts'
+import { importProgram, runHere, serveFile, serveProgram } from './guide.ts'
 
 test('a receiver gets every event of a task, from a server that allows its host', async () => {
-  const hook = await serveExample('webhooks/receiver.mjs')
+  const hook = await serveProgram('webhooks/receiver.mjs')
   const AGENT_URL = await serveFile('webhooks/corral.toml')
   const env = { AGENT_URL, HOOK_URL: `${hook}/` }
   const [begun] = await runHere('webhooks/ask.mjs', { env })
@@ -36,7 +31,7 @@ test('a receiver gets every event of a task, from a server that allows its host'
 })
 
 test('signed events are taken, and what a receiver refuses is found among the dead letters', async () => {
-  const cwd = temporaryFolder()
+  const cwd = temporary()
   expect(await runHere('webhooks/signed.mjs', { cwd })).toEqual([
     'event task',
     'event statusUpdate',
@@ -57,7 +52,7 @@ interface Tokens {
 }
 
 test('a token of a key pair is checked by the published keys, for this body alone', async () => {
-  const example = await importExample<Tokens>('webhooks/token.mjs')
+  const example = await importProgram<Tokens>('webhooks/token.mjs')
   const { privateKey } = await generateKeyPair('ES256', { extractable: true })
   const key = { ...(await exportJWK(privateKey)), alg: 'ES256' }
   const port = await freePort()
