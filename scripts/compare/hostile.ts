@@ -1,23 +1,7 @@
 import { request } from 'node:http'
-import type { Cell } from './cell.ts'
-import { type Running, sides, start } from './side.ts'
+import { type Cell, ofServer } from './cell.ts'
+import type { Running } from './side.ts'
 import { call, message, post, rpc, version } from './wire.ts'
-
-/** A cell that asks a fresh server of each side. */
-function ofServer(cell: Omit<Cell, 'run'>, ask: (server: Running) => Promise<string>): Cell {
-  return {
-    ...cell,
-    async run(place) {
-      const findings = { corral: '', peer: '' }
-      for (const side of sides) {
-        const server = await start(place, side)
-        findings[side] = await ask(server)
-        await server.kill()
-      }
-      return findings
-    },
-  }
-}
 
 /** A file of some size within a message. */
 export const filesCell: Cell = ofServer(

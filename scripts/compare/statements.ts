@@ -1,6 +1,6 @@
 import { get, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
-import type { Cell } from './cell.ts'
-import { type Running, sides, start } from './side.ts'
+import { type Cell, ofServer } from './cell.ts'
+import type { Running } from './side.ts'
 import { at, begin, call, message, post, rpc, stream, version } from './wire.ts'
 
 /** Statements of the specification, by the ids of docs/conformance.md, and how one sees on the wire whether they hold. */
@@ -72,24 +72,20 @@ const statements: Readonly<Record<string, (server: Running) => Promise<boolean>>
 }
 
 /** Asks both what the specification says. */
-export const statementsCell: Cell = {
-  name: 'statements',
-  question: `Of ${Object.keys(statements).length} statements of the specification that any server can be asked, how many hold?`,
-  how: `1.0 over JSON-RPC; the ids are those of docs/conformance.md: ${Object.keys(statements).join(', ')}`,
-  async run(place) {
-    const findings = { corral: '', peer: '' }
-    for (const side of sides) {
-      const failed: string[] = []
-      const server = await start(place, side)
-      for (const [id, holds] of Object.entries(statements))
-        if (!(await holds(server).catch(() => false))) failed.push(id)
-      await server.kill()
-      const held = Object.keys(statements).length - failed.length
-      findings[side] = `${held}${failed.length > 0 ? `; not ${failed.join(', ')}` : ''}`
-    }
-    return findings
+export const statementsCell: Cell = ofServer(
+  {
+    name: 'statements',
+    question: `Of ${Object.keys(statements).length} statements of the specification that any server can be asked, how many hold?`,
+    how: `1.0 over JSON-RPC; the ids are those of docs/conformance.md: ${Object.keys(statements).join(', ')}`,
   },
-}
+  async (server) => {
+    const failed: string[] = []
+    for (const [id, holds] of Object.entries(statements))
+      if (!(await holds(server).catch(() => false))) failed.push(id)
+    const held = Object.keys(statements).length - failed.length
+    return `${held}${failed.length > 0 ? `; not ${failed.join(', ')}` : ''}`
+  },
+)
 
 type Answered = Awaited<ReturnType<typeof call>>
 

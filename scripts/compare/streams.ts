@@ -1,4 +1,4 @@
-import type { Cell } from './cell.ts'
+import { askBoth, type Cell } from './cell.ts'
 import type { Installed } from './place.ts'
 import { type Side, start } from './side.ts'
 import { at, message, stream } from './wire.ts'
@@ -11,10 +11,7 @@ export const streamsCell: Cell = {
   name: 'resume',
   question: `A stream of ${total} chunks breaks after ${before} and is taken up 200 ms later: what comes?`,
   how: 'SubscribeToTask with the Last-Event-ID of the last event, where events have ids',
-  run: async (place) => ({
-    corral: await resumed(place, 'corral'),
-    peer: await resumed(place, 'peer'),
-  }),
+  run: (place) => askBoth((side) => resumed(place, side)),
 }
 
 async function resumed(place: Installed, side: Side): Promise<string> {

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
-import type { Cell } from './cell.ts'
+import { askBoth, type Cell } from './cell.ts'
 import type { Installed } from './place.ts'
-import { type Side, sides, start } from './side.ts'
+import { type Side, start } from './side.ts'
 import { begin, call, message, until } from './wire.ts'
 
 /** A receiver that refuses, some times, to hear that a task is completed. */
@@ -18,11 +18,7 @@ export const retryCell: Cell = {
   question:
     'A webhook answers 503, twice, when it is told that the task is completed: does it hear of it?',
   how: 'a receiver on this machine; fifteen seconds',
-  async run(place) {
-    const findings = { corral: '', peer: '' }
-    for (const side of sides) findings[side] = await delivered(place, side)
-    return findings
-  },
+  run: (place) => askBoth((side) => delivered(place, side)),
 }
 
 /** A webhook that points into the network of the server. */
@@ -31,11 +27,7 @@ export const guardCell: Cell = {
   question:
     'A client names http://127.0.0.1 as its webhook: what does the server do, as configured by default?',
   how: 'SendMessage with that webhook, and a receiver that waits for it',
-  async run(place) {
-    const findings = { corral: '', peer: '' }
-    for (const side of sides) findings[side] = await reached(place, side)
-    return findings
-  },
+  run: (place) => askBoth((side) => reached(place, side)),
 }
 
 async function delivered(place: Installed, side: Side): Promise<string> {

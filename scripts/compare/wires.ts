@@ -1,5 +1,5 @@
-import type { Cell } from './cell.ts'
-import { type Running, sides, start } from './side.ts'
+import { type Cell, ofServer } from './cell.ts'
+import type { Running } from './side.ts'
 import { message, post, rpc, version } from './wire.ts'
 
 const old = {
@@ -29,22 +29,18 @@ const wires: readonly [name: string, say: (server: Running) => ReturnType<typeof
 ]
 
 /** Says hello on every wire. */
-export const wiresCell: Cell = {
-  name: 'wires',
-  question: 'Which wires does one server answer on?',
-  how: 'one message on each wire',
-  async run(place) {
-    const findings = { corral: '', peer: '' }
-    for (const side of sides) {
-      const server = await start(place, side)
-      const answered: string[] = []
-      for (const [name, say] of wires) {
-        const { text } = await say(server)
-        if (text.includes('Echo: hello')) answered.push(name)
-      }
-      findings[side] = answered.join(', ')
-      await server.kill()
-    }
-    return findings
+export const wiresCell: Cell = ofServer(
+  {
+    name: 'wires',
+    question: 'Which wires does one server answer on?',
+    how: 'one message on each wire',
   },
-}
+  async (server) => {
+    const answered: string[] = []
+    for (const [name, say] of wires) {
+      const { text } = await say(server)
+      if (text.includes('Echo: hello')) answered.push(name)
+    }
+    return answered.join(', ')
+  },
+)
