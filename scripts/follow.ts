@@ -3,7 +3,7 @@
  * would: in a fresh clone of what is committed, in empty folders, in new projects with the packed package. Each page has
  * a folder, a home and an environment of its own. Exits with 1 where a page says what is not so.
  */
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -11,6 +11,7 @@ import { createFollower, type Page } from './follow/pages.ts'
 import { createPlaces } from './follow/places.ts'
 import { claimUsualPort } from './follow/port.ts'
 import { type Followed, toLine, toSummary } from './follow/report.ts'
+import { followedPages } from './markdown/tree.ts'
 
 const root = join(import.meta.dirname, '..')
 const { values } = parseArgs({
@@ -45,18 +46,12 @@ process.once('exit', () => {
 
 const began = Date.now()
 const followed: Followed[] = []
-for (const page of (values.page ?? usualPages()).map(toPage))
+for (const page of (values.page ?? followedPages(root)).map(toPage))
   followed.push(...(await follower.follow(page)))
 const seconds = (Date.now() - began) / 1000
 if (values.json) console.log(JSON.stringify({ seconds, followed }, null, 2))
 else console.log(toSummary(followed, seconds))
 process.exit(followed.some(({ done }) => done.some(({ outcome }) => outcome === 'fault')) ? 1 : 0)
-
-/** README and the guides. */
-function usualPages(): readonly string[] {
-  const guides = readdirSync(join(root, 'docs/guides')).filter((name) => name.endsWith('.md'))
-  return ['README.md', ...guides.toSorted().map((name) => join('docs/guides', name))]
-}
 
 function toPage(name: string): Page {
   const text = readFileSync(join(root, name), 'utf8')

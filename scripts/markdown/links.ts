@@ -1,4 +1,5 @@
 /** Links of a page, and the places in it to which links may lead. */
+import { posix } from 'node:path'
 import { parsePage } from './page.ts'
 
 /** A link, or the source of a picture. */
@@ -28,6 +29,21 @@ export function linksOf(text: string): readonly Link[] {
       [...plain.matchAll(pattern)].map(([, target = '']) => ({ line, target })),
     )
   })
+}
+
+/** Where a link leads within the repository. */
+export interface LinkPlace {
+  /** The path of a file or folder. */
+  readonly file: string
+  readonly anchor?: string
+}
+
+/** Where a link of a page leads; undefined where it leads out into the web. */
+export function placeOf(page: string, target: string): LinkPlace | undefined {
+  if (/^(?:[a-z][a-z+.-]*:|\/\/)/i.test(target)) return undefined
+  const [, path = '', anchor] = /^([^?#]*)[^#]*(?:#(.*))?$/.exec(decodeURI(target)) ?? []
+  const file = path === '' ? page : posix.join(posix.dirname(page), path).replace(/\/$/, '')
+  return anchor === undefined ? { file } : { file, anchor }
 }
 
 /** The anchors of a page as GitHub makes them: of headings, repeated ones with a number, and of elements with an id. */

@@ -31,7 +31,7 @@ export interface Words {
 export type Item = Mark | Fence | Words
 
 /** The names that marks have; other comments are for people. */
-export const markNames = ['follow', 'file', 'snippet', 'no snippet'] as const
+const markNames = ['follow', 'file', 'snippet', 'no snippet'] as const
 export type MarkName = (typeof markNames)[number]
 
 const opening = /^( *)(`{3,}|~{3,})\s*([^\s`]*)/
@@ -61,6 +61,13 @@ export function parsePage(text: string): readonly Item[] {
 /** The blocks of code of a page. */
 export function fencesOf(text: string): readonly Fence[] {
   return parsePage(text).filter((item) => item.kind === 'fence')
+}
+
+/** The lines under a heading `## title`, up to the next one like it. @throws Error where there is none. */
+export function chapterOf(text: string, title: string): string {
+  const [, after] = `\n${text}`.split(`\n## ${title}\n`)
+  if (after === undefined) throw new Error(`There is no chapter ${title}`)
+  return after.split('\n## ')[0] ?? ''
 }
 
 /** The values of a block's marks of one name. */

@@ -12,3 +12,8 @@ export function pagesOf(root: string): readonly string[] {
   const examples = below('examples').filter((path) => path.endsWith('README.md'))
   return [...top, ...below('docs'), ...examples].toSorted()
 }
+
+/** The pages that `npm run follow` follows: README and the guides. */
+export function followedPages(root: string): readonly string[] {
+  return pagesOf(root).filter((page) => page === 'README.md' || page.startsWith('docs/guides/'))
+}

@@ -1,4 +1,4 @@
-import { posix } from 'node:path'
+import { linksOf, placeOf } from '../markdown/links.ts'
 
 /** Links of packed pages to files that are not packed, each as `page: link`. */
 export function deadLinks(
@@ -8,26 +8,11 @@ export function deadLinks(
   const places = new Set(files.flatMap((file) => [file, ...foldersOf(file)]))
   const pages = files.filter((file) => file.endsWith('.md'))
   return pages.flatMap((page) =>
-    linksOf(read(page))
-      .filter((link) => !places.has(targetOf(page, link)))
-      .map((link) => `${page}: ${link}`),
+    linksOf(read(page)).flatMap(({ target }) => {
+      const { file } = placeOf(page, target) ?? {}
+      return file === undefined || places.has(file) ? [] : [`${page}: ${target}`]
+    }),
   )
-}
-
-/** Relative links of a page, those of pictures among them; code is no link. */
-function linksOf(text: string): readonly string[] {
-  const words = text.replace(/^(```+|~~~+)[\s\S]*?^\1/gm, '').replace(/(`+)[^`\n]*?\1/g, '')
-  const inline = words.matchAll(/\]\(<?([^)\s>]+)/g)
-  const named = words.matchAll(/^\[[^\]]+\]: +(\S+)/gm)
-  const tags = words.matchAll(/<(?:img|a|source)\b[^>]*?\b(?:src|srcset|href)="([^"\s]+)"/g)
-  return [...inline, ...named, ...tags]
-    .map(([, link = '']) => link)
-    .filter((link) => !/^(?:[a-z][a-z+.-]*:|#|\/\/)/i.test(link))
-}
-
-function targetOf(page: string, link: string): string {
-  const path = decodeURI(link.replace(/[#?].*$/, ''))
-  return posix.join(posix.dirname(page), path).replace(/\/$/, '')
 }
 
 function foldersOf(file: string): readonly string[] {

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { chapterOf } from '../../scripts/markdown/page.ts'
 import { toPlainRpcError, toRpcError10 } from '../../src/bindings/dialects/errors.ts'
 import { rest03 } from '../../src/bindings/dialects/v03/rest.ts'
 import { rest10 } from '../../src/bindings/dialects/v10/rest.ts'
@@ -12,9 +13,7 @@ const page = readFileSync(join(root, 'docs/guides/errors.md'), 'utf8')
 
 /** The first cells of the rows of a chapter's tables. */
 function firstCells(title: string): readonly string[] {
-  const [, after = ''] = page.split(`\n## ${title}\n`)
-  const [chapter = ''] = after.split('\n## ')
-  const rows = chapter.matchAll(/^\| (`[^|]*`) \|/gm)
+  const rows = chapterOf(page, title).matchAll(/^\| (`[^|]*`) \|/gm)
   return [...rows].flatMap(([, cell = '']) =>
     [...cell.matchAll(/`([^`]*)`/g)].map(([, c = '']) => c),
   )

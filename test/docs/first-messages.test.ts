@@ -4,6 +4,7 @@ import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { chapterOf } from '../../scripts/markdown/page.ts'
 import { defineAgent, OpenAIAgent } from '../../src/agents/index.ts'
 import { bearer } from '../../src/server/index.ts'
 import { openSqliteStore } from '../../src/store/index.ts'
@@ -26,8 +27,7 @@ const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 
 /** The messages of the guide: code in the first cells of its first chapter. */
 function shownMessages(): readonly string[] {
-  const [, after = ''] = read('docs/guides/errors.md').split('\n## What you meet first\n')
-  const [chapter = ''] = after.split('\n## ')
+  const chapter = chapterOf(read('docs/guides/errors.md'), 'What you meet first')
   const cells = chapter.matchAll(/^\| ([^|]+) \|/gm)
   return [...cells].flatMap(([, cell = '']) => /`([^`]+)`/.exec(cell)?.[1] ?? [])
 }

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { anchorsOf, linksOf } from '../../scripts/markdown/links.ts'
+import { anchorsOf, linksOf, placeOf } from '../../scripts/markdown/links.ts'
 import { fencesOf, parsePage, valuesOf } from '../../scripts/markdown/page.ts'
-import { pagesOf } from '../../scripts/markdown/tree.ts'
+import { followedPages, pagesOf } from '../../scripts/markdown/tree.ts'
 
 const root = join(import.meta.dirname, '../..')
 const pages = pagesOf(root)
@@ -11,9 +11,9 @@ const read = (page: string): string => readFileSync(join(root, page), 'utf8')
 
 /** What is wrong with a link, if anything. */
 function faultOf(page: string, target: string): string | undefined {
-  if (/^[a-z]+:/.test(target)) return undefined
-  const [path = '', anchor] = decodeURI(target).split('#')
-  const file = path === '' ? page : relative(root, join(root, dirname(page), path))
+  const place = placeOf(page, target)
+  if (!place) return undefined
+  const { file, anchor } = place
   if (file.startsWith('..')) return 'leads out of the repository'
   if (!existsSync(join(root, file))) return 'leads to nothing'
   if (anchor === undefined || !file.endsWith('.md')) return undefined
@@ -51,20 +51,17 @@ describe.each(pages)('%s', (page) => {
   })
 })
 
-describe.each(pages.filter((page) => page === 'README.md' || page.startsWith('docs/guides/')))(
-  '%s',
-  (page) => {
-    test('shows only code that is a region of a tested example, or says why not', () => {
-      const bare = fencesOf(read(page)).filter(
-        (fence) =>
-          ['ts', 'js', 'mjs', 'typescript', 'javascript', 'toml'].includes(fence.language) &&
-          valuesOf(fence, 'snippet').length === 0 &&
-          !valuesOf(fence, 'no snippet').some((reason) => reason !== ''),
-      )
-      expect(bare.map(({ line }) => `${page}:${line}`)).toEqual([])
-    })
-  },
-)
+describe.each(followedPages(root))('%s', (page) => {
+  test('shows only code that is a region of a tested example, or says why not', () => {
+    const bare = fencesOf(read(page)).filter(
+      (fence) =>
+        ['ts', 'js', 'mjs', 'typescript', 'javascript', 'toml'].includes(fence.language) &&
+        valuesOf(fence, 'snippet').length === 0 &&
+        !valuesOf(fence, 'no snippet').some((reason) => reason !== ''),
+    )
+    expect(bare.map(({ line }) => `${page}:${line}`)).toEqual([])
+  })
+})
 
 test('examples are named by paths that are there', () => {
   const named = pages.flatMap((page) =>

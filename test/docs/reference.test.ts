@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { pagesOf } from '../../scripts/markdown/tree.ts'
 import { digestOf, isDocumented, readSurface } from '../../scripts/reference/surface.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -19,12 +20,13 @@ test('every public name stands in the reference, on the page of its entrance', (
   expect(unmentioned.map(spelled)).toEqual([])
 })
 
+const pages = pagesOf(root).filter((page) => page === 'README.md' || page.startsWith('docs/'))
 const all = [...new Set(names.map(({ name }) => name))]
-const guides = mentionedIn(pages().filter((page) => !page.startsWith('docs/api/')))
+const guides = mentionedIn(pages.filter((page) => !page.startsWith('docs/api/')))
 const inGuides = all.filter((name) => guides.has(name)).length
 
 test(`guides mention ${inGuides} of ${all.length} public names, the reference the others`, () => {
-  const reference = mentionedIn(pages().filter((page) => page.startsWith('docs/api/')))
+  const reference = mentionedIn(pages.filter((page) => page.startsWith('docs/api/')))
   expect(all.filter((name) => !guides.has(name) && !reference.has(name))).toEqual([])
 })
 
@@ -43,11 +45,6 @@ function entriesOf(entrance: string): ReadonlySet<string> {
 /** The words of all pages: a name is mentioned where it stands by itself. */
 function mentionedIn(files: readonly string[]): ReadonlySet<string> {
   return new Set(files.flatMap((file) => read(file).match(/\w+/g) ?? []))
-}
-
-function pages(): readonly string[] {
-  const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
-  return ['README.md', ...docs.filter((file) => file.endsWith('.md')).map((file) => `docs/${file}`)]
 }
 
 function read(file: string): string {

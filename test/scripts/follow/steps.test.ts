@@ -3,7 +3,7 @@ import { withPackage } from '../../../scripts/follow/commands.ts'
 import { toParts } from '../../../scripts/follow/steps.ts'
 
 describe('the parts of a page', () => {
-  test('begin in the page’s own place, and where a mark says', () => {
+  test('begin in the place of the page, and where a mark says', () => {
     const page = [
       '```sh',
       'npm start',

@@ -18,8 +18,8 @@ test('links of packed pages to what is not packed are found, pictures and named 
   const files = [...Object.keys(pages), 'docs/three.png', 'examples/a/b.ts']
   expect(deadLinks(files, (page) => pages[page] ?? '')).toEqual([
     'README.md: docs/two.md#part',
-    'README.md: docs/five.md',
     'README.md: docs/four.png',
+    'README.md: docs/five.md',
     'docs/one.md: two.md',
     'docs/one.md: ../src/one.ts',
   ])
