@@ -2,19 +2,18 @@
  * The package as its users' tools see it: publint, the types under every resolution, the links of its pages, and how large
  * it is packed, unpacked, installed and in a browser. Exits with 1 on a fault.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bundleClient } from './package/bundle.ts'
 import { installedBytes, limits } from './package/limits.ts'
 import { deadLinks } from './package/links.ts'
 import { packInto } from './package/tarball.ts'
 import { checkTypes, lint } from './package/tools.ts'
+import { withTemporary } from './temporary.ts'
 
 const root = join(import.meta.dirname, '..')
-const home = mkdtempSync(join(tmpdir(), 'corral-package-'))
 
-try {
+await withTemporary('package', async (home) => {
   const { path, bytes, unpackedBytes, files } = await packInto(home, root)
   const faults = [
     ...(await lint(path)),
@@ -29,9 +28,7 @@ try {
   ]
   for (const fault of faults) console.error(fault)
   process.exitCode = faults.length > 0 ? 1 : 0
-} finally {
-  rmSync(home, { recursive: true, force: true })
-}
+})
 
 function measure(name: keyof typeof limits, bytes: number): readonly string[] {
   const limit = limits[name]

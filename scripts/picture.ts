@@ -2,12 +2,12 @@
  * `npx tsx scripts/picture.ts PAGE OUT.png`: a Markdown page as GitHub shows it, 1012 pixels wide, and beside it as
  * `OUT-390.png` on a phone, for a person to look at.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { marked } from 'marked'
 import { openBrowser } from '../test/support/browser.ts'
+import { withTemporary } from './temporary.ts'
 
 const [page, out] = process.argv.slice(2)
 if (!page || !out) throw new Error('Usage: npx tsx scripts/picture.ts PAGE OUT.png')
@@ -35,22 +35,22 @@ hr { height: .25em; margin: 24px 0; background: #d1d9e0; border: 0 }
 `
 const html = `<!doctype html><meta charset="utf-8"><base href="${pathToFileURL(`${dirname(resolve(page))}/`)}"><style>${style}</style>${await marked(readFileSync(page, 'utf8'), { gfm: true })}`
 
-const folder = mkdtempSync(join(tmpdir(), 'corral-picture-'))
-const file = join(folder, 'page.html')
-writeFileSync(file, html)
-const browser = await openBrowser()
-try {
-  for (const [width, path] of [
-    [1012, out],
-    [390, out.replace(/\.png$/, '-390.png')],
-  ] as const) {
-    const shown = await browser.newPage({ viewport: { width, height: 800 } })
-    await shown.goto(pathToFileURL(file).href)
-    await shown.screenshot({ path, fullPage: true })
-    await shown.close()
-    console.log(path)
+await withTemporary('picture', async (folder) => {
+  const file = join(folder, 'page.html')
+  writeFileSync(file, html)
+  const browser = await openBrowser()
+  try {
+    for (const [width, path] of [
+      [1012, out],
+      [390, out.replace(/\.png$/, '-390.png')],
+    ] as const) {
+      const shown = await browser.newPage({ viewport: { width, height: 800 } })
+      await shown.goto(pathToFileURL(file).href)
+      await shown.screenshot({ path, fullPage: true })
+      await shown.close()
+      console.log(path)
+    }
+  } finally {
+    await browser.close()
   }
-} finally {
-  await browser.close()
-  rmSync(folder, { recursive: true, force: true })
-}
+})

@@ -1,8 +1,10 @@
 import { execFile } from 'node:child_process'
-import { copyFile, mkdir, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { bytesIn } from '../package/limits.ts'
+import { packInto } from '../package/tarball.ts'
 import { type Place, type Side, sides } from './side.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -28,11 +30,9 @@ const names: Readonly<Record<Side, string>> = { corral: 'corral', peer: '@a2a-js
 export async function install(peerVersion: string): Promise<Installed> {
   const folder = await mkdtemp(join(tmpdir(), 'compare-'))
   const place: Place = { folder, home: (side) => join(folder, side) }
-  const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', folder], {
-    cwd: root,
-  })
+  const { path } = await packInto(folder, root)
   const wanted: Readonly<Record<Side, readonly string[]>> = {
-    corral: [join(folder, stdout.trim().split('\n').at(-1) ?? '')],
+    corral: [path],
     peer: [`@a2a-js/sdk@${peerVersion}`, 'express@5'],
   }
   const further: Readonly<Record<Side, readonly string[]>> = {
@@ -77,15 +77,8 @@ async function weigh(home: string, name: string): Promise<{ weight: Weight; vers
   const { version } = JSON.parse(await readFile(join(modules, name, 'package.json'), 'utf8'))
   const weight = {
     packages: Object.keys(packages).length,
-    bytes: await sizeOf(modules),
-    ownBytes: await sizeOf(join(modules, name)),
+    bytes: bytesIn(modules),
+    ownBytes: bytesIn(join(modules, name)),
   }
   return { weight, version }
-}
-
-async function sizeOf(folder: string): Promise<number> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
-  const files = entries.filter((entry) => entry.isFile())
-  const sizes = await Promise.all(files.map((file) => stat(join(file.parentPath, file.name))))
-  return sizes.reduce((sum, { size }) => sum + size, 0)
 }

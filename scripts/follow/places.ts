@@ -6,6 +6,7 @@ import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
+import { packInto } from '../package/tarball.ts'
 import type { Place } from './steps.ts'
 
 const run = promisify(execFile)
@@ -32,17 +33,13 @@ export function createPlaces(root: string, shared: string): Places {
 
   const environment = createEnvironment()
 
-  const npm = async (folder: string, args: readonly string[]): Promise<string> => {
+  const npm = async (folder: string, args: readonly string[]): Promise<void> => {
     const home = join(shared, 'home')
     mkdirSync(home, { recursive: true })
-    return (await run('npm', [...args], { cwd: folder, env: await environment(home) })).stdout
+    await run('npm', [...args], { cwd: folder, env: await environment(home) })
   }
 
-  const tarball = once(async () => {
-    const packed = await npm(root, ['pack', '--json', '--pack-destination', shared])
-    const [{ filename }] = JSON.parse(packed)
-    return join(shared, filename)
-  })
+  const tarball = once(async () => (await packInto(shared, root)).path)
 
   const project = once(async () => {
     const folder = join(shared, 'project')

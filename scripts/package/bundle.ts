@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'vite'
+import { withTemporary } from '../temporary.ts'
 
 /** The client as a web page's bundler makes it. */
 export interface ClientBundle {
@@ -13,12 +13,11 @@ export interface ClientBundle {
 }
 
 /** Bundles the client and the vocabulary for browsers, from `dist` as it is packed, in a project as a user has it. */
-export async function bundleClient(
+export function bundleClient(
   root: string,
   entry = "export { A2AClient } from 'corral/client'",
 ): Promise<ClientBundle> {
-  const project = mkdtempSync(join(tmpdir(), 'corral-bundle-'))
-  try {
+  return withTemporary('bundle', async (project) => {
     mkdirSync(join(project, 'node_modules'))
     symlinkSync(root, join(project, 'node_modules/corral'), 'dir')
     writeFileSync(join(project, 'main.ts'), entry)
@@ -40,7 +39,5 @@ export async function bundleClient(
     if (chunk?.type !== 'chunk' || others.length > 0) throw new Error('The bundle is not one file')
     const { code, moduleIds } = chunk
     return { code, gzippedBytes: gzipSync(code).length, modules: moduleIds }
-  } finally {
-    rmSync(project, { recursive: true, force: true })
-  }
+  })
 }

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { withTemporary } from '../temporary.ts'
 
 /** How large each thing may be, in bytes; a megabyte is a million, as npm counts. */
 export const limits = {
@@ -19,19 +19,17 @@ export const limits = {
 } as const
 
 /** The bytes of all files that installing a tarball into an empty project leaves, without development dependencies. */
-export async function installedBytes(tarball: string): Promise<number> {
-  const project = mkdtempSync(join(tmpdir(), 'corral-installed-'))
-  try {
+export function installedBytes(tarball: string): Promise<number> {
+  return withTemporary('installed', async (project) => {
     writeFileSync(join(project, 'package.json'), '{"private":true}')
     const quiet = ['--omit=dev', '--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts']
     await promisify(execFile)('npm', ['install', ...quiet, tarball], { cwd: project })
     return bytesIn(join(project, 'node_modules'))
-  } finally {
-    rmSync(project, { recursive: true, force: true })
-  }
+  })
 }
 
-function bytesIn(directory: string): number {
+/** The bytes of all files in a folder and those below it. */
+export function bytesIn(directory: string): number {
   return readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0)

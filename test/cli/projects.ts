@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect } from 'vitest'
+import { packInto } from '../../scripts/package/tarball.ts'
 import { A2AClient } from '../../src/client/index.ts'
 import { type ModelScript, openModelServer } from '../../src/testing/index.ts'
 
@@ -85,9 +86,7 @@ export interface PackedHome {
 /** Packs this package and installs it where its command is called from. */
 export async function packHome(): Promise<PackedHome> {
   const directory = mkdtempSync(join(tmpdir(), 'corral-projects-'))
-  const pack = await run('npm', ['pack', '--json', '--pack-destination', directory], { cwd: root })
-  const [{ filename }] = JSON.parse(pack.stdout)
-  const tarball = join(directory, filename)
+  const { path: tarball } = await packInto(directory, root)
   const quiet = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts']
   await run('npm', ['install', ...quiet, '--prefix', directory, tarball], { cwd: directory })
   const corral = join(directory, 'node_modules/.bin/corral')
