@@ -3,19 +3,11 @@
  * `-- --check` writes nothing and exits 1 if a page is not as it would be. The generator lives in `scripts/reference`
  * with a TypeScript of its own, and is installed there when it is first needed.
  */
-import { execFileSync, spawnSync } from 'node:child_process'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { digestOf, readSurface } from './reference/surface.ts'
+import { withTemporary } from './temporary.ts'
 
 /** The pages by their files. */
 type Pages = ReadonlyMap<string, string>
@@ -23,25 +15,34 @@ type Pages = ReadonlyMap<string, string>
 const root = join(import.meta.dirname, '..')
 const generator = join(import.meta.dirname, 'reference')
 const folder = join(root, 'docs/api')
+const advice = `
+docs/api was left as it is. What to do:
+- "not included in the documentation": export the type from the entrance that uses it, in its index.ts.
+- "does not have any documentation": write a sentence above the name.
+- a link that leads nowhere: export the name that it means, or write it as code.`
 const names = readSurface(root, JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')))
-const pages = generate()
+const pages = await generate()
 
 if (pages && process.argv.includes('--check')) check(pages)
 else if (pages) write(pages)
 
-function generate(): Pages | undefined {
-  if (!existsSync(join(generator, 'node_modules')))
-    execFileSync('npm', ['ci', '--silent'], { cwd: generator, stdio: 'inherit' })
-  const out = mkdtempSync(join(tmpdir(), 'corral-reference-'))
-  try {
+/** The pages as they are to be; undefined where the generator has said what is wrong. */
+function generate(): Promise<Pages | undefined> {
+  return withTemporary('reference', async (out) => {
+    const isThere = existsSync(join(generator, 'node_modules'))
+    if (!isThere && !run(generator, 'npm', ['ci', '--silent'])) return undefined
     const args = ['node_modules/typedoc/bin/typedoc', '--logLevel', 'Warn', '--out', out]
-    const { status } = spawnSync(process.execPath, args, { cwd: generator, stdio: 'inherit' })
-    // What is wrong has been said: a type that nobody can import, a name without a sentence.
-    if (status !== 0) process.exitCode = 1
-    return status === 0 ? readPages(out) : undefined
-  } finally {
-    rmSync(out, { recursive: true })
-  }
+    if (run(generator, process.execPath, args)) return readPages(out)
+    console.error(advice)
+    return undefined
+  })
+}
+
+/** Whether a command does its work; what it says is shown, and where it does not, this script fails too. */
+function run(cwd: string, command: string, args: readonly string[]): boolean {
+  const isDone = spawnSync(command, args, { cwd, stdio: 'inherit' }).status === 0
+  if (!isDone) process.exitCode = 1
+  return isDone
 }
 
 function write(pages: Pages): void {
@@ -51,7 +52,7 @@ function write(pages: Pages): void {
   const digest = `\n<!-- declarations: ${digestOf(names)} -->\n`
   for (const [page, text] of pages)
     writeFileSync(join(folder, page), page === 'README.md' ? text + digest : text)
-  execFileSync(process.execPath, ['--import', 'tsx', 'scripts/snippets.ts'], { cwd: root })
+  if (!run(root, process.execPath, ['--import', 'tsx', 'scripts/snippets.ts'])) return
   const size = [...pages.values()].reduce((sum, text) => sum + Buffer.byteLength(text), 0)
   console.log(`${names.length} names on ${pages.size} pages, ${Math.round(size / 1000)} kB`)
 }
