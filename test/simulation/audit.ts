@@ -1,16 +1,19 @@
 import { A2AError } from '../../src/protocol/errors.ts'
 import { textOf } from '../../src/protocol/task.ts'
+import type { StreamResponse } from '../../src/protocol/types.ts'
 import type { LogRecord, StoredTask } from '../../src/store/store.ts'
 import { auditStreams, type Disturbances } from './audit-streams.ts'
 import type { Auditor } from './auditor.ts'
 import { type Database, isLiving } from './database.ts'
-import type { Ledger, Sent } from './ledger.ts'
+import type { Hooks } from './hooks.ts'
+import type { Ledger, Outcome, Sent } from './ledger.ts'
 
 /** What is held against the ledger when the dust has settled. */
 export interface Audited {
   readonly database: Database
   readonly ledger: Ledger
   readonly auditor: Auditor
+  readonly hooks: Hooks
   readonly disturbances: Disturbances
   /** Whether agents want to hear of cancels. */
   readonly hearsCancels: boolean
@@ -30,6 +33,10 @@ export async function audit(audited: Audited): Promise<void> {
   auditKeys(audited.ledger, tasks)
   auditCancels(audited.ledger, tasks)
   auditMail(audited, tasks)
+  auditChanges(audited, tasks)
+  for (const { id, kind, outcome } of audited.ledger.hookings)
+    auditAnswer(audited.ledger.violate, `to ${kind} ${id}`, outcome)
+  audited.hooks.audit(audited.auditor.storedAt, audited.disturbances)
   auditStreams(audited, tasks)
 }
 
@@ -44,7 +51,7 @@ async function readTasks({ memory, rows }: Database): Promise<ReadonlyMap<string
 
 /** Nothing is left to do, and the log has no gaps and answers every message. */
 function auditTask(
-  { database, ledger, hearsCancels }: Audited,
+  { database, ledger, auditor, hearsCancels }: Audited,
   { stored, records }: AuditedTask,
 ): void {
   const { id, state } = stored.head
@@ -54,6 +61,7 @@ function auditTask(
       `task ${id} is ${state} and still has work, ${isLiving(database, row.replica) ? 'with' : 'without'} a living replica`,
     )
   if (records.some(({ seq }, index) => seq !== index + 1)) ledger.violate(`task ${id} has a gap`)
+  if (auditor.meddled.has(id)) return
   if (state === 'TASK_STATE_FAILED')
     ledger.violate(`task ${id} failed: ${textOf(stored.task.status.message?.parts ?? [])}`)
   if (hearsCancels && state === 'TASK_STATE_CANCELED' && !ledger.heardCancels.has(id))
@@ -86,7 +94,7 @@ function auditSends({ sends, violate }: Ledger, tasks: ReadonlyMap<string, Audit
       }
   for (const sent of sends) {
     const found = places.get(sent.messageId) ?? []
-    auditOutcome(violate, sent)
+    auditAnswer(violate, sent.messageId, sent.outcome)
     if (sent.acknowledged && found.length === 0 && !isEnded(sent, tasks))
       violate(
         `${sent.messageId} was acknowledged and is lost; it ended with ${sent.outcome} in ${sent.taskId}`,
@@ -104,10 +112,11 @@ function isEnded({ taskId }: Sent, tasks: ReadonlyMap<string, AuditedTask>): boo
   return state === 'TASK_STATE_COMPLETED' || state === 'TASK_STATE_CANCELED'
 }
 
-function auditOutcome(violate: Ledger['violate'], { messageId, outcome }: Sent): void {
-  if (outcome === 'open') violate(`${messageId} never got an answer`)
+/** Each call got an answer, and none that only a mistake of ours could give. */
+function auditAnswer(violate: Ledger['violate'], what: string, outcome: Outcome): void {
+  if (outcome === 'open') violate(`${what} never got an answer`)
   if (outcome instanceof A2AError && !honest.has(outcome.code))
-    violate(`${messageId} was answered with ${outcome.code}: ${outcome.message}`)
+    violate(`${what} was answered with ${outcome.code}: ${outcome.message}`)
 }
 
 const honest: ReadonlySet<string> = new Set([
@@ -137,11 +146,40 @@ function auditCancels({ cancels, violate }: Ledger, tasks: ReadonlyMap<string, A
     const state = tasks.get(taskId)?.stored.head.state
     if (acknowledged && state !== 'TASK_STATE_CANCELED')
       violate(`task ${taskId} was said to be cancelled, and is ${state}`)
-    if (outcome === 'open') violate(`a cancel of ${taskId} never got an answer`)
-    if (outcome instanceof A2AError && !honest.has(outcome.code))
-      violate(`a cancel of ${taskId} was answered with ${outcome.code}: ${outcome.message}`)
+    auditAnswer(violate, `a cancel of ${taskId}`, outcome)
   }
 }
+
+/** What was added to a task is there once, and so it was where somebody was told so. */
+function auditChanges(
+  { ledger: { changes, violate }, auditor: { meddled } }: Audited,
+  tasks: ReadonlyMap<string, AuditedTask>,
+): void {
+  for (const { taskId, artifactId, acknowledged, ignored, outcome } of changes) {
+    const found = (tasks.get(taskId)?.records ?? []).filter(
+      (record) => record.kind === 'event' && adds(record.event, artifactId),
+    ).length
+    // Who writes the whole task again takes away what others have added.
+    if (ignored && !meddled.has(taskId))
+      violate(`${artifactId} of task ${taskId} was answered without it`)
+    if (acknowledged && found === 0) violate(`${artifactId} was acknowledged and is lost`)
+    if (found > 1 && !meddled.has(taskId))
+      violate(`${artifactId} stands ${found} times in ${taskId}`)
+    // An ended task takes nothing more, and one whose state has changed may not take the one that was read.
+    const isRefused = outcome instanceof A2AError && refusals.has(outcome.code)
+    if (!isRefused) auditAnswer(violate, artifactId, outcome)
+  }
+}
+
+/** A whole task that has it counts too: then the user had read other artifacts than there were by then. */
+function adds(event: StreamResponse, artifactId: string): boolean {
+  if ('artifactUpdate' in event) return event.artifactUpdate.artifact.artifactId === artifactId
+  return (
+    'task' in event && (event.task.artifacts ?? []).some((one) => one.artifactId === artifactId)
+  )
+}
+
+const refusals: ReadonlySet<string> = new Set(['invalidRequest', 'invalidAgentResponse'])
 
 /** Each entry was taken once, or dismissed. */
 function auditMail({ auditor, ledger }: Audited, tasks: ReadonlyMap<string, AuditedTask>): void {

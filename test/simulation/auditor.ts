@@ -1,7 +1,10 @@
 import type { Turn } from '../../src/agents/agent.ts'
 import { isTerminal } from '../../src/protocol/task.ts'
+import type { StreamResponse } from '../../src/protocol/types.ts'
+import type { LogRecord } from '../../src/store/store.ts'
 import { type Change, type Database, isLiving } from './database.ts'
-import type { Ledger } from './ledger.ts'
+import type { Hooks } from './hooks.ts'
+import { isNote, type Ledger } from './ledger.ts'
 import type { Replica } from './replica.ts'
 import type { World } from './world.ts'
 
@@ -11,6 +14,8 @@ export interface Auditor {
   readonly storedAt: ReadonlyMap<string, ReadonlyMap<number, number>>
   /** How often each entry of an inbox was stored, taken and dismissed, by its key. */
   readonly mail: ReadonlyMap<string, MailCounts>
+  /** Tasks whose state somebody has set who had read it too early; what becomes of them is theirs. */
+  readonly meddled: ReadonlySet<string>
   /** A step is about to begin. */
   stepBegins(replica: Replica, turn: Turn, name: string): void
   /** Something has happened. */
@@ -26,20 +31,29 @@ export interface MailCounts {
 }
 
 /** Makes the auditor of a world and lets the database tell it what is stored. */
-export function createAuditor(world: World, database: Database, ledger: Ledger): Auditor {
+export function createAuditor(
+  world: World,
+  database: Database,
+  { ledger, hooks }: { readonly ledger: Ledger; readonly hooks: Hooks },
+): Auditor {
   const storedAt = new Map<string, Map<number, number>>()
   const mail = new Map<string, MailCounts>()
   const steps = new Set<string>()
   /** Which message each turn is of: two replicas may begin a turn of the same number, and only one of them is stored. */
   const messages = new Map<string, string>()
   const states = new Map<string, string>()
+  const meddled = new Set<string>()
 
   function noteRecords({ head, records }: Change): void {
     const times = storedAt.get(head.id) ?? new Map<number, number>()
     storedAt.set(head.id, times)
     states.set(head.id, head.state)
-    for (const record of records) {
-      if (record.kind === 'event') times.set(record.seq, world.now())
+    for (const [index, record] of records.entries()) {
+      if (record.kind === 'event') {
+        const isFirst = times.size === 0
+        if (!isFirst && isMeddling(record.event, records[index - 1])) meddled.add(head.id)
+        times.set(record.seq, world.now())
+      }
       if (record.kind === 'message')
         messages.set(turnName(head.id, record.turn), record.message.messageId)
       if (record.kind !== 'step') continue
@@ -69,11 +83,22 @@ export function createAuditor(world: World, database: Database, ledger: Ledger):
       if (what === 'dismissed' && !(isTerminal as (state?: string) => boolean)(state))
         ledger.violate(`an entry of task ${taskId} was dismissed while the task was ${state}`)
     },
+    hooked(write) {
+      if (write.type === 'pushConfig') hooks.stored(write.record)
+      else hooks.removed(write.taskId, write.id)
+    },
+    claimed({ id, agent, build: own }, build, by) {
+      for (const { number, serving } of database.registrations.values())
+        if (own !== build && isLiving(database, number))
+          if (serving.some((one) => one.agent === agent && one.build === own))
+            ledger.violate(`${by} of build ${build} took task ${id} while ${number} had its own`)
+    },
   }
 
   return {
     storedAt,
     mail,
+    meddled,
     stepBegins(replica, turn, name) {
       const step = stepName(turn.taskId, turn.message.messageId, name)
       const me = replica.store.feed.replica
@@ -92,6 +117,13 @@ export function createAuditor(world: World, database: Database, ledger: Ledger):
       }
     },
   }
+}
+
+/** Whether an event in the midst of a task may be a user's, who has brought a state with it. */
+function isMeddling(event: StreamResponse, before: LogRecord | undefined): boolean {
+  if ('task' in event) return true
+  if (!('statusUpdate' in event) || before?.kind !== 'event') return false
+  return 'artifactUpdate' in before.event && isNote(before.event.artifactUpdate.artifact.artifactId)
 }
 
 function stepName(taskId: string, messageId: string, name: string): string {

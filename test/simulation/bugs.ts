@@ -8,10 +8,19 @@ export type Bug =
   | 'no-step-guard'
   /** Whether there is work left is guessed from the task's state. */
   | 'work-from-state'
+  /** Webhooks of a replica that died stay with it. */
+  | 'deliveries-of-the-dead'
+  /** Whoever claims takes tasks of any build. */
+  | 'claim-any-build'
+  /** Changes that wait for a task are forgotten when another replica claims it. */
+  | 'changes-forgotten'
 
 export const bugs: readonly Bug[] = [
   'notify-after-commit',
   'claim-without-record',
   'no-step-guard',
   'work-from-state',
+  'deliveries-of-the-dead',
+  'claim-any-build',
+  'changes-forgotten',
 ]

@@ -60,9 +60,11 @@ async function writeOne(database: Database, group: Group, write: Write): Promise
       database.inbox.delete(write.id)
       break
     case 'pushConfig':
+      database.observer?.hooked?.(write)
       wakeRunner(database, group.me, write.record.taskId)
       break
     case 'deletePushConfig':
+      database.observer?.hooked?.(write)
       database.deliverers.delete(deliveryKey(write.taskId, write.id))
       wakeRunner(database, group.me, write.taskId)
       break

@@ -34,7 +34,9 @@ export async function claimDeliveries(
   for (const config of await memory.claimDeliveries(taskId)) {
     const key = deliveryKey(config.taskId, config.id)
     const deliverer = deliverers.get(key)
-    if (deliverer !== undefined && deliverer !== me && isLiving(database, deliverer)) continue
+    const isDead = deliverer === undefined || !isLiving(database, deliverer)
+    const isLeft = isDead && !(deliverer && database.bugs.has('deliveries-of-the-dead'))
+    if (deliverer !== me && !isLeft) continue
     deliverers.set(key, me)
     mine.push(config)
   }

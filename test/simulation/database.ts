@@ -1,6 +1,6 @@
 import type { AgentBuild, InboxItem } from '../../src/store/feed.ts'
 import { createMemoryStore, type MemoryStoreOptions } from '../../src/store/memory/store.ts'
-import type { LogRecord, Store, TaskHead } from '../../src/store/store.ts'
+import type { LogRecord, Store, TaskHead, Write } from '../../src/store/store.ts'
 import type { Bug } from './bugs.ts'
 
 /**
@@ -69,7 +69,14 @@ export interface DatabaseObserver {
   stored(change: Change): void
   /** An entry was stored in an inbox, taken by a write, or dismissed. */
   mailed(taskId: string, key: string, what: 'stored' | 'taken' | 'dismissed'): void
+  /** A webhook was stored or deleted. */
+  hooked?(write: HookWrite): void
+  /** A task of this build was claimed by a replica. */
+  claimed?(row: Row, build: string, by: number): void
 }
+
+/** What is written of a webhook. */
+type HookWrite = Extract<Write, { readonly type: 'pushConfig' | 'deletePushConfig' }>
 
 /** What a write did to a task. */
 export interface Change {

@@ -7,6 +7,9 @@ export interface Ledger {
   readonly sends: Sent[]
   readonly cancels: Cancelled[]
   readonly streams: Watched[]
+  readonly changes: Changed[]
+  /** Calls that store or delete webhooks. */
+  readonly hookings: Hooking[]
   /** Tasks whose cancel their agent has heard of. */
   readonly heardCancels: Set<string>
   /** What must never happen, and did. */
@@ -33,6 +36,25 @@ export interface Cancelled {
   outcome: Outcome
 }
 
+/** An artifact that a user added to a task. */
+export interface Changed {
+  readonly taskId: string
+  readonly artifactId: string
+  /** Told that it is there. */
+  acknowledged: boolean
+  /** Told how the task is, and it is not there though the task would have taken it. */
+  ignored?: boolean
+  outcome: Outcome
+}
+
+/** A webhook that a user stored or deleted. */
+export interface Hooking {
+  readonly id: string
+  readonly taskId: string
+  readonly kind: 'add' | 'remove'
+  outcome: Outcome
+}
+
 /** `open` has no answer yet, `cut` lost its replica. */
 export type Outcome = 'open' | 'answered' | 'cut' | A2AError
 
@@ -55,6 +77,11 @@ export interface Shown {
   readonly process: string
 }
 
+/** Whether an artifact was added by a user. */
+export function isNote(artifactId: string): boolean {
+  return artifactId.startsWith('note ')
+}
+
 /** Makes an empty ledger. */
 export function createLedger(): Ledger {
   const violations: string[] = []
@@ -62,6 +89,8 @@ export function createLedger(): Ledger {
     sends: [],
     cancels: [],
     streams: [],
+    changes: [],
+    hookings: [],
     heardCancels: new Set(),
     violations,
     violate(what) {

@@ -1,14 +1,18 @@
 import type { Turn } from '../../src/agents/agent.ts'
 import { createCluster } from '../../src/engine/cluster.ts'
-import { createCommitter } from '../../src/engine/commit.ts'
+import { type Committer, createCommitter } from '../../src/engine/commit.ts'
 import { createEngine } from '../../src/engine/create.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { createTurnQueue } from '../../src/engine/queue.ts'
 import { createSuspects } from '../../src/engine/suspects.ts'
+import { A2AError } from '../../src/protocol/errors.ts'
+import { createPush, type Push } from '../../src/server/push.ts'
 import { silent } from '../../src/shared/log.ts'
+import type { InboxEntry } from '../../src/store/feed.ts'
 import { createHub } from '../../src/streams/hub.ts'
 import { createSimulatedAgent } from './agent.ts'
 import type { Database } from './database.ts'
+import type { Hooks } from './hooks.ts'
 import type { Link, Network } from './network.ts'
 import { openSharedStore, type SharedStore } from './shared-store.ts'
 import type { VirtualProcess, World } from './world.ts'
@@ -19,6 +23,9 @@ export interface Replica {
   readonly link: Link
   readonly store: SharedStore
   readonly engine: Engine
+  /** Its webhooks. */
+  readonly push: Push
+  readonly build: string
   /** Whether it takes requests: it has joined, and has not been told to stop. */
   readonly ready: boolean
   /** Stops as on SIGTERM: hands its work over, then ends. */
@@ -36,6 +43,9 @@ export interface ReplicaOptions {
   readonly clockAheadMs: number
   readonly slots: number
   readonly loseNotes: number
+  /** Which version of the agent it serves. */
+  readonly build: string
+  readonly hooks: Hooks
   /** The agent has heard that a task was cancelled. */
   heardCancel(taskId: string): void
   /** A step is about to begin in this process. */
@@ -46,18 +56,20 @@ export interface ReplicaOptions {
 export const agentId = 'agent'
 
 /** Short, so that leases end in the midst of things. */
-const timing = { leaseMs: 1_200, beatMs: 300, lookMs: 100 }
+const timing = { leaseMs: 1_200, beatMs: 300, lookMs: 100, foreignBuildAfterMs: 3_000 }
 
 /** Starts a replica; it joins as soon as it can. */
 export function startReplica(options: ReplicaOptions): Replica {
-  const { world, network, database, name, hearsCancels, slots, loseNotes } = options
+  const { world, network, database, name, hearsCancels, slots, loseNotes, build } = options
   const process = world.start(name)
   process.setTime(options.clockAheadMs)
   const { clock } = process
   const link = network.link(process)
-  const store = openSharedStore({ world, process, link, database, loseNotes, ...timing })
+  const store = openSharedStore({ world, process, link, database, loseNotes, check, ...timing })
   const hub = createHub(store)
   const suspects = createSuspects(clock)
+  const committer = createCommitter(store)
+  const push = openPush({ ...options, process, store, committer })
   const engine = createEngine({
     agent: createSimulatedAgent({
       process,
@@ -67,12 +79,13 @@ export function startReplica(options: ReplicaOptions): Replica {
     }),
     agentId,
     store,
-    committer: createCommitter(store),
+    committer,
     hub,
     queue: createTurnQueue({ slots }),
     suspects,
-    build: 'one',
+    build,
     clock,
+    webhooks: push,
   })
   const cluster = createCluster({
     feed: store.feed,
@@ -80,7 +93,8 @@ export function startReplica(options: ReplicaOptions): Replica {
     suspects,
     clock,
     logger: silent,
-    engines: () => [{ engine, agent: agentId, build: 'one', served: true }],
+    engines: () => [{ engine, agent: agentId, build, served: true }],
+    webhooks: push.webhooks,
   })
   let ready = false
   const replica: Replica = {
@@ -88,6 +102,8 @@ export function startReplica(options: ReplicaOptions): Replica {
     link,
     store,
     engine,
+    push,
+    build,
     get ready() {
       return ready && process.alive
     },
@@ -96,6 +112,7 @@ export function startReplica(options: ReplicaOptions): Replica {
       await engine.close(0)
       await cluster.leave()
       hub.close()
+      await push.close()
       await store.close()
       process.crash()
     },
@@ -104,6 +121,39 @@ export function startReplica(options: ReplicaOptions): Replica {
     ready = true
   })
   return replica
+}
+
+/** Whoever changes a task by what it was a moment ago has read too early: a fault of the user's, not of replicas. */
+function check(entry: InboxEntry): void {
+  if (entry.kind === 'amend' && !entry.events.every((event) => 'artifactUpdate' in event))
+    throw new A2AError('unavailable', 'The task has changed meanwhile')
+}
+
+/** The webhooks of a replica, as a server makes them, with receivers that this world has. */
+function openPush({
+  world,
+  hooks,
+  process,
+  store,
+  committer,
+}: Pick<ReplicaOptions, 'world' | 'hooks'> & {
+  readonly process: VirtualProcess
+  readonly store: SharedStore
+  readonly committer: Committer
+}): Push {
+  const retry = { firstDelayMs: 50, maxDelayMs: 1_000 }
+  return createPush(
+    { retry, random: () => world.random.next() },
+    {
+      ...{ store, committer, clock: process.clock, logger: silent },
+      limits: { maxPushConfigs: 100 },
+      metrics: { webhook() {} },
+      console: () => ({
+        isReceiver: () => true,
+        receive: (delivery) => hooks.receive(process, delivery),
+      }),
+    },
+  )
 }
 
 /** Joins, and takes on what is left; one that cannot reach the store tries again, as its supervisor would have it. */

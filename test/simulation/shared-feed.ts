@@ -16,6 +16,8 @@ import type { Wires } from './wires.ts'
 /** What a feed is made of. */
 export interface FeedOptions extends SessionOptions {
   readonly wires: Wires
+  /** Looks at what is to be forwarded. @throws A2AError where it may not be. */
+  check?(entry: InboxEntry): void
 }
 
 /** A feed that knows whether it was ever joined. */
@@ -80,6 +82,7 @@ class SharedFeed implements VirtualFeed {
   ): Promise<'stored' | 'idle' | 'full'> {
     const { database, wires } = this.#options
     const forwarding = { taskId, entry, maxWaiting }
+    this.#options.check?.(entry)
     return wires.use('reader', async (connection, attempt) => {
       // Two statements, as in the real store: something may happen between them.
       if (attempt > 1) {

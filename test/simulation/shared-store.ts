@@ -1,5 +1,5 @@
 import { isInterrupted, isTerminal } from '../../src/protocol/task.ts'
-import type { Feed } from '../../src/store/feed.ts'
+import type { Feed, InboxEntry } from '../../src/store/feed.ts'
 import { claimable } from '../../src/store/list.ts'
 import type { ClaimRequest, Store, StoredTask, TaskHead, Write } from '../../src/store/store.ts'
 import { type Database, isLiving, type Row } from './database.ts'
@@ -25,6 +25,8 @@ export interface SharedStoreOptions {
   readonly commitTimeoutMs?: number
   /** How likely a notification is lost though its connection holds. */
   readonly loseNotes?: number
+  /** Looks at what is to be forwarded. @throws A2AError where it may not be. */
+  check?(entry: InboxEntry): void
 }
 
 /** A store as one of many processes has it: every call crosses the network. */

@@ -6,6 +6,7 @@ import { createAuditor } from './auditor.ts'
 import type { Bug } from './bugs.ts'
 import { strike } from './chaos.ts'
 import { createDatabase } from './database.ts'
+import { createHooks } from './hooks.ts'
 import { createLedger, type Ledger } from './ledger.ts'
 import { createNetwork } from './network.ts'
 import { type Replica, startReplica } from './replica.ts'
@@ -35,6 +36,8 @@ export interface SimulationReport {
     readonly cancels: number
     readonly streams: number
     readonly forwarded: number
+    readonly changes: number
+    readonly deliveries: number
   }
   readonly violations: readonly string[]
 }
@@ -68,14 +71,18 @@ async function run(
   const { random } = world
   const database = createDatabase(() => world.now(), bug ? { bugs: [bug] } : {})
   const network = createNetwork(world)
-  const auditor = createAuditor(world, database, ledger)
+  const hooks = createHooks(world, ledger, activeMs)
+  const auditor = createAuditor(world, database, { ledger, hooks })
   const disturbances = createDisturbances()
   const hearsCancels = random.chance(0.5)
+  // Now and then a new version of the agent is rolled out.
+  const isMixed = random.chance(0.4)
   let started = 0
   const common = {
     world,
     network,
     database,
+    hooks,
     hearsCancels,
     heardCancel: (taskId: string) => void ledger.heardCancels.add(taskId),
     slots: random.chance(0.2) ? 1 : 64,
@@ -86,6 +93,7 @@ async function run(
     startReplica({
       ...common,
       name: `replica ${++started}`,
+      build: isMixed && random.chance(0.5) ? 'two' : 'one',
       clockAheadMs: random.chance(0.2) ? random.between(-3_600_000, 3_600_000) : 0,
     })
   const replicas = Array.from({ length: random.between(2, 4) }, start)
@@ -106,7 +114,8 @@ async function run(
     world.now() > activeMs &&
     users.waiting ===
       ledger.streams.filter(({ outcome, toEnd }) => toEnd && outcome === 'open').length &&
-    [...database.rows.values()].every(({ replica }) => replica === undefined)
+    [...database.rows.values()].every(({ replica }) => replica === undefined) &&
+    !hooks.isBehind(auditor.storedAt)
   while (world.now() < activeMs + settleMs && !isOver()) {
     if (!(await world.step())) break
     auditor.look()
@@ -117,7 +126,7 @@ async function run(
   while (ledger.violations.length === 0 && world.now() < until && (await world.step()))
     auditor.look()
   if (ledger.violations.length === 0)
-    await audit({ database, ledger, auditor, disturbances, hearsCancels })
+    await audit({ database, ledger, auditor, hooks, disturbances, hearsCancels })
   for (const { process } of replicas) process.crash()
   return {
     seed,
@@ -131,6 +140,8 @@ async function run(
       cancels: ledger.cancels.length,
       streams: ledger.streams.length,
       forwarded: auditor.mail.size,
+      changes: ledger.changes.filter((one) => one.acknowledged).length,
+      deliveries: hooks.delivered,
     },
     violations: ledger.violations,
   }

@@ -32,9 +32,21 @@ describe('virtual replicas on one database', () => {
 /** How many seeds it takes at most. */
 const enough = 150
 
-/** The first seed whose run shows what a mistake leads to. */
+/** Where each was last found: what is looked at first. Any other seed will do. */
+const likely: Readonly<Record<Bug, number>> = {
+  'notify-after-commit': 14,
+  'claim-without-record': 53,
+  'no-step-guard': 13,
+  'work-from-state': 3,
+  'deliveries-of-the-dead': 4,
+  'claim-any-build': 17,
+  'changes-forgotten': 47,
+}
+
+/** A seed whose run shows what a mistake leads to. */
 async function findSeed(bug: Bug): Promise<number> {
-  for (let seed = 1; seed <= enough; seed++) {
+  const seeds = [likely[bug], ...Array.from({ length: enough }, (_, index) => index + 1)]
+  for (const seed of seeds) {
     const { violations } = await simulate({ seed, bug })
     if (violations.some((violation) => signs[bug].test(violation))) return seed
   }
@@ -46,4 +58,7 @@ const signs: Readonly<Record<Bug, RegExp>> = {
   'claim-without-record': /wrote task .* had it/,
   'no-step-guard': /began in .* after its lease was over/,
   'work-from-state': /was left|never had its turn|never heard/,
+  'deliveries-of-the-dead': /was never told of/,
+  'claim-any-build': /took task .* while .* had its own/,
+  'changes-forgotten': /was answered without it/,
 }

@@ -13,6 +13,7 @@ import {
   type Watched,
 } from './ledger.ts'
 import { agentId, type Replica } from './replica.ts'
+import { createChanges } from './user-changes.ts'
 import type { World } from './world.ts'
 
 /** What users need. */
@@ -67,6 +68,8 @@ export function createUsers({ world, ledger, replicas }: UsersOptions): Users {
       waiting--
     }
   }
+
+  const changes = createChanges({ random, ledger, ask, anyReplica, scope, next: () => ++count })
 
   /** A replica that takes requests; waits for one. */
   async function anyReplica(): Promise<Replica> {
@@ -218,10 +221,12 @@ export function createUsers({ world, ledger, replicas }: UsersOptions): Users {
 
   function actOn(taskId: string | undefined): void {
     const dice = random.next()
-    if (taskId === undefined || dice < 0.25) begin()
-    else if (dice < 0.6) goOn(taskId)
-    else if (dice < 0.68) void cancel(taskId)
-    else if (dice < 0.9) void follow(taskId)
+    if (taskId === undefined || dice < 0.22) begin()
+    else if (dice < 0.5) goOn(taskId)
+    else if (dice < 0.57) void cancel(taskId)
+    else if (dice < 0.74) void follow(taskId)
+    else if (dice < 0.84) void changes.change(taskId)
+    else if (dice < 0.94) void changes.hook(taskId)
     else void look(taskId)
   }
 

@@ -89,9 +89,13 @@ describe('guards of a step', () => {
     const scheduler = { type: 'workflow', steps: [{ agentId: 'inner' }] } as const
     const outer = defineTeam({ id: 'outer', name: 'Outer', agents, scheduler })
     expect(guardsOf(await run(outer, `with ${key}`))).toMatchObject([
-      { team: 'team', step: '1', side: 'input', at: '1:inner/input', verdict: 'replace' },
-      { team: 'team', step: '1', side: 'output', at: '1:inner/output', verdict: 'allow' },
+      { team: 'team', side: 'input', at: '1:inner/input', path: '1:inner', verdict: 'replace' },
+      { team: 'team', side: 'output', at: '1:inner/output', path: '1:inner', verdict: 'allow' },
     ])
+    const { team: alone } = teamOf({ step: { input: ['secrets'] } })
+    const [entry] = guardsOf(await run(alone, `with ${key}`))
+    expect(entry).toMatchObject({ side: 'input', at: 'input' })
+    expect(entry).not.toHaveProperty('path')
   })
 
   test('a blocked question rejects the task, and is not tried again', async () => {

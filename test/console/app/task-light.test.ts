@@ -188,6 +188,15 @@ describe('The light of a task', () => {
     expect(lights.get('b')?.guards).toEqual({ input: 'block' })
     expect(toneOf(lights.get('b'))).toBe('troubled')
     expect(stories.get('b')?.guards).toMatchObject([{ verdict: 'block', reason: 'too long' }])
+    // As callers are told, and as servers tell that have no field for the side.
+    const shown = [
+      { path: '1:a', side: 'output', at: '1:a/output' },
+      { path: '1:a/output', at: '1:a/output' },
+    ]
+    for (const facts of shown) {
+      const told = lightTask(team, logOf(call('1', 'a'), guard({ ...facts, verdict: 'block' })))
+      expect(told.lights.get('a')?.guards).toEqual({ output: 'block' })
+    }
     const [first, second] = toHops(log)
     expect(first?.guards).toMatchObject([{ side: 'output', reason: 'a key' }, {}])
     expect(second?.guards).toMatchObject([{ side: 'input', verdict: 'block' }])

@@ -172,13 +172,16 @@ function isUse({ type }: JsonObject): boolean {
 
 /**
  * What a guard found, and where: the call of the guarded member, or the team whose step or own guard it is. The side is
- * the last part of the place.
+ * the last part of `at`, and of `path` where it has no field of its own.
  */
 export function toFinding({ entry, seq }: TraceRecord): {
   readonly path: string
   readonly finding: GuardFinding
 } {
-  const at = text(entry.path) || text(entry.at)
+  const isApart = text(entry.side) !== '' && text(entry.path) !== ''
+  const at = isApart
+    ? `${text(entry.path)}/${text(entry.side)}`
+    : text(entry.path) || text(entry.at)
   const end = at.lastIndexOf('/')
   const side = text(entry.side) || at.slice(end + 1)
   const { verdict } = entry
