@@ -30,31 +30,7 @@ const plainConfig = {
 export function createPlaces(root: string, shared: string): Places {
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
-  const npmConfig = once(async () => {
-    // A reader's npm knows its registry; an empty home would hide it.
-    const keys = ['registry', 'cache', 'userconfig']
-    const get = async (key: string) => (await run('npm', ['config', 'get', key])).stdout.trim()
-    return Promise.all(keys.map(async (key) => [`npm_config_${key}`, await get(key)] as const))
-  })
-
-  const environment = async (home: string) => {
-    const globals = join(home, '.npm-global')
-    return {
-      HOME: home,
-      USER: 'reader',
-      LANG: 'C.UTF-8',
-      PATH: [join(globals, 'bin'), ...usualPath()].join(delimiter),
-      ...ofNetwork(),
-      ...Object.fromEntries(await npmConfig()),
-      npm_config_prefix: globals,
-      npm_config_prefer_offline: 'true',
-      npm_config_update_notifier: 'false',
-      npm_config_audit: 'false',
-      npm_config_fund: 'false',
-      // What a page did not install is a fault of the page, not something to fetch from strangers.
-      npm_config_yes: 'false',
-    }
-  }
+  const environment = createEnvironment()
 
   const npm = async (folder: string, args: readonly string[]): Promise<string> => {
     const home = join(shared, 'home')
@@ -99,10 +75,39 @@ export function createPlaces(root: string, shared: string): Places {
   }
 }
 
+/** Makes what a reader's environment has: nothing of this one but the way to commands and to the registry. */
+function createEnvironment(): Places['environment'] {
+  const npmConfig = once(async () => {
+    // A reader's npm knows its registry; an empty home would hide it.
+    const keys = ['registry', 'cache', 'userconfig']
+    const get = async (key: string) => (await run('npm', ['config', 'get', key])).stdout.trim()
+    return Promise.all(keys.map(async (key) => [`npm_config_${key}`, await get(key)] as const))
+  })
+
+  return async (home) => {
+    const globals = join(home, '.npm-global')
+    return {
+      HOME: home,
+      USER: 'reader',
+      LANG: 'C.UTF-8',
+      PATH: [join(globals, 'bin'), ...usualPath()].join(delimiter),
+      ...ofNetwork(),
+      ...Object.fromEntries(await npmConfig()),
+      npm_config_prefix: globals,
+      npm_config_prefer_offline: 'true',
+      npm_config_update_notifier: 'false',
+      npm_config_audit: 'false',
+      npm_config_fund: 'false',
+      // What a page did not install is a fault of the page, not something to fetch from strangers.
+      npm_config_yes: 'false',
+    }
+  }
+}
+
 /** Where commands are found, without those that npm adds for its scripts. */
 function usualPath(): readonly string[] {
   const folders = (process.env.PATH ?? '').split(delimiter)
-  return folders.filter((folder) => !/node_modules|node-gyp/.test(folder))
+  return folders.filter((folder) => !/node_modules\/\.bin|node-gyp-bin/.test(folder))
 }
 
 /** How this machine reaches the registry. */

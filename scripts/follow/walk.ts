@@ -30,19 +30,14 @@ export interface Walk {
   readonly maxMs: number
 }
 
-/** Commands of a clone that `.ci/run` runs by itself, because they take long. */
-const elsewhere = /\bnpm (test|run test:slow)\b/
 const stopMs = 20_000
 /** What a server that answers prints, it prints soon. */
 const printMs = 10_000
 
 /** Follows a part until its end or its first fault; servers end with it. */
-export async function followPart({ place, steps }: Part, walk: Walk): Promise<void> {
+export async function followPart({ steps }: Part, walk: Walk): Promise<void> {
   try {
-    for (const step of steps) {
-      const later = place === 'clone' && 'text' in step && elsewhere.test(step.text)
-      if (!(await doStep(later ? withoutTests(step, walk) : step, walk))) return
-    }
+    for (const step of steps) if (!(await doStep(step, walk))) return
   } finally {
     await walk.shell.stop(stopMs)
   }
@@ -67,18 +62,6 @@ function save({ line, name, text }: Extract<Step, { kind: 'save' }>, { shell, te
 function skip({ line, text, reason }: Extract<Step, { kind: 'skip' }>, { tell }: Walk): void {
   for (const command of toCommands(text, line + 1))
     tell({ line: command.line, command: command.text, outcome: 'skipped', seconds: 0, reason })
-}
-
-/** The step without the commands that run elsewhere, which are told as skipped. */
-function withoutTests(step: Step, walk: Walk): Step {
-  if (!('text' in step) || step.kind === 'save' || step.kind === 'skip') return step
-  const lines = step.text.split('\n')
-  for (const [at, text] of lines.entries()) {
-    if (!elsewhere.test(text)) continue
-    skip({ kind: 'skip', line: step.line + at, text, reason: 'run by .ci/run itself' }, walk)
-    lines[at] = ''
-  }
-  return { ...step, text: lines.join('\n') }
 }
 
 async function doCommands(step: Commands, walk: Walk): Promise<boolean> {

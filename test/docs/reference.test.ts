@@ -12,10 +12,10 @@ test('every public name has a sentence for its user', () => {
 })
 
 test('every public name stands in the reference, on the page of its entrance', () => {
-  const unmentioned = names.filter(({ entrance, name }) => {
-    const page = read(`docs/api/${entrance.split('/')[1] ?? entrance}.md`)
-    return !page.includes(`\n### ${name}\n`) && !page.includes(`\n| \`${name}\` | [`)
-  })
+  const entries = new Map<string, ReadonlySet<string>>()
+  for (const { entrance } of names)
+    if (!entries.has(entrance)) entries.set(entrance, entriesOf(entrance))
+  const unmentioned = names.filter(({ entrance, name }) => !entries.get(entrance)?.has(name))
   expect(unmentioned.map(spelled)).toEqual([])
 })
 
@@ -31,6 +31,14 @@ test(`guides mention ${inGuides} of ${all.length} public names, the reference th
 test('the reference is of these declarations; if not, run npm run reference', () => {
   expect(read('docs/api/README.md')).toContain(`<!-- declarations: ${digestOf(names)} -->`)
 })
+
+/** The names that the page of an entrance has: by a heading, or in its table of names that lead elsewhere. */
+function entriesOf(entrance: string): ReadonlySet<string> {
+  const page = read(`docs/api/${entrance.split('/')[1] ?? entrance}.md`)
+  return new Set(
+    [...page.matchAll(/^(?:### |\| `)(\w+)(?:$|` \| \[[^`])/gm)].map(([, name = '']) => name),
+  )
+}
 
 /** The words of all pages: a name is mentioned where it stands by itself. */
 function mentionedIn(files: readonly string[]): ReadonlySet<string> {

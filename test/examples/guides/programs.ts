@@ -15,11 +15,11 @@ export interface Program {
 /**
  * Runs programs of a guide as their readers do, by Node and with the built package, but one after another in one process:
  * most of a run is its start. Gives what each printed.
- * @throws Error with what was written to stderr.
+ * @throws Error with what was written, where one fails or writes to stderr.
  */
 export async function runPrograms(programs: readonly Program[]): Promise<readonly string[]> {
-  const { stdout, stderr } = await startPrograms(programs).ended
-  if (stderr !== '') throw new Error(stderr)
+  const { code, stdout, stderr } = await startPrograms(programs).ended
+  if (code !== 0 || stderr !== '') throw new Error(`Ended with ${code}:\n${stdout}${stderr}`)
   return stdout.split(end).slice(0, -1)
 }
 
