@@ -44,13 +44,17 @@ async function delivered(place: Installed, side: Side): Promise<string> {
 async function reached(place: Installed, side: Side): Promise<string> {
   const receiver = await openReceiver(0)
   const server = await start(place, side)
-  const configuration = { taskPushNotificationConfig: { url: receiver.url } }
-  const { text } = await call(server.url, 'SendMessage', message('hello', { configuration }))
+  const refusals: string[] = []
+  for (const url of [receiver.url, receiver.url.replace('http:', 'https:')]) {
+    const configuration = { taskPushNotificationConfig: { url } }
+    const { text } = await call(server.url, 'SendMessage', message('hello', { configuration }))
+    const [, words] = /"message":"[\w.]*(?:url)? ?([^"]*)"/.exec(text) ?? []
+    refusals.push(words ?? '')
+  }
   const came = await until(async () => receiver.accepted.length > 0, 2)
   await server.kill()
   receiver.close()
-  const [, words] = /"message":"([^"]*)"/.exec(text) ?? []
-  return came ? 'calls it' : `refuses: ${words?.replace(/:\d+/, '') ?? 'nothing came'}`
+  return came ? 'calls it' : `refuses: "${refusals.join('"; with https: "')}"`
 }
 
 async function openReceiver(refusals: number): Promise<Receiver> {

@@ -67,7 +67,7 @@ export interface AgentConfig {
 /** What becomes of a remote answer that is a task: it is followed to its end, told as it is, or refused. */
 export type TaskHandling = 'PollUntilComplete' | 'ReturnTaskInfo' | 'RejectTasks'
 
-/** What an A2AAgent needs. */
+/** Where a remote agent is, and how it is called. */
 export interface A2AAgentConfig {
   /** The URL of the remote agent or of its card. */
   readonly endpoint: string
@@ -85,7 +85,7 @@ export interface A2AAgentConfig {
   readonly taskHandling?: TaskHandling
 }
 
-/** What an OpenAIAgent needs. */
+/** Which model of which service answers, and how it is called. */
 export interface OpenAIAgentConfig extends Omit<ModelConfig, 'name'> {
   /** A base URL, or the full URL of `/chat/completions`. */
   readonly endpoint: string
@@ -101,8 +101,11 @@ export interface OpenAIAgentConfig extends Omit<ModelConfig, 'name'> {
 
 /** How an agent elsewhere is called, with the defaults filled in. */
 export interface CallSettings {
+  /** How long the agent may take to answer, or be silent. */
   readonly timeoutSeconds: number
+  /** Further tries after a failure. */
   readonly maxRetries: number
+  /** What becomes of an answer that is a task. */
   readonly taskHandling: TaskHandling
 }
 
@@ -207,7 +210,7 @@ export function toOpenAIAgentConfig(
 }
 
 /**
- * Checks a configuration and gives it back.
+ * Checks how a remote agent is to be called, and gives it back as it is.
  * @throws ConfigConversionError that names the first wrong field.
  */
 export function validateA2AAgentConfig<Config extends A2AAgentConfig>(config: Config): Config {
@@ -265,7 +268,7 @@ export function validateModuleAgentConfig(config: AgentConfig): AgentConfig {
 }
 
 /**
- * Checks a configuration and gives it back.
+ * Checks how a model is to be called, and gives it back as it is.
  * @throws ConfigConversionError that names the first wrong field.
  */
 export function validateOpenAIAgentConfig<Config extends OpenAIAgentConfig>(

@@ -14,7 +14,7 @@ import { type Backend, toAgent } from './backend.ts'
 import { type Address, parseAddress } from './bind.ts'
 import { EchoHandler } from './echo-handler.ts'
 
-/** How a server runs. */
+/** What stops an `A2AServer`. */
 export interface RunOptions {
   /** Whether SIGINT and SIGTERM shut it down; true if absent. */
   readonly signals?: boolean

@@ -12,6 +12,7 @@ import type { RequestHandler, ServerCallContext } from './request-handler.ts'
 
 /** Who a request handler is when it is served. */
 export interface RequestHandlerOptions extends AgentDescription {
+  /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
 }
 

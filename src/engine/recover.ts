@@ -15,7 +15,9 @@ import { mustWait, type Suspects } from './suspects.ts'
 
 /** How many tasks of an earlier process a start took up, and how many it had to fail. */
 export interface Recovery {
+  /** Tasks that go on. */
   readonly resumed: number
+  /** Tasks that could not go on. */
   readonly failed: number
 }
 

@@ -25,6 +25,7 @@ export interface NodeHandlerOptions {
    * absent.
    */
   readonly intake?: Intake
+  /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
 }
 

@@ -21,7 +21,7 @@ import type { RateLimitOptions } from './rate-limit.ts'
 
 /** Which web pages may call from a browser. Credentials are never allowed together with `*`. */
 export interface CorsOptions {
-  /** Allowed origins, or `*` for all, the default; an empty list leaves the server to its own pages. */
+  /** Origins of the pages that may call, or `*` for every page, also if absent; an empty list admits the server's own alone. */
   readonly origins?: '*' | readonly string[]
 }
 

@@ -7,7 +7,7 @@ import { isLoopback } from './hosts.ts'
 import { createNodeAdapter } from './node-handler.ts'
 import type { Server } from './server.ts'
 
-/** How a server runs. */
+/** Where `runServer` listens, and what stops it. */
 export interface RunServerOptions extends ListenOptions {
   /** Whether SIGINT and SIGTERM stop it; they do not if absent. */
   readonly signals?: boolean
@@ -125,6 +125,7 @@ export interface ListenOptions {
   readonly logger?: Logger | false
   /** The warning that is logged where anyone on the network may call; a general one if absent. */
   readonly openWarning?: string
+  /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
 }
 

@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { Command } from 'commander'
 import { codesOf } from '../../scripts/markdown/links.ts'
 import { fencesOf } from '../../scripts/markdown/page.ts'
@@ -15,7 +15,9 @@ export async function commandTree(): Promise<Command> {
   const program = new Command('corral').option('-V, --version')
   const folder = join(import.meta.dirname, '../../src/cli/commands')
   for (const file of readdirSync(folder)) {
-    const exported: Record<string, unknown> = await import(`../../src/cli/commands/${file}`)
+    const exported: Record<string, unknown> = await import(
+      `../../src/cli/commands/${basename(file, '.ts')}.ts`
+    )
     for (const [name, add] of Object.entries(exported))
       if (/^add\w+Command$/.test(name) && typeof add === 'function') add(program)
   }

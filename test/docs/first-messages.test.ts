@@ -1,6 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer, request, type Server } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -14,7 +13,6 @@ import { openModelServer, runTeam } from '../../src/testing/index.ts'
 import { serveHere, temporary } from '../cli/corral.ts'
 import { clerkAgent, writeFile } from '../cli/files.ts'
 import { corralMany } from '../cli/many.ts'
-import { selfSigned } from '../client/self-signed.ts'
 import { rpc, serveAgent, text } from '../server/sockets.ts'
 
 /**
@@ -63,8 +61,6 @@ async function ofCommand(): Promise<readonly string[]> {
       'hi',
     ],
     ['send', `${url}/agents/clark`, 'hi'],
-    ['send', url.replace('http:', 'https:'), 'hi'],
-    ['send', `https://${await listening(createTlsServer(selfSigned))}`, 'hi'],
     ['task', 'get', url, 'nope'],
   ]
   const cwd = temporary()
@@ -185,9 +181,9 @@ async function ofAgents(): Promise<readonly string[]> {
   return runs.map((run) => run.text)
 }
 
-/** Messages that only a machine without `pg`, or a crash, brings about; other tests do. */
+/** Messages that only a machine without `pg`, a crash, or waiting for retries brings about; other tests do. */
 function ofSource(): readonly string[] {
-  return ['src/store/postgres/connection.ts', 'src/engine/recover.ts'].map(read)
+  return ['src/store/postgres/connection.ts', 'src/engine/recover.ts', 'src/cli/hints.ts'].map(read)
 }
 
 async function listening(server: Server): Promise<string> {

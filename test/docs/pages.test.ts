@@ -8,6 +8,8 @@ import { followedPages, pagesOf } from '../../scripts/markdown/tree.ts'
 const root = join(import.meta.dirname, '../..')
 const pages = pagesOf(root)
 const read = (page: string): string => readFileSync(join(root, page), 'utf8')
+/** Thousands of links lead to the pages of the reference. */
+const anchors = new Map<string, ReadonlySet<string>>()
 
 /** What is wrong with a link, if anything. */
 function faultOf(page: string, target: string): string | undefined {
@@ -17,7 +19,9 @@ function faultOf(page: string, target: string): string | undefined {
   if (file.startsWith('..')) return 'leads out of the repository'
   if (!existsSync(join(root, file))) return 'leads to nothing'
   if (anchor === undefined || !file.endsWith('.md')) return undefined
-  return anchorsOf(read(file)).has(anchor) ? undefined : `${file} has no such heading`
+  const known = anchors.get(file) ?? anchorsOf(read(file))
+  anchors.set(file, known)
+  return known.has(anchor) ? undefined : `${file} has no such heading`
 }
 
 test('all pages are there', () => {

@@ -20,7 +20,7 @@ test('an order goes on after kill -9, and nobody is charged twice', async () => 
   await first.end('SIGKILL')
 
   const second = await start(env)
-  const task = await second.client.pollUntilComplete(sent.task.id)
+  const task = await second.client.pollUntilComplete(sent.task.id, { intervalMs: 50 })
   await second.end('SIGTERM')
 
   assert.equal(task.status.state, 'TASK_STATE_COMPLETED')

@@ -2,12 +2,13 @@ import { A2AError } from '../../protocol/errors.ts'
 import type { Usage } from '../../protocol/usage.ts'
 import type { GuardSide } from './guard.ts'
 
-/** What a block brings along. */
+/** What a `ContentBlocked` tells beside its reason. */
 export interface BlockDetails {
   /** Whether a message or an answer is blocked. */
   readonly at: GuardSide
   /** What the answer had cost by then. */
   readonly usage?: Usage | undefined
+  /** The error behind it, for the log. */
   readonly cause?: unknown
 }
 

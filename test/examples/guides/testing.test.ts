@@ -4,7 +4,7 @@ import { guideFile, runPrograms } from './guide.ts'
 
 test("the tests of the guide pass under Node's own runner", async () => {
   const files = readdirSync(guideFile('testing')).filter((name) => name.endsWith('.test.mjs'))
-  const printed = await runPrograms(files.map((name) => ({ name: `testing/${name}` })))
-  expect(printed.join('')).not.toContain('not ok')
   expect(files.length).toBe(5)
+  // A test that fails ends the process with another code than 0, which is thrown here.
+  await runPrograms(files.map((name) => ({ name: `testing/${name}` })))
 }, 90_000)
