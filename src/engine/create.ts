@@ -194,9 +194,7 @@ class AgentEngine implements Engine {
   letGo(): void {
     for (const run of [...this.#runs.all.values()]) {
       const reason = new TaskMoved(run.log.id)
-      if (!run.log.letGo(reason)) continue
-      this.#moved++
-      run.interrupt(reason)
+      if (run.log.letGo(reason)) run.interrupt(reason)
     }
   }
 

@@ -1,14 +1,21 @@
 import { expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
+import { createCluster } from '../../src/engine/cluster.ts'
+import { createSuspects } from '../../src/engine/suspects.ts'
 import type { StreamResponse } from '../../src/protocol/types.ts'
-import type { Feed, InboxItem } from '../../src/store/feed.ts'
+import { silent } from '../../src/shared/log.ts'
+import type { Feed, FeedListener, InboxItem } from '../../src/store/feed.ts'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
-import { ask, createEngineFor, taskOf } from './scene.ts'
+import type { Store } from '../../src/store/store.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
+import { ask, begin, createEngineFor, taskOf } from './scene.ts'
 
 /** The part of a feed that a lone replica needs, with an inbox that a test fills. */
-function createInbox(inbox: InboxItem[]): Feed {
+function createInbox(inbox: InboxItem[], number: () => number = () => 1): Feed {
   const feed: Partial<Feed> = {
-    replica: 1,
+    get replica() {
+      return number()
+    },
     replicas: 1,
     offsetMs: 0,
     mayBegin: () => true,
@@ -23,19 +30,82 @@ function createInbox(inbox: InboxItem[]): Feed {
 test('a task that another replica has changed is live no longer than it takes to store that', async () => {
   const inbox: InboxItem[] = []
   const store = { ...createMemoryStore(), feed: createInbox(inbox) }
+  const { engine, scope, id, contextId } = await rest(store)
+  inbox.push(noteFor(id, contextId))
+  engine.receive(id)
+  const noted = async () => (await store.get(id))?.task.artifacts
+  await expect.poll(noted).toEqual([note])
+  // One that stayed would answer for ever with what it knows, whatever others do to the task.
+  await expect.poll(() => engine.live()).toBe(0)
+  expect((await engine.get(id, scope)).artifacts).toEqual([note])
+})
+
+test('what was read under a number that this process has lost since is not gone on with', async () => {
+  const inbox: InboxItem[] = []
+  const kept = createMemoryStore()
+  let number = 1
+  let readings = 0
+  const store: Store = {
+    ...kept,
+    feed: createInbox(inbox, () => number),
+    async get(id, scope) {
+      const stored = await kept.get(id, scope)
+      // The registration is lost while the first answer is on its way, and another one made.
+      if (inbox.length > 0 && readings++ === 0) number = 2
+      return stored
+    },
+  }
+  const { engine, id, contextId } = await rest(store)
+  inbox.push(noteFor(id, contextId))
+  engine.receive(id)
+  await expect.poll(() => readings).toBe(1)
+  for (let tick = 0; tick < 20; tick++) await new Promise((resolve) => setImmediate(resolve))
+  expect((await kept.get(id))?.task.artifacts).toBeUndefined()
+  expect(engine.live()).toBe(0)
+  // Under its new number it may, if the store says that the task is its own.
+  engine.receive(id)
+  await expect.poll(async () => (await kept.get(id))?.task.artifacts).toEqual([note])
+})
+
+test('a process that registers anew lets go of what it began under no number', async () => {
+  const listeners: FeedListener[] = []
+  const feed: Feed = {
+    ...createInbox([]),
+    async join(_serving, listener) {
+      listeners.push(listener)
+    },
+  }
+  const store = { ...createMemoryStore(), feed }
+  const stuck = defineAgent({ name: 'Stuck', resumable: true }, () => new Promise<never>(() => {}))
+  const { engine, hub } = createEngineFor(stuck, { store })
+  const cluster = createCluster({
+    ...{ feed, hub, clock: createFakeClock(), logger: silent },
+    suspects: createSuspects(createFakeClock()),
+    engines: () => [{ engine, agent: 'a', build: '', served: false }],
+  })
+  await cluster.join()
+  await begin(engine, 'go')
+  expect(engine.live()).toBe(1)
+  listeners[0]?.joined()
+  await expect.poll(() => engine.live()).toBe(0)
+  expect(engine.moved()).toBe(1)
+})
+
+const note = { artifactId: 'note', parts: [{ text: 'by the way' }] }
+
+/** A change of a task that waits in its inbox. */
+function noteFor(taskId: string, contextId: string): InboxItem {
+  const event: StreamResponse = { artifactUpdate: { taskId, contextId, artifact: note } }
+  return { number: 1, entry: { kind: 'amend', key: 'k', events: [event] } }
+}
+
+/** An engine whose one task waits for its client and is not live. */
+async function rest(store: Store) {
   const agent = defineAgent({ name: 'Asking' }, async function* (_message, turn) {
     yield turn.ask('Which one?')
   })
   const { engine, scope } = createEngineFor(agent, { store })
   const { id, contextId } = taskOf(await ask(engine, 'go'))
   await expect.poll(() => engine.live()).toBe(0)
-  const artifact = { artifactId: 'note', parts: [{ text: 'by the way' }] }
-  const event: StreamResponse = { artifactUpdate: { taskId: id, contextId, artifact } }
-  inbox.push({ number: 1, entry: { kind: 'amend', key: 'k', events: [event] } })
-  engine.receive(id)
-  const noted = async () => (await store.get(id))?.task.artifacts
-  await expect.poll(noted).toEqual([artifact])
-  // One that stayed would answer for ever with what it knows, whatever others do to the task.
-  await expect.poll(() => engine.live()).toBe(0)
-  expect((await engine.get(id, scope)).artifacts).toEqual([artifact])
-})
+  return { engine, scope, id, contextId }
+}

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Agent } from '../../src/agents/agent.ts'
 import { defineAgent } from '../../src/agents/function.ts'
+import { createSuspects } from '../../src/engine/suspects.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
 import { createDeferred } from '../../src/shared/async.ts'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
@@ -194,4 +195,41 @@ test('the agent of a task that is given up calls off its work elsewhere, also af
   await third.engine.recover()
   await expect.poll(() => told).toEqual([id])
   await expect.poll(async () => (await first.store.get(id))?.head.busy).toBe(false)
+})
+
+test('a large task that is held apart, and then waits for a slot, goes on when it has one', async () => {
+  const clock = createFakeClock()
+  const asking = defineAgent(resumable, async function* (_message, turn) {
+    yield turn.artifact({ artifactId: 'a', parts: [{ text: 'x'.repeat(10_000) }] })
+    yield turn.status('TASK_STATE_AUTH_REQUIRED', 'Log in, please')
+    await never
+  })
+  const first = createEngineFor(asking, { clock })
+  const { store, scope } = first
+  const { id } = await begin(first.engine, 'go')
+  const state = async () => (await store.get(id))?.head.state
+  await expect.poll(state).toBe('TASK_STATE_AUTH_REQUIRED')
+  // Two deaths make it a suspect, which rests in the store until its time has come.
+  const second = createEngineFor(asking, { store, clock })
+  await second.engine.recover()
+  const starts = async () => (await store.records(id, 0)).filter(({ kind }) => kind === 'start')
+  await expect.poll(async () => (await starts()).length).toBe(2)
+  await expect.poll(state).toBe('TASK_STATE_AUTH_REQUIRED')
+  const suspects = createSuspects(clock)
+  const leave = createDeferred<void>()
+  const ending = defineAgent(resumable, async (message) => {
+    if (JSON.stringify(message).includes('occupy')) await leave.promise
+    return 'done'
+  })
+  const third = createEngineFor(ending, { store, clock, suspects, slots: 1 })
+  suspects.gather()
+  await third.engine.recover()
+  await begin(third.engine, 'occupy')
+  for (let tick = 0; tick < 20; tick++) await new Promise((resolve) => setImmediate(resolve))
+  suspects.ready()
+  // It still waits for its client, as far as anybody is told.
+  for (let tick = 0; tick < 20; tick++) await new Promise((resolve) => setImmediate(resolve))
+  expect((await third.engine.get(id, scope)).status.state).toBe('TASK_STATE_AUTH_REQUIRED')
+  leave.resolve()
+  await expect.poll(state).toBe('TASK_STATE_COMPLETED')
 })
