@@ -11,7 +11,7 @@ import type { Browser, Page } from 'playwright-core'
 import { openBrowser } from '../test/support/browser.ts'
 
 const root = join(import.meta.dirname, '..')
-const folder = process.argv[2] ?? join(root, 'dist/screenshots')
+const folder = process.argv[2] ?? join(root, 'tmp/screenshots')
 
 /** How the page is looked at. */
 interface Look {

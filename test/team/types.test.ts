@@ -22,7 +22,7 @@ const schedulers: Readonly<Record<string, readonly [code: string, says?: string]
   ],
   'a fallback': [
     `{ type: 'workflow', steps: [{ agentId: 'editor', fallbackAgentId: 'wrtier' }] }`,
-    `Type '"wrtier"' is not assignable to type '"editor" | "writer" | undefined'. Did you mean '"writer"'?`,
+    typo,
   ],
   'a supervisor': [`{ type: 'supervisor', supervisorAgentId: 'wrtier' }`, typo],
   'a default agent': [`{ type: 'router', defaultAgentId: 'wrtier' }`, typo],
