@@ -143,7 +143,8 @@ export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
    */
   amend(events: readonly StreamResponse[]): void {
     for (const event of events) this.log.amend(event)
-    if (this.busy) return
+    // A turn that runs, or that is still to be taken up, goes on.
+    if (this.busy || this.log.busy) return
     // WORKING, said from outside, is no turn that goes on.
     this.#noteRest()
     this.log.endTurn()

@@ -67,6 +67,19 @@ test('what was read under a number that this process has lost since is not gone 
   await expect.poll(async () => (await kept.get(id))?.task.artifacts).toEqual([note])
 })
 
+test('a change of a task whose work is still to be taken up does not end that work', async () => {
+  const store = createMemoryStore()
+  const stuck = defineAgent({ name: 'Stuck', resumable: true }, () => new Promise<never>(() => {}))
+  const { id, ...task } = await begin(createEngineFor(stuck, { store }).engine, 'go')
+  const agent = defineAgent({ name: 'Stuck', resumable: true }, () => 'done')
+  const { engine, scope } = createEngineFor(agent, { store })
+  await engine.tasks(scope).update({ ...task, id, artifacts: [note] })
+  expect((await store.get(id))?.head.busy).toBe(true)
+  await engine.recover()
+  await expect.poll(async () => (await store.get(id))?.head.state).toBe('TASK_STATE_COMPLETED')
+  expect((await store.get(id))?.task.artifacts).toContainEqual(note)
+})
+
 test('a process that registers anew lets go of what it began under no number', async () => {
   const listeners: FeedListener[] = []
   const feed: Feed = {
