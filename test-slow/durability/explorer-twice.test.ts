@@ -12,7 +12,7 @@ describe('a crash, and another one while what it left is taken up, change nothin
     const { points, wrong } = await exploreTwice(
       scenario,
       async () => createMemoryStore(),
-      thorough(3, 1),
+      thorough(4, 1),
     )
     expect(points).toBeGreaterThan(0)
     expect(wrong).toEqual([])
