@@ -1,13 +1,12 @@
 import { z } from 'zod'
 import { type AgentConfig, withCallDefaults } from '../../agents/config.ts'
-import { defaultOutputRetries } from '../../agents/output/check.ts'
 import { agentAuthSchema } from './agent-auth.ts'
 import { described, fromVariable } from './described.ts'
 import { guardsSchema } from './guards.ts'
 import { metadataSchema } from './metadata.ts'
 import { modelSchema } from './model.ts'
 import { mcpSchema, toolsSchema } from './model-tools.ts'
-import { outputSchemaField } from './schema-files.ts'
+import { outputFields } from './output-fields.ts'
 import { filledText, numberLike, whenGiven, word } from './values.ts'
 
 const { timeoutSeconds, maxRetries } = withCallDefaults({})
@@ -78,20 +77,7 @@ const agentTable = z.strictObject({
       "Settings of the agent's kind. What else stands here shows in the agent's info; what is nearly a setting is refused.",
     examples: [{ task_handling: 'return_task_info', owner: 'newsroom' }],
   }),
-  output_schema: described(outputSchemaField.optional(), {
-    description:
-      'A JSON Schema as a table, or the file that holds it, relative to this one: answers must fit it, and become data.',
-    examples: [
-      { type: 'object', properties: { score: { type: 'number' } }, required: ['score'] },
-      './schemas/review.json',
-    ],
-  }),
-  max_output_retries: described(numberLike.optional(), {
-    description:
-      'How often an answer that does not fit `output_schema` is asked for again, 0 to 10; then the task fails.',
-    default: defaultOutputRetries,
-    examples: [1],
-  }),
+  ...outputFields,
   guards: described(guardsSchema.optional(), {
     description: 'What looks at messages to the agent and at its answers.',
     examples: [{ input: [{ use: 'length', max: 8000 }], output: ['secrets'] }],

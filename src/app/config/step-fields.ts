@@ -1,13 +1,12 @@
 import type { z } from 'zod'
 import type { Guards } from '../../agents/guards/guard.ts'
-import { defaultOutputRetries } from '../../agents/output/check.ts'
 import type { JsonObject } from '../../protocol/types.ts'
 import { teamDefaults } from '../../team/defaults.ts'
 import type { CallRules } from '../../team/schedulers/scheduler.ts'
 import type { AskRules } from '../../team/team-config.ts'
 import { described } from './described.ts'
 import { guardsSchema } from './guards.ts'
-import { outputSchemaField } from './schema-files.ts'
+import { outputFields } from './output-fields.ts'
 import { filledText, numberLike, whenGiven } from './values.ts'
 
 type Optional<Output, Input = unknown> = z.ZodOptional<z.ZodType<Output, Input>>
@@ -23,20 +22,7 @@ export const askFields: {
       'What the member is asked instead of the previous answer: a text in which `{{ expression }}` stands for its value.',
     examples: ['Make this shorter: {{ previous.text }}'],
   }),
-  output_schema: described(outputSchemaField.optional(), {
-    description:
-      'A JSON Schema as a table, or the file that holds it, relative to this one: the answer must fit it, and becomes data.',
-    examples: [
-      { type: 'object', properties: { score: { type: 'number' } }, required: ['score'] },
-      './schemas/review.json',
-    ],
-  }),
-  max_output_retries: described(numberLike.optional(), {
-    description:
-      'How often an answer that does not fit `output_schema` is asked for again, 0 to 10; then the task fails.',
-    default: defaultOutputRetries,
-    examples: [1],
-  }),
+  ...outputFields,
 }
 
 /** How a step, a join or a map calls its member. */
