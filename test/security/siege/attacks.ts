@@ -204,17 +204,17 @@ const answers: Attack = {
   name: 'large answers',
   right: /^(200.*|413|429.*|503.*|closed)$/,
   must: /^200$/,
-  async run({ mallory, tally, ended, scale }) {
+  async run({ stranger, tally, ended, scale }) {
     const large = { method: 'SendMessage', params: say('x'.repeat(9 * mib)) }
     let taskId: string | undefined
     for (let i = 0; i < 6 * scale && !ended.aborted; i++) {
-      const sent = await call(mallory, 'twenty', large).catch(() => ({ text: '' }))
+      const sent = await call(stranger, 'twenty', large).catch(() => ({ text: '' }))
       taskId = /"task":\{"id":"([^"]+)"/.exec(sent.text)?.[1] ?? taskId
     }
     const page = { method: 'ListTasks', params: { pageSize: 100, includeArtifacts: true } }
     const one = { method: 'GetTask', params: { id: taskId ?? 'none' } }
     for (let i = 0; i < 20 * scale && !ended.aborted; i++)
-      await many(6, () => counted(tally, call(mallory, 'twenty', i % 2 ? one : page)))
+      await many(6, () => counted(tally, call(stranger, 'twenty', i % 2 ? one : page)))
   },
 }
 
