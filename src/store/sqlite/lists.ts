@@ -9,7 +9,7 @@ import { allPageQuery, allTotalQuery, isShort } from './list-all.ts'
 interface ListOptions {
   readonly db: Connection
   /** A row as a task, with as much of it as is asked for. */
-  toTask(row: Row, parts: ListConditions): StoredTask | undefined
+  toTask(row: Row, parts: ListConditions): StoredTask | undefined | Promise<StoredTask | undefined>
   /** Runs a query that may take long in a thread of its own. */
   elsewhere(query: Query): Promise<readonly Row[]>
 }

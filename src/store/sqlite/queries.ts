@@ -1,4 +1,5 @@
 import type { Json } from '../../protocol/types.ts'
+import { soon } from '../../shared/async.ts'
 import {
   recordsPerRow,
   toContextValue,
@@ -17,15 +18,23 @@ import type {
   TaskHead,
   TaskParts,
 } from '../store.ts'
-import { headColumns, scopeNumber, taskColumns, toHead, toStoredTask } from './documents.ts'
+import {
+  headColumns,
+  listColumns,
+  scopeNumber,
+  taskColumns,
+  toHead,
+  toStoredTask,
+} from './documents.ts'
 import type { Connection, Row, Statement } from './driver.ts'
+import { fromStoredRecords } from './opening.ts'
 
 /** The store's reads as plain functions over one connection. */
 interface Queries {
-  get(id: string, scope?: Scope, parts?: TaskParts): StoredTask | undefined
+  get(id: string, scope?: Scope, parts?: TaskParts): Found | Promise<Found>
   records(id: string, after: number, limit?: number): readonly LogRecord[]
   /** A row of a list as a task; undefined where it is large and gone meanwhile. */
-  toTask(row: Row, parts: TaskParts): StoredTask | undefined
+  toTask(row: Row, parts: TaskParts): Found | Promise<Found>
   claim(wanted?: ClaimRequest): readonly TaskHead[]
   contextValues(scope: Scope, contextId: string): ReadonlyMap<string, Json>
   findByKey(scope: Scope, idempotencyKey: string): string | undefined
@@ -34,6 +43,8 @@ interface Queries {
   deadLetters(limit?: number): readonly DeadLetter[]
 }
 
+type Found = StoredTask | undefined
+
 /** Prepares all reads. */
 export function createQueries(db: Connection): Queries {
   const readLog = createLogReader(db)
@@ -41,11 +52,8 @@ export function createQueries(db: Connection): Queries {
   const toWhole = (row: Row): StoredTask =>
     // Sequence numbers have no gaps, so the first so many records are those up to a version.
     toStoredTask(row, (number, upTo) => readLog(number, 0, upTo))
-  const select = (parts?: TaskParts): Statement =>
-    db.prepare(
-      `SELECT ${taskColumns(parts)} FROM task JOIN scope ON scope.id = task.scope WHERE task.id = ?`,
-    )
-  const [whole, bare, light] = [select(), select({ artifacts: false }), select({ light: true })]
+  const { small, large } = createTaskReads(db)
+  const inTurn = createReadTurns()
   const busy = db.prepare(
     `SELECT ${headColumns} FROM task INDEXED BY task_busy JOIN scope ON scope.id = task.scope
      WHERE busy = 1 AND (timestamp, task.id) > (?1, ?2) AND coalesce(?3, scope.agent) = scope.agent
@@ -57,17 +65,22 @@ export function createQueries(db: Connection): Queries {
   const byKey = db.prepare(
     `SELECT id FROM task WHERE scope = ${scopeNumber} AND idempotency_key = ?`,
   )
-  function read(id: string, { artifacts, light: isLight }: TaskParts = {}): Row | undefined {
-    return (isLight ? light : artifacts === false ? bare : whole).get(id)
+  /** What is large takes long to read: one after the other, with a turn for everybody else in between. */
+  function toTask(row: Row, parts: TaskParts): Found | Promise<Found> {
+    const isLarge = row.snapshot === null || row.artifacts === ''
+    if (!isLarge) return toWhole(row)
+    return inTurn(() => {
+      const found = large(String(row.id), parts)
+      return found && toWhole(found)
+    })
   }
   return {
-    toTask(row, parts) {
-      const found = row.snapshot === null ? read(String(row.id), parts) : row
-      return found && toWhole(found)
-    },
-    get(id, scope, parts) {
-      const row = read(id, parts)
-      return row && (!scope || isSameScope(scope, toHead(row).scope)) ? toWhole(row) : undefined
+    toTask,
+    get(id, scope, parts = {}) {
+      const row = small(id, parts)
+      return row && (!scope || isSameScope(scope, toHead(row).scope))
+        ? toTask(row, parts)
+        : undefined
     },
     records(id, after, limit) {
       const row = find.get(id)
@@ -86,6 +99,35 @@ export function createQueries(db: Connection): Queries {
       return row && String(row.id)
     },
     ...createPushQueries(db),
+  }
+}
+
+type ReadRow = (id: string, parts: TaskParts) => Row | undefined
+
+/** Prepares the reads of one task: as it is in a list, without its documents if they are large, and with them. */
+function createTaskReads(db: Connection): { readonly small: ReadRow; readonly large: ReadRow } {
+  const reading = (columns: (parts: TaskParts) => string): ReadRow => {
+    const prepare = (parts: TaskParts): Statement =>
+      db.prepare(
+        `SELECT ${columns(parts)} FROM task JOIN scope ON scope.id = task.scope WHERE task.id = ?`,
+      )
+    const [whole, bare, light] = [
+      prepare({}),
+      prepare({ artifacts: false }),
+      prepare({ light: true }),
+    ]
+    return (id, parts) => (parts.light ? light : parts.artifacts === false ? bare : whole).get(id)
+  }
+  return { small: reading(listColumns), large: reading(taskColumns) }
+}
+
+/** Does one work per tick, in the order in which they came. */
+function createReadTurns(): <T>(work: () => T) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (work) => {
+    const mine = last.then(() => new Promise<void>(soon)).then(work)
+    last = mine.catch(() => {})
+    return mine
   }
 }
 
@@ -124,7 +166,8 @@ export function createLogReader(db: Connection): LogReader {
   return (number, after, limit = Number.MAX_SAFE_INTEGER) => {
     const records: LogRecord[] = []
     const add = (text: unknown): void => {
-      for (const record of toRecords(text)) if (record.seq > after) records.push(record)
+      for (const record of fromStoredRecords(toRecords(text)))
+        if (record.seq > after) records.push(record)
     }
     // A log within the task's row is one row's worth at most.
     if (after < recordsPerRow) add(inline.get(number)?.log)

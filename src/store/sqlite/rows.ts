@@ -8,6 +8,7 @@ import {
 } from '../documents.ts'
 import { refusalOf } from '../refusal.ts'
 import type { Scope, TaskWrite, Write } from '../store.ts'
+import { toStoredRecords } from './opening.ts'
 
 /**
  * Writes as they cross to the writing thread: flat tuples with documents already as JSON text, because copying
@@ -129,7 +130,7 @@ function toTaskRow(write: TaskWrite): TaskRow {
     expectedVersion,
     task === undefined ? null : toSnapshot(task),
     task?.artifacts === undefined ? null : toText(task.artifacts),
-    toRecordTexts(records),
+    toRecordTexts(expectedVersion === 0 ? toStoredRecords(records) : records),
     expectedVersion === 0 && !busy && records.length <= recordsPerRow,
     expectedVersion === 0 ? (idempotencyKey ?? null) : null,
   ]

@@ -4,6 +4,7 @@ import { recordsPerRow, textsOf, toRecords } from '../documents.ts'
 import type { WriteResult } from '../store.ts'
 import { artifactsOf } from './documents.ts'
 import { type Connection, changed } from './driver.ts'
+import { fromStoredRecords } from './opening.ts'
 import { createLogReader } from './queries.ts'
 import { bytesIn, type ScopeText, type TaskRow } from './rows.ts'
 import { createScopes, createTotals, type Scopes, type Totals } from './scopes.ts'
@@ -142,7 +143,10 @@ function createSlimming(db: Connection): (row: TaskRow) => string | null {
     if (size > 2 * bytesIn(artifacts)) return artifacts
     const before = found === undefined ? [] : readLog(Number(found.number), 0)
     try {
-      const inLog = artifactsOf([...before, ...texts.flatMap(toRecords)])
+      const inLog = artifactsOf([
+        ...before,
+        ...texts.flatMap((text) => fromStoredRecords(toRecords(text))),
+      ])
       return JSON.stringify(inLog) === artifacts ? '' : artifacts
     } catch {
       return artifacts // A log that does not add up is no substitute for them.

@@ -2,6 +2,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { openConnection } from '../../../src/store/sqlite/driver.ts'
 import { pragma } from '../../../src/store/sqlite/schema.ts'
+import type { LogRecord } from '../../../src/store/store.ts'
 import { createFakeClock } from '../../../src/testing/index.ts'
 import { listAll, pushConfig, scope, write } from '../../contracts/store/samples.ts'
 import { useFolder } from './folder.ts'
@@ -39,6 +40,26 @@ test('a turn that ends in its first commit is one row; a longer one has a row pe
     { id: 'long', seq: 1 },
     { id: 'long', seq: 10 },
   ])
+  db.close()
+})
+
+test('the first message of a task stands once among its records', async () => {
+  const store = await open('t.db')
+  const sample = write('t', { state: 'TASK_STATE_WORKING', records: 3 })
+  const [message] = sample.task?.history ?? []
+  if (!message || !sample.task) throw new Error('The sample lacks a message')
+  const records: readonly LogRecord[] = [
+    { seq: 1, kind: 'message', turn: 1, message, request: { userId: 'u' } },
+    { seq: 2, kind: 'start', turn: 1, attempt: 1 },
+    { seq: 3, kind: 'event', event: { task: sample.task } },
+  ]
+  await store.commit([{ ...sample, records }])
+  expect(await store.records('t', 0)).toEqual(records)
+  expect(await store.records('t', 2)).toEqual(records.slice(2))
+  await store.close()
+  const db = await openConnection(path('t.db'))
+  const [row] = db.prepare('SELECT records FROM log').all()
+  expect(String(row?.records).split('"messageId"')).toHaveLength(2)
   db.close()
 })
 
