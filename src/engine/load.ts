@@ -14,7 +14,9 @@ export interface LoadedTask {
 
 /** Reads what a run needs to go on with a stored task. */
 export async function loadTask(store: Store, stored: StoredTask): Promise<LoadedTask> {
-  const records = await store.records(stored.head.id, 0)
+  const read = await store.records(stored.head.id, 0)
+  // Not beyond: what another process has stored meanwhile is no part of the version that this one goes on from.
+  const records = read.filter((record) => record.seq <= stored.version)
   const task = foldRecords(
     stored.task,
     records.filter((record) => record.seq > stored.taskVersion),
