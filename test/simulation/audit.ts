@@ -1,5 +1,5 @@
 import { A2AError } from '../../src/protocol/errors.ts'
-import { textOf } from '../../src/protocol/task.ts'
+import { isTerminal, textOf } from '../../src/protocol/task.ts'
 import type { StreamResponse } from '../../src/protocol/types.ts'
 import type { LogRecord, StoredTask } from '../../src/store/store.ts'
 import { auditStreams, type Disturbances } from './audit-streams.ts'
@@ -113,10 +113,10 @@ function auditSends(
   }
 }
 
-/** A message that was stored for a task may find it ended. */
-function isEnded({ taskId }: Sent, tasks: ReadonlyMap<string, AuditedTask>): boolean {
-  const state = tasks.get(taskId ?? '')?.stored.head.state
-  return state === 'TASK_STATE_COMPLETED' || state === 'TASK_STATE_CANCELED'
+/** A message that was stored for a task may find it ended; then whoever waits for its answer hears so. */
+function isEnded({ taskId, answered }: Sent, tasks: ReadonlyMap<string, AuditedTask>): boolean {
+  const task = tasks.get(taskId ?? '')
+  return task !== undefined && !answered && isTerminal(task.stored.head.state)
 }
 
 /** Each call got an answer, and none that only a mistake of ours could give. */

@@ -25,6 +25,8 @@ export interface Sent {
   taskId: string | undefined
   /** Told that it is taken in. */
   acknowledged: boolean
+  /** Told what came of it. */
+  answered?: boolean
   /** How the call ended. */
   outcome: Outcome
 }

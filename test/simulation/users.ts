@@ -99,6 +99,7 @@ export function createUsers({ world, ledger, replicas }: UsersOptions): Users {
       sent.outcome = outcomeOf(told)
       if (typeof told === 'string' && told !== 'cut') {
         noteTask(sent, told)
+        sent.answered = style !== 'immediately'
         return
       }
       // Only a message with a key can be sent again by somebody who does not know what became of it.
