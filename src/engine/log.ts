@@ -153,10 +153,12 @@ export class TaskLog implements CommitSource {
 
   /**
    * Appends an event that comes from outside a turn: also a whole task, in place of the one there is.
+   * @param forwarded The key of the inbox entry that it came by.
    * @throws A2AError `invalidAgentResponse` where it may not follow what there is, or where the task grows too large.
    */
-  amend(event: StreamResponse): void {
-    const record: LogRecord = { seq: this.#seq + 1, kind: 'event', event }
+  amend(event: StreamResponse, forwarded?: string): void {
+    const seq = this.#seq + 1
+    const record: LogRecord = { seq, kind: 'event', event, ...(forwarded && { forwarded }) }
     const bytes = this.#mustFit(record)
     if ('task' in event) this.#standing.replace(event.task)
     else this.#standing.take(event)
