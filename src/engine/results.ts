@@ -59,16 +59,18 @@ export class LiveResult implements SendResult {
     const after = before?.version ?? 0
     // Who watches from behind the message on may not see its turn start.
     const begun = queued.seq !== 0 && queued.seq <= after && this.#run.hasBegun(queued)
-    return watchSend(this.#hub, {
+    const stream = watchSend(this.#hub, {
       taskId: log.id,
       contextId: log.contextId,
       turn: new TurnProgress(queued.message.messageId, { queued, log, begun }),
       answer: queued.answer,
       before,
-      // A quick agent's events may be stored and published before anyone could watch.
-      replay: log.version > after,
+      // A quick agent's events, or another process's, may be stored and published before anyone could watch.
+      replay: log.version > after || log.broken,
       trace,
     })
+    if (log.broken) this.#hub.follow(log.id)
+    return stream
   }
 }
 

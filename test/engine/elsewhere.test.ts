@@ -20,27 +20,25 @@ describe('a message for a task that another process goes on with', () => {
     const other = createEngineFor(asking, { store: kept }).engine
     const task = taskOf(await ask(other, 'one'))
     const { id: taskId } = task
-    let isFirst = true
-    const store: Store = {
-      ...kept,
-      async get(id, scope) {
-        const stored = await kept.get(id, scope)
-        if (isFirst) {
-          isFirst = false
-          await ask(other, 'two', { taskId })
-        }
-        return stored
-      },
-    }
-    const sent = await createEngineFor(asking, { store }).engine.send(
-      message('three', { taskId }),
-      {},
-    )
+    const store = interrupted(kept, () => ask(other, 'two', { taskId }))
+    const { engine } = createEngineFor(asking, { store })
+    const sent = await engine.send(message('three', { taskId }), {})
     const [first, ...rest] = await eventsOf(sent.events())
     expect(first).toEqual({ task })
-    expect(rest.at(-1)).toMatchObject({
-      statusUpdate: { status: { message: { parts: [{ text: 'What after three?' }] } } },
-    })
+    expect(rest.at(-1)).toMatchObject(asked('three'))
+  })
+
+  test('streams its turn also to who looks when that is over', async () => {
+    const kept = createMemoryStore()
+    const other = createEngineFor(asking, { store: kept }).engine
+    const { id: taskId } = taskOf(await ask(other, 'one'))
+    const store = interrupted(kept, () => ask(other, 'two', { taskId }))
+    const { engine } = createEngineFor(asking, { store })
+    const sent = await engine.send(message('three', { taskId }), {})
+    const turns = async () => (await kept.records(taskId, 0)).filter(({ kind }) => kind === 'start')
+    await expect.poll(turns).toHaveLength(3)
+    await expect.poll(() => engine.live()).toBe(0)
+    expect((await eventsOf(sent.events())).at(-1)).toMatchObject(asked('three'))
   })
 
   test('which ends without it is told so in its stream, as it is in its answer', async () => {
@@ -98,6 +96,28 @@ describe('a message for a task that another process goes on with', () => {
     await expect(sent.answer.wait()).rejects.toMatchObject({ code: 'taskCanceled' })
   })
 })
+
+/** A store to which something happens when a task was read for the first time, before the rest of it is. */
+function interrupted(kept: Store, happen: () => Promise<unknown>): Store {
+  let isFirst = true
+  return {
+    ...kept,
+    async get(id, scope) {
+      const stored = await kept.get(id, scope)
+      if (isFirst) {
+        isFirst = false
+        await happen()
+      }
+      return stored
+    },
+  }
+}
+
+/** The event that ends a turn of the agent above. */
+function asked(text: string): object {
+  const parts = [{ text: `What after ${text}?` }]
+  return { statusUpdate: { status: { state: 'TASK_STATE_INPUT_REQUIRED', message: { parts } } } }
+}
 
 /** What one of two replicas needs of a feed, where the other has every task and never looks into an inbox. */
 function elsewhere(): Feed {
