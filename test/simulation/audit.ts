@@ -188,13 +188,14 @@ function adds(event: StreamResponse, artifactId: string): boolean {
 
 const refusals: ReadonlySet<string> = new Set(['invalidRequest', 'invalidAgentResponse'])
 
-/** Each entry was taken once, or dismissed. */
+/** Each entry was taken at most once, and is gone. */
 function auditMail({ auditor, ledger }: Audited, tasks: ReadonlyMap<string, AuditedTask>): void {
   for (const [key, { taskId, stored, taken, dismissed }] of auditor.mail) {
     const inLog = (tasks.get(taskId)?.records ?? []).filter(
       (record) => record.kind === 'message' && record.request.forwarded === key,
     ).length
-    if (stored > 1) ledger.violate(`entry ${key} of task ${taskId} was stored ${stored} times`)
+    // One whose answer was lost may come again to a task that has ended: then it is dismissed.
+    if (taken > 1) ledger.violate(`entry ${key} of task ${taskId} was taken ${taken} times`)
     if (taken + dismissed !== stored)
       ledger.violate(
         `entry ${key} of task ${taskId}: stored ${stored}, taken ${taken}, dismissed ${dismissed}`,
