@@ -2,6 +2,7 @@ import { A2AError, toA2AError } from '../protocol/errors.ts'
 import { soon } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import type { Store, Write, WriteResult } from '../store/store.ts'
+import { takeShare, type Weighed } from './commit-share.ts'
 import { KeyTaken, TaskMoved, taskNotFound } from './faults.ts'
 
 /**
@@ -18,7 +19,7 @@ export interface Committer {
 }
 
 /** Something whose changes are committed: the log of a task. */
-export interface CommitSource {
+export interface CommitSource extends Weighed {
   /** Reduces what has come in since the last commit to writes; called when the commit begins. */
   reduce(): readonly Write[]
   /** The writes of the last `reduce` are stored; publish them. */
@@ -53,8 +54,8 @@ export function createCommitter(
 
   function flush(): void {
     if (running || dirty.size === 0) return
-    const sources = dirty
-    dirty = new Set()
+    const sources = takeShare(dirty)
+    if (sources === dirty) dirty = new Set()
     const { writes, parts } = reduceAll(sources)
     if (writes.length === 0) {
       flush()
@@ -91,7 +92,7 @@ export function createCommitter(
     },
     write: (writes) =>
       new Promise((resolve, reject) => {
-        const source = { reduce: () => writes, stored: resolve, refused: reject }
+        const source = { ...light, reduce: () => writes, stored: resolve, refused: reject }
         committer.enqueue(source, 'now')
       }),
     async idle() {
@@ -103,6 +104,9 @@ export function createCommitter(
   }
   return committer
 }
+
+/** Writes beside those of tasks are small. */
+const light = { weight: 0, whose: '' }
 
 /** The least time between two commits of one task's chunks. */
 interface Gaps {

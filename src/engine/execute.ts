@@ -21,10 +21,11 @@ export interface TurnOwner {
   finish(queued: QueuedMessage, turn: ActiveTurn): void
 }
 
-/** Beyond this many records waiting for the store, the agent waits too. */
+/** Beyond this many records, or bytes of them, waiting for the store, the agent waits too. */
 const maxBacklog = 256
-/** Beyond this many bytes of them it waits for the next tick: one that says much at once lets others do something. */
-const maxBacklogBytes = 256 * 1024
+const maxBacklogBytes = 1024 * 1024
+/** Beyond this many bytes it waits for the next tick: one that says much at once lets others do something. */
+const burstBytes = 256 * 1024
 
 /** Lets the agent answer one message, and writes what it says. It never rejects: what the agent throws fails its task. */
 export async function executeTurn(
@@ -65,8 +66,9 @@ async function takeEvents(
     if (!owner.isCurrent(turn)) return
     takeEvent(owner, readAgentEvent(event, turn), turn)
     if (turn.over) return
-    if (log.backlog >= maxBacklog) await log.committed()
-    else if (log.bytes >= maxBacklogBytes) await new Promise<void>(soon)
+    const { bytes } = log
+    if (log.backlog >= maxBacklog || bytes >= maxBacklogBytes) await log.committed()
+    else if (bytes >= burstBytes) await new Promise<void>(soon)
   }
 }
 

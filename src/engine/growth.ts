@@ -44,7 +44,8 @@ const lastWords = 64 * 1024
 export class Growth {
   readonly #limits: TaskLimits
   readonly #live: SharedBudget | undefined
-  readonly #principal: string
+  /** Whose share of the live bytes it takes. */
+  readonly principal: string
   #bytes: number
   #events: number
   /** How much of it counts among the bytes of all live tasks. */
@@ -53,7 +54,7 @@ export class Growth {
   constructor({ limits, live }: GrowthHost, principal: string, stored?: StoredGrowth) {
     this.#limits = limits
     this.#live = live
-    this.#principal = principal
+    this.principal = principal
     this.#bytes = stored?.bytes ?? 0
     this.#events = stored?.events ?? 0
     this.hold()
@@ -87,7 +88,7 @@ export class Growth {
     const isEvent = record.kind === 'event'
     const after = this.#bytes + bytes
     const isStep = after > this.#counted + freeBytes
-    const isCrowded = isStep && this.#live?.fits(this.#principal, after - this.#counted) === false
+    const isCrowded = isStep && this.#live?.fits(this.principal, after - this.#counted) === false
     if (!isCrowded && after <= maxTaskBytes && (!isEvent || this.#events < maxTaskEvents))
       return undefined
     if (!isGrowth(record)) return undefined
@@ -98,7 +99,7 @@ export class Growth {
 
   #count(by: number): void {
     this.#counted += by
-    this.#live?.change(this.#principal, by)
+    this.#live?.change(this.principal, by)
   }
 }
 

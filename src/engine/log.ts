@@ -120,6 +120,14 @@ export class TaskLog implements CommitSource {
   get bytes(): number {
     return this.#pendingBytes
   }
+  /** About how many bytes its next writes have: the records, and the task where it is written as a whole. */
+  get weight(): number {
+    return this.#folded.rewrites ? this.#pendingBytes + this.#growth.bytes : this.#pendingBytes
+  }
+  /** Whose share of a commit it takes. */
+  get whose(): string {
+    return this.#growth.principal
+  }
   /** About how many bytes the log holds. */
   get size(): number {
     return this.#growth.bytes

@@ -145,6 +145,10 @@ export class FoldedTask {
   get unloaded(): boolean {
     return this.#unloaded
   }
+  /** Whether the next write has the whole task for certain. */
+  get rewrites(): boolean {
+    return this.#rewrite
+  }
 
   /** The task as folded; undefined where there is none. */
   snapshot(): Task | undefined {

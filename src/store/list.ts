@@ -1,8 +1,17 @@
-import type { ClaimRequest, ListConditions, StoredTask, TaskCursor, TaskHead } from './store.ts'
+import type { Task } from '../protocol/types.ts'
+import type { ClaimRequest, StoredTask, TaskCursor, TaskHead, TaskParts } from './store.ts'
+
+/** In a light list, tasks of more bytes than this come with what their heads tell alone. */
+export const lightBytes: number = 16 * 1024
+
+/** What the head of a task tells, as a task. */
+export function taskOfHead({ id, contextId, state, timestamp }: TaskHead): Task {
+  return { id, contextId, status: { state, timestamp } }
+}
 
 /** A stored task as a list shows it: without artifacts where they are not asked for. */
-export function shownIn({ artifacts = true }: ListConditions, stored: StoredTask): StoredTask {
-  if (artifacts || stored.task.artifacts === undefined) return stored
+export function shownIn({ artifacts = true, light }: TaskParts, stored: StoredTask): StoredTask {
+  if ((artifacts && !light) || stored.task.artifacts === undefined) return stored
   const { artifacts: _, ...task } = stored.task
   return { ...stored, task }
 }

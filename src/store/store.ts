@@ -25,7 +25,7 @@ export interface Store {
    */
   commit(writes: readonly Write[]): Promise<readonly WriteResult[]>
   /** A task by its id, if it is in scope. */
-  get(id: string, scope?: Scope): Promise<StoredTask | undefined>
+  get(id: string, scope?: Scope, parts?: TaskParts): Promise<StoredTask | undefined>
   /** The records of a task's log after a sequence number, in order, at most `limit`. */
   records(id: string, after: number, limit?: number): Promise<readonly LogRecord[]>
   /** A page of tasks, newest status first, ties by id descending (specification §3.1.4). */
@@ -269,8 +269,19 @@ export interface AllTasksFilter extends ListConditions {
   readonly agent?: string
 }
 
+/** How much of a task to read. A store that has it at hand may give more. */
+export interface TaskParts {
+  /** Whether tasks come with their artifacts, as by default; without, the store does not even read them. */
+  readonly artifacts?: boolean
+  /**
+   * Whether what is soon read is enough: tasks come without their artifacts, and those of more than 16 KiB with what
+   * their heads tell alone, so that a page costs little whatever is in it.
+   */
+  readonly light?: boolean
+}
+
 /** Which tasks to list. */
-export interface ListConditions {
+export interface ListConditions extends TaskParts {
   /** Only those of this conversation. */
   readonly contextId?: string
   /** Only those in this state. */
@@ -281,8 +292,6 @@ export interface ListConditions {
   readonly limit: number
   /** Where the page begins. */
   readonly cursor?: TaskCursor
-  /** Whether the tasks come with their artifacts, as by default; without, the store does not even read them. */
-  readonly artifacts?: boolean
 }
 
 /** Where a page begins: strictly after this task in the order of the list. */

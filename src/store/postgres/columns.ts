@@ -1,17 +1,30 @@
-import type { Artifact } from '../../protocol/types.ts'
+import type { Artifact, Task } from '../../protocol/types.ts'
+import type { Mutable } from '../../shared/json.ts'
 import { fromSnapshot, fromText } from '../documents.ts'
-import type { Scope, StoredTask, TaskHead } from '../store.ts'
+import { lightBytes, taskOfHead } from '../list.ts'
+import type { Scope, StoredTask, TaskHead, TaskParts } from '../store.ts'
 import type { DatabaseRow } from './connection.ts'
 
 /** The columns of a task's head, `t`, as `toDatabaseHead` reads them. What waits in the inbox is work that is left. */
 export const headColumnsOf =
   't.id, t.agent, t.tenant, t.principal AS owner, t.context_id AS "contextId", t.state, t.timestamp, t.busy OR t.mail > 0 AS busy, t.generation, t.build'
 
-/** The columns of a task without its artifacts. */
-export const bareColumnsOf: string = `${headColumnsOf}, t.version, t.snapshot_version AS "taskVersion", t.replica, t.mail, t.snapshot`
+/** The columns of as much of a task as is asked for, as `toDatabaseTask` reads them. */
+export function taskColumnsOf({ artifacts = true, light = false }: TaskParts = {}): string {
+  if (light) return `${numbers}, ${small} AS snapshot`
+  return artifacts ? `${numbers}, t.snapshot, t.artifacts` : `${numbers}, t.snapshot`
+}
 
-/** The columns of a whole task. */
-export const taskColumnsOf: string = `${bareColumnsOf}, t.artifacts`
+const numbers = `${headColumnsOf}, t.version, t.snapshot_version AS "taskVersion", t.replica, t.mail`
+
+/** The length is known without reading the text itself. */
+const small = `CASE WHEN octet_length(t.snapshot) > ${lightBytes} THEN '' ELSE t.snapshot END`
+
+/** How a statement over these columns is called. */
+export function partsName({ artifacts = true, light = false }: TaskParts = {}): string {
+  if (light) return '_light'
+  return artifacts ? '_whole' : ''
+}
 
 /** A row of `headColumnsOf`. The tables are ours alone, so what we wrote into them is what we read. */
 export function toDatabaseHead(row: DatabaseRow): TaskHead {
@@ -24,13 +37,15 @@ export function toDatabaseHead(row: DatabaseRow): TaskHead {
 
 type FlatHead = Omit<TaskHead, 'scope'> & Scope
 
-/** A row of `taskColumnsOf`, or of `bareColumnsOf`: a task without its artifacts. */
+/** A row of `taskColumnsOf`, with as much of the task as it has. */
 export function toDatabaseTask(row: DatabaseRow): StoredTask {
-  const task = fromSnapshot(row.snapshot)
+  const head = toDatabaseHead(row)
+  const task: Mutable<Task> =
+    row.snapshot === '' ? { ...taskOfHead(head) } : fromSnapshot(row.snapshot)
   if (typeof row.artifacts === 'string') task.artifacts = fromText<Artifact[]>(row.artifacts)
   const replica = Number(row.replica ?? 0)
   return {
-    head: toDatabaseHead(row),
+    head,
     version: Number(row.version),
     task,
     taskVersion: Number(row.taskVersion),

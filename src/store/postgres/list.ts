@@ -1,5 +1,5 @@
 import type { ListConditions, Scope, Store, TaskPage } from '../store.ts'
-import { bareColumnsOf, taskColumnsOf, toDatabaseTask } from './columns.ts'
+import { partsName, taskColumnsOf, toDatabaseTask } from './columns.ts'
 import type { SqlStatement } from './connection.ts'
 import { scopeColumn } from './keys.ts'
 import type { Names } from './names.ts'
@@ -32,17 +32,17 @@ export function createTaskLists(
 
 /** The tasks of a page and one more, which tells whether another page follows. */
 function pageOf(filter: Filter, { schema }: Names): SqlStatement {
-  const { cursor, artifacts = true, limit } = filter
+  const { cursor, limit } = filter
   const { where, values, shape } = conditions(filter)
   if (cursor) {
     where.push(`(t.timestamp, t.id) < ($${values.length + 1}, $${values.length + 2})`)
     values.push(cursor.timestamp, cursor.id)
   }
   values.push(limit + 1)
-  const text = `SELECT ${artifacts ? taskColumnsOf : bareColumnsOf} FROM ${schema}.task t WHERE ${where.join(' AND ')}
+  const text = `SELECT ${taskColumnsOf(filter)} FROM ${schema}.task t WHERE ${where.join(' AND ')}
     ORDER BY t.timestamp DESC, t.id DESC LIMIT $${values.length}`
   // Few shapes of filter exist, so few statements do.
-  const name = `list_${shape}${cursor ? '_after' : ''}${artifacts ? '_whole' : ''}`
+  const name = `list_${shape}${cursor ? '_after' : ''}${partsName(filter)}`
   return { name, text, values }
 }
 

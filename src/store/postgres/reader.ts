@@ -1,7 +1,7 @@
 import { recordsPerRow, toContextValue, toRecords } from '../documents.ts'
 import { isSameScope } from '../scope.ts'
 import type { LogRecord, Store } from '../store.ts'
-import { taskColumnsOf, toDatabaseTask } from './columns.ts'
+import { partsName, taskColumnsOf, toDatabaseTask } from './columns.ts'
 import { keyColumn, scopeColumn } from './keys.ts'
 import { createTaskLists } from './list.ts'
 import type { Names } from './names.ts'
@@ -28,13 +28,13 @@ const maxInt = 2_147_483_647
 /** Reads on whichever connection is free. */
 export function createDatabaseReader({ read }: Readers, names: Names): DatabaseReader {
   const { schema } = names
-  const get = `SELECT ${taskColumnsOf} FROM ${schema}.task t WHERE t.id = $1`
   const values = `SELECT key, value FROM ${schema}.context_value WHERE scope = $1 AND context_id = $2`
   const byKey = `SELECT id FROM ${schema}.task WHERE scope = $1 AND idempotency_key = $2`
   const log = logIn(schema)
   return {
-    async get(id, scope) {
-      const [row] = await read({ name: 'get', text: get, values: [id] })
+    async get(id, scope, parts) {
+      const text = `SELECT ${taskColumnsOf(parts)} FROM ${schema}.task t WHERE t.id = $1`
+      const [row] = await read({ name: `get${partsName(parts)}`, text, values: [id] })
       const stored = row && toDatabaseTask(row)
       return stored && (!scope || isSameScope(scope, stored.head.scope)) ? stored : undefined
     },

@@ -1,7 +1,8 @@
 import { createFold } from '../../protocol/fold.ts'
 import type { Artifact } from '../../protocol/types.ts'
 import { fromSnapshot, fromText } from '../documents.ts'
-import type { LogRecord, Scope, StoredTask, TaskHead } from '../store.ts'
+import { lightBytes, taskOfHead } from '../list.ts'
+import type { LogRecord, Scope, StoredTask, TaskHead, TaskParts } from '../store.ts'
 import type { Row } from './driver.ts'
 
 /** The number of a scope; bind agent, tenant, owner. */
@@ -12,11 +13,16 @@ export const scopeNumber =
 export const headColumns =
   'task.id, agent, tenant, owner, task.context_id AS contextId, state, task.timestamp, busy, generation, build'
 
-/** The columns of a task without its artifacts, as `toStoredTask` reads them. */
-export const bareColumns: string = `${headColumns}, task.number, version, snapshot_version AS snapshotVersion, snapshot`
+/** The columns of as much of a task as is asked for, as `toStoredTask` reads them. */
+export function taskColumns({ artifacts = true, light = false }: TaskParts = {}): string {
+  if (light) return `${numbers}, ${small} AS snapshot`
+  return artifacts ? `${numbers}, snapshot, artifacts` : `${numbers}, snapshot`
+}
 
-/** The columns of a whole task, as `toStoredTask` reads them. */
-export const taskColumns: string = `${bareColumns}, artifacts`
+const numbers = `${headColumns}, task.number, version, snapshot_version AS snapshotVersion`
+
+/** The length is known without reading the text itself. */
+const small = `CASE WHEN octet_length(snapshot) > ${lightBytes} THEN '' ELSE snapshot END`
 
 /** A row of `headColumns`. The file is ours alone, so what we wrote into it is what we read. */
 export function toHead(row: Row): TaskHead {
@@ -32,16 +38,19 @@ type FlatHead = Omit<TaskHead, 'scope' | 'busy'> & Scope & { readonly busy: numb
 /** Finds the records of a task up to a version: artifacts may stand in the log alone. */
 type ReadLog = (number: number, upTo: number) => readonly LogRecord[]
 
-/** A row of `taskColumns`, or of `bareColumns`: a task without its artifacts. */
+/** A row of `taskColumns`, with as much of the task as it has. */
 export function toStoredTask(row: Row, readLog: ReadLog): StoredTask {
   const taskVersion = Number(row.snapshotVersion)
+  const head = toHead(row)
+  const version = Number(row.version)
+  if (row.snapshot === '') return { head, version, task: taskOfHead(head), taskVersion }
   const task = fromSnapshot(row.snapshot)
   const { artifacts } = row
   if (artifacts === '') task.artifacts = artifactsOf(readLog(Number(row.number), taskVersion)) ?? []
   else if (typeof artifacts === 'string') task.artifacts = fromText<Artifact[]>(artifacts)
   // A task of the first schema may have kept them in its snapshot.
   else if (artifacts === undefined) delete task.artifacts
-  return { head: toHead(row), version: Number(row.version), task, taskVersion }
+  return { head, version, task, taskVersion }
 }
 
 /** The artifacts that a whole log adds up to, as a task that has ended holds them. */

@@ -1,5 +1,5 @@
 import type { AllTasksFilter } from '../store.ts'
-import { bareColumns, taskColumns } from './documents.ts'
+import { taskColumns } from './documents.ts'
 import type { SqlValue } from './driver.ts'
 import type { Query } from './list.ts'
 
@@ -8,14 +8,14 @@ import type { Query } from './list.ts'
  * scope and what matches is sorted; else the index over all scopes is walked in the order of the list.
  */
 export function allPageQuery(filter: AllTasksFilter, contexts: boolean): Query {
-  const { cursor, artifacts = true, limit } = filter
+  const { cursor, limit } = filter
   const { from, where, values } = conditions(filter, contexts)
   if (cursor) {
     where.push('(task.timestamp, task.id) < (?, ?)')
     values.push(cursor.timestamp, cursor.id)
   }
   // The documents are read for the page alone.
-  const sql = `SELECT ${artifacts ? taskColumns : bareColumns} FROM (
+  const sql = `SELECT ${taskColumns(filter)} FROM (
       SELECT task.number AS found FROM ${from} WHERE ${where.join(' AND ')}
       ORDER BY task.timestamp DESC, task.id DESC LIMIT ?
     ) CROSS JOIN task ON task.number = found JOIN scope ON scope.id = task.scope

@@ -1,5 +1,5 @@
 import type { TaskListFilter } from '../store.ts'
-import { bareColumns, scopeNumber, taskColumns } from './documents.ts'
+import { scopeNumber, taskColumns } from './documents.ts'
 import type { SqlValue } from './driver.ts'
 
 /** A query: its text and what to bind. */
@@ -19,12 +19,12 @@ interface QueryOptions {
 /** The tasks of a page and one more, which tells whether another page follows. */
 export function pageQuery(filter: TaskListFilter, { contexts = true }: QueryOptions = {}): Query {
   const { from, where, values, place } = conditions(filter, contexts)
-  const { cursor, artifacts = true } = filter
+  const { cursor } = filter
   if (cursor) {
     where.push(`(${place}timestamp, ${place}id) < (?, ?)`)
     values.push(cursor.timestamp, cursor.id)
   }
-  const sql = `SELECT ${artifacts ? taskColumns : bareColumns} FROM ${from} JOIN scope ON scope.id = task.scope
+  const sql = `SELECT ${taskColumns(filter)} FROM ${from} JOIN scope ON scope.id = task.scope
     WHERE ${where.join(' AND ')} ORDER BY ${place}timestamp DESC, ${place}id DESC LIMIT ?`
   return { sql, values: [...values, filter.limit + 1] }
 }

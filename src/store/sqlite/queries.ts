@@ -15,13 +15,14 @@ import type {
   Scope,
   StoredTask,
   TaskHead,
+  TaskParts,
 } from '../store.ts'
 import { headColumns, scopeNumber, taskColumns, toHead, toStoredTask } from './documents.ts'
-import type { Connection, Row } from './driver.ts'
+import type { Connection, Row, Statement } from './driver.ts'
 
 /** The store's reads as plain functions over one connection. */
 interface Queries {
-  get(id: string, scope?: Scope): StoredTask | undefined
+  get(id: string, scope?: Scope, parts?: TaskParts): StoredTask | undefined
   records(id: string, after: number, limit?: number): readonly LogRecord[]
   /** A row of a list as a task. */
   toTask(row: Row): StoredTask
@@ -40,9 +41,11 @@ export function createQueries(db: Connection): Queries {
   const toTask = (row: Row): StoredTask =>
     // Sequence numbers have no gaps, so the first so many records are those up to a version.
     toStoredTask(row, (number, upTo) => readLog(number, 0, upTo))
-  const get = db.prepare(
-    `SELECT ${taskColumns} FROM task JOIN scope ON scope.id = task.scope WHERE task.id = ?`,
-  )
+  const select = (parts?: TaskParts): Statement =>
+    db.prepare(
+      `SELECT ${taskColumns(parts)} FROM task JOIN scope ON scope.id = task.scope WHERE task.id = ?`,
+    )
+  const [whole, bare, light] = [select(), select({ artifacts: false }), select({ light: true })]
   const busy = db.prepare(
     `SELECT ${headColumns} FROM task INDEXED BY task_busy JOIN scope ON scope.id = task.scope
      WHERE busy = 1 AND (timestamp, task.id) > (?1, ?2) AND coalesce(?3, scope.agent) = scope.agent
@@ -56,8 +59,8 @@ export function createQueries(db: Connection): Queries {
   )
   return {
     toTask,
-    get(id, scope) {
-      const row = get.get(id)
+    get(id, scope, parts) {
+      const row = (parts?.light ? light : parts?.artifacts === false ? bare : whole).get(id)
       return row && (!scope || isSameScope(scope, toHead(row).scope)) ? toTask(row) : undefined
     },
     records(id, after, limit) {

@@ -49,6 +49,22 @@ export function describeLists(under: StoreUnderTest): void {
       expect(tasks).toEqual([{ head: sample.head, version: 3, task: sample.task, taskVersion: 3 }])
     })
 
+    test('that is light has small tasks without artifacts, and of a large one what its head tells', async () => {
+      const { store } = under
+      const small = write('small', { second: 2 })
+      const large = write('large', { second: 1, text: 'x'.repeat(64 * 1024) })
+      await store.commit([small, large])
+      const page = await store.list({ scope, limit: 2, light: true })
+      const all = await store.listAll({ limit: 2, light: true })
+      const alone = [small, large].map(({ head }) => store.get(head.id, scope, { light: true }))
+      for (const tasks of [page.tasks, all.tasks, await Promise.all(alone)]) {
+        expect(tasks.map((stored) => stored?.head)).toEqual([small.head, large.head])
+        expect(tasks[0]?.task.history).toEqual(small.task?.history)
+        const { id, contextId, status } = large.task ?? {}
+        expect(tasks[1]).toMatchObject({ version: 1, task: { id, contextId, status } })
+      }
+    })
+
     test('comes without artifacts where they are not asked for', async () => {
       const { store } = under
       const sample = write('t', { records: 3 })

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import { defineAgent } from '../../src/agents/function.ts'
+import { bearer } from '../../src/server/index.ts'
+import { createMemoryStore } from '../../src/store/memory/store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { rpc, serve } from '../acceptance/serve.ts'
+
+const mib = 1024 * 1024
+
+/** A store that notes its commits: how many bytes each has, and whose tasks end with it. */
+function createNotingStore(): { readonly store: Store; readonly commits: Noted[] } {
+  const memory = createMemoryStore()
+  const commits: Noted[] = []
+  const store: Store = {
+    ...memory,
+    async commit(writes) {
+      const ended = writes.flatMap((write) =>
+        write.type === 'task' && !write.head.busy ? [write.head.scope.owner] : [],
+      )
+      commits.push({ bytes: JSON.stringify(writes).length, ended })
+      // As long as a disk would take: what comes in meanwhile goes into the next one.
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      return memory.commit(writes)
+    },
+  }
+  return { store, commits }
+}
+
+interface Noted {
+  readonly bytes: number
+  readonly ended: readonly string[]
+}
+
+/** Says many chunks of 64 KiB. */
+const flood = defineAgent({ name: 'Flood' }, async function* () {
+  for (let i = 0; i < 60; i++) yield 'x'.repeat(64 * 1024)
+})
+
+test('a commit holds so much and no more, and nobody waits for all of another', async () => {
+  const { store, commits } = createNotingStore()
+  const tokens = { a: 'ann', m: 'mallory' }
+  const { url } = await serve({
+    agents: [flood],
+    store,
+    auth: { authenticators: [bearer({ tokens })] },
+    logger: false,
+  })
+  const send = (token: string) => {
+    const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'go' }] }
+    const headers = { 'a2a-version': '1.0', authorization: `Bearer ${token}` }
+    return rpc(url, { method: 'SendMessage', params: { message }, headers })
+  }
+  const answers = await Promise.all([...Array.from({ length: 12 }, () => send('m')), send('a')])
+  for (const { result } of answers) expect(result.task.status.state).toBe('TASK_STATE_COMPLETED')
+  for (const { bytes } of commits) expect(bytes).toBeLessThan(12 * mib)
+  const endOf = (owner: string) => commits.findLastIndex(({ ended }) => ended.includes(owner))
+  expect(endOf('ann')).toBeLessThan(endOf('mallory') / 2)
+})
