@@ -1,5 +1,6 @@
 import { type DialectName, principalOf } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
+import { isTerminal } from '../protocol/task.ts'
 import type {
   Json,
   StreamResponse,
@@ -146,6 +147,15 @@ export class TaskLog implements CommitSource {
     // A draft is a LogRecord but for its place; TypeScript loses the union in the spread.
     const record = { seq: this.#seq + 1, ...draft } as LogRecord
     this.#push(record, this.#mustFit(record))
+  }
+
+  /** Notes that a message gets no answer any more: before an end that is not stored yet, for who reads no further. */
+  drop(messageId: string, reason: string): void {
+    const isOver = isTerminal(this.state) && this.#pending.at(-1)?.kind === 'event'
+    const end = isOver ? this.#pending.pop() : undefined
+    if (end) this.#seq--
+    this.append({ kind: 'dropped', messageId, reason })
+    if (end) this.#pending.push({ ...end, seq: ++this.#seq })
   }
 
   /**

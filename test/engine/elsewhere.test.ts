@@ -4,8 +4,8 @@ import { isTerminal, textOf } from '../../src/protocol/task.ts'
 import { createDeferred } from '../../src/shared/async.ts'
 import type { Feed } from '../../src/store/feed.ts'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
-import type { Store } from '../../src/store/store.ts'
-import { ask, createEngineFor, eventsOf, message, taskOf } from './scene.ts'
+import type { Store, StoredTask } from '../../src/store/store.ts'
+import { ask, begin, createEngineFor, eventsOf, message, taskOf } from './scene.ts'
 
 /** Asks on, until it is told that this is all. */
 const asking = defineAgent({ name: 'Asking', resumable: true }, async function* (heard, turn) {
@@ -50,10 +50,7 @@ describe('a message for a task that another process goes on with', () => {
     const store: Store = {
       ...kept,
       feed: elsewhere(),
-      get: async (id, scope) => {
-        const stored = await kept.get(id, scope)
-        return stored && !isTerminal(stored.head.state) ? { ...stored, replica: 2 } : stored
-      },
+      get: async (id, scope) => withReplica(await kept.get(id, scope)),
       async records(...args) {
         // Who waits for the answer reads later than who watches.
         if (readings++ === 0) await slow.promise
@@ -96,6 +93,40 @@ describe('a message for a task that another process goes on with', () => {
     await expect(sent.answer.wait()).rejects.toMatchObject({ code: 'taskCanceled' })
   })
 })
+
+test('a message that waits elsewhere for a turn that ends the task is told so', async () => {
+  const kept = createMemoryStore()
+  const go = createDeferred<string>()
+  const other = createEngineFor(
+    defineAgent({ name: 'Slow' }, () => go.promise),
+    { store: kept },
+  )
+  const { id: taskId } = await begin(other.engine, 'one')
+  const forward: Feed['forward'] = async (_taskId, entry) => {
+    if (entry.kind !== 'message') throw new Error('Not a message')
+    await (await other.engine.send({ message: entry.message }, {})).task()
+    return 'stored'
+  }
+  const store: Store = {
+    ...kept,
+    feed: { ...elsewhere(), forward },
+    get: async (id, scope) => withReplica(await kept.get(id, scope)),
+  }
+  const here = createEngineFor(asking, { store })
+  const streamed = await here.engine.send(message('two', { taskId }), {})
+  const awaited = await here.engine.send(message('three', { taskId }), {})
+  const outcomes = Promise.allSettled([eventsOf(streamed.events()), awaited.answer.wait()])
+  go.resolve('done')
+  await expect.poll(async () => (await kept.get(taskId))?.head.state).toBe('TASK_STATE_COMPLETED')
+  here.hub.grown(taskId, (await kept.get(taskId))?.version ?? 0)
+  const refusal = { status: 'rejected', reason: { code: 'unsupportedOperation' } }
+  expect(await outcomes).toMatchObject([refusal, refusal])
+})
+
+/** A task that another replica runs for as long as it goes on. */
+function withReplica(stored: StoredTask | undefined): StoredTask | undefined {
+  return stored && !isTerminal(stored.head.state) ? { ...stored, replica: 2 } : stored
+}
 
 /** A store to which something happens when a task was read for the first time, before the rest of it is. */
 function interrupted(kept: Store, happen: () => Promise<unknown>): Store {

@@ -69,18 +69,19 @@ function auditTask(
   if (state === 'TASK_STATE_COMPLETED' || state === 'TASK_STATE_CANCELED') return
   const started = new Set(records.flatMap((r) => (r.kind === 'start' ? [r.turn] : [])))
   for (const record of records)
-    if (record.kind === 'message' && !started.has(record.turn) && !isDropped(records, record))
-      ledger.violate(
-        `${record.message.messageId} is in task ${id}, which is ${state}, and never had its turn`,
-      )
+    if (record.kind === 'message' && !started.has(record.turn))
+      if (!isDropped({ records }, record.message))
+        ledger.violate(
+          `${record.message.messageId} is in task ${id}, which is ${state}, and never had its turn`,
+        )
   if (state !== 'TASK_STATE_INPUT_REQUIRED') ledger.violate(`task ${id} was left ${state}`)
 }
 
 function isDropped(
-  records: readonly LogRecord[],
-  { message }: LogRecord & { kind: 'message' },
+  task: Pick<AuditedTask, 'records'> | undefined,
+  { messageId }: Pick<Sent, 'messageId'>,
 ): boolean {
-  return records.some((r) => r.kind === 'dropped' && r.messageId === message.messageId)
+  return task?.records.some((r) => r.kind === 'dropped' && r.messageId === messageId) ?? false
 }
 
 /** What was acknowledged stands in its log once, and nothing stands there twice. */
@@ -106,6 +107,9 @@ function auditSends(
       violate(
         `${sent.messageId} was acknowledged and is lost; it ended with ${sent.outcome} in ${sent.taskId}`,
       )
+    // Who sends it once more hears how the task is, whatever became of the first.
+    if (sent.ended && sent.key === undefined && isDropped(tasks.get(found[0] ?? ''), sent))
+      violate(`${sent.messageId} was dropped and is answered with the end of ${sent.taskId}`)
     if (found.length > 1)
       violate(`${sent.messageId} stands ${found.length} times in ${found.join(', ')}`)
     if (sent.acknowledged && found[0] !== undefined && found[0] !== sent.taskId)
@@ -114,9 +118,9 @@ function auditSends(
 }
 
 /** A message that was stored for a task may find it ended; then whoever waits for its answer hears so. */
-function isEnded({ taskId, answered }: Sent, tasks: ReadonlyMap<string, AuditedTask>): boolean {
+function isEnded({ taskId, ended }: Sent, tasks: ReadonlyMap<string, AuditedTask>): boolean {
   const task = tasks.get(taskId ?? '')
-  return task !== undefined && !answered && isTerminal(task.stored.head.state)
+  return task !== undefined && !ended && isTerminal(task.stored.head.state)
 }
 
 /** Each call got an answer, and none that only a mistake of ours could give. */
