@@ -173,11 +173,12 @@ export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
     const queued = writer.message
     const turn = this.#turn
     const work = this.#work
-    this.#leaveTurn()
-    turn?.abort(reason)
+    // First of all: a slot that is free, or an agent that is told, may begin the commit that has the end.
     this.mailbox.drop(
       log.state === 'TASK_STATE_CANCELED' ? 'The task was cancelled' : `The task is ${log.state}`,
     )
+    this.#leaveTurn()
+    turn?.abort(reason)
     // Work elsewhere is still to be called off: a crash in between must not leave it running.
     const mustTell = this.host.agent.cancel !== undefined
     log.busy = mustTell
