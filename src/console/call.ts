@@ -2,7 +2,7 @@ import type { HttpReply, HttpRequest } from '../bindings/http.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { ConsoleHost } from '../server/console.ts'
 import { isFields } from '../shared/json.ts'
-import type { StoredTask } from '../store/store.ts'
+import type { StoredTask, TaskParts } from '../store/store.ts'
 import type { Viewer } from './viewer.ts'
 
 /** One request of the page, of a caller who may make it. */
@@ -35,8 +35,9 @@ export function ok<T>(value: T): HttpReply {
 export async function findTask(
   { store }: ConsoleHost,
   { id, viewer }: ApiCall,
+  parts?: TaskParts,
 ): Promise<StoredTask> {
-  const stored = await store.get(id)
+  const stored = await store.get(id, undefined, parts)
   if (stored && viewer.sees(stored.head)) return stored
   throw new A2AError('taskNotFound', 'There is no such task, or it is not yours')
 }

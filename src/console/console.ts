@@ -1,18 +1,17 @@
 import { readFileSync } from 'node:fs'
 import type { HttpReply, HttpRequest } from '../bindings/http.ts'
 import { A2AError } from '../protocol/errors.ts'
-import type { ScopeName } from '../protocol/scopes.ts'
 import type { ConsoleHost, CreateConsole } from '../server/console.ts'
 import type { ApiHandler } from './call.ts'
 import { createEdgesHandler } from './edges.ts'
 import { createChangeStreams } from './events.ts'
-import { createFacts } from './facts.ts'
-import { createConsoleGate, toReply } from './gate.ts'
+import { createConsoleGate, type Demand, toReply } from './gate.ts'
 import { createGraphHandler } from './graph.ts'
 import { createConsolePage } from './page.ts'
 import { createReceivers } from './receiver.ts'
 import { createAgentRelay, type RelayOptions } from './relay.ts'
 import { createRosterHandler } from './roster.ts'
+import { createTaskReader } from './task-reader.ts'
 import { createTaskHandlers } from './tasks.ts'
 import { createWebhookHandlers } from './webhooks.ts'
 import { createWireHandler } from './wire.ts'
@@ -77,7 +76,7 @@ const assetsPath = '/console/assets/'
 const notBuilt = 'The page of the console is not built; run npm run build'
 
 /** What answers at a path, by method. */
-type Methods = Readonly<Record<string, { readonly scope?: ScopeName; readonly handle: ApiHandler }>>
+type Methods = Readonly<Record<string, Demand>>
 
 interface Api {
   readonly rows: Readonly<Record<string, Methods>>
@@ -90,24 +89,27 @@ function createApi(
   receivers: ReturnType<typeof createReceivers>,
   { store = 'custom', ...options }: ConsoleOptions,
 ): Api {
-  const readFacts = createFacts(host.store)
-  const tasks = createTaskHandlers(host, readFacts)
+  const reader = createTaskReader(host.store)
+  const tasks = createTaskHandlers(host, reader)
   const webhooks = createWebhookHandlers(host)
-  const changes = createChangeStreams(host, readFacts)
+  const changes = createChangeStreams(host, reader)
   const relay = createAgentRelay(host, options)
   const words = { version: packageVersion(), store }
   const read = (handle: ApiHandler): Methods => ({ GET: { scope: 'tasks:read', handle } })
+  const readInLine = (handle: ApiHandler): Methods => ({
+    GET: { scope: 'tasks:read', inLine: true, handle },
+  })
   return {
     rows: {
-      roster: read(createRosterHandler(host, readFacts, words)),
+      roster: read(createRosterHandler(host, reader, words)),
       'graph/ID': read(createGraphHandler(host)),
-      'edges/ID': read(createEdgesHandler(host, readFacts)),
-      tasks: read(tasks.list),
-      'tasks/ID': read(tasks.one),
-      'tasks/ID/records': read(tasks.records),
-      'tasks/ID/wire': read(createWireHandler(host)),
+      'edges/ID': readInLine(createEdgesHandler(host, reader)),
+      tasks: readInLine(tasks.list),
+      'tasks/ID': readInLine(tasks.one),
+      'tasks/ID/records': readInLine(tasks.records),
+      'tasks/ID/wire': readInLine(createWireHandler(host)),
       events: read(changes.handle),
-      webhooks: { GET: { scope: 'push', handle: webhooks.list } },
+      webhooks: { GET: { scope: 'push', inLine: true, handle: webhooks.list } },
       'webhooks/redrive': { POST: { scope: 'push', handle: webhooks.redrive } },
       relay: { POST: { scope: 'tasks:write', handle: relay.handle } },
       receiver: { POST: { scope: 'push', handle: receivers.create } },

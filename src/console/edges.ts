@@ -1,25 +1,26 @@
-import { textOf as wordsIn } from '../protocol/task.ts'
 import type { ConsoleHost } from '../server/console.ts'
 import { createTrail, type TrailMark } from '../shared/trail.ts'
 import type { LogRecord, StoredTask } from '../store/store.ts'
 import { type ApiHandler, ok } from './call.ts'
-import { costIn, type ReadFacts } from './facts.ts'
+import { costIn } from './facts.ts'
 import { drawTeam, noTeam, teamOf } from './graph.ts'
 import type { EdgeFacts, EdgeMessage, TeamEdges, TeamGraph } from './graph-api.ts'
 import { createTaskPages } from './pages.ts'
+import { inSlices } from './slices.ts'
+import type { TaskReader } from './task-reader.ts'
 import { showsTrace } from './tasks.ts'
+import { questionIn } from './traces.ts'
 
-/** The last so many tasks of a team are read, and of each the first so many records. */
+/** The last so many tasks of a team are read. */
 const maxTasks = 30
-const maxRecords = 2_000
 const maxMessages = 10
 /** As much of a question to the user as is shown: its end, where it asks. */
 const longest = 2_000
 
 /** Makes the handler of `edges/TEAM`: what went between the members, read from the traces of the last tasks. */
-export function createEdgesHandler(host: ConsoleHost, readFacts: ReadFacts): ApiHandler {
-  const { store, mounts } = host
-  const readPage = createTaskPages(host)
+export function createEdgesHandler(host: ConsoleHost, reader: TaskReader): ApiHandler {
+  const { mounts } = host
+  const readPage = createTaskPages(host, reader)
   return async ({ id, viewer }) => {
     const agent = viewer.reaches(id) ? mounts.get(id)?.agent() : undefined
     const team = agent && teamOf(agent)
@@ -27,10 +28,10 @@ export function createEdgesHandler(host: ConsoleHost, readFacts: ReadFacts): Api
     if (!showsTrace(host, viewer)) return ok<TeamEdges>({ edges: [], tasks: 0 })
     const tally = createTally(await drawTeam(team))
     const { tasks } = await readPage(viewer, { agent: id, limit: maxTasks })
+    const traces = await inSlices(tasks, reader.traced)
     // The oldest first, so that the last messages are the newest.
-    for (const stored of [...tasks].reverse())
-      tally.add(stored, await store.records(stored.head.id, 0, maxRecords))
-    const facts = await Promise.all(tasks.map(readFacts))
+    for (const [i, stored] of [...tasks.entries()].reverse()) tally.add(stored, traces[i] ?? [])
+    const facts = await inSlices(tasks, reader.facts)
     const costs = facts.flatMap(({ costUsd }) => costUsd ?? [])
     return ok<TeamEdges>({
       edges: tally.edges(),
@@ -92,7 +93,7 @@ function createTally(graph: TeamGraph): {
       const open = new Map<string, OpenCall>()
       const trail = createTrail(graph)
       for (const record of records) {
-        const question = askedIn(record)
+        const question = questionIn(record)
         const told = record.kind === 'trace' ? record : undefined
         const mark = told
           ? trail.take(told.entry, textOf(told, 'at'))
@@ -162,13 +163,6 @@ function finish(call: OpenCall | undefined, record: Traced): void {
     edge.last.unshift(message)
     edge.last.length = Math.min(edge.last.length, maxMessages)
   }
-}
-
-/** What a status asks the user. */
-function askedIn(record: LogRecord): string | undefined {
-  if (record.kind !== 'event' || !('statusUpdate' in record.event)) return undefined
-  const { state, message } = record.event.statusUpdate.status
-  return state === 'TASK_STATE_INPUT_REQUIRED' && message ? wordsIn(message.parts) : undefined
 }
 
 function timeOf(record: LogRecord): string {

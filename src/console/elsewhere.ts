@@ -17,7 +17,7 @@ export function watchElsewhere(
   let callOff = (): void => {}
 
   async function look(): Promise<void> {
-    const { tasks } = await store.listAll({ limit: most, artifacts: false })
+    const { tasks } = await store.listAll({ limit: most, light: true })
     const seen = new Map(tasks.map(({ head }) => [head.id, `${head.timestamp} ${head.state}`]))
     if (known) for (const [id, mark] of seen) if (known.get(id) !== mark) changed(id)
     known = seen

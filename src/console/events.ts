@@ -1,16 +1,19 @@
 import { encodeFrame, heartbeat, streamHeaders } from '../bindings/sse.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { ConsoleHost } from '../server/console.ts'
+import type { Clock } from '../shared/clock.ts'
 import type { LogRecord } from '../store/store.ts'
 import type { TaskChange } from './api.ts'
 import type { ApiCall, ApiHandler } from './call.ts'
 import { watchElsewhere } from './elsewhere.ts'
-import type { ReadFacts } from './facts.ts'
 import { toListedTask } from './listed-task.ts'
+import { inSlices } from './slices.ts'
+import type { TaskReader } from './task-reader.ts'
 import type { Viewer } from './viewer.ts'
 
-/** Changes are told this often at most, so many at once; a page that has missed some asks for its list again. */
+/** Changes are told this often at most, and so many at once; a page that has missed some asks for its list again. */
 const gatherMs = 250
+const maxGathered = 2_000
 const maxChanges = 200
 const maxStreams = 100
 const maxStreamsEach = 20
@@ -24,23 +27,32 @@ interface ChangeStreams {
 }
 
 /** Makes the handler of `events`: tells each page of the tasks that it may see when their state changes. */
-export function createChangeStreams(host: ConsoleHost, readFacts: ReadFacts): ChangeStreams {
+export function createChangeStreams(host: ConsoleHost, reader: TaskReader): ChangeStreams {
   const open = new Set<ChangeStream>()
+  const changed = createGathering(host, tell)
   let stopListening: (() => void) | undefined
 
-  const onStored = (taskId: string, records: readonly LogRecord[]): void => {
-    if (records.some(isChange)) for (const stream of open) stream.add(taskId)
+  /** Reads a changed task once, for all pages that show it. */
+  async function tell(taskId: string): Promise<void> {
+    const stored = await host.store.get(taskId, undefined, { light: true })
+    if (!stored) return
+    for (const stream of [...open])
+      if (stream.viewer.sees(stored.head)) {
+        const task = await toListedTask(stored, stream.viewer, reader)
+        stream.add({ task, version: stored.version })
+      }
   }
 
   /** Hears of what is stored here, and by other replicas. */
   function listen(): () => void {
-    const stopHere = host.onStored(onStored)
-    const stopElsewhere = watchElsewhere(host, (taskId) => {
-      for (const stream of open) stream.add(taskId)
+    const stopHere = host.onStored((taskId, records) => {
+      if (records.some(isChange)) changed.add(taskId)
     })
+    const stopElsewhere = watchElsewhere(host, changed.add)
     return () => {
       stopHere()
       stopElsewhere()
+      changed.clear()
     }
   }
 
@@ -56,8 +68,8 @@ export function createChangeStreams(host: ConsoleHost, readFacts: ReadFacts): Ch
       const own = [...open].filter((one) => one.principal === principal).length
       if (open.size >= maxStreams || own >= maxStreamsEach)
         throw new A2AError('unavailable', 'Too many consoles are open', { retryAfterSeconds: 5 })
-      const around = { host, viewer, principal, readFacts }
-      const stream = new ChangeStream({ ...around, leave: () => leave(stream) })
+      const { clock } = host
+      const stream = new ChangeStream({ clock, viewer, principal, leave: () => leave(stream) })
       open.add(stream)
       stopListening ??= listen()
       request.signal?.addEventListener('abort', () => void stream.return(), { once: true })
@@ -74,18 +86,64 @@ function isChange(record: LogRecord): boolean {
   return record.kind === 'event' && !('artifactUpdate' in record.event)
 }
 
+/** Tasks that have changed, to be told together. */
+interface Gathering {
+  add(taskId: string): void
+  clear(): void
+}
+
+/** Beyond the bound the oldest is forgotten: the newest change of a task is told anyway. */
+function createGathering(
+  { clock, logger }: ConsoleHost,
+  tell: (taskId: string) => Promise<void>,
+): Gathering {
+  const gathered = new Set<string>()
+  let isUnderway = false
+
+  async function tellAll(): Promise<void> {
+    const ids = [...gathered]
+    gathered.clear()
+    try {
+      await inSlices(ids, tell)
+    } catch (err) {
+      logger.debug({ err }, 'The console cannot tell of changes')
+    }
+    isUnderway = false
+    if (gathered.size > 0) tellLater()
+  }
+
+  function tellLater(): void {
+    if (isUnderway) return
+    isUnderway = true
+    clock.after(gatherMs, () => void tellAll())
+  }
+
+  return {
+    add(taskId) {
+      gathered.add(taskId)
+      if (gathered.size > maxGathered) forgetOldest(gathered)
+      tellLater()
+    },
+    clear: () => gathered.clear(),
+  }
+}
+
+function forgetOldest(some: Set<string> | Map<string, unknown>): void {
+  const [oldest = ''] = some.keys()
+  some.delete(oldest)
+}
+
 interface StreamDeps {
-  readonly host: ConsoleHost
+  readonly clock: Clock
   readonly viewer: Viewer
   readonly principal: string
-  readonly readFacts: ReadFacts
   leave(): void
 }
 
-/** One page's stream: gathers what changes, and tells it when the page has taken the last. */
+/** One page's stream: holds what has changed until the page has taken the last. */
 class ChangeStream implements AsyncIterableIterator<string> {
   readonly #deps: StreamDeps
-  readonly #changed = new Set<string>()
+  readonly #changes = new Map<string, TaskChange>()
   #first = true
   #isOver = false
   #wake: (() => void) | undefined
@@ -98,17 +156,19 @@ class ChangeStream implements AsyncIterableIterator<string> {
     return this.#deps.principal
   }
 
+  get viewer(): Viewer {
+    return this.#deps.viewer
+  }
+
   [Symbol.asyncIterator](): this {
     return this
   }
 
-  /** Beyond the bound the oldest is forgotten: the newest change of a task is told anyway. */
-  add(taskId: string): void {
-    this.#changed.add(taskId)
-    if (this.#changed.size > maxChanges) {
-      const [oldest = ''] = this.#changed
-      this.#changed.delete(oldest)
-    }
+  /** The last change of a task counts; beyond the bound the oldest is forgotten. */
+  add(change: TaskChange): void {
+    this.#changes.delete(change.task.id)
+    this.#changes.set(change.task.id, change)
+    if (this.#changes.size > maxChanges) forgetOldest(this.#changes)
     this.#wake?.()
   }
 
@@ -118,15 +178,13 @@ class ChangeStream implements AsyncIterableIterator<string> {
       this.#first = false
       return { done: false, value: heartbeat }
     }
-    while (!this.#isOver) {
-      if (this.#changed.size === 0) await this.#awaitChange()
-      if (this.#isOver) break
-      if (this.#changed.size === 0) return { done: false, value: heartbeat }
-      await this.#gather()
-      const value = await this.#tell()
-      if (value !== '') return { done: false, value }
-    }
-    return { done: true, value: undefined }
+    if (this.#changes.size === 0 && !this.#isOver) await this.#awaitChange()
+    if (this.#isOver) return { done: true, value: undefined }
+    let value = ''
+    for (const change of this.#changes.values())
+      value += encodeFrame({ data: JSON.stringify(change) })
+    this.#changes.clear()
+    return { done: false, value: value || heartbeat }
   }
 
   async return(): Promise<IteratorResult<string>> {
@@ -144,30 +202,8 @@ class ChangeStream implements AsyncIterableIterator<string> {
         this.#wake = undefined
         resolve()
       }
-      const callOff = this.#deps.host.clock.after(heartbeatMs, go)
+      const callOff = this.#deps.clock.after(heartbeatMs, go)
       this.#wake = go
     })
-  }
-
-  /** Lets changes that come together be told together. */
-  #gather(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#deps.host.clock.after(gatherMs, resolve)
-    })
-  }
-
-  async #tell(): Promise<string> {
-    const { host, viewer, readFacts } = this.#deps
-    const ids = [...this.#changed]
-    this.#changed.clear()
-    let text = ''
-    for (const id of ids) {
-      const stored = await host.store.get(id)
-      if (!stored || !viewer.sees(stored.head)) continue
-      const task = await toListedTask(stored, viewer, readFacts)
-      const change: TaskChange = { task, version: stored.version }
-      text += encodeFrame({ data: JSON.stringify(change) })
-    }
-    return text
   }
 }

@@ -1,10 +1,12 @@
 import type { StreamResponse } from '../protocol/types.ts'
 import { type Usage, usageOf } from '../protocol/usage.ts'
 import type { LogRecord, Store, StoredTask } from '../store/store.ts'
+import { weighRecord } from '../store/weight.ts'
+import { LastRead } from './last-read.ts'
 import { spentIn } from './spent.ts'
 
 /** What only the log of a task tells. */
-interface TaskFacts {
+export interface TaskFacts {
   /** When it came into being. */
   readonly createdAt?: string
   /** From its beginning to its last status. */
@@ -16,45 +18,76 @@ interface TaskFacts {
   readonly trace: boolean
 }
 
-/** Reads such facts, once per state of a task. */
-export type ReadFacts = (stored: StoredTask) => Promise<TaskFacts>
-
-/** Of longer logs only the beginning, which tells when, and the end, which tells how many tokens, are read. */
+/** Of a log the beginning, which tells when, and the end, which tells how many tokens, are read. */
 const maxFirst = 20
 const maxLast = 150
+const perRead = 50
+const maxLastBytes = 256 * 1024
 const maxKept = 4_000
-/** Of a task that waits so many are read, for what it has used. */
-const maxTraced = 2_000
+
+type ReadRecords = (stored: StoredTask) => Promise<readonly LogRecord[]>
 
 /** Makes a reader that remembers the facts of the tasks it was last asked for. */
-export function createFacts(store: Store): ReadFacts {
-  const kept = new Map<string, { readonly version: number; readonly facts: TaskFacts }>()
+export function createFacts(
+  store: Store,
+  traced: ReadRecords,
+): (stored: StoredTask) => Promise<TaskFacts> {
+  const kept = new LastRead<{ readonly mark: string; readonly facts: TaskFacts }>(maxKept)
   return async (stored) => {
     const { id } = stored.head
+    const mark = markOf(stored)
     const known = kept.get(id)
-    if (known?.version === stored.version) return known.facts
-    const first = await store.records(id, 0, maxFirst)
-    const rest = Math.max(maxFirst, stored.version - maxLast)
-    const last = stored.version > maxFirst ? await store.records(id, rest, maxLast) : []
-    const facts = factsOf(stored, [...first, ...last], await spentBy(stored, store))
-    kept.delete(id)
-    kept.set(id, { version: stored.version, facts })
-    if (kept.size > maxKept) kept.delete(kept.keys().next().value ?? '')
+    if (known?.mark === mark) return known.facts
+    const { createdAt, trace } = known?.facts ?? factsIn(await store.records(id, 0, maxFirst))
+    const { usage, ...last } = factsIn(await readLast(store, stored))
+    const facts = toFacts(stored, {
+      createdAt: createdAt ?? last.createdAt,
+      trace: trace || last.trace,
+      usage: larger(usage, await spentBy(stored, traced)),
+    })
+    kept.set(id, { mark, facts })
     return facts
   }
 }
 
-/** What a task has used that stands still before its agent has told the sum: one that waits, or did not come to its end. */
-async function spentBy({ head, version }: StoredTask, store: Store): Promise<Usage | undefined> {
-  if (head.busy || head.state === 'TASK_STATE_COMPLETED') return undefined
-  return spentIn(await store.records(head.id, 0, Math.min(version, maxTraced)))
+/** Changes when a task's facts may have: of one that runs, when its status does, or its log is twice as long. */
+function markOf({ head: { busy, state, timestamp }, version }: StoredTask): string {
+  return busy ? `${state} ${timestamp} ${Math.clz32(version)}` : String(version)
 }
 
-function factsOf(
-  { head }: StoredTask,
-  records: readonly LogRecord[],
-  spent: Usage | undefined,
-): TaskFacts {
+/** The end of a log, as far back as it is not too much. */
+async function readLast(
+  store: Store,
+  { head, version }: StoredTask,
+): Promise<readonly LogRecord[]> {
+  let records: readonly LogRecord[] = []
+  let bytes = 0
+  let first = version
+  while (first > 0 && version - first < maxLast && bytes < maxLastBytes) {
+    const from = Math.max(0, first - perRead)
+    const page = await store.records(head.id, from, first - from)
+    records = [...page, ...records]
+    bytes += page.reduce((sum, record) => sum + weighRecord(record), 0)
+    first = from
+  }
+  return records
+}
+
+/** What a task has used that stands still before its agent has told the sum: one that waits, or did not come to its end. */
+async function spentBy(stored: StoredTask, traced: ReadRecords): Promise<Usage | undefined> {
+  const { busy, state } = stored.head
+  if (busy || state === 'TASK_STATE_COMPLETED') return undefined
+  return spentIn(await traced(stored))
+}
+
+/** What some records tell. */
+interface ToldFacts {
+  readonly createdAt?: string | undefined
+  readonly trace: boolean
+  readonly usage?: Usage | undefined
+}
+
+function factsIn(records: readonly LogRecord[]): ToldFacts {
   let createdAt: string | undefined
   let usage: Usage | undefined
   let trace = false
@@ -65,8 +98,15 @@ function factsOf(
     createdAt ??= timeOf(event)
     usage = usageIn(event) ?? usage
   }
-  // Neither counts anything twice, so the larger sum is the one that lacks less.
-  if (spent && tokensOf(spent) > tokensOf(usage)) usage = spent
+  return { createdAt, trace, usage }
+}
+
+/** Neither counts anything twice, so the larger sum is the one that lacks less. */
+function larger(usage: Usage | undefined, spent: Usage | undefined): Usage | undefined {
+  return spent && tokensOf(spent) > tokensOf(usage) ? spent : usage
+}
+
+function toFacts({ head }: StoredTask, { createdAt, trace, usage }: ToldFacts): TaskFacts {
   const durationMs = createdAt && Date.parse(head.timestamp) - Date.parse(createdAt)
   return {
     trace,

@@ -9,12 +9,15 @@ import { createHostRule, isLoopbackAuthority, originAuthority } from '../server/
 import { namedHosts } from '../server/origins.ts'
 import type { ApiRefusal, Login } from './api.ts'
 import type { ApiHandler } from './call.ts'
+import { createQueues, createShares } from './shares.ts'
 import { toViewer, type Viewer } from './viewer.ts'
 
 /** What a request needs to be answered. */
-interface Demand {
+export interface Demand {
   /** The scope that the caller needs; `operator` always suffices. */
   readonly scope?: ScopeName
+  /** Whether answers of one caller are made one after the other, since making one keeps the server busy. */
+  readonly inLine?: boolean
   readonly handle: ApiHandler
 }
 
@@ -51,22 +54,8 @@ export function createConsoleGate(host: ConsoleHost): ConsoleGate {
       : foreign
   }
 
-  const running = new Map<string, number>()
-
-  /** Lets one caller ask for so much at once and no more: some answers take a while. */
-  async function withinShare<T>(principal: string, work: () => T | Promise<T>): Promise<T> {
-    const now = running.get(principal) ?? 0
-    if (principal !== '' && now >= maxAtOnce)
-      throw new A2AError('rateLimited', 'You ask for too much at once', { retryAfterSeconds: 1 })
-    running.set(principal, now + 1)
-    try {
-      return await work()
-    } finally {
-      const left = (running.get(principal) ?? 1) - 1
-      if (left > 0) running.set(principal, left)
-      else running.delete(principal)
-    }
-  }
+  const share = createShares()
+  const inLine = createQueues()
 
   async function identify(request: HttpRequest, scope: ScopeName | undefined): Promise<Viewer> {
     const known = await visitors.identify(request)
@@ -79,7 +68,7 @@ export function createConsoleGate(host: ConsoleHost): ConsoleGate {
       const reason = isForeign(request, isLocal)
       return reason === undefined ? undefined : toReply(new A2AError('forbidden', reason))
     },
-    async answer({ scope, handle }, { request, id, isLocal }) {
+    async answer({ scope, inLine: isQueued, handle }, { request, id, isLocal }) {
       try {
         const viewer = await identify(request, scope)
         if (viewer.isOperator)
@@ -90,9 +79,9 @@ export function createConsoleGate(host: ConsoleHost): ConsoleGate {
           auth: viewer.auth,
           ...(client !== undefined && { client }),
         })
-        return await withinShare(principal, () =>
-          handle({ viewer, principal, request, id, isLocal, query }),
-        )
+        const call = { viewer, principal, request, id, isLocal, query }
+        const work = (): HttpReply | Promise<HttpReply> => handle(call)
+        return await share(principal, isQueued ? () => inLine(principal, work) : work)
       } catch (thrown) {
         const error = toA2AError(thrown)
         if (error.code === 'internal') logger.error({ err: thrown }, 'The console failed')
@@ -101,9 +90,6 @@ export function createConsoleGate(host: ConsoleHost): ConsoleGate {
     },
   }
 }
-
-/** Requests of one principal that are being answered at once. */
-const maxAtOnce = 16
 
 const foreign = 'The console answers its own page only'
 

@@ -2,7 +2,8 @@ import { A2AError } from '../protocol/errors.ts'
 import type { TaskState } from '../protocol/types.ts'
 import type { ConsoleHost } from '../server/console.ts'
 import type { StoredTask, TaskCursor, TaskPage } from '../store/store.ts'
-import { wordsOf } from './listed-task.ts'
+import { inSlices, letOthers } from './slices.ts'
+import type { TaskReader } from './task-reader.ts'
 import type { Viewer } from './viewer.ts'
 
 /** Which tasks are asked for. */
@@ -33,12 +34,13 @@ const maxLooked = 2_000
 /** Makes what reads pages of tasks: an operator's over all scopes, others' over their own, agent by agent. */
 export function createTaskPages(
   host: ConsoleHost,
+  reader: TaskReader,
 ): (viewer: Viewer, query: TaskQuery) => Promise<ConsolePage> {
   return async (viewer, query) => {
     const sources = sourcesOf(host, viewer, query)
     const { limit, text, cursor } = query
     if (text === undefined) return merged(sources, cursor, limit)
-    return search(sources, { text, limit, cursor })
+    return search(sources, { text, limit, cursor }, reader)
   }
 }
 
@@ -59,7 +61,7 @@ function cursorText({ timestamp, id }: TaskCursor): string {
 function sourcesOf({ store, mounts }: ConsoleHost, viewer: Viewer, query: TaskQuery): Source[] {
   const { agent, state, contextId } = query
   const filter = {
-    artifacts: false,
+    light: true,
     ...(state && { state }),
     ...(contextId !== undefined && { contextId }),
   }
@@ -110,15 +112,18 @@ async function search(
     readonly limit: number
     readonly cursor: TaskCursor | undefined
   },
+  reader: TaskReader,
 ): Promise<ConsolePage> {
   const { text, limit } = wanted
   const found: StoredTask[] = []
   let cursor = wanted.cursor
   for (let looked = 0; looked < maxLooked; looked += 200) {
+    if (looked > 0) await letOthers()
     const { tasks, next } = await merged(sources, cursor, 200)
-    for (const stored of tasks) {
+    const words = await inSlices(tasks, reader.words)
+    for (const [i, stored] of tasks.entries()) {
       const { id, timestamp } = stored.head
-      if (id.toLowerCase().includes(text) || wordsOf(stored.task).toLowerCase().includes(text))
+      if (id.toLowerCase().includes(text) || words[i]?.toLowerCase().includes(text))
         found.push(stored)
       if (found.length === limit) return { tasks: found, next: cursorText({ timestamp, id }) }
     }

@@ -6,10 +6,12 @@ import { kindOf } from '../team/schedulers/kinds.ts'
 import type { ConsoleRoster, RosterAgent, TaskTotals } from './api.ts'
 import { type ApiCall, type ApiHandler, ok } from './call.ts'
 import { medianOf } from './edges.ts'
-import { costIn, type ReadFacts } from './facts.ts'
+import { costIn } from './facts.ts'
 import { kindOfAgent, teamOf } from './graph.ts'
 import { createInbox } from './inbox.ts'
 import { createTaskPages } from './pages.ts'
+import { inSlices } from './slices.ts'
+import type { TaskReader } from './task-reader.ts'
 import { scopesShown, type Viewer } from './viewer.ts'
 
 /** What is shown of a server besides its agents. */
@@ -27,14 +29,14 @@ const slices = 30
 /** Makes the handler of `roster`. */
 export function createRosterHandler(
   host: ConsoleHost,
-  readFacts: ReadFacts,
+  reader: TaskReader,
   words: ServerWords,
 ): ApiHandler {
   const { clock, mounts, auth } = host
   const healthOf = createHealthReader(host)
   const startedAt = toTimestamp(clock.now())
-  const readPage = createTaskPages(host)
-  const needsYou = createInbox(host, readFacts)
+  const readPage = createTaskPages(host, reader)
+  const needsYou = createInbox(host, reader)
 
   const count = async (viewer: Viewer, agent: string, state: TaskState): Promise<number> =>
     (await readPage(viewer, { agent, state, limit: 1 })).total ?? 0
@@ -61,7 +63,7 @@ export function createRosterHandler(
   async function toAgent(mount: ShownAgent, viewer: Viewer, base?: string): Promise<RosterAgent> {
     const { id, identity } = mount
     const { tasks } = await readPage(viewer, { agent: id, limit: maxLooked })
-    const facts = await Promise.all(tasks.map(readFacts))
+    const facts = await inSlices(tasks, reader.facts)
     const { name, description, details } = identity.known()
     const p50Ms = medianOf(facts.flatMap(({ durationMs }, i) => ended(tasks[i], durationMs)))
     const examples = (details?.skills ?? []).flatMap((skill) => skill.examples ?? [])

@@ -7,12 +7,16 @@ import { currentTask } from '../store/current.ts'
 import type { LogRecord } from '../store/store.ts'
 import type { RecordsAnswer, TaskAnswer, TaskRecord, TasksAnswer } from './api.ts'
 import { type ApiCall, type ApiHandler, findTask, numberOf, ok } from './call.ts'
-import type { ReadFacts } from './facts.ts'
 import { budgetOf, teamOf } from './graph.ts'
 import { toListedTask } from './listed-task.ts'
 import { createTaskPages, toCursor } from './pages.ts'
+import { inSlices, readLog } from './slices.ts'
+import type { TaskReader } from './task-reader.ts'
 import type { Viewer } from './viewer.ts'
 import { queueOf } from './webhooks.ts'
+
+/** About so many bytes of records go into one answer, and one more record; the page asks for what follows. */
+const maxRecordBytes = 4 * 1024 * 1024
 
 /** What the views of tasks ask for. */
 interface TaskHandlers {
@@ -22,9 +26,9 @@ interface TaskHandlers {
 }
 
 /** Makes the handlers of `tasks`, `tasks/ID` and `tasks/ID/records`. */
-export function createTaskHandlers(host: ConsoleHost, readFacts: ReadFacts): TaskHandlers {
+export function createTaskHandlers(host: ConsoleHost, reader: TaskReader): TaskHandlers {
   const { store, mounts } = host
-  const readPage = createTaskPages(host)
+  const readPage = createTaskPages(host, reader)
 
   async function list({ query, viewer }: ApiCall): Promise<TasksAnswer> {
     const limit = Math.max(1, numberOf(query, 'limit', { fallback: 50, max: 200 }))
@@ -38,7 +42,7 @@ export function createTaskHandlers(host: ConsoleHost, readFacts: ReadFacts): Tas
       ...(text !== undefined && { text }),
       ...(cursor && { cursor }),
     })
-    const rows = await Promise.all(tasks.map((stored) => toListedTask(stored, viewer, readFacts)))
+    const rows = await inSlices(tasks, (stored) => toListedTask(stored, viewer, reader))
     return {
       rows,
       ...(next !== undefined && { next }),
@@ -47,9 +51,9 @@ export function createTaskHandlers(host: ConsoleHost, readFacts: ReadFacts): Tas
   }
 
   async function one(call: ApiCall): Promise<TaskAnswer> {
-    const stored = await findTask(host, call)
+    const stored = await findTask(host, call, { artifacts: false })
     const { head, version } = stored
-    const { createdAt, trace } = await readFacts(stored)
+    const { createdAt, trace } = await reader.facts(stored)
     const task = await currentTask(store, stored)
     const mount = mounts.get(head.scope.agent)
     const { name = head.scope.agent } = mount?.identity.known() ?? {}
@@ -57,7 +61,7 @@ export function createTaskHandlers(host: ConsoleHost, readFacts: ReadFacts): Tas
     const mayPush = isOperator || hasScope(auth, 'push')
     const webhooks = mayPush ? await store.pushConfigs(head.id) : []
     return {
-      ...(await toListedTask(stored, call.viewer, readFacts)),
+      ...(await toListedTask(stored, call.viewer, reader)),
       agentName: name,
       ...(createdAt !== undefined && { createdAt }),
       busy: head.busy,
@@ -72,10 +76,10 @@ export function createTaskHandlers(host: ConsoleHost, readFacts: ReadFacts): Tas
   }
 
   async function records(call: ApiCall): Promise<RecordsAnswer> {
-    const { version, head } = await findTask(host, call)
+    const { version, head } = await findTask(host, call, { light: true })
     const after = numberOf(call.query, 'after', { fallback: 0, max: Number.MAX_SAFE_INTEGER })
     const limit = Math.max(1, numberOf(call.query, 'limit', { fallback: 500, max: 2_000 }))
-    const found = await store.records(head.id, after, limit)
+    const found = await readLog(store, head.id, { after, limit, maxBytes: maxRecordBytes })
     const shown = found.flatMap((record) => toShown(record, host, call.viewer))
     const upTo = found.at(-1)?.seq ?? Math.min(after, version)
     return { records: shown, upTo, version: Math.max(version, upTo) }

@@ -109,7 +109,7 @@ async function lettersOf(
     const all = await store.deadLetters(limit)
     const seen = await Promise.all(
       all.map(async (letter) => {
-        const stored = await store.get(letter.taskId)
+        const stored = await store.get(letter.taskId, undefined, { light: true })
         return stored && viewer.sees(stored.head) ? [letter] : []
       }),
     )

@@ -6,40 +6,64 @@ export interface Weighed {
   readonly whose: string
 }
 
-/** About as much as one commit holds: whoever comes next waits for no more than this to be written. */
+/** About as much as one commit holds beside the one change whose turn it is: nobody waits for more to be written. */
 const maxCommitBytes = 2 * 1024 * 1024
 
+/** Whose turn was when is remembered of so many. */
+const maxRemembered = 1_000
+
 /**
- * Takes what goes into the next commit out of what is dirty: all of it, mostly, and then the set itself is given. Where
- * that is too much, everybody gives one task at a time in turn, until the commit is full; what is left keeps its place.
+ * Says what goes into the next commit. All that is dirty, mostly. Where that is too much, everybody has a turn with one
+ * change, however large it is, and beside it go those of whom the least is taken, until the commit is full.
  */
-export function takeShare<T extends Weighed>(dirty: Set<T>): Set<T> {
-  let weight = 0
-  for (const source of dirty) weight += source.weight
-  if (weight <= maxCommitBytes || dirty.size === 1) return dirty
-  const share = new Set<T>()
-  let left = maxCommitBytes
-  for (const source of inTurn(dirty)) {
-    if (left <= 0) break
-    left -= source.weight
-    share.add(source)
-    dirty.delete(source)
+export class CommitShares {
+  /** In which commit everybody last had a turn. */
+  readonly #turns = new Map<string, number>()
+  #commits = 0
+
+  /** Takes the next commit's out of what is dirty, or gives the set itself; what is left keeps its place. */
+  take<T extends Weighed>(dirty: Set<T>): Set<T> {
+    let weight = 0
+    for (const source of dirty) weight += source.weight
+    if (weight <= maxCommitBytes || dirty.size === 1) return dirty
+    const share = new Set<T>()
+    const first = this.#nextTurn(dirty)
+    if (first) share.add(first)
+    let left = maxCommitBytes
+    for (const source of inFairOrder(dirty)) {
+      if (share.has(source)) continue
+      left -= source.weight
+      if (left < 0) break
+      share.add(source)
+    }
+    for (const source of share) dirty.delete(source)
+    return share
   }
-  return share
+
+  /** The first change of whoever's last turn was the longest ago. */
+  #nextTurn<T extends Weighed>(dirty: Iterable<T>): T | undefined {
+    let next: T | undefined
+    let lastTurn = Number.POSITIVE_INFINITY
+    for (const source of dirty) {
+      const turn = this.#turns.get(source.whose) ?? 0
+      if (turn >= lastTurn) continue
+      next = source
+      lastTurn = turn
+    }
+    if (this.#turns.size >= maxRemembered) this.#turns.clear()
+    if (next) this.#turns.set(next.whose, ++this.#commits)
+    return next
+  }
 }
 
-/** The first of everybody, in the order in which they came, then the second of those who have one, and so on. */
-function* inTurn<T extends Weighed>(sources: Iterable<T>): Iterable<T> {
-  const lines = new Map<string, T[]>()
+/** By how much is taken of everybody once it is: who brings little comes before who brings much. */
+function inFairOrder<T extends Weighed>(sources: Iterable<T>): readonly T[] {
+  const taken = new Map<string, number>()
+  const placed: { readonly source: T; readonly after: number }[] = []
   for (const source of sources) {
-    const line = lines.get(source.whose)
-    if (line) line.push(source)
-    else lines.set(source.whose, [source])
+    const after = (taken.get(source.whose) ?? 0) + source.weight
+    taken.set(source.whose, after)
+    placed.push({ source, after })
   }
-  for (let place = 0; lines.size > 0; place++)
-    for (const [whose, line] of lines) {
-      const source = line[place]
-      if (source) yield source
-      else lines.delete(whose)
-    }
+  return placed.sort((a, b) => a.after - b.after).map(({ source }) => source)
 }

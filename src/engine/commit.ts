@@ -2,7 +2,7 @@ import { A2AError, toA2AError } from '../protocol/errors.ts'
 import { soon } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import type { Store, Write, WriteResult } from '../store/store.ts'
-import { takeShare, type Weighed } from './commit-share.ts'
+import { CommitShares, type Weighed } from './commit-share.ts'
 import { KeyTaken, TaskMoved, taskNotFound } from './faults.ts'
 
 /**
@@ -37,6 +37,7 @@ export function createCommitter(
   clock: Clock = systemClock,
   told?: CommitObserver,
 ): Committer {
+  const shares = new CommitShares()
   let startedAt = 0
   let dirty = new Set<CommitSource>()
   let running: Promise<void> | undefined
@@ -54,7 +55,7 @@ export function createCommitter(
 
   function flush(): void {
     if (running || dirty.size === 0) return
-    const sources = takeShare(dirty)
+    const sources = shares.take(dirty)
     if (sources === dirty) dirty = new Set()
     const { writes, parts } = reduceAll(sources)
     if (writes.length === 0) {

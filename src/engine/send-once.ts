@@ -29,7 +29,8 @@ export function createSendOnce<R extends { task(): Promise<Task> }>(store: Store
     const { message, first, repeat } = steps
     const { taskId } = message
     const made = await store.findByKey(scope, key)
-    const known = made ?? (taskId && (await store.get(taskId, scope)) ? taskId : undefined)
+    const known =
+      made ?? (taskId && (await store.get(taskId, scope, { light: true })) ? taskId : undefined)
     const used = known === undefined ? undefined : await messageWith(store, known, key)
     if (known !== undefined && (used || made)) {
       if (used && !isRepetition(message, used)) throw keyReused()

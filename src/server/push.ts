@@ -64,7 +64,7 @@ export function createPush(
       list: (taskId) => store.pushConfigs(taskId),
       ...createPushLimit(limits.maxPushConfigs, (taskId) => store.pushConfigs(taskId)),
       async add(record) {
-        const stored = await store.get(record.taskId)
+        const stored = await store.get(record.taskId, undefined, { light: true })
         const cursor = stored?.version ?? 0
         await committer.write([{ type: 'pushConfig', record: { ...record, cursor } }])
         webhooks.watch(record.taskId, record.id)

@@ -158,11 +158,12 @@ export async function listen(server: Server, options: ListenOptions): Promise<Li
   const { host = anyHost, port, clock = systemClock } = options
   const { openWarning = 'Anyone who reaches this server may use it' } = options
   const logger = toLogger(options.logger)
+  const { maxConnections } = server.intake.limits
   const http = createHttpServer(httpOptions)
   http.maxHeadersCount = maxHeadersCount
   await new Promise<void>((resolve, reject) => {
     http.once('error', (error) => reject(explain(error, host, port)))
-    http.listen(port, host, resolve)
+    http.listen({ port, host, backlog: Math.max(511, maxConnections) }, resolve)
   })
   // A server that listens on TCP has an address with a port.
   const address = http.address() as AddressInfo

@@ -43,7 +43,7 @@ export async function findNext(store: Store, key: WebhookKey): Promise<Pending |
   if (!record) return undefined
   const { taskId } = key
   // Read before the records, so that it holds nothing which they do not tell of.
-  const stored = await store.get(taskId)
+  const stored = await store.get(taskId, undefined, { light: !needsTask(record) })
   const pile: EventRecord[] = []
   let seen = record.cursor
   for (let limit = firstPage; ; limit = Math.min(limit * 2, maxPage)) {
@@ -75,6 +75,11 @@ function pileUp(
   return false
 }
 
+/** Whether a delivery tells of more than its event. */
+function needsTask({ dialect }: PushConfigRecord): boolean {
+  return dialect !== '1.0' && dialect !== '1.0-rc'
+}
+
 /** In 0.3 a delivery is the task itself. */
 function carriesTask({ dialect }: PushConfigRecord): boolean {
   return dialect === '0.3' || dialect === '0.3-rest'
@@ -83,7 +88,7 @@ function carriesTask({ dialect }: PushConfigRecord): boolean {
 async function passOver(store: Store, record: PushConfigRecord, seen: number): Promise<void> {
   if (seen === record.cursor) return
   const { taskId, id } = record
-  const stored = await store.get(taskId)
+  const stored = await store.get(taskId, undefined, { light: true })
   const isWorthIt = seen - record.cursor >= maxPage || (stored && isTerminal(stored.head.state))
   if (isWorthIt) await store.commit([{ type: 'cursor', taskId, id, cursor: seen }])
 }
@@ -96,7 +101,7 @@ export async function taskWith(store: Store, { record, stored, entry }: Pending)
   const { seq, event } = entry
   const { taskVersion } = stored
   if ('task' in event) return event.task
-  if (record.dialect === '1.0' || record.dialect === '1.0-rc') return stored.task
+  if (!needsTask(record)) return stored.task
   if (seq > taskVersion)
     return foldRecords(
       stored.task,

@@ -12,7 +12,7 @@ export function createPrincipals(store: Store): PrincipalOf {
   return async (taskId) => {
     const remembered = known.get(taskId)
     if (remembered !== undefined) return remembered
-    const stored = await store.get(taskId)
+    const stored = await store.get(taskId, undefined, { light: true })
     if (!stored) return ''
     known.set(taskId, stored.head.scope.owner)
     const [oldest = ''] = known.keys()

@@ -103,13 +103,16 @@ export function createPushQueries(
 /** Reads a task's log by the task's number: what follows a sequence number, at most so many. */
 type LogReader = (number: number, after: number, limit?: number) => readonly LogRecord[]
 
+/** The largest sequence number that has a place. */
+const maxSeq = 2 ** 31 - 1
+
 /** Prepares the reading of logs. */
 export function createLogReader(db: Connection): LogReader {
   // Where the first rows hold enough, the others are not even read.
   const rows = db.prepare(
-    `SELECT records FROM log WHERE task = ?1 AND last_seq > ?2 AND last_seq <= coalesce(
-       (SELECT last_seq FROM log WHERE task = ?1 AND last_seq >= ?2 + ?3 ORDER BY last_seq LIMIT 1),
-       9007199254740991) ORDER BY last_seq`,
+    `SELECT records FROM log WHERE place > ?1 << 31 | ?2 AND place <= coalesce(
+       (SELECT place FROM log WHERE place >= ?1 << 31 | ?3 AND place <= ?1 << 31 | ${maxSeq}
+        ORDER BY place LIMIT 1), ?1 << 31 | ${maxSeq}) ORDER BY place`,
   )
   const inline = db.prepare('SELECT log FROM task WHERE number = ?')
   return (number, after, limit = Number.MAX_SAFE_INTEGER) => {
@@ -119,8 +122,9 @@ export function createLogReader(db: Connection): LogReader {
     }
     // A log within the task's row is one row's worth at most.
     if (after < recordsPerRow) add(inline.get(number)?.log)
-    const wanted = Math.min(limit, Number.MAX_SAFE_INTEGER - after)
-    if (records.length < wanted) for (const row of rows.all(number, after, wanted)) add(row.records)
+    const upTo = Math.min(after + limit, maxSeq)
+    if (after < upTo && records.length < limit)
+      for (const row of rows.all(number, after, upTo)) add(row.records)
     return records.length > limit ? records.slice(0, limit) : records
   }
 }

@@ -70,17 +70,18 @@ export function toRow(write: Write, maxBytes: number): WriteRow {
 
 /** A character is three bytes at most, so that most rows need not be measured. */
 function fits(row: WriteRow, maxBytes: number): boolean {
-  if (row[0] !== 'task') return sizeOf(row[0] === 'contextValue' ? row[4] : null) <= maxBytes
+  if (row[0] !== 'task') return bytesIn(row[0] === 'contextValue' ? row[4] : null) <= maxBytes
   const [, , , , , , , , , , , snapshot, artifacts, records] = row
   if (typeof records === 'string') {
     const length = records.length + (snapshot?.length ?? 0) + (artifacts?.length ?? 0)
     if (length * 3 <= maxBytes) return true
   }
   const texts = [snapshot, artifacts, ...textsOf(records)]
-  return texts.reduce((sum, text) => sum + sizeOf(text), 0) <= maxBytes
+  return texts.reduce((sum, text) => sum + bytesIn(text), 0) <= maxBytes
 }
 
-function sizeOf(text: string | null): number {
+/** How many bytes a text has in the file. */
+export function bytesIn(text: string | null): number {
   return text === null ? 0 : Buffer.byteLength(text)
 }
 

@@ -10,8 +10,8 @@ import { migrations } from './migrations.ts'
  *   read them; it is empty text where the task has ended, they are large and a log of about their size yields them:
  *   they are then not stored twice. And a status message that is the last of the history stands there as 0.
  *   `log` holds the records of the first commit, if its turn ended there.
- * - log: the records of every other commit under the sequence number of the last, 128 in a row at most: who reads the log
- *   in pages parses each record about once, however long it is.
+ * - log: the records of every other commit, 128 in a row at most: who reads the log in pages parses each record about
+ *   once, however long it is. A row's place is its task's number and the sequence number of its last record in one.
  * - push: webhooks and how far each has come. dead_letter: deliveries given up.
  * - context_value: values of contexts, their keys as JSON. They go with the context's last task.
  * - total: how many tasks a scope has in each state, so that a list need not count. Triggers keep it when a task changes

@@ -5,7 +5,7 @@ import type { WriteResult } from '../store.ts'
 import { artifactsOf } from './documents.ts'
 import { type Connection, changed } from './driver.ts'
 import { createLogReader } from './queries.ts'
-import type { ScopeText, TaskRow } from './rows.ts'
+import { bytesIn, type ScopeText, type TaskRow } from './rows.ts'
 import { createScopes, createTotals, type Scopes, type Totals } from './scopes.ts'
 
 /** Artifacts of this many characters are not stored again where the log holds them. */
@@ -111,7 +111,7 @@ function createUpdate(db: Connection): WriteTask {
 }
 
 function createAppend(db: Connection): (row: TaskRow) => void {
-  const append = db.prepare('INSERT INTO log SELECT number, ?, ? FROM task WHERE id = ?')
+  const append = db.prepare('INSERT INTO log SELECT number << 31 | ?, ? FROM task WHERE id = ?')
   return ([, id, , , , , version, , , , expected, , , records]) => {
     let last = expected
     for (const text of textsOf(records)) {
@@ -128,7 +128,8 @@ function createAppend(db: Connection): (row: TaskRow) => void {
  */
 function createSlimming(db: Connection): (row: TaskRow) => string | null {
   const find = db.prepare(
-    `SELECT number, coalesce((SELECT sum(length(records)) FROM log WHERE task = number), 0) AS size
+    `SELECT number, coalesce((SELECT sum(octet_length(records)) FROM log
+       WHERE place > number << 31 AND place < (number + 1) << 31), 0) AS size
      FROM task WHERE id = ?`,
   )
   const readLog = createLogReader(db)
@@ -137,8 +138,8 @@ function createSlimming(db: Connection): (row: TaskRow) => string | null {
     if (!isTerminal(state as TaskState)) return artifacts // our own row: see rows.ts
     const found = expected === 0 ? undefined : find.get(id)
     const texts = textsOf(records)
-    const size = texts.reduce((sum, text) => sum + text.length, Number(found?.size ?? 0))
-    if (size > 2 * artifacts.length) return artifacts
+    const size = texts.reduce((sum, text) => sum + bytesIn(text), Number(found?.size ?? 0))
+    if (size > 2 * bytesIn(artifacts)) return artifacts
     const before = found === undefined ? [] : readLog(Number(found.number), 0)
     try {
       const inLog = artifactsOf([...before, ...texts.flatMap(toRecords)])

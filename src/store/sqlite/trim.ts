@@ -40,7 +40,7 @@ export function createTrim(db: Connection, remove: Remove): (request: TrimReques
   /** Takes away one task, or a part of its log where that is long; whether the task is gone. */
   function drop(number: number): boolean {
     dropped = true
-    if (Number(statements.shorten.run(number, number, logRows).changes) === logRows) return false
+    if (Number(statements.shorten.run(number, logRows).changes) === logRows) return false
     remove(number)
     return true
   }
@@ -149,8 +149,8 @@ function prepareTrim(db: Connection): TrimStatements {
        WHERE task.number = ? AND push.cursor < task.version`,
     ),
     shorten: db.prepare(
-      `DELETE FROM log WHERE task = ? AND last_seq IN
-         (SELECT last_seq FROM log WHERE task = ? ORDER BY last_seq LIMIT ?)`,
+      `DELETE FROM log WHERE place IN
+         (SELECT place FROM log WHERE place > ?1 << 31 AND place < (?1 + 1) << 31 ORDER BY place LIMIT ?2)`,
     ),
     vacuum: db.prepare(`PRAGMA incremental_vacuum(${vacuumPages})`),
   }

@@ -60,8 +60,11 @@ const server = await createServer({
     retry: { firstDelayMs: 200, maxDelayMs: 1_000 },
   },
   routes({ path, method }) {
-    if (path === '/hook' && method === 'POST') honestHooks++
-    else if (path !== '/vitals') return undefined
+    if (path === '/hook' && method === 'POST') {
+      honestHooks++
+      return { status: 204, headers: {} }
+    }
+    if (path !== '/vitals') return undefined
     const { rss, heapUsed } = process.memoryUsage()
     const body = JSON.stringify({ rss, heapUsed, honestHooks })
     return { status: 200, headers: { 'content-type': 'application/json' }, body }

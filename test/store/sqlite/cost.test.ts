@@ -138,6 +138,15 @@ describe('what takes long', () => {
   })
 })
 
+test('nothing large stands in a table without row ids, whose rows are compared as a whole', async () => {
+  await (await open('t.db')).close()
+  const db = await openConnection(path('t.db'))
+  const tables = db.prepare("SELECT name FROM sqlite_schema WHERE sql LIKE '%WITHOUT ROWID%'")
+  // Both hold ids, states and times alone.
+  expect(tables.all().map(({ name }) => name)).toEqual(['total', 'context_task'])
+  db.close()
+})
+
 test('a step of retention takes away a part of a long log', async () => {
   const store = await open('t.db', { synchronous: 'NORMAL' })
   await store.commit([...chunksOf('t', 3_000)])
