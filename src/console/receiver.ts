@@ -39,9 +39,9 @@ export function createReceivers({ clock, url }: ConsoleHost): Receivers {
     for (const one of kept.values()) if (one.expires <= clock.now()) kept.delete(one.id)
     return kept.get(id)
   }
-  const urlOf = (id: string): string => `${url()}/console/api/receiver/${id}`
+  const urlOf = (id: string): string => url() + pathOf(id)
   const idIn = (address: string): string => {
-    const start = urlOf('')
+    const start = address.startsWith('/') ? pathOf('') : urlOf('')
     return address.startsWith(start) ? address.slice(start.length) : ''
   }
   const toReceiver = ({ id, expires, bodies }: Kept): TrialReceiver => ({
@@ -94,6 +94,10 @@ export function createReceivers({ clock, url }: ConsoleHost): Receivers {
     },
     isReceiver: (address) => find(idIn(address)) !== undefined,
   }
+}
+
+function pathOf(id: string): string {
+  return `/console/api/receiver/${id}`
 }
 
 /** 192 random bits: nobody finds it by trying. */

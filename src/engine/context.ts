@@ -9,8 +9,9 @@ import { mustBeJson } from './json.ts'
 import type { RunHost } from './run-host.ts'
 import type { RunWriter } from './writer.ts'
 
-/** Earlier tasks of a context to read at most; a conversation beyond that is cut at its beginning. */
+/** Earlier tasks of a context, and bytes of them, to read at most; a conversation beyond that is cut at its beginning. */
 const maxTasks = 50
+const maxBytes = 8 * 1024 * 1024
 
 /** The last messages of a context, oldest first, across its tasks; answers appear as agent messages. */
 export async function conversationOf(
@@ -18,7 +19,7 @@ export async function conversationOf(
   options: { readonly scope: Scope; readonly contextId: string; readonly limit: number },
 ): Promise<readonly Message[]> {
   const { scope, contextId, limit } = options
-  const { tasks } = await store.list({ scope, contextId, limit: maxTasks })
+  const { tasks } = await store.list({ scope, contextId, limit: maxTasks, maxBytes })
   const messages = tasks
     .map(({ task }) => task)
     .reverse()

@@ -8,6 +8,7 @@ import { type Clock, createTimestamps, systemClock } from '../shared/clock.ts'
 import { type Logger, silent } from '../shared/log.ts'
 import { currentTask } from '../store/current.ts'
 import type { Feed } from '../store/feed.ts'
+import { toTaskPage } from '../store/list.ts'
 import type { LogRecord, Scope, StoredTask, TaskListFilter, TaskPage } from '../store/store.ts'
 import { type CallOff, createCallOff } from './call-off.ts'
 import { conversationOf } from './context.ts'
@@ -110,13 +111,17 @@ class AgentEngine implements Engine {
   async list(filter: TaskListFilter): Promise<TaskPage> {
     const { store } = this.#options
     const page = await store.list(filter)
-    const tasks = page.tasks.map(async (stored) => {
-      const run = this.#runs.live(stored.head.id, filter.scope)
+    const current = async (stored: StoredTask, run: TaskRun | undefined): Promise<StoredTask> => {
       const isAtHand = run && !run.log.unloaded
       const task = isAtHand ? (await run.log.snapshot()).task : await currentTask(store, stored)
       return { ...stored, task }
+    }
+    // What runs may have grown beyond the page since it was stored.
+    const grown = await toTaskPage(page.tasks, { ...filter, total: page.total }, (stored) => {
+      const run = this.#runs.live(stored.head.id, filter.scope)
+      return run || stored.taskVersion !== stored.version ? current(stored, run) : stored
     })
-    return { ...page, tasks: await Promise.all(tasks) }
+    return { ...page, ...grown }
   }
 
   cancel(id: string, scope: Scope): Promise<Task> {

@@ -18,6 +18,9 @@ import { wantsTrace, withTrace } from './trace.ts'
 
 const pageSizeIfAbsent = 50
 
+/** About so many bytes are in one page; its token leads to what follows. */
+const maxPageBytes = 8 * 1024 * 1024
+
 /** A task as it is now (specification §3.1.3). */
 export async function getTask(
   { engine }: Service,
@@ -42,6 +45,7 @@ export async function listTasks(
   const page = await engine.list({
     scope: engine.scopeOf(request.tenant, call.auth),
     limit: pageSize,
+    maxBytes: maxPageBytes,
     artifacts: request.includeArtifacts ?? false,
     ...(contextId && { contextId }),
     ...(state && { state }),

@@ -63,7 +63,7 @@ export interface ServerConsole {
   handle(request: HttpRequest, isLocal: boolean): HttpReply | Promise<HttpReply>
   /** Answers a browser at the root; undefined where it is none, or nobody has built the page. */
   root(request: HttpRequest): HttpReply | undefined
-  /** Whether a URL is one of the console's own receivers, which webhooks may call wherever the server is. */
+  /** Whether a URL, or a path here, is one of the console's own receivers, which webhooks may call wherever the server is. */
   isReceiver(url: string): boolean
   /** Takes in what a webhook has for a receiver of the console and gives the HTTP status; undefined for another URL. */
   receive(delivery: ReceivedDelivery): number | undefined

@@ -44,8 +44,8 @@ interface IntakeDeps {
   readonly auth?: Auth
   readonly limit?: RateLimit | undefined
   readonly limits?: Limits
-  /** Whether anybody may send to a path, where others ask for credentials. */
-  readonly isOpenPath?: ((path: string) => boolean) | undefined
+  /** Whether anybody may send to a path, where others ask for credentials, or why nobody may: there is nothing. */
+  readonly openTo?: ((path: string) => boolean | A2AError) | undefined
   /** The largest body that the server's options name, where they do. */
   readonly givenMaxBodyBytes?: number | undefined
   readonly logger?: Logger
@@ -56,7 +56,7 @@ interface IntakeDeps {
 /** Makes the intake of a server. */
 export function createIntake(deps: IntakeDeps = {}): Intake {
   const { auth = openAuth, limit, limits = resolveLimits(), givenMaxBodyBytes, logger } = deps
-  const { clientOf = ({ client }: RequestHead) => client, isOpenPath } = deps
+  const { clientOf = ({ client }: RequestHead) => client, openTo } = deps
   const { maxInflightBodyBytes, maxUnreadBytes } = limits
   const share = Math.max(maxInflightBodyBytes / 2, limits.maxBodyBytes)
   const visitors = createVisitors({ auth, limit })
@@ -73,8 +73,9 @@ export function createIntake(deps: IntakeDeps = {}): Intake {
     admit(head) {
       const { headers, query } = head
       const client = clientOf(head)
-      if (auth === openAuth || isOpenPath?.(head.path ?? ''))
-        return principalOf(client === undefined ? {} : { client })
+      const isOpen = openTo?.(head.path ?? '') ?? false
+      if (typeof isOpen !== 'boolean') return isOpen
+      if (auth === openAuth || isOpen) return principalOf(client === undefined ? {} : { client })
       return admitKnown({
         headers,
         query,

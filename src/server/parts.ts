@@ -2,6 +2,7 @@ import { isReceiverPath } from '../bindings/routes.ts'
 import { type Committer, createCommitter } from '../engine/commit.ts'
 import { createTurnQueue, type TurnQueue } from '../engine/queue.ts'
 import { createSuspects, type Suspects } from '../engine/suspects.ts'
+import { A2AError } from '../protocol/errors.ts'
 import { SharedBudget } from '../shared/budget.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { type Logger, toLogger } from '../shared/log.ts'
@@ -76,6 +77,7 @@ export function createParts(
   const replicas = (): number => store.feed?.replicas ?? 1
   const limit = rateLimit && createRateLimit(rateLimit, replicas)
   const stored: StoredListeners = new Set()
+  const isReceiver = (path: string): boolean => console()?.isReceiver(path) ?? false
   const givenMaxBodyBytes = options.limits?.maxBodyBytes
   return {
     store,
@@ -107,7 +109,7 @@ export function createParts(
       givenMaxBodyBytes,
       logger,
       clientOf: createClientReader(options),
-      isOpenPath: options.console && isReceiverPath,
+      openTo: options.console && ((path) => isReceiverPath(path) && (isReceiver(path) || gone())),
     }),
     push: push
       ? createPush(push, { store, committer, clock, logger, limits, console, metrics })
@@ -115,6 +117,11 @@ export function createParts(
     retryMs,
     options,
   }
+}
+
+/** What a large body is refused with that goes to a receiver of the console that is not there. */
+function gone(): A2AError {
+  return new A2AError('taskNotFound', 'There is no such receiver; it may have expired')
 }
 
 /** Who is told of stored records besides the watchers of their task. */

@@ -76,7 +76,7 @@ async function copyTasks(
   let tasks = 0
   let copied = 0
   for (;;) {
-    const wanted = { limit: perPage, artifacts: false, ...place }
+    const wanted = { limit: perPage, light: true, ...place }
     const [page, there] = await Promise.all([source.listAll(wanted), target.listAll(wanted)])
     const versions = new Map(there.tasks.map(({ head, version }) => [head.id, version]))
     const group = createGroup(target)

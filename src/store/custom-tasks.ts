@@ -1,6 +1,6 @@
 import type { Json, Task } from '../protocol/types.ts'
 import { type Clock, systemClock, toTimestamp } from '../shared/clock.ts'
-import { shownIn } from './list.ts'
+import { shownIn, toTaskPage } from './list.ts'
 import { isSameScope } from './scope.ts'
 import type {
   AllTasksFilter,
@@ -156,13 +156,11 @@ export function isIn(filter: WhoseTasks): (stored: StoredTask) => boolean {
 }
 
 /** A page of tasks that all match the filter. */
-export function pageOf(matching: StoredTask[], filter: ListConditions): TaskPage {
-  const { limit, cursor } = filter
+export function pageOf(matching: StoredTask[], filter: ListConditions): Promise<TaskPage> {
+  const { cursor } = filter
   const order = ({ timestamp, id }: { timestamp: string; id: string }) => `${timestamp} ${id}`
   const sorted = matching.sort((a, b) => (order(a.head) < order(b.head) ? 1 : -1))
   const rest = cursor ? sorted.filter(({ head }) => order(head) < order(cursor)) : sorted
-  const tasks = rest.slice(0, limit).map((stored) => shownIn(filter, stored))
-  const last = tasks.at(-1)?.head
-  if (rest.length <= limit || last === undefined) return { tasks, total: matching.length }
-  return { tasks, total: matching.length, next: { timestamp: last.timestamp, id: last.id } }
+  const bounds = { ...filter, total: matching.length }
+  return toTaskPage(rest, bounds, (stored) => shownIn(filter, stored))
 }

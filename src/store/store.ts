@@ -290,6 +290,8 @@ export interface ListConditions extends TaskParts {
   readonly timestampAfter?: string
   /** The most tasks of a page. */
   readonly limit: number
+  /** About the most bytes of them: a page ends with the task that reaches it. Without bound if absent. */
+  readonly maxBytes?: number
   /** Where the page begins. */
   readonly cursor?: TaskCursor
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createFakeClock } from '../../src/testing/index.ts'
 import { ask } from '../server/asking.ts'
+import { head, openClient } from '../server/wire.ts'
 import { as, json, openScene, posted, type Scene } from './scene.ts'
 
 async function openReceiver({ api }: Scene, who = 'ann'): Promise<{ id: string; url: string }> {
@@ -30,6 +31,14 @@ describe('a receiver', () => {
       expect((await scene.api(`receiver/${id}`, { headers: as(who) })).status).toBe(404)
     expect((await scene.api(`receiver/${id}`)).status).toBe(401)
     expect((await ask(`${scene.url}/console/api/receiver/guess`, { body: '{}' })).status).toBe(404)
+  })
+
+  test('that is not there refuses a large body before it has come', async () => {
+    const scene = await openScene({ isClosed: true })
+    const client = await openClient(Number(new URL(scene.url).port))
+    const length = { 'content-length': 900 * 1024 }
+    client.socket.write(head(length, '/console/api/receiver/guess'))
+    expect(await client.reply()).toMatch(/^HTTP\/1\.1 404/)
   })
 
   test('has an id that nobody guesses', async () => {

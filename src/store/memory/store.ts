@@ -1,6 +1,6 @@
 import { A2AError } from '../../protocol/errors.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
-import { claimable, shownIn } from '../list.ts'
+import { claimable, shownIn, toTaskPage } from '../list.ts'
 import { checkWrites, defaultMaxTaskBytes } from '../refusal.ts'
 import { contextKey, isSameScope, scopeKey } from '../scope.ts'
 import type {
@@ -10,7 +10,6 @@ import type {
   PushConfigRecord,
   Scope,
   Store,
-  StoredTask,
   TaskHead,
   TaskPage,
   Webhook,
@@ -125,16 +124,18 @@ function recordsAfter(
   return records.slice(from, from + limit)
 }
 
-function toPage({ entries }: Tables, filter: ListConditions, found: HeadPage): TaskPage {
-  const { heads, more, total } = found
-  const tasks: StoredTask[] = []
-  for (const { id } of heads) {
+async function toPage(
+  { entries }: Tables,
+  filter: ListConditions,
+  { heads, more, total }: HeadPage,
+): Promise<TaskPage> {
+  const page = await toTaskPage(heads, { ...filter, total }, ({ id }) => {
     const entry = entries.get(id)
-    if (entry) tasks.push(shownIn(filter, entry.stored))
-  }
+    return entry && shownIn(filter, entry.stored)
+  })
   const last = heads.at(-1)
-  if (!more || last === undefined) return { tasks, total }
-  return { tasks, total, next: { timestamp: last.timestamp, id: last.id } }
+  if (page.next || !more || last === undefined) return page
+  return { ...page, next: { timestamp: last.timestamp, id: last.id } }
 }
 
 function some(entries: ReadonlyMap<string, Entry>, taskId?: string): Iterable<Entry> {

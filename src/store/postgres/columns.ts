@@ -1,7 +1,7 @@
 import type { Artifact, Task } from '../../protocol/types.ts'
 import type { Mutable } from '../../shared/json.ts'
 import { fromSnapshot, fromText } from '../documents.ts'
-import { lightBytes, taskOfHead } from '../list.ts'
+import { largeBytes, lightBytes, taskOfHead } from '../list.ts'
 import type { Scope, StoredTask, TaskHead, TaskParts } from '../store.ts'
 import type { DatabaseRow } from './connection.ts'
 
@@ -13,6 +13,16 @@ export const headColumnsOf =
 export function taskColumnsOf({ artifacts = true, light = false }: TaskParts = {}): string {
   if (light) return `${numbers}, ${small} AS snapshot`
   return artifacts ? `${numbers}, t.snapshot, t.artifacts` : `${numbers}, t.snapshot`
+}
+
+/** The same for a list, where the documents of large tasks are left out: they are null. */
+export function listColumnsOf(parts: TaskParts): string {
+  if (parts.light) return taskColumnsOf(parts)
+  const size = 'octet_length(t.snapshot) + coalesce(octet_length(t.artifacts), 0)'
+  const small = (column: string): string =>
+    `CASE WHEN ${size} > ${largeBytes} THEN NULL ELSE t.${column} END AS ${column}`
+  const { artifacts = true } = parts
+  return [numbers, small('snapshot'), ...(artifacts ? [small('artifacts')] : [])].join(', ')
 }
 
 const numbers = `${headColumnsOf}, t.version, t.snapshot_version AS "taskVersion", t.replica, t.mail`

@@ -1,5 +1,6 @@
+import { toTaskPage } from '../list.ts'
 import type { ListConditions, Scope, Store, TaskPage } from '../store.ts'
-import { partsName, taskColumnsOf, toDatabaseTask } from './columns.ts'
+import { listColumnsOf, partsName, toDatabaseTask } from './columns.ts'
 import type { SqlStatement } from './connection.ts'
 import { scopeColumn } from './keys.ts'
 import type { Names } from './names.ts'
@@ -15,17 +16,17 @@ type Filter = ListConditions & { readonly scope?: Scope; readonly agent?: string
 export function createTaskLists(
   { read }: Pick<Readers, 'read'>,
   names: Names,
+  get: Store['get'],
 ): Pick<Store, 'list' | 'listAll'> {
   async function list(filter: Filter): Promise<TaskPage> {
     const [rows, [count]] = await Promise.all([
       read(pageOf(filter, names)),
       read(totalOf(filter, names)),
     ])
-    const total = Number(count?.total ?? 0)
-    const tasks = rows.slice(0, filter.limit).map(toDatabaseTask)
-    const last = tasks.at(-1)?.head
-    if (rows.length <= filter.limit || last === undefined) return { tasks, total }
-    return { tasks, total, next: { timestamp: last.timestamp, id: last.id } }
+    const bounds = { ...filter, total: Number(count?.total ?? 0) }
+    return toTaskPage(rows, bounds, (row) =>
+      row.snapshot === null ? get(String(row.id), undefined, filter) : toDatabaseTask(row),
+    )
   }
   return { list, listAll: list }
 }
@@ -39,7 +40,7 @@ function pageOf(filter: Filter, { schema }: Names): SqlStatement {
     values.push(cursor.timestamp, cursor.id)
   }
   values.push(limit + 1)
-  const text = `SELECT ${taskColumnsOf(filter)} FROM ${schema}.task t WHERE ${where.join(' AND ')}
+  const text = `SELECT ${listColumnsOf(filter)} FROM ${schema}.task t WHERE ${where.join(' AND ')}
     ORDER BY t.timestamp DESC, t.id DESC LIMIT $${values.length}`
   // Few shapes of filter exist, so few statements do.
   const name = `list_${shape}${cursor ? '_after' : ''}${partsName(filter)}`

@@ -31,13 +31,14 @@ export function createDatabaseReader({ read }: Readers, names: Names): DatabaseR
   const values = `SELECT key, value FROM ${schema}.context_value WHERE scope = $1 AND context_id = $2`
   const byKey = `SELECT id FROM ${schema}.task WHERE scope = $1 AND idempotency_key = $2`
   const log = logIn(schema)
+  const get: Store['get'] = async (id, scope, parts) => {
+    const text = `SELECT ${taskColumnsOf(parts)} FROM ${schema}.task t WHERE t.id = $1`
+    const [row] = await read({ name: `get${partsName(parts)}`, text, values: [id] })
+    const stored = row && toDatabaseTask(row)
+    return stored && (!scope || isSameScope(scope, stored.head.scope)) ? stored : undefined
+  }
   return {
-    async get(id, scope, parts) {
-      const text = `SELECT ${taskColumnsOf(parts)} FROM ${schema}.task t WHERE t.id = $1`
-      const [row] = await read({ name: `get${partsName(parts)}`, text, values: [id] })
-      const stored = row && toDatabaseTask(row)
-      return stored && (!scope || isSameScope(scope, stored.head.scope)) ? stored : undefined
-    },
+    get,
     async records(id, after, limit = maxInt) {
       const wanted = Math.min(limit, maxInt - after)
       if (wanted <= 0) return []
@@ -47,7 +48,7 @@ export function createDatabaseReader({ read }: Readers, names: Names): DatabaseR
         for (const record of toRecords(row.records)) if (record.seq > after) records.push(record)
       return records.length > wanted ? records.slice(0, wanted) : records
     },
-    ...createTaskLists({ read }, names),
+    ...createTaskLists({ read }, names, get),
     ...createWebhookReads({ read }, names),
     async contextValues(scope, contextId) {
       const place = [scopeColumn(scope), contextId]

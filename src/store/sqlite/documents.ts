@@ -1,7 +1,7 @@
 import { createFold } from '../../protocol/fold.ts'
 import type { Artifact } from '../../protocol/types.ts'
 import { fromSnapshot, fromText } from '../documents.ts'
-import { lightBytes, taskOfHead } from '../list.ts'
+import { largeBytes, lightBytes, taskOfHead } from '../list.ts'
 import type { LogRecord, Scope, StoredTask, TaskHead, TaskParts } from '../store.ts'
 import type { Row } from './driver.ts'
 
@@ -17,6 +17,16 @@ export const headColumns =
 export function taskColumns({ artifacts = true, light = false }: TaskParts = {}): string {
   if (light) return `${numbers}, ${small} AS snapshot`
   return artifacts ? `${numbers}, snapshot, artifacts` : `${numbers}, snapshot`
+}
+
+/** The same for a list, where the documents of large tasks are left out: they are null. */
+export function listColumns(parts: TaskParts): string {
+  if (parts.light) return taskColumns(parts)
+  const size = 'octet_length(snapshot) + coalesce(octet_length(artifacts), 0)'
+  const small = (column: string): string =>
+    `CASE WHEN ${size} > ${largeBytes} THEN NULL ELSE ${column} END AS ${column}`
+  const { artifacts = true } = parts
+  return [numbers, small('snapshot'), ...(artifacts ? [small('artifacts')] : [])].join(', ')
 }
 
 const numbers = `${headColumns}, task.number, version, snapshot_version AS snapshotVersion`

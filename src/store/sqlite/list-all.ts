@@ -1,5 +1,5 @@
 import type { AllTasksFilter } from '../store.ts'
-import { taskColumns } from './documents.ts'
+import { listColumns } from './documents.ts'
 import type { SqlValue } from './driver.ts'
 import type { Query } from './list.ts'
 
@@ -15,7 +15,7 @@ export function allPageQuery(filter: AllTasksFilter, contexts: boolean): Query {
     values.push(cursor.timestamp, cursor.id)
   }
   // The documents are read for the page alone.
-  const sql = `SELECT ${taskColumns(filter)} FROM (
+  const sql = `SELECT ${listColumns(filter)} FROM (
       SELECT task.number AS found FROM ${from} WHERE ${where.join(' AND ')}
       ORDER BY task.timestamp DESC, task.id DESC LIMIT ?
     ) CROSS JOIN task ON task.number = found JOIN scope ON scope.id = task.scope

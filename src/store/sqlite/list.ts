@@ -1,5 +1,5 @@
 import type { TaskListFilter } from '../store.ts'
-import { scopeNumber, taskColumns } from './documents.ts'
+import { listColumns, scopeNumber } from './documents.ts'
 import type { SqlValue } from './driver.ts'
 
 /** A query: its text and what to bind. */
@@ -24,7 +24,7 @@ export function pageQuery(filter: TaskListFilter, { contexts = true }: QueryOpti
     where.push(`(${place}timestamp, ${place}id) < (?, ?)`)
     values.push(cursor.timestamp, cursor.id)
   }
-  const sql = `SELECT ${taskColumns(filter)} FROM ${from} JOIN scope ON scope.id = task.scope
+  const sql = `SELECT ${listColumns(filter)} FROM ${from} JOIN scope ON scope.id = task.scope
     WHERE ${where.join(' AND ')} ORDER BY ${place}timestamp DESC, ${place}id DESC LIMIT ?`
   return { sql, values: [...values, filter.limit + 1] }
 }

@@ -1,4 +1,5 @@
-import type { Store, StoredTask, TaskListFilter, TaskPage } from '../store.ts'
+import { toTaskPage } from '../list.ts'
+import type { ListConditions, Store, StoredTask, TaskListFilter, TaskPage } from '../store.ts'
 import { createReadiness } from './contexts.ts'
 import type { Connection, Row, Statement } from './driver.ts'
 import { isKept, pageQuery, type Query, totalQuery } from './list.ts'
@@ -7,7 +8,8 @@ import { allPageQuery, allTotalQuery, isShort } from './list-all.ts'
 /** What lists are made with. */
 interface ListOptions {
   readonly db: Connection
-  toTask(row: Row): StoredTask
+  /** A row as a task, with as much of it as is asked for. */
+  toTask(row: Row, parts: ListConditions): StoredTask | undefined
   /** Runs a query that may take long in a thread of its own. */
   elsewhere(query: Query): Promise<readonly Row[]>
 }
@@ -37,11 +39,8 @@ export function createLists(options: ListOptions): Pick<Store, 'list' | 'listAll
     return Number(row?.total ?? 0)
   }
 
-  function toPage(rows: readonly Row[], limit: number, total: number): TaskPage {
-    const tasks = rows.slice(0, limit).map(toTask)
-    const last = tasks.at(-1)?.head
-    if (rows.length <= limit || last === undefined) return { tasks, total }
-    return { tasks, total, next: { timestamp: last.timestamp, id: last.id } }
+  function toPage(rows: readonly Row[], filter: ListConditions, total: number): Promise<TaskPage> {
+    return toTaskPage(rows, { ...filter, total }, (row) => toTask(row, filter))
   }
 
   return {
@@ -50,14 +49,14 @@ export function createLists(options: ListOptions): Pick<Store, 'list' | 'listAll
       const isWalk = filter.contextId !== undefined && !hasContexts()
       const query = pageQuery(filter, { contexts: !isWalk })
       const rows = isWalk ? await elsewhere(query) : here(query)
-      return toPage(rows, filter.limit, await countOf(filter, isWalk))
+      return toPage(rows, filter, await countOf(filter, isWalk))
     },
     async listAll(filter) {
       const contexts = hasContexts()
       const query = allPageQuery(filter, contexts)
       const rows = isShort(filter) ? here(query) : await elsewhere(query)
       const [row] = await elsewhere(allTotalQuery(filter, contexts))
-      return toPage(rows, filter.limit, Number(row?.total ?? 0))
+      return toPage(rows, filter, Number(row?.total ?? 0))
     },
   }
 }

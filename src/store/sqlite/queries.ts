@@ -24,8 +24,8 @@ import type { Connection, Row, Statement } from './driver.ts'
 interface Queries {
   get(id: string, scope?: Scope, parts?: TaskParts): StoredTask | undefined
   records(id: string, after: number, limit?: number): readonly LogRecord[]
-  /** A row of a list as a task. */
-  toTask(row: Row): StoredTask
+  /** A row of a list as a task; undefined where it is large and gone meanwhile. */
+  toTask(row: Row, parts: TaskParts): StoredTask | undefined
   claim(wanted?: ClaimRequest): readonly TaskHead[]
   contextValues(scope: Scope, contextId: string): ReadonlyMap<string, Json>
   findByKey(scope: Scope, idempotencyKey: string): string | undefined
@@ -38,7 +38,7 @@ interface Queries {
 export function createQueries(db: Connection): Queries {
   const readLog = createLogReader(db)
   const find = db.prepare('SELECT number FROM task WHERE id = ?')
-  const toTask = (row: Row): StoredTask =>
+  const toWhole = (row: Row): StoredTask =>
     // Sequence numbers have no gaps, so the first so many records are those up to a version.
     toStoredTask(row, (number, upTo) => readLog(number, 0, upTo))
   const select = (parts?: TaskParts): Statement =>
@@ -57,11 +57,17 @@ export function createQueries(db: Connection): Queries {
   const byKey = db.prepare(
     `SELECT id FROM task WHERE scope = ${scopeNumber} AND idempotency_key = ?`,
   )
+  function read(id: string, { artifacts, light: isLight }: TaskParts = {}): Row | undefined {
+    return (isLight ? light : artifacts === false ? bare : whole).get(id)
+  }
   return {
-    toTask,
+    toTask(row, parts) {
+      const found = row.snapshot === null ? read(String(row.id), parts) : row
+      return found && toWhole(found)
+    },
     get(id, scope, parts) {
-      const row = (parts?.light ? light : parts?.artifacts === false ? bare : whole).get(id)
-      return row && (!scope || isSameScope(scope, toHead(row).scope)) ? toTask(row) : undefined
+      const row = read(id, parts)
+      return row && (!scope || isSameScope(scope, toHead(row).scope)) ? toWhole(row) : undefined
     },
     records(id, after, limit) {
       const row = find.get(id)

@@ -7,10 +7,14 @@ import type {
   TaskCursor,
   TaskHead,
   TaskListFilter,
+  TaskPage,
 } from '../../../src/store/store.ts'
 import type { StoreUnderTest } from '../store.ts'
 import { at, idOf, listAll, scope, write } from './samples.ts'
 import { otherScopes } from './writes.ts'
+
+/** Each of the tasks below has 400 KiB, in its history and in its artifact. */
+const bounds = { limit: 5, maxBytes: 1024 * 1024 }
 
 /** ListTasks: order, filters, pages, totals; and what a restart takes up. */
 export function describeLists(under: StoreUnderTest): void {
@@ -47,6 +51,29 @@ export function describeLists(under: StoreUnderTest): void {
       await under.store.commit([sample])
       const { tasks } = await under.store.list({ scope, limit: 1 })
       expect(tasks).toEqual([{ head: sample.head, version: 3, task: sample.task, taskVersion: 3 }])
+    })
+
+    test('ends with the task that makes it as large as it may be, and the next page goes on', async () => {
+      const { store } = under
+      const text = 'x'.repeat(200 * 1024)
+      await store.commit(Array.from({ length: 7 }, (_, i) => write(`t${i}`, { second: i, text })))
+      for (const list of [
+        (cursor?: TaskCursor) => store.list({ scope, ...bounds, ...(cursor && { cursor }) }),
+        (cursor?: TaskCursor) => store.listAll({ ...bounds, ...(cursor && { cursor }) }),
+      ]) {
+        const sizes: number[] = []
+        const found: string[] = []
+        for (let next: TaskCursor | undefined | null = null; next !== undefined; ) {
+          const page: TaskPage = await list(next ?? undefined)
+          expect(page.total).toBe(7)
+          for (const { task } of page.tasks) expect(task.artifacts?.[0]?.parts[0]).toEqual({ text })
+          sizes.push(page.tasks.length)
+          found.push(...page.tasks.map(idOf))
+          next = page.next
+        }
+        expect(found).toEqual(['t6', 't5', 't4', 't3', 't2', 't1', 't0'])
+        expect(sizes).toEqual([3, 3, 1])
+      }
     })
 
     test('that is light has small tasks without artifacts, and of a large one what its head tells', async () => {

@@ -199,6 +199,25 @@ const large: Attack = {
   },
 }
 
+/** Tasks near the limit, asked for again and again: one by one, and as many as a page has. */
+const answers: Attack = {
+  name: 'large answers',
+  right: /^(200.*|413|429.*|503.*|closed)$/,
+  must: /^200$/,
+  async run({ stranger, tally, ended, scale }) {
+    const large = { method: 'SendMessage', params: say('x'.repeat(9 * mib)) }
+    let taskId: string | undefined
+    for (let i = 0; i < 6 * scale && !ended.aborted; i++) {
+      const sent = await call(stranger, 'twenty', large).catch(() => ({ text: '' }))
+      taskId = /"task":\{"id":"([^"]+)"/.exec(sent.text)?.[1] ?? taskId
+    }
+    const page = { method: 'ListTasks', params: { pageSize: 100, includeArtifacts: true } }
+    const one = { method: 'GetTask', params: { id: taskId ?? 'none' } }
+    for (let i = 0; i < 20 * scale && !ended.aborted; i++)
+      await many(6, () => counted(tally, call(stranger, 'twenty', i % 2 ? one : page)))
+  },
+}
+
 /** Everything that the console can be asked for, as often as it goes, and streams that nobody reads. */
 const consoleFlood: Attack = {
   name: 'the console',
@@ -241,6 +260,7 @@ export const attacks: readonly Attack[] = [
   tarpits,
   endless,
   large,
+  answers,
   consoleFlood,
 ]
 
