@@ -11,6 +11,7 @@ import type { TurnRequest } from '../store/turn-request.ts'
 import type { Hub } from '../streams/hub.ts'
 import { TurnAnswer } from './answer.ts'
 import { shuttingDown, tooManyWait } from './faults.ts'
+import { isTaskEnd } from './leftover.ts'
 import type { VersionedTask } from './log-host.ts'
 import { keyedEntry, type SendResult } from './messages.ts'
 import { TurnProgress } from './progress.ts'
@@ -69,11 +70,11 @@ export function createForwarding(options: ForwardingOptions): Forwarding {
     return outcome === 'stored'
   }
 
-  /** Reads the log after a version until a record says that it is enough. */
+  /** Reads the log after a version until a record says that it is enough, or why it never is. */
   async function readUntil(
     taskId: string,
     after: number,
-    isEnough: (record: LogRecord) => boolean,
+    isEnough: (record: LogRecord) => boolean | Error,
   ): Promise<void> {
     const watcher = hub.watch(taskId, { after, replay: true, show: nothing, isLast: isEnough })
     hub.follow(taskId)
@@ -95,8 +96,7 @@ export function createForwarding(options: ForwardingOptions): Forwarding {
       // Its agent may still be hearing of the end.
       if (isTerminal(state)) return get(id, scope)
       if (!(await forward(id, { kind: 'cancel', key: newId() }))) return undefined
-      const turn = new TurnProgress('')
-      await readUntil(id, version, (record) => turn.isLast(record))
+      await readUntil(id, version, isTaskEnd)
       const task = await get(id, scope)
       if (!isTerminal(task.status.state)) throw shuttingDown()
       return task
@@ -125,7 +125,11 @@ function nothing(): undefined {
 /** What following a turn needs. */
 interface Following {
   readonly hub: Hub
-  readUntil(taskId: string, after: number, isEnough: (record: LogRecord) => boolean): Promise<void>
+  readUntil(
+    taskId: string,
+    after: number,
+    isEnough: (record: LogRecord) => boolean | Error,
+  ): Promise<void>
   get(id: string, scope: Scope): Promise<Task>
 }
 
@@ -167,8 +171,7 @@ class FollowedResult implements SendResult {
     const turn = new TurnProgress(messageId)
     try {
       await this.#around.readUntil(taskId, after, (record) => turn.isAnswer(record))
-      if (turn.fault) answer.fail(turn.fault)
-      else answer.settle({ task: await this.task() })
+      answer.settle({ task: await this.task() })
     } catch (thrown) {
       answer.fail(thrown)
     }

@@ -96,8 +96,13 @@ function endsTurn(event: StreamResponse): boolean | undefined {
 /** Whether a record says that its turn is over, for good or until the client answers. */
 export function isTurnEnd(record: LogRecord): boolean {
   if (record.kind !== 'event') return record.kind === 'rest'
-  const state = stateOf(record.event)
-  return state !== undefined && (isTerminal(state) || state === 'TASK_STATE_INPUT_REQUIRED')
+  return isTaskEnd(record) || stateOf(record.event) === 'TASK_STATE_INPUT_REQUIRED'
+}
+
+/** Whether a record says that its task is over. */
+export function isTaskEnd(record: LogRecord): boolean {
+  const state = record.kind === 'event' ? stateOf(record.event) : undefined
+  return state !== undefined && isTerminal(state)
 }
 
 /** The state that an event tells; undefined where it tells none. */

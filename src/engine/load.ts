@@ -3,7 +3,7 @@ import { foldRecords } from '../store/current.ts'
 import type { LogRecord, Store, StoredTask } from '../store/store.ts'
 import { bytesOf } from './growth.ts'
 import type { StoredLog } from './log-host.ts'
-import { noteEntry, type RunMemory } from './messages.ts'
+import { entryOf, type RunMemory } from './messages.ts'
 
 /** A task as a run has it in memory. */
 export interface LoadedTask {
@@ -14,7 +14,9 @@ export interface LoadedTask {
 
 /** Reads what a run needs to go on with a stored task. */
 export async function loadTask(store: Store, stored: StoredTask): Promise<LoadedTask> {
-  const records = await store.records(stored.head.id, 0)
+  const read = await store.records(stored.head.id, 0)
+  // Not beyond: what another process has stored meanwhile is no part of the version that this one goes on from.
+  const records = read.filter((record) => record.seq <= stored.version)
   const task = foldRecords(
     stored.task,
     records.filter((record) => record.seq > stored.taskVersion),
@@ -24,13 +26,17 @@ export async function loadTask(store: Store, stored: StoredTask): Promise<Loaded
   let turns = 0
   for (const record of records) {
     if (record.kind === 'state') saved.set(record.key, record.value)
-    else if (record.kind === 'message') {
-      turns = Math.max(turns, record.turn)
-      noteEntry(forwarded, record.request)
-    }
+    else if (record.kind === 'message') turns = Math.max(turns, record.turn)
+    const entry = entryIn(record)
+    if (entry !== undefined) forwarded.add(entry)
   }
   // A store that keeps no log still has the history: one turn per message of the user.
   if (turns === 0) turns = task.history?.filter(({ role }) => role === 'ROLE_USER').length ?? 1
   const log = { task, version: stored.version, bytes: bytesOf(records) }
   return { log, records, memory: { turns, saved, forwarded } }
+}
+
+function entryIn(record: LogRecord): string | undefined {
+  if (record.kind === 'event') return record.forwarded
+  return record.kind === 'message' ? entryOf(record.request) : undefined
 }

@@ -1,5 +1,6 @@
 import { type DialectName, principalOf } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
+import { isTerminal } from '../protocol/task.ts'
 import type {
   Json,
   StreamResponse,
@@ -148,6 +149,15 @@ export class TaskLog implements CommitSource {
     this.#push(record, this.#mustFit(record))
   }
 
+  /** Notes that a message gets no answer any more: before an end that is not stored yet, for who reads no further. */
+  drop(messageId: string, reason: string): void {
+    const isOver = isTerminal(this.state) && this.#pending.at(-1)?.kind === 'event'
+    const end = isOver ? this.#pending.pop() : undefined
+    if (end) this.#seq--
+    this.append({ kind: 'dropped', messageId, reason })
+    if (end) this.#pending.push({ ...end, seq: ++this.#seq })
+  }
+
   /**
    * Appends an event.
    * @throws A2AError `invalidAgentResponse` where it may not follow what there is, or where the task grows too large.
@@ -161,10 +171,12 @@ export class TaskLog implements CommitSource {
 
   /**
    * Appends an event that comes from outside a turn: also a whole task, in place of the one there is.
+   * @param forwarded The key of the inbox entry that it came by.
    * @throws A2AError `invalidAgentResponse` where it may not follow what there is, or where the task grows too large.
    */
-  amend(event: StreamResponse): void {
-    const record: LogRecord = { seq: this.#seq + 1, kind: 'event', event }
+  amend(event: StreamResponse, forwarded?: string): void {
+    const seq = this.#seq + 1
+    const record: LogRecord = { seq, kind: 'event', event, ...(forwarded && { forwarded }) }
     const bytes = this.#mustFit(record)
     if ('task' in event) this.#standing.replace(event.task)
     else this.#standing.take(event)

@@ -78,10 +78,9 @@ export function keyedEntry({ idempotencyKey }: TurnRequest): string | undefined 
   return idempotencyKey === undefined ? undefined : `key ${idempotencyKey}`
 }
 
-/** The names by which a message is known where it comes again by an inbox. */
-export function noteEntry(known: Set<string>, request: TurnRequest): void {
-  const key = request.forwarded ?? keyedEntry(request)
-  if (key !== undefined) known.add(key)
+/** The inbox entry by which a message is known where it comes again; undefined where it cannot. */
+export function entryOf(request: TurnRequest): string | undefined {
+  return request.forwarded ?? keyedEntry(request)
 }
 
 /** What comes of a message that was taken in. */
@@ -103,7 +102,7 @@ export interface SentBy {
 /** What a run that was loaded from the store remembers. */
 export interface RunMemory {
   readonly turns: number
-  /** The inbox entries that its messages came by. */
+  /** The inbox entries that its messages and changes came by. */
   readonly forwarded?: Set<string> | undefined
   /** What the agent saved with the task. */
   readonly saved: Map<string, Json> | undefined

@@ -4,6 +4,16 @@ import type { TaskState } from '../protocol/types.ts'
 import type { LogRecord } from '../store/store.ts'
 import { taskEnded } from './faults.ts'
 import { stateOf } from './leftover.ts'
+import type { TaskLog } from './log.ts'
+import type { QueuedMessage } from './messages.ts'
+
+/** A message that was taken in here, and the log that is to have it. */
+interface TakenHere {
+  readonly queued: Pick<QueuedMessage, 'number' | 'seq'>
+  readonly log: Pick<TaskLog, 'version'>
+  /** Whether its turn has begun before the first record that is looked at. */
+  readonly begun: boolean
+}
 
 /**
  * How the turn of one message gets on, as the task's log tells it: whoever runs the task, here or elsewhere.
@@ -11,59 +21,56 @@ import { stateOf } from './leftover.ts'
  */
 export class TurnProgress {
   readonly #messageId: string
-  /** The turn's number; beyond all numbers while the message is not in the log. */
-  #number: number
+  readonly #here: TakenHere | undefined
+  /** The turn's number in the log; beyond all numbers while the message was not seen there. */
+  #seen = Number.POSITIVE_INFINITY
   #started: boolean
-  #fault: A2AError | undefined
 
-  constructor(messageId: string, number: number = Number.POSITIVE_INFINITY, started = false) {
+  constructor(messageId: string, here?: TakenHere) {
     this.#messageId = messageId
-    this.#number = number
-    this.#started = started
+    this.#here = here
+    this.#started = here?.begun ?? false
   }
 
-  /** Why the message has no answer, once it is known that it gets none. */
-  get fault(): A2AError | undefined {
-    return this.#fault
+  /** The turn's number; beyond all numbers while the message is not stored: another process may be first with its own. */
+  get #number(): number {
+    if (!this.#here || this.#seen !== Number.POSITIVE_INFINITY) return this.#seen
+    const { queued, log } = this.#here
+    return queued.seq !== 0 && queued.seq <= log.version ? queued.number : this.#seen
   }
 
-  /** Takes in a record; true where the turn's stream ends with it: the task is ended or asks for input. */
-  isLast(record: LogRecord): boolean {
-    if (record.kind === 'event') return this.#isOver(record, isInputRequired)
-    this.#note(record)
-    return false
+  /**
+   * Takes in a record; whether the turn's stream ends with it: the task is ended or asks for input. The fault where the
+   * message gets no answer.
+   */
+  isLast(record: LogRecord): boolean | A2AError {
+    return record.kind === 'event' ? this.#isOver(record, isInputRequired) : this.#note(record)
   }
 
-  /** Takes in a record; true where the message is answered with it: also one that waits for a login, or is silent. */
-  isAnswer(record: LogRecord): boolean {
+  /** The same for the message's answer, which one that waits for a login, or is silent, has as well. */
+  isAnswer(record: LogRecord): boolean | A2AError {
     if (record.kind === 'event') return this.#isOver(record, asksCaller)
-    this.#note(record)
-    if (record.kind === 'rest' && record.turn >= this.#number) return true
-    return this.#fault !== undefined
+    return record.kind === 'rest' ? record.turn >= this.#number : this.#note(record)
   }
 
-  #isOver(record: LogRecord & { kind: 'event' }, asks: (state: TaskState) => boolean): boolean {
+  #isOver(
+    record: LogRecord & { kind: 'event' },
+    asks: (state: TaskState) => boolean,
+  ): boolean | A2AError {
     const state = stateOf(record.event)
     if (state === undefined) return false
     if (!isTerminal(state)) return this.#started && asks(state)
-    if (this.#number === Number.POSITIVE_INFINITY) this.#fault = taskEnded(idOf(record), state)
-    return true
+    const isTakenIn = this.#number !== Number.POSITIVE_INFINITY
+    return isTakenIn || taskEnded(idOf(record), state)
   }
 
-  #note(record: LogRecord): void {
-    if (record.kind === 'message') this.#noteMessage(record)
-    else if (record.kind === 'start') this.#started ||= record.turn >= this.#number
+  #note(record: LogRecord): false | A2AError {
+    if (record.kind === 'message') {
+      if (record.message.messageId === this.#messageId) this.#seen = record.turn
+    } else if (record.kind === 'start') this.#started ||= record.turn >= this.#number
     else if (record.kind === 'dropped' && record.messageId === this.#messageId)
-      this.#fault = new A2AError('unsupportedOperation', record.reason)
-  }
-
-  /** A number that another message has is no longer this one's: it was sent again, and comes later. */
-  #noteMessage({ turn, message }: LogRecord & { kind: 'message' }): void {
-    if (message.messageId === this.#messageId) this.#number = turn
-    else if (turn === this.#number) {
-      this.#number = Number.POSITIVE_INFINITY
-      this.#started = false
-    }
+      return new A2AError('unsupportedOperation', record.reason)
+    return false
   }
 }
 

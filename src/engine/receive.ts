@@ -68,7 +68,7 @@ const notDismissed = 'What a task no longer takes stays in its inbox for now'
 /** Whether an entry is taken in, now or before; one that the task cannot take any more is not. */
 function isTaken(run: TaskRun, number: number, entry: InboxEntry): boolean {
   if (run.log.hasTaken(number)) return true
-  // The same message may have come by another entry, where the answer to the first was lost.
+  // The same may have come by another entry, where the answer to the first was lost.
   if (run.hasForwarded(entry.key)) return false
   if (isTerminal(run.log.state)) return false
   if (entry.kind === 'message') return isMessageTaken(run, number, entry)
@@ -102,11 +102,11 @@ function isMessageTaken(
 function isAmended(
   run: TaskRun,
   number: number,
-  { events }: InboxEntry & { kind: 'amend' },
+  { key, events }: InboxEntry & { kind: 'amend' },
 ): boolean {
   try {
     run.log.take(number)
-    run.amend(events)
+    run.amend(events, key)
     return true
   } catch {
     // It does not fit what the task has become: the one who asked finds the task as it is.

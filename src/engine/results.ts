@@ -56,17 +56,21 @@ export class LiveResult implements SendResult {
     if (mailbox.queued) mailbox.ensureTask()
     const before = this.#before
     this.#before = undefined
-    return watchSend(this.#hub, {
+    const after = before?.version ?? 0
+    // Who watches from behind the message on may not see its turn start.
+    const begun = queued.seq !== 0 && queued.seq <= after && this.#run.hasBegun(queued)
+    const stream = watchSend(this.#hub, {
       taskId: log.id,
       contextId: log.contextId,
-      // Who watches a turn that already runs does not see it start.
-      turn: new TurnProgress(queued.message.messageId, queued.number, this.#run.hasBegun(queued)),
+      turn: new TurnProgress(queued.message.messageId, { queued, log, begun }),
       answer: queued.answer,
       before,
-      // A quick agent's events may be stored and published before anyone could watch.
-      replay: log.version > (before?.version ?? 0),
+      // A quick agent's events, or another process's, may be stored and published before anyone could watch.
+      replay: log.version > after || log.broken,
       trace,
     })
+    if (log.broken) this.#hub.follow(log.id)
+    return stream
   }
 }
 

@@ -8,13 +8,7 @@ import { tellAgent } from './cancel.ts'
 import { executeTurn, type TurnOwner } from './execute.ts'
 import type { TaskLog } from './log.ts'
 import { Mailbox, type MailboxOwner } from './mailbox.ts'
-import {
-  addressed,
-  noteEntry,
-  type QueuedMessage,
-  type RunMemory,
-  type SentBy,
-} from './messages.ts'
+import { addressed, entryOf, type QueuedMessage, type RunMemory, type SentBy } from './messages.ts'
 import type { RunHost } from './run-host.ts'
 import { ActiveTurn, type TurnSource } from './turn.ts'
 import { RunWriter } from './writer.ts'
@@ -34,7 +28,7 @@ export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
   /** Resolves when the agent has nothing more to say in the turn, whoever listens. */
   #work: Promise<void> | undefined
   #telling: Promise<void> | undefined
-  /** The inbox entries that messages came by. */
+  /** The inbox entries that messages and changes came by. */
   #forwarded: Set<string> | undefined
 
   constructor(log: TaskLog, host: RunHost, memory?: RunMemory) {
@@ -59,7 +53,7 @@ export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
   hasBegun({ number }: QueuedMessage): boolean {
     return this.#turn !== undefined && this.#turn.number >= number
   }
-  /** Whether a message came by this entry of the inbox. */
+  /** Whether a message or a change came by this entry of the inbox. */
   hasForwarded(key: string): boolean {
     return this.#forwarded?.has(key) ?? false
   }
@@ -82,10 +76,8 @@ export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
     const { id: taskId, contextId } = this.log
     const message = addressed(sent, { taskId, contextId })
     const number = ++this.#turns
-    if (request.forwarded !== undefined || request.idempotencyKey !== undefined) {
-      this.#forwarded ??= new Set()
-      noteEntry(this.#forwarded, request)
-    }
+    const entry = entryOf(request)
+    if (entry !== undefined) this.#noteForwarded(entry)
     const queued: QueuedMessage = {
       number,
       attempt: 1,
@@ -139,10 +131,12 @@ export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
 
   /**
    * Takes in what is said of the task from outside a turn.
+   * @param forwarded The key of the inbox entry that it came by.
    * @throws A2AError `invalidAgentResponse` where it may not follow what there is.
    */
-  amend(events: readonly StreamResponse[]): void {
-    for (const event of events) this.log.amend(event)
+  amend(events: readonly StreamResponse[], forwarded?: string): void {
+    for (const event of events) this.log.amend(event, forwarded)
+    if (forwarded !== undefined) this.#noteForwarded(forwarded)
     // A turn that runs, or that is still to be taken up, goes on.
     if (this.busy || this.log.busy) return
     // WORKING, said from outside, is no turn that goes on.
@@ -179,11 +173,12 @@ export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
     const queued = writer.message
     const turn = this.#turn
     const work = this.#work
-    this.#leaveTurn()
-    turn?.abort(reason)
+    // First of all: a slot that is free, or an agent that is told, may begin the commit that has the end.
     this.mailbox.drop(
       log.state === 'TASK_STATE_CANCELED' ? 'The task was cancelled' : `The task is ${log.state}`,
     )
+    this.#leaveTurn()
+    turn?.abort(reason)
     // Work elsewhere is still to be called off: a crash in between must not leave it running.
     const mustTell = this.host.agent.cancel !== undefined
     log.busy = mustTell
@@ -263,6 +258,11 @@ export class TaskRun implements TurnSource, TurnOwner, MailboxOwner {
     const isSilent = finishesLater || this.log.state === 'TASK_STATE_AUTH_REQUIRED'
     if (isSilent || !this.log.tellsBusy) this.log.append({ kind: 'rest', turn: number })
     this.log.endTurn()
+  }
+
+  #noteForwarded(entry: string): void {
+    this.#forwarded ??= new Set()
+    this.#forwarded.add(entry)
   }
 
   #noteRest(): void {

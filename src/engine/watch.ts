@@ -8,7 +8,7 @@ import type { LogRecord, Scope, Store } from '../store/store.ts'
 import type { Hub } from '../streams/hub.ts'
 import type { TurnAnswer } from './answer.ts'
 import { taskNotFound } from './faults.ts'
-import { stateOf } from './leftover.ts'
+import { isTaskEnd } from './leftover.ts'
 import type { VersionedTask } from './log-host.ts'
 import type { TurnProgress } from './progress.ts'
 import type { TaskRun } from './run.ts'
@@ -79,10 +79,7 @@ export async function watchTask(options: WatchTaskOptions): Promise<EventStream>
     show: options.trace
       ? createTraceView({ taskId: id, contextId: task.contextId }, ended ? undefined : task.status)
       : showEvent,
-    isLast(record) {
-      const state = record.kind === 'event' ? stateOf(record.event) : undefined
-      return state !== undefined && isTerminal(state)
-    },
+    isLast: isTaskEnd,
   })
   if (ended && (resume === undefined || resume >= version)) watcher.end()
   // It may have ended while the task was read.

@@ -115,7 +115,7 @@ export class RunWriter {
   /** Writes that messages which wait are not answered any more, and tells whoever waits for their answers. */
   drop(waiting: readonly QueuedMessage[], reason: string): void {
     for (const { message, answer } of waiting) {
-      this.log.append({ kind: 'dropped', messageId: message.messageId, reason })
+      this.log.drop(message.messageId, reason)
       answer.fail(new A2AError('unsupportedOperation', reason))
     }
   }

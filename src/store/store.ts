@@ -125,7 +125,13 @@ export interface StoredTask {
  */
 export type LogRecord =
   /** What clients are told. */
-  | { readonly seq: number; readonly kind: 'event'; readonly event: StreamResponse }
+  | {
+      readonly seq: number
+      readonly kind: 'event'
+      readonly event: StreamResponse
+      /** The key of the inbox entry that a change came by, where another replica took it in. */
+      readonly forwarded?: string
+    }
   /** A message of the client, which is the turn's. */
   | {
       readonly seq: number

@@ -12,8 +12,8 @@ export interface WatcherOptions {
   readonly first?: Sequenced
   /** Says what a record shows to this watcher, if anything. */
   show(record: LogRecord): Sequenced | undefined
-  /** Whether the stream ends with this record. */
-  isLast(record: LogRecord): boolean
+  /** Whether the stream ends with this record; where it ends with a fault, that is told in the record's place. */
+  isLast(record: LogRecord): boolean | Error
 }
 
 /** One reader of a task's log: pushed to by the hub, read as an EventStream by a binding. */
@@ -120,7 +120,7 @@ class LogWatcher implements Watcher, AsyncIterator<readonly Sequenced[]> {
 
   end(fault?: Error): void {
     this.#over = true
-    this.#fault = fault
+    this.#fault ??= fault
     this.#rouse()
   }
 
@@ -185,13 +185,13 @@ class LogWatcher implements Watcher, AsyncIterator<readonly Sequenced[]> {
     for (const record of records) {
       if (record.seq <= this.#position) continue
       this.#position = record.seq
-      const item = this.#show(record)
+      const last = this.#isLast(record)
+      const item = last instanceof Error ? undefined : this.#show(record)
       if (item) items.push(item)
-      if (this.#isLast(record)) {
-        this.#over = true
-        this.#waiting = []
-        break
-      }
+      if (!last) continue
+      this.end(last instanceof Error ? last : undefined)
+      this.#waiting = []
+      break
     }
     return items
   }

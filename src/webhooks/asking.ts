@@ -34,9 +34,9 @@ export function createAsking(context: DeliveryContext, queues: DeliveryQueues): 
     const before = changes
     const configs = await store.pushConfigs(taskId)
     const isShared = store.feed && configs.length > 0
-    const mine = isShared ? await store.claimDeliveries(taskId) : configs
-    for (const { id } of mine) queues.wake({ taskId, id })
-    if (isShared && isOurs && mine.length < configs.length) store.feed?.wakeDeliveries(taskId)
+    if (!isShared) for (const { id } of configs) queues.wake({ taskId, id })
+    else if ((await queues.claim(taskId)) < configs.length && isOurs)
+      store.feed?.wakeDeliveries(taskId)
     // A webhook that is stored while we read must not be ignored for good.
     if (configs.length === 0 && changes === before) ignore(taskId)
   }

@@ -6,6 +6,8 @@ import { persist } from './retry.ts'
 export interface DeliveryQueues {
   /** Has a webhook's queue look at the log, now or once more when it is through. */
   wake(key: WebhookKey): void
+  /** Claims what no living process delivers, of one task or of all, and wakes its queues; how many webhooks that were. */
+  claim(taskId?: string): Promise<number>
   /** Breaks a webhook's queue off. */
   end(key: WebhookKey): void
   /** Does something that `close` can end. */
@@ -26,8 +28,8 @@ interface Queue {
 }
 
 /**
- * Makes the set of queues, all of them idle. Where replicas share the store, a queue that was woken while it worked is not
- * sure to be this one's any more when it is through: `ask` finds out, and wakes it.
+ * Makes the set of queues, all of them idle. Where replicas share the store, a webhook whose queue was through while
+ * it was woken or claimed is not sure to be this one's any more: `ask` finds out, and wakes it.
  */
 export function createDeliveryQueues(
   context: DeliveryContext,
@@ -36,6 +38,8 @@ export function createDeliveryQueues(
   const { clock, store } = context
   const queues = new Map<string, Queue>()
   const running = new Map<Switch, Promise<unknown>>()
+  /** For each claim under way, the queues that have ended since it was made. */
+  const claims = new Set<Set<string>>()
   let closed = false
 
   function begin<T>(work: (signals: DeliverySignals) => Promise<T>): [Switch, Promise<T>] {
@@ -53,19 +57,31 @@ export function createDeliveryQueues(
       await persist(context, signals.stop, () => finishDeliveries(context, key, signals))
     } while (queue.again && !store.feed && !signals.stop.aborted)
     if (queues.get(nameOf(key)) === queue) queues.delete(nameOf(key))
+    for (const ended of claims) ended.add(nameOf(key))
     if (queue.again && !signals.stop.aborted) ask(key.taskId)
   }
 
+  function wake(key: WebhookKey): void {
+    const queue = queues.get(nameOf(key))
+    if (queue) queue.again = true
+    if (queue || closed) return
+    const fresh: Queue = { again: false, off: undefined }
+    queues.set(nameOf(key), fresh)
+    const [off, ended] = begin((signals) => serve(key, fresh, signals))
+    fresh.off = off
+    ended.catch((error) => context.log.error({ error }, 'webhook delivery queue ended'))
+  }
+
   return {
-    wake(key) {
-      const queue = queues.get(nameOf(key))
-      if (queue) queue.again = true
-      if (queue || closed) return
-      const fresh: Queue = { again: false, off: undefined }
-      queues.set(nameOf(key), fresh)
-      const [off, ended] = begin((signals) => serve(key, fresh, signals))
-      fresh.off = off
-      ended.catch((error) => context.log.error({ error }, 'webhook delivery queue ended'))
+    wake,
+    async claim(wanted) {
+      const ended = new Set<string>()
+      claims.add(ended)
+      const mine = await store.claimDeliveries(wanted).finally(() => claims.delete(ended))
+      for (const { taskId, id } of mine)
+        if (ended.has(nameOf({ taskId, id }))) ask(taskId)
+        else wake({ taskId, id })
+      return mine.length
     },
     end(key) {
       const queue = queues.get(nameOf(key))

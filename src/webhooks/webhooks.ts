@@ -104,7 +104,7 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
 
   return {
     async start() {
-      for (const { taskId, id } of await store.claimDeliveries()) queues.wake({ taskId, id })
+      await queues.claim()
     },
     notify: (taskId) => look(taskId, true),
     ignore: asking.ignore,

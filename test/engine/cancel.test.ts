@@ -71,17 +71,22 @@ describe('cancel', () => {
     expect(told).toEqual([[id, 'r-1']])
   })
 
-  test('drops waiting messages with a reason', async () => {
-    const { engine, scope, store } = createEngineFor(createScriptedAgent())
+  test('drops waiting messages with a reason, before the end in the log', async () => {
+    const { engine, scope, store } = createEngineFor(createScriptedAgent(), { slots: 1 })
     const { id: taskId } = await begin(engine, 'hold')
+    // One that begins, and so commits, as soon as the slot is free.
+    await begin(engine, 'another', { call: { idempotencyKey: 'k' } })
     const waiting = await engine.send(message('later', { taskId, messageId: 'm2' }), {})
     await engine.cancel(taskId, scope)
     await expect(waiting.answer.wait()).rejects.toMatchObject({
       code: 'unsupportedOperation',
       message: expect.stringContaining('cancel'),
     })
-    const dropped = (await store.records(taskId, 0)).find((one) => one.kind === 'dropped')
-    expect(dropped).toMatchObject({ messageId: 'm2' })
+    const records = await store.records(taskId, 0)
+    const last = records.slice(-3)
+    expect(last.map(({ kind }) => kind)).toEqual(['cancel', 'dropped', 'event'])
+    expect(last[1]).toMatchObject({ messageId: 'm2' })
+    expect(records.map(({ seq }) => seq)).toEqual(records.map((_, index) => index + 1))
   })
 
   test('twice at once is once', async () => {

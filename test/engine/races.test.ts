@@ -7,7 +7,7 @@ import { textOf } from '../../src/protocol/task.ts'
 import { createDeferred } from '../../src/shared/async.ts'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
 import type { Store } from '../../src/store/store.ts'
-import { ask, begin, createEngineFor, message, taskOf } from './scene.ts'
+import { ask, begin, createEngineFor, eventsOf, message, taskOf } from './scene.ts'
 
 /** A store whose commits can be held up. */
 function createSlowStore(): Store & { hold(): () => void } {
@@ -64,6 +64,26 @@ describe('a message that waited for a running turn', () => {
     go.resolve()
     await ask(engine, 'three', { taskId })
     expect(looked.slice(0, 2)).toEqual([0, 0])
+  })
+
+  test('is streamed to the end of its own turn by who looks when that has begun', async () => {
+    const [first, begun] = [createDeferred<void>(), createDeferred<void>()]
+    const second = createDeferred<void>()
+    const agent = defineAgent({ name: 'A' }, async function* (_, turn) {
+      if (turn.number === 2) begun.resolve()
+      await (turn.number === 1 ? first : second).promise
+      yield turn.ask(`answer ${turn.number}`)
+    })
+    const { engine } = createEngineFor(agent)
+    const { id: taskId } = await begin(engine, 'one')
+    const sent = await engine.send(message('two', { taskId }), {})
+    first.resolve()
+    await begun.promise
+    const events = eventsOf(sent.events())
+    second.resolve()
+    expect((await events).at(-1)).toMatchObject({
+      statusUpdate: { status: { message: { parts: [{ text: 'answer 2' }] } } },
+    })
   })
 })
 

@@ -67,6 +67,27 @@ test('what was read under a number that this process has lost since is not gone 
   await expect.poll(async () => (await kept.get(id))?.task.artifacts).toEqual([note])
 })
 
+test('a change that came before is not made again, whoever runs the task by now', async () => {
+  const inbox: InboxItem[] = []
+  const dismissed: number[] = []
+  const dismiss: Feed['dismiss'] = async (_taskId, numbers) => void dismissed.push(...numbers)
+  const store = { ...createMemoryStore(), feed: { ...createInbox(inbox), dismiss } }
+  const { engine, id, contextId } = await rest(store)
+  const first = noteFor(id, contextId)
+  inbox.push(first)
+  engine.receive(id)
+  await expect.poll(async () => (await store.get(id))?.task.artifacts).toEqual([note])
+  const { version } = (await store.get(id)) ?? {}
+  // Who sent it has not heard that it was stored, and does so once more.
+  inbox.splice(0, 1, { ...first, number: 2 })
+  createEngineFor(
+    defineAgent({ name: 'Another' }, () => ''),
+    { store },
+  ).engine.receive(id)
+  await expect.poll(() => dismissed).toEqual([2])
+  expect((await store.get(id))?.version).toBe(version)
+})
+
 test('a change of a task whose work is still to be taken up does not end that work', async () => {
   const store = createMemoryStore()
   const stuck = defineAgent({ name: 'Stuck', resumable: true }, () => new Promise<never>(() => {}))

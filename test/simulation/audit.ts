@@ -1,5 +1,5 @@
 import { A2AError } from '../../src/protocol/errors.ts'
-import { textOf } from '../../src/protocol/task.ts'
+import { isTerminal, textOf } from '../../src/protocol/task.ts'
 import type { StreamResponse } from '../../src/protocol/types.ts'
 import type { LogRecord, StoredTask } from '../../src/store/store.ts'
 import { auditStreams, type Disturbances } from './audit-streams.ts'
@@ -69,18 +69,19 @@ function auditTask(
   if (state === 'TASK_STATE_COMPLETED' || state === 'TASK_STATE_CANCELED') return
   const started = new Set(records.flatMap((r) => (r.kind === 'start' ? [r.turn] : [])))
   for (const record of records)
-    if (record.kind === 'message' && !started.has(record.turn) && !isDropped(records, record))
-      ledger.violate(
-        `${record.message.messageId} is in task ${id}, which is ${state}, and never had its turn`,
-      )
+    if (record.kind === 'message' && !started.has(record.turn))
+      if (!isDropped({ records }, record.message))
+        ledger.violate(
+          `${record.message.messageId} is in task ${id}, which is ${state}, and never had its turn`,
+        )
   if (state !== 'TASK_STATE_INPUT_REQUIRED') ledger.violate(`task ${id} was left ${state}`)
 }
 
 function isDropped(
-  records: readonly LogRecord[],
-  { message }: LogRecord & { kind: 'message' },
+  task: Pick<AuditedTask, 'records'> | undefined,
+  { messageId }: Pick<Sent, 'messageId'>,
 ): boolean {
-  return records.some((r) => r.kind === 'dropped' && r.messageId === message.messageId)
+  return task?.records.some((r) => r.kind === 'dropped' && r.messageId === messageId) ?? false
 }
 
 /** What was acknowledged stands in its log once, and nothing stands there twice. */
@@ -106,6 +107,9 @@ function auditSends(
       violate(
         `${sent.messageId} was acknowledged and is lost; it ended with ${sent.outcome} in ${sent.taskId}`,
       )
+    // Who sends it once more hears how the task is, whatever became of the first.
+    if (sent.ended && sent.key === undefined && isDropped(tasks.get(found[0] ?? ''), sent))
+      violate(`${sent.messageId} was dropped and is answered with the end of ${sent.taskId}`)
     if (found.length > 1)
       violate(`${sent.messageId} stands ${found.length} times in ${found.join(', ')}`)
     if (sent.acknowledged && found[0] !== undefined && found[0] !== sent.taskId)
@@ -113,10 +117,10 @@ function auditSends(
   }
 }
 
-/** A message that was stored for a task may find it ended. */
-function isEnded({ taskId }: Sent, tasks: ReadonlyMap<string, AuditedTask>): boolean {
-  const state = tasks.get(taskId ?? '')?.stored.head.state
-  return state === 'TASK_STATE_COMPLETED' || state === 'TASK_STATE_CANCELED'
+/** A message that was stored for a task may find it ended; then whoever waits for its answer hears so. */
+function isEnded({ taskId, ended }: Sent, tasks: ReadonlyMap<string, AuditedTask>): boolean {
+  const task = tasks.get(taskId ?? '')
+  return task !== undefined && !ended && isTerminal(task.stored.head.state)
 }
 
 /** Each call got an answer, and none that only a mistake of ours could give. */
@@ -188,13 +192,14 @@ function adds(event: StreamResponse, artifactId: string): boolean {
 
 const refusals: ReadonlySet<string> = new Set(['invalidRequest', 'invalidAgentResponse'])
 
-/** Each entry was taken once, or dismissed. */
+/** Each entry was taken at most once, and is gone. */
 function auditMail({ auditor, ledger }: Audited, tasks: ReadonlyMap<string, AuditedTask>): void {
   for (const [key, { taskId, stored, taken, dismissed }] of auditor.mail) {
     const inLog = (tasks.get(taskId)?.records ?? []).filter(
       (record) => record.kind === 'message' && record.request.forwarded === key,
     ).length
-    if (stored > 1) ledger.violate(`entry ${key} of task ${taskId} was stored ${stored} times`)
+    // One whose answer was lost may come again to a task that has ended: then it is dismissed.
+    if (taken > 1) ledger.violate(`entry ${key} of task ${taskId} was taken ${taken} times`)
     if (taken + dismissed !== stored)
       ledger.violate(
         `entry ${key} of task ${taskId}: stored ${stored}, taken ${taken}, dismissed ${dismissed}`,

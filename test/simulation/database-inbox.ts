@@ -1,4 +1,5 @@
 import type { InboxEntry, InboxItem } from '../../src/store/feed.ts'
+import type { LogRecord } from '../../src/store/store.ts'
 import { type Database, notify, removeMail } from './database.ts'
 
 /** What is to be forwarded to the replica that runs a task. */
@@ -33,9 +34,12 @@ export async function isForwarded(
   const { memory, inbox } = database
   if (inbox.get(taskId)?.some((item) => item.entry.key === entry.key)) return true
   const records = await memory.records(taskId, 0)
-  return records.some(
-    (record) => record.kind === 'message' && record.request.forwarded === entry.key,
-  )
+  return records.some((record) => entryIn(record) === entry.key)
+}
+
+function entryIn(record: LogRecord): string | undefined {
+  if (record.kind === 'event') return record.forwarded
+  return record.kind === 'message' ? record.request.forwarded : undefined
 }
 
 /** What waits for the one that runs a task. */

@@ -25,6 +25,8 @@ export interface Sent {
   taskId: string | undefined
   /** Told that it is taken in. */
   acknowledged: boolean
+  /** Told that its task has ended, as its answer. */
+  ended?: boolean
   /** How the call ended. */
   outcome: Outcome
 }

@@ -1,5 +1,6 @@
 import type { Call } from '../../src/protocol/call.ts'
 import { A2AError, toA2AError } from '../../src/protocol/errors.ts'
+import { isTerminal } from '../../src/protocol/task.ts'
 import type { EventStream, SendMessageRequest, Task } from '../../src/protocol/types.ts'
 import type { Scope } from '../../src/store/store.ts'
 import { randomPlan } from './agent.ts'
@@ -30,6 +31,12 @@ export interface Users {
   act(): void
   /** How many calls have neither an answer nor lost their replica. */
   readonly waiting: number
+}
+
+/** What somebody is told of a message: its task, and whether that has ended, as its answer. */
+interface Answered {
+  readonly taskId: string
+  readonly ended: boolean
 }
 
 const scope: Scope = { agent: agentId, tenant: '', owner: '' }
@@ -92,13 +99,15 @@ export function createUsers({ world, ledger, replicas }: UsersOptions): Users {
             // A stream that continues a task begins with the task as it was before.
             if (request.message.taskId === undefined) noteTask(sent, taskId)
           })
-        if (style === 'immediately') return (await result.task()).id
+        if (style === 'immediately') return { taskId: (await result.task()).id, ended: false }
         const answer = await result.answer.wait()
-        return 'task' in answer ? answer.task.id : ''
+        if (!('task' in answer)) throw new A2AError('internal', 'The answer is a message')
+        return { taskId: answer.task.id, ended: isTerminal(answer.task.status.state) }
       })
       sent.outcome = outcomeOf(told)
-      if (typeof told === 'string' && told !== 'cut') {
-        noteTask(sent, told)
+      if (told !== 'cut' && !(told instanceof A2AError)) {
+        noteTask(sent, told.taskId)
+        sent.ended = told.ended
         return
       }
       // Only a message with a key can be sent again by somebody who does not know what became of it.
@@ -120,12 +129,12 @@ export function createUsers({ world, ledger, replicas }: UsersOptions): Users {
     if (process.alive) entry.seen.push({ ...shown, at: world.now(), process: process.name })
   }
 
-  /** Reads the stream of a message to its end; the id of its task. */
+  /** Reads the stream of a message to its end. */
   async function read(
     replica: Replica,
     stream: EventStream,
     acknowledged: (taskId: string) => void,
-  ): Promise<string> {
+  ): Promise<Answered> {
     const entry: Watched = {
       taskId: '',
       toEnd: false,
@@ -147,7 +156,7 @@ export function createUsers({ world, ledger, replicas }: UsersOptions): Users {
     // A replica that stops ends its streams: then nobody knows what became of the message.
     if (!hasTurnEnd(entry)) throw new A2AError('unavailable', 'The stream ended early')
     entry.outcome = 'answered'
-    return entry.taskId
+    return { taskId: entry.taskId, ended: endsStream(entry) }
   }
 
   function begin(): void {

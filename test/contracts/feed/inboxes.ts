@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { InboxEntry } from '../../../src/store/feed.ts'
-import type { TaskWrite } from '../../../src/store/store.ts'
+import type { LogRecord, TaskWrite } from '../../../src/store/store.ts'
 import { type SampleOptions, write } from '../store/samples.ts'
 import { type FeedUnderTest, hasHeard, hasHeardOf, type Member } from './world.ts'
 
@@ -30,10 +30,9 @@ export function describeInboxes(under: FeedUnderTest): void {
 
     test('comes as it went, after those before it', async () => {
       const [a, b] = await joinTwo()
-      const { statusUpdate } = statusEvent
       const entries: readonly InboxEntry[] = [
         message('z', 'ünï\u0000code 🎈 "quoted"'),
-        { kind: 'amend', key: 'y', events: [{ statusUpdate }] },
+        change('y'),
         { kind: 'cancel', key: 'x' },
       ]
       for (const entry of entries) await b.feed.forward('t', entry, 10)
@@ -84,17 +83,21 @@ export function describeInboxes(under: FeedUnderTest): void {
       expect(await a.feed.inbox('t')).toHaveLength(1)
     })
 
-    test('whose answer was lost is known even where it was taken meanwhile', async () => {
-      const [a, b] = await joinTwo()
-      await under.world.loseAnswer(b.store)
-      const forwarded = b.feed.forward('t', message('k'), 10)
-      await under.world.until(async () => (await a.feed.inbox('t')).length > 0)
-      const [item] = await a.feed.inbox('t')
-      await a.store.commit([{ ...forwardedWrite('k'), takes: [item?.number ?? 0] }])
-      await under.world.heal(b.store)
-      expect(await forwarded).toBe('stored')
-      expect(await a.feed.inbox('t')).toEqual([])
-    })
+    test.each(['message', 'amend'] as const)(
+      'of kind %s whose answer was lost is known even where it was taken meanwhile',
+      async (kind) => {
+        const [a, b] = await joinTwo()
+        await under.world.loseAnswer(b.store)
+        const entry = kind === 'message' ? message('k') : change('k')
+        const forwarded = b.feed.forward('t', entry, 10)
+        await under.world.until(async () => (await a.feed.inbox('t')).length > 0)
+        const [item] = await a.feed.inbox('t')
+        await a.store.commit([{ ...forwardedWrite(entry), takes: [item?.number ?? 0] }])
+        await under.world.heal(b.store)
+        expect(await forwarded).toBe('stored')
+        expect(await a.feed.inbox('t')).toEqual([])
+      },
+    )
 
     test('is found by whoever takes the task on', async () => {
       const [a, b] = await joinTwo()
@@ -221,13 +224,22 @@ function message(key: string, text = 'hello'): InboxEntry {
   }
 }
 
-/** The write by which the first replica takes a message of `t` into the log. */
-function forwardedWrite(key: string): TaskWrite {
+function change(key: string): InboxEntry {
+  return { kind: 'amend', key, events: [statusEvent] }
+}
+
+/** The write by which the first replica takes an entry of `t` into the log. */
+function forwardedWrite(entry: InboxEntry): TaskWrite {
   const sample = write('t', { expectedVersion: 1, state: 'TASK_STATE_WORKING' })
-  const entry = message(key)
-  if (entry.kind !== 'message') throw new Error('Not a message')
+  return { ...sample, records: [toRecord(entry)] }
+}
+
+function toRecord(entry: InboxEntry): LogRecord {
+  if (entry.kind === 'cancel') throw new Error('A cancel is known by its task')
+  if (entry.kind === 'amend')
+    return { seq: 2, kind: 'event', event: statusEvent, forwarded: entry.key }
   const { message: sent, request } = entry
-  return { ...sample, records: [{ seq: 2, kind: 'message', turn: 2, message: sent, request }] }
+  return { seq: 2, kind: 'message', turn: 2, message: sent, request }
 }
 
 /** A write that leaves no work and takes the entries. */
