@@ -51,6 +51,7 @@ export type {
   TaskHead,
   TaskListFilter,
   TaskPage,
+  TaskParts,
   TaskWrite,
   Webhook,
   WebhookFilter,
