@@ -1,8 +1,9 @@
 import { A2AError } from '../protocol/errors.ts'
 import type { TaskState } from '../protocol/types.ts'
 import type { ConsoleHost } from '../server/console.ts'
+import { myTurn } from '../shared/async.ts'
 import type { StoredTask, TaskCursor, TaskPage } from '../store/store.ts'
-import { inSlices, letOthers } from './slices.ts'
+import { inSlices } from './slices.ts'
 import type { TaskReader } from './task-reader.ts'
 import type { Viewer } from './viewer.ts'
 
@@ -118,7 +119,7 @@ async function search(
   const found: StoredTask[] = []
   let cursor = wanted.cursor
   for (let looked = 0; looked < maxLooked; looked += 200) {
-    if (looked > 0) await letOthers()
+    if (looked > 0) await myTurn()
     const { tasks, next } = await merged(sources, cursor, 200)
     const words = await inSlices(tasks, reader.words)
     for (const [i, stored] of tasks.entries()) {

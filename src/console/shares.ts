@@ -1,5 +1,5 @@
 import { A2AError } from '../protocol/errors.ts'
-import { letOthers } from './slices.ts'
+import { myTurn } from '../shared/async.ts'
 
 /** Does some work for a principal; empty where nobody knows whose it is. */
 type DoFor = <T>(principal: string, work: () => T | Promise<T>) => Promise<T>
@@ -29,7 +29,7 @@ export function createShares(): DoFor {
 export function createQueues(): DoFor {
   const lines = new Map<string, Promise<void>>()
   return (principal, work) => {
-    const mine = (lines.get(principal) ?? Promise.resolve()).then(letOthers).then(work)
+    const mine = (lines.get(principal) ?? Promise.resolve()).then(myTurn).then(work)
     const end = (): void => {
       if (lines.get(principal) === last) lines.delete(principal)
     }

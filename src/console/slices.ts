@@ -1,4 +1,4 @@
-import { soon } from '../shared/async.ts'
+import { myTurn } from '../shared/async.ts'
 import type { LogRecord, Store } from '../store/store.ts'
 import { weighRecord } from '../store/weight.ts'
 
@@ -8,11 +8,6 @@ const perSlice = 8
 /** Records that are read at once; as many as a row of a store has, at most. */
 const perRead = 128
 
-/** Lets everybody else do something before this goes on. */
-export function letOthers(): Promise<void> {
-  return new Promise(soon)
-}
-
 /** Does the same for each of many, some at a time, and lets others do something in between. */
 export async function inSlices<T, R>(
   items: readonly T[],
@@ -20,7 +15,7 @@ export async function inSlices<T, R>(
 ): Promise<readonly R[]> {
   const results: R[] = []
   for (let from = 0; from < items.length; from += perSlice) {
-    if (from > 0) await letOthers()
+    if (from > 0) await myTurn()
     results.push(...(await Promise.all(items.slice(from, from + perSlice).map(work))))
   }
   return results
@@ -43,7 +38,7 @@ export async function readLog(
   const records: LogRecord[] = []
   let bytes = 0
   while (records.length < limit && bytes < maxBytes) {
-    if (records.length > 0) await letOthers()
+    if (records.length > 0) await myTurn()
     const wanted = Math.min(perRead, limit - records.length)
     const page = await store.records(id, records.at(-1)?.seq ?? after, wanted)
     for (const record of page) {

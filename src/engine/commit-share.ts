@@ -7,7 +7,7 @@ export interface Weighed {
 }
 
 /** About as much as one commit holds beside the one change whose turn it is: nobody waits for more to be written. */
-const maxCommitBytes = 2 * 1024 * 1024
+const maxCommitBytes = 512 * 1024
 
 /** Whose turn was when is remembered of so many. */
 const maxRemembered = 1_000

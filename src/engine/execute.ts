@@ -2,7 +2,7 @@ import { ContentBlocked } from '../agents/guards/blocked.ts'
 import { readAgentAnswer, readAgentEvent } from '../agents/reply.ts'
 import { isInterrupted, isTerminal } from '../protocol/task.ts'
 import type { Message, StreamResponse } from '../protocol/types.ts'
-import { isAsyncIterable, soon } from '../shared/async.ts'
+import { isAsyncIterable, myTurn } from '../shared/async.ts'
 import { failedState, isCallerFault, TaskMoved, toAgentFault } from './faults.ts'
 import { addressed, type QueuedMessage } from './messages.ts'
 import type { RunHost } from './run-host.ts'
@@ -23,8 +23,8 @@ export interface TurnOwner {
 
 /** Beyond this many records, or bytes of them, waiting for the store, the agent waits too. */
 const maxBacklog = 256
-const maxBacklogBytes = 1024 * 1024
-/** Beyond this many bytes it waits for the next tick: one that says much at once lets others do something. */
+const maxBacklogBytes = 256 * 1024
+/** Beyond this many bytes it waits for its turn: one that says much at once lets others do something. */
 const burstBytes = 64 * 1024
 
 /** Lets the agent answer one message, and writes what it says. It never rejects: what the agent throws fails its task. */
@@ -68,7 +68,7 @@ async function takeEvents(
     if (turn.over) return
     const { bytes } = log
     if (log.backlog >= maxBacklog || bytes >= maxBacklogBytes) await log.committed()
-    else if (bytes >= burstBytes) await new Promise<void>(soon)
+    else if (bytes >= burstBytes) await myTurn()
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Json } from '../../protocol/types.ts'
-import { soon } from '../../shared/async.ts'
+import { myTurn } from '../../shared/async.ts'
 import {
   recordsPerRow,
   toContextValue,
@@ -125,7 +125,7 @@ function createTaskReads(db: Connection): { readonly small: ReadRow; readonly la
 function createReadTurns(): <T>(work: () => T) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()
   return (work) => {
-    const mine = last.then(() => new Promise<void>(soon)).then(work)
+    const mine = last.then(myTurn).then(work)
     last = mine.catch(() => {})
     return mine
   }
