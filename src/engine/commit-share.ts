@@ -23,9 +23,10 @@ export class CommitShares {
 
   /** Takes the next commit's out of what is dirty, or gives the set itself; what is left keeps its place. */
   take<T extends Weighed>(dirty: Set<T>): Set<T> {
+    if (dirty.size === 1) return dirty
     let weight = 0
     for (const source of dirty) weight += source.weight
-    if (weight <= maxCommitBytes || dirty.size === 1) return dirty
+    if (weight <= maxCommitBytes) return dirty
     const share = new Set<T>()
     const first = this.#nextTurn(dirty)
     if (first) share.add(first)
