@@ -25,7 +25,7 @@ export interface TurnOwner {
 const maxBacklog = 256
 const maxBacklogBytes = 256 * 1024
 /** Beyond this many bytes it waits for its turn: one that says much at once lets others do something. */
-const burstBytes = 64 * 1024
+const burstBytes = 128 * 1024
 
 /** Lets the agent answer one message, and writes what it says. It never rejects: what the agent throws fails its task. */
 export async function executeTurn(

@@ -54,21 +54,20 @@ function callAll(): void {
 }
 
 /**
- * Resolves when it is the caller's turn to go on with work that is long: a few have theirs in each tick, in the order in
- * which they came, so that a tick stays short however many there are and whoever else waits for it is served.
+ * Resolves when it is the caller's turn to go on with work that is long: one has it in each tick, in the order in which
+ * they came, so that a tick stays short however many there are and whoever else waits for it is served.
  */
 export function myTurn(): Promise<void> {
   return new Promise((resolve) => {
-    if (inLine.push(resolve) === 1) afterTick(letSome)
+    if (inLine.push(resolve) === 1) afterTick(letNext)
   })
 }
 
-const turnsPerTick = 4
 const inLine: (() => void)[] = []
 
-function letSome(): void {
-  for (const go of inLine.splice(0, turnsPerTick)) go()
-  if (inLine.length > 0) afterTick(letSome)
+function letNext(): void {
+  inLine.shift()?.()
+  if (inLine.length > 0) afterTick(letNext)
 }
 
 /** Resolves when all of the work is done, however it ends, or after so long. */
