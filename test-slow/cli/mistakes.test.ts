@@ -4,10 +4,10 @@ import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { selfSigned as certificate } from '../client/self-signed.ts'
-import { corral, type Ended, serve, serveHere, start, temporary } from './corral.ts'
-import { clerkAgent, writeFile } from './files.ts'
-import { corralMany } from './many.ts'
+import { corral, type Ended, serve, serveHere, start, temporary } from '../../test/cli/corral.ts'
+import { clerkAgent, writeFile } from '../../test/cli/files.ts'
+import { corralMany } from '../../test/cli/many.ts'
+import { selfSigned as certificate } from '../../test/client/self-signed.ts'
 
 /**
  * What beginners get wrong, and what they are told: the words, the hint and the exit code of each mistake, as the built
