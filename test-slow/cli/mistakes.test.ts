@@ -487,16 +487,6 @@ describe('a mistake on the command line', () => {
     await served.seen(/the drawer is empty[\s\S]*throws\.mjs\S*:2/)
   })
 
-  test('a store that another process uses', async () => {
-    const cwd = temporary()
-    const file = writeFile(cwd)
-    await serve(['serve', file, '--store', 'tasks.db'], { cwd })
-    const second = await corral(['serve', file, '--port', '0', '--store', 'tasks.db'], { cwd })
-    expect(second.code).toBe(2)
-    expect(second.stderr).toMatch(/Cannot open the task store tasks\.db: process \d+ is using it/)
-    expect(second.stderr).toContain('Choose another with --store PATH, or --store memory.')
-  })
-
   test('a member that is dead is told after the start, which it does not hinder', async () => {
     const dead = agent('http://127.0.0.1:1').replaceAll('clerk', 'dead').replace('module', 'a2a')
     const file = writeFile(temporary(), clerkAgent() + dead)

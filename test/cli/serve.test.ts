@@ -120,7 +120,7 @@ max_retries = 0
     const second = await corral(['serve', file, '--port', '0', '--store', 'tasks.db'], { cwd })
     expect(second.code).toBe(2)
     expect(second.stderr).toMatch(/Cannot open the task store tasks\.db: process \d+ is using it/)
-    expect(second.stderr).toContain('--store memory')
+    expect(second.stderr).toContain('Choose another with --store PATH, or --store memory.')
   })
 
   test('refuses a file with problems, each with its line and column', async () => {

@@ -53,7 +53,6 @@ export function createQueries(db: Connection): Queries {
     // Sequence numbers have no gaps, so the first so many records are those up to a version.
     toStoredTask(row, (number, upTo) => readLog(number, 0, upTo))
   const { small, large } = createTaskReads(db)
-  const inTurn = createReadTurns()
   const busy = db.prepare(
     `SELECT ${headColumns} FROM task INDEXED BY task_busy JOIN scope ON scope.id = task.scope
      WHERE busy = 1 AND (timestamp, task.id) > (?1, ?2) AND coalesce(?3, scope.agent) = scope.agent
@@ -69,7 +68,7 @@ export function createQueries(db: Connection): Queries {
   function toTask(row: Row, parts: TaskParts): Found | Promise<Found> {
     const isLarge = row.snapshot === null || row.artifacts === ''
     if (!isLarge) return toWhole(row)
-    return inTurn(() => {
+    return myTurn().then(() => {
       const found = large(String(row.id), parts)
       return found && toWhole(found)
     })
@@ -119,16 +118,6 @@ function createTaskReads(db: Connection): { readonly small: ReadRow; readonly la
     return (id, parts) => (parts.light ? light : parts.artifacts === false ? bare : whole).get(id)
   }
   return { small: reading(listColumns), large: reading(taskColumns) }
-}
-
-/** Does one work per tick, in the order in which they came. */
-function createReadTurns(): <T>(work: () => T) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve()
-  return (work) => {
-    const mine = last.then(myTurn).then(work)
-    last = mine.catch(() => {})
-    return mine
-  }
 }
 
 /** Prepares the reads of webhooks alone; they are the same in files of every schema. */
