@@ -1,7 +1,7 @@
 import type { StreamResponse } from '../protocol/types.ts'
 import { type Usage, usageOf } from '../protocol/usage.ts'
 import type { LogRecord, Store, StoredTask } from '../store/store.ts'
-import { weighRecord } from '../store/weight.ts'
+import { weighRecords } from '../store/weight.ts'
 import { LastRead } from './last-read.ts'
 import { spentIn } from './spent.ts'
 
@@ -67,7 +67,7 @@ async function readLast(
     const from = Math.max(0, first - perRead)
     const page = await store.records(head.id, from, first - from)
     records = [...page, ...records]
-    bytes += page.reduce((sum, record) => sum + weighRecord(record), 0)
+    bytes += weighRecords(page)
     first = from
   }
   return records

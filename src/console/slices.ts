@@ -1,6 +1,6 @@
 import { myTurn } from '../shared/async.ts'
 import type { LogRecord, Store } from '../store/store.ts'
-import { weighRecord } from '../store/weight.ts'
+import { weighRecords } from '../store/weight.ts'
 
 /** So many of a list are looked at before others have their turn. */
 const perSlice = 8
@@ -41,10 +41,8 @@ export async function readLog(
     if (records.length > 0) await myTurn()
     const wanted = Math.min(perRead, limit - records.length)
     const page = await store.records(id, records.at(-1)?.seq ?? after, wanted)
-    for (const record of page) {
-      bytes += weighRecord(record)
-      records.push(record)
-    }
+    bytes += weighRecords(page)
+    records.push(...page)
     if (page.length < wanted) break
   }
   return records

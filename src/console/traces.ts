@@ -1,6 +1,6 @@
 import { textOf } from '../protocol/task.ts'
 import type { LogRecord, Store, StoredTask } from '../store/store.ts'
-import { weighRecord } from '../store/weight.ts'
+import { weighRecords } from '../store/weight.ts'
 import { LastRead } from './last-read.ts'
 import { readLog } from './slices.ts'
 
@@ -39,13 +39,11 @@ export function createTraces(store: Store): (stored: StoredTask) => Promise<read
 
 function add(known: Found, records: readonly LogRecord[]): Found {
   const further = records.filter((record) => record.kind === 'trace' || questionIn(record))
-  const sum = (some: readonly LogRecord[]): number =>
-    some.reduce((bytes, record) => bytes + weighRecord(record), 0)
   return {
     records: [...known.records, ...further],
     upTo: records.at(-1)?.seq ?? known.upTo,
-    bytes: known.bytes + sum(records),
-    weight: known.weight + sum(further),
+    bytes: known.bytes + weighRecords(records),
+    weight: known.weight + weighRecords(further),
   }
 }
 

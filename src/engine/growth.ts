@@ -3,7 +3,6 @@ import { isTerminal } from '../protocol/task.ts'
 import type { TaskState } from '../protocol/types.ts'
 import type { SharedBudget } from '../shared/budget.ts'
 import type { LogRecord } from '../store/store.ts'
-import { weighRecord } from '../store/weight.ts'
 
 /** How much one task may hold. */
 export interface TaskLimits {
@@ -101,13 +100,6 @@ export class Growth {
     this.#counted += by
     this.#live?.change(this.principal, by)
   }
-}
-
-/** What a stored log holds. */
-export function bytesOf(records: readonly LogRecord[]): number {
-  let bytes = 0
-  for (const record of records) bytes += weighRecord(record)
-  return bytes
 }
 
 /** Records that a caller or an agent can make many or large; the others are few and ours. */

@@ -1,7 +1,7 @@
 import type { Json } from '../protocol/types.ts'
 import { foldRecords } from '../store/current.ts'
 import type { LogRecord, Store, StoredTask } from '../store/store.ts'
-import { bytesOf } from './growth.ts'
+import { weighRecords } from '../store/weight.ts'
 import type { StoredLog } from './log-host.ts'
 import { entryOf, type RunMemory } from './messages.ts'
 
@@ -32,7 +32,7 @@ export async function loadTask(store: Store, stored: StoredTask): Promise<Loaded
   }
   // A store that keeps no log still has the history: one turn per message of the user.
   if (turns === 0) turns = task.history?.filter(({ role }) => role === 'ROLE_USER').length ?? 1
-  const log = { task, version: stored.version, bytes: bytesOf(records) }
+  const log = { task, version: stored.version, bytes: weighRecords(records) }
   return { log, records, memory: { turns, saved, forwarded } }
 }
 

@@ -100,6 +100,13 @@ function weighEvent(event: StreamResponse): number {
   return 'task' in event ? weighTask(event.task) : weighMessage(event.message)
 }
 
+/** About how many bytes records take as JSON. @throws TypeError for what JSON cannot express. */
+export function weighRecords(records: readonly LogRecord[]): number {
+  let sum = 0
+  for (const record of records) sum += weighRecord(record)
+  return sum
+}
+
 /** About how many bytes a task takes as JSON. @throws TypeError for what JSON cannot express. */
 export function weighTask({ status, history, artifacts, metadata }: Task): number {
   let sum = frame + weighMeta(metadata)

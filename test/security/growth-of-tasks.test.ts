@@ -1,9 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
 import { A2AAgent } from '../../src/agents/remote/agent.ts'
-import { bytesOf } from '../../src/engine/growth.ts'
 import type { Task } from '../../src/protocol/types.ts'
 import type { Store } from '../../src/store/store.ts'
+import { weighRecords } from '../../src/store/weight.ts'
 import { rpc, serve } from '../acceptance/serve.ts'
 import { stores } from './stores.ts'
 
@@ -79,5 +79,5 @@ describe.each(stores)('on the %s store', (_name, open) => {
 
 /** The limit, and what tells of the end. */
 async function expectBounded(store: Store, id: string): Promise<void> {
-  expect(bytesOf(await store.records(id, 0))).toBeLessThan(maxTaskBytes + 2_000)
+  expect(weighRecords(await store.records(id, 0))).toBeLessThan(maxTaskBytes + 2_000)
 }

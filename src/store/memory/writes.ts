@@ -12,7 +12,7 @@ import type {
   Write,
   WriteResult,
 } from '../store.ts'
-import { weigh, weighRecord } from '../weight.ts'
+import { weigh, weighRecords } from '../weight.ts'
 import type { Kept } from './kept.ts'
 import { logOf, type Retention } from './retention.ts'
 import type { TaskIndex } from './task-index.ts'
@@ -125,7 +125,7 @@ function createEntry(write: TaskWrite, stored: StoredTask, key: string | undefin
 }
 
 function bytesOf({ bytes, records }: TaskWrite): number {
-  return bytes ?? records.reduce((sum, record) => sum + weighRecord(record), 0)
+  return bytes ?? weighRecords(records)
 }
 
 function add(tables: Tables, entry: Entry): void {
