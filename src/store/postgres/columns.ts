@@ -1,7 +1,8 @@
 import type { Artifact, Task } from '../../protocol/types.ts'
 import type { Mutable } from '../../shared/json.ts'
+import { documentColumns, listedDocumentColumns } from '../document-columns.ts'
 import { fromSnapshot, fromText } from '../documents.ts'
-import { largeBytes, lightBytes, taskOfHead } from '../list.ts'
+import { taskOfHead } from '../list.ts'
 import type { Scope, StoredTask, TaskHead, TaskParts } from '../store.ts'
 import type { DatabaseRow } from './connection.ts'
 
@@ -10,25 +11,16 @@ export const headColumnsOf =
   't.id, t.agent, t.tenant, t.principal AS owner, t.context_id AS "contextId", t.state, t.timestamp, t.busy OR t.mail > 0 AS busy, t.generation, t.build'
 
 /** The columns of as much of a task as is asked for, as `toDatabaseTask` reads them. */
-export function taskColumnsOf({ artifacts = true, light = false }: TaskParts = {}): string {
-  if (light) return `${numbers}, ${small} AS snapshot`
-  return artifacts ? `${numbers}, t.snapshot, t.artifacts` : `${numbers}, t.snapshot`
+export function taskColumnsOf(parts?: TaskParts): string {
+  return `${numbers}, ${documentColumns('t', parts)}`
 }
 
 /** The same for a list, where the documents of large tasks are left out: they are null. */
 export function listColumnsOf(parts: TaskParts): string {
-  if (parts.light) return taskColumnsOf(parts)
-  const size = 'octet_length(t.snapshot) + coalesce(octet_length(t.artifacts), 0)'
-  const small = (column: string): string =>
-    `CASE WHEN ${size} > ${largeBytes} THEN NULL ELSE t.${column} END AS ${column}`
-  const { artifacts = true } = parts
-  return [numbers, small('snapshot'), ...(artifacts ? [small('artifacts')] : [])].join(', ')
+  return `${numbers}, ${listedDocumentColumns('t', parts)}`
 }
 
 const numbers = `${headColumnsOf}, t.version, t.snapshot_version AS "taskVersion", t.replica, t.mail`
-
-/** The length is known without reading the text itself. */
-const small = `CASE WHEN octet_length(t.snapshot) > ${lightBytes} THEN '' ELSE t.snapshot END`
 
 /** How a statement over these columns is called. */
 export function partsName({ artifacts = true, light = false }: TaskParts = {}): string {

@@ -1,7 +1,8 @@
 import { createFold } from '../../protocol/fold.ts'
 import type { Artifact } from '../../protocol/types.ts'
+import { documentColumns, listedDocumentColumns } from '../document-columns.ts'
 import { fromSnapshot, fromText } from '../documents.ts'
-import { largeBytes, lightBytes, taskOfHead } from '../list.ts'
+import { taskOfHead } from '../list.ts'
 import type { LogRecord, Scope, StoredTask, TaskHead, TaskParts } from '../store.ts'
 import type { Row } from './driver.ts'
 
@@ -14,25 +15,16 @@ export const headColumns =
   'task.id, agent, tenant, owner, task.context_id AS contextId, state, task.timestamp, busy, generation, build'
 
 /** The columns of as much of a task as is asked for, as `toStoredTask` reads them. */
-export function taskColumns({ artifacts = true, light = false }: TaskParts = {}): string {
-  if (light) return `${numbers}, ${small} AS snapshot`
-  return artifacts ? `${numbers}, snapshot, artifacts` : `${numbers}, snapshot`
+export function taskColumns(parts?: TaskParts): string {
+  return `${numbers}, ${documentColumns('task', parts)}`
 }
 
 /** The same for a list, where the documents of large tasks are left out: they are null. */
 export function listColumns(parts: TaskParts): string {
-  if (parts.light) return taskColumns(parts)
-  const size = 'octet_length(snapshot) + coalesce(octet_length(artifacts), 0)'
-  const small = (column: string): string =>
-    `CASE WHEN ${size} > ${largeBytes} THEN NULL ELSE ${column} END AS ${column}`
-  const { artifacts = true } = parts
-  return [numbers, small('snapshot'), ...(artifacts ? [small('artifacts')] : [])].join(', ')
+  return `${numbers}, ${listedDocumentColumns('task', parts)}`
 }
 
 const numbers = `${headColumns}, task.number, version, snapshot_version AS snapshotVersion`
-
-/** The length is known without reading the text itself. */
-const small = `CASE WHEN octet_length(snapshot) > ${lightBytes} THEN '' ELSE snapshot END`
 
 /** A row of `headColumns`. The file is ours alone, so what we wrote into it is what we read. */
 export function toHead(row: Row): TaskHead {
