@@ -13,17 +13,20 @@ export interface Share {
   turns: number
 }
 
-/** The shares of those who have something; the empty principal is nobody in particular and has none. */
+/**
+ * The shares of those who have something; the empty principal is nobody in particular and has none. The share that was
+ * looked for last stays while it is empty, until another is looked for: most requests are from where the last one was.
+ */
 export class Shares {
   readonly #all = new Registry<Share>()
-  /** The one that was looked for last: a request looks several times. */
   #last: Share | undefined
 
   find(principal: string): Share | undefined {
     if (this.#last?.principal === principal) return this.#last
     if (principal === '') return undefined
-    this.#last = this.#all.get(principal)
-    return this.#last
+    const share = this.#all.get(principal)
+    if (share) this.#look(share)
+    return share
   }
 
   /** The share of a principal, from now on. */
@@ -32,14 +35,19 @@ export class Shares {
     if (known || principal === '') return known
     const share = { principal, running: 0, waiting: 0, bytes: 0, turns: 0 }
     this.#all.set(principal, share)
-    this.#last = share
+    this.#look(share)
     return share
   }
 
   /** Forgets a share that holds nothing any more. */
   tidy(share: Share): void {
-    if (share.turns !== 0 || share.bytes !== 0) return
-    this.#all.delete(share.principal)
-    this.#last = undefined
+    if (share.turns === 0 && share.bytes === 0 && share !== this.#last)
+      this.#all.delete(share.principal)
+  }
+
+  #look(share: Share): void {
+    const before = this.#last
+    this.#last = share
+    if (before) this.tidy(before)
   }
 }

@@ -5,6 +5,7 @@ interface Entry<T> {
   next: Entry<T> | undefined
 }
 
+/** A power of two, so that a bucket is found without a division. */
 const buckets = 1024
 
 /**
@@ -71,9 +72,10 @@ export class Registry<T> {
   }
 }
 
-/** By the end of the id: of a UUID any part is as random as any other. */
+/** By the end of the id: of a UUID any part is as random as any other. In 32 bits, where numbers are cheapest. */
 function bucketOf(id: string): number {
   let hash = 0
-  for (let i = Math.max(0, id.length - 6); i < id.length; i++) hash = hash * 31 + id.charCodeAt(i)
-  return hash % buckets
+  for (let i = Math.max(0, id.length - 6); i < id.length; i++)
+    hash = (Math.imul(hash, 31) + id.charCodeAt(i)) | 0
+  return hash & (buckets - 1)
 }

@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest'
 import { createShareNames } from '../../src/engine/arrived.ts'
-import { Shares } from '../../src/engine/shares.ts'
+import { type Share, Shares } from '../../src/engine/shares.ts'
 
 test('each principal has its own share, and nobody in particular has none', () => {
   const shares = new Shares()
-  const ann = shares.take('user ann')
-  const bob = shares.take('user bob')
+  const ann = taken(shares, 'user ann')
+  ann.turns = 1
+  const bob = taken(shares, 'user bob')
+  bob.turns = 1
   expect(shares.find('user ann')).toBe(ann)
   expect(shares.take('user bob')).toBe(bob)
   expect(bob).not.toBe(ann)
@@ -13,17 +15,29 @@ test('each principal has its own share, and nobody in particular has none', () =
   expect(shares.find('')).toBeUndefined()
 })
 
-test('a share that holds nothing is forgotten, and its principal begins anew', () => {
+test('a share that holds nothing is forgotten once another is looked for', () => {
   const shares = new Shares()
-  const share = shares.take('user ann')
-  if (!share) throw new Error('There is a share')
-  share.bytes = 7
-  shares.tidy(share)
-  expect(shares.find('user ann')).toBe(share)
-  share.bytes = 0
-  shares.tidy(share)
+  const ann = taken(shares, 'user ann')
+  ann.bytes = 7
+  const bob = taken(shares, 'user bob')
+  bob.turns = 1
+  expect(shares.find('user ann')).toBe(ann)
+  ann.bytes = 0
+  shares.tidy(ann)
+  expect(shares.find('user ann')).toBe(ann)
+  expect(shares.find('user bob')).toBe(bob)
   expect(shares.find('user ann')).toBeUndefined()
-  expect(shares.take('user ann')).not.toBe(share)
+  expect(shares.take('user ann')).not.toBe(ann)
+})
+
+test('a share that is not the last one looked for is forgotten at once', () => {
+  const shares = new Shares()
+  const ann = taken(shares, 'user ann')
+  ann.turns = 1
+  shares.take('user bob')
+  ann.turns = 0
+  shares.tidy(ann)
+  expect(shares.find('user ann')).toBeUndefined()
 })
 
 test('a call is named after its own user or address, whoever called before', () => {
@@ -38,3 +52,9 @@ test('a call is named after its own user or address, whoever called before', () 
   ] as const
   for (const [call, name] of [...calls, ...calls.toReversed()]) expect(nameOf(call)).toBe(name)
 })
+
+function taken(shares: Shares, principal: string): Share {
+  const share = shares.take(principal)
+  if (!share) throw new Error(`${principal} has no share`)
+  return share
+}
