@@ -186,10 +186,9 @@ function toStoreError(thrown: unknown): A2AError {
 
 /** What a store's answer to a task's write has against it; undefined where it is stored. */
 export function faultOf(result: WriteResult, taskId: string): A2AError | undefined {
+  if ('version' in result) return undefined
   if ('existing' in result) return new KeyTaken(result.existing)
   if ('conflict' in result)
     return result.conflict === 0 ? taskNotFound(taskId) : new TaskMoved(taskId)
-  if ('refused' in result)
-    return new A2AError('invalidAgentResponse', `The task cannot be stored: ${result.refused}`)
-  return undefined
+  return new A2AError('invalidAgentResponse', `The task cannot be stored: ${result.refused}`)
 }

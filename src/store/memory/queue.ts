@@ -1,59 +1,37 @@
+/** What can stand in a queue. It carries its own links: to join costs no memory, and to leave the same from anywhere. */
+export interface Linked<T extends Linked<T>> {
+  queue: Queue<T> | undefined
+  older: T | undefined
+  newer: T | undefined
+}
+
 /**
  * First in, first out, with members that may leave early. A plain Map would do, were its first key not slow to find after
  * many deletions.
  */
-export class Queue<T> {
-  first: Link<T> | undefined
-  last: Link<T> | undefined
+export class Queue<T extends Linked<T>> {
+  oldest: T | undefined
+  #newest: T | undefined
   size = 0
 
-  get oldest(): T | undefined {
-    return this.first?.member
-  }
-
-  join(member: T): Link<T> {
-    const link = new Link(this, member)
-    this.append(link)
-    return link
-  }
-
-  append(link: Link<T>): void {
-    link.older = this.last
-    if (this.last) this.last.newer = link
-    else this.first = link
-    this.last = link
+  /** Takes in a member that stands in no queue. */
+  join(member: T): void {
+    member.queue = this
+    member.older = this.#newest
+    if (this.#newest) this.#newest.newer = member
+    else this.oldest = member
+    this.#newest = member
     this.size += 1
   }
-}
 
-/** A member's place in a queue; leaving costs the same from anywhere. */
-export class Link<T> {
-  queue: Queue<T>
-  readonly member: T
-  older: Link<T> | undefined
-  newer: Link<T> | undefined
-
-  constructor(queue: Queue<T>, member: T) {
-    this.queue = queue
-    this.member = member
-  }
-
-  /** To be called once. */
-  leave(): undefined {
-    const { queue, older, newer } = this
+  /** Lets a member go that stands in this queue. */
+  leave(member: T): void {
+    const { older, newer } = member
     if (older) older.newer = newer
-    else queue.first = newer
+    else this.oldest = newer
     if (newer) newer.older = older
-    else queue.last = older
-    this.older = this.newer = undefined
-    queue.size -= 1
-    return undefined
-  }
-
-  /** Leaves, and joins another queue. */
-  move(to: Queue<T>): void {
-    this.leave()
-    this.queue = to
-    to.append(this)
+    else this.#newest = older
+    member.queue = member.older = member.newer = undefined
+    this.size -= 1
   }
 }

@@ -1,7 +1,7 @@
 import { type Clock, toTimestamp } from '../../shared/clock.ts'
 import type { LogRecord } from '../store.ts'
 import { weighTask } from '../weight.ts'
-import type { Kept } from './kept.ts'
+import { type Entry, Place } from './entry.ts'
 import { Queue } from './queue.ts'
 import { createKeptShares, type ShareLimits } from './shares.ts'
 
@@ -16,13 +16,13 @@ interface Limits extends ShareLimits {
 /** Which finished tasks stay. */
 export interface Retention {
   /** The task is finished, and may be dropped when its time comes. */
-  release(task: Kept): void
+  release(task: Entry): void
   /** The task waits for its user, and may be dropped when that has taken too long or too much. */
-  wait(task: Kept): void
+  wait(task: Entry): void
   /** The task is finished and its webhooks are behind: it is dropped only where it takes too much. */
-  lag(task: Kept): void
+  lag(task: Entry): void
   /** The task is needed again. */
-  hold(task: Kept): void
+  hold(task: Entry): void
   /** So many bytes more, or less, are kept for a principal besides its tasks. */
   count(principal: string, bytes: number): void
   /** Drops and compacts what is over the limits, oldest first. */
@@ -34,39 +34,49 @@ export interface Retention {
  * `maxRecords` the logs of the oldest become one record, beyond `maxAgeMs` the tasks go. Beyond `maxTasks` or `maxBytes`
  * it is the oldest of whoever keeps most that goes, so that nobody's flood takes what others keep within their share.
  */
-export function createRetention(limits: Limits, drop: (task: Kept) => void): Retention {
+export function createRetention(limits: Limits, drop: (task: Entry) => void): Retention {
   const { clock, maxAgeMs, maxWaitingMs, maxRecords } = limits
   // Tasks move from the first queue to the second, so everything in `compacted` is older than all of `whole`.
-  const whole = new Queue<Kept>()
-  const compacted = new Queue<Kept>()
-  const waiting = new Queue<Kept>()
+  const whole = new Queue<Place>()
+  const compacted = new Queue<Place>()
+  const waiting = new Queue<Place>()
   const shares = createKeptShares(limits)
   let records = 0
 
-  function leave(task: Kept): void {
-    if (task.place?.queue === whole) records -= task.records.length
-    task.place = task.place?.leave()
+  function enter(task: Entry, queue: Queue<Place>): void {
+    task.place = new Place(task)
+    queue.join(task.place)
+  }
+
+  function leave(task: Entry): void {
+    const { place } = task
+    if (place?.queue === whole) records -= task.records.length
+    if (place) place.queue?.leave(place)
+    task.place = undefined
     shares.remove(task)
   }
 
-  function dropOldest(task: Kept): void {
+  function dropOldest(task: Entry): void {
     leave(task)
     drop(task)
   }
 
-  function dropBefore(ageMs: number, oldest: () => Kept | undefined): void {
+  function dropBefore(ageMs: number, oldest: () => Place | undefined): void {
     if (ageMs === Number.POSITIVE_INFINITY) return
     const floor = toTimestamp(clock.now() - ageMs)
-    for (let task = oldest(); task && task.stored.head.timestamp < floor; task = oldest())
-      dropOldest(task)
+    for (let place = oldest(); place && isBefore(place, floor); place = oldest())
+      dropOldest(place.task)
   }
 
-  function compact(task: Kept): void {
+  function compact(place: Place): void {
+    const { task } = place
     records -= task.records.length
     // The records of a short log weigh about what the task does; chunks of a long one are merged in it.
     if (task.bytes > smallBytes) shares.resize(task, weighTask(task.stored.task))
     task.records = []
-    task.place?.move(compacted)
+    whole.leave(place)
+    // Where age counts for nothing, nobody asks for the oldest of all any more.
+    if (maxAgeMs !== Number.POSITIVE_INFINITY) compacted.join(place)
   }
 
   return {
@@ -74,11 +84,11 @@ export function createRetention(limits: Limits, drop: (task: Kept) => void): Ret
       if (task.place) return
       leave(task)
       records += task.records.length
-      task.place = whole.join(task)
+      enter(task, whole)
       shares.add(task, 'finished')
     },
     wait(task) {
-      task.place = waiting.join(task)
+      enter(task, waiting)
       shares.add(task, 'open')
     },
     lag: (task) => shares.add(task, 'open'),
@@ -93,6 +103,10 @@ export function createRetention(limits: Limits, drop: (task: Kept) => void): Ret
   }
 }
 
+function isBefore({ task }: Place, floor: string): boolean {
+  return task.stored.head.timestamp < floor
+}
+
 /** Smaller logs are counted as they were: to weigh their tasks costs more than the room that it would find. */
 const smallBytes = 16 * 1024
 
@@ -100,7 +114,7 @@ const smallBytes = 16 * 1024
  * The log of a task. A compacted one is a single record: who asks for what came after any earlier one gets the whole
  * task. The record is made when it is asked for, since hardly any of them ever is.
  */
-export function logOf({ records, stored }: Kept): LogRecord[] {
+export function logOf({ records, stored }: Entry): LogRecord[] {
   if (records.length > 0) return records
   return [{ seq: stored.version, kind: 'event', event: { task: stored.task } }]
 }

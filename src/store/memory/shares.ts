@@ -1,5 +1,5 @@
+import type { Entry } from './entry.ts'
 import { createHeap } from './heap.ts'
-import type { Kept } from './kept.ts'
 import { Queue } from './queue.ts'
 
 /** How much all keep together. */
@@ -13,21 +13,21 @@ export interface ShareLimits {
 /** The tasks that do not run, by whose they are. */
 interface KeptShares {
   /** Takes in a task: `finished`, or `open` where somebody still waits for something and others go first. */
-  add(task: Kept, kind: 'finished' | 'open'): void
-  remove(task: Kept): void
+  add(task: Entry, kind: 'finished' | 'open'): void
+  remove(task: Entry): void
   /** The task takes this many bytes from now on. */
-  resize(task: Kept, bytes: number): void
+  resize(task: Entry, bytes: number): void
   /** So many bytes more, or less, are kept for a principal besides its tasks. */
   count(principal: string, bytes: number): void
   /** What has to go while there is too much: the oldest of whoever keeps most. */
-  excess(): Kept | undefined
+  excess(): Entry | undefined
 }
 
 /** What one principal keeps. */
 interface Share {
   readonly principal: string
-  readonly finished: Queue<Kept>
-  readonly open: Queue<Kept>
+  readonly finished: Queue<Entry>
+  readonly open: Queue<Entry>
   bytes: number
   /** How much of what all may keep that is. */
   weight: number
@@ -85,20 +85,21 @@ export function createKeptShares({ maxTasks, maxBytes }: ShareLimits): KeptShare
     add(task, kind) {
       const share = shareOf(task.principal)
       task.order = ++order
-      task.sharePlace = share[kind].join(task)
+      share[kind].join(task)
       if (kind === 'finished') tasks += 1
       change(share, task.bytes)
     },
     remove(task) {
-      const share = task.sharePlace && find(task.principal)
-      if (!share || !task.sharePlace) return
-      if (task.sharePlace.queue === share.finished) tasks -= 1
-      task.sharePlace = task.sharePlace.leave()
+      const { queue } = task
+      const share = queue && find(task.principal)
+      if (!share) return
+      if (queue === share.finished) tasks -= 1
+      queue.leave(task)
       change(share, -task.bytes)
       forgetEmpty(share)
     },
     resize(task, now) {
-      const share = task.sharePlace && find(task.principal)
+      const share = task.queue && find(task.principal)
       if (share) change(share, now - task.bytes)
       task.bytes = now
     },
@@ -118,12 +119,12 @@ export function createKeptShares({ maxTasks, maxBytes }: ShareLimits): KeptShare
 }
 
 /** What may go of a share: what is open too, where there are too many bytes. */
-function oldestOf({ finished, open }: Share, isTooLarge: boolean): Kept | undefined {
+function oldestOf({ finished, open }: Share, isTooLarge: boolean): Entry | undefined {
   return finished.oldest ?? (isTooLarge ? open.oldest : undefined)
 }
 
 /** What goes where whoever keeps most has nothing that may, which is rare. */
-function heaviest(shares: Iterable<Share>, isTooLarge: boolean): Kept | undefined {
+function heaviest(shares: Iterable<Share>, isTooLarge: boolean): Entry | undefined {
   let found: Share | undefined
   for (const share of shares)
     if (oldestOf(share, isTooLarge) && (!found || isAbove(share, found))) found = share

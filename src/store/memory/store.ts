@@ -15,9 +15,10 @@ import type {
   Webhook,
   WebhookFilter,
 } from '../store.ts'
+import type { Entry } from './entry.ts'
 import { createRetention, logOf } from './retention.ts'
 import { createTaskIndex, type HeadPage } from './task-index.ts'
-import { applyWrite, type Entry, forget, type Tables } from './writes.ts'
+import { applyWrite, forget, type Tables } from './writes.ts'
 
 /** How much a memory store keeps. Only tasks that do not run are dropped. */
 export interface MemoryStoreOptions {
@@ -108,7 +109,7 @@ function createTables(options: MemoryStoreOptions): Tables {
     index: createTaskIndex(() => heads(entries.values())),
     retention: createRetention(
       { clock, maxTasks, maxBytes, maxAgeMs, maxWaitingMs, maxRecords },
-      (task) => forget(tables, task.stored.head.id),
+      (task) => forget(tables, task),
     ),
   }
   return tables

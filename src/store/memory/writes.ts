@@ -13,16 +13,9 @@ import type {
   WriteResult,
 } from '../store.ts'
 import { weigh, weighRecords } from '../weight.ts'
-import type { Kept } from './kept.ts'
+import type { Entry } from './entry.ts'
 import { logOf, type Retention } from './retention.ts'
 import type { TaskIndex } from './task-index.ts'
-
-/** A task and what hangs on it. */
-export interface Entry extends Kept {
-  readonly idempotencyKey: string | undefined
-  /** The webhooks by id, oldest first; most tasks have none. */
-  configs: Map<string, PushConfigRecord> | undefined
-}
 
 /** The values of a context, and whose share they are kept in. */
 interface KeptValues {
@@ -118,8 +111,10 @@ function createEntry(write: TaskWrite, stored: StoredTask, key: string | undefin
     configs: undefined,
     principal: write.principal ?? principalOf({ auth: { userId: write.head.scope.owner } }),
     bytes: bytesOf(write),
+    queue: undefined,
+    older: undefined,
+    newer: undefined,
     place: undefined,
-    sharePlace: undefined,
     order: 0,
   }
 }
@@ -161,21 +156,20 @@ function deleteTask(tables: Tables, id: string): WriteResult {
   const entry = tables.entries.get(id)
   if (entry === undefined) return missing
   tables.retention.hold(entry)
-  forget(tables, id)
+  forget(tables, entry)
   return { version: 0 }
 }
 
 /** Removes every trace of a task. */
-export function forget(tables: Tables, id: string): void {
-  const entry = tables.entries.get(id)
-  if (entry === undefined) return
-  tables.entries.delete(id)
-  tables.index.move(entry.stored.head, undefined)
+export function forget(tables: Tables, entry: Entry): void {
+  const { head } = entry.stored
+  tables.entries.delete(head.id)
+  tables.index.move(head, undefined)
   if (entry.idempotencyKey !== undefined) tables.keys.delete(entry.idempotencyKey)
-  if (tables.contextValues.size > 0) forgetValues(tables, entry.stored.head)
+  if (tables.contextValues.size > 0) forgetValues(tables, head)
   if (entry.configs === undefined) return
   for (const letter of tables.deadLetters.values())
-    if (letter.taskId === id) tables.deadLetters.delete(letter.id)
+    if (letter.taskId === head.id) tables.deadLetters.delete(letter.id)
 }
 
 /** The values of a context go with its last task. */
