@@ -225,7 +225,6 @@ class NodeExchange implements Exchange, BodySource, ReplyReader {
   }
 
   #send(reply: HttpReply): void {
-    const { response } = this
     const room = roomOf(reply)
     if (room > 0 && !this.#hold(reply, room)) return
     try {
@@ -233,12 +232,20 @@ class NodeExchange implements Exchange, BodySource, ReplyReader {
       const sending = this.#cut
         ? sendLastReply(this, reply, this.#adapter.clock)
         : sendReply(this, reply)
-      sending?.catch((err) => this.#failed(err))
-      if (response.writableFinished) this.#connection.end(this)
+      sending?.then(
+        () => this.#sent(),
+        (err) => this.#failed(err),
+      )
+      this.#sent()
     } catch (err) {
       // A header that HTTP cannot carry must cost this reply, not the process.
       this.#failed(err)
     }
+  }
+
+  /** A connection that rests keeps nothing of what was answered on it. */
+  #sent(): void {
+    if (this.response.writableFinished) this.#connection.end(this)
   }
 
   /** Takes room for a large reply until its reader has it; where there is none, the reply is a refusal. */

@@ -1,7 +1,9 @@
 import type { Socket } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { rpc, serveAgent, text } from './sockets.ts'
-import { head, openClient, type RawClient } from './wire.ts'
+import { head, observe, openClient, type RawClient } from './wire.ts'
 
 const live = 'GET /health?live=1 HTTP/1.1\r\nhost: localhost\r\n\r\n'
 
@@ -122,4 +124,24 @@ describe('at the bound of connections', () => {
     const all = await client.until('"id":3}')
     expect([...all.matchAll(/"id":(\d)\}/g)].map(([, id]) => id)).toEqual(['1', '2', '3'])
   })
+})
+
+test.each([
+  ['an answer', 'SendMessage', '"id":1}'],
+  ['a stream', 'SendStreamingMessage', '\r\n0\r\n\r\n'],
+])('a connection that rests keeps nothing of %s that went over it', async (_, method, end) => {
+  setFlagsFromString('--expose-gc')
+  const collect: () => void = runInNewContext('gc')
+  const { port, responses } = await observe()
+  const client = await openClient(port)
+  const body = String(rpc(method, text('chunks a b')).body)
+  client.socket.write(head({ 'content-length': body.length }) + body)
+  expect(await client.until(end)).toContain('TASK_STATE_COMPLETED')
+  // A closed timer or a callback of Node's may hold it for some ticks more.
+  for (let tick = 0; tick < 1_000 && responses[0]?.deref(); tick++) {
+    await new Promise(setImmediate)
+    if (tick % 20 === 0) collect()
+  }
+  expect(responses.map((response) => response.deref())).toEqual([undefined])
+  expect(isOpen(client)).toBe(true)
 })

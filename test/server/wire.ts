@@ -1,4 +1,4 @@
-import { createServer as createHttpServer } from 'node:http'
+import { createServer as createHttpServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { createServer, type ServerOptions, toNodeHandler } from '../../src/server/index.ts'
@@ -11,6 +11,8 @@ export interface Observed {
   readonly url: string
   /** The server's ends, in the order of their coming. */
   readonly sockets: readonly Socket[]
+  /** What the server has answered, as far as somebody still has it. */
+  readonly responses: readonly WeakRef<ServerResponse>[]
 }
 
 /** Serves the scripted agent, or those of the options, through `toNodeHandler`. */
@@ -21,7 +23,9 @@ export async function observe(options: Partial<ServerOptions> = {}): Promise<Obs
   const handler = { intake: server.intake, logger: silent, ...(clock && { clock }) }
   const http = createHttpServer(toNodeHandler(server.handle, handler))
   const sockets: Socket[] = []
+  const responses: WeakRef<ServerResponse>[] = []
   http.on('connection', (socket) => sockets.push(socket))
+  http.on('request', (_, response) => responses.push(new WeakRef(response)))
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
   onTestFinished(async () => {
     http.closeAllConnections()
@@ -29,7 +33,7 @@ export async function observe(options: Partial<ServerOptions> = {}): Promise<Obs
     await server.close()
   })
   const { port } = http.address() as AddressInfo // a listening TCP server has one
-  return { port, url: `http://127.0.0.1:${port}`, sockets }
+  return { port, url: `http://127.0.0.1:${port}`, sockets, responses }
 }
 
 /** A client that writes what it is told and keeps what it gets. */
