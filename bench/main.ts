@@ -5,9 +5,12 @@
  * --case NAME  only this case; may be repeated
  * --json       the results as JSON on standard output and nothing else
  * --prof       instead of measuring, name the hottest functions of each case's server
+ * --against R  instead of measuring against the floor, compare with the revision R, in turn
  */
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { withTemporary } from '../scripts/temporary.ts'
+import { type Change, checkOut, compareWith, toChangeLine } from './against.ts'
 import type { Bench, Case, Finding } from './case.ts'
 import { cases } from './cases.ts'
 import { toChart } from './chart.ts'
@@ -21,6 +24,7 @@ const { values } = parseArgs({
     case: { type: 'string', multiple: true, default: [] },
     json: { type: 'boolean', default: false },
     prof: { type: 'boolean', default: false },
+    against: { type: 'string' },
   },
 })
 const chosen = choose(values.case)
@@ -28,6 +32,7 @@ const load = await startLoad()
 const bench: Bench = { load, quick: values.quick, repeats: values.quick ? 1 : 3 }
 try {
   if (values.prof) await profileAll(chosen)
+  else if (values.against !== undefined) await compareAll(chosen, values.against)
   else report(await measureAll(chosen))
 } finally {
   await load.stop()
@@ -65,6 +70,21 @@ function report(rows: readonly Row[]): void {
   if (values.quick || values.case.length > 0) return
   writeFileSync(new URL('results.json', import.meta.url), results)
   writeFileSync(new URL('chart.svg', import.meta.url), toChart(rows))
+}
+
+function compareAll(all: readonly Case[], revision: string): Promise<void> {
+  return withTemporary('against', async (folder) => {
+    console.error(`Builds ${revision}`)
+    checkOut(revision, folder)
+    const changes: Change[] = []
+    for (const one of all) {
+      const change = await compareWith(folder, one, bench)
+      if (change) console.error(toChangeLine(change))
+      else console.error(`  ${one.name.padEnd(20)} is new`)
+      if (change) changes.push(change)
+    }
+    if (values.json) process.stdout.write(`${JSON.stringify({ changes }, undefined, 2)}\n`)
+  })
 }
 
 async function profileAll(all: readonly Case[]): Promise<void> {

@@ -22,6 +22,8 @@ export interface Target {
   readonly workload: WorkloadName
   /** Flags of Node. */
   readonly flags?: readonly string[]
+  /** The tree that the subject is of; this one if absent. */
+  readonly root?: string
 }
 
 /** What one run of one subject showed. */
@@ -68,8 +70,8 @@ export async function measureInTurn(
   targets: readonly Target[],
   effort: Effort,
 ): Promise<readonly Measurement[]> {
-  const servers = targets.map(({ subject, workload, flags }) =>
-    start('subject.ts', [subject, workload], flags),
+  const servers = targets.map(({ subject, workload, flags, root }) =>
+    start('subject.ts', [subject, workload], { flags, root }),
   )
   try {
     const runs: Run[] = []

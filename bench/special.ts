@@ -95,7 +95,7 @@ async function holdOpen(
   subject: Subject,
   subscribers: number,
 ): Promise<{ readonly bytes: number; readonly once: number }> {
-  const server = start('subject.ts', [subject, 'subscribe'], ['--expose-gc'])
+  const server = start('subject.ts', [subject, 'subscribe'], { flags: ['--expose-gc'] })
   const watchers = start('probes/subscribers.ts', [])
   try {
     const serving = (await server.ready) as { port: number; taskId?: string } // what subject.ts says first

@@ -144,8 +144,7 @@ export class TaskLog implements CommitSource {
 
   /** Appends a private record. It is stored with the next commit. @throws A2AError where the task grows too large. */
   append(draft: RecordDraft): void {
-    // A draft is a LogRecord but for its place; TypeScript loses the union in the spread.
-    const record = { seq: this.#seq + 1, ...draft } as LogRecord
+    const record = placed(draft, this.#seq + 1)
     this.#push(record, this.#mustFit(record))
   }
 
@@ -185,7 +184,7 @@ export class TaskLog implements CommitSource {
 
   /** Why the task cannot hold this as well; undefined where it can. */
   refusalOf(draft: RecordDraft): A2AError | undefined {
-    const record = { seq: this.#seq + 1, ...draft } as LogRecord // as in `append`
+    const record = placed(draft, this.#seq + 1)
     return this.#growth.refusalOf(record, weighRecord(record), this.state)
   }
 
@@ -378,6 +377,27 @@ export class TaskLog implements CommitSource {
     this.#waiters = waiting
     for (const { settled } of due) settled(this.#broken)
   }
+}
+
+/** A draft at its place in the log. The usual kinds are written out: a spread costs more than all else about a record. */
+function placed(draft: RecordDraft, seq: number): LogRecord {
+  switch (draft.kind) {
+    case 'message':
+      return {
+        seq,
+        kind: 'message',
+        turn: draft.turn,
+        message: draft.message,
+        request: draft.request,
+      }
+    case 'step':
+      return { seq, kind: 'step', turn: draft.turn, name: draft.name, result: draft.result }
+    case 'trace':
+      return { seq, kind: 'trace', at: draft.at, entry: draft.entry }
+    case 'start':
+      if (!draft.deaths) return { seq, kind: 'start', turn: draft.turn, attempt: draft.attempt }
+  }
+  return { seq, ...draft } as LogRecord // a draft lacks nothing else; TypeScript loses the union in the spread
 }
 
 /** A webhook as it is stored, but for its place in the log. */

@@ -5,7 +5,7 @@ import { acceptsTools, type Tool, wrapTool } from '../agents/tools.ts'
 import { A2AError, toA2AError } from '../protocol/errors.ts'
 import type { JsonObject, Message } from '../protocol/types.ts'
 import { usageOf } from '../protocol/usage.ts'
-import { copyOf } from '../shared/json.ts'
+import { copyOf, type Mutable } from '../shared/json.ts'
 import { tellsAll } from '../shared/log.ts'
 import { backoffMs, retry } from '../shared/retry.ts'
 import type { CallAccount } from './account.ts'
@@ -135,17 +135,18 @@ async function callMember(call: MemberCall, agentId: string, number: number): Pr
   const facts = factsOf(call, agentId)
   run.link.throwIfAborted()
   run.budget.spendHop()
-  traceRun(run, { type: 'delegation', try: number, text: clip(message.parts), ...facts })
+  const { call: key, team, member, step } = facts
+  const text = clip(message.parts)
+  traceRun(run, { type: 'delegation', try: number, text, call: key, team, member, step })
   const began = run.clock.elapsed()
   const durationSoFar = (): number => Math.round(run.clock.elapsed() - began)
   try {
     const reply = await inSpan(call, facts, number)
     const usage = usageOf(reply.metadata)
-    const entry = replyEntry(
-      { ...facts, durationMs: durationSoFar() },
-      reply,
-      usage && run.budget.price(usage),
-    )
+    const entry = replyEntry(facts, reply, {
+      durationMs: durationSoFar(),
+      usage: usage && run.budget.price(usage),
+    })
     run.turn.trace(entry)
     if (tellsAll(run.turn.log)) tellReply(run, entry)
     if (isRefused(reply)) throw new Refusal()
@@ -192,6 +193,8 @@ function inSpan(call: MemberCall, facts: CallFacts, number: number): Promise<Mem
 /** Made once: every call of a member ends with it, and an error is not free. */
 const delegationOver = new A2AError('taskCanceled', 'The delegation is over')
 
+const noTools: readonly Tool[] = []
+
 interface Try {
   readonly agentId: string
   /** From 1. */
@@ -207,7 +210,8 @@ async function speak(
   const space = `${delegation.name}:${agentId}`
   // Its own, whatever it does to it: siblings and further tries get the same question.
   const messageId = toMessageId(run.turn, `${space}/${number}`)
-  const message = { ...copyOf(call.message), messageId }
+  const message: Mutable<Message> = copyOf(call.message)
+  message.messageId = messageId
   const found = findAgent(run, agentId)
   const wrapped = delegation.wrap ? delegation.wrap(found) : found
   const agent = guardMember(run, delegation, wrapped)
@@ -232,21 +236,22 @@ async function speak(
     account: call.account,
   })
   try {
-    const tools = (delegation.tools ?? []).map((tool) => stopping(tool, link))
+    const tools = delegation.tools?.map((tool) => stopping(tool, link)) ?? noTools
     const answer = acceptsTools(agent)
       ? agent.process(message, turn, tools)
       : agent.process(message, turn)
     const reply = await collectReply(answer, {
       turn,
+      from: { agentId, space },
       until: link,
-      ...(live && { onEvent: (event) => live.onEvent(event) }),
+      onEvent: live && ((event) => live.onEvent(event)),
       onLeft: (cleanUp) => void run.left.push(cleanUp),
     })
     const usage = usageOf(reply.metadata)
     if (usage) call.account.told(usage)
     link.throwIfAborted()
     if (isFailed(reply) && !isRefused(reply)) throw replyError(reply)
-    return { from: { agentId, space }, ...reply }
+    return reply
   } finally {
     // A member that was left behind must not go on working for nobody.
     link.abort(delegationOver)

@@ -19,7 +19,8 @@ export async function delegate(run: Run, delegation: Delegation): Promise<Member
   const key = `${delegation.name}:${delegation.agentId}`
   const earlier = run.memory.recall(key)
   const last = earlier.at(-1)
-  if (last && !isInterrupted(last.state)) return note(run, delegation, last)
+  if (last && !isInterrupted(last.state))
+    return note({ run, delegation, message: delegation.message }, last)
   const answer = last && run.memory.takeAnswer(key)
   if (last && !answer) throw new Suspension(key, last)
 
@@ -49,7 +50,7 @@ export async function delegate(run: Run, delegation: Delegation): Promise<Member
   run.memory.remember(key, reply)
   if (isInterrupted(reply.state)) throw new Suspension(key, reply)
   run.budget.close(key)
-  return note(run, { ...delegation, message: call.message }, reply)
+  return note(call, reply)
 }
 
 /** One of several works at once; it delegates through the run it is given. */
@@ -100,9 +101,14 @@ function withUsed(reply: MemberReply, used: Usage | undefined): MemberReply {
 }
 
 /** Keeps the exchange, so that a member that is asked again knows what it said. */
-function note(run: Run, { agentId, message, alone }: Delegation, reply: MemberReply): MemberReply {
+function note(call: Noted, reply: MemberReply): MemberReply {
+  const { run, delegation, message } = call
+  const { agentId, alone } = delegation
   if (alone) return reply
   const said = run.turn.reply(replyParts(reply))
-  run.exchanges.set(agentId, [...(run.exchanges.get(agentId) ?? []), message, said])
+  const earlier = run.exchanges.get(agentId)
+  run.exchanges.set(agentId, earlier ? [...earlier, message, said] : [message, said])
   return reply
 }
+
+type Noted = Pick<MemberCall, 'run' | 'delegation' | 'message'>

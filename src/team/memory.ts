@@ -92,6 +92,8 @@ interface Saved {
 
 type OpenCalls = ReturnType<Budget['openCalls']>
 
+const none: readonly MemberReply[] = []
+
 const stateKey = 'run'
 const spentKey = 'spent'
 
@@ -115,62 +117,103 @@ function waitingOf(entries: Iterable<readonly Entry[]>): readonly MemberReply[] 
 }
 
 /** The memory of the run that this turn begins or goes on with. */
-export function openMemory(turn: Turn, given: Message): Memory {
-  let message = given
-  const saved = load(turn)
-  const entries = new Map(Object.entries(saved?.entries ?? {}))
-  const answers = new Map(Object.entries(saved?.answers ?? {}))
-  const answered = saved?.asked
-  let unanswered = answered
-  let spent = loadSpent(turn)
-  /** What was used of the delegation before this turn. */
-  const earlierBy = (key: string): Usage | undefined =>
-    saved?.open && Object.hasOwn(saved.open, key) ? saved.open[key] : undefined
+export function openMemory(turn: Turn, message: Message): Memory {
+  return new RunMemory(turn, message)
+}
 
-  return {
-    get message() {
-      return saved?.message ?? message
-    },
-    hear(other) {
-      message = other
-    },
-    used: spent ? Object.values(spent).reduce(addUsage, saved?.used) : saved?.used,
-    usedBy: (key) => addUsage(earlierBy(key), spent?.[key]),
-    recall: (key) => (entries.get(key) ?? []).map((entry) => entry.reply),
-    takeAnswer(key) {
-      if (key !== unanswered) return openAnswer(answers.get(key), entries.get(key))
-      unanswered = undefined
-      answers.set(key, { turn: turn.number, message })
-      return message
-    },
-    spend(key, used) {
-      const more = used && usageBeyond(earlierBy(key), used)
-      if (!more) return
-      spent = { ...spent, [key]: more }
-      const value: object = { turn: turn.number, by: spent }
-      // Stored with the delegation's reply, or with what becomes of its failure; nobody waits for it.
-      turn.save(spentKey, value as Json).catch(() => {}) // numbers and names only
-    },
-    isFresh: (key) => entries.get(key)?.at(-1)?.turn === turn.number,
-    remember(key, reply) {
-      entries.set(key, [...(entries.get(key) ?? []), { turn: turn.number, reply }])
-    },
-    waiting: () => waitingOf(entries.values()),
-    suspend: (asked, budget) =>
-      save(turn, {
-        message: saved?.message ?? message,
-        turn: turn.number,
-        asked,
-        ...(answered !== undefined && { answered }),
-        entries: Object.fromEntries(entries),
-        ...(answers.size > 0 && { answers: Object.fromEntries(answers) }),
-        ...(budget.used && { used: budget.used, open: budget.openCalls() }),
-        ...(saved?.used && { usedBefore: saved.used }),
-        ...(saved?.open && { openBefore: saved.open }),
-      }),
-    async end() {
-      if (saved) await save(turn, { ...saved, over: turn.number })
-    },
+/** A class, not closures: one is made per run. */
+class RunMemory implements Memory {
+  readonly #turn: Turn
+  readonly #saved: Saved | undefined
+  readonly #entries: Map<string, readonly Entry[]>
+  readonly #answers: Map<string, Answer>
+  #message: Message
+  #unanswered: string | undefined
+  #spent: Spent['by'] | undefined
+  readonly used: Usage | undefined
+
+  constructor(turn: Turn, message: Message) {
+    const saved = load(turn)
+    const spent = loadSpent(turn)
+    this.#turn = turn
+    this.#message = message
+    this.#saved = saved
+    this.#entries = new Map(saved && Object.entries(saved.entries))
+    this.#answers = new Map(saved?.answers && Object.entries(saved.answers))
+    this.#unanswered = saved?.asked
+    this.#spent = spent
+    this.used = spent ? Object.values(spent).reduce(addUsage, saved?.used) : saved?.used
+  }
+
+  get message(): Message {
+    return this.#saved?.message ?? this.#message
+  }
+
+  hear(message: Message): void {
+    this.#message = message
+  }
+
+  usedBy(key: string): Usage | undefined {
+    return addUsage(this.#earlierBy(key), this.#spent?.[key])
+  }
+
+  recall(key: string): readonly MemberReply[] {
+    return this.#entries.get(key)?.map((entry) => entry.reply) ?? none
+  }
+
+  takeAnswer(key: string): Message | undefined {
+    if (key !== this.#unanswered) return openAnswer(this.#answers.get(key), this.#entries.get(key))
+    this.#unanswered = undefined
+    this.#answers.set(key, { turn: this.#turn.number, message: this.#message })
+    return this.#message
+  }
+
+  isFresh(key: string): boolean {
+    return this.#entries.get(key)?.at(-1)?.turn === this.#turn.number
+  }
+
+  spend(key: string, used: Usage | undefined): void {
+    const more = used && usageBeyond(this.#earlierBy(key), used)
+    if (!more) return
+    this.#spent = { ...this.#spent, [key]: more }
+    const value: object = { turn: this.#turn.number, by: this.#spent }
+    // Stored with the delegation's reply, or with what becomes of its failure; nobody waits for it.
+    this.#turn.save(spentKey, value as Json).catch(() => {}) // numbers and names only
+  }
+
+  remember(key: string, reply: MemberReply): void {
+    const entry = { turn: this.#turn.number, reply }
+    const earlier = this.#entries.get(key)
+    this.#entries.set(key, earlier ? [...earlier, entry] : [entry])
+  }
+
+  waiting(): readonly MemberReply[] {
+    return waitingOf(this.#entries.values())
+  }
+
+  suspend(asked: string, budget: Pick<Budget, 'used' | 'openCalls'>): Promise<void> {
+    const saved = this.#saved
+    return save(this.#turn, {
+      message: this.message,
+      turn: this.#turn.number,
+      asked,
+      ...(saved && { answered: saved.asked }),
+      entries: Object.fromEntries(this.#entries),
+      ...(this.#answers.size > 0 && { answers: Object.fromEntries(this.#answers) }),
+      ...(budget.used && { used: budget.used, open: budget.openCalls() }),
+      ...(saved?.used && { usedBefore: saved.used }),
+      ...(saved?.open && { openBefore: saved.open }),
+    })
+  }
+
+  async end(): Promise<void> {
+    if (this.#saved) await save(this.#turn, { ...this.#saved, over: this.#turn.number })
+  }
+
+  /** What was used of the delegation before this turn. */
+  #earlierBy(key: string): Usage | undefined {
+    const open = this.#saved?.open
+    return open && Object.hasOwn(open, key) ? open[key] : undefined
   }
 }
 

@@ -11,16 +11,21 @@ import type {
   Part,
   StreamResponse,
 } from '../protocol/types.ts'
+import type { Mutable } from '../shared/json.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
 import type { LinkedSignal } from './signal.ts'
+
+type From = NonNullable<MemberReply['from']>
 
 /** Where a reply is collected. */
 interface Collection {
   readonly turn: Turn
+  /** Whose reply it is. */
+  readonly from: From
   /** What ends the wait for the member. */
   readonly until?: LinkedSignal
   /** Hears every artifact chunk and status change as it happens; a lone message comes as one chunk. */
-  readonly onEvent?: (event: StreamResponse) => Promise<void>
+  readonly onEvent?: ((event: StreamResponse) => Promise<void>) | undefined
   /** Told of a member that is left before its end, with what resolves when it has cleaned up. */
   readonly onLeft?: (cleanUp: Promise<unknown>) => void
 }
@@ -28,7 +33,7 @@ interface Collection {
 /** Reads a member's reply to its end, or to the first state in which the member stops. */
 export async function collectReply(
   reply: AgentReply,
-  { turn, until, onEvent, onLeft }: Collection,
+  { turn, from, until, onEvent, onLeft }: Collection,
 ): Promise<MemberReply> {
   const collector = createCollector(turn)
   await readReply(reply, {
@@ -40,7 +45,7 @@ export async function collectReply(
       return onEvent ? onEvent(taken).then(collector.stopped) : collector.stopped()
     },
   })
-  return collector.reply()
+  return collector.reply(from)
 }
 
 /** A reply as the task's log takes it. */
@@ -69,7 +74,7 @@ interface Collector extends ReplyPlace {
   /** Takes in an event; gives it back as the team passes it on, a lone message as a chunk of the response. */
   take(event: StreamResponse): StreamResponse
   stopped(): boolean
-  reply(): MemberReply
+  reply(from: From): MemberReply
 }
 
 function createCollector({ taskId, contextId }: Turn): Collector {
@@ -97,25 +102,25 @@ function createCollector({ taskId, contextId }: Turn): Collector {
       return event
     },
     stopped: () => isTerminal(fold.state) || isInterrupted(fold.state),
-    reply: () => assemble(fold, lone, metadata),
+    reply: (from) => assemble(fold, lone, { from, metadata }),
   }
 }
 
 function assemble(
   fold: Fold,
   lone: Message | undefined,
-  metadata: JsonObject | undefined,
+  { from, metadata }: { readonly from: From; readonly metadata: JsonObject | undefined },
 ): MemberReply {
   fold.compact()
   const task = fold.snapshot()
   const message = lone ?? task.status.message
   const stopped = isTerminal(fold.state) || isInterrupted(fold.state)
-  return {
-    state: stopped ? fold.state : 'TASK_STATE_COMPLETED',
-    ...(message && { message }),
-    ...(task.artifacts && { artifacts: task.artifacts }),
-    ...(metadata && { metadata }),
-  }
+  const state = stopped ? fold.state : 'TASK_STATE_COMPLETED'
+  const reply: Mutable<MemberReply> = { from, state }
+  if (message) reply.message = message
+  if (task.artifacts) reply.artifacts = task.artifacts
+  if (metadata) reply.metadata = metadata
+  return reply
 }
 
 function metadataOf(event: StreamResponse): JsonObject | undefined {

@@ -4,13 +4,13 @@ import type { Guards } from '../agents/guards/guard.ts'
 import type { ReadyGuards } from '../agents/guards/ready.ts'
 import type { ModelPrices } from '../agents/prices.ts'
 import type { Tool } from '../agents/tools.ts'
-import { userMessage } from '../protocol/build.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { isInterrupted } from '../protocol/task.ts'
 import type { Json, JsonObject, Message, Part } from '../protocol/types.ts'
 import type { Usage } from '../protocol/usage.ts'
 import { isPromiseLike, withSignal } from '../shared/async.ts'
 import type { Clock } from '../shared/clock.ts'
+import { newId } from '../shared/ids.ts'
 import { type Budget, createBudget } from './budget.ts'
 import { teamDefaults } from './defaults.ts'
 import type { AgentManager } from './manager.ts'
@@ -71,20 +71,23 @@ export interface RunOptions {
   readonly guards: TeamGuards
 }
 
+/** The same members, each of which may be undefined: what is made per call is written out, not spread. */
+type Maybe<T> = { readonly [Name in keyof T]?: T[Name] | undefined }
+
 /** One call to a member, as a scheduler wants it. */
-export interface Delegation extends CallRules {
+export interface Delegation extends Maybe<CallRules> {
   /** Unique within the run and the same whenever the run is repeated. */
   readonly name: string
   readonly agentId: string
   readonly message: Message
   /** When the member's words go to the caller; not at all if absent. */
-  readonly live?: Release
+  readonly live?: Release | undefined
   /** The member speaks with the team's caller and so sees their conversation. */
-  readonly facesCaller?: boolean
+  readonly facesCaller?: boolean | undefined
   /** The member does not see what else it was asked in this run. */
-  readonly alone?: boolean
+  readonly alone?: boolean | undefined
   /** The member as this delegation wants it, such as with answers that fit a schema. */
-  readonly wrap?: (agent: Agent) => Agent
+  readonly wrap?: ((agent: Agent) => Agent) | undefined
   /** It is made while another delegation is under way, whose reply may be repeated without it. */
   readonly within?: boolean
   /** Offered to a member that takes tools. */
@@ -129,7 +132,7 @@ export function createRun(turn: Turn, options: RunOptions): Run {
 
 /** A message of the team to a member, with these parts. */
 export function toMember(run: Run, parts: readonly Part[]): Message {
-  return userMessage(parts, { contextId: run.turn.contextId })
+  return { messageId: newId(), contextId: run.turn.contextId, role: 'ROLE_USER', parts }
 }
 
 /** An answer of the team's own. */

@@ -83,18 +83,14 @@ export function clip(parts: readonly Part[], length: number = longest): string {
 
 /** The entry for a reply, which used so much. */
 export function replyEntry(
-  facts: CallFacts & { readonly durationMs: number },
+  { call, team, member, step }: CallFacts,
   reply: MemberReply,
-  usage: Usage | undefined,
+  { durationMs, usage }: { readonly durationMs: number; readonly usage: Usage | undefined },
 ): JsonObject {
-  const entry: TraceEntry = {
-    type: 'reply',
-    state: reply.state,
-    text: clip(replyParts(reply)),
-    ...facts,
-    ...(usage && toAmounts(usage)),
-  }
-  return toEntry(entry)
+  const { state } = reply
+  const text = clip(replyParts(reply))
+  const entry: TraceEntry = { type: 'reply', state, text, call, team, member, step, durationMs }
+  return toEntry(usage ? { ...entry, ...toAmounts(usage) } : entry)
 }
 
 /** An entry as the log takes it. */

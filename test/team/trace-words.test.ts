@@ -2,9 +2,10 @@ import { expect, test } from 'vitest'
 import { clip, replyEntry } from '../../src/team/trace.ts'
 
 test('an answer that is data alone stands in the trace as JSON, and beside words it does not', () => {
-  const facts = { call: '1:a', team: 't', member: 'a', step: '1', durationMs: 1 }
+  const facts = { call: '1:a', team: 't', member: 'a', step: '1' }
   const message = { messageId: 'm', role: 'ROLE_AGENT', parts: [{ data: { score: 0.9 } }] } as const
-  const entry = replyEntry(facts, { state: 'TASK_STATE_COMPLETED', message }, undefined)
+  const reply = { state: 'TASK_STATE_COMPLETED', message } as const
+  const entry = replyEntry(facts, reply, { durationMs: 1, usage: undefined })
   expect(entry).toMatchObject({ type: 'reply', text: '{"score":0.9}' })
   expect(clip([{ text: 'good' }, { data: { score: 0.9 } }])).toBe('good')
 })

@@ -24,20 +24,39 @@ export function planCall(
   call: CallRules & AskRules & { readonly agentId: string },
   site: Omit<RuleSite, 'key'>,
 ): MemberAsk {
-  const { agentId } = call
+  const { agentId, timeoutSeconds, maxRetries, fallbackAgentId, guards } = call
   const wrap = wrapperOf(call)
-  const rules = { ...callRules(call), agentId, ...(wrap && { wrap }) }
   const path = [...site.path, 'input']
   const input =
     call.input === undefined ? undefined : readContent(call.input, { ...site, key: 'input', path })
+
+  /** Written out: one is made per step, and a spread costs more than all else about it. */
+  function send(
+    { run, name }: StepPlace,
+    more: CallDetails,
+    message: Message,
+  ): Promise<MemberReply> {
+    const { facesCaller, alone, live } = more
+    return delegate(run, {
+      name,
+      agentId,
+      message,
+      facesCaller,
+      alone,
+      live,
+      wrap,
+      timeoutSeconds,
+      maxRetries,
+      fallbackAgentId,
+      guards,
+    })
+  }
+
   return {
     agentId,
     ask(place, more) {
-      const { run, name } = place
-      if (!input) return delegate(run, { ...rules, ...more, name, message: heard(place) })
-      return written(input, place).then((message) =>
-        delegate(run, { ...rules, ...more, name, message }),
-      )
+      if (!input) return send(place, more, heard(place))
+      return written(input, place).then((message) => send(place, more, message))
     },
   }
 }
@@ -64,14 +83,5 @@ function wrapperOf(rules: AskRules): Delegation['wrap'] {
     const made = withOutputSchema(agent, schema, { maxOutputRetries })
     wrapped.set(agent, made)
     return made
-  }
-}
-
-function callRules({ timeoutSeconds, maxRetries, fallbackAgentId, guards }: CallRules): CallRules {
-  return {
-    ...(timeoutSeconds !== undefined && { timeoutSeconds }),
-    ...(maxRetries !== undefined && { maxRetries }),
-    ...(fallbackAgentId !== undefined && { fallbackAgentId }),
-    ...(guards && { guards }),
   }
 }

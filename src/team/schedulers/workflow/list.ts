@@ -76,7 +76,8 @@ class ListRun {
 
   #enter(step: PlannedStep, index: number): StepPlace {
     const { run, name, last } = this.#start
-    const [input, previous] = [this.#input, this.#previous]
+    const input = this.#input
+    const previous = this.#previous
     if (step.name !== undefined) {
       this.#before ??= new Map()
       this.#before.set(step.name, { index, input, previous })
