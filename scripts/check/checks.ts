@@ -2,7 +2,7 @@ import { checkContracts } from './contracts.ts'
 import { checkCycles } from './cycles.ts'
 import { checkUniqueNames, checkUnusedExports, type Replaced } from './exports.ts'
 import { checkExpressions } from './expressions.ts'
-import { checkCasts, checkClock, checkOutput, checkTrimming } from './habits.ts'
+import { checkAccessors, checkCasts, checkClock, checkOutput, checkTrimming } from './habits.ts'
 import { checkLayers } from './layers.ts'
 import { checkOperations } from './operations.ts'
 import { checkProvenance } from './provenance.ts'
@@ -27,6 +27,7 @@ export const checks: Readonly<Record<string, (tree: Tree, facts: Facts) => strin
   provenance: checkProvenance,
   expressions: checkExpressions,
   trimming: checkTrimming,
+  accessors: checkAccessors,
   clock: checkClock,
   output: checkOutput,
   casts: checkCasts,

@@ -51,6 +51,37 @@ export function checkOutput(tree: Tree): string[] {
   })
 }
 
+/** Objects with accessors that are made once, or so few that it does not matter; Zod wants its own so. */
+const ownersOfAccessors = [
+  'app/config/steps.ts',
+  'cli/screen.ts',
+  'cli/terminal/markdown.ts',
+  'cli/terminal/wrap.ts',
+  'client/session-card.ts',
+  'compat/workshop.ts',
+  'network/guard.ts',
+  'store/postgres/feed.ts',
+]
+
+/**
+ * An object with an accessor of its own has a shape of its own, which V8 makes in the old generation and with it the
+ * function and all that it sees: nothing of that goes before the next full collection. A class has its accessors once.
+ */
+export function checkAccessors(tree: Tree): string[] {
+  return [...tree.values()].flatMap((source) => {
+    if (ownersOfAccessors.includes(source.path)) return []
+    const faults: string[] = []
+    new Visitor({
+      ObjectExpression: ({ properties }) => {
+        for (const property of properties)
+          if (property.type === 'Property' && property.kind !== 'init')
+            faults.push(`${place(source, property.start)}: an accessor of one object; make a class`)
+      },
+    }).visit(source.program)
+    return faults
+  })
+}
+
 /** A text that a loop makes shorter bit by bit is copied as often as it has bits: an index goes through it once. */
 export function checkTrimming(tree: Tree): string[] {
   return [...tree.values()].flatMap((source) => {

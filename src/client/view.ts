@@ -28,66 +28,60 @@ const maxSince = 1_024
  * never break.
  */
 export function createView(): View {
-  let id: string | undefined
+  return new TaskView()
+}
+
+/** A class, not closures: a client makes one per stream. */
+class TaskView implements View {
+  id: string | undefined
+  seq: number | undefined
+  settled = false
   /** The task with the events that are folded in; what came before a first snapshot is in that snapshot. */
-  let seen: Fold | undefined
-  let since: StreamResponse[] = []
-  let state: TaskState = 'TASK_STATE_UNSPECIFIED'
-  let seq: number | undefined
-  let settled = false
+  #seen: Fold | undefined
+  #since: StreamResponse[] = []
+  #state: TaskState = 'TASK_STATE_UNSPECIFIED'
 
-  function enter(next: TaskState): void {
-    state = next
-    settled = isTerminal(state) || state === 'TASK_STATE_INPUT_REQUIRED'
-  }
-
-  function add(event: StreamResponse): void {
-    if (isTerminal(state)) throw new A2AError('invalidAgentResponse', `Event after ${state}`)
-    if (seen && since.push(event) >= maxSince) foldIn(seen)
-    if ('statusUpdate' in event) enter(event.statusUpdate.status.state)
-  }
-
-  function foldIn(fold: Fold): void {
-    for (const event of since) fold.apply(event)
-    since = []
-  }
-
-  function catchUp(task: Task, at?: number): readonly StreamResponse[] {
-    seq = at ?? seq
-    if (!seen) {
-      id = task.id
-      seen = createFold(task)
-      enter(task.status.state)
+  catchUp(task: Task, at?: number): readonly StreamResponse[] {
+    this.seq = at ?? this.seq
+    if (!this.#seen) {
+      this.id = task.id
+      this.#seen = createFold(task)
+      this.#enter(task.status.state)
       return [{ task }]
     }
-    foldIn(seen)
-    const news = difference(seen.snapshot(), task)
-    for (const event of news) add(event)
+    this.#foldIn(this.#seen)
+    const news = difference(this.#seen.snapshot(), task)
+    for (const event of news) this.#add(event)
     return news
   }
 
-  return {
-    get id() {
-      return id
-    },
-    get seq() {
-      return seq
-    },
-    get settled() {
-      return settled
-    },
-    catchUp,
-    take({ event, seq: at }) {
-      if ('task' in event) return catchUp(event.task, at)
-      if ('message' in event && !seen) {
-        settled = true
-        return [event]
-      }
-      if (at !== undefined && seq !== undefined && at <= seq) return []
-      seq = at ?? seq
-      add(event)
+  take({ event, seq: at }: Sequenced): readonly StreamResponse[] {
+    if ('task' in event) return this.catchUp(event.task, at)
+    if ('message' in event && !this.#seen) {
+      this.settled = true
       return [event]
-    },
+    }
+    if (at !== undefined && this.seq !== undefined && at <= this.seq) return []
+    this.seq = at ?? this.seq
+    this.#add(event)
+    return [event]
+  }
+
+  #add(event: StreamResponse): void {
+    if (isTerminal(this.#state))
+      throw new A2AError('invalidAgentResponse', `Event after ${this.#state}`)
+    if (this.#seen && this.#since.push(event) >= maxSince) this.#foldIn(this.#seen)
+    if ('statusUpdate' in event) this.#enter(event.statusUpdate.status.state)
+  }
+
+  #enter(state: TaskState): void {
+    this.#state = state
+    this.settled = isTerminal(state) || state === 'TASK_STATE_INPUT_REQUIRED'
+  }
+
+  #foldIn(fold: Fold): void {
+    for (const event of this.#since) fold.apply(event)
+    this.#since = []
   }
 }
 

@@ -8,10 +8,8 @@ import type {
   TaskPushNotificationConfig,
   TaskState,
 } from '../protocol/types.ts'
-import { newId } from '../shared/ids.ts'
 import type {
   LogRecord,
-  PushConfigRecord,
   RecordDraft,
   Scope,
   TaskWrite,
@@ -22,6 +20,7 @@ import { weighRecord } from '../store/weight.ts'
 import { type CommitSource, faultOf } from './commit.ts'
 import { Growth } from './growth.ts'
 import type { LogHost, StoredLog, VersionedTask } from './log-host.ts'
+import { toPushRecord, toRecord } from './records.ts'
 import { FoldedTask, Standing, type TaskKey } from './standing.ts'
 
 /** Told when everything that had come in is stored, or why it is not. */
@@ -144,7 +143,7 @@ export class TaskLog implements CommitSource {
 
   /** Appends a private record. It is stored with the next commit. @throws A2AError where the task grows too large. */
   append(draft: RecordDraft): void {
-    const record = placed(draft, this.#seq + 1)
+    const record = toRecord(draft, this.#seq + 1)
     this.#push(record, this.#mustFit(record))
   }
 
@@ -184,7 +183,7 @@ export class TaskLog implements CommitSource {
 
   /** Why the task cannot hold this as well; undefined where it can. */
   refusalOf(draft: RecordDraft): A2AError | undefined {
-    const record = placed(draft, this.#seq + 1)
+    const record = toRecord(draft, this.#seq + 1)
     return this.#growth.refusalOf(record, weighRecord(record), this.state)
   }
 
@@ -377,38 +376,6 @@ export class TaskLog implements CommitSource {
     this.#waiters = waiting
     for (const { settled } of due) settled(this.#broken)
   }
-}
-
-/** A draft at its place in the log. The usual kinds are written out: a spread costs more than all else about a record. */
-function placed(draft: RecordDraft, seq: number): LogRecord {
-  switch (draft.kind) {
-    case 'message':
-      return {
-        seq,
-        kind: 'message',
-        turn: draft.turn,
-        message: draft.message,
-        request: draft.request,
-      }
-    case 'step':
-      return { seq, kind: 'step', turn: draft.turn, name: draft.name, result: draft.result }
-    case 'trace':
-      return { seq, kind: 'trace', at: draft.at, entry: draft.entry }
-    case 'start':
-      if (!draft.deaths) return { seq, kind: 'start', turn: draft.turn, attempt: draft.attempt }
-  }
-  return { seq, ...draft } as LogRecord // a draft lacks nothing else; TypeScript loses the union in the spread
-}
-
-/** A webhook as it is stored, but for its place in the log. */
-export function toPushRecord(
-  config: TaskPushNotificationConfig,
-  { taskId, agent, dialect }: Pick<PushConfigRecord, 'taskId' | 'agent' | 'dialect'>,
-): Omit<PushConfigRecord, 'cursor'> {
-  const id = config.id || newId()
-  const { events } = config
-  const record = { taskId, id, config: { ...config, id, taskId }, dialect, agent }
-  return events ? { ...record, events } : record
 }
 
 /** Whose task is a stored one: an address is not stored. */

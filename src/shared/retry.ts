@@ -12,8 +12,11 @@ export interface RetryRules {
    */
   delay(error: unknown, failures: number): number | undefined
   readonly clock: Clock
-  /** Ends the wait between two tries, with its reason; the work looks at its own signal. */
-  readonly signal?: AbortSignal | undefined
+  /**
+   * Ends the wait between two tries, with its reason; the work looks at its own signal. One that is costly to make is made
+   * when a wait begins.
+   */
+  readonly signal?: AbortSignal | (() => AbortSignal) | undefined
 }
 
 /**
@@ -31,7 +34,8 @@ export async function retry<T>(
       const isLast = rules.tries !== undefined && attempt >= rules.tries
       const ms = isLast ? undefined : rules.delay(error, attempt)
       if (ms === undefined) throw error
-      await wait(rules.clock, ms, rules.signal)
+      const { clock, signal } = rules
+      await wait(clock, ms, typeof signal === 'function' ? signal() : signal)
     }
   }
 }

@@ -78,10 +78,8 @@ function withRetries(call: MemberCall, agentId: string): Promise<MemberReply> {
     {
       tries: 1 + (delegation.maxRetries ?? teamDefaults.maxRetries),
       clock: run.clock,
-      // Read when a wait begins: most members never fail, and a signal is made for those who look.
-      get signal() {
-        return run.link.signal
-      },
+      // Most members never fail, and a signal is made for those who look.
+      signal: () => run.link.signal,
       delay(thrown, failures) {
         // The same question would be blocked again.
         if (isFinal(run, thrown) || (thrown instanceof ContentBlocked && thrown.at === 'input'))

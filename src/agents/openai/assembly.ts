@@ -22,38 +22,53 @@ export interface Assembly extends ChatAnswer {
  * where an account knows the price of the model that was asked.
  */
 export function createAssembly(account?: Account, model?: string): Assembly {
-  const calls = new Map<number, { id: string; name: string; arguments: string }>()
-  const texts: string[] = []
-  let finish: string | undefined
-  let usage: Usage | undefined
+  return new ChatAssembly(account, model)
+}
 
-  function addPiece(piece: ToolCallPiece): void {
-    const call = calls.get(piece.index) ?? { id: '', name: '', arguments: '' }
-    calls.set(piece.index, call)
+/** A class, not closures: one is made per answer. */
+class ChatAssembly implements Assembly {
+  readonly #account: Account | undefined
+  readonly #model: string | undefined
+  readonly #calls = new Map<number, { id: string; name: string; arguments: string }>()
+  readonly #texts: string[] = []
+  #finish: string | undefined
+  #usage: Usage | undefined
+
+  constructor(account: Account | undefined, model: string | undefined) {
+    this.#account = account
+    this.#model = model
+  }
+
+  get text(): string {
+    return this.#texts.join('')
+  }
+
+  get finish(): string | undefined {
+    return this.#finish
+  }
+
+  get usage(): Usage | undefined {
+    return this.#usage
+  }
+
+  add({ text, toolCalls, finish, usage }: ChatDelta): void {
+    if (text) this.#texts.push(text)
+    for (const piece of toolCalls ?? []) this.#addPiece(piece)
+    this.#finish = finish ?? this.#finish
+    if (usage) this.#usage = this.#account ? this.#account.price(usage, this.#model) : usage
+  }
+
+  toolCalls(): readonly ModelToolCall[] {
+    return [...this.#calls]
+      .sort(([a], [b]) => a - b)
+      .map(([index, call]) => ({ ...call, id: call.id || `call_${index}` }))
+  }
+
+  #addPiece(piece: ToolCallPiece): void {
+    const call = this.#calls.get(piece.index) ?? { id: '', name: '', arguments: '' }
+    this.#calls.set(piece.index, call)
     call.id ||= piece.id ?? ''
     call.name ||= piece.name ?? ''
     call.arguments += piece.arguments ?? ''
-  }
-
-  return {
-    add(delta) {
-      if (delta.text) texts.push(delta.text)
-      for (const piece of delta.toolCalls ?? []) addPiece(piece)
-      finish = delta.finish ?? finish
-      if (delta.usage) usage = account ? account.price(delta.usage, model) : delta.usage
-    },
-    get text() {
-      return texts.join('')
-    },
-    get finish() {
-      return finish
-    },
-    get usage() {
-      return usage
-    },
-    toolCalls: () =>
-      [...calls]
-        .sort(([a], [b]) => a - b)
-        .map(([index, call]) => ({ ...call, id: call.id || `call_${index}` })),
   }
 }

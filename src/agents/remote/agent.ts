@@ -170,10 +170,10 @@ export class A2AAgent implements Agent {
     let remote = loadRemote(turn, this.#departure.key)
     let isKnown = false
     const remember = async (ids: RemoteIds | undefined): Promise<void> => {
-      if (!ids || (isKnown && remote?.phase === relay.phase)) return
+      if (!ids || (isKnown && remote?.phase === relay.phase())) return
       isKnown = true
       watch.known()
-      remote = { ...ids, messageId, turn: turn.number, phase: relay.phase }
+      remote = { ...ids, messageId, turn: turn.number, phase: relay.phase() }
       await this.#save(turn, remote)
     }
     try {
@@ -191,11 +191,11 @@ export class A2AAgent implements Agent {
       if (!isKnown && loadUnnamed(turn, this.#departure.key)) this.#forgetSend(turn)
       yield* question
     } catch (error) {
-      if (relay.phase !== 'waiting' || turn.signal.aborted) throw error
+      if (relay.phase() !== 'waiting' || turn.signal.aborted) throw error
     } finally {
       watch.close()
       if (isShutdown(turn.signal)) outgoing.interrupted()
-      else if (remote && isKnown && relay.phase === 'running') {
+      else if (remote && isKnown && relay.phase() === 'running') {
         await this.#cancel.task(remote.taskId)
         await this.#save(turn, { ...remote, phase: 'done' })
       }

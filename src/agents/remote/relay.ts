@@ -19,7 +19,7 @@ interface Relay {
   /** What is left to say when no more events come. */
   end(): readonly AgentEvent[]
   /** Whether the remote works, waits for something from our caller, or has ended. */
-  readonly phase: RemotePhase
+  phase(): RemotePhase
 }
 
 /**
@@ -83,7 +83,7 @@ export function createRelay(turn: Turn): Relay {
       return [ours(event.message)]
     },
     end: () => (question ? status(question.status, question.metadata) : []),
-    get phase() {
+    phase() {
       if (answered || isTerminal(state)) return 'done'
       return isInterrupted(state) ? 'waiting' : 'running'
     },

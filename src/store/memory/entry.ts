@@ -14,17 +14,17 @@ export interface Entry extends Linked<Entry> {
   /** About how many bytes it takes. */
   bytes: number
   /** Its place among all tasks that rest as it does; undefined while it is needed. */
-  place: Place | undefined
+  place: TaskPlace | undefined
   /** Its number in the order in which tasks came to rest. */
   order: number
 }
 
 /** The place of a task among those of all shares; in no queue once nobody asks for the oldest of them. */
-export class Place implements Linked<Place> {
+export class TaskPlace implements Linked<TaskPlace> {
   readonly task: Entry
-  queue: Queue<Place> | undefined
-  older: Place | undefined
-  newer: Place | undefined
+  queue: Queue<TaskPlace> | undefined
+  older: TaskPlace | undefined
+  newer: TaskPlace | undefined
 
   constructor(task: Entry) {
     this.task = task

@@ -1,6 +1,6 @@
 /** The first of many in an order that changes, each change at the cost of a logarithm. */
 interface Heap<T> {
-  readonly first: T | undefined
+  first(): T | undefined
   add(item: T): void
   remove(item: T): void
   /** The item may belong elsewhere now. */
@@ -41,9 +41,7 @@ export function createHeap<T extends { index: number }>(isAbove: (a: T, b: T) =>
   }
 
   const heap: Heap<T> = {
-    get first() {
-      return items[0]
-    },
+    first: () => items[0],
     add(item) {
       put(item, items.length)
       rise(item)

@@ -21,52 +21,59 @@ const blockSize = 256
  * costs its own length, and a count costs one addition per block. Nothing is sorted again, however many there are.
  */
 export function createOrderedHeads(): OrderedHeads {
-  const blocks: TaskHead[][] = []
-  let size = 0
-  return {
-    get size() {
-      return size
-    },
-    add(head) {
-      const at = Math.min(blockOf(blocks, head), blocks.length - 1)
-      const block = blocks[at]
-      size += 1
-      if (block === undefined) {
-        blocks.push([head])
-        return
-      }
-      block.splice(placeIn(block, head), 0, head)
-      if (block.length >= 2 * blockSize) blocks.splice(at + 1, 0, block.splice(blockSize))
-    },
-    remove(head) {
-      const at = blockOf(blocks, head)
-      const block = blocks[at]
-      const place = block === undefined ? 0 : placeIn(block, head)
-      const found = block?.[place]
-      if (!block || found?.id !== head.id || found.timestamp !== head.timestamp) return
-      block.splice(place, 1)
-      if (block.length === 0) blocks.splice(at, 1)
-      size -= 1
-    },
-    countFrom(timestamp) {
-      const floor = { timestamp, id: '' }
-      const at = blockOf(blocks, floor)
-      const block = blocks[at]
-      if (block === undefined) return 0
-      let count = block.length - placeIn(block, floor)
-      for (const later of blocks.slice(at + 1)) count += later.length
-      return count
-    },
-    *descend(cursor) {
-      let at = cursor === undefined ? blocks.length - 1 : blockOf(blocks, cursor)
-      const first = blocks[at]
-      let end = cursor === undefined || first === undefined ? undefined : placeIn(first, cursor)
-      if (first === undefined) at = blocks.length - 1
-      for (; at >= 0; at -= 1, end = undefined) {
-        const block = blocks[at] ?? []
-        for (const head of block.slice(0, end).reverse()) yield head
-      }
-    },
+  return new HeadBlocks()
+}
+
+/** A class, not closures: there is one for each context that somebody lists. */
+class HeadBlocks implements OrderedHeads {
+  readonly #blocks: TaskHead[][] = []
+  size = 0
+
+  add(head: TaskHead): void {
+    const blocks = this.#blocks
+    const at = Math.min(blockOf(blocks, head), blocks.length - 1)
+    const block = blocks[at]
+    this.size += 1
+    if (block === undefined) {
+      blocks.push([head])
+      return
+    }
+    block.splice(placeIn(block, head), 0, head)
+    if (block.length >= 2 * blockSize) blocks.splice(at + 1, 0, block.splice(blockSize))
+  }
+
+  remove(head: TaskHead): void {
+    const blocks = this.#blocks
+    const at = blockOf(blocks, head)
+    const block = blocks[at]
+    const place = block === undefined ? 0 : placeIn(block, head)
+    const found = block?.[place]
+    if (!block || found?.id !== head.id || found.timestamp !== head.timestamp) return
+    block.splice(place, 1)
+    if (block.length === 0) blocks.splice(at, 1)
+    this.size -= 1
+  }
+
+  countFrom(timestamp: string): number {
+    const floor = { timestamp, id: '' }
+    const at = blockOf(this.#blocks, floor)
+    const block = this.#blocks[at]
+    if (block === undefined) return 0
+    let count = block.length - placeIn(block, floor)
+    for (const later of this.#blocks.slice(at + 1)) count += later.length
+    return count
+  }
+
+  *descend(cursor?: TaskCursor): Generator<TaskHead, void, undefined> {
+    const blocks = this.#blocks
+    let at = cursor === undefined ? blocks.length - 1 : blockOf(blocks, cursor)
+    const first = blocks[at]
+    let end = cursor === undefined || first === undefined ? undefined : placeIn(first, cursor)
+    if (first === undefined) at = blocks.length - 1
+    for (; at >= 0; at -= 1, end = undefined) {
+      const block = blocks[at] ?? []
+      for (const head of block.slice(0, end).reverse()) yield head
+    }
   }
 }
 

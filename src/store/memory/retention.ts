@@ -1,7 +1,7 @@
 import { type Clock, toTimestamp } from '../../shared/clock.ts'
 import type { LogRecord } from '../store.ts'
 import { weighTask } from '../weight.ts'
-import { type Entry, Place } from './entry.ts'
+import { type Entry, TaskPlace } from './entry.ts'
 import { Queue } from './queue.ts'
 import { createKeptShares, type ShareLimits } from './shares.ts'
 
@@ -37,14 +37,14 @@ export interface Retention {
 export function createRetention(limits: Limits, drop: (task: Entry) => void): Retention {
   const { clock, maxAgeMs, maxWaitingMs, maxRecords } = limits
   // Tasks move from the first queue to the second, so everything in `compacted` is older than all of `whole`.
-  const whole = new Queue<Place>()
-  const compacted = new Queue<Place>()
-  const waiting = new Queue<Place>()
+  const whole = new Queue<TaskPlace>()
+  const compacted = new Queue<TaskPlace>()
+  const waiting = new Queue<TaskPlace>()
   const shares = createKeptShares(limits)
   let records = 0
 
-  function enter(task: Entry, queue: Queue<Place>): void {
-    task.place = new Place(task)
+  function enter(task: Entry, queue: Queue<TaskPlace>): void {
+    task.place = new TaskPlace(task)
     queue.join(task.place)
   }
 
@@ -61,14 +61,14 @@ export function createRetention(limits: Limits, drop: (task: Entry) => void): Re
     drop(task)
   }
 
-  function dropBefore(ageMs: number, oldest: () => Place | undefined): void {
+  function dropBefore(ageMs: number, oldest: () => TaskPlace | undefined): void {
     if (ageMs === Number.POSITIVE_INFINITY) return
     const floor = toTimestamp(clock.now() - ageMs)
     for (let place = oldest(); place && isBefore(place, floor); place = oldest())
       dropOldest(place.task)
   }
 
-  function compact(place: Place): void {
+  function compact(place: TaskPlace): void {
     const { task } = place
     records -= task.records.length
     // The records of a short log weigh about what the task does; chunks of a long one are merged in it.
@@ -103,7 +103,7 @@ export function createRetention(limits: Limits, drop: (task: Entry) => void): Re
   }
 }
 
-function isBefore({ task }: Place, floor: string): boolean {
+function isBefore({ task }: TaskPlace, floor: string): boolean {
   return task.stored.head.timestamp < floor
 }
 

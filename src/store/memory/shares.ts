@@ -90,11 +90,10 @@ export function createKeptShares({ maxTasks, maxBytes }: ShareLimits): KeptShare
       change(share, task.bytes)
     },
     remove(task) {
-      const { queue } = task
-      const share = queue && find(task.principal)
+      const share = task.queue && find(task.principal)
       if (!share) return
-      if (queue === share.finished) tasks -= 1
-      queue.leave(task)
+      if (task.queue === share.finished) tasks -= 1
+      task.queue?.leave(task)
       change(share, -task.bytes)
       forgetEmpty(share)
     },
@@ -112,8 +111,8 @@ export function createKeptShares({ maxTasks, maxBytes }: ShareLimits): KeptShare
     excess() {
       if (tasks <= maxTasks && bytes <= maxBytes) return undefined
       const isTooLarge = bytes > maxBytes
-      const first = heap.first && oldestOf(heap.first, isTooLarge)
-      return first ?? heaviest(shares.values(), isTooLarge)
+      const most = heap.first()
+      return (most && oldestOf(most, isTooLarge)) ?? heaviest(shares.values(), isTooLarge)
     },
   }
 }

@@ -105,6 +105,25 @@ describe('trimming', () => {
   })
 })
 
+describe('accessors', () => {
+  test.each(['{ get size() { return 1 } }', '{ a: 1, set size(to) {} }'])(
+    '%s is refused',
+    (code) => {
+      expect(faultsOf('accessors', { 'engine/a.ts': `const a = ${code}\n` })).toEqual([
+        'engine/a.ts:1: an accessor of one object; make a class',
+      ])
+    },
+  )
+
+  test('a class may have them, and so may what is made once', () => {
+    const made = 'class A {\n  get size(): number { return 1 }\n}\n'
+    expect(faultsOf('accessors', { 'engine/a.ts': made })).toEqual([])
+    expect(
+      faultsOf('accessors', { 'cli/screen.ts': 'const a = { get b() { return 1 } }\n' }),
+    ).toEqual([])
+  })
+})
+
 describe('time', () => {
   test.each([
     'Date.now()',

@@ -17,7 +17,7 @@ export const mockTools: Toolkit = defineToolkit({
     create_task(self, { user_id, title, description }) {
       const user = editUser(self, user_id)
       const tasks = tasksOf(self)
-      const task_id = `task_${tasks.size + 1}`
+      const task_id = `task_${tasks.size() + 1}`
       const task = taskModel.create({ task_id, title, description, status: 'pending' })
       tasks.put(task_id, task)
       user.tasks.push(task_id)

@@ -40,7 +40,7 @@ export function openDatabase(base: Base): Database {
       base.image().hash(new Map([...tables].map(([name, table]) => [name, table.changes]))),
     updated: (data) => openDatabase(merge(base, tables, data)),
     dump: () => new Map([...tables].map(([name, table]) => [name, dump(dataOf(table))])),
-    copies: () => ({ rows: sum(all, (t) => t.changes.size), total: sum(all, (t) => t.size) }),
+    copies: () => ({ rows: sum(all, (t) => t.changes.size), total: sum(all, (t) => t.size()) }),
   }
 }
 

@@ -34,7 +34,7 @@ export type SharedRow<T> = [Value] extends [T]
 /** The rows of one table as a world sees them. */
 export interface Table<T extends Instance> {
   readonly type: TableType
-  readonly size: number
+  size(): number
   /** A row to read; a key that no dict can have raises as in Python. */
   get(key: Value | number): SharedRow<T> | undefined
   /**
@@ -65,7 +65,7 @@ export function createTable<T extends Instance>(base: BaseTable): Table<T> {
   return {
     type: base.type,
     changes,
-    get size() {
+    size() {
       return [...changes.keys()].filter((key) => !base.rows.has(key)).length + base.rows.size
     },
     get(key) {

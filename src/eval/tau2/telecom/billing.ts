@@ -48,7 +48,7 @@ function createDraft(self: Self, customer: Found<Customer>, customer_id: Value):
   const values = { bill_id, customer_id, ...nextMonth, total_due: 0n, status: 'Draft' }
   const bill = billModel.create(values)
   const bills = billsOf(self)
-  bills.put(bills.size, bill)
+  bills.put(bills.size(), bill)
   customer.edit().bill_ids.push(bill_id)
   return bill
 }
@@ -80,7 +80,7 @@ export function suspendForOverdueBill(
   )
   bill.total_due = add(bill.total_due, amount)
   const bills = billsOf(self)
-  bills.put(bills.size, bill)
+  bills.put(bills.size(), bill)
   customer.edit().bill_ids.push(bill.bill_id)
   const own = line.edit()
   own.status = 'Suspended'
