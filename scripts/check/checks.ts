@@ -2,7 +2,14 @@ import { checkContracts } from './contracts.ts'
 import { checkCycles } from './cycles.ts'
 import { checkUniqueNames, checkUnusedExports, type Replaced } from './exports.ts'
 import { checkExpressions } from './expressions.ts'
-import { checkAccessors, checkCasts, checkClock, checkOutput, checkTrimming } from './habits.ts'
+import {
+  checkAccessors,
+  checkCasts,
+  checkClock,
+  checkOutput,
+  checkTrimming,
+  checkUrls,
+} from './habits.ts'
 import { checkLayers } from './layers.ts'
 import { checkOperations } from './operations.ts'
 import { checkProvenance } from './provenance.ts'
@@ -28,6 +35,7 @@ export const checks: Readonly<Record<string, (tree: Tree, facts: Facts) => strin
   expressions: checkExpressions,
   trimming: checkTrimming,
   accessors: checkAccessors,
+  urls: checkUrls,
   clock: checkClock,
   output: checkOutput,
   casts: checkCasts,

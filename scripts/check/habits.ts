@@ -51,6 +51,22 @@ export function checkOutput(tree: Tree): string[] {
   })
 }
 
+/** Once Node 20 or 22 has compiled `URL.canParse`, it refuses hosts with letters beyond ASCII. */
+export function checkUrls(tree: Tree): string[] {
+  return [...tree.values()].flatMap((source) => {
+    const faults: string[] = []
+    new Visitor({
+      MemberExpression: ({ start, end }) => {
+        if (source.text.slice(start, end) === 'URL.canParse')
+          faults.push(
+            `${place(source, start)}: URL.canParse refuses hosts with ü; use shared/url.ts`,
+          )
+      },
+    }).visit(source.program)
+    return faults
+  })
+}
+
 /** Objects with accessors that are made once, or so few that it does not matter; Zod wants its own so. */
 const ownersOfAccessors = [
   'app/config/steps.ts',

@@ -1,5 +1,6 @@
 import { credentialOriginFault } from '../client/credential-origins.ts'
 import { validateAgentId } from '../protocol/card.ts'
+import { readUrl } from '../shared/url.ts'
 import { invalidValue, missingField } from './config-error.ts'
 
 /** What stands where a secret would stand in an error. */
@@ -16,7 +17,7 @@ export function checkOrigins(field: string, origins: readonly string[]): void {
 /** An http or https URL without credentials in it. */
 export function checkUrl(field: string, value: string): string {
   if (value.trim() === '') throw missingField(field)
-  const url = URL.canParse(value) ? new URL(value) : undefined
+  const url = readUrl(value)
   if (url?.username || url?.password)
     throw invalidValue(field, redacted, 'must not contain credentials')
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:')

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { readUrl } from '../shared/url.ts'
 import { readModuleFiles } from './module-files.ts'
 
 /** Where in a file something is wrong. */
@@ -111,7 +112,8 @@ function whatIsMissing(words: string): string {
 /** The path of a file as Node names it in a stack. */
 function fileOf(name: string): string | undefined {
   if (!name.startsWith('file:')) return name
-  return URL.canParse(name) ? fileURLToPath(new URL(name)) : undefined
+  const url = readUrl(name)
+  return url && fileURLToPath(url)
 }
 
 /** Node's messages name files by their full path. */

@@ -1,4 +1,5 @@
 import * as nodeModule from 'node:module'
+import { readUrl } from '../shared/url.ts'
 
 /**
  * Loads modules anew. Node keeps every module for good under its URL, so a module whose URL names a state of its files is
@@ -65,7 +66,7 @@ const resolve: ResolveHook = (specifier, context, next) => {
 }
 
 function stateOf(url: string | undefined): string | null {
-  return url && URL.canParse(url) ? new URL(url).searchParams.get(stateParameter) : null
+  return readUrl(url ?? '')?.searchParams.get(stateParameter) ?? null
 }
 
 /** The same as a text, since the thread of the older hooks has nothing of ours. */

@@ -5,6 +5,7 @@ import { type Listening, runServer, type StartedServer } from '../server/run.ts'
 import { createServer, type Server } from '../server/server.ts'
 import { type Logger, toLogger } from '../shared/log.ts'
 import { nearest } from '../shared/nearest.ts'
+import { readUrl } from '../shared/url.ts'
 import { toShownStore } from '../store/postgres/url.ts'
 import type { Store } from '../store/store.ts'
 import { serverDefaults } from './config/defaults.ts'
@@ -152,7 +153,7 @@ async function askRemotes(
   const remotes = agents.filter(({ protocol }) => protocol === 'a2a')
   const answers = await Promise.all(
     remotes.map(async ({ id, endpoint }) => {
-      const host = URL.canParse(endpoint) ? new URL(endpoint).host : ''
+      const host = readUrl(endpoint)?.host ?? ''
       return { id, host, ...(await generation.health(id)) }
     }),
   )

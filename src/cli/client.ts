@@ -13,6 +13,7 @@ import {
   type WithheldCredentials,
 } from '../client/index.ts'
 import type { AgentCard, SecurityScheme } from '../index.ts'
+import { readUrl } from '../shared/url.ts'
 import { collect, toCount } from './command.ts'
 import { allowing, CliError } from './errors.ts'
 import { stderr } from './screen.ts'
@@ -80,7 +81,7 @@ export async function withClient<T>(
 }
 
 function toUrl(url: string): string {
-  if (/^https?:\/\//.test(url) && URL.canParse(url)) return url
+  if (/^https?:\/\//.test(url) && readUrl(url)) return url
   throw new CliError(`"${url}" is no URL`, { hint: 'Write it as http://localhost:3000.' })
 }
 

@@ -4,6 +4,7 @@ import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import type { AgentCard } from '../protocol/types.ts'
 import type { Clock } from '../shared/clock.ts'
 import { retryAfterMs } from '../shared/retry.ts'
+import { readUrl } from '../shared/url.ts'
 import { maxSmallBytes } from './bounds.ts'
 
 /** Where a card is looked for below a base URL: the name of 0.3 and 1.0, then the older one. */
@@ -78,10 +79,10 @@ function messageIn(text: string): string {
 
 /** The URLs at which a card may be, in order. */
 function candidates(url: string): readonly string[] {
-  if (!URL.canParse(url)) throw new A2AError('invalidParams', `Not a URL: ${url}`)
-  const { pathname } = new URL(url)
+  const base = readUrl(url)
+  if (!base) throw new A2AError('invalidParams', `Not a URL: ${url}`)
+  const { pathname } = base
   if (pathname.endsWith('.json')) return [url]
-  const base = new URL(url)
   base.pathname = pathname.endsWith('/') ? pathname : `${pathname}/`
   return wellKnown.map((path) => new URL(path, base).href)
 }

@@ -1,5 +1,6 @@
 import type { HttpSend } from '../bindings/http.ts'
 import { A2AError } from '../protocol/errors.ts'
+import { readUrl } from '../shared/url.ts'
 
 /**
  * Network faults as A2AErrors. What a caller has to know is whether the request can have reached the peer: a send that
@@ -72,5 +73,5 @@ export function hasBegunNothing(error: unknown): boolean {
 
 /** Path and query of a URL can hold secrets; host and port suffice to find the fault. */
 function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : 'an invalid URL'
+  return readUrl(url)?.host ?? 'an invalid URL'
 }

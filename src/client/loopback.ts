@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createDeferred, withSignal } from '../shared/async.ts'
+import { readUrl } from '../shared/url.ts'
 import type { Redirect } from './oauth/config.ts'
 
 /** Where to listen for the browser. */
@@ -109,9 +110,8 @@ function judge(
   if (!names.some((name) => headers.host === `${name}:${port}`)) return 421
   // `//host/` and whole URLs would name another place.
   if (!/^\/(?!\/)/.test(url)) return 400
-  const target = `http://127.0.0.1:${port}${url}`
-  if (!URL.canParse(target)) return 400
-  const found = new URL(target)
+  const found = readUrl(`http://127.0.0.1:${port}${url}`)
+  if (!found) return 400
   if (found.pathname !== path) return 404
   if (method !== 'GET') return 405
   return returned.take(found) ? 200 : 400

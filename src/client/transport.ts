@@ -3,6 +3,7 @@ import { createJsonRpcDispatch } from '../bindings/jsonrpc/client.ts'
 import { createRestDispatch } from '../bindings/rest/client.ts'
 import type { Dispatch } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
+import { readUrl } from '../shared/url.ts'
 import type { ClientAuth } from './auth.ts'
 
 /** A way to an agent. Implement it for a wire of your own: anything that makes a `Dispatch`. */
@@ -69,7 +70,7 @@ export class RestTransport implements Transport {
 }
 
 function httpUrl(url: string): string {
-  if (/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : '')) return url
+  if (/^https?:$/.test(readUrl(url)?.protocol ?? '')) return url
   throw new A2AError(
     'invalidParams',
     `An agent's URL starts with http:// or https://, not "${url}"`,

@@ -1,6 +1,7 @@
 import { A2AError } from '../protocol/errors.ts'
 import { isTerminal } from '../protocol/task.ts'
 import type { ConsoleHost } from '../server/console.ts'
+import { readUrl } from '../shared/url.ts'
 import type { DeadLetter, Webhook } from '../store/store.ts'
 import type {
   DeadLetterRow,
@@ -82,10 +83,9 @@ export function queueOf(
 }
 
 /** A URL without what may be secret in it: query, fragment, credentials. */
-function shownUrl(url: string): string {
-  if (!URL.canParse(url)) return ''
-  const { origin, pathname } = new URL(url)
-  return origin + pathname
+function shownUrl(text: string): string {
+  const url = readUrl(text)
+  return url ? url.origin + url.pathname : ''
 }
 
 async function webhooksOf(

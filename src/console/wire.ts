@@ -5,6 +5,7 @@ import { A2AError } from '../protocol/errors.ts'
 import { textOf } from '../protocol/task.ts'
 import type { Json, JsonObject, Message, StreamResponse, Task } from '../protocol/types.ts'
 import type { ConsoleHost } from '../server/console.ts'
+import { readUrl } from '../shared/url.ts'
 import type { LogRecord } from '../store/store.ts'
 import type { WireAnswer, WireDialect, WireFrame } from './api.ts'
 import { type ApiHandler, findTask, ok } from './call.ts'
@@ -114,7 +115,7 @@ function toRest({ base, credentials }: Around): Wire {
 }
 
 function toOpenAI({ base, agent, credentials }: Around): Wire {
-  const origin = URL.canParse(base) ? new URL(base).origin : base
+  const origin = readUrl(base)?.origin ?? base
   return {
     request: (message) => ({
       direction: 'request',

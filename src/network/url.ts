@@ -1,4 +1,5 @@
 import { trimEnd } from '../shared/text.ts'
+import { readUrl } from '../shared/url.ts'
 
 /** Longer ones are no URLs to us: whoever names one wants our time, not our call. */
 const maxUrlLength = 2_048
@@ -15,18 +16,11 @@ export interface Target {
   readonly port: number
 }
 
-/**
- * Reads an absolute URL; undefined if it is none, or longer than any that is meant.
- * Not `URL.canParse`: once Node 20 has compiled it, it takes hosts with letters such as ü for malformed.
- */
+/** Reads an absolute URL; undefined if it is none, or longer than any that is meant. */
 export function parseUrl(text: string): URL | undefined {
   if (text.length > maxUrlLength) return undefined
-  try {
-    const url = new URL(text)
-    return url.hostname.length > maxHostLength ? undefined : url
-  } catch {
-    return undefined
-  }
+  const url = readUrl(text)
+  return url && url.hostname.length > maxHostLength ? undefined : url
 }
 
 /** Why a URL cannot be called whoever named it, in words that a peer may read; undefined where it can. */

@@ -1,3 +1,4 @@
+import { readUrl } from '../shared/url.ts'
 import { skillSchemasExtension } from './extensions.ts'
 import type { AgentInfo, SkillDetail } from './profile.ts'
 import type {
@@ -106,7 +107,7 @@ const agentName = /^[A-Za-z0-9][A-Za-z0-9._-]*(?:[/:][A-Za-z0-9][A-Za-z0-9._-]*)
 
 /** Tells whether a string can be an agent's id: a UUID, a qualified name or an absolute URL. */
 export function validateAgentId(id: string): boolean {
-  return agentName.test(id) || (/^[a-z][a-z0-9+.-]*:\/\//i.test(id) && URL.canParse(id))
+  return agentName.test(id) || (/^[a-z][a-z0-9+.-]*:\/\//i.test(id) && readUrl(id) !== undefined)
 }
 
 /** MAJOR.MINOR.PATCH with a pre-release and a build, if any (semver.org, 2.0.0). */

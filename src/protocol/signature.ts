@@ -9,6 +9,7 @@ import {
   type JWK,
   type KeyObject,
 } from 'jose'
+import { readUrl } from '../shared/url.ts'
 import { canonicalCard, canonicalForms } from './card-canonical.ts'
 import { A2AError } from './errors.ts'
 import { isPlainObject } from './schema/check.ts'
@@ -118,8 +119,9 @@ export interface JkuOptions {
 export function createJkuResolver({ allow, fetchJson }: JkuOptions): KeyResolver {
   return async (header) => {
     const { jku } = header
-    if (jku === undefined || !URL.canParse(jku)) return undefined
-    if (!allow.includes(jku) && !allow.includes(new URL(jku).origin)) return undefined
+    const url = jku === undefined ? undefined : readUrl(jku)
+    if (jku === undefined || !url) return undefined
+    if (!allow.includes(jku) && !allow.includes(url.origin)) return undefined
     const keys = await fetchJson(jku)
     return isKeySet(keys) ? fromKeySet(keys)(header) : undefined
   }

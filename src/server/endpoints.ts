@@ -5,6 +5,7 @@ import { createOpenAIBinding, type OpenAIModel } from '../bindings/openai/server
 import type { OpenAIRoute, RouteHandlers, ServerRoute } from '../bindings/routes.ts'
 import { clientToolsExtension, historyExtension } from '../protocol/extensions.ts'
 import { scopeNames } from '../protocol/scopes.ts'
+import { readUrl } from '../shared/url.ts'
 import { createHealthPage } from './health.ts'
 import type { Mount } from './mount.ts'
 import type { ServerOptions } from './options.ts'
@@ -101,7 +102,7 @@ function keysReply({ pushNotifications }: ServerOptions): HttpReply | undefined 
 
 /** Whose tokens the server takes, for clients that know OAuth (RFC 9728); only where an issuer has an address. */
 function resourcePage({ auth }: ServerParts, mounts: Mounts): HttpHandler | undefined {
-  const issuers = auth.issuers.filter((issuer) => /^https?:/.test(issuer) && URL.canParse(issuer))
+  const issuers = auth.issuers.filter((issuer) => /^https?:/.test(issuer) && readUrl(issuer))
   if (issuers.length === 0) return undefined
   return ({ base }) => {
     const body = JSON.stringify({

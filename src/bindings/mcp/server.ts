@@ -2,6 +2,7 @@ import type { AuthInfo, McpHttpHandler, McpServerFactory } from '@modelcontextpr
 import type { AuthContext, Call } from '../../protocol/call.ts'
 import { A2AError, errorRow, toA2AError } from '../../protocol/errors.ts'
 import { mustBeInTenant, mustHaveScope } from '../../protocol/scopes.ts'
+import { readUrl } from '../../shared/url.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
 import { refusalHeaders } from '../refusal.ts'
 import { answerQuestion, type McpOffer, type McpQuestion, questionSchema } from './offer.ts'
@@ -147,7 +148,8 @@ function toName(id: string): string {
 function isAllowedOrigin({ headers }: HttpRequest, allowed: readonly string[]): boolean {
   const { origin, host } = headers
   if (origin === undefined || allowed.includes(origin)) return true
-  return URL.canParse(origin) && new URL(origin).host === host && isLocal(new URL(origin).hostname)
+  const url = readUrl(origin)
+  return url?.host === host && isLocal(url?.hostname ?? '')
 }
 
 function isLocal(name: string): boolean {

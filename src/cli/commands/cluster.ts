@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { readUrl } from '../../shared/url.ts'
 import { type ClusterFacts, createStoreKeeper, isPostgresUrl } from '../../store/index.ts'
 import { addCommand, collect, exits } from '../command.ts'
 import { CliError } from '../errors.ts'
@@ -62,7 +63,7 @@ async function askServer(url: string, flags: StatusFlags): Promise<ClusterFacts 
 }
 
 async function readHealth(url: string, headers: Headers): Promise<unknown> {
-  if (!/^https?:\/\//.test(url) || !URL.canParse(url))
+  if (!/^https?:\/\//.test(url) || !readUrl(url))
     throw new CliError(`"${url}" is no URL`, {
       hint: 'Write it as http://localhost:3000, or as postgres://host/database.',
     })

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { A2AAgent } from '../../agents/index.ts'
 import { createConsole } from '../../console/index.ts'
 import { createServer, runServer, type StartedServer } from '../../server/index.ts'
+import { readUrl } from '../../shared/url.ts'
 import { addCommand, exits } from '../command.ts'
 import { CliError } from '../errors.ts'
 import { createLogger } from '../logger.ts'
@@ -44,7 +45,7 @@ async function consoleCommand(given: string, flags: ConsoleFlags): Promise<numbe
 }
 
 function toUrl(given: string): string {
-  const url = URL.canParse(given) ? new URL(given) : undefined
+  const url = readUrl(given)
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url.href
   throw new CliError(`An agent's URL starts with http:// or https://, not "${given}"`)
 }

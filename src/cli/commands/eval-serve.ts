@@ -1,5 +1,6 @@
 import { builtInDomains, createEvaluator } from '../../eval/index.ts'
 import { createServer, runServer } from '../../server/index.ts'
+import { readUrl } from '../../shared/url.ts'
 import { stderr, stdout } from '../screen.ts'
 import { chooseDomain } from './eval-domain.ts'
 import { createEvalLog } from './eval-output.ts'
@@ -46,7 +47,7 @@ export async function serveCommand(flags: EvalServeFlags): Promise<number> {
 function endpointFilter(prefixes: readonly string[]): (url: string) => boolean {
   const allowed = prefixes.map((prefix) => new URL(prefix))
   return (url) => {
-    const asked = URL.canParse(url) ? new URL(url) : undefined
+    const asked = readUrl(url)
     return allowed.some(
       ({ origin, pathname }) => asked?.origin === origin && isBelow(asked.pathname, pathname),
     )

@@ -1,5 +1,6 @@
 import { credentialOriginFault } from '../../client/credential-origins.ts'
 import { trimEnd } from '../../shared/text.ts'
+import { readUrl } from '../../shared/url.ts'
 import { ValidationError } from '../base/errors.ts'
 
 /** How to reach the agent under test, checked. */
@@ -92,9 +93,10 @@ function checkEndpoint(given: unknown): string {
   const endpoint = trimEnd(given, '/')
   if (!/^https?:\/\//i.test(endpoint))
     throw new ValidationError(`endpoint must start with http:// or https://, got ${endpoint}`)
-  if (!URL.canParse(endpoint)) throw new ValidationError('endpoint must be a valid URL')
+  const url = readUrl(endpoint)
+  if (!url) throw new ValidationError('endpoint must be a valid URL')
   // Results, reports and logs name the endpoint; a password in it would be in all of them.
-  const { username, password } = new URL(endpoint)
+  const { username, password } = url
   if (username || password)
     throw new ValidationError('endpoint must not hold a user or password; use the auth token')
   return endpoint

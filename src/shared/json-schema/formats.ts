@@ -1,3 +1,5 @@
+import { readUrl } from '../url.ts'
+
 /** The formats of texts that can be checked, by their names in JSON Schema. */
 export const formats: ReadonlyMap<string, (text: string) => boolean> = new Map(
   Object.entries({
@@ -11,8 +13,9 @@ export const formats: ReadonlyMap<string, (text: string) => boolean> = new Map(
     email: (text: string) => /^[^\s@]+@[^\s@]+$/.test(text),
     hostname: isHostname,
     ipv4: isIpv4,
-    ipv6: (text: string) => /^[\da-f:.]+$/i.test(text) && URL.canParse(`http://[${text}]/`),
-    uri: (text: string) => /^[a-z][a-z\d+.-]*:\S*$/i.test(text) && URL.canParse(text),
+    ipv6: (text: string) =>
+      /^[\da-f:.]+$/i.test(text) && readUrl(`http://[${text}]/`) !== undefined,
+    uri: (text: string) => /^[a-z][a-z\d+.-]*:\S*$/i.test(text) && readUrl(text) !== undefined,
     uuid: (text: string) => /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text),
   }).map(([name, is]) => [name, (text: string) => text.length <= longest && is(text)]),
 )

@@ -1,3 +1,5 @@
+import { readUrl } from '../../shared/url.ts'
+
 /** Tells whether a place of tasks is a PostgreSQL database rather than a file. */
 export function isPostgresUrl(place: string): boolean {
   return /^postgres(?:ql)?:/i.test(place)
@@ -6,7 +8,6 @@ export function isPostgresUrl(place: string): boolean {
 /** Gives a place of tasks as people may see it: of a URL its host, port and database, without who logs in. */
 export function toShownStore(place: string): string {
   if (!isPostgresUrl(place)) return place
-  if (!URL.canParse(place)) return 'postgres://…'
-  const { protocol, host, pathname } = new URL(place)
-  return `${protocol}//${host}${pathname}`
+  const url = readUrl(place)
+  return url ? `${url.protocol}//${url.host}${url.pathname}` : 'postgres://…'
 }

@@ -124,6 +124,13 @@ describe('accessors', () => {
   })
 })
 
+test('URLs are read, not asked about', () => {
+  expect(faultsOf('urls', { 'client/a.ts': 'const is = URL.canParse(text)\n' })).toEqual([
+    expect.stringMatching(/^client\/a\.ts:1: URL\.canParse refuses/),
+  ])
+  expect(faultsOf('urls', { 'client/a.ts': 'const url = new URL(text)\n' })).toEqual([])
+})
+
 describe('time', () => {
   test.each([
     'Date.now()',
