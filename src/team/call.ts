@@ -2,6 +2,7 @@ import type { Agent } from '../agents/agent.ts'
 import { isRefusal } from '../agents/approval.ts'
 import { ContentBlocked } from '../agents/guards/blocked.ts'
 import { acceptsTools, type Tool, wrapTool } from '../agents/tools.ts'
+import type { AskAgent } from '../agents/wrap.ts'
 import { A2AError, toA2AError } from '../protocol/errors.ts'
 import type { JsonObject, Message } from '../protocol/types.ts'
 import { usageOf } from '../protocol/usage.ts'
@@ -13,7 +14,7 @@ import { Overspent } from './budget.ts'
 import { createChildTurn, toMessageId } from './child-turn.ts'
 import { teamDefaults } from './defaults.ts'
 import { replyError, toTeamError } from './failure.ts'
-import { guardMember } from './guard-member.ts'
+import { askGuarded } from './guard-member.ts'
 import { Suspension } from './memory.ts'
 import type { Live } from './output.ts'
 import { collectReply } from './reply.ts'
@@ -211,8 +212,7 @@ async function speak(
   const message: Mutable<Message> = copyOf(call.message)
   message.messageId = messageId
   const found = findAgent(run, agentId)
-  const wrapped = delegation.wrap ? delegation.wrap(found) : found
-  const agent = guardMember(run, delegation, wrapped)
+  const agent = delegation.wrap ? delegation.wrap(found) : found
   const { timeoutSeconds } = delegation
   const link = linkSignal(run.link, {
     clock: run.clock,
@@ -235,9 +235,9 @@ async function speak(
   })
   try {
     const tools = delegation.tools?.map((tool) => stopping(tool, link)) ?? noTools
-    const answer = acceptsTools(agent)
-      ? agent.process(message, turn, tools)
-      : agent.process(message, turn)
+    const ask: AskAgent = (own, other = message) =>
+      acceptsTools(agent) ? agent.process(other, own, tools) : agent.process(other, own)
+    const answer = askGuarded(run, delegation, { ask, message, turn })
     const reply = await collectReply(answer, {
       turn,
       from: { agentId, space },
