@@ -243,9 +243,11 @@ class NodeExchange implements Exchange, BodySource, ReplyReader {
     }
   }
 
-  /** A connection that rests keeps nothing of what was answered on it. */
+  /** A connection that rests keeps nothing of what was answered on it, from when its reader has taken all of it. */
   #sent(): void {
-    if (this.response.writableFinished) this.#connection.end(this)
+    const { response } = this
+    if (response.writableFinished) this.#connection.end(this)
+    else if (response.writableEnded) response.once('finish', () => this.#connection.end(this))
   }
 
   /** Takes room for a large reply until its reader has it; where there is none, the reply is a refusal. */
