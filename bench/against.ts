@@ -18,6 +18,10 @@ export interface Change {
   readonly change: number
   readonly least: number
   readonly most: number
+  /** Answers that were not right, of either tree. */
+  readonly failed: number
+  /** Whether it is no worse than is allowed; undefined for figures that scatter too much, or stand too near to 0, to say. */
+  readonly met: boolean | undefined
 }
 
 /** More than this is worse. */
@@ -45,73 +49,88 @@ function run(command: string, args: readonly string[], cwd: string): string {
 
 /**
  * Compares a case with the same one of another tree; undefined where that has none of this name. A load is put on both
- * in turn, slice by slice; what is no load each tree measures by itself, one after the other.
+ * in turn, slice by slice; what is no load each tree measures by itself, as quickly as it can, one after the other.
  */
 export async function compareWith(
   root: string,
   { name, unit }: Case,
   bench: Bench,
 ): Promise<Change | undefined> {
+  // A tree may know a load by this name and have no case of it: that it is named among the cases is all that is asked.
   if (!readFileSync(join(root, 'bench/cases.ts'), 'utf8').includes(`'${name}'`)) return undefined
   const rounds = bench.quick ? 2 : 5
   const pairs: Pair[] = []
   for (let round = 0; round < rounds; round++) {
-    const pair = isWorkload(name)
-      ? await loadBoth(root, name, { bench, swapped: round % 2 === 1 })
-      : askBoth(root, name)
-    pairs.push(pair)
+    // Whoever comes first in each turn finds the caches as the other has left them.
+    const swapped = round % 2 === 1
+    const trees = swapped ? [here, root] : [root, here]
+    const sides = isWorkload(name) ? await load(trees, name, bench) : trees.map(figureIn(name))
+    pairs.push(toPair(swapped ? sides.toReversed() : sides))
   }
-  const changes = pairs.map(({ before, after }) => after / before - 1)
+  const changes = pairs.map(({ before, after }) => after.figure / before.figure - 1)
+  const change = median(changes)
+  const failed = pairs.reduce((sum, { before, after }) => sum + before.failed + after.failed, 0)
   return {
     name,
     unit: isWorkload(name) ? 'µs CPU per request' : unit,
-    before: median(pairs.map(({ before }) => before)),
-    after: median(pairs.map(({ after }) => after)),
-    change: median(changes),
+    before: median(pairs.map(({ before }) => before.figure)),
+    after: median(pairs.map(({ after }) => after.figure)),
+    change,
     least: Math.min(...changes),
     most: Math.max(...changes),
+    failed,
+    met: isWorkload(name) || failed > 0 ? failed === 0 && change <= allowed : undefined,
   }
 }
 
-interface Pair {
-  readonly before: number
-  readonly after: number
+/** What one round showed of one tree. */
+interface Side {
+  readonly figure: number
+  readonly failed: number
 }
 
-async function loadBoth(
-  root: string,
+interface Pair {
+  readonly before: Side
+  readonly after: Side
+}
+
+function toPair([before, after]: readonly Side[]): Pair {
+  if (!before || !after) throw new Error('Nothing was measured')
+  return { before, after }
+}
+
+async function load(
+  trees: readonly string[],
   workload: WorkloadName,
-  { bench, swapped }: { readonly bench: Bench; readonly swapped: boolean },
-): Promise<Pair> {
-  const sides: readonly Target[] = [root, here].map((tree) => ({
-    subject: 'corral',
-    workload,
-    root: tree,
-  }))
-  // Whoever comes first in each turn finds the caches as the other has left them.
-  const targets = swapped ? sides.toReversed() : sides
+  bench: Bench,
+): Promise<readonly Side[]> {
+  const targets = trees.map((root): Target => ({ subject: 'corral', workload, root }))
   const effort = { ...effortFor(workload, bench), slices: 30 }
   const measured = await measureInTurn(bench.load, targets, effort)
-  const [before, after] = swapped ? measured.toReversed() : measured
-  return { before: before?.cpuMicros ?? Number.NaN, after: after?.cpuMicros ?? Number.NaN }
+  return measured.map(({ cpuMicros, failed }) => ({ figure: cpuMicros, failed }))
 }
 
-function askBoth(root: string, name: string): Pair {
-  const [before, after] = [root, here].map((folder) => figureIn(folder, name))
-  return { before: before ?? Number.NaN, after: after ?? Number.NaN }
-}
-
-function figureIn(folder: string, name: string): number {
+function figureIn(name: string): (tree: string) => Side {
   const args = ['--import', 'tsx', 'bench/main.ts', '--json', '--quick', '--case', name]
-  const { cases } = JSON.parse(run(process.execPath, args, folder))
-  return cases[0].ratio
+  return (tree) => {
+    // What `--json` writes; a figure that could not be had is null there.
+    const { cases } = JSON.parse(run(process.execPath, args, tree)) as {
+      readonly cases: readonly { readonly ratio: number | null; readonly failed?: number }[]
+    }
+    const { ratio = null, failed = 0 } = cases[0] ?? {}
+    if (ratio === null) throw new Error(`The case ${name} cannot run`)
+    return { figure: ratio, failed }
+  }
 }
 
 /** A change as a line of text. */
-export function toChangeLine({ name, unit, before, after, change, least, most }: Change): string {
-  const mark = change <= allowed ? '✓' : '✗'
+export function toChangeLine(change: Change): string {
+  const { name, unit, before, after, least, most, failed, met } = change
+  const mark = met === undefined ? '·' : met ? '✓' : '✗'
   const figures = `${before.toPrecision(3)} → ${after.toPrecision(3)}`
-  return `${mark} ${name.padEnd(20)} ${figures.padEnd(18)} ${percent(change)}  (${percent(least)} … ${percent(most)})  ${unit}`
+  const range = `(${percent(least)} … ${percent(most)})`
+  const wrong = failed > 0 ? `, ${failed} WRONG ANSWERS` : ''
+  return `${mark} ${name.padEnd(20)} ${figures.padEnd(18)} ${percent(change.change)}  ${range}  ${unit}${wrong}`
 }
 
 function percent(share: number): string {

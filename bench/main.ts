@@ -78,10 +78,15 @@ function compareAll(all: readonly Case[], revision: string): Promise<void> {
     checkOut(revision, folder)
     const changes: Change[] = []
     for (const one of all) {
-      const change = await compareWith(folder, one, bench)
-      if (change) console.error(toChangeLine(change))
-      else console.error(`  ${one.name.padEnd(20)} is new`)
-      if (change) changes.push(change)
+      try {
+        const change = await compareWith(folder, one, bench)
+        console.error(change ? toChangeLine(change) : `  ${one.name.padEnd(20)} is new`)
+        if (change) changes.push(change)
+      } catch (thrown) {
+        // The others still tell theirs.
+        console.error(thrown)
+        console.error(`✗ ${one.name.padEnd(20)} cannot run`)
+      }
     }
     if (values.json) process.stdout.write(`${JSON.stringify({ changes }, undefined, 2)}\n`)
   })

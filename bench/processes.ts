@@ -25,7 +25,7 @@ interface StartOptions {
 
 /**
  * V8 takes what happens to be alive at the first collection of a load for long-lived, or not, for as long as the process
- * lasts: of two processes alike one needed 12 % more for a stream. `corral` switches that off too.
+ * lasts: of two processes alike one can need 12 % more for a stream. `corral` switches that off too.
  */
 const steady = '--no-allocation-site-pretenuring'
 
