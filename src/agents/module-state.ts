@@ -70,10 +70,16 @@ function stateOf(url: string | undefined): string | null {
 }
 
 /** The same as a text, since the thread of the older hooks has nothing of ours. */
-const threadHook = `export async function resolve(specifier, context, next) {
+const threadHook = `function stateOf(url) {
+  try {
+    return new URL(url).searchParams.get('${stateParameter}')
+  } catch {
+    return null
+  }
+}
+export async function resolve(specifier, context, next) {
   const found = await next(specifier, context)
-  const parent = context.parentURL
-  const state = parent && URL.canParse(parent) ? new URL(parent).searchParams.get('${stateParameter}') : null
+  const state = stateOf(context.parentURL)
   if (state === null || !specifier.startsWith('.')) return found
   const url = new URL(found.url)
   url.searchParams.set('${stateParameter}', state)

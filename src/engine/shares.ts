@@ -15,7 +15,7 @@ export interface Share {
 
 /**
  * The shares of those who have something; the empty principal is nobody in particular and has none. The share that was
- * looked for last stays while it is empty, until another is looked for: most requests are from where the last one was.
+ * found or taken last stays while it is empty, until another one is: most requests are from where the last one was.
  */
 export class Shares {
   readonly #all = new Registry<Share>()

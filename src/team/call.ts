@@ -192,8 +192,6 @@ function inSpan(call: MemberCall, facts: CallFacts, number: number): Promise<Mem
 /** Made once: every call of a member ends with it, and an error is not free. */
 const delegationOver = new A2AError('taskCanceled', 'The delegation is over')
 
-const noTools: readonly Tool[] = []
-
 interface Try {
   readonly agentId: string
   /** From 1. */
@@ -234,7 +232,7 @@ async function speak(
     account: call.account,
   })
   try {
-    const tools = delegation.tools?.map((tool) => stopping(tool, link)) ?? noTools
+    const tools = delegation.tools?.map((tool) => stopping(tool, link)) ?? []
     const ask: AskAgent = (own, other = message) =>
       acceptsTools(agent) ? agent.process(other, own, tools) : agent.process(other, own)
     const answer = askGuarded(run, delegation, { ask, message, turn })

@@ -1,5 +1,6 @@
 import type { AgentReply, Turn } from '../agents/agent.ts'
 import type { VerdictQuestion } from '../agents/guards/check.ts'
+import { isUnguarded } from '../agents/guards/ready.ts'
 import { guardedAnswer } from '../agents/guards/with-guards.ts'
 import type { AskAgent } from '../agents/wrap.ts'
 import type { Message } from '../protocol/types.ts'
@@ -19,7 +20,7 @@ export function askGuarded(
   { ask, message, turn }: MemberQuestion,
 ): AgentReply {
   const ready = guards && run.guards.ready(guards)
-  if (!ready || ready.input.length + ready.output.length === 0) return ask(turn, message)
+  if (!ready || isUnguarded(ready)) return ask(turn, message)
   const around = {
     owner: { team: run.config.id, agent: agentId, step: name },
     tracer: run.turn,

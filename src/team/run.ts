@@ -130,7 +130,7 @@ export function createRun(turn: Turn, options: RunOptions): Run {
   }
 }
 
-/** A message of the team to a member, with these parts. */
+/** A message of the team to a member, with these parts. Written out: one is made per hop. */
 export function toMember(run: Run, parts: readonly Part[]): Message {
   return { messageId: newId(), contextId: run.turn.contextId, role: 'ROLE_USER', parts }
 }

@@ -26,6 +26,11 @@ export type ReadyGuard =
 /** The guards of both sides, ready for use. */
 export type ReadyGuards = Readonly<Record<GuardSide, readonly ReadyGuard[]>>
 
+/** Whether there is nothing to look at, on either side. */
+export function isUnguarded({ input, output }: ReadyGuards): boolean {
+  return input.length === 0 && output.length === 0
+}
+
 /** What more can be said of a guard that cannot be used; a hint may also stand alone. */
 export interface GuardFaultDetail {
   /** What was probably meant, or what there is. */

@@ -12,7 +12,7 @@ import { DiscreetTurn } from './guarded-turn.ts'
 import { HeldReply } from './held.ts'
 import { guardInput } from './input.ts'
 import { namesOf } from './names.ts'
-import type { ReadyGuards } from './ready.ts'
+import { isUnguarded, type ReadyGuards } from './ready.ts'
 
 /** What guards need of whoever puts them around an agent. */
 interface GuardSurroundings {
@@ -29,7 +29,7 @@ interface GuardSurroundings {
  * the guards of its output have looked at it. It throws ContentBlocked where one of them blocks.
  */
 export function withGuards(agent: Agent, guards: ReadyGuards, around: GuardSurroundings): Agent {
-  if (guards.input.length === 0 && guards.output.length === 0) return agent
+  if (isUnguarded(guards)) return agent
   return wrapAgent(agent, {
     process: (ask, message, turn) => guardedAnswer({ guards, around, ask }, message, turn),
     guardNames: namesOf(guards),

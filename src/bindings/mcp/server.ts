@@ -149,7 +149,7 @@ function isAllowedOrigin({ headers }: HttpRequest, allowed: readonly string[]): 
   const { origin, host } = headers
   if (origin === undefined || allowed.includes(origin)) return true
   const url = readUrl(origin)
-  return url?.host === host && isLocal(url?.hostname ?? '')
+  return url !== undefined && url.host === host && isLocal(url.hostname)
 }
 
 function isLocal(name: string): boolean {

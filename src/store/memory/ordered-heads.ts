@@ -24,7 +24,7 @@ export function createOrderedHeads(): OrderedHeads {
   return new HeadBlocks()
 }
 
-/** A class, not closures: there is one for each context that somebody lists. */
+/** A class, not closures: where somebody lists a context there is one for each. */
 class HeadBlocks implements OrderedHeads {
   readonly #blocks: TaskHead[][] = []
   size = 0
