@@ -24,7 +24,7 @@ process.send?.({ ready: true })
 async function openAll({ port, taskId, subscribers }: SubscribeOrder): Promise<void> {
   const { path, headers, body } = workloadOf('subscribe')
   const text = JSON.stringify({ ...JSON.parse(body), params: { id: taskId } })
-  const head = Object.entries({ ...headers, host: 'bench', 'content-type': 'application/json' })
+  const head = Object.entries({ ...headers, host: '127.0.0.1', 'content-type': 'application/json' })
   const request = `POST ${path} HTTP/1.1\r\n${head.map((h) => h.join(': ')).join('\r\n')}\r\ncontent-length: ${text.length}\r\n\r\n${text}`
   for (let from = 0; from < subscribers; from += 100)
     await Promise.all(Array.from({ length: 100 }, (_, i) => open(port, request, from + i)))
@@ -35,6 +35,10 @@ function open(port: number, request: string, index: number): Promise<void> {
     events[index] = 0
     const socket = connect(port, '127.0.0.1', () => socket.write(request))
     socket.once('error', reject)
+    socket.once('data', (chunk) => {
+      const head = chunk.toString('latin1', 0, 100)
+      if (!head.startsWith('HTTP/1.1 200')) reject(new Error(`No stream was opened: ${head}`))
+    })
     socket.on('data', (chunk) => {
       events[index] = (events[index] ?? 0) + chunk.toString('latin1').split('data: ').length - 1
       if (events[index] === 1) resolve()
