@@ -1,28 +1,40 @@
 import { type ESTree, Visitor } from 'rolldown/utils'
 import { lineAt, type Source, type Tree } from './tree.ts'
 
+/** Says what is wrong at a place. */
+type Add = (start: number, words: string) => void
+
+/** Looks through every file but those of the owners, and gathers what is found, by file and line. */
+function faultsIn(
+  tree: Tree,
+  owners: readonly string[],
+  look: (source: Source, add: Add) => ConstructorParameters<typeof Visitor>[0],
+): string[] {
+  return [...tree.values()].flatMap((source) => {
+    if (owners.includes(source.path)) return []
+    const faults: string[] = []
+    const add: Add = (start, words) => void faults.push(`${place(source, start)}: ${words}`)
+    new Visitor(look(source, add)).visit(source.program)
+    return faults
+  })
+}
+
 /** Where the machine's time is read and its timers are set, for everybody else. */
 const ownersOfTime = ['shared/clock.ts', 'shared/async.ts']
 
 /** Time comes from a `Clock`: what reads the machine's own cannot be tested without waiting. */
 export function checkClock(tree: Tree): string[] {
-  return [...tree.values()].flatMap((source) => {
-    if (ownersOfTime.includes(source.path)) return []
-    const faults: string[] = []
-    const add = (start: number, what: string): void =>
-      void faults.push(`${place(source, start)}: ${what} passes the clock by`)
-    new Visitor({
-      CallExpression: ({ callee, start }) => {
-        const name = source.text.slice(callee.start, callee.end)
-        if (/^(?:Date\.now|performance\.now|setTimeout|setInterval)$/.test(name)) add(start, name)
-      },
-      NewExpression: ({ callee, arguments: { length }, start }) => {
-        if (callee.type === 'Identifier' && callee.name === 'Date' && length === 0)
-          add(start, 'new Date()')
-      },
-    }).visit(source.program)
-    return faults
-  })
+  return faultsIn(tree, ownersOfTime, ({ text }, add) => ({
+    CallExpression: ({ callee, start }) => {
+      const name = text.slice(callee.start, callee.end)
+      if (/^(?:Date\.now|performance\.now|setTimeout|setInterval)$/.test(name))
+        add(start, `${name} passes the clock by`)
+    },
+    NewExpression: ({ callee, arguments: { length }, start }) => {
+      if (callee.type === 'Identifier' && callee.name === 'Date' && length === 0)
+        add(start, 'new Date() passes the clock by')
+    },
+  }))
 }
 
 /** Where output leaves, for everybody else; `eval-options` lends the terminal to a person who plays the user. */
@@ -36,35 +48,24 @@ const ownersOfOutput = [
 
 /** Output leaves by a `Screen` or a `Logger`: what writes past them shows a stranger's words as they came. */
 export function checkOutput(tree: Tree): string[] {
-  return [...tree.values()].flatMap((source) => {
-    if (ownersOfOutput.includes(source.path)) return []
-    const faults: string[] = []
-    new Visitor({
-      MemberExpression: ({ object, start, end }) => {
-        const name = source.text.slice(start, end)
-        const isConsole = object.type === 'Identifier' && object.name === 'console'
-        if (isConsole || /^process\s*\.\s*std(?:out|err)$/.test(name))
-          faults.push(`${place(source, start)}: ${name} passes the screen by`)
-      },
-    }).visit(source.program)
-    return faults
-  })
+  return faultsIn(tree, ownersOfOutput, ({ text }, add) => ({
+    MemberExpression: ({ object, start, end }) => {
+      const name = text.slice(start, end)
+      const isConsole = object.type === 'Identifier' && object.name === 'console'
+      if (isConsole || /^process\s*\.\s*std(?:out|err)$/.test(name))
+        add(start, `${name} passes the screen by`)
+    },
+  }))
 }
 
 /** Once Node 20 or 22 has compiled `URL.canParse`, it refuses hosts with letters beyond ASCII. */
 export function checkUrls(tree: Tree): string[] {
-  return [...tree.values()].flatMap((source) => {
-    const faults: string[] = []
-    new Visitor({
-      MemberExpression: ({ start, end }) => {
-        if (source.text.slice(start, end) === 'URL.canParse')
-          faults.push(
-            `${place(source, start)}: URL.canParse refuses hosts with ü; use shared/url.ts`,
-          )
-      },
-    }).visit(source.program)
-    return faults
-  })
+  return faultsIn(tree, [], ({ text }, add) => ({
+    MemberExpression: ({ start, end }) => {
+      if (text.slice(start, end) === 'URL.canParse')
+        add(start, 'URL.canParse refuses hosts with ü; use shared/url.ts')
+    },
+  }))
 }
 
 /** Objects with accessors that are made once, or so few that it does not matter; Zod wants its own so. */
@@ -84,18 +85,13 @@ const ownersOfAccessors = [
  * function and all that it sees: nothing of that goes before the next full collection. A class has its accessors once.
  */
 export function checkAccessors(tree: Tree): string[] {
-  return [...tree.values()].flatMap((source) => {
-    if (ownersOfAccessors.includes(source.path)) return []
-    const faults: string[] = []
-    new Visitor({
-      ObjectExpression: ({ properties }) => {
-        for (const property of properties)
-          if (property.type === 'Property' && property.kind !== 'init')
-            faults.push(`${place(source, property.start)}: an accessor of one object; make a class`)
-      },
-    }).visit(source.program)
-    return faults
-  })
+  return faultsIn(tree, ownersOfAccessors, (_, add) => ({
+    ObjectExpression: ({ properties }) => {
+      for (const property of properties)
+        if (property.type === 'Property' && property.kind !== 'init')
+          add(property.start, 'an accessor of one object; make a class')
+    },
+  }))
 }
 
 /** A text that a loop makes shorter bit by bit is copied as often as it has bits: an index goes through it once. */
