@@ -49,7 +49,7 @@ export default defineConfig({
         test: {
           ...common,
           name: 'together',
-          include: ['test/**/*.test.ts'],
+          include: ['test/**/*.test.ts', 'console/test/*.test.ts'],
           exclude: [...withPrograms, 'test/*.test.ts'],
           alias,
           // Loading the source anew for each file would take longer than the tests.

@@ -47,7 +47,7 @@ function isOfCorral({ nodes }: CpuProfile): boolean {
   return nodes.some(({ callFrame }) => /\/dist\/(server|store)\//.test(callFrame.url))
 }
 
-/** Lines such as `12.3 %  parseEnvelope  dist/bindings/jsonrpc/envelope.js:12`, the hottest 30 first. */
+/** Lines such as `12.3 %  parseEnvelope  dist/bindings/jsonrpc/server.js:12`, the hottest 30 first. */
 function hottest({ nodes, samples, timeDeltas }: CpuProfile): readonly string[] {
   const names = new Map(nodes.map(({ id, callFrame }) => [id, nameOf(callFrame)]))
   const times = new Map<string, number>()

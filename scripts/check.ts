@@ -1,38 +1,87 @@
 /**
- * The structure check: the rules of ARCHITECTURE.md and STYLE.md that a program can prove. Prints one line per fault
- * and the sizes, and exits with 1 on a fault. Each rule is a file of `check/`, tested in `test/scripts/`.
+ * The structure check: the rules of ARCHITECTURE.md and STYLE.md that a program can prove, and the ratchet.
+ *
+ *   npx tsx scripts/check.ts [FOLDER] [--record]
+ *
+ * Prints one line per error and the size of the tree, and exits with 1 on an error. Each rule is a file of `check/`, tested
+ * in `test/scripts/`. `--record` writes the numbers of the ratchet that fell, unless one rose.
  */
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
+import { parseArgs } from 'node:util'
 import { operationNames } from '../src/protocol/operations.ts'
 import { checks, type Facts } from './check/checks.ts'
 import type { Replaced } from './check/exports.ts'
+import { compareShape, readRatchet, recordShape, sizeTable, writeRatchet } from './check/ratchet.ts'
+import { shapeOf } from './check/shape.ts'
 import { sizesOf } from './check/sizes.ts'
 import { createTree, type Tree } from './check/tree.ts'
 
-/** The folder that holds `src` and the manifest; another than this one's for a test. */
-const root = process.argv[2] ?? join(import.meta.dirname, '..')
-const tree = readTree()
-const facts: Facts = { operations: operationNames, replaced: readReplaced() }
+const { values: flags, positionals } = parseArgs({
+  options: { record: { type: 'boolean', default: false } },
+  allowPositionals: true,
+})
+/** The folder that has `src` and the manifest; a test gives another one. */
+const root = positionals[0] ?? join(import.meta.dirname, '..')
+const tree = readTree('src')
+const facts: Facts = {
+  operations: operationNames,
+  replaced: readReplaced(),
+  page: withoutTests(readTree('console')),
+  tests: readTree('test', 'test-slow', 'bench', 'scripts', 'console/test'),
+}
+
+/** The page keeps the rules of the source too. */
+const whole: Tree = new Map([...tree, ...facts.page])
 
 let failed = false
 for (const [name, check] of Object.entries(checks)) {
-  const faults = check(tree, facts)
+  const faults = check(whole, facts)
   for (const fault of faults) console.error(`${name}: ${fault}`)
   if (faults.length > 0) failed = true
 }
-const { files, median, p90, longest } = sizesOf(tree)
-console.log(`${files} files, median ${median} lines, p90 ${p90}; longest function: ${longest}`)
+
+const ratchet = readRatchet(root)
+const shape = shapeOf(tree, facts)
+const size = sizesOf(tree, facts.page)
+const { risen, fallen, unknown } = compareShape(ratchet.shape, shape)
+console.log(sizeTable(ratchet.size, size))
+console.log(
+  Object.entries(shape)
+    .map(([name, { value }]) => `${name} ${value}`)
+    .join(', '),
+)
+const command = 'npx tsx scripts/check.ts --record'
+const isRecorded = flags.record && risen.length === 0
+for (const line of risen) console.error(`shape: ${line}`)
+for (const line of fallen)
+  console.log(`shape: ${line}${isRecorded ? '' : `; record it: ${command}`}`)
+if (risen.length > 0)
+  console.error('shape: to raise a number, edit scripts/check/ratchet.json and add a reason there')
+if (isRecorded) writeRatchet(root, recordShape(ratchet, shape, size))
+else for (const line of unknown) console.error(`shape: ${line}: ${command}`)
+if (risen.length > 0 || (!isRecorded && unknown.length > 0)) failed = true
 process.exit(failed ? 1 : 0)
 
-function readTree(): Tree {
-  const src = join(root, 'src')
-  const files = readdirSync(src, { recursive: true, withFileTypes: true })
+function withoutTests(page: Tree): Tree {
+  return new Map([...page].filter(([path]) => !path.startsWith('../console/test/')))
+}
+
+/** Parses all files of the folders that exist. */
+function readTree(...folders: readonly string[]): Tree {
+  const files = folders
+    .map((folder) => join(root, folder))
+    .filter((folder) => existsSync(folder))
+    .flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
     .map((entry) => join(entry.parentPath, entry.name))
+    .filter((file) => !file.includes(`${sep}node_modules${sep}`))
   return createTree(
     Object.fromEntries(
-      files.map((file) => [relative(src, file).replaceAll(sep, '/'), readFileSync(file, 'utf8')]),
+      files.map((file) => [
+        relative(join(root, 'src'), file).replaceAll(sep, '/'),
+        readFileSync(file, 'utf8'),
+      ]),
     ),
   )
 }

@@ -5,7 +5,7 @@ import { build } from 'vite'
 export async function buildPage(root: string): Promise<void> {
   await build({
     configFile: false,
-    root: join(root, 'src/console/app'),
+    root: join(root, 'console'),
     base: '/console/',
     publicDir: false,
     logLevel: 'warn',

@@ -4,7 +4,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { toConfigJsonSchema } from '../src/app/config/json-schema.ts'
+import { toConfigJsonSchema } from '../src/app/config/load.ts'
 import { fillKeys } from './configuration/page.ts'
 import type { KeySchema } from './configuration/tables.ts'
 

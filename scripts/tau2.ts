@@ -8,11 +8,10 @@
  * It needs the data of a tau2 checkout (`CORRAL_TAU2_DATA`, else `../shared/tau2/data`) and the vectors beside it.
  */
 import { readFileSync } from 'node:fs'
-import { spoken } from '../src/eval/domain/conversation.ts'
-import type { EvalTask } from '../src/eval/domain/task.ts'
-import { loadResults } from '../src/eval/results/files.ts'
-import { rescore } from '../src/eval/results/rescore.ts'
-import { scoreConversation } from '../src/eval/scorers/reward.ts'
+import { type EvalTask, spoken } from '../src/eval/domain/domain.ts'
+import { rescore } from '../src/eval/results/compare.ts'
+import { loadResults } from '../src/eval/run/journal.ts'
+import { scoreConversation } from '../src/eval/scorers/built-in.ts'
 import type { Tau2Domain } from '../src/eval/tau2/domain.ts'
 import { compareTask } from '../test/eval/tau2/compare.ts'
 import { measureLatency } from '../test/eval/tau2/latency.ts'

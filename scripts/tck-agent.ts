@@ -9,8 +9,8 @@ import type { AgentEvent, Turn } from '../src/agents/agent.ts'
 import { defineAgent } from '../src/agents/function.ts'
 import type { Message, Part } from '../src/protocol/types.ts'
 import { createServer, listen, type ServerOptions } from '../src/server/index.ts'
+import { wait } from '../src/shared/async.ts'
 import { systemClock } from '../src/shared/clock.ts'
-import { wait } from '../src/shared/retry.ts'
 
 type Script = (turn: Turn) => AsyncIterable<AgentEvent>
 

@@ -1,178 +1,172 @@
 /**
- * Counts the source files that a reader crosses on four walks: a message, a team run, an evaluation, `corral serve FILE`.
+ * Measures what a reader crosses on seven walks through the code: a message, its stream, a team run with a question, the
+ * recovery after a kill, a message to a task of another replica, an evaluation, and `corral serve FILE`.
  *
- *   npm run walks [-- [message] [team] [evaluation] [serve] [--files]]
+ *   npm run walks [-- [WALK …] [--files] [--check | --record]]
  *
- * Each walk runs in a process of its own over the compiled package. V8 counts calls from the moment when everything is
- * loaded and listens (of `serve`: is loaded) until the walk is over. A file is crossed when one of its functions has run;
- * the body of a module, and what it calls when it is loaded, is not counted. The agent under test of the
- * evaluation is a process of its own as well: its side is the walk of a message.
+ * Each walk runs in a process of its own over an instrumented copy of `dist`, from the moment when everything is loaded
+ * and listens (of `serve` and `recovery`: is loaded) until the walk is over. Counted are the functions that the main thread
+ * of that process enters, in order (of `forwarded` those of the replica that is asked, then of the one that runs the task):
+ * calls; the different files that they are in; hops, which are calls into another file
+ * than that of the call before; and returns, which are hops to a file that was left before. Of three runs the least of each
+ * number counts, since timers and sockets add some.
+ *
+ * `--check` fails where files, hops or returns of a walk are above `check/ratchet.json` by more than 2 % (`forwarded`: 6 %); `--record`
+ * writes the numbers that fell.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { Session } from 'node:inspector/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { startPostgres } from '../test/support/postgres-server.ts'
+import { compareWalks, readRatchet, recordWalks, writeRatchet } from './check/ratchet.ts'
+import { instrumentPackage, numbersOf, record, type WalkNumbers } from './walks/instrument.ts'
+import { helpers, type Place, scenes } from './walks/scenes.ts'
 
-/** Gets ready, and gives what is to be measured. */
-type Walk = () => Promise<() => Promise<unknown>>
-
-const walks: Readonly<Record<string, Walk>> = {
-  message: async () => {
-    const url = await serve(await createAgent('Echo'))
-    return () => send(url)
-  },
-  team: async () => {
-    const { defineTeam } = await dist<typeof import('../src/team/index.ts')>('team')
-    const agents = { writer: await createAgent('Writer'), editor: await createAgent('Editor') }
-    const steps = [{ agentId: 'writer' }, { agentId: 'editor' }] as const
-    const url = await serve(
-      defineTeam({ id: 'team', name: 'Team', agents, scheduler: { type: 'workflow', steps } }),
-    )
-    return () => send(url)
-  },
-  evaluation: async () => {
-    const { kestrel, runEvaluation } = await dist<typeof import('../src/eval/index.ts')>('eval')
-    const endpoint = String(await hear(start('--golden')))
-    return () => runEvaluation({ agent: { endpoint }, domain: kestrel, numTasks: 1 })
-  },
-  serve: async () => {
-    const main = new URL('../dist/cli/main.js', import.meta.url)
-    await loadAll()
-    const team = fileURLToPath(new URL('../examples/fantasy/corral.toml', import.meta.url))
-    process.argv = [process.execPath, fileURLToPath(main), 'serve', team, '--port', '0']
-    const listening = firstWords('http://')
-    return () => {
-      void import(main.href)
-      return listening
-    }
-  },
-}
+const root = join(import.meta.dirname, '..')
+const runs = 3
 
 const { values: flags, positionals } = parseArgs({
   options: {
     files: { type: 'boolean', default: false },
+    check: { type: 'boolean', default: false },
+    record: { type: 'boolean', default: false },
     measure: { type: 'string' },
-    golden: { type: 'boolean', default: false },
+    helper: { type: 'string' },
   },
   allowPositionals: true,
 })
 
-if (flags.measure) await measureHere(flags.measure)
-else if (flags.golden) await serveGolden()
-else
-  for (const name of positionals.length > 0 ? positionals : Object.keys(walks)) {
-    const files = await hear(start('--measure', name))
-    if (!Array.isArray(files)) throw new Error(`The walk ${name} did not come to its end`)
-    console.log(`${name}: ${files.length} files`)
-    if (flags.files) for (const file of files) console.log(`  ${file}`)
-  }
+if (flags.measure !== undefined) await measureHere(flags.measure)
+else if (flags.helper !== undefined) await helpHere(flags.helper)
+else process.exitCode = await main()
 
-/** Starts this script once more, in an empty folder: the command leaves its tasks where it was started. */
-function start(...args: readonly string[]): ChildProcess {
+async function main(): Promise<number> {
+  const unknown = positionals.find((name) => !scenes[name])
+  if (unknown)
+    throw new Error(`There is no walk ${unknown}, only ${Object.keys(scenes).join(', ')}`)
+  const copy = instrumentPackage(root)
+  const postgres = await startPostgres().catch((error: unknown) => {
+    console.error(`SKIPPED: the walk forwarded, as PostgreSQL does not start: ${String(error)}`)
+  })
+  try {
+    const measured: Record<string, WalkNumbers> = {}
+    console.log(`${'walk'.padEnd(12)} files  calls   hops returns`)
+    for (const name of positionals.length > 0 ? positionals : Object.keys(scenes)) {
+      if (name === 'forwarded' && !postgres) continue
+      const all: MeasuredWalk[] = []
+      for (let run = 0; run < runs; run++)
+        all.push(await measure(name, { copy, postgres: postgres?.url }))
+      const numbers = leastOf(all.map((one) => one.numbers))
+      measured[name] = numbers
+      const { files, calls, hops, returns } = numbers
+      const cells = [files, calls, hops, returns].map((one) => String(one).padStart(6))
+      console.log(`${name.padEnd(11)} ${cells.join(' ')}`)
+      if (flags.files) for (const file of filesOf(all)) console.log(`  ${file}`)
+    }
+    return conclude(measured)
+  } finally {
+    await postgres?.stop()
+    rmSync(copy, { recursive: true, force: true })
+  }
+}
+
+/** Compares with the record, or records. */
+function conclude(measured: Readonly<Record<string, WalkNumbers>>): number {
+  const ratchet = readRatchet(root)
+  const walks = Object.fromEntries(
+    Object.entries(measured).map(([name, numbers]) => [name, { ...numbers }]),
+  )
+  const { risen, fallen, unknown } = compareWalks(ratchet.walks, walks)
+  if (flags.record) writeRatchet(root, recordWalks(ratchet, walks))
+  if (!flags.check && !flags.record) return 0
+  const errors = flags.record ? risen : [...risen, ...unknown]
+  for (const line of errors) console.error(`walks: ${line}`)
+  const hint = flags.record ? '' : '; record it: npm run walks -- --record'
+  for (const line of fallen) console.log(`walks: ${line}${hint}`)
+  if (risen.length > 0)
+    console.error(
+      'walks: to raise a number, edit scripts/check/ratchet.json and add a reason there',
+    )
+  return errors.length > 0 ? 1 : 0
+}
+
+function leastOf(all: readonly WalkNumbers[]): WalkNumbers {
+  const least = (name: keyof WalkNumbers): number => Math.min(...all.map((one) => one[name]))
+  return {
+    files: least('files'),
+    calls: least('calls'),
+    hops: least('hops'),
+    returns: least('returns'),
+  }
+}
+
+/** The files that every run crossed, as those of `src`. */
+function filesOf(all: readonly MeasuredWalk[]): string[] {
+  const [first] = all
+  return (first?.files ?? [])
+    .filter((file) => all.every(({ files }) => files.includes(file)))
+    .map((file) => file.replace(/\.js$/, '.ts'))
+    .sort()
+}
+
+/** What the process of one run found. */
+interface MeasuredWalk {
+  readonly numbers: WalkNumbers
+  readonly files: readonly string[]
+}
+
+/** Runs a walk in a process and an empty folder of its own: the command leaves its tasks where it was started. */
+async function measure(
+  name: string,
+  { copy, postgres }: Omit<Place, 'root' | 'help'>,
+): Promise<MeasuredWalk> {
   const cwd = mkdtempSync(join(tmpdir(), 'corral-walk-'))
-  process.once('exit', () => rmSync(cwd, { recursive: true, force: true }))
-  const child = fork(fileURLToPath(import.meta.url), args, { cwd, silent: true })
+  try {
+    const env = {
+      ...process.env,
+      CORRAL_WALK_COPY: copy,
+      CORRAL_WALK_POSTGRES: postgres ?? '',
+      CORRAL_WALK: crypto.randomUUID().replaceAll('-', ''),
+    }
+    const child = start(['--measure', name], { cwd, env })
+    const ended = once(child, 'exit')
+    const [measured] = await Promise.race([once(child, 'message'), ended])
+    if (typeof measured !== 'object') throw new Error(`The walk ${name} did not come to its end`)
+    await ended
+    return measured as MeasuredWalk // what `measureHere` sends
+  } finally {
+    rmSync(cwd, { recursive: true, force: true })
+  }
+}
+
+function start(
+  args: readonly string[],
+  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
+): ChildProcess {
+  const child = fork(fileURLToPath(import.meta.url), args, { ...options, silent: true })
   child.stderr?.pipe(process.stderr)
   return child
 }
 
-/** The first message of a process; its exit code if it ends without one. */
-async function hear(child: ChildProcess): Promise<unknown> {
-  const [message] = await Promise.race([once(child, 'message'), once(child, 'exit')])
-  return message
-}
-
-/** The agent under test, until whoever evaluates it is gone. */
-async function serveGolden(): Promise<void> {
-  const { kestrel, createGoldenAgent } = await dist<typeof import('../src/eval/index.ts')>('eval')
-  process.once('disconnect', () => process.exit(0))
-  process.send?.(await serve(createGoldenAgent(kestrel)))
+function placeHere(): Place {
+  const { CORRAL_WALK_COPY: copy = '', CORRAL_WALK_POSTGRES: postgres } = process.env
+  return { copy, root, postgres: postgres || undefined, help: (name) => start(['--helper', name]) }
 }
 
 async function measureHere(name: string): Promise<void> {
-  const walk = walks[name]
-  if (!walk) throw new Error(`There is no walk ${name}; there are ${Object.keys(walks).join(', ')}`)
-  const files = await crossedBy(await walk())
-  process.send?.(files, () => process.exit(0))
+  const work = await scenes[name]?.(placeHere())
+  if (!work) throw new Error(`There is no walk ${name}`)
+  const entered = await record(work)
+  if (entered.length === 0) throw new Error(`The walk ${name} entered no instrumented function`)
+  const measured: MeasuredWalk = { numbers: numbersOf(entered), files: [...new Set(entered)] }
+  process.send?.(measured, () => process.exit(0))
 }
 
-/** The files of `src` in which a function runs meanwhile. */
-async function crossedBy(work: () => Promise<unknown>): Promise<readonly string[]> {
-  const session = new Session()
-  session.connect()
-  await session.post('Profiler.enable')
-  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
-  await work()
-  const { result } = await session.post('Profiler.takePreciseCoverage')
-  const root = new URL('../dist/', import.meta.url).href
-  return result
-    .filter(({ url, functions }) => url.startsWith(root) && functions.some(hasRun))
-    .map(({ url }) => url.slice(root.length).replace(/\.js$/, '.ts'))
-    .sort()
-}
-
-/** Whether a function other than a module's body was called. */
-function hasRun({ functionName, ranges: [whole] }: FunctionCoverage): boolean {
-  const isBody = functionName === '' && whole?.startOffset === 0
-  return !isBody && (whole?.count ?? 0) > 0
-}
-
-interface FunctionCoverage {
-  readonly functionName: string
-  readonly ranges: readonly { readonly startOffset: number; readonly count: number }[]
-}
-
-/** Loads every module that a command may use. */
-async function loadAll(): Promise<void> {
-  const folders = ['agents', 'client', 'server', 'store', 'team', 'eval']
-  await Promise.all(folders.map((folder) => dist(folder)))
-  await import(new URL('../dist/cli/program.js', import.meta.url).href)
-}
-
-/** A public entry point of the compiled package. */
-function dist<T>(name: string): Promise<T> {
-  return import(new URL(`../dist/${name}/index.js`, import.meta.url).href)
-}
-
-async function createAgent(name: string): Promise<Agent> {
-  const { defineAgent } = await dist<typeof import('../src/agents/index.ts')>('agents')
-  return defineAgent({ name }, () => `${name} is done`)
-}
-
-type Agent = import('../src/agents/index.ts').Agent
-
-/** Serves an agent on a free port with the store in memory; gives its URL. */
-async function serve(agent: Agent): Promise<string> {
-  const { createServer, listen } = await dist<typeof import('../src/server/index.ts')>('server')
-  const server = await createServer({ agents: [agent] })
-  const { url } = await listen(server, { port: 0, host: '127.0.0.1' })
-  return url
-}
-
-/** Sends one message as any JSON-RPC client does, and expects a completed task. */
-async function send(url: string): Promise<void> {
-  const message = { messageId: 'm-1', role: 'ROLE_USER', parts: [{ text: 'hello' }] }
-  const call = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'a2a-version': '1.0' },
-    body: JSON.stringify(call),
-  })
-  const text = await response.text()
-  if (!text.includes('TASK_STATE_COMPLETED')) throw new Error(`An answer to wonder at: ${text}`)
-}
-
-/** Resolves when the process has written these words. */
-function firstWords(words: string): Promise<void> {
-  return new Promise((resolve) => {
-    const write = process.stdout.write.bind(process.stdout)
-    process.stdout.write = (chunk: string | Uint8Array) => {
-      if (String(chunk).includes(words)) resolve()
-      return write(chunk)
-    }
-  })
+async function helpHere(name: string): Promise<void> {
+  process.once('disconnect', () => process.exit(0))
+  process.send?.((await helpers[name]?.(placeHere())) ?? true)
 }

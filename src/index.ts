@@ -4,36 +4,20 @@
  *
  * @module corral
  */
+
 export {
-  agentMessage,
-  completedTaskWithText,
-  dataPart,
-  newArtifact,
-  newMessage,
-  newStatus,
-  nowIso8601,
-  textPart,
-  userMessage,
-  validateTaskId,
-} from './protocol/build.ts'
-export {
-  type AuthContext,
-  anonymous,
-  type Call,
-  type DialectName,
-  type Dispatch,
-  type EventStream,
-  type Middleware,
-  type Sequenced,
-} from './protocol/call.ts'
-export {
+  type AgentDetails,
+  type AgentInfo,
+  type CapabilityDetail,
   type CardSurroundings,
+  checkCard,
   chooseInterface,
   type InterfaceOptions,
+  type Proficiency,
   renderCard,
+  type SkillDetail,
   validateAgentId,
 } from './protocol/card.ts'
-export { checkCard } from './protocol/card-check.ts'
 export {
   A2AError,
   type A2AErrorOptions,
@@ -51,6 +35,7 @@ export {
   idempotencyExtension,
   skillSchemasExtension,
   traceExtension,
+  type Usage,
   usageExtension,
 } from './protocol/extensions.ts'
 export { createFold, type Fold, type FoldOptions } from './protocol/fold.ts'
@@ -67,7 +52,14 @@ export {
   success,
 } from './protocol/jsonrpc.ts'
 export {
+  type AuthContext,
+  anonymous,
+  type Call,
+  type DialectName,
+  type Dispatch,
+  type EventStream,
   isOperationName,
+  type Middleware,
   type OperationName,
   type OperationRow,
   type Operations,
@@ -76,14 +68,8 @@ export {
   type QueryKind,
   type RequestOf,
   type ResultOf,
+  type Sequenced,
 } from './protocol/operations.ts'
-export type {
-  AgentDetails,
-  AgentInfo,
-  CapabilityDetail,
-  Proficiency,
-  SkillDetail,
-} from './protocol/profile.ts'
 export {
   type CardKey,
   type CardSignatureVerdict,
@@ -97,17 +83,27 @@ export {
   verifyCard,
 } from './protocol/signature.ts'
 export {
+  agentMessage,
   answerParts,
   canTransition,
+  completedTaskWithText,
+  dataPart,
   isInterrupted,
   isTerminal,
+  newArtifact,
+  newMessage,
+  newStatus,
+  nowIso8601,
   type TaskStateName,
   type TaskStateSpelling,
   taskStates,
   textOf,
+  textPart,
   toTaskState,
+  userMessage,
+  validateTaskId,
 } from './protocol/task.ts'
 export type * from './protocol/types.ts'
-export type { Usage } from './protocol/usage.ts'
+
 export type { Clock } from './shared/clock.ts'
 export type { Logger } from './shared/log.ts'

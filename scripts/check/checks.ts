@@ -13,7 +13,7 @@ import {
 import { checkLayers } from './layers.ts'
 import { checkOperations } from './operations.ts'
 import { checkProvenance } from './provenance.ts'
-import { checkLengths, checkSpread } from './sizes.ts'
+import { checkLengths } from './sizes.ts'
 import type { Tree } from './tree.ts'
 
 /** What the checks know beside the source. */
@@ -21,6 +21,10 @@ export interface Facts {
   /** The names of all operations. */
   readonly operations: readonly string[]
   readonly replaced: Replaced
+  /** The console's page, if it is outside of `src`: it uses the source as a file of `src` does. */
+  readonly page: Tree
+  /** Tests, benchmarks and scripts. */
+  readonly tests: Tree
 }
 
 /** Every rule of the source tree: one line per fault, naming the file. */
@@ -30,7 +34,7 @@ export const checks: Readonly<Record<string, (tree: Tree, facts: Facts) => strin
   contracts: (tree) => checkContracts(tree),
   operations: (tree, { operations }) => checkOperations(tree, operations),
   'unique names': (tree, { replaced }) => checkUniqueNames(tree, replaced),
-  'unused exports': (tree, { replaced }) => checkUnusedExports(tree, replaced),
+  'unused exports': (tree, facts) => checkUnusedExports(tree, facts.replaced, facts),
   provenance: checkProvenance,
   expressions: checkExpressions,
   trimming: checkTrimming,
@@ -40,5 +44,4 @@ export const checks: Readonly<Record<string, (tree: Tree, facts: Facts) => strin
   output: checkOutput,
   casts: checkCasts,
   lengths: checkLengths,
-  spread: checkSpread,
 }

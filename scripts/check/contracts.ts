@@ -3,21 +3,16 @@ import { folderOf, type Tree } from './tree.ts'
 /** What implementations must be and callers may rely on, each in a file of its own. */
 export const contracts: readonly string[] = [
   'shared/clock.ts',
-  'agents/account.ts',
   'agents/agent.ts',
-  'agents/data-schema.ts',
   'agents/guards/guard.ts',
   'store/store.ts',
   'store/feed.ts',
-  'store/turn-request.ts',
   'protocol/task-store.ts',
   'bindings/http.ts',
   'bindings/dialects/dialect.ts',
   'team/schedulers/scheduler.ts',
   'server/authenticator.ts',
-  'eval/domain/conversation.ts',
-  'eval/domain/environment.ts',
-  'eval/domain/task.ts',
+  'eval/domain/domain.ts',
   'eval/scorers/scorer.ts',
 ]
 

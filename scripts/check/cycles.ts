@@ -1,6 +1,11 @@
+import { posix } from 'node:path'
 import type { Tree } from './tree.ts'
 
-/** Cycles of imports. One that closes through a type is harmless at run time, and still no reader finds its beginning. */
+/**
+ * Import cycles. A cycle of values is an error everywhere. A cycle that closes through `import type` is harmless at run
+ * time: it is allowed when all of its files are in the same directory, and an error between directories, subdirectories
+ * included, because then neither directory can be read first.
+ */
 export function checkCycles(tree: Tree): string[] {
   const values = edgesOf(tree, false)
   const all = edgesOf(tree, true)
@@ -8,6 +13,7 @@ export function checkCycles(tree: Tree): string[] {
   const known = new Set(knotsOf(values).flat())
   const typeCycles = knotsOf(all)
     .filter((knot) => !knot.every((file) => known.has(file)))
+    .filter((knot) => new Set(knot.map((file) => posix.dirname(file))).size > 1)
     .map((knot) => describeKnot('type cycle', knot, all))
   return [...valueCycles, ...typeCycles]
 }
@@ -49,15 +55,22 @@ function knotsOf(edges: Edges): string[][] {
   return knots
 }
 
-/** The shortest way round through the first file of a knot, and how many files the knot ties together. */
+/**
+ * The shortest way round, and how many files the knot ties together. It begins at an import from one directory to another
+ * where there is one: that is the import to remove.
+ */
 function describeKnot(kind: string, knot: readonly string[], edges: Edges): string {
-  const start = knot[0] ?? ''
-  const ways: string[][] = [[start]]
+  const within = (file: string): string[] =>
+    (edges.get(file) ?? []).filter((next) => knot.includes(next))
+  const crossing = knot
+    .flatMap((file) => within(file).map((next) => [file, next]))
+    .find(([from = '', to = '']) => posix.dirname(from) !== posix.dirname(to))
+  const start = crossing?.[0] ?? knot[0] ?? ''
+  const ways: string[][] = [crossing ?? [start]]
   for (const way of ways)
-    for (const next of edges.get(way.at(-1) ?? '') ?? []) {
+    for (const next of within(way.at(-1) ?? '')) {
       if (next === start) return `${kind} of ${knot.length} files: ${[...way, start].join(' -> ')}`
-      if (knot.includes(next) && !ways.some((other) => other.at(-1) === next))
-        ways.push([...way, next])
+      if (!ways.some((other) => other.at(-1) === next)) ways.push([...way, next])
     }
   return `${kind} of ${knot.length} files: ${knot.join(', ')}`
 }

@@ -19,24 +19,54 @@ export function checkUniqueNames(tree: Tree, replaced: Replaced = {}): string[] 
     )
 }
 
+/** What uses the source from outside of `src`: see `Facts`. */
+interface Users {
+  readonly page: Tree
+  readonly tests: Tree
+}
+
 /**
- * Exports that no other file of `src` uses. An entrance uses what it passes on; tests use nothing. A file that stands in
- * for another is used as that one is.
+ * Exports that no other file uses. An entrance uses what it passes on. A file that stands in for another is used as that
+ * one is. An export that only a test imports, directly from its file, is accepted here and counted by the ratchet.
  */
-export function checkUnusedExports(tree: Tree, replaced: Replaced = {}): string[] {
-  const used = usedNames(tree)
+export function checkUnusedExports(tree: Tree, replaced: Replaced, users: Users): string[] {
+  return unusedExports(tree, replaced, users)
+    .filter(({ testOnly }) => !testOnly)
+    .map(({ path, line, name }) => `${path}:${line}: ${name} is exported and used in no other file`)
+}
+
+/** Exports that only tests, benchmarks and scripts import. */
+export function testOnlyExports(tree: Tree, replaced: Replaced, users: Users): string[] {
+  return unusedExports(tree, replaced, users)
+    .filter(({ testOnly }) => testOnly)
+    .map(({ path, line, name }) => `${path}:${line}: ${name}`)
+}
+
+interface UnusedExport {
+  readonly path: string
+  readonly line: number
+  readonly name: string
+  /** Whether a test uses it nevertheless. */
+  readonly testOnly: boolean
+}
+
+function unusedExports(tree: Tree, replaced: Replaced, { page, tests }: Users): UnusedExport[] {
+  const used = usedNames(tree, page)
+  const tested = new Set<string>()
+  for (const test of tests.values())
+    for (const [target, name] of importedBy(test, tree)) tested.add(`${target}#${name}`)
   return [...tree.values()]
     .filter(({ path }) => !isEntrance(path))
     .flatMap(({ path, exports }) =>
       exports
         .filter(({ name }) => !used.has(`${path}#${name}`))
         .filter(({ name }) => !used.has(`${replaced[path]}#${name}`))
-        .map(({ name, line }) => `${path}:${line}: ${name} is exported and used in no other file`),
+        .map(({ name, line }) => ({ path, line, name, testOnly: tested.has(`${path}#${name}`) })),
     )
 }
 
 /** `file#name` of every export that is used, through files that pass it on as well. */
-function usedNames(tree: Tree): Set<string> {
+function usedNames(tree: Tree, page: Tree): Set<string> {
   const used = new Set<string>()
   const use = (target: string, name: string): void => {
     if (used.has(`${target}#${name}`)) return
@@ -44,7 +74,7 @@ function usedNames(tree: Tree): Set<string> {
     const passedOn = tree.get(target)?.exports.find((one) => one.name === name)?.from
     if (passedOn) use(passedOn.target, passedOn.name)
   }
-  for (const source of tree.values()) {
+  for (const source of [...tree.values(), ...page.values()]) {
     if (isEntrance(source.path)) for (const { name } of source.exports) use(source.path, name)
     for (const [target, name] of importedBy(source, tree)) use(target, name)
   }

@@ -41,7 +41,6 @@ export function checkClock(tree: Tree): string[] {
 const ownersOfOutput = [
   'shared/log.ts',
   'cli/screen.ts',
-  'cli/lines.ts',
   'cli/main.ts',
   'cli/commands/eval-options.ts',
 ]
@@ -63,7 +62,7 @@ export function checkUrls(tree: Tree): string[] {
   return faultsIn(tree, [], ({ text }, add) => ({
     MemberExpression: ({ start, end }) => {
       if (text.slice(start, end) === 'URL.canParse')
-        add(start, 'URL.canParse refuses hosts with ü; use shared/url.ts')
+        add(start, 'URL.canParse refuses hosts with ü; use shared/text.ts')
     },
   }))
 }
@@ -73,11 +72,11 @@ const ownersOfAccessors = [
   'app/config/steps.ts',
   'cli/screen.ts',
   'cli/terminal/markdown.ts',
-  'cli/terminal/wrap.ts',
-  'client/session-card.ts',
+  'cli/terminal/text.ts',
+  'client/connection.ts',
   'compat/workshop.ts',
   'network/guard.ts',
-  'store/postgres/feed.ts',
+  'store/postgres/cluster.ts',
 ]
 
 /**

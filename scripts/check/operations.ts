@@ -4,7 +4,7 @@ import type { Tree } from './tree.ts'
 const most = 6
 
 /** Where an operation may be named freely: callers that are programs of their own, other SDKs' names, and what is generated from the protocol's definition. */
-const free = /^compat\/|^bindings\/grpc\/|^console\/app\/|\.generated\./
+const free = /^compat\/|^bindings\/grpc\/|^\.\.\/console\/|\.generated\./
 
 /**
  * An operation is a row of `protocol/operations.ts`; bindings, dialects, client and gate read the row. So its name

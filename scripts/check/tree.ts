@@ -12,8 +12,16 @@ export interface Import {
   readonly target: string | undefined
   /** Leaves nothing at run time. */
   readonly typeOnly: boolean
+  /** Loaded on first use, by `import()`. */
+  readonly lazy: boolean
   /** The names asked for; `undefined` where the whole module is taken, `*` where it is passed on whole. */
   readonly names: readonly string[] | undefined | '*'
+}
+
+/** Where a comment begins and ends in the text. */
+export interface Comment {
+  readonly start: number
+  readonly end: number
 }
 
 /** One exported name. */
@@ -24,16 +32,17 @@ export interface Export {
   readonly from: { readonly target: string; readonly name: string } | undefined
 }
 
-/** One file of `src`, by its path from there. */
+/** One file, by its path from `src`. */
 export interface Source {
   readonly path: string
   readonly text: string
   readonly program: ESTree.Program
+  readonly comments: readonly Comment[]
   readonly imports: readonly Import[]
   readonly exports: readonly Export[]
 }
 
-/** Every file of `src`, by its path from there. */
+/** Files by their path from `src`; one outside of it begins with `../`, as in `../test/a.ts`. */
 export type Tree = ReadonlyMap<string, Source>
 
 /** Parses all files. */
@@ -41,9 +50,10 @@ export function createTree(files: Readonly<Record<string, string>>): Tree {
   return new Map(Object.entries(files).map(([path, text]) => [path, parse(path, text)]))
 }
 
-/** The first folder of a path; of a file at the top its name. */
+/** The first folder of a path; of a file at the top its name; of the console's page `../console`. */
 export function folderOf(path: string): string {
-  return path.split('/')[0] ?? path
+  const [first = path, second] = path.split('/')
+  return first === '..' ? `../${second}` : first
 }
 
 /** The number of the line at an offset, counted from 1. */
@@ -52,12 +62,13 @@ export function lineAt(text: string, offset: number): number {
 }
 
 function parse(path: string, text: string): Source {
-  const { program, errors } = parseSync(path, text)
+  const { program, comments, errors } = parseSync(path, text)
   if (errors[0]) throw new Error(`${path}: ${errors[0].message}`)
   return {
     path,
     text,
     program,
+    comments,
     imports: importsOf(path, program),
     exports: exportsOf(path, text, program),
   }
@@ -65,9 +76,14 @@ function parse(path: string, text: string): Source {
 
 function importsOf(path: string, program: ESTree.Program): Import[] {
   const imports: Import[] = []
-  const add = (source: unknown, typeOnly: boolean, names: Import['names']): void => {
+  const add = (
+    source: unknown,
+    typeOnly: boolean,
+    names: Import['names'],
+    lazy: boolean = false,
+  ): void => {
     if (typeof source !== 'string') return
-    imports.push({ specifier: source, target: targetOf(path, source), typeOnly, names })
+    imports.push({ specifier: source, target: targetOf(path, source), typeOnly, lazy, names })
   }
   new Visitor({
     ImportDeclaration: (node) => {
@@ -83,7 +99,7 @@ function importsOf(path: string, program: ESTree.Program): Import[] {
     },
     ExportAllDeclaration: (node) => add(node.source.value, node.exportKind === 'type', '*'),
     ImportExpression: (node) =>
-      add(node.source.type === 'Literal' ? node.source.value : undefined, false, undefined),
+      add(node.source.type === 'Literal' ? node.source.value : undefined, false, undefined, true),
     TSImportType: (node) => add(node.source.value, true, undefined),
   }).visit(program)
   return imports
@@ -134,6 +150,12 @@ function nameOf(name: ESTree.ModuleExportName): string {
   return name.type === 'Literal' ? name.value : name.name
 }
 
+/** How many lines a text has. */
+export function countLines(text: string): number {
+  return text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
+}
+
 function targetOf(path: string, specifier: string): string | undefined {
-  return specifier.startsWith('.') ? posix.join(posix.dirname(path), specifier) : undefined
+  if (!specifier.startsWith('.')) return undefined
+  return posix.join(posix.dirname(path), specifier).replace(/^\.\.\/src\//, '')
 }

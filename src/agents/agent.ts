@@ -1,5 +1,6 @@
-import type { AuthContext, Dispatch } from '../protocol/call.ts'
-import type { AgentInfo } from '../protocol/profile.ts'
+import type { AgentInfo } from '../protocol/card.ts'
+import type { Usage } from '../protocol/extensions.ts'
+import type { AuthContext, Dispatch } from '../protocol/operations.ts'
 import type { FullTaskStore } from '../protocol/task-store.ts'
 import type {
   Artifact,
@@ -12,10 +13,8 @@ import type {
   TaskState,
 } from '../protocol/types.ts'
 import type { Logger } from '../shared/log.ts'
-import type { Account } from './account.ts'
-import type { DataSchema } from './data-schema.ts'
 
-export type { AgentDetails, AgentInfo } from '../protocol/profile.ts'
+export type { AgentDetails, AgentInfo } from '../protocol/card.ts'
 
 /**
  * Anything that answers messages: a function, a model, a remote A2A agent, a team. `defineAgent` makes one of a
@@ -225,3 +224,39 @@ export interface Turn {
   /** Earlier messages of this context, oldest first, across its tasks; answers appear as agent messages. */
   conversation(limit: number): Promise<readonly Message[]>
 }
+
+/**
+ * Where the work of a turn is counted, against the budgets of the teams around it. Models count by themselves; an
+ * agent that calls one on its own may tell it here, and is then stopped in time.
+ */
+export interface Account {
+  /** What was counted for the turn so far, by whomever in it; undefined where nothing was. */
+  readonly used: Usage | undefined
+  /**
+   * Call it before what costs something, such as a request to a model.
+   * @throws A2AError `processingError` when a team around has used up its tokens or its money.
+   */
+  check(): void
+  /**
+   * Gives the usage with its cost, where it has none yet and the model has a price; `asked` is the name that the model
+   * was asked for by.
+   */
+  price(usage: Usage, asked?: string): Usage
+  /** Counts what has just been used. */
+  spend(usage: Usage): void
+  /** Counts what the turn is known to have used in all, so far as that is not counted: it may have begun in another process. */
+  resume(total: Usage): void
+}
+
+/** A schema that is ready for use: what a model is told, and what a value is checked by. */
+export interface DataSchema<T = unknown> {
+  /** The schema as JSON Schema, for model services and cards. */
+  readonly jsonSchema: JsonObject
+  /** Reads a value: the data that it stands for, or what does not fit in words that name the place. */
+  read(value: unknown): Promise<DataReading<T>> | DataReading<T>
+}
+
+/** What came of reading a value by a schema: the data, or what does not fit. */
+export type DataReading<T = unknown> =
+  | { readonly data: T; readonly fault?: undefined }
+  | { readonly fault: string }

@@ -1,7 +1,66 @@
-import { credentialOriginFault } from '../client/credential-origins.ts'
+import { credentialOriginFault } from '../client/auth/auth.ts'
 import { validateAgentId } from '../protocol/card.ts'
-import { readUrl } from '../shared/url.ts'
-import { invalidValue, missingField } from './config-error.ts'
+import { readUrl } from '../shared/text.ts'
+
+/** Why an `AgentConfig` cannot become what its protocol needs. */
+export type ConfigFault =
+  /** The entry is of another kind. */
+  | { readonly variant: 'WrongProtocol'; readonly expected: string; readonly found: string }
+  /** A field is needed. */
+  | { readonly variant: 'MissingField'; readonly field: string }
+  /** A value is of the wrong type or out of range. */
+  | {
+      readonly variant: 'InvalidValue'
+      readonly field: string
+      /** As it was given; `[redacted]` for secrets. */
+      readonly value: string
+      readonly reason: string
+    }
+  /** A field that there is not, spelled like one that there is. */
+  | { readonly variant: 'UnknownField'; readonly field: string; readonly meant: string }
+  /** A guard cannot be used. */
+  | {
+      readonly variant: 'InvalidGuard'
+      readonly field: string
+      readonly reason: string
+      readonly hint?: string
+    }
+  /** A setting stands in two places. */
+  | { readonly variant: 'SetTwice'; readonly field: string; readonly other: string }
+
+/** Thrown where an `AgentConfig` cannot become what its protocol needs. The message names the field, never a secret. */
+export class ConfigConversionError extends Error {
+  override readonly name = 'ConfigConversionError'
+  /** What is wrong, for programs. */
+  readonly fault: ConfigFault
+
+  constructor(fault: ConfigFault, options?: ErrorOptions) {
+    super(describe(fault), options)
+    this.fault = fault
+  }
+}
+
+/** The error for a value that is there and wrong. */
+export function invalidValue(field: string, value: unknown, reason: string): ConfigConversionError {
+  return new ConfigConversionError({ variant: 'InvalidValue', field, value: String(value), reason })
+}
+
+/** The error for a value that is not there. */
+export function missingField(field: string): ConfigConversionError {
+  return new ConfigConversionError({ variant: 'MissingField', field })
+}
+
+function describe(fault: ConfigFault): string {
+  if (fault.variant === 'UnknownField')
+    return `Unknown field: ${fault.field} (did you mean ${fault.meant}?)`
+  if (fault.variant === 'InvalidGuard') return `${fault.field} ${fault.reason}`
+  if (fault.variant === 'SetTwice')
+    return `${fault.field} and ${fault.other} are the same setting: keep one of them`
+  if (fault.variant === 'WrongProtocol')
+    return `Wrong protocol type: expected ${fault.expected}, found ${fault.found}`
+  if (fault.variant === 'MissingField') return `Missing required field: ${fault.field}`
+  return `Invalid field value for ${fault.field}: ${fault.value} (${fault.reason})`
+}
 
 /** What stands where a secret would stand in an error. */
 const redacted = '[redacted]'
@@ -39,32 +98,6 @@ export function checkRetries(field: string, count: number): number {
   return count
 }
 
-/** Sampling temperature, both bounds included. */
-export function checkTemperature(field: string, value: number): number {
-  if (!(value >= 0 && value <= 2))
-    throw invalidValue(field, value, 'must be a number from 0.0 to 2.0')
-  return value
-}
-
-/** The longest answer in tokens as metadata may say it, both bounds included. */
-export function checkMaxTokens(value: number): number {
-  if (!Number.isInteger(value) || value < 1 || value > 4096)
-    throw invalidValue('metadata.max_tokens', value, 'must be a whole number from 1 to 4096')
-  return value
-}
-
-/** A whole number within bounds, both included. */
-export function checkWhole(
-  field: string,
-  value: number,
-  { min, max }: { readonly min: number; readonly max?: number },
-): number {
-  const isWithin = value >= min && value <= (max ?? Number.MAX_SAFE_INTEGER)
-  if (Number.isInteger(value) && isWithin) return value
-  const range = max === undefined ? (min === 1 ? ' above 0' : '') : ` from ${min} to ${max}`
-  throw invalidValue(field, value, `must be a whole number${range}`)
-}
-
 /** A text that says something. */
 export function checkText(field: string, value: string): string {
   if (value.trim() === '') throw invalidValue(field, value, 'must not be empty')
@@ -91,15 +124,4 @@ export function checkHeaderName(field: string, value: string): string {
   if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(value))
     throw invalidValue(field, value, 'must be the name of an HTTP header')
   return value
-}
-
-/** A number, or a string that holds one: metadata in TOML may be all strings. */
-export function parseNumber(field: string, value: unknown): number {
-  if (typeof value === 'number') return value
-  if (typeof value === 'string' && isNumber(value.trim())) return Number(value)
-  throw invalidValue(field, value, 'must be a number')
-}
-
-function isNumber(text: string): boolean {
-  return /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(text)
 }

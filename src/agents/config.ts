@@ -1,7 +1,8 @@
 import type { JsonObject } from '../protocol/types.ts'
 import { toSnakeCase } from '../shared/text.ts'
-import { type AgentAuth, checkAuth, keyHeader } from './auth.ts'
 import {
+  ConfigConversionError,
+  checkHeaderName,
   checkId,
   checkOrigins,
   checkRetries,
@@ -9,16 +10,19 @@ import {
   checkText,
   checkTimeout,
   checkUrl,
+  invalidValue,
+  missingField,
 } from './config-checks.ts'
-import { ConfigConversionError, invalidValue, missingField } from './config-error.ts'
 import type { Guards } from './guards/guard.ts'
-import type { McpServerConfig } from './mcp/config.ts'
-import { type ModelConfig, modelDefaults } from './model-config.ts'
-import { checkMetadata, checkModelConfig, toModelConfig } from './model-settings.ts'
-import type { ToolModuleConfig } from './tool-config.ts'
+import {
+  checkMetadata,
+  checkModelConfig,
+  type ModelConfig,
+  modelDefaults,
+  toModelConfig,
+} from './model-config.ts'
 
-export type { AgentAuth } from './auth.ts'
-export { ConfigConversionError, type ConfigFault } from './config-error.ts'
+export { ConfigConversionError, type ConfigFault } from './config-checks.ts'
 export type { ModelConfig } from './model-config.ts'
 
 /** How an agent of a configuration is reached. */
@@ -64,7 +68,58 @@ export interface AgentConfig {
   readonly maxOutputRetries?: number
 }
 
-/** What becomes of a remote answer that is a task: it is followed to its end, told as it is, or refused. */
+/** How Corral proves itself to a remote agent: by an API key, a bearer token, or OAuth 2. */
+export type AgentAuth =
+  | { readonly type: 'api_key'; readonly key: string; readonly header?: string }
+  | { readonly type: 'bearer'; readonly token: string }
+  | {
+      readonly type: 'oauth2'
+      readonly tokenUrl: string
+      readonly clientId: string
+      readonly clientSecret: string
+      readonly scopes?: readonly string[]
+    }
+
+/** An MCP server whose tools a model may use: a program spoken to over stdio, or a streamable HTTP endpoint. */
+export type McpServerConfig = McpProgram | McpEndpoint
+
+/** An MCP server that is started as a child process. */
+export interface McpProgram {
+  /** Names the server in errors and, where two servers have a tool of the same name, in the tool's name. */
+  readonly name: string
+  readonly command: string
+  readonly args?: readonly string[]
+  /** Added to a small safe environment; the process's own variables are not inherited. */
+  readonly env?: Readonly<Record<string, string>>
+  /** The folder it runs in; relative to where this process was started, which is also the default. */
+  readonly cwd?: string
+  /** Tools of the server that the user is asked about before they run. */
+  readonly approval?: ApprovalNames
+}
+
+/** An MCP server that is reached by HTTP (streamable). */
+export interface McpEndpoint {
+  /** Names the server in errors and, where two servers have a tool of the same name, in the tool's name. */
+  readonly name: string
+  readonly url: string
+  /** Sent with every request. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Tools of the server that the user is asked about before they run. */
+  readonly approval?: ApprovalNames
+}
+
+/** A file whose tools a model may use. */
+export interface ToolModuleConfig {
+  /** The file, relative to the configuration: it exports a tool, a list of them, or several under names. */
+  readonly module: string
+  /** Tools that the user is asked about before they run, beside those that say so themselves. */
+  readonly approval?: ApprovalNames
+}
+
+/** Which tools the user is asked about before they run: all of them, or those that are named. */
+export type ApprovalNames = boolean | readonly string[]
+
+/** What becomes of a remote answer that is a task: it is followed to its end, returned as it is, or rejected. */
 export type TaskHandling = 'PollUntilComplete' | 'ReturnTaskInfo' | 'RejectTasks'
 
 /** Where a remote agent is, and how it is called. */
@@ -99,7 +154,7 @@ export interface OpenAIAgentConfig extends Omit<ModelConfig, 'name'> {
   readonly maxRetries?: number
 }
 
-/** How an agent elsewhere is called, with the defaults filled in. */
+/** How a remote agent is called, with the defaults filled in. */
 export interface CallSettings {
   /** How long the agent may take to answer, or be silent. */
   readonly timeoutSeconds: number
@@ -107,14 +162,6 @@ export interface CallSettings {
   readonly maxRetries: number
   /** What becomes of an answer that is a task. */
   readonly taskHandling: TaskHandling
-}
-
-/** A configuration with what holds where it says nothing, in files as in code. */
-export function withCallDefaults<Config extends Partial<CallSettings>>(
-  config: Config,
-): Config & CallSettings {
-  const { timeoutSeconds = 30, maxRetries = 3, taskHandling = 'PollUntilComplete' } = config
-  return { ...config, timeoutSeconds, maxRetries, taskHandling }
 }
 
 /** Variables that stand in for what a configuration leaves out; nothing is read from the process itself. */
@@ -128,33 +175,6 @@ const remoteSettings: readonly string[] = [
   ...['api_key', 'auth_header', 'bearer_token'],
   ...['task_handling', 'agent_id'],
 ]
-
-/** Metadata keys that are settings; they never show in an AgentInfo. */
-const settings: ReadonlySet<string> = new Set([
-  ...remoteSettings,
-  'model',
-  'temperature',
-  'max_tokens',
-  'system_prompt',
-])
-
-const protocolNames: ReadonlyMap<string, string> = new Map([
-  ['a2a', 'A2A'],
-  ['openai', 'OpenAI'],
-  ['module', 'Module'],
-])
-
-const taskHandlings: ReadonlyMap<string, TaskHandling> = new Map<string, TaskHandling>([
-  ['PollUntilComplete', 'PollUntilComplete'],
-  ['poll_until_complete', 'PollUntilComplete'],
-  ['poll', 'PollUntilComplete'],
-  ['ReturnTaskInfo', 'ReturnTaskInfo'],
-  ['return_task_info', 'ReturnTaskInfo'],
-  ['return', 'ReturnTaskInfo'],
-  ['RejectTasks', 'RejectTasks'],
-  ['reject_tasks', 'RejectTasks'],
-  ['reject', 'RejectTasks'],
-])
 
 /**
  * Makes the configuration of a remote A2A agent of an `AgentConfig`.
@@ -179,6 +199,80 @@ export function toA2AAgentConfig(config: AgentConfig): A2AAgentConfig & CallSett
   }
   checkRemote(remote, toFileKey)
   return remote
+}
+
+/** What every kind of agent must be: of this protocol, and with an id and names that a card can show. */
+function requireKind(config: AgentConfig, expected: ProtocolType): void {
+  const found = protocolOf(config)
+  const name = (protocol: string): string => protocolNames.get(protocol) ?? protocol
+  if (found !== expected)
+    throw new ConfigConversionError({
+      variant: 'WrongProtocol',
+      expected: name(expected),
+      found: name(found),
+    })
+  checkText('name', config.name)
+  checkId('id', config.id)
+  for (const ability of config.capabilities ?? []) checkText('capabilities', ability)
+}
+
+const protocolNames: ReadonlyMap<string, string> = new Map([
+  ['a2a', 'A2A'],
+  ['openai', 'OpenAI'],
+  ['module', 'Module'],
+])
+
+/** The protocol of a configuration in the spelling that the code goes by; an unknown one as it is. */
+export function protocolOf({ protocol }: AgentConfig): string {
+  const known = protocol.toLowerCase()
+  return protocolNames.has(known) ? known : protocol
+}
+
+function withoutModel(config: AgentConfig): void {
+  const { mcpServers: [server] = [], tools: [tool] = [], allowFiles: [host] = [], model } = config
+  if (server) throw invalidValue('mcp_servers', server.name, 'only a model uses tools')
+  if (tool) throw invalidValue('tools', tool.module, 'only an agent of protocol openai uses tools')
+  if (host) throw invalidValue('allow_files', host, 'only a model is passed files by URL')
+  if (model)
+    throw invalidValue('model', model.name ?? '…', 'only an agent of protocol openai has one')
+}
+
+/** The header that an API key goes in where none is named. */
+export const keyHeader = 'X-API-Key'
+
+/** The origin's metadata keys; an API key wins over a bearer token. */
+function authOf(config: AgentConfig): AgentAuth | undefined {
+  const key = text(config, 'api_key')
+  if (key !== undefined)
+    return { type: 'api_key', key, header: text(config, 'auth_header') ?? keyHeader }
+  const token = text(config, 'bearer_token')
+  return token === undefined ? undefined : { type: 'bearer', token }
+}
+
+function text(config: AgentConfig, key: string): string | undefined {
+  const value = config.metadata?.[key]
+  return value === undefined ? undefined : String(value)
+}
+
+const taskHandlings: ReadonlyMap<string, TaskHandling> = new Map<string, TaskHandling>([
+  ['PollUntilComplete', 'PollUntilComplete'],
+  ['poll_until_complete', 'PollUntilComplete'],
+  ['poll', 'PollUntilComplete'],
+  ['ReturnTaskInfo', 'ReturnTaskInfo'],
+  ['return_task_info', 'ReturnTaskInfo'],
+  ['return', 'ReturnTaskInfo'],
+  ['RejectTasks', 'RejectTasks'],
+  ['reject_tasks', 'RejectTasks'],
+  ['reject', 'RejectTasks'],
+])
+
+function taskHandlingOf(config: AgentConfig): TaskHandling {
+  const given = text(config, 'task_handling')
+  if (given === undefined) return withCallDefaults({}).taskHandling
+  const handling = taskHandlings.get(given)
+  const reason = 'must be poll_until_complete, return_task_info or reject_tasks'
+  if (!handling) throw invalidValue('metadata.task_handling', given, reason)
+  return handling
 }
 
 /**
@@ -209,39 +303,28 @@ export function toOpenAIAgentConfig(
   return checked
 }
 
-/**
- * Checks how a remote agent is to be called, and gives it back as it is.
- * @throws ConfigConversionError that names the first wrong field.
- */
-export function validateA2AAgentConfig<Config extends A2AAgentConfig>(config: Config): Config {
-  checkRemote(config, (key) => key)
-  return config
+function withoutOrigins({ credentialOrigins: [first] = [] }: AgentConfig): void {
+  if (first !== undefined)
+    throw invalidValue('credential_origins', first, 'only the card of an a2a agent names origins')
+}
+
+function keyOf(config: AgentConfig): string | undefined {
+  if (config.auth?.type === 'bearer') return config.auth.token
+  if (config.auth?.type === 'api_key') return config.auth.key
+  if (config.auth) throw invalidValue('auth.type', config.auth.type, 'must be api_key or bearer')
+  return text(config, 'api_key')
+}
+
+/** A configuration with what holds where it says nothing, in files as in code. */
+export function withCallDefaults<Config extends Partial<CallSettings>>(
+  config: Config,
+): Config & CallSettings {
+  const { timeoutSeconds = 30, maxRetries = 3, taskHandling = 'PollUntilComplete' } = config
+  return { ...config, timeoutSeconds, maxRetries, taskHandling }
 }
 
 /** How a file or a program writes a key. */
 type KeyName = (key: string) => string
-
-function checkRemote(config: A2AAgentConfig, at: KeyName): void {
-  checkUrl('endpoint', config.endpoint)
-  checkCall(config, at)
-  if (config.agentId !== undefined) checkText(at('agentId'), config.agentId)
-  if (config.auth) checkAuth(config.auth, at)
-  checkOrigins(at('credentialOrigins'), config.credentialOrigins ?? [])
-  const { taskHandling } = withCallDefaults(config)
-  if (taskHandlings.get(taskHandling) === taskHandling) return
-  const names = [...new Set(taskHandlings.values())]
-  const reason = `must be ${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
-  throw invalidValue(at('taskHandling'), taskHandling, reason)
-}
-
-function checkCall(
-  config: Pick<A2AAgentConfig, 'timeoutSeconds' | 'maxRetries'>,
-  at: KeyName,
-): void {
-  const { timeoutSeconds, maxRetries } = config
-  if (timeoutSeconds !== undefined) checkTimeout(at('timeoutSeconds'), timeoutSeconds)
-  if (maxRetries !== undefined) checkRetries(at('maxRetries'), maxRetries)
-}
 
 /** Where files write what has another name in code. */
 const fileKeys: ReadonlyMap<string, string> = new Map([
@@ -251,6 +334,26 @@ const fileKeys: ReadonlyMap<string, string> = new Map([
 ])
 
 const toFileKey: KeyName = (key) => fileKeys.get(key) ?? toSnakeCase(key)
+
+/**
+ * Checks how a remote agent is to be called, and gives it back as it is.
+ * @throws ConfigConversionError that names the first wrong field.
+ */
+export function validateA2AAgentConfig<Config extends A2AAgentConfig>(config: Config): Config {
+  checkRemote(config, (key) => key)
+  return config
+}
+
+/**
+ * Checks how a model is to be called, and gives it back as it is.
+ * @throws ConfigConversionError that names the first wrong field.
+ */
+export function validateOpenAIAgentConfig<Config extends OpenAIAgentConfig>(
+  config: Config,
+): Config {
+  checkModel(config, (key) => key)
+  return config
+}
 
 /**
  * The configuration of an agent in a file, checked. Neither time nor tries are limited where it does not say so.
@@ -267,15 +370,33 @@ export function validateModuleAgentConfig(config: AgentConfig): AgentConfig {
   return config
 }
 
+function checkRemote(config: A2AAgentConfig, at: KeyName): void {
+  checkUrl('endpoint', config.endpoint)
+  checkCall(config, at)
+  if (config.agentId !== undefined) checkText(at('agentId'), config.agentId)
+  if (config.auth) checkAuth(config.auth, at)
+  checkOrigins(at('credentialOrigins'), config.credentialOrigins ?? [])
+  const { taskHandling } = withCallDefaults(config)
+  if (taskHandlings.get(taskHandling) === taskHandling) return
+  const names = [...new Set(taskHandlings.values())]
+  const reason = `must be ${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
+  throw invalidValue(at('taskHandling'), taskHandling, reason)
+}
+
 /**
- * Checks how a model is to be called, and gives it back as it is.
- * @throws ConfigConversionError that names the first wrong field.
+ * Checks that credentials can be used.
+ * @throws ConfigConversionError that names the field as `at` does, never the secret.
  */
-export function validateOpenAIAgentConfig<Config extends OpenAIAgentConfig>(
-  config: Config,
-): Config {
-  checkModel(config, (key) => key)
-  return config
+function checkAuth(auth: AgentAuth, at: (key: string) => string): void {
+  if (auth.type === 'api_key') {
+    checkSecret('auth.key', auth.key)
+    checkHeaderName('auth.header', auth.header ?? keyHeader)
+  } else if (auth.type === 'bearer') checkSecret('auth.token', auth.token)
+  else if (auth.type === 'oauth2') {
+    checkUrl(at('auth.tokenUrl'), auth.tokenUrl)
+    checkText(at('auth.clientId'), auth.clientId)
+    checkSecret(at('auth.clientSecret'), auth.clientSecret)
+  } else throw invalidValue('auth.type', 'unknown', 'must be api_key, bearer or oauth2')
 }
 
 function checkModel(config: OpenAIAgentConfig, at: KeyName): void {
@@ -284,6 +405,15 @@ function checkModel(config: OpenAIAgentConfig, at: KeyName): void {
   checkText('model', config.model)
   checkCall(config, at)
   checkModelConfig(config, (key) => key)
+}
+
+function checkCall(
+  config: Pick<A2AAgentConfig, 'timeoutSeconds' | 'maxRetries'>,
+  at: KeyName,
+): void {
+  const { timeoutSeconds, maxRetries } = config
+  if (timeoutSeconds !== undefined) checkTimeout(at('timeoutSeconds'), timeoutSeconds)
+  if (maxRetries !== undefined) checkRetries(at('maxRetries'), maxRetries)
 }
 
 /** What an AgentInfo takes from a configuration. */
@@ -295,10 +425,19 @@ interface ConfiguredInfo {
   readonly metadata: Readonly<Record<string, string>>
 }
 
+/** Metadata keys that are settings; they never show in an AgentInfo. */
+const settingNames: ReadonlySet<string> = new Set([
+  ...remoteSettings,
+  'model',
+  'temperature',
+  'max_tokens',
+  'system_prompt',
+])
+
 /** Who a configuration says an agent is. Its metadata are all but settings, of which some are secret. */
 export function toConfiguredInfo(config: AgentConfig): ConfiguredInfo {
   const { id, name, description, capabilities = [], metadata = {} } = config
-  const shown = Object.entries(metadata).filter(([key]) => !settings.has(key))
+  const shown = Object.entries(metadata).filter(([key]) => !settingNames.has(key))
   return {
     id,
     name,
@@ -306,69 +445,4 @@ export function toConfiguredInfo(config: AgentConfig): ConfiguredInfo {
     capabilities: [...new Set(capabilities)],
     metadata: Object.fromEntries(shown.map(([key, value]) => [key, String(value)])),
   }
-}
-
-/** The protocol of a configuration in the spelling that the code goes by; an unknown one as it is. */
-export function protocolOf({ protocol }: AgentConfig): string {
-  const known = protocol.toLowerCase()
-  return protocolNames.has(known) ? known : protocol
-}
-
-/** What every kind of agent must be: of this protocol, and with an id and names that a card can show. */
-function requireKind(config: AgentConfig, expected: ProtocolType): void {
-  const found = protocolOf(config)
-  const name = (protocol: string): string => protocolNames.get(protocol) ?? protocol
-  if (found !== expected)
-    throw new ConfigConversionError({
-      variant: 'WrongProtocol',
-      expected: name(expected),
-      found: name(found),
-    })
-  checkText('name', config.name)
-  checkId('id', config.id)
-  for (const ability of config.capabilities ?? []) checkText('capabilities', ability)
-}
-
-function withoutModel(config: AgentConfig): void {
-  const { mcpServers: [server] = [], tools: [tool] = [], allowFiles: [host] = [], model } = config
-  if (server) throw invalidValue('mcp_servers', server.name, 'only a model uses tools')
-  if (tool) throw invalidValue('tools', tool.module, 'only an agent of protocol openai uses tools')
-  if (host) throw invalidValue('allow_files', host, 'only a model is passed files by URL')
-  if (model)
-    throw invalidValue('model', model.name ?? '…', 'only an agent of protocol openai has one')
-}
-
-function withoutOrigins({ credentialOrigins: [first] = [] }: AgentConfig): void {
-  if (first !== undefined)
-    throw invalidValue('credential_origins', first, 'only the card of an a2a agent names origins')
-}
-
-/** The origin's metadata keys; an API key wins over a bearer token. */
-function authOf(config: AgentConfig): AgentAuth | undefined {
-  const key = text(config, 'api_key')
-  if (key !== undefined)
-    return { type: 'api_key', key, header: text(config, 'auth_header') ?? keyHeader }
-  const token = text(config, 'bearer_token')
-  return token === undefined ? undefined : { type: 'bearer', token }
-}
-
-function keyOf(config: AgentConfig): string | undefined {
-  if (config.auth?.type === 'bearer') return config.auth.token
-  if (config.auth?.type === 'api_key') return config.auth.key
-  if (config.auth) throw invalidValue('auth.type', config.auth.type, 'must be api_key or bearer')
-  return text(config, 'api_key')
-}
-
-function taskHandlingOf(config: AgentConfig): TaskHandling {
-  const given = text(config, 'task_handling')
-  if (given === undefined) return withCallDefaults({}).taskHandling
-  const handling = taskHandlings.get(given)
-  const reason = 'must be poll_until_complete, return_task_info or reject_tasks'
-  if (!handling) throw invalidValue('metadata.task_handling', given, reason)
-  return handling
-}
-
-function text(config: AgentConfig, key: string): string | undefined {
-  const value = config.metadata?.[key]
-  return value === undefined ? undefined : String(value)
 }

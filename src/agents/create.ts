@@ -1,8 +1,10 @@
-import { createAllowList } from '../network/allow-list.ts'
-import type { AddressGuard } from '../network/rules.ts'
-import type { Clock } from '../shared/clock.ts'
+import { isPassing } from '../client/retry.ts'
+import { type AddressGuard, createAllowList } from '../network/guard.ts'
+import { A2AError } from '../protocol/errors.ts'
+import { backoffMs, isAsyncIterable, retry, withSignal } from '../shared/async.ts'
+import { type Clock, systemClock } from '../shared/clock.ts'
 import type { Logger } from '../shared/log.ts'
-import type { Agent } from './agent.ts'
+import type { Agent, AgentEvent, AgentReply, Turn } from './agent.ts'
 import {
   type AgentConfig,
   type ConfigEnvironment,
@@ -12,19 +14,16 @@ import {
   toOpenAIAgentConfig,
   validateModuleAgentConfig,
 } from './config.ts'
-import { invalidValue } from './config-error.ts'
-import { askAgents } from './guards/judge.ts'
+import { invalidValue } from './config-checks.ts'
 import { checkGuards, loadGuards } from './guards/load.ts'
-import { withGuards } from './guards/with-guards.ts'
-import { withLimits } from './limits.ts'
-import { createMcpToolSource } from './mcp/tools.ts'
-import { loadModuleAgent } from './module.ts'
+import { askAgents, withGuards } from './guards/with-guards.ts'
+import { createMcpToolSource } from './mcp.ts'
+import { loadModuleAgent, loadToolModules } from './module.ts'
 import { OpenAIAgent } from './openai/agent.ts'
-import { toOutputRules } from './output/config.ts'
-import { withOutputSchema } from './output/with-schema.ts'
+import { toOutputRules, withOutputSchema } from './output/with-schema.ts'
 import { A2AAgent } from './remote/agent.ts'
-import { loadToolModules } from './tool-module.ts'
 import { type Tool, withOwnNames } from './tools.ts'
+import { WrappedTurn, wrapAgent } from './wrap.ts'
 
 /** What agents made from a configuration get from around it. */
 export interface AgentDeps {
@@ -53,6 +52,16 @@ export interface AgentDeps {
 
 /** Makes an agent whose configuration has been checked. */
 export type AgentPlan = (deps: AgentDeps) => Agent | Promise<Agent>
+
+/**
+ * Makes the agent of an `AgentConfig`. Remote agents and models are not contacted before they are needed, so one that
+ * is down does not stop the start; a file that cannot be loaded does.
+ *
+ * @throws ConfigConversionError that names what is missing or wrong.
+ */
+export async function createAgentFromConfig(config: AgentConfig, deps: AgentDeps): Promise<Agent> {
+  return planAgent(config, deps.environment)(deps)
+}
 
 /**
  * Checks what a configuration says of an agent, by the rules of its kind.
@@ -98,7 +107,12 @@ function planKind(config: AgentConfig, environment: ConfigEnvironment | undefine
   if (protocol === 'openai') {
     const model = { ...toOpenAIAgentConfig(config, environment), ...toConfiguredInfo(config) }
     const { mcpServers: servers = [], allowFiles: allow = [] } = config
-    checkAllowed(allow)
+    for (const entry of allow)
+      try {
+        createAllowList([entry])
+      } catch {
+        throw invalidValue('allow_files', entry, 'must be a host, host:port, a range or *')
+      }
     return async (deps) => {
       const place = { directory: deps.directory, state: deps.moduleState }
       const own = await loadToolModules(config.tools ?? [], place)
@@ -114,27 +128,140 @@ function planKind(config: AgentConfig, environment: ConfigEnvironment | undefine
   throw invalidValue('protocol', config.protocol, 'must be a2a, openai or module')
 }
 
-/**
- * Makes the agent of an `AgentConfig`. Remote agents and models are not contacted before they are needed, so one that
- * is down does not stop the start; a file that cannot be loaded does.
- *
- * @throws ConfigConversionError that names what is missing or wrong.
- */
-export async function createAgentFromConfig(config: AgentConfig, deps: AgentDeps): Promise<Agent> {
-  return planAgent(config, deps.environment)(deps)
-}
-
-function checkAllowed(entries: readonly string[]): void {
-  for (const entry of entries)
-    try {
-      createAllowList([entry])
-    } catch {
-      throw invalidValue('allow_files', entry, 'must be a host, host:port, a range or *')
-    }
-}
-
 type Surroundings = Pick<AgentDeps, 'clock' | 'random' | 'log'>
 
 function around({ clock, random, log }: Surroundings): Surroundings {
   return { ...(clock && { clock }), ...(random && { random }), ...(log && { log }) }
+}
+
+/** How long an agent in this process may be silent, and how often it is asked again. */
+interface AgentLimits {
+  /** Without an event for this long it has failed; no limit if absent. */
+  readonly timeoutSeconds?: number | undefined
+  /** How often it is asked again when it failed before its first word; 0 if absent. */
+  readonly maxRetries?: number | undefined
+  /** What errors call it. */
+  readonly name: string
+  readonly clock?: Clock | undefined
+  readonly random?: (() => number) | undefined
+}
+
+/**
+ * The agent with limits that a remote one has by its connection. A refusal, a timeout and a cancel are not repeated. One
+ * that is given up hears it by its turn's signal; one that does not listen is left behind.
+ */
+export function withLimits(agent: Agent, limits: AgentLimits): Agent {
+  if (limits.timeoutSeconds === undefined && !limits.maxRetries) return agent
+  return wrapAgent(agent, {
+    process: (ask, _message, turn) => answerWithin(ask, turn, limits),
+    // Requests that the agent answers by itself would go past its limits.
+    dispatch: undefined,
+  })
+}
+
+/** It is asked again until its first word, never after: what is said is said. */
+async function* answerWithin(
+  ask: (turn: Turn) => AgentReply,
+  turn: Turn,
+  limits: AgentLimits,
+): AsyncGenerator<AgentEvent> {
+  const { maxRetries = 0, clock = systemClock, random = Math.random } = limits
+  const attempt = await retry(() => begin(ask, turn, limits), {
+    tries: 1 + maxRetries,
+    clock,
+    signal: turn.signal,
+    delay: (error, failures) =>
+      mayPass(error) && !turn.signal.aborted
+        ? backoffMs(failures, { baseMs: 500, random })
+        : undefined,
+  })
+  let next = attempt.first
+  try {
+    while (!next.done) {
+      yield next.value
+      next = await attempt.next()
+    }
+  } finally {
+    if (!next.done) attempt.leave()
+  }
+}
+
+function mayPass(error: unknown): boolean {
+  return !(error instanceof A2AError) || (isPassing(error) && error.code !== 'timeout')
+}
+
+/** One try of an agent, with the first thing that it said. */
+interface Attempt {
+  readonly first: IteratorResult<AgentEvent, unknown>
+  /** What it says next. A failure is told to the agent by its signal. */
+  next(): Promise<IteratorResult<AgentEvent, unknown>>
+  /** Leaves it without a wait, also where it hangs. */
+  leave(): void
+}
+
+async function begin(
+  ask: (turn: Turn) => AgentReply,
+  turn: Turn,
+  limits: AgentLimits,
+): Promise<Attempt> {
+  const end = new AbortController()
+  const signal = AbortSignal.any([turn.signal, end.signal])
+  const reply = ask(new SignalTurn(turn, signal))
+  // The contract's only iterable.
+  const events = (isAsyncIterable(reply) ? (reply as AsyncIterable<AgentEvent>) : once(reply))[
+    Symbol.asyncIterator
+  ]()
+  const leave = (): void => void Promise.resolve(events.return?.()).catch(() => {})
+  const next = async (): Promise<IteratorResult<AgentEvent, unknown>> => {
+    try {
+      return await inTime(events.next(), turn.signal, limits)
+    } catch (error) {
+      end.abort(error)
+      throw error
+    }
+  }
+  try {
+    return { first: await next(), next, leave }
+  } catch (error) {
+    leave()
+    throw error
+  }
+}
+
+/** The turn with another signal. */
+class SignalTurn extends WrappedTurn {
+  readonly #signal: AbortSignal
+
+  constructor(turn: Turn, signal: AbortSignal) {
+    super(turn)
+    this.#signal = signal
+  }
+
+  override get signal(): AbortSignal {
+    return this.#signal
+  }
+}
+
+async function* once(
+  reply: Exclude<AgentReply, AsyncIterable<unknown>>,
+): AsyncGenerator<AgentEvent> {
+  const answer = await reply
+  if (answer !== undefined) yield answer
+}
+
+async function inTime<T>(
+  work: Promise<T>,
+  signal: AbortSignal,
+  { timeoutSeconds, name, clock = systemClock }: AgentLimits,
+): Promise<T> {
+  if (timeoutSeconds === undefined) return withSignal(work, signal)
+  const late = new AbortController()
+  const stop = clock.after(timeoutSeconds * 1_000, () =>
+    late.abort(new A2AError('timeout', `${name} did not answer in time`)),
+  )
+  try {
+    return await withSignal(withSignal(work, late.signal), signal)
+  } finally {
+    stop()
+  }
 }

@@ -14,7 +14,7 @@ import type {
   Turn,
 } from './agent.ts'
 import type { Guards } from './guards/guard.ts'
-import { withOwnGuards } from './guards/own.ts'
+import { withOwnGuards } from './guards/with-guards.ts'
 import { type OutputOptions, withOutputSchema } from './output/with-schema.ts'
 import { type DataOf, type SchemaInput, toDataSchema, type WrittenData } from './schema.ts'
 
@@ -57,6 +57,8 @@ export type FunctionFor<Schema> = [Schema] extends [SchemaInput]
   ? DataFunction<WrittenData<Schema>>
   : AgentFunction
 
+type AnyDescription = AgentDescription<SchemaInput | undefined>
+
 /** The agent that `defineAgent` gives: one that knows the type of its answers, where it has a schema. */
 export type AgentFor<Schema> = [Schema] extends [SchemaInput] ? AgentOf<DataOf<Schema>> : Agent
 
@@ -70,6 +72,7 @@ export function defineAgent<Schema extends SchemaInput | undefined = undefined>(
   description: AgentDescription<Schema>,
   process: FunctionFor<Schema>,
 ): AgentFor<Schema>
+
 export function defineAgent(
   description: AnyDescription,
   process: AgentFunction | DataFunction<unknown>,
@@ -91,61 +94,6 @@ export function defineAgent(
   const checked = withOutputSchema(ofData, schema, { maxOutputRetries })
   return withOwnGuards(checked, info.id, description.guards)
 }
-
-/** A function that gives data, as one that answers; events are no data, and what else is none can be told. */
-export function givingData(
-  process: DataFunction<unknown>,
-  isData: (given: unknown) => boolean = (given) => given !== undefined,
-): AgentFunction {
-  return (message, turn) => {
-    const given = process(message, turn)
-    // The contract's only iterable.
-    if (isAsyncIterable(given)) return given as AsyncIterable<AgentEvent>
-    return Promise.resolve(given).then((answer) =>
-      // Both are checked where answers are read.
-      isData(answer) ? turn.reply([{ data: answer as Json }]) : (answer as AgentAnswer),
-    )
-  }
-}
-
-/** Where a program names an agent. */
-interface AgentPlace {
-  /** The path in what was given: `agents[0]`. */
-  readonly at: string
-  /** What a function there is called; its own name if absent. */
-  readonly name?: string
-}
-
-/**
- * An agent as it is, a function as an agent.
- * @throws Error that names the place of what is neither.
- */
-export function toAgent(given: Agent | AgentFunction, { at, name }: AgentPlace): Agent {
-  if (typeof given === 'function') return defineAgent({ name: name || nameOf(given) }, given)
-  if (isAgent(given)) return given
-  const isPromise = hasMethod(given, 'then')
-  throw new Error(
-    `${at} is ${isPromise ? 'a promise: await it' : 'neither an agent nor a function that answers'}`,
-  )
-}
-
-/** Whether a value can be asked as an agent is. */
-export function isAgent(value: unknown): value is Agent {
-  return hasMethod(value, 'process') && hasMethod(value, 'info')
-}
-
-/** Whether a value is an object that has this method. */
-export function hasMethod(value: unknown, name: string): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return typeof Reflect.get(value, name) === 'function'
-}
-
-/** A function without a name has an empty one, and a default export is called `default`. */
-function nameOf({ name }: AgentFunction): string {
-  return name === '' || name === 'default' ? 'agent' : name
-}
-
-type AnyDescription = AgentDescription<SchemaInput | undefined>
 
 function checkDescription({ name, id, abilities, version, capabilities }: AnyDescription): void {
   const isBlank = (text: string): boolean => text.trim() === ''
@@ -185,6 +133,64 @@ function toInfo(description: AnyDescription): AgentInfo {
   }
 }
 
+/** Makes an id of a name: lower case, dashes for what is neither letter nor digit. */
+export function toId(name: string): string {
+  const id = name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')
+  return id || 'agent'
+}
+
+/** A function that gives data, as one that answers; events are no data, and what else is none can be told. */
+export function givingData(
+  process: DataFunction<unknown>,
+  isData: (given: unknown) => boolean = (given) => given !== undefined,
+): AgentFunction {
+  return (message, turn) => {
+    const given = process(message, turn)
+    // The contract's only iterable.
+    if (isAsyncIterable(given)) return given as AsyncIterable<AgentEvent>
+    return Promise.resolve(given).then((answer) =>
+      // Both are checked where answers are read.
+      isData(answer) ? turn.reply([{ data: answer as Json }]) : (answer as AgentAnswer),
+    )
+  }
+}
+
+/**
+ * An agent as it is, a function as an agent.
+ *
+ * @param place The path in what was given, such as `agents[0]`, and what a function there is called; its own name if absent.
+ * @throws Error that names the place of what is neither.
+ */
+export function toAgent(
+  given: Agent | AgentFunction,
+  { at, name }: { readonly at: string; readonly name?: string },
+): Agent {
+  if (typeof given === 'function') {
+    // A function without a name has an empty one, and a default export is called `default`.
+    const own = given.name === '' || given.name === 'default' ? 'agent' : given.name
+    return defineAgent({ name: name || own }, given)
+  }
+  if (isAgent(given)) return given
+  const isPromise = hasMethod(given, 'then')
+  throw new Error(
+    `${at} is ${isPromise ? 'a promise: await it' : 'neither an agent nor a function that answers'}`,
+  )
+}
+
+/** Whether a value can be asked as an agent is. */
+export function isAgent(value: unknown): value is Agent {
+  return hasMethod(value, 'process') && hasMethod(value, 'info')
+}
+
+/** Whether a value is an object that has this method. */
+export function hasMethod(value: unknown, name: string): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return typeof Reflect.get(value, name) === 'function'
+}
+
 /** Any object with `run(text)`, as agent frameworks have it. */
 export interface Runnable {
   /** Answers a text. */
@@ -199,11 +205,15 @@ export function fromRunnable(
   return defineAgent(description, async (message) => runnable.run(textOf(message.parts)))
 }
 
-/** Makes an id of a name: lower case, dashes for what is neither letter nor digit. */
-export function toId(name: string): string {
-  const id = name
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-|-$/g, '')
-  return id || 'agent'
+/** Makes an agent that answers `Echo: <text>`; for trying things out. */
+export function createEchoAgent(): Agent {
+  return defineAgent(
+    {
+      name: 'Echo Agent',
+      description: 'Answers with what it was told',
+      abilities: ['echo'],
+      resumable: true,
+    },
+    (message) => `Echo: ${textOf(message.parts)}`,
+  )
 }

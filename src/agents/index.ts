@@ -3,29 +3,33 @@
  *
  * @module corral/agents
  */
-export type {
-  CapabilitiesDraft,
-  CardDraft,
-  ProviderDraft,
-  SkillDraft,
-} from '../compat/card-info.ts'
-export { EchoHandler, type EchoOptions } from '../compat/echo-handler.ts'
-export { HandlerError, type HandlerErrorVariant } from '../compat/handler-error.ts'
+
 export {
+  EchoHandler,
+  type EchoOptions,
   fromMessageHandler,
+  HandlerError,
+  type HandlerErrorVariant,
   type HandlerReply,
   type MessageHandler,
 } from '../compat/message-handler.ts'
 export {
   type FullRequestHandler,
+  fromRequestHandler,
   type HandlerEvents,
   RequestHandler,
+  type RequestHandlerOptions,
   type ServerCallContext,
   toRequestHandler,
 } from '../compat/request-handler.ts'
-export { fromRequestHandler, type RequestHandlerOptions } from '../compat/request-relay.ts'
-export type { Account } from './account.ts'
 export type {
+  CapabilitiesDraft,
+  CardDraft,
+  ProviderDraft,
+  SkillDraft,
+} from '../compat/types.ts'
+export type {
+  Account,
   Agent,
   AgentAnswer,
   AgentDetails,
@@ -42,31 +46,35 @@ export type {
   Turn,
   WaitingTask,
 } from './agent.ts'
-export { type AsToolOptions, asTool } from './as-tool.ts'
 export {
   type A2AAgentConfig,
   type AgentAuth,
   type AgentConfig,
+  type ApprovalNames,
   type CallSettings,
   ConfigConversionError,
   type ConfigEnvironment,
   type ConfigFault,
+  type McpEndpoint,
+  type McpProgram,
+  type McpServerConfig,
   type ModelConfig,
   type OpenAIAgentConfig,
   type ProtocolSpelling,
   type ProtocolType,
   type TaskHandling,
+  type ToolModuleConfig,
   toA2AAgentConfig,
   toOpenAIAgentConfig,
   validateA2AAgentConfig,
   validateOpenAIAgentConfig,
 } from './config.ts'
 export { type AgentDeps, createAgentFromConfig } from './create.ts'
-export { createEchoAgent } from './echo.ts'
 export {
   type AgentDescription,
   type AgentFor,
   type AgentFunction,
+  createEchoAgent,
   type DataFunction,
   defineAgent,
   type FunctionFor,
@@ -74,7 +82,7 @@ export {
   type Runnable,
   toId,
 } from './function.ts'
-export { type BlockDetails, ContentBlocked } from './guards/blocked.ts'
+export { type BlockDetails, ContentBlocked } from './guards/check.ts'
 export type {
   BuiltInGuard,
   ContentKind,
@@ -94,15 +102,14 @@ export type {
   SchemaGuard,
 } from './guards/guard.ts'
 export { GuardFault, type GuardFaultDetail } from './guards/ready.ts'
-export type { McpEndpoint, McpProgram, McpServerConfig } from './mcp/config.ts'
-export { createMcpToolSource } from './mcp/tools.ts'
+export { createMcpToolSource } from './mcp.ts'
 export type { ModelHistory, ResponseFormat } from './model-config.ts'
 export { loadModuleAgent } from './module.ts'
 export { type ModelOutput, OpenAIAgent, type OpenAIAgentOptions } from './openai/agent.ts'
 export { type OutputOptions, withOutputSchema } from './output/with-schema.ts'
 export type { ModelPrice, ModelPrices } from './prices.ts'
 export { A2AAgent, type A2AAgentOptions } from './remote/agent.ts'
-export type { LocalInfo } from './remote/info.ts'
+export type { LocalInfo } from './remote/connect.ts'
 export {
   type DataOf,
   type DataReading,
@@ -112,9 +119,10 @@ export {
   toDataSchema,
   type WrittenData,
 } from './schema.ts'
-export type { ApprovalNames, ToolModuleConfig } from './tool-config.ts'
 export {
   type ApprovalRule,
+  type AsToolOptions,
+  asTool,
   defineTool,
   type ResultFor,
   type Tool,

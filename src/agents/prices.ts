@@ -1,7 +1,6 @@
+import type { Usage } from '../protocol/extensions.ts'
 import type { Message } from '../protocol/types.ts'
-import type { Usage } from '../protocol/usage.ts'
-import type { Account } from './account.ts'
-import type { Agent, AgentReply, Turn } from './agent.ts'
+import type { Account, Agent, AgentReply, Turn } from './agent.ts'
 import { WrappedTurn, wrapAgent } from './wrap.ts'
 
 /** What a model costs, in US dollars per million tokens. */

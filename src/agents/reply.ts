@@ -11,7 +11,7 @@ import type { AgentReply, Turn } from './agent.ts'
  * become events that we build ourselves, need no check.
  */
 
-/** Whose task a reply is about, and how far its plain answer has come. */
+/** The task that a reply is about, and how far its plain answer has come. */
 export interface ReplyPlace {
   readonly taskId: string
   readonly contextId: string
@@ -66,7 +66,7 @@ interface Interruption {
 }
 
 /** How a reply is read to its end. */
-interface Reading {
+interface ReplyReading {
   readonly place: ReplyPlace
   /** What ends the wait; an agent that does not listen to it is left behind. */
   readonly until?: Interruption | undefined
@@ -77,10 +77,10 @@ interface Reading {
 }
 
 /** Reads a reply event by event, until it ends or nothing more is wanted of it. */
-export async function readReply(reply: AgentReply, reading: Reading): Promise<void> {
+export async function readReply(reply: AgentReply, reading: ReplyReading): Promise<void> {
   const { place, take } = reading
   if (!isAsyncIterable(reply)) {
-    const answer = isPromiseLike(reply) ? await answerOf(reply, reading) : reply
+    const answer = isPromiseLike(reply) ? await answerOf(reply, reading.until) : reply
     if (answer !== undefined) await take(readAgentEvent(answer, place))
     return
   }
@@ -102,7 +102,10 @@ export async function readReply(reply: AgentReply, reading: Reading): Promise<vo
   }
 }
 
-async function answerOf(reply: PromiseLike<unknown>, { until }: Reading): Promise<unknown> {
+async function answerOf(
+  reply: PromiseLike<unknown>,
+  until: Interruption | undefined,
+): Promise<unknown> {
   const wait = new Wait(until)
   try {
     return await wait.for(reply)
@@ -126,7 +129,7 @@ class Wait {
     if (!this.#until) return work
     return new Promise((resolve, reject) => {
       this.#leave = reject
-      // Heard in any case: what nobody waits for any more must not end the process by its failure.
+      // Listened to in any case: a rejection after the wait must not end the process.
       work.then(resolve, reject)
       this.#until?.throwIfAborted()
     })

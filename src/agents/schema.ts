@@ -3,9 +3,9 @@ import type { Json, JsonObject } from '../protocol/types.ts'
 import { isFields } from '../shared/json.ts'
 import { parseJsonSchema, type SchemaCheck } from '../shared/json-schema/parse.ts'
 import { SchemaFault } from '../shared/json-schema/schema.ts'
-import type { DataReading, DataSchema } from './data-schema.ts'
+import type { DataReading, DataSchema } from './agent.ts'
 
-export type { DataReading, DataSchema } from './data-schema.ts'
+export type { DataReading, DataSchema } from './agent.ts'
 
 /**
  * What data must look like: a schema of zod, valibot, arktype or another library that keeps to Standard Schema, which

@@ -1,8 +1,15 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { Json, JsonObject, Message } from '../protocol/types.ts'
-import { newId } from '../shared/ids.ts'
-import type { Agent, AgentReply, Turn } from './agent.ts'
+import { approvalExtension } from '../protocol/extensions.ts'
+import { answerParts, isTerminal, textOf, userMessage } from '../protocol/task.ts'
+import type { Json, JsonObject, Message, Part, Task } from '../protocol/types.ts'
+import { digestOf, newId } from '../shared/ids.ts'
+import type { Logger } from '../shared/log.ts'
+import { trimEnd } from '../shared/text.ts'
+import type { Agent, AgentReply, Draft, Turn } from './agent.ts'
+import type { ApprovalNames } from './config.ts'
+import { collectTask } from './reply.ts'
 import { type DataOf, type SchemaInput, toDataSchema } from './schema.ts'
+import { AsideTurn } from './wrap.ts'
 
 /** Something a model may call: a TypeScript function, a tool of an MCP server, another agent. */
 export interface Tool {
@@ -45,7 +52,7 @@ export interface ToolContext {
   readonly key?: string
 }
 
-/** An agent that can use tools which somebody offers it for one turn, such as a team to its supervisor. */
+/** An agent that can use tools which are offered to it for one turn, such as by a team to its supervisor. */
 export interface ToolUser extends Agent {
   /** Says that `process` takes tools. */
   readonly acceptsTools: true
@@ -94,11 +101,14 @@ export interface ToolDefinition<
 /** What a tool's `execute` gives: what its `output` schema takes, or any JSON. */
 export type ResultFor<Output> = Output extends StandardSchemaV1<infer Given, infer _> ? Given : Json
 
+const toolName = /^[a-zA-Z0-9_-]{1,64}$/
+
 /**
  * Checks a tool where it is written, not where a model first calls it.
  * @throws TypeError for a name no model accepts, and for a schema that cannot be used.
  */
 export function defineTool(tool: Tool): Tool
+
 // Last, since it is the last one whose faults the compiler tells.
 /**
  * Makes a tool whose arguments and result have types, by schemas. What does not fit is told to the model, and nothing runs.
@@ -107,13 +117,12 @@ export function defineTool(tool: Tool): Tool
 export function defineTool<Input extends SchemaInput, Output extends SchemaInput = JsonObject>(
   definition: ToolDefinition<Input, Output>,
 ): Tool
+
 export function defineTool(given: Tool | ToolDefinition<SchemaInput, SchemaInput>): Tool {
   if (!toolName.test(given.name))
     throw new TypeError(`A tool's name is 1 to 64 letters, digits, _ or -: ${given.name}`)
   return 'input' in given ? toTool(given) : given
 }
-
-const toolName = /^[a-zA-Z0-9_-]{1,64}$/
 
 function toTool(definition: ToolDefinition<SchemaInput, SchemaInput>): Tool {
   const { name, description, approval, jsonSchema, output } = definition
@@ -181,4 +190,250 @@ export function wrapTool(tool: Tool, overrides: Partial<Tool>): Tool {
     ...(ends && { ends: (args) => ends.call(tool, args) }),
     ...overrides,
   }
+}
+
+/** A model's wish to call a tool, its arguments still text. */
+export interface ModelToolCall {
+  readonly id: string
+  readonly name: string
+  readonly arguments: string
+}
+
+/** What a call gave, as text for the model. */
+export interface ToolResult {
+  readonly content: string
+  readonly failed: boolean
+}
+
+/** What the first call that ends the turn says of the answer; undefined where none of them does. */
+export function endOf(
+  tools: readonly Tool[],
+  calls: readonly ModelToolCall[],
+): JsonObject | undefined {
+  for (const call of calls) {
+    const tool = tools.find(({ name }) => name === call.name)
+    const args = tool?.ends && parseArguments(call.arguments)
+    if (tool?.ends && args) return tool.ends(args)
+  }
+  return undefined
+}
+
+/** Whether the user must be asked before a call runs, or what is wrong with it, so that it is not to run at all. */
+export type Ruling = 'ask' | { readonly fault: string } | undefined
+
+const noObject = 'The arguments are not a JSON object'
+
+/** What holds for a call before it runs. A rule that cannot decide leaves it to the user. */
+export async function ruleOn(
+  tools: readonly Tool[],
+  call: ModelToolCall,
+  log: Logger,
+): Promise<Ruling> {
+  const tool = tools.find(({ name }) => name === call.name)
+  const { approval } = tool ?? {}
+  if (!tool || approval === undefined || approval === false) return undefined
+  const args = parseArguments(call.arguments)
+  if (!args) return { fault: noObject }
+  try {
+    const fault = await tool.check?.(args)
+    if (fault !== undefined) return { fault }
+    return approval === true || (await approval.call(tool, args)) ? 'ask' : undefined
+  } catch (error) {
+    log.warn({ tool: call.name, error }, 'whether a tool needs approval could not be decided')
+    return 'ask'
+  }
+}
+
+/**
+ * Runs one call. Whatever goes wrong in it is a result for the model, except the end of the turn, which is thrown.
+ * Long results are cut, so that one tool cannot fill the model's context.
+ */
+export async function runTool(
+  tools: readonly Tool[],
+  call: ModelToolCall,
+  context: ToolContext,
+): Promise<ToolResult> {
+  const tool = tools.find((candidate) => candidate.name === call.name)
+  if (!tool) return failedCall(`There is no tool named ${call.name}`)
+  const args = parseArguments(call.arguments)
+  if (!args) return failedCall(noObject)
+  try {
+    return { content: toText(await tool.execute(args, context)), failed: false }
+  } catch (error) {
+    context.signal.throwIfAborted()
+    context.turn.log.warn({ tool: call.name, error }, 'a tool failed')
+    return failedCall(error instanceof Error ? error.message : 'The tool failed')
+  }
+}
+
+const maxResultLength = 100_000
+
+function toText(result: Json | undefined): string {
+  const text = typeof result === 'string' ? result : (JSON.stringify(result) ?? '')
+  return text.length > maxResultLength ? `${text.slice(0, maxResultLength)}\n[cut]` : text
+}
+
+/** The arguments of a call; models send an empty string where a tool takes none. */
+export function parseArguments(text: string): JsonObject | undefined {
+  if (text.trim() === '') return {}
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+    return value as JsonObject // an object that JSON.parse made holds nothing but JSON
+  } catch {
+    return undefined
+  }
+}
+
+/** The result of a call that did not come to anything. */
+export function failedCall(reason: string): ToolResult {
+  return { content: `Error: ${reason}`, failed: true }
+}
+
+/** What a user's answer to an approval says. */
+export type ApprovalVerdict = 'yes' | 'no' | 'unclear'
+
+/**
+ * Reads the answer to an approval: a word of the lists and nothing else, whatever its case and closing punctuation, or
+ * a data part `{"approved": true}` or `{"approved": false}`, whatever is said beside it. What says both is unclear, and
+ * so is everything else: nobody has approved by "no, don't", and "yes, but" is no yes.
+ */
+export function readVerdict(parts: readonly Part[]): ApprovalVerdict {
+  const data = parts.flatMap((part) => ('data' in part ? verdictOfData(part) : []))
+  const clear = new Set([...data, verdictOfText(textOf(parts))])
+  clear.delete('unclear')
+  const [verdict = 'unclear'] = clear
+  return clear.size === 1 ? verdict : 'unclear'
+}
+
+/**
+ * What a user may say to an approval, in lower case and without closing punctuation. Only these words decide; whoever
+ * says more or something else is asked again. A further language is a further line in each list.
+ */
+const words: Readonly<Record<'yes' | 'no', ReadonlySet<string>>> = {
+  yes: new Set([
+    ...['yes', 'y', 'yes please', 'ok', 'okay', 'approve', 'approved', 'go', 'go ahead'],
+    ...['ja', 'j', 'ja bitte', 'jawohl', 'genehmigt', 'freigegeben', 'einverstanden'],
+  ]),
+  no: new Set([
+    ...['no', 'n', 'no thanks', 'reject', 'rejected', 'stop', 'cancel'],
+    ...['nein', 'nein danke', 'abgelehnt', 'ablehnen', 'stopp', 'abbrechen'],
+  ]),
+}
+
+/** Longer than any word of the lists with its punctuation: not worth a look. */
+const maxLength = 100
+
+function verdictOfText(text: string): ApprovalVerdict {
+  if (text.length > maxLength) return 'unclear'
+  const word = trimEnd(text.normalize('NFKC').trim().toLowerCase(), '.!… ')
+  if (words.yes.has(word)) return 'yes'
+  return words.no.has(word) ? 'no' : 'unclear'
+}
+
+function verdictOfData({ data }: Extract<Part, { readonly data: unknown }>): ApprovalVerdict {
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) return 'unclear'
+  const [[key, approved] = [], ...others] = Object.entries(data)
+  if (key !== 'approved' || others.length > 0 || typeof approved !== 'boolean') return 'unclear'
+  return approved ? 'yes' : 'no'
+}
+
+/** What a trace calls the verdicts. */
+export const verdictNames: Readonly<Record<ApprovalVerdict, 'approved' | 'rejected' | 'unclear'>> =
+  {
+    yes: 'approved',
+    no: 'rejected',
+    unclear: 'unclear',
+  }
+
+/** What stands before a question that is asked again. */
+export const askedAgain = 'That was neither a yes nor a no. Please answer yes or no.\n\n'
+
+/** Why a task is rejected whose user did not approve. */
+export const notApproved = 'The user did not approve'
+
+/** Ends a task because its user did not approve; a team that the agent is a member of ends likewise. */
+export function toRefusal(turn: Turn, reason: string = notApproved): Draft {
+  const metadata = { [approvalExtension]: { approved: false } }
+  const message = { ...turn.reply(reason), metadata }
+  return { statusUpdate: { status: { state: 'TASK_STATE_REJECTED', message } } }
+}
+
+/** Whether the metadata of a rejected answer say that it was the user who did not approve. */
+export function isRefusal(metadata: JsonObject | undefined): boolean {
+  const said = metadata?.[approvalExtension]
+  return typeof said === 'object' && said !== null && 'approved' in said && said.approved === false
+}
+
+/**
+ * Has tools ask the user before they run: all of them, or those that are named.
+ * @returns the tools, or which of the names is not one of theirs.
+ */
+export function requireApproval(
+  tools: readonly Tool[],
+  names: ApprovalNames = false,
+):
+  | { readonly tools: readonly Tool[]; readonly unknown?: undefined }
+  | { readonly unknown: string } {
+  if (names === false) return { tools }
+  const all = new Set(tools.map(({ name }) => name))
+  // A tool of an MCP server may be named as the server names it.
+  const wanted = names === true ? all : new Set(names.map(toToolName))
+  const unknown = names === true ? undefined : names.find((name) => !all.has(toToolName(name)))
+  if (unknown !== undefined) return { unknown }
+  return {
+    tools: tools.map((tool) => (wanted.has(tool.name) ? wrapTool(tool, { approval: true }) : tool)),
+  }
+}
+
+/** How an agent shows itself as a tool; its own name and words if absent. */
+export interface AsToolOptions {
+  /** What the model calls it by. */
+  readonly name?: string
+  /** What the model is told of it. */
+  readonly description?: string
+}
+
+/**
+ * Makes a tool for a model of an agent: the model asks it in words and gets its answer as text. The agent works within
+ * the model's turn and is cancelled with it.
+ */
+export async function asTool(agent: Agent, options: AsToolOptions = {}): Promise<Tool> {
+  const info = await agent.info()
+  const name = toToolName(options.name ?? info.id)
+  return {
+    name,
+    description: options.description ?? info.description,
+    parameters: {
+      type: 'object',
+      properties: { message: { type: 'string', description: `What to ask ${info.name}` } },
+      required: ['message'],
+    },
+    async execute({ message: text }, { turn, signal }) {
+      if (typeof text !== 'string' || text === '') throw new Error('message must be a text')
+      const space = `${name}:${text}`
+      // The same when the turn runs again after a crash, so that a remote agent is not sent it twice.
+      const messageId = await digestOf([turn.taskId, turn.number, space])
+      const message = { ...userMessage(text, { contextId: turn.contextId }), messageId }
+      const inner = new AsideTurn(turn, { space, message, signal })
+      return toToolText(await collectTask(agent.process(message, inner), inner))
+    },
+  }
+}
+
+/** The answer or the question as text; a failure is thrown, for the model to hear of. */
+function toToolText(task: Task): string {
+  const { state, message } = task.status
+  const words = message ? textOf(message.parts) : ''
+  if (isTerminal(state) && state !== 'TASK_STATE_COMPLETED')
+    throw new Error(words || 'The agent could not answer')
+  if (state === 'TASK_STATE_INPUT_REQUIRED' || state === 'TASK_STATE_AUTH_REQUIRED')
+    return words || 'The agent needs more information'
+  return answerParts(task).map(partText).join('')
+}
+
+function partText(part: Part): string {
+  if ('text' in part) return part.text
+  if ('data' in part) return JSON.stringify(part.data)
+  return `[${part.filename ?? part.mediaType ?? 'file'}]`
 }

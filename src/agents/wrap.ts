@@ -1,4 +1,6 @@
-import type { AuthContext } from '../protocol/call.ts'
+import { A2AError } from '../protocol/errors.ts'
+import { type AuthContext, anonymous } from '../protocol/operations.ts'
+import { answerParts, isInterrupted, isTerminal, newMessage, textOf } from '../protocol/task.ts'
 import type { FullTaskStore } from '../protocol/task-store.ts'
 import type {
   Artifact,
@@ -10,9 +12,10 @@ import type {
   TaskState,
 } from '../protocol/types.ts'
 import { isAsyncIterable } from '../shared/async.ts'
-import type { Logger } from '../shared/log.ts'
-import type { Account } from './account.ts'
+import { newId } from '../shared/ids.ts'
+import { type Logger, silent } from '../shared/log.ts'
 import type {
+  Account,
   Agent,
   AgentEvent,
   AgentReply,
@@ -21,16 +24,14 @@ import type {
   Draft,
   Turn,
 } from './agent.ts'
-
-/** All members of a contract, the optional ones too: a wrapper that forgets one does not compile. */
-type Every<T> = { [Name in keyof Required<T>]: T[Name] }
+import { collectTask } from './reply.ts'
 
 /**
- * A turn around another, for an agent that works within somebody's turn. Every member is the outer turn's; a subclass
- * says what differs. A class with accessors, not a copy: a team makes one per call of a member, and what nobody looks at,
- * such as a signal or a copy of the history, is never made.
+ * A turn around another, for an agent that works within another's turn. Every member is the outer turn's, the optional
+ * ones too: a wrapper that forgets one does not compile. A subclass says what differs. A class with accessors, not a copy:
+ * a team makes one per call of a member, and what is never read, such as a signal or a copy of the history, is never made.
  */
-export class WrappedTurn implements Every<Turn> {
+export class WrappedTurn implements Readonly<{ [Name in keyof Required<Turn>]: Turn[Name] }> {
   readonly #outer: Turn
 
   constructor(outer: Turn) {
@@ -135,7 +136,7 @@ export class WrappedTurn implements Every<Turn> {
 
 /** What an agent has of its own that works within another's turn. */
 export interface InnerTurnOptions {
-  /** Keeps its steps and state apart from everybody else's. */
+  /** Keeps its steps and state apart from all others. */
   readonly space: string
   readonly message: Message
 }
@@ -174,6 +175,38 @@ export class InnerTurn extends WrappedTurn {
   }
   override save(key: string, value: Json): Promise<void> {
     return this.#outer.save(`${this.#space}/${key}`, value)
+  }
+}
+
+/** The turn of an agent that is asked something aside: it knows its own question only, and keeps its state apart. */
+export class AsideTurn extends InnerTurn {
+  readonly #signal: AbortSignal
+
+  constructor(outer: Turn, options: InnerTurnOptions & { readonly signal: AbortSignal }) {
+    super(outer, options)
+    this.#signal = options.signal
+  }
+
+  override get signal(): AbortSignal {
+    return this.#signal
+  }
+  override get task(): undefined {
+    return undefined
+  }
+  override get history(): readonly Message[] {
+    return []
+  }
+  override get extensions(): readonly string[] {
+    return []
+  }
+  override get acceptedOutputModes(): readonly string[] {
+    return []
+  }
+  override get metadata(): undefined {
+    return undefined
+  }
+  override async conversation(): Promise<readonly Message[]> {
+    return []
   }
 }
 
@@ -259,4 +292,74 @@ async function* eventsThen(
   } finally {
     done()
   }
+}
+
+/**
+ * Asks an agent in this program, without a server: its answer as one message, or its question to the user.
+ * Nothing is stored, and the task is visible to no one else.
+ *
+ * @throws what the agent throws, and A2AError `processingError` where it fails, rejects or cancels its task.
+ */
+export async function askAlone(agent: Agent, message: Message): Promise<Message> {
+  const turn = createLoneTurn(message)
+  return answerOf(await collectTask(agent.process(turn.message, turn), turn))
+}
+
+/** A turn without a server: what the agent saves lasts as long as the turn. */
+function createLoneTurn(given: Message): Turn {
+  const ids = { taskId: newId(), contextId: given.contextId ?? newId() }
+  const saved = new Map<string, Json>()
+  const values = new Map<string, Json>()
+  const steps = new Map<string, Promise<Json>>()
+  const reply: Turn['reply'] = (content) => newMessage('ROLE_AGENT', content, ids)
+  const status: Turn['status'] = (state, text) => ({
+    statusUpdate: { status: { state, ...(text !== undefined && { message: reply(text) }) } },
+  })
+  return {
+    ...ids,
+    message: { ...given, ...ids },
+    task: undefined,
+    history: [],
+    caller: anonymous,
+    tenant: '',
+    signal: new AbortController().signal,
+    log: silent,
+    extensions: [],
+    acceptedOutputModes: [],
+    metadata: undefined,
+    number: 1,
+    attempt: 1,
+    traceparent: undefined,
+    hops: [],
+    status,
+    artifact: (artifact, options = {}) => ({ artifactUpdate: { artifact, ...options } }),
+    ask: (text) => status('TASK_STATE_INPUT_REQUIRED', text),
+    reply,
+    step<T extends Json>(name: string, work: () => Promise<T> | T): Promise<T> {
+      const known = steps.get(name) ?? Promise.resolve().then(work)
+      steps.set(name, known)
+      return known as Promise<T> // of the same name, so of the same work
+    },
+    stepKey: (name) => `${ids.taskId}/1/${name}`,
+    load: (key) => saved.get(key),
+    save: async (key, value) => void saved.set(key, value),
+    context: {
+      get: async (key) => values.get(key),
+      set: (key, value) => void values.set(key, value),
+    },
+    away: () => async () => {},
+    trace: () => {},
+    conversation: async () => [],
+  }
+}
+
+function answerOf(task: Task): Message {
+  const { state, message } = task.status
+  if (isTerminal(state) && state !== 'TASK_STATE_COMPLETED')
+    throw new A2AError(
+      'processingError',
+      textOf(message?.parts ?? []) || 'The agent could not answer',
+    )
+  const parts = isInterrupted(state) ? (message?.parts ?? []) : answerParts(task)
+  return newMessage('ROLE_AGENT', parts, { contextId: task.contextId })
 }

@@ -1,21 +1,39 @@
+import { mkdir, readFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import type { Agent, AgentInfo } from '../agents/agent.ts'
 import type { ModelPrices } from '../agents/prices.ts'
-import { type Listening, runServer, type StartedServer } from '../server/run.ts'
+import { serveMcpStdio } from '../bindings/mcp.ts'
+import { createConsole } from '../console/console.ts'
+import { type AuthOptions, authenticators, type SchemeOptions } from '../server/access/auth.ts'
+import { resolveLimits } from '../server/access/limits.ts'
+import type { Authenticator } from '../server/authenticator.ts'
+import {
+  type Listening,
+  type ListenOptions,
+  runServer,
+  type StartedServer,
+} from '../server/node/run.ts'
+import type { ServerOptions } from '../server/options.ts'
 import { createServer, type Server } from '../server/server.ts'
 import { type Logger, toLogger } from '../shared/log.ts'
-import { nearest } from '../shared/nearest.ts'
-import { readUrl } from '../shared/url.ts'
-import { toShownStore } from '../store/postgres/url.ts'
+import { nearest, readUrl } from '../shared/text.ts'
+import { createMemoryStore } from '../store/memory/store.ts'
+import { isPostgresUrl, toShownStore } from '../store/postgres/connection.ts'
+import { openPostgresStore, type PostgresStoreOptions } from '../store/postgres/store.ts'
+import { openSqliteStore, type SqliteStoreOptions } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
-import { serverDefaults } from './config/defaults.ts'
 import type { Config } from './config/file.ts'
-import type { ConfigVariables } from './config/values.ts'
-import { createGeneration, type Generation } from './generation.ts'
-import { openStore, storeKind, storePlace } from './open-store.ts'
+import type { PostgresConfig, PostgresTlsConfig } from './config/postgres.ts'
+import type {
+  RetentionConfig,
+  ServerAuthConfig,
+  ServerConfig,
+  WebhooksConfig,
+} from './config/server.ts'
+import { type ConfigVariables, serverDefaults, whenGiven } from './config/values.ts'
 import { type BuildDeps, createRoster, rosterWarnings } from './roster.ts'
-import { toListenOptions, toServerOptions } from './server-options.ts'
-import { watchConfig } from './watch.ts'
+import { createGeneration, type Generation, watchConfig } from './watch.ts'
 
 /** How a configuration is served. What is said here comes before what the file's `[server]` table says. */
 export interface ServeOptions {
@@ -236,4 +254,250 @@ function known({ ids }: Generation, wanted: string): string {
 async function rootOf([first]: readonly Agent[]): Promise<AgentInfo> {
   if (!first) throw new Error('The file has neither agents nor teams')
   return first.info()
+}
+
+/** Makes options of `createServer` of the `[server]` table of a file; agents and store are yours to add. */
+export function toServerOptions(
+  config: ServerConfig,
+  store = 'custom',
+): Omit<ServerOptions, 'agents' | 'store'> {
+  const { publicUrl, allowedHosts, trustedProxies, auth, cors, limits, webhooks, trace } = config
+  const { enabled = serverDefaults.hasConsole, allow } = config.console ?? {}
+  return {
+    ...whenGiven('publicUrl', publicUrl),
+    ...whenGiven('allowedHosts', allowedHosts),
+    ...whenGiven('trustedProxies', trustedProxies),
+    ...whenGiven('cors', cors),
+    ...whenGiven('trace', trace),
+    ...(auth && { auth: toAuth(auth) }),
+    ...whenGiven('limits', limits),
+    ...(webhooks && { pushNotifications: toPush(webhooks) }),
+    ...(enabled && { console: createConsole({ store, ...whenGiven('allow', allow) }) }),
+  }
+}
+
+/** What the command says comes before what the file says. */
+interface Place {
+  readonly host?: string
+  readonly port?: number
+}
+
+/** Where a server listens: only on this machine, at port 3000, where nobody says otherwise. */
+export function toListenOptions(config: ServerConfig, { host, port }: Place): ListenOptions {
+  return {
+    host: host ?? config.host ?? serverDefaults.host,
+    port: port ?? config.port ?? serverDefaults.port,
+  }
+}
+
+/** How `[server.auth]` names each scheme; they are tried in this order. Code cannot stand in a file. */
+const schemes: Readonly<
+  Record<
+    Exclude<keyof SchemeOptions, 'extractor'>,
+    (config: ServerAuthConfig) => Authenticator | undefined
+  >
+> = {
+  apiKey: ({ apiKeys, apiKeyHeader }) =>
+    apiKeys && authenticators.apiKey({ keys: apiKeys, ...whenGiven('name', apiKeyHeader) }),
+  bearer: ({ bearerTokens }) => bearerTokens && authenticators.bearer({ tokens: bearerTokens }),
+  jwt({ jwt }) {
+    if (!jwt) return undefined
+    const { jwksUrl, ...claims } = jwt
+    return authenticators.jwt({ ...claims, jwks: jwksUrl })
+  },
+}
+
+function toAuth(config: ServerAuthConfig): AuthOptions {
+  return {
+    authenticators: Object.values(schemes).flatMap((scheme) => scheme(config) ?? []),
+    ...whenGiven('required', config.required),
+  }
+}
+
+function toPush({
+  enabled = serverDefaults.hasWebhooks,
+  allowHttp,
+  allow,
+}: WebhooksConfig): NonNullable<ServerOptions['pushNotifications']> {
+  if (!enabled) return false
+  return { guard: { ...whenGiven('allowHttp', allowHttp), ...whenGiven('allow', allow) } }
+}
+
+/** Whose store is meant: a configuration's, or another that is named instead. */
+export interface StoreChoice {
+  /** The configuration's file. */
+  readonly path: string
+  /** Where tasks are kept, whatever the file says: `memory`, a file or a `postgres://` URL. */
+  readonly store?: string
+}
+
+/** What kind of store a place is. */
+function storeKind(place: string): 'memory' | 'sqlite' | 'postgres' {
+  if (place === 'memory') return 'memory'
+  return isPostgresUrl(place) ? 'postgres' : 'sqlite'
+}
+
+/**
+ * Tells where a configuration keeps its tasks: `memory`, a file or a URL. What the configuration says of a file is
+ * relative to itself.
+ */
+export function storePlace(config: ServerConfig, { path, store }: StoreChoice): string {
+  if (store !== undefined) return store
+  if (config.store === undefined) return serverDefaults.store
+  return storeKind(config.store) === 'sqlite' ? resolve(dirname(path), config.store) : config.store
+}
+
+/** What a store is opened with. */
+interface OpenDeps {
+  readonly config: ServerConfig
+  /** The configuration's file: other files are named relative to it. */
+  readonly path: string
+  readonly logger?: Logger | false | undefined
+}
+
+/**
+ * Opens the store at a place, with the limits of the `[server.retention]` table, those of `[server.limits]` in memory, and
+ * `[server.postgres]` where it is a database.
+ */
+async function openStore(place: string, deps: OpenDeps): Promise<Store> {
+  const { maxBytes, ...kept } = toRetention(deps.config.retention ?? {})
+  switch (storeKind(place)) {
+    case 'memory': {
+      const { memoryStoreBytes } = resolveLimits(whenGiven('limits', deps.config.limits))
+      return createMemoryStore({ ...kept, maxBytes: memoryStoreBytes })
+    }
+    case 'postgres':
+      if (maxBytes !== undefined)
+        throw new Error(
+          'max_bytes in [server.retention] bounds a file, not a PostgreSQL database: take it out, or use max_age_days or max_tasks',
+        )
+      return openPostgresStore({ ...kept, ...(await toPostgresOptions(place, deps)) })
+    case 'sqlite':
+      // What prevents the directory prevents the file too, and is told with the file's name.
+      await mkdir(dirname(place), { recursive: true }).catch(() => {})
+      return openSqliteStore(place, { ...kept, ...whenGiven('maxBytes', maxBytes) })
+  }
+}
+
+const dayMs = 86_400_000
+
+function toRetention({
+  maxAgeDays,
+  maxTasks,
+  maxBytes,
+  waitingDays,
+}: RetentionConfig): Pick<
+  SqliteStoreOptions,
+  'maxAgeMs' | 'maxTasks' | 'maxBytes' | 'maxWaitingMs'
+> {
+  return {
+    ...(maxAgeDays !== undefined && { maxAgeMs: maxAgeDays * dayMs }),
+    ...whenGiven('maxTasks', maxTasks),
+    ...whenGiven('maxBytes', maxBytes),
+    ...(waitingDays !== undefined && { maxWaitingMs: waitingDays * dayMs }),
+  }
+}
+
+async function toPostgresOptions(url: string, deps: OpenDeps): Promise<PostgresStoreOptions> {
+  const { readers, tls, ...config } = deps.config.postgres ?? {}
+  return {
+    url,
+    name: `corral ${hostname().slice(0, 40)} ${process.pid}`,
+    ...toTimes(config),
+    ...whenGiven('schema', config.schema),
+    ...whenGiven('sessionUrl', config.sessionUrl),
+    ...whenGiven('leaseMs', config.leaseMs),
+    ...whenGiven('beatMs', config.beatMs),
+    ...whenGiven('lookMs', config.lookMs),
+    ...whenGiven('chunkGapMs', config.chunkGapMs),
+    ...(readers !== undefined && { pool: { readers } }),
+    ...(tls !== undefined && { tls: typeof tls === 'boolean' ? tls : await readTls(tls, deps) }),
+    ...whenGiven('logger', deps.logger),
+  }
+}
+
+function toTimes(
+  config: PostgresConfig,
+): Pick<PostgresStoreOptions, 'statementTimeoutMs' | 'commitTimeoutMs' | 'foreignBuildAfterMs'> {
+  const { statementTimeoutSeconds, commitTimeoutSeconds, foreignBuildAfterSeconds } = config
+  const toMs = (seconds: number): number => Math.ceil(seconds * 1000)
+  return {
+    ...(statementTimeoutSeconds !== undefined && {
+      statementTimeoutMs: toMs(statementTimeoutSeconds),
+    }),
+    ...(commitTimeoutSeconds !== undefined && { commitTimeoutMs: toMs(commitTimeoutSeconds) }),
+    ...(foreignBuildAfterSeconds !== undefined && {
+      foreignBuildAfterMs:
+        foreignBuildAfterSeconds === 'fail' ? 'fail' : toMs(foreignBuildAfterSeconds),
+    }),
+  }
+}
+
+/** The files of `[server.postgres.tls]`. A certificate that does not hold is refused. */
+async function readTls(
+  { ca, cert, key }: PostgresTlsConfig,
+  { path }: OpenDeps,
+): Promise<NonNullable<PostgresStoreOptions['tls']>> {
+  const read = async (name: string, file: string | undefined): Promise<string | undefined> => {
+    if (file === undefined) return undefined
+    try {
+      return await readFile(resolve(dirname(path), file), 'utf8')
+    } catch (cause) {
+      throw new Error(`Cannot read ${file}, which ${name} in [server.postgres.tls] names`, {
+        cause,
+      })
+    }
+  }
+  return {
+    ...whenGiven('ca', await read('ca', ca)),
+    ...whenGiven('cert', await read('cert', cert)),
+    ...whenGiven('key', await read('key', key)),
+  }
+}
+
+/** How a configuration is offered over MCP. */
+export interface McpServeOptions {
+  /** The file that the configuration was read from. */
+  readonly path: string
+  /** Variables that the configuration may name. */
+  readonly env: ConfigVariables
+  /** Where warnings and errors go; stderr if absent, nowhere where it is `false`. */
+  readonly logger?: Logger | false
+}
+
+/** A configuration that is offered over MCP. */
+export interface McpServing {
+  /** Ends it. */
+  close(): Promise<void>
+}
+
+/**
+ * Offers the teams and agents of a configuration as MCP tools over this process's stdin and stdout. Tasks are kept in
+ * memory: they live as long as the client that started the process.
+ * @throws A2AError `unsupportedOperation` where the package `@modelcontextprotocol/server` is not installed.
+ */
+export async function serveConfigOverMcp(
+  config: Config,
+  { path, env, logger: given }: McpServeOptions,
+): Promise<McpServing> {
+  const directory = dirname(resolve(path))
+  const logger = toLogger(given)
+  const roster = await createRoster(config, { directory, environment: env, log: logger })
+  const { agents, prices } = roster
+  const server = await createServer({ agents, logger, ...(prices && { prices }) })
+  const offers = await Promise.all(
+    roster.agents.map(async (agent) => {
+      const { id, name, description, details } = await agent.info()
+      const { outputSchema } = details ?? {}
+      return { id, name, description, outputSchema, dispatch: server.dispatch(id) }
+    }),
+  )
+  const stdio = await serveMcpStdio({ offers: () => offers })
+  return {
+    async close() {
+      await stdio.close()
+      await server.close()
+      await roster.close()
+    },
+  }
 }

@@ -1,6 +1,6 @@
 import { type ConsoleOptions, createConsole } from '../console/console.ts'
+import { runServer, type StartedServer } from '../server/node/run.ts'
 import type { CorsOptions, ServerOptions } from '../server/options.ts'
-import { runServer, type StartedServer } from '../server/run.ts'
 import { createServer } from '../server/server.ts'
 import { createDeferred } from '../shared/async.ts'
 import { toLogger } from '../shared/log.ts'

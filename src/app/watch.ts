@@ -1,14 +1,17 @@
 import { existsSync, type FSWatcher, watch } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
-import { readModuleFiles } from '../agents/module-files.ts'
-import { createFreshModules } from '../agents/module-state.ts'
+import type { Agent, Health } from '../agents/agent.ts'
+import { createFreshModules, readModuleFiles } from '../agents/module.ts'
+import { withPrices } from '../agents/prices.ts'
+import { whenOver, wrapAgent } from '../agents/wrap.ts'
+import { A2AError } from '../protocol/errors.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
+import type { Logger } from '../shared/log.ts'
 import type { Config } from './config/file.ts'
 import { loadConfig } from './config/load.ts'
 import type { ConfigVariables } from './config/values.ts'
-import { type BuildDeps, createRoster, type Roster } from './roster.ts'
-import { guardModulesOf } from './team-guards.ts'
+import { type BuildDeps, createRoster, guardModulesOf, type Roster } from './roster.ts'
 
 /** What happens when a configuration changes. */
 export interface ConfigWatchOptions {
@@ -139,4 +142,82 @@ function byDirectory(files: readonly string[]): ReadonlyMap<string, ReadonlySet<
     groups.set(dirname(missing), names.add(basename(missing)))
   }
   return groups
+}
+
+/**
+ * The agents of one reading of a file. A later reading takes their place; turns that run keep the agents they began
+ * with, and when the last of them has ended the agents are closed.
+ */
+export interface Generation {
+  readonly agents: readonly Agent[]
+  readonly ids: readonly string[]
+  get(id: string): Agent | undefined
+  /** Whether an agent can answer now. */
+  health(id: string): Promise<Health>
+  /** Gives way to the next reading; turns that have not begun go to it once these agents are closed. */
+  retire(next: Generation): void
+  /** Closes the agents at once. May be called twice. */
+  close(): Promise<void>
+}
+
+/** Makes the generation of a roster, which it closes. */
+export function createGeneration(roster: Roster, log: Logger): Generation {
+  const served = new Map<Agent, string>()
+  for (const id of roster.manager.listIds()) {
+    const agent = roster.manager.get(id)
+    if (agent) served.set(agent, id)
+  }
+  let running = 0
+  let next: Generation | undefined
+  let closing: Promise<void> | undefined
+
+  function close(): Promise<void> {
+    closing ??= roster.close()
+    return closing
+  }
+
+  function closeIfOver(): void {
+    if (running > 0 || !next) return
+    close().catch((err: unknown) => log.warn({ err }, 'Replaced agents did not close'))
+  }
+
+  function hold(agent: Agent): Agent {
+    const id = served.get(agent) ?? ''
+    const priced = roster.prices ? withPrices(agent, roster.prices) : agent
+    return wrapAgent(priced, {
+      process(ask, message, turn) {
+        if (closing) return heirOf(id).process(message, turn)
+        running++
+        return whenOver(
+          () => ask(turn),
+          () => {
+            running--
+            closeIfOver()
+          },
+        )
+      },
+      // The roster closes its agents, and what went past `process` would not be counted among what runs.
+      close: undefined,
+      dispatch: undefined,
+    })
+  }
+
+  function heirOf(id: string): Agent {
+    const heir = next?.get(id)
+    if (!heir) throw new A2AError('agentUnavailable', `${id} is no longer served`)
+    return heir
+  }
+
+  const agents = new Map(roster.agents.map((agent) => [served.get(agent) ?? '', hold(agent)]))
+  return {
+    agents: [...agents.values()],
+    ids: [...agents.keys()],
+    health: (id) => roster.manager.health(id),
+    get: (id) => agents.get(id),
+    retire(later) {
+      next = later
+      closeIfOver()
+    },
+    close,
+  }
 }

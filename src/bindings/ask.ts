@@ -1,5 +1,5 @@
-import type { Call, Dispatch, EventStream, Sequenced } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
+import type { Call, Dispatch, EventStream, Sequenced } from '../protocol/operations.ts'
 import { isInterrupted, isTerminal } from '../protocol/task.ts'
 import type { SendMessageRequest, StreamResponse, TaskState } from '../protocol/types.ts'
 import { withSignal } from '../shared/async.ts'
@@ -18,7 +18,7 @@ export async function ask(
 ): Promise<EventStream> {
   const stream = await open(dispatch, request, call)
   const { signal: _, ...later } = call
-  return createAnswer(stream, {
+  return new Answer(stream, {
     taskId: request.message.taskId,
     cancel(id) {
       // Nobody is left to hear of a failure; the task then ends by itself.
@@ -69,83 +69,101 @@ interface AnswerOptions {
   readonly cancel: (taskId: string) => void
 }
 
-// Written by hand: a generator that waits for its next event would not hear that its reader has left.
-function createAnswer(stream: EventStream, options: AnswerOptions): EventStream {
-  const source = stream[Symbol.asyncIterator]()
-  let { taskId } = options
-  let opening = taskId !== undefined
-  /** The continued task as it was: old answers, and the question that the message answers. */
-  let before: Sequenced | undefined
-  let settled = false
-  let left = false
-  let pulling: Promise<IteratorResult<readonly Sequenced[]>> | undefined
+type Batch = IteratorResult<readonly Sequenced[]>
 
-  function pull(): Promise<IteratorResult<readonly Sequenced[]>> {
-    pulling ??= source.next().finally(() => {
-      pulling = undefined
+/** The events of an answer. Written by hand: a generator that waits for its next event would not hear that its reader has left. */
+class Answer implements AsyncIterableIterator<readonly Sequenced[]> {
+  readonly #source: AsyncIterator<readonly Sequenced[]>
+  readonly #cancel: AnswerOptions['cancel']
+  #taskId: string | undefined
+  #opening: boolean
+  /** The continued task as it was: old answers, and the question that the message answers. */
+  #before: Sequenced | undefined
+  #settled = false
+  #left = false
+  #pulling: Promise<Batch> | undefined
+
+  constructor(stream: EventStream, { taskId, cancel }: AnswerOptions) {
+    this.#source = stream[Symbol.asyncIterator]()
+    this.#cancel = cancel
+    this.#taskId = taskId
+    this.#opening = taskId !== undefined
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async next(): Promise<Batch> {
+    while (!this.#settled && !this.#left) {
+      const batch = await this.#pull()
+      const news = batch.done ? this.#lastWord() : batch.value.filter((item) => this.#isNews(item))
+      for (const item of news) this.#note(item)
+      if (news.length > 0) return { done: false, value: news }
+    }
+    this.#leave()
+    return end
+  }
+
+  async return(): Promise<Batch> {
+    this.#leave()
+    return end
+  }
+
+  #pull(): Promise<Batch> {
+    this.#pulling ??= this.#source.next().finally(() => {
+      this.#pulling = undefined
     })
-    return pulling
+    return this.#pulling
   }
-  function leave(): void {
-    if (left) return
-    left = true
-    if (taskId === undefined && !settled) void cancelLater()
-    else part()
+
+  #isNews(item: Sequenced): boolean {
+    const state = 'task' in item.event ? item.event.task.status.state : undefined
+    const isOld = this.#opening && state !== undefined && !isTerminal(state)
+    this.#opening = false
+    if (isOld) this.#before = item
+    return !isOld
   }
+
+  #note({ event }: Sequenced): void {
+    if ('task' in event) this.#taskId = event.task.id
+    const state = stateOf(event)
+    this.#settled ||= 'message' in event || (state !== undefined && isSettled(state))
+  }
+
+  /** A stream that brings nothing after the task as it was: then that is the answer. */
+  #lastWord(): readonly Sequenced[] {
+    if (this.#before) this.#note(this.#before)
+    if (this.#before && this.#settled) return [this.#before]
+    this.#leave()
+    throw new A2AError('timeout', 'The agent has not answered in time')
+  }
+
+  #leave(): void {
+    if (this.#left) return
+    this.#left = true
+    if (this.#taskId === undefined && !this.#settled) void this.#cancelLater()
+    else this.#part()
+  }
+
   /** A task that has not shown itself yet can be cancelled only when it does. */
-  async function cancelLater(): Promise<void> {
+  async #cancelLater(): Promise<void> {
     try {
-      while (taskId === undefined && !settled) {
-        const batch = await pull()
+      while (this.#taskId === undefined && !this.#settled) {
+        const batch = await this.#pull()
         if (batch.done) break
-        for (const item of batch.value) note(item)
+        for (const item of batch.value) this.#note(item)
       }
     } catch {
       // What has failed needs no cancelling.
     }
-    part()
-  }
-  function part(): void {
-    void Promise.resolve(source.return?.()).catch(() => {})
-    if (taskId !== undefined && !settled) options.cancel(taskId)
-  }
-  function isNews(item: Sequenced): boolean {
-    const state = 'task' in item.event ? item.event.task.status.state : undefined
-    const isOld = opening && state !== undefined && !isTerminal(state)
-    opening = false
-    if (isOld) before = item
-    return !isOld
-  }
-  function note({ event }: Sequenced): void {
-    if ('task' in event) taskId = event.task.id
-    const state = stateOf(event)
-    settled ||= 'message' in event || (state !== undefined && isSettled(state))
-  }
-  /** A stream that brings nothing after the task as it was: then that is the answer. */
-  function lastWord(): readonly Sequenced[] {
-    if (before) note(before)
-    if (before && settled) return [before]
-    leave()
-    throw new A2AError('timeout', 'The agent has not answered in time')
+    this.#part()
   }
 
-  const iterator: AsyncIterator<readonly Sequenced[]> = {
-    async next() {
-      while (!settled && !left) {
-        const batch = await pull()
-        const news = batch.done ? lastWord() : batch.value.filter(isNews)
-        for (const item of news) note(item)
-        if (news.length > 0) return { done: false, value: news }
-      }
-      leave()
-      return end
-    },
-    async return() {
-      leave()
-      return end
-    },
+  #part(): void {
+    void Promise.resolve(this.#source.return?.()).catch(() => {})
+    if (this.#taskId !== undefined && !this.#settled) this.#cancel(this.#taskId)
   }
-  return { [Symbol.asyncIterator]: () => iterator }
 }
 
 /** The state that an event brings, if it brings one. */

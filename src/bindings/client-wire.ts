@@ -1,11 +1,30 @@
-import type { Call, DialectName, EventStream, Sequenced } from '../protocol/call.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
-import type { StreamResponse } from '../protocol/types.ts'
+import {
+  type Call,
+  type DialectName,
+  type EventStream,
+  type OperationName,
+  operations,
+  type RequestOf,
+  type ResultKind,
+  type ResultOf,
+  type Sequenced,
+} from '../protocol/operations.ts'
+import {
+  canonicalEvent,
+  canonicalResult,
+  readCard,
+  readResult,
+  readStreamResponse,
+} from '../protocol/schema.ts'
+import type { AgentCard, StreamResponse } from '../protocol/types.ts'
+import { retryAfterMs } from '../shared/async.ts'
 import { systemClock } from '../shared/clock.ts'
-import { retryAfterMs } from '../shared/retry.ts'
 import { extensionHeader } from './call.ts'
-import { codeOfReason, fromRpcError, readDetails } from './dialects/errors.ts'
-import { asRaw } from './dialects/lenient/raw.ts'
+import type { WireReader } from './dialects/dialect.ts'
+import { asRaw } from './dialects/lenient.ts'
+import { decodeCard } from './dialects/lenient-results.ts'
+import { codeOfReason, fromRpcError, readDetails } from './dialects/v10.ts'
 import type { ClientReply, ClientRequest } from './http.ts'
 import { decodeFrames, type SseFrame } from './sse.ts'
 
@@ -159,4 +178,38 @@ function waiting(reply: ClientReply): { retryAfterSeconds?: number; challenge?: 
     ...(laterMs === undefined ? {} : { retryAfterSeconds: laterMs / 1_000 }),
     ...(challenge === undefined ? {} : { challenge }),
   }
+}
+
+/**
+ * The border: whatever another process says passes here before anyone trusts its type. What is canonical passes as it
+ * is, uncopied; all else is respelled by its dialect and then checked by the schema that checks requests, in its
+ * tolerant mode. A wrong type is refused with A2AError `invalidAgentResponse`, which names the path.
+ */
+
+/** The result that a peer answered with. */
+export function receiveResult<N extends OperationName>(
+  reader: WireReader,
+  result: unknown,
+  { name, request }: { readonly name: N; readonly request: RequestOf<N> },
+): ResultOf<N> {
+  const isCanonical = reader.isCanonical && !respelled.has(operations[name].gives)
+  const known = isCanonical ? canonicalResult(name, result) : undefined
+  return known ?? readResult(name, reader.decodeResult(name, result, request))
+}
+
+/**
+ * What is always respelled, since it may look canonical and not be it: those who serve several versions write all of
+ * them into one card, and a page without its counts is not an empty one.
+ */
+const respelled: ReadonlySet<ResultKind> = new Set<ResultKind>(['card', 'tasks'])
+
+/** An event of a peer's stream or webhook. */
+export function receiveEvent(reader: WireReader, event: unknown): StreamResponse {
+  const known = reader.isCanonical ? canonicalEvent(event) : undefined
+  return known ?? readStreamResponse(reader.decodeEvent(event))
+}
+
+/** A peer's card, of whatever generation. */
+export function receiveCard(card: unknown): AgentCard {
+  return readCard(decodeCard(card))
 }

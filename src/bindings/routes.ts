@@ -1,3 +1,5 @@
+import { type OperationName, operations, type QueryKind } from '../protocol/operations.ts'
+import { decodeState } from './dialects/lenient.ts'
 import type { HttpHandler, HttpReply } from './http.ts'
 
 /**
@@ -29,6 +31,7 @@ export type ServerRoute =
   | OpenAIRoute
 
 const post = ['POST']
+
 const page = ['GET', 'HEAD']
 
 /** The paths of one agent, at the root and below `/agents/{id}` alike. All others below it are HTTP+JSON's. */
@@ -99,6 +102,25 @@ export function createRouteTable<N extends string>(
   }
 }
 
+/** Answers by the rows of a list, and by `otherwise` at all other paths. */
+export function createRouter<N extends string>(
+  rows: RouteRows<N>,
+  handlers: RouteHandlers<N>,
+  otherwise: HttpHandler,
+): HttpHandler {
+  const find = createRouteTable(rows, handlers)
+  return (request) => (find(request.path) ?? otherwise)(request)
+}
+
+/** A handler that is made with its first request. */
+export function onFirstUse(create: () => HttpHandler): HttpHandler {
+  let made: HttpHandler | undefined
+  return (request) => {
+    made ??= create()
+    return made(request)
+  }
+}
+
 function withMethods(methods: readonly string[], handle: HttpHandler): HttpHandler {
   const refusal: HttpReply = { status: 405, headers: { allow: methods.join(', ') } }
   return (request) => (methods.includes(request.method) ? handle(request) : refusal)
@@ -158,6 +180,7 @@ const rpcPaths: ReadonlySet<string> = new Set(
 )
 
 const agentRows: readonly RouteRow[] = Object.values(agentRoutes)
+
 const allRows: readonly RouteRow[] = [...Object.values(serverRoutes), ...agentRows]
 
 /** First segments that are never a tenant: those of our paths, of HTTP+JSON's tasks, and of the console. */
@@ -166,3 +189,36 @@ export const reservedSegments: ReadonlySet<string> = new Set([
   'tasks',
   'console',
 ])
+
+/** The known parameters of a query, typed; snake_case names are read too. What cannot be read as its type stays text, and the schema refuses it. */
+export function decodeQuery(
+  operation: OperationName,
+  query: string,
+): Readonly<Record<string, unknown>> {
+  const known = operations[operation].rest.query
+  const out: Record<string, unknown> = {}
+  if (query === '' || !known) return out
+  for (const [key, value] of new URLSearchParams(query)) {
+    const name = key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+    const kind = Object.hasOwn(known, name) ? known[name] : undefined
+    if (kind !== undefined && value !== '') out[name] = read(value, kind)
+  }
+  return out
+}
+
+/** The query of a request, with its question mark; empty if there is nothing to say. */
+export function encodeQuery(operation: OperationName, request: object): string {
+  const known = operations[operation].rest.query ?? {}
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(request))
+    if (value !== undefined && name !== 'tenant' && Object.hasOwn(known, name))
+      query.set(name, String(value))
+  const text = query.toString()
+  return text === '' ? '' : `?${text}`
+}
+
+function read(value: string, kind: QueryKind): unknown {
+  if (kind === 'integer') return /^-?\d{1,15}$/.test(value) ? Number(value) : value
+  if (kind === 'boolean') return value === 'true' ? true : value === 'false' ? false : value
+  return kind === 'state' ? decodeState(value) : value
+}

@@ -13,11 +13,10 @@ import {
   type WithheldCredentials,
 } from '../client/index.ts'
 import type { AgentCard, SecurityScheme } from '../index.ts'
-import { readUrl } from '../shared/url.ts'
-import { collect, toCount } from './command.ts'
+import { readUrl } from '../shared/text.ts'
+import { collect, readSecret, toCount } from './command.ts'
 import { allowing, CliError } from './errors.ts'
 import { stderr } from './screen.ts'
-import { readSecret } from './secret.ts'
 
 /** How an agent is called, as the command line says it. */
 export interface ClientFlags {

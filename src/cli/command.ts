@@ -1,4 +1,10 @@
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { basename, dirname, extname, join } from 'node:path'
+import { parseEnv } from 'node:util'
 import { type Command, InvalidArgumentError } from 'commander'
+import { toShownStore } from '../store/index.ts'
+import { type Config, type Environment, loadConfig } from '../team/index.ts'
+import { CliError, ownName } from './errors.ts'
 
 /** How a command presents itself. */
 interface CommandWords {
@@ -52,4 +58,69 @@ export function toCount(text: string): number {
 /** Adds to the values that an option was given before. */
 export function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value]
+}
+
+/** What an option that names a file of variables says of itself. */
+export const variablesHelp = 'take further variables from a file such as .env, where it is there'
+
+/** The variables that a configuration may name: the process's own, then those of a file, if there is one. */
+export async function readVariables(path: string | undefined): Promise<Environment> {
+  if (path === undefined) return process.env
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return ''
+    throw error
+  })
+  return { ...parseEnv(text), ...process.env }
+}
+
+/** A secret of the command line. It need not stand there, where others can read it: `env:NAME`, `file:PATH`. */
+export async function readSecret(given: string | undefined): Promise<string | undefined> {
+  if (given?.startsWith('file:')) return (await readFile(given.slice(5), 'utf8')).trim()
+  if (!given?.startsWith('env:')) return given
+  const name = given.slice(4)
+  const value = Object.hasOwn(process.env, name) ? process.env[name] : undefined
+  if (value) return value
+  throw new CliError(`The variable ${name} is not set`)
+}
+
+/** What `--schema` is, for the help of commands that take a store. */
+export const schemaHelp: string = 'the schema of a PostgreSQL database (default: corral)'
+
+/** Refuses to copy a database file by file, and says what does it. */
+export function mustDumpInstead(url: string, target: string): never {
+  throw new CliError(`${toShownStore(url)} is a PostgreSQL database, which has a tool of its own`, {
+    hint: `pg_dump --format=custom --schema=corral --file=${target} "$DATABASE_URL"; pg_restore brings it back.`,
+  })
+}
+
+/**
+ * Reads the file that a command is given.
+ * @throws CliError where there is none; ConfigError with every problem of the file.
+ */
+export async function readConfig(path: string, variables: Environment): Promise<Config> {
+  const file = await stat(path).catch(() => undefined)
+  if (!file) throw new CliError(`There is no file ${path}`, { hint: await meantFile(path) })
+  if (file.isDirectory())
+    throw new CliError(`${path} is a directory`, { hint: await fileWithin(path) })
+  return loadConfig(path, variables)
+}
+
+async function meantFile(path: string): Promise<string> {
+  const others = await tomlFiles(dirname(path))
+  const near = others.map((name) => join(dirname(path), name)).join(', ')
+  if (near) return `There is ${near}`
+  const { length } = extname(basename(path))
+  const directory = length > 0 ? dirname(path) : path
+  return `"${ownName()} init${directory === '.' ? '' : ` ${directory}`}" writes one to begin with.`
+}
+
+async function fileWithin(directory: string): Promise<string> {
+  const [first] = await tomlFiles(directory)
+  if (first) return `Name the file in it: ${join(directory, first)}`
+  return `Name a file; "${ownName()} init ${directory}" writes one to begin with.`
+}
+
+async function tomlFiles(directory: string): Promise<readonly string[]> {
+  const names = await readdir(directory).catch(() => [])
+  return names.filter((name) => extname(name) === '.toml').slice(0, 5)
 }

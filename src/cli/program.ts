@@ -35,7 +35,7 @@ const commands: Readonly<Record<string, Entry>> = {
   },
   card: {
     words: 'show the card of an agent',
-    load: async () => (await import('./commands/card.ts')).addCardCommand,
+    load: async () => (await import('./commands/send.ts')).addCardCommand,
   },
   send: {
     words: 'send a message to an agent and show the answer',
@@ -51,7 +51,7 @@ const commands: Readonly<Record<string, Entry>> = {
   },
   mcp: {
     words: 'offer the teams and agents of a file as MCP tools over stdio',
-    load: async () => (await import('./commands/mcp.ts')).addMcpCommand,
+    load: async () => (await import('./commands/serve.ts')).addMcpCommand,
   },
   eval: {
     words: 'measure how well an A2A agent does its job',
@@ -67,7 +67,7 @@ const commands: Readonly<Record<string, Entry>> = {
   },
   backup: {
     words: 'copy a task store, also while a server uses it',
-    load: async () => (await import('./commands/backup.ts')).addBackupCommand,
+    load: async () => (await import('./commands/store.ts')).addBackupCommand,
   },
   webhooks: {
     words: 'list and redrive webhook deliveries that were given up',

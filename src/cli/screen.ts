@@ -1,8 +1,13 @@
-import { toPrintable } from '../shared/text.ts'
-import { codesOf, type Piece } from './terminal/piece.ts'
-import { clipPieces } from './terminal/width.ts'
+import { createInterface, type Interface } from 'node:readline'
+import { Writable } from 'node:stream'
+import { pino } from 'pino'
+import { A2AError } from '../index.ts'
+import type { Clock } from '../shared/clock.ts'
+import type { Logger } from '../shared/log.ts'
+import { toPrintable, toPrintableLine } from '../shared/text.ts'
+import { clipPieces, codesOf, dim, durationText, type Piece } from './terminal/text.ts'
 
-export { dim } from './terminal/piece.ts'
+export { dim } from './terminal/text.ts'
 
 /**
  * Where a person or a program reads what a command says. All output leaves here, and any of it may be a stranger's
@@ -112,4 +117,235 @@ function erase(shown: Shown): string {
 
 function isSet(value: string | undefined): boolean {
   return value !== undefined && !/^(?:|0|false)$/i.test(value)
+}
+
+/** Lines that a person types, one after another; those typed while nobody asks wait for their turn. */
+interface Lines {
+  /** The next line; undefined when there are no more. */
+  ask(prompt: string): Promise<string | undefined>
+  close(): void
+}
+
+/** What a person does while nobody asks. */
+interface Meanwhile {
+  /** Ctrl-C, at any time. */
+  interrupted(): void
+  /** A whole line; true takes it, so that it does not wait for its turn. */
+  typed(line: string): boolean
+}
+
+/** Reads lines from a terminal, with editing and history, or from a file or pipe. */
+export function createLines({ interrupted, typed }: Meanwhile): Lines {
+  const { stdin: input, stdout } = process
+  const terminal = Boolean(input.isTTY && stdout.isTTY)
+  const output = new Echo(stdout)
+  const reader: Interface = createInterface({ input, output, terminal, historySize: 200 })
+  const waitingLines: string[] = []
+  let waiting: ((line: string | undefined) => void) | undefined
+  let closed = false
+
+  function give(line: string | undefined): void {
+    const taker = waiting
+    waiting = undefined
+    output.muted = terminal
+    if (taker) taker(line)
+    else if (line !== undefined && !(terminal && typed(line))) waitingLines.push(line)
+  }
+
+  reader.on('line', give)
+  reader.on('SIGINT', interrupted)
+  reader.on('close', () => {
+    closed = true
+    give(undefined)
+  })
+  return {
+    ask(prompt) {
+      output.muted = false
+      const [line] = waitingLines.splice(0, 1)
+      if (line !== undefined || closed) {
+        // Typed ahead, when nothing of it was seen.
+        if (terminal && line !== undefined) stdout.write(`${prompt}${line}\n`)
+        output.muted = terminal
+        return Promise.resolve(line)
+      }
+      if (terminal) {
+        reader.setPrompt(prompt)
+        reader.prompt(true)
+      }
+      return new Promise((resolve) => {
+        waiting = resolve
+      })
+    },
+    close: () => reader.close(),
+  }
+}
+
+/** What the editor of lines writes; what is typed while an answer comes is not seen in the middle of it. */
+class Echo extends Writable {
+  muted = false
+  readonly #stream: NodeJS.WriteStream
+
+  constructor(stream: NodeJS.WriteStream) {
+    super()
+    this.#stream = stream
+    stream.on('resize', () => this.emit('resize'))
+  }
+
+  /** Asked for by the editor, which breaks lines there. */
+  get columns(): number {
+    return this.#stream.columns || 80
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    if (!this.muted) this.#stream.write(chunk)
+    done()
+  }
+}
+
+/** The levels of `--log-level`. */
+export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
+
+/** How much is logged, and how. */
+export interface LoggerOptions {
+  readonly level: (typeof logLevels)[number]
+  /** Show where errors come from. */
+  readonly debug?: boolean
+  /** The number of this process among those that serve together; it stands in each line. */
+  readonly worker?: number | undefined
+}
+
+/** Words that credentials go by in what is logged. */
+const secrets = ['authorization', 'token', 'accessToken', 'apiKey', 'key', 'clientSecret', 'cookie']
+
+/** Logs to stderr: readable lines on a terminal, JSON elsewhere. */
+export function createLogger({ level, debug = false, worker }: LoggerOptions): Logger {
+  const err = (thrown: unknown): unknown => describe(thrown, debug)
+  const options = {
+    level,
+    base: worker === undefined ? null : { worker },
+    serializers: { err, error: err },
+    redact: { paths: [...secrets, ...secrets.map((name) => `*.${name}`)], censor: '[redacted]' },
+  }
+  return pino(options, stderr.isTTY ? toLines(stderr) : toJsonLines())
+}
+
+/**
+ * What was thrown, in plain JSON. An A2AError says all in its words; anything else comes from somebody's code, and shows
+ * where: without that, an agent that throws would leave its developer nothing.
+ */
+function describe(thrown: unknown, debug: boolean): unknown {
+  if (!(thrown instanceof Error)) return thrown
+  const { name, message, stack, cause } = thrown
+  const code = 'code' in thrown && { code: thrown.code }
+  return {
+    name,
+    message,
+    ...code,
+    ...((debug || !(thrown instanceof A2AError)) && { stack }),
+    ...(cause !== undefined && { cause: describe(cause, debug) }),
+  }
+}
+
+/** Writes pino's JSON as it is, but for what pino leaves in it that a terminal would obey. */
+function toJsonLines(): { write(line: string): void } {
+  const destination = pino.destination({ fd: 2, sync: true })
+  return { write: (line) => void destination.write(toPrintable(line)) }
+}
+
+/** The levels of pino by number. */
+const names: Readonly<Record<number, Piece>> = {
+  20: dim('debug'),
+  30: { text: 'info', style: { colour: 37 } },
+  40: { text: 'WARN', style: { bold: true, colour: 172 } },
+  50: { text: 'ERROR', style: { bold: true, colour: 160 } },
+}
+
+/** Writes pino's JSON as one readable line each, stacks below it. */
+function toLines(screen: Screen): { write(line: string): void } {
+  return {
+    write(line) {
+      const { level, time, msg, ...fields } = JSON.parse(line)
+      const clock = new Date(time).toTimeString().slice(0, 8)
+      const stacks: string[] = []
+      const rest = Object.entries(fields).map(
+        ([key, value]) => `${key}=${toWord(withoutStacks(value, stacks))}`,
+      )
+      const facts = rest.length > 0 ? [' ', dim(toPrintableLine(rest.join(' ')))] : []
+      const below = stacks.flatMap((stack) => [dim(stack), '\n'])
+      const name = names[level] ?? String(level)
+      screen.write(dim(clock), ' ', name, toPrintableLine(` ${msg}`), ...facts, '\n', ...below)
+    },
+  }
+}
+
+/** An error's words and those of its causes; their stacks go to the list. */
+function withoutStacks(value: unknown, stacks: string[]): unknown {
+  if (typeof value !== 'object' || value === null || !('stack' in value || 'cause' in value))
+    return value
+  const { stack, cause, ...words } = value as { stack?: unknown; cause?: unknown } // see describe
+  if (typeof stack === 'string') stacks.push(stack)
+  return { ...words, ...(cause !== undefined && { cause: withoutStacks(cause, stacks) }) }
+}
+
+function toWord(value: unknown): string {
+  return typeof value === 'string' && !/[\s"=]/.test(value) ? value : JSON.stringify(value)
+}
+
+/** Shows that something is under way while nothing else is seen. */
+interface Spinner {
+  /** Something was shown: it is not in its way for a moment. */
+  rest(): void
+  /** Ends it, without a trace. */
+  stop(): void
+}
+
+/** Where a spinner is, and what it says. */
+interface SpinnerOptions {
+  readonly screen: Screen
+  readonly clock: Clock
+  /** What is waited for. */
+  label(): string
+  /** Lines above it that change with time; none if absent. */
+  above?(): readonly (readonly Piece[])[]
+}
+
+const frames = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'
+
+const frameMs = 120
+
+/** An answer that comes at once, or goes on, needs none. */
+const quietMs = 300
+
+/** Starts one on a screen where lines can be taken back, and does nothing on others. */
+export function startSpinner({ screen, clock, label, above }: SpinnerOptions): Spinner {
+  if (!screen.isLively) return { rest: () => {}, stop: () => {} }
+  const began = clock.elapsed()
+  let quietSince = began
+  let frame = 0
+  let callOff = clock.after(frameMs, turn)
+
+  function turn(): void {
+    const now = clock.elapsed()
+    if (now - quietSince >= quietMs) {
+      const sign = frames.charAt(frame++ % frames.length)
+      const text = `${sign} ${label()}  ${secondsText(now - began)}`
+      screen.stand(...(above?.() ?? []), [dim(text)])
+    }
+    callOff = clock.after(frameMs, turn)
+  }
+
+  return {
+    rest() {
+      quietSince = clock.elapsed()
+    },
+    stop() {
+      callOff()
+      screen.stand()
+    },
+  }
+}
+
+/** Whole seconds: tenths that run are restless. */
+function secondsText(ms: number): string {
+  return ms < 60_000 ? `${Math.floor(ms / 1_000)} s` : durationText(ms)
 }

@@ -1,20 +1,35 @@
+import type { A2AClient, CallOptions } from '../client/index.ts'
 import {
+  type AgentCard,
   type Artifact,
   createFold,
   type Fold,
   type JsonObject,
   type Message,
+  type Part,
   type StreamResponse,
   type Task,
+  type TaskState,
   type TaskStatus,
+  traceExtension,
 } from '../index.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { toPrintableLine } from '../shared/text.ts'
-import { type Activity, createActivity } from './activity.ts'
-import { dim, type Screen } from './screen.ts'
+import { dim, type Screen, startSpinner } from './screen.ts'
 import { createProse, type Prose } from './terminal/markdown.ts'
-import { entryIn } from './terminal/trace.ts'
-import { partText, stateName } from './text.ts'
+import { type Piece, pad, widthOf } from './terminal/text.ts'
+import {
+  declaresTrace,
+  entryIn,
+  entryKey,
+  openMembers,
+  TraceTree,
+  textAt,
+  toHappening,
+  toTraceLines,
+  toTree,
+  traceOf,
+} from './terminal/trace.ts'
 
 /** Shows what an agent says as it comes, and remembers where the conversation stands. */
 export interface Transcript {
@@ -200,4 +215,186 @@ export function aboutTask({ id, contextId, status }: Task, url: string): string 
 /** 0 for a task that is well: done, under way, or waiting for an answer. */
 export function exitCodeOfTask({ status: { state } }: Task): number {
   return /FAILED|REJECTED|CANCELED|AUTH_REQUIRED/.test(state) ? 1 : 0
+}
+
+/** What is shown beside an answer while it comes: what happens inside the task, notes, and that it is waited for. */
+interface Activity {
+  /** Something happened inside the task. */
+  happen(entry: JsonObject): void
+  /** What happened before: it is not told, and if it comes again it is not taken twice. */
+  recall(entries: readonly JsonObject[]): void
+  note(line: readonly Piece[]): void
+  /** Writes what was noted, now that no line is open. */
+  tell(): void
+  /** Whether a text is what a member was just heard to say. */
+  hasSaid(text: string): boolean
+  /** Words of the answer are shown: the spinner is not in their way for a moment. */
+  answer(): void
+  stop(): void
+}
+
+interface ActivityOptions {
+  readonly about: Screen
+  readonly clock: Clock
+  /** Who is waited for. */
+  readonly name?: string
+  /** Whether what happens is seen as a tree that grows, instead of line by line. */
+  readonly asTree?: boolean
+}
+
+/** Notes beyond this are not kept while a line is open. */
+const mostNotes = 200
+
+/** A team repeats what its member said as its own progress: it is known by how it begins. */
+const beginning = 40
+
+/** Makes one; on a terminal it starts a spinner, which `stop` ends. */
+function createActivity({ about, clock, name, asTree }: ActivityOptions): Activity {
+  const tree = new TraceTree()
+  const known = new Set<string>()
+  const notes: (readonly Piece[])[] = []
+  /** What is answered need not be told once more. */
+  let hasAnswered = false
+  let said: readonly string[] = []
+  const label = (): string => toPrintableLine(openMembers(tree).join(', ') || name || 'waiting')
+  const drawTree = (): readonly (readonly Piece[])[] =>
+    toTraceLines(tree, { columns: about.columns, now: clock.now() })
+  const above = asTree ? drawTree : undefined
+  const spinner = startSpinner({ screen: about, clock, label, ...(above && { above }) })
+
+  function note(line: readonly Piece[]): void {
+    if (notes.length < mostNotes) notes.push(line)
+  }
+
+  return {
+    happen(entry) {
+      if (known.delete(entryKey(entry))) return
+      const node = tree.add(entry)
+      if (!about.isTTY) return
+      if (textAt(entry, 'type') === 'reply')
+        said = [...said.slice(-15), textAt(entry, 'text').slice(0, beginning)]
+      const line = toHappening(
+        entry,
+        hasAnswered && node ? { ...node, words: '' } : node,
+        about.columns,
+      )
+      if (line && !asTree) note(line)
+    },
+    recall(entries) {
+      for (const entry of entries) {
+        known.add(entryKey(entry))
+        tree.add(entry)
+      }
+    },
+    note,
+    tell() {
+      for (const line of notes.splice(0)) about.write(...line, '\n')
+    },
+    hasSaid: (text) => said.some((words) => words !== '' && text.includes(words)),
+    answer() {
+      hasAnswered = true
+      spinner.rest()
+    },
+    stop: () => spinner.stop(),
+  }
+}
+
+/** A part as text; files by their name and type. */
+export function partText(part: Part): string {
+  if ('text' in part) return part.text
+  if ('data' in part) return JSON.stringify(part.data, null, 2)
+  const name = part.filename ?? ('url' in part ? part.url : 'file')
+  return toPrintableLine(`[${name}${part.mediaType ? `, ${part.mediaType}` : ''}]`)
+}
+
+/** A state as people write it: `completed`, `input-required`. */
+export function stateName(state: TaskState): string {
+  return state.replace('TASK_STATE_', '').toLowerCase().replaceAll('_', '-')
+}
+
+/** A task as a few lines. */
+export function taskText(task: Task): string {
+  const { id, contextId, status, artifacts = [], history = [] } = task
+  const lines = [
+    `task     ${toPrintableLine(id)}`,
+    `context  ${toPrintableLine(contextId)}`,
+    `state    ${stateName(status.state)}${status.timestamp ? ` since ${toPrintableLine(status.timestamp)}` : ''}`,
+  ]
+  if (status.message) lines.push(`says     ${status.message.parts.map(partText).join('')}`)
+  for (const { role, parts } of history)
+    lines.push('', `${role === 'ROLE_USER' ? 'user' : 'agent'}:`, parts.map(partText).join(''))
+  for (const { name, artifactId, parts } of artifacts)
+    lines.push('', `artifact ${toPrintableLine(name ?? artifactId)}:`, parts.map(partText).join(''))
+  return lines.join('\n')
+}
+
+/** A card as a page. */
+export function cardText(card: AgentCard): string {
+  const { capabilities, securityRequirements = [] } = card
+  const can = Object.entries(capabilities).flatMap(([name, value]) => (value === true ? name : []))
+  const schemes = securityRequirements.map(({ schemes: all }) => Object.keys(all).join(' and '))
+  const lines = [
+    toPrintableLine(`${card.name} ${card.version}`),
+    toParagraph(card.description),
+    '',
+    'Interfaces:',
+    toColumns(
+      card.supportedInterfaces.map(({ protocolBinding, protocolVersion, url }) => [
+        ' ',
+        url,
+        protocolBinding,
+        protocolVersion,
+      ]),
+    ),
+    'Skills:',
+    ...card.skills.map(
+      ({ id, description }) => `  ${toPrintableLine(id)}: ${toParagraph(description)}`,
+    ),
+    toPrintableLine(`Can: ${can.join(', ') || 'answer'}`),
+    toPrintableLine(
+      `Takes: ${card.defaultInputModes.join(', ')}; gives: ${card.defaultOutputModes.join(', ')}`,
+    ),
+    toPrintableLine(`Asks for: ${schemes.join(', or ') || 'no credentials'}`),
+  ]
+  return lines.join('\n')
+}
+
+/** Lines of others below a first one: they stand further in, so that none can pass for ours. */
+function toParagraph(text: string): string {
+  return text.replaceAll('\n', '\n    ')
+}
+
+/** A longer cell is not waited for: its row runs over, and the others stay as they are. */
+const widest = 100
+
+/** Rows as aligned columns; each cell stays on its line. */
+export function toColumns(rows: readonly (readonly string[])[]): string {
+  const cells = rows.map((row) => row.map(toPrintableLine))
+  const widths = (cells[0] ?? []).map((_, i) =>
+    cells.reduce((width, row) => Math.min(Math.max(width, widthOf(row[i] ?? '')), widest), 0),
+  )
+  return cells
+    .map((row) => row.map((cell, i) => pad(cell, widths[i] ?? 0)).join('  '))
+    .map((line) => line.trimEnd())
+    .join('\n')
+}
+
+/** What a call needs so that its answer shows what happened inside the task; nothing where the agent has no trace. */
+export type Tracing = Pick<CallOptions, 'extensions'>
+
+/** Asks the card whether the agent has a trace. */
+export async function tracingOf(client: A2AClient, wanted: boolean): Promise<Tracing> {
+  if (!wanted || !declaresTrace(await client.fetchAgentCard())) return {}
+  return { extensions: [traceExtension] }
+}
+
+/** Writes the trace of a task as a tree. */
+export function writeTrace(screen: Screen, task: Pick<Task, 'metadata'>): void {
+  const tree = toTree(traceOf(task))
+  if (tree.nodes.length === 0) {
+    screen.write(dim('There is no trace: nothing was delegated, or the agent shows none.'), '\n')
+    return
+  }
+  const view = { columns: screen.columns, now: systemClock.now() }
+  for (const line of toTraceLines(tree, view)) screen.write(...line, '\n')
 }

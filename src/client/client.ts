@@ -1,11 +1,12 @@
-import { userMessage } from '../protocol/build.ts'
-import type { Dispatch, EventStream } from '../protocol/call.ts'
+import type { Dispatch, EventStream } from '../protocol/operations.ts'
+import { userMessage } from '../protocol/task.ts'
 import type {
   AgentCard,
   CancelTaskRequest,
   DeleteTaskPushNotificationConfigRequest,
   GetTaskPushNotificationConfigRequest,
   GetTaskRequest,
+  JsonObject,
   ListTaskPushNotificationConfigsRequest,
   ListTaskPushNotificationConfigsResponse,
   ListTasksRequest,
@@ -18,13 +19,24 @@ import type {
   TaskPushNotificationConfig,
 } from '../protocol/types.ts'
 import { systemClock } from '../shared/clock.ts'
-import type { CallOptions, ClientConfig, SendOptions, SubscribeOptions } from './config.ts'
+import { oauth } from './auth/oauth-flows.ts'
+import type {
+  CallOptions,
+  ClientConfig,
+  SendOptions,
+  SubscribeOptions,
+  Transport,
+} from './config.ts'
 import { type AgentConnection, createConnection } from './connection.ts'
-import { type FollowedAgent, type Following, type FollowOptions, follow } from './follow.ts'
-import { oauth } from './oauth/oauth.ts'
-import { answerOf, type PollOptions, pollUntilComplete } from './result.ts'
-import { type ClientTool, toTool } from './tool.ts'
-import type { Transport } from './transport.ts'
+import {
+  answerOf,
+  type FollowedAgent,
+  type Following,
+  type FollowOptions,
+  follow,
+  type PollOptions,
+  pollUntilComplete,
+} from './follow.ts'
 
 /** What can be sent: text, a message, or a whole request. */
 export type Sendable = string | Message | SendMessageRequest
@@ -224,4 +236,47 @@ function toSendRequest(input: Sendable, options: SendOptions): SendMessageReques
 
 async function* events(open: () => Promise<EventStream>): AsyncGenerator<StreamResponse> {
   for await (const batch of await open()) for (const { event } of batch) yield event
+}
+
+/** A remote agent as a tool of a model: a function with a name, words and a schema. */
+export interface ClientTool {
+  /** Letters, digits, `_` and `-` only, at most 64 of them, as model interfaces demand. */
+  readonly name: string
+  /** What the agent does, for the model. */
+  readonly description: string
+  /** JSON Schema of the arguments. */
+  readonly parameters: JsonObject
+  /** Sends the message to the agent and gives back the text of its answer. */
+  run(input: { readonly message: string }, options?: CallOptions): Promise<string>
+}
+
+/** Describes an agent as a tool. */
+function toTool(
+  card: AgentCard,
+  run: (text: string, options: CallOptions) => Promise<string>,
+): ClientTool {
+  return {
+    name: toToolName(card.name),
+    description: describe(card),
+    parameters: {
+      type: 'object',
+      properties: { message: { type: 'string', description: 'What to ask or tell the agent' } },
+      required: ['message'],
+      additionalProperties: false,
+    },
+    run: ({ message }, options = {}) => run(message, options),
+  }
+}
+
+function toToolName(name: string): string {
+  const words = name.toLowerCase().split(/[^a-z0-9]+/)
+  const slug = words.filter((word) => word !== '').join('_')
+  return slug.slice(0, 64) || 'agent'
+}
+
+function describe(card: AgentCard): string {
+  const skills = card.skills.map((skill) => `- ${skill.name}: ${skill.description}`)
+  return [card.description || card.name, ...(skills.length > 0 ? ['Skills:', ...skills] : [])].join(
+    '\n',
+  )
 }

@@ -1,17 +1,13 @@
-import { receiveCard } from '../bindings/border.ts'
+import type { JSONWebKeySet } from 'jose'
+import { receiveCard } from '../bindings/client-wire.ts'
 import type { ClientReply, HttpSend } from '../bindings/http.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
+import { isKeySet, requireSignature } from '../protocol/signature.ts'
 import type { AgentCard } from '../protocol/types.ts'
-import type { Clock } from '../shared/clock.ts'
-import { retryAfterMs } from '../shared/retry.ts'
-import { readUrl } from '../shared/url.ts'
-import { maxSmallBytes } from './bounds.ts'
-
-/** Where a card is looked for below a base URL: the name of 0.3 and 1.0, then the older one. */
-const wellKnown = ['.well-known/agent-card.json', '.well-known/agent.json']
-
-/** The protocol version that a client speaks first. */
-const version = '1.0'
+import { retryAfterMs, withSignal } from '../shared/async.ts'
+import { type Clock, systemClock } from '../shared/clock.ts'
+import { readUrl } from '../shared/text.ts'
+import { maxSmallBytes } from './http.ts'
 
 /** Refuses a card by throwing. It gets the JSON as served, since a signature covers that. */
 export interface CardVerifier {
@@ -20,8 +16,39 @@ export interface CardVerifier {
   readonly vouches?: boolean
 }
 
+/**
+ * Keeps cards for clients that share it and its credentials. A card is fetched once, however many ask for it at the
+ * same time; a client with a verifier gets only what that verifier has seen.
+ */
+export interface CardCache {
+  /** The card of an agent, by its base URL or the card's own URL. */
+  get(url: string, options: CardRequest): Promise<AgentCard>
+  /** The same without a wait, where the card is there and fresh; a cache that cannot tell at once goes without. */
+  fresh?(url: string, verify?: CardVerifier): AgentCard | undefined
+  /** Forgets one card, or all. */
+  invalidate(url?: string): void
+}
+
+/** How a card is asked for. */
+export interface CardRequest {
+  /** Sends the request, with credentials if it takes some. */
+  readonly send: HttpSend
+  /** Refuses a card by throwing. */
+  readonly verify?: CardVerifier
+  readonly signal?: AbortSignal | undefined
+}
+
+/** How a cache behaves. */
+export interface CardCacheOptions {
+  /** The longest time, in milliseconds, that a card is believed without asking again; 300,000 if absent. */
+  readonly ttlMs?: number
+  /** How many cards are kept, the oldest leaving first; 1,000 if absent. */
+  readonly limit?: number
+  readonly clock?: Clock
+}
+
 /** A card that was fetched, and what the next request may say of it. */
-export interface CachedCard {
+interface CachedCard {
   readonly card: AgentCard
   /** The URL that answered. */
   readonly source: string
@@ -32,6 +59,73 @@ export interface CachedCard {
   readonly storable: boolean
   /** Who has seen it. */
   readonly verify: CardVerifier | undefined
+}
+
+/**
+ * Makes a cache of cards. A card stays fresh for the shorter of `ttlMs` and the server's `max-age`; after that it is
+ * asked for with `If-None-Match`, and a 304 makes it fresh again (§8.6.2).
+ */
+export function createCardCache(options: CardCacheOptions = {}): CardCache {
+  const { ttlMs = 300_000, limit = 1000, clock = systemClock } = options
+  const cards = new Map<string, CachedCard>()
+  const fetching = new Map<
+    string,
+    { readonly result: Promise<CachedCard>; readonly verify: CardVerifier | undefined }
+  >()
+
+  async function refresh(url: string, { send, verify }: CardRequest): Promise<CachedCard> {
+    const known = believed(cards.get(url), verify)
+    const freshUntil = (reply: ClientReply): number => clock.elapsed() + lifetimeMs(reply, ttlMs)
+    const options = { send, known, freshUntil, clock, ...(verify && { verify }) }
+    const fetched = await fetchCard(url, options)
+    cards.delete(url)
+    if (fetched.storable) cards.set(url, fetched)
+    for (const oldest of cards.keys()) if (cards.size > limit) cards.delete(oldest)
+    return fetched
+  }
+
+  function shared(url: string, request: CardRequest): Promise<CachedCard> {
+    const { verify } = request
+    const running = believed(fetching.get(url), verify)
+    if (running) return running.result
+    const result = refresh(url, request).finally(() => fetching.delete(url))
+    fetching.set(url, { result, verify })
+    return result
+  }
+
+  function fresh(url: string, verify?: CardVerifier): AgentCard | undefined {
+    const known = believed(cards.get(url), verify)
+    return known && clock.elapsed() < known.freshUntil ? known.card : undefined
+  }
+
+  return {
+    fresh,
+    async get(url, request) {
+      const known = fresh(url, request.verify)
+      return known ?? (await withSignal(shared(url, request), request.signal)).card
+    },
+    invalidate(url) {
+      if (url === undefined) cards.clear()
+      else cards.delete(url)
+    },
+  }
+}
+
+/** What was fetched under the verifier that is asked for; without one, whatever is there. */
+function believed<T extends { readonly verify: CardVerifier | undefined }>(
+  known: T | undefined,
+  verify: CardVerifier | undefined,
+): T | undefined {
+  return verify === undefined || known?.verify === verify ? known : undefined
+}
+
+/** How long a reply may be believed: `Cache-Control`, but no longer than `ttlMs`. */
+function lifetimeMs(reply: ClientReply, ttlMs: number): number {
+  const control = reply.headers['cache-control']?.toLowerCase() ?? ''
+  if (/\bno-(cache|store)\b/.test(control)) return 0
+  const maxAge = /\bmax-age\s*=\s*"?(\d+)/.exec(control)?.[1]
+  const age = Number(reply.headers.age ?? 0) || 0
+  return maxAge === undefined ? ttlMs : Math.min(ttlMs, Math.max(0, Number(maxAge) - age) * 1000)
 }
 
 /** How a card is fetched. */
@@ -66,16 +160,8 @@ export async function fetchCard(url: string, options: FetchCardOptions): Promise
   throw new A2AError('agentUnavailable', `No agent card at ${shown(url)}${said && `: ${said}`}`)
 }
 
-/** What a server says besides 404, where it says so as A2A does. */
-function messageIn(text: string): string {
-  const maxWords = 500
-  try {
-    const { message } = JSON.parse(text).error
-    return typeof message === 'string' ? message.slice(0, maxWords) : ''
-  } catch {
-    return ''
-  }
-}
+/** Where a card is looked for below a base URL: the name of 0.3 and 1.0, then the older one. */
+const wellKnown = ['.well-known/agent-card.json', '.well-known/agent.json']
 
 /** The URLs at which a card may be, in order. */
 function candidates(url: string): readonly string[] {
@@ -86,6 +172,9 @@ function candidates(url: string): readonly string[] {
   base.pathname = pathname.endsWith('/') ? pathname : `${pathname}/`
   return wellKnown.map((path) => new URL(path, base).href)
 }
+
+/** The protocol version that a client speaks first. */
+const version = '1.0'
 
 async function ask(
   send: HttpSend,
@@ -145,6 +234,17 @@ function parseJson(text: string, source: string): unknown {
   }
 }
 
+/** What a server says besides 404, where it says so as A2A does. */
+function messageIn(text: string): string {
+  const maxWords = 500
+  try {
+    const { message } = JSON.parse(text).error
+    return typeof message === 'string' ? message.slice(0, maxWords) : ''
+  } catch {
+    return ''
+  }
+}
+
 const refusals: Readonly<Record<number, ErrorCode>> = {
   401: 'unauthenticated',
   403: 'forbidden',
@@ -167,4 +267,16 @@ function refusal(reply: ClientReply, source: string, clock: Clock): A2AError {
 function shown(url: string): string {
   const { origin, pathname } = new URL(url)
   return `${origin}${pathname}`
+}
+
+/**
+ * Takes only cards that one of these keys has signed (§8.4.3): the `verifyCard` of a client. Such a card may name
+ * other origins for the client's credentials.
+ *
+ * @throws A2AError `invalidParams` for what is no key set.
+ */
+export function signedBy(keys: JSONWebKeySet): CardVerifier {
+  if (!isKeySet(keys)) throw new A2AError('invalidParams', 'The keys are no JSON Web Key Set')
+  const verify = (served: unknown): Promise<void> => requireSignature(served, { keys })
+  return Object.assign(verify, { vouches: true })
 }

@@ -1,7 +1,13 @@
 import type { ClientReply, ClientRequest, HttpSend } from '../bindings/http.ts'
-import { toBounds, tooLarge, withBounds } from './bounds.ts'
-import { connectionLost } from './faults.ts'
-import { type HttpClient, type HttpOptions, withTimeouts } from './http.ts'
+import {
+  connectionLost,
+  type HttpClient,
+  type HttpOptions,
+  toBounds,
+  tooLarge,
+  withBounds,
+  withTimeouts,
+} from './http.ts'
 
 /** HTTP over the runtime's `fetch`. In a browser this file takes the place of `node.ts`, so it exports the same name. */
 function createFetchHttp(options: HttpOptions = {}): HttpClient {

@@ -4,7 +4,7 @@
  * @module corral/client
  */
 export type { ClientReply, ClientRequest, HttpSend } from '../bindings/http.ts'
-export type { AddressGuard as Reach } from '../network/rules.ts'
+export type { AddressGuard as Reach } from '../network/guard.ts'
 export {
   allOf,
   apiKeyAuth as apiKey,
@@ -14,65 +14,63 @@ export {
   httpAuth,
   type OutgoingCall,
   type Secret,
-} from './auth.ts'
-export type { BreakOptions } from './breaks.ts'
+  UntrustedOrigin,
+  type WithheldCredentials,
+  type WithheldListener,
+} from './auth/auth.ts'
 export {
   authFromCard,
   type BasicCredential,
   type CardAuthOptions,
   type Credential,
   type Credentials,
-} from './card-auth.ts'
-export {
-  type CardCache,
-  type CardCacheOptions,
-  type CardRequest,
-  createCardCache,
-} from './card-cache.ts'
-export { A2AClient, type Sendable } from './client.ts'
-export type {
-  CallOptions,
-  ClientConfig,
-  ClientOptions,
-  ClientTarget,
-  SendOptions,
-  SubscribeOptions,
-  Timeouts,
-} from './config.ts'
-export { UntrustedOrigin } from './credential-origins.ts'
-export type { CardVerifier } from './discovery.ts'
-export { fetchSend } from './fetch.ts'
-export type { FollowOptions } from './follow.ts'
-export type { HttpClient, HttpOptions } from './http.ts'
-export { type LoopbackOptions, listenForRedirect } from './loopback.ts'
-export { createHttp } from './node.ts'
-export {
-  type Authorization,
-  authorizationCode,
-  authorize,
-  pkceChallenge,
-  startAuthorization,
-} from './oauth/authorization-code.ts'
+} from './auth/card-auth.ts'
 export type {
   DevicePrompt,
   Interaction,
   OAuthConfig,
   Redirect,
   Tokens,
-} from './oauth/config.ts'
-export { authorizeDevice, deviceCode } from './oauth/device-code.ts'
-export { clientCredentials, oauth } from './oauth/oauth.ts'
-export type { PollOptions } from './result.ts'
-export type { RetryOptions } from './retry.ts'
-export { signedBy } from './signed-by.ts'
-export type { ClientTool } from './tool.ts'
+} from './auth/oauth.ts'
 export {
+  type Authorization,
+  authorizationCode,
+  authorize,
+  authorizeDevice,
+  clientCredentials,
+  deviceCode,
+  oauth,
+  pkceChallenge,
+  startAuthorization,
+} from './auth/oauth-flows.ts'
+export { A2AClient, type ClientTool, type Sendable } from './client.ts'
+export {
+  type CallOptions,
+  type ClientConfig,
+  type ClientOptions,
+  type ClientTarget,
   type JsonRpcDialect,
   JsonRpcTransport,
   RestTransport,
   type RestVersion as RestDialect,
+  type SendOptions,
+  type SubscribeOptions,
+  type Timeouts,
   type Transport,
   type TransportOptions,
-} from './transport.ts'
+} from './config.ts'
+export {
+  type CardCache,
+  type CardCacheOptions,
+  type CardRequest,
+  type CardVerifier,
+  createCardCache,
+  signedBy,
+} from './discovery.ts'
+export { fetchSend } from './fetch.ts'
+export type { BreakOptions, FollowOptions, PollOptions } from './follow.ts'
+export type { HttpClient, HttpOptions } from './http.ts'
+export { type LoopbackOptions, listenForRedirect } from './loopback.ts'
+export { createHttp } from './node.ts'
+export type { RetryOptions } from './retry.ts'
 export { createWebhookReceiver, type WebhookReceiverOptions } from './webhook.ts'
-export type { WithheldCredentials, WithheldListener } from './withhold.ts'

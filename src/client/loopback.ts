@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createDeferred, withSignal } from '../shared/async.ts'
-import { readUrl } from '../shared/url.ts'
-import type { Redirect } from './oauth/config.ts'
+import { readUrl } from '../shared/text.ts'
+import type { Redirect } from './auth/oauth.ts'
 
 /** Where to listen for the browser. */
 export interface LoopbackOptions {

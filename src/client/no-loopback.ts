@@ -1,5 +1,5 @@
 import { A2AError } from '../protocol/errors.ts'
-import type { Redirect } from './oauth/config.ts'
+import type { Redirect } from './auth/oauth.ts'
 
 /** In a browser this file takes the place of `loopback.ts`, so it exports the same name: a page cannot listen. */
 async function refuseToListen(): Promise<Redirect> {

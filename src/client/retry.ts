@@ -1,11 +1,15 @@
-import type { Call, Middleware } from '../protocol/call.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
-import { type OperationName, operations } from '../protocol/operations.ts'
+import {
+  type Call,
+  type Middleware,
+  type OperationName,
+  operations,
+} from '../protocol/operations.ts'
+import { backoffMs, type RetryRules, retry } from '../shared/async.ts'
 import type { Clock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
 import type { Logger } from '../shared/log.ts'
-import { backoffMs, type RetryRules, retry } from '../shared/retry.ts'
-import { hasBegunNothing } from './faults.ts'
+import { hasBegunNothing } from './http.ts'
 
 /** How often and how fast a client tries again. */
 export interface RetryOptions {

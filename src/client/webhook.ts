@@ -1,5 +1,5 @@
-import { receiveEvent } from '../bindings/border.ts'
-import { v10 } from '../bindings/dialects/v10/dialect.ts'
+import { receiveEvent } from '../bindings/client-wire.ts'
+import { v10 } from '../bindings/dialects/v10.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../bindings/http.ts'
 import type { AuthenticationInfo, StreamResponse } from '../protocol/types.ts'
 

@@ -1,18 +1,57 @@
-import type { HttpRequest } from '../bindings/http.ts'
+import type { Agent } from '../agents/agent.ts'
+import { type AgentFunction, defineAgent, fromRunnable, type Runnable } from '../agents/function.ts'
+import type { HttpReply, HttpRequest } from '../bindings/http.ts'
 import { agentRoutes } from '../bindings/routes.ts'
-import { authenticators } from '../server/authenticators.ts'
+import type { AuthContext } from '../protocol/operations.ts'
+import { authenticators, type CallerExtractor, type Secrets } from '../server/access/auth.ts'
+import type { Authenticator } from '../server/authenticator.ts'
+import { runServer, type StartedServer } from '../server/node/run.ts'
 import type { ServerOptions } from '../server/options.ts'
-import { runServer, type StartedServer } from '../server/run.ts'
 import { createServer, type Server } from '../server/server.ts'
 import { isPromiseLike } from '../shared/async.ts'
 import { trimEnd } from '../shared/text.ts'
 import { fromTaskStore } from '../store/custom.ts'
 import type { Store } from '../store/store.ts'
-import type { TaskStore } from '../store/task-store.ts'
-import type { AppState, AuthExtractor, Route } from './app-state.ts'
-import { type Backend, toAgent } from './backend.ts'
-import { type Address, parseAddress } from './bind.ts'
-import { EchoHandler } from './echo-handler.ts'
+import type { FullTaskStore, TaskStore } from '../store/task-store.ts'
+import { EchoHandler, fromMessageHandler, type MessageHandler } from './message-handler.ts'
+import { fromRequestHandler, type RequestHandler } from './request-handler.ts'
+
+/**
+ * What an `A2AServer` can serve: a message handler, a request handler, an agent, a function, or an object with
+ * `run(text)`.
+ */
+export type Backend = MessageHandler | RequestHandler | Agent | AgentFunction | Runnable
+
+/** Where to listen. */
+interface Address {
+  readonly host: string
+  readonly port: number
+}
+
+/** Tells who calls by the request's headers; undefined if it is nobody known. */
+export type AuthExtractor = CallerExtractor
+
+/** A route of your own: answers a request, or passes it on by giving undefined, at once or promised. */
+export type Route = (
+  request: HttpRequest,
+  state: AppState,
+) => HttpReply | undefined | Promise<HttpReply | undefined>
+
+/** What a route of your own knows of the server around it. */
+export interface AppState {
+  readonly server: Server
+  /** What is served, as it was given. */
+  readonly handler: Backend
+  /** Where clients reach the server. */
+  readonly baseUrl: string
+  /** The tasks of a caller; the anonymous one's if nobody is named. An update is an event, told to streams and webhooks. */
+  taskStore(auth?: AuthContext): FullTaskStore
+  /** Who sends this request, as the auth extractor sees it; undefined without one. */
+  auth(request: HttpRequest): Promise<AuthContext | undefined>
+}
+
+/** Options of `createServer` that the chain of calls has no method for. */
+export type FurtherOptions = Omit<ServerOptions, 'agents' | 'store' | 'routes' | 'publicUrl'>
 
 /** What stops an `A2AServer`. */
 export interface RunOptions {
@@ -25,9 +64,6 @@ export interface RunningServer extends StartedServer {
   /** Takes no more messages, lets turns end, closes. May be called twice. */
   shutdown(): Promise<void>
 }
-
-/** Options of `createServer` that the chain of calls has no method for. */
-export type FurtherOptions = Omit<ServerOptions, 'agents' | 'store' | 'routes' | 'publicUrl'>
 
 /**
  * Serves an agent in one chain of calls, as a2a-rs does: `new A2AServer(handler).bind('0.0.0.0:8080').run()`.
@@ -197,6 +233,59 @@ export class A2AServer {
   }
 }
 
+/**
+ * An address in one string: `0.0.0.0:8080`, `[::1]:8080`, or `:8080` for all interfaces.
+ * @throws Error for what is no address.
+ */
+export function parseAddress(text: string): Address {
+  const match = /^(\[[0-9a-f:.]+\]|[^:\s]*):(\d{1,5})$/i.exec(text.trim())
+  const port = Number(match?.[2])
+  if (!match || port > 65_535)
+    throw new Error(`"${text}" is no address; write it as "0.0.0.0:8080"`)
+  const host = match[1]?.replace(/^\[|\]$/g, '')
+  return { host: host || '0.0.0.0', port }
+}
+
+/**
+ * Whatever answers messages, as an agent: told apart by its methods.
+ * @throws Error for an object that has none of them.
+ */
+function toAgent(backend: Backend, baseUrl: () => string): Agent {
+  if (typeof backend === 'function') return defineAgent({ name: backend.name || 'Agent' }, backend)
+  if ('handleMessage' in backend) return fromMessageHandler(backend, baseUrl)
+  if ('onMessageSend' in backend) return fromRequestHandler(backend)
+  if ('process' in backend) return backend
+  if ('run' in backend) return fromRunnable(backend)
+  throw new Error('What is served needs handleMessage, onMessageSend, process or run')
+}
+
 function isStore(store: Store | TaskStore): store is Store {
   return 'commit' in store
+}
+
+/** Who may call, as the first version of the Python SDK said it, with the secrets and their owners. */
+export type AuthConfig =
+  | { readonly type: 'none' }
+  | { readonly type: 'bearer'; readonly tokens: Secrets }
+  | { readonly type: 'api_key'; readonly keys: Secrets; readonly header?: string }
+  | { readonly type: 'oauth2'; readonly authenticator: Authenticator }
+
+/**
+ * Makes the authenticator that an `AuthConfig` means; undefined where anyone may call. OAuth 2 tokens are checked by
+ * `jwt`.
+ */
+export function toAuthenticator(config: AuthConfig): Authenticator | undefined {
+  switch (config.type) {
+    case 'none':
+      return undefined
+    case 'bearer':
+      return authenticators.bearer({ tokens: config.tokens })
+    case 'api_key':
+      return authenticators.apiKey({
+        keys: config.keys,
+        ...(config.header && { name: config.header }),
+      })
+    case 'oauth2':
+      return config.authenticator
+  }
 }

@@ -13,14 +13,6 @@ export {
   type OAuthConfig,
 } from '../client/index.ts'
 export {
-  agentMessage,
-  completedTaskWithText,
-  nowIso8601,
-  userMessage,
-  validateTaskId,
-} from '../protocol/build.ts'
-export type { AuthContext } from '../protocol/call.ts'
-export {
   error,
   type JSONRPCError,
   type JSONRPCErrorResponse,
@@ -31,7 +23,15 @@ export {
   type JsonRpcResponse,
   success,
 } from '../protocol/jsonrpc.ts'
-export { isTerminal } from '../protocol/task.ts'
+export type { AuthContext } from '../protocol/operations.ts'
+export {
+  agentMessage,
+  completedTaskWithText,
+  isTerminal,
+  nowIso8601,
+  userMessage,
+  validateTaskId,
+} from '../protocol/task.ts'
 export type {
   AgentInterface,
   APIKeySecurityScheme,
@@ -49,9 +49,36 @@ export {
   type TaskFilter,
   TaskStore,
 } from '../store/index.ts'
-export { A2AServer, A2AServer as A2aServer, type RunningServer } from './a2a-server.ts'
-export type { AppState } from './app-state.ts'
-export type { CapabilitiesDraft, CardDraft, ProviderDraft, SkillDraft } from './card-info.ts'
+export {
+  A2AServer,
+  A2AServer as A2aServer,
+  type AppState,
+  type AuthConfig,
+  type RunningServer,
+  toAuthenticator,
+} from './a2a-server.ts'
+export {
+  EchoHandler,
+  type EchoOptions,
+  fromMessageHandler,
+  fromNextRecipient,
+  HandlerError,
+  type HandlerErrorVariant,
+  type HandlerReply,
+  type MessageHandler,
+  type NextRecipientOptions,
+  type NextRecipientScheduler,
+  type RecipientHop,
+} from './message-handler.ts'
+export {
+  type FullRequestHandler,
+  fromRequestHandler,
+  type HandlerEvents,
+  RequestHandler,
+  type RequestHandlerOptions,
+  type ServerCallContext,
+  toRequestHandler,
+} from './request-handler.ts'
 export {
   AgentCapabilities,
   AgentCapabilities as Capabilities,
@@ -60,79 +87,58 @@ export {
   AgentProvider as Provider,
   AgentSkill,
   AgentSkill as Skill,
-} from './cards.ts'
-export { EchoHandler, type EchoOptions } from './echo-handler.ts'
-export {
+  Artifact,
+  type CancelTaskRequest,
+  type CapabilitiesDraft,
+  type CardDraft,
   ContentTypeNotSupportedError,
+  DataPart,
   type ErrorClass,
   ErrorCode,
   type ErrorCodeName,
+  type FileDetails,
+  FilePart,
+  FileWithBytes,
+  FileWithUri,
+  type GetTaskRequest,
   InternalError,
   InvalidAgentResponseError,
   InvalidParamsError,
   InvalidRequestError,
   JSONParseError,
-  MethodNotFoundError,
-  PushNotificationNotSupportedError,
-  TaskNotCancelableError,
-  TaskNotFoundError,
-  UnsupportedOperationError,
-} from './errors.ts'
-export { HandlerError, type HandlerErrorVariant } from './handler-error.ts'
-export { fromMessageHandler, type HandlerReply, type MessageHandler } from './message-handler.ts'
-export {
-  DataPart,
-  type FileDetails,
-  FilePart,
-  FileWithBytes,
-  FileWithUri,
   Message,
   type MessageDraft,
   type MessagePart,
+  type MessageSendParams,
+  MethodNotFoundError,
   newMessage,
   type Part,
   type PartOptions,
+  type ProviderDraft,
+  PushNotificationNotSupportedError,
   Role,
-  TextPart,
-} from './messages.ts'
-export {
-  fromNextRecipient,
-  type NextRecipientOptions,
-  type NextRecipientScheduler,
-  type RecipientHop,
-} from './next-recipient.ts'
-export {
-  type FullRequestHandler,
-  type HandlerEvents,
-  RequestHandler,
-  type ServerCallContext,
-  toRequestHandler,
-} from './request-handler.ts'
-export { fromRequestHandler, type RequestHandlerOptions } from './request-relay.ts'
-export type {
-  CancelTaskRequest,
-  GetTaskRequest,
-  MessageSendParams,
-  SendMessageRequest,
-  TaskCancelParams,
-  TaskGetParams,
-  TaskIdParams,
-  TaskListParams,
-  TaskQueryParams,
-} from './requests.ts'
-export { type AuthConfig, toAuthenticator } from './security.ts'
-export {
-  Artifact,
+  type SendMessageRequest,
+  type SkillDraft,
   type StatusDraft,
   Task,
+  type TaskCancelParams,
   type TaskDraft,
+  type TaskGetParams,
+  type TaskIdParams,
+  type TaskListParams,
+  TaskNotCancelableError,
+  TaskNotFoundError,
+  type TaskQueryParams,
   TaskState,
   TaskStatus,
-} from './tasks.ts'
+  TextPart,
+  UnsupportedOperationError,
+} from './types.ts'
 export {
   createA2AServer,
+  fromAgent,
   type WorkshopApp,
   type WorkshopOptions,
+  WorkshopRequestHandler,
   type WorkshopServer,
 } from './workshop.ts'
-export { fromAgent, WorkshopRequestHandler } from './workshop-handler.ts'

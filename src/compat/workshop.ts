@@ -1,17 +1,33 @@
 import type { Agent, AgentEvent, Turn } from '../agents/agent.ts'
-import type { Runnable } from '../agents/function.ts'
+import { fromRunnable, type Runnable } from '../agents/function.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { textOf } from '../protocol/task.ts'
-import type { Message } from '../protocol/types.ts'
+import type {
+  CancelTaskRequest,
+  GetTaskRequest,
+  ListTasksRequest,
+  ListTasksResponse,
+  Message,
+  SendMessageRequest,
+  SubscribeToTaskRequest,
+  Task,
+} from '../protocol/types.ts'
+import type { Authenticator } from '../server/authenticator.ts'
 import { toFetch } from '../server/fetch.ts'
-import { type Listening, runServer } from '../server/run.ts'
+import { type Listening, runServer } from '../server/node/run.ts'
 import { createServer, type Server } from '../server/server.ts'
 import { newId } from '../shared/ids.ts'
 import { fromTaskStore } from '../store/custom.ts'
 import type { TaskStore } from '../store/task-store.ts'
-import { type CardDraft, infoFromCard, type SkillDraft } from './card-info.ts'
-import { AgentCard } from './cards.ts'
-import { type AuthConfig, toAuthenticator } from './security.ts'
+import { type AuthConfig, toAuthenticator } from './a2a-server.ts'
+import {
+  type FullRequestHandler,
+  type HandlerEvents,
+  RequestHandler,
+  type ServerCallContext,
+  toRequestHandler,
+} from './request-handler.ts'
+import { AgentCard, type CardDraft, infoFromCard, type SkillDraft } from './types.ts'
 
 /** What `createA2AServer` makes a server of; every field of a card can stand here. */
 export interface WorkshopOptions extends Partial<CardDraft> {
@@ -43,6 +59,12 @@ export interface WorkshopApp {
   listen(port: number, host?: string): Promise<Listening>
   /** Stops it. */
   close(): Promise<void>
+}
+
+/** The server, and its face for frameworks. */
+interface Opened {
+  readonly server: Server
+  fetch(request: Request): Promise<Response>
 }
 
 const echoSkill: SkillDraft = {
@@ -115,28 +137,6 @@ export function createA2AServer(options: WorkshopOptions = {}): WorkshopServer {
   }
 }
 
-/** The server, and its face for frameworks. */
-interface Opened {
-  readonly server: Server
-  fetch(request: Request): Promise<Response>
-}
-
-function createApp({ open, forget }: { open(): Promise<Opened>; forget(): void }): WorkshopApp {
-  return {
-    fetch: async (request) => (await open()).fetch(request),
-    async listen(port, host) {
-      const { server } = await open()
-      try {
-        return await runServer(server, { port, ...(host && { host }) })
-      } catch (error) {
-        forget() // it is closed; another port gets another one
-        throw error
-      }
-    },
-    close: async () => (await open()).server.close(),
-  }
-}
-
 async function* answer(
   runnable: Runnable | undefined,
   message: Message,
@@ -157,4 +157,95 @@ async function runOrFail(runnable: Runnable, text: string): Promise<string> {
     const words = thrown instanceof A2AError ? thrown.message : 'the agent could not answer'
     throw new A2AError('processingError', `Error: ${words}`, { cause: thrown })
   }
+}
+
+function createApp({ open, forget }: { open(): Promise<Opened>; forget(): void }): WorkshopApp {
+  return {
+    fetch: async (request) => (await open()).fetch(request),
+    async listen(port, host) {
+      const { server } = await open()
+      try {
+        return await runServer(server, { port, ...(host && { host }) })
+      } catch (error) {
+        forget() // it is closed; another port gets another one
+        throw error
+      }
+    },
+    close: async () => (await open()).server.close(),
+  }
+}
+
+/**
+ * A request handler around an object with `run(text)` and the store that keeps its tasks. Extend it: a method that is
+ * overridden is the one that a server calls. Each stands for itself, so what a subclass does in `onMessageSend` is not
+ * done for those who stream.
+ */
+export class WorkshopRequestHandler extends RequestHandler implements FullRequestHandler {
+  /** What answers. */
+  readonly agent: Runnable
+  /** Where tasks are kept. */
+  readonly taskStore: TaskStore
+  readonly #handler: FullRequestHandler
+
+  constructor(agent: Runnable, taskStore: TaskStore) {
+    super()
+    this.agent = agent
+    this.taskStore = taskStore
+    this.#handler = fromAgent(fromRunnable(agent), taskStore)
+  }
+
+  onMessageSend(request: SendMessageRequest, context: ServerCallContext): Promise<Task | Message> {
+    return this.#handler.onMessageSend(request, context)
+  }
+
+  override onMessageSendStream(
+    request: SendMessageRequest,
+    context: ServerCallContext,
+  ): HandlerEvents {
+    return this.#handler.onMessageSendStream(request, context)
+  }
+
+  onGetTask(request: GetTaskRequest, context: ServerCallContext): Promise<Task> {
+    return this.#handler.onGetTask(request, context)
+  }
+
+  override onListTasks(
+    request: ListTasksRequest,
+    context: ServerCallContext,
+  ): Promise<ListTasksResponse> {
+    return this.#handler.onListTasks(request, context)
+  }
+
+  onCancelTask(request: CancelTaskRequest, context: ServerCallContext): Promise<Task> {
+    return this.#handler.onCancelTask(request, context)
+  }
+
+  override onResubscribe(
+    request: SubscribeToTaskRequest,
+    context: ServerCallContext,
+  ): HandlerEvents {
+    return this.#handler.onResubscribe(request, context)
+  }
+}
+
+/** Puts an agent behind the methods of a request handler, its tasks in the given store or in memory. */
+export function fromAgent(agent: Agent, taskStore?: TaskStore): FullRequestHandler {
+  return toRequestHandler(open(agent, taskStore).then((server) => server.dispatch()))
+}
+
+/** In one process the caller is who the context says. */
+const byContext: Authenticator = {
+  name: 'context',
+  challenge: 'Context',
+  authenticate: ({ auth }) => auth,
+}
+
+async function open(agent: Agent, taskStore?: TaskStore): ReturnType<typeof createServer> {
+  const { id } = await agent.info()
+  const scope = { agent: id, tenant: '', owner: '' }
+  return createServer({
+    agents: [agent],
+    auth: { authenticators: [byContext], required: false },
+    ...(taskStore && { store: fromTaskStore(taskStore, { scope }) }),
+  })
 }

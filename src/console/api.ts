@@ -9,13 +9,11 @@ import type {
   TaskState,
 } from '../protocol/types.ts'
 
-/**
+/*
  * The JSON that the console's page and server exchange under `/console/api`. Times are ISO 8601, durations are in
  * milliseconds. Refusals have an HTTP status and the body `ApiRefusal`; a 401 says by `logins` what to ask the user for.
  * The page itself is built into `dist/console/page`: `index.html`, and `assets/*` with hashes in their names.
  */
-
-export type * from './graph-api.ts'
 
 /** Why a request of the page was refused. */
 export interface ApiRefusal {
@@ -109,6 +107,26 @@ export interface NeedsYou {
   readonly question?: Message
 }
 
+/** A task in a list. */
+export interface ListedTask {
+  readonly id: string
+  readonly contextId: string
+  /** The id of the agent or team that it belongs to. */
+  readonly agent: string
+  readonly state: TaskState
+  /** When that state was entered. */
+  readonly at: string
+  /** The first words of the user's first message, in one line. */
+  readonly words: string
+  /** Whether it is the caller's own: may be answered and cancelled. */
+  readonly mine: boolean
+  readonly tokens?: number
+  /** In US dollars, so far as there were prices. */
+  readonly costUsd?: number
+  /** Whose it is; for `operator` alone. */
+  readonly owner?: string
+}
+
 /** The query of `GET tasks`; without a cursor the newest page. */
 export interface TasksQuery {
   readonly agent?: string
@@ -131,26 +149,6 @@ export interface TasksAnswer {
   readonly total?: number
 }
 
-/** A task in a list. */
-export interface ListedTask {
-  readonly id: string
-  readonly contextId: string
-  /** The id of the agent or team that it belongs to. */
-  readonly agent: string
-  readonly state: TaskState
-  /** When that state was entered. */
-  readonly at: string
-  /** The first words of the user's first message, in one line. */
-  readonly words: string
-  /** Whether it is the caller's own: may be answered and cancelled. */
-  readonly mine: boolean
-  readonly tokens?: number
-  /** In US dollars, so far as there were prices. */
-  readonly costUsd?: number
-  /** Whose it is; for `operator` alone. */
-  readonly owner?: string
-}
-
 /** `GET tasks/ID`: a task without its log. */
 export interface TaskAnswer extends ListedTask {
   readonly agentName: string
@@ -167,59 +165,6 @@ export interface TaskAnswer extends ListedTask {
   readonly maxCostUsd?: number
   /** The webhooks of the task, without secrets. */
   readonly webhooks?: readonly WebhookQueue[]
-}
-
-/** `GET tasks/ID/records?after=&limit=`: a stretch of a task's log; 500 by default, at most 2,000. */
-export interface RecordsAnswer {
-  readonly records: readonly TaskRecord[]
-  /** The last sequence number looked at: ask again after it. */
-  readonly upTo: number
-  /** The last sequence number of the log. */
-  readonly version: number
-}
-
-/** An entry of a task's log; numbers that are missing are entries that the caller may not see. */
-export type TaskRecord =
-  | { readonly seq: number; readonly kind: 'event'; readonly event: StreamResponse }
-  /** An entry of the trace extension, made `at`; nested teams' entries have `path`. */
-  | {
-      readonly seq: number
-      readonly kind: 'trace'
-      readonly at: string
-      readonly entry: JsonObject
-    }
-  /** A user's message; for `operator` alone. */
-  | { readonly seq: number; readonly kind: 'message'; readonly message: Message }
-  /** Any other record, by the name of its kind; for `operator` alone. */
-  | { readonly seq: number; readonly kind: 'internal'; name: string; readonly data: JsonObject }
-
-/** The wires in which an exchange can be shown, as `dialect=` names them. */
-export type WireDialect = '1.0' | 'rest' | '0.3' | '1.0-rc' | 'ranch' | 'openai' | 'webhook'
-
-/** `GET tasks/ID/wire?dialect=`: the exchange of a task as one wire writes it, at most 200 frames. */
-export interface WireAnswer {
-  readonly dialect: WireDialect
-  readonly frames: readonly WireFrame[]
-  /** Frames left out at the end. */
-  readonly more: number
-}
-
-/** One request, answer, event of a stream, or webhook body. */
-export interface WireFrame {
-  /** The record it stems from; absent for a request. */
-  readonly seq?: number
-  readonly direction: 'request' | 'answer'
-  /** `POST https://host/path` for a request or webhook; `200` or `event` for an answer. */
-  readonly title: string
-  /** Headers that matter; credentials are shown as `…`. */
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: Json
-}
-
-/** `GET webhooks`: queues and dead letters of the tasks that the caller may see. */
-export interface WebhooksAnswer {
-  readonly queues: readonly WebhookQueue[]
-  readonly deadLetters: readonly DeadLetterRow[]
 }
 
 /** A webhook of a task and how far it is. */
@@ -250,6 +195,59 @@ export interface WebhookAttempt {
   readonly durationMs?: number
   /** Why it failed; absent where it was delivered. */
   readonly failure?: string
+}
+
+/** `GET tasks/ID/records?after=&limit=`: a stretch of a task's log; 500 by default, at most 2,000. */
+export interface RecordsAnswer {
+  readonly records: readonly TaskRecord[]
+  /** The last sequence number looked at: ask again after it. */
+  readonly upTo: number
+  /** The last sequence number of the log. */
+  readonly version: number
+}
+
+/** An entry of a task's log; numbers that are missing are entries that the caller may not see. */
+export type TaskRecord =
+  | { readonly seq: number; readonly kind: 'event'; readonly event: StreamResponse }
+  /** An entry of the trace extension, made `at`; nested teams' entries have `path`. */
+  | {
+      readonly seq: number
+      readonly kind: 'trace'
+      readonly at: string
+      readonly entry: JsonObject
+    }
+  /** A user's message; for `operator` alone. */
+  | { readonly seq: number; readonly kind: 'message'; readonly message: Message }
+  /** Any other record, by the name of its kind; for `operator` alone. */
+  | { readonly seq: number; readonly kind: 'internal'; name: string; readonly data: JsonObject }
+
+/** `GET tasks/ID/wire?dialect=`: the exchange of a task as one wire writes it, at most 200 frames. */
+export interface WireAnswer {
+  readonly dialect: WireDialect
+  readonly frames: readonly WireFrame[]
+  /** Frames left out at the end. */
+  readonly more: number
+}
+
+/** The wires in which an exchange can be shown, as `dialect=` names them. */
+export type WireDialect = '1.0' | 'rest' | '0.3' | '1.0-rc' | 'ranch' | 'openai' | 'webhook'
+
+/** One request, answer, event of a stream, or webhook body. */
+export interface WireFrame {
+  /** The record it stems from; absent for a request. */
+  readonly seq?: number
+  readonly direction: 'request' | 'answer'
+  /** `POST https://host/path` for a request or webhook; `200` or `event` for an answer. */
+  readonly title: string
+  /** Headers that matter; credentials are shown as `…`. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Json
+}
+
+/** `GET webhooks`: queues and dead letters of the tasks that the caller may see. */
+export interface WebhooksAnswer {
+  readonly queues: readonly WebhookQueue[]
+  readonly deadLetters: readonly DeadLetterRow[]
 }
 
 /** A delivery that was given up. */
@@ -337,3 +335,112 @@ export type ReceivedBody = { at: string; headers: Readonly<Record<string, string
 
 /** One event of `GET events` (`text/event-stream`): a task that the caller may see was made or changed. */
 export type TaskChange = { readonly task: ListedTask; readonly version: number }
+
+/** `GET edges/TEAM`: what went over the edges of a team and its nested teams, from the logs of its last tasks. */
+export interface TeamEdges {
+  readonly edges: readonly EdgeFacts[]
+  /** How many tasks were read. */
+  readonly tasks: number
+  /** What they cost together, and the dearest of them, where it is known. */
+  readonly costUsd?: number
+  readonly dearestUsd?: number
+}
+
+/** What went over one edge. */
+export interface EdgeFacts {
+  /** The team, or the nested one, that the edge belongs to. */
+  readonly team: string
+  /** A node's id; empty where the team's caller asked. */
+  readonly from: string
+  readonly to: string
+  readonly count: number
+  readonly failures: number
+  readonly p50Ms?: number
+  /** Calls under way now. */
+  readonly running: number
+  /** The last messages over it, newest first, at most 10. */
+  readonly last: readonly EdgeMessage[]
+}
+
+/** One call over an edge. */
+export interface EdgeMessage {
+  readonly taskId: string
+  readonly seq: number
+  readonly at: string
+  readonly question: string
+  readonly answer?: string
+  readonly durationMs?: number
+  readonly costUsd?: number
+  /** Why it failed. */
+  readonly failure?: string
+}
+
+/** The part of `api.ts` that draws teams: what a definition says (`graph/ID`), and what went over the edges (`edges/TEAM`). */
+
+/** `GET graph/ID`: the definition of a team. */
+export interface TeamGraph {
+  readonly id: string
+  readonly name: string
+  readonly description: string
+  readonly scheduler: string
+  /** The nodes that get the caller's message. */
+  readonly entry: readonly string[]
+  readonly nodes: readonly GraphNode[]
+  readonly edges: readonly GraphEdge[]
+  /** What one run may cost. */
+  readonly maxCostUsd?: number
+  /** What checks the question and the answer of the whole team. */
+  readonly guards?: GraphGuards
+}
+
+/** The names of guards, in the order in which they look. */
+interface GraphGuards {
+  readonly input?: readonly string[]
+  readonly output?: readonly string[]
+}
+
+/**
+ * A member or a step of a team; its id is unique in the team. A member's is its agent's id, and so is that of the first
+ * step that asks it; further steps of the same member have ids of their own.
+ */
+export interface GraphNode {
+  readonly id: string
+  /** The step's name where it has one, else the member's. */
+  readonly name: string
+  /** `team`, a kind of agent, or a step that is no agent: `approval`, `branch`, or `join`. */
+  readonly kind: string
+  /** A few words beneath the name: the host of a remote agent, a model, a condition, a question. */
+  readonly detail?: string
+  /** The nested team, where the member is one. */
+  readonly team?: TeamGraph
+  /** Whom the step asks. */
+  readonly member?: string
+  /** Where the step stands, as the trace names it without rounds and items: `2`, `3.1`. */
+  readonly step?: string
+  /** The place of the `map` around it: it is done once per item. */
+  readonly each?: string
+  /** Whether it makes one answer of those of parallel steps. */
+  readonly joins?: boolean
+  /** Whether its answer has to fit a schema and is data. */
+  readonly data?: boolean
+  /** What the cases of a branch ask, in order. */
+  readonly cases?: readonly string[]
+  /** What checks what it is asked and what it answers. */
+  readonly guards?: GraphGuards
+}
+
+/** A way that work may go between two nodes of one team. */
+export interface GraphEdge {
+  readonly from: string
+  readonly to: string
+  /** `next`: always, in this order. `may`: the leader or router decides. `back`: a loop or an answer returns. */
+  readonly kind: 'next' | 'may' | 'back'
+  /** A condition, or `until …`. */
+  readonly label?: string
+  /** Of a branch: the cases by which the work goes this way, from 1; 0 where none holds. */
+  readonly cases?: readonly number[]
+  /** Of a loop, or of an approval whose feedback goes this way: its place. */
+  readonly step?: string
+  /** How many rounds there may be. */
+  readonly max?: number
+}

@@ -1,14 +1,24 @@
 import type { HttpReply, HttpRequest } from '../bindings/http.ts'
 import { A2AError } from '../protocol/errors.ts'
-import type { ConsoleHost } from '../server/console.ts'
+import {
+  type AuthContext,
+  hasScope,
+  mustReachAgent,
+  type ScopeName,
+} from '../protocol/operations.ts'
+import type { ConsoleHost } from '../server/options.ts'
+import { myTurn } from '../shared/async.ts'
 import { isFields } from '../shared/json.ts'
-import type { StoredTask, TaskParts } from '../store/store.ts'
-import type { Viewer } from './viewer.ts'
+import { weighRecords } from '../store/size-limits.ts'
+import type { LogRecord, Scope, Store, StoredTask, TaskHead, TaskParts } from '../store/store.ts'
+
+/** Answers one kind of request. @throws A2AError that becomes the refusal. */
+export type ApiHandler = (call: ApiCall) => HttpReply | Promise<HttpReply>
 
 /** One request of the page, of a caller who may make it. */
 export interface ApiCall {
   readonly viewer: Viewer
-  /** Whose share it is taken from; empty where nobody knows. */
+  /** The principal that it is counted against; empty where it is unknown. */
   readonly principal: string
   readonly request: HttpRequest
   readonly query: URLSearchParams
@@ -18,8 +28,20 @@ export interface ApiCall {
   readonly isLocal: boolean
 }
 
-/** Answers one kind of request. @throws A2AError that becomes the refusal. */
-export type ApiHandler = (call: ApiCall) => HttpReply | Promise<HttpReply>
+/** Who looks at the console, and what that caller may see. */
+export interface Viewer {
+  readonly auth: AuthContext
+  /** Whether the tasks of all are shown. */
+  readonly isOperator: boolean
+  /** Whether an agent may be asked about with this credential. */
+  reaches(agentId: string): boolean
+  /** Whether a task is the caller's own. */
+  owns(head: TaskHead): boolean
+  /** Whether a task may be shown. */
+  sees(head: TaskHead): boolean
+  /** The scopes in which the caller's own tasks of an agent are listed. */
+  scopesOf(agentId: string): readonly Scope[]
+}
 
 const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
 
@@ -66,4 +88,87 @@ export function numberOf(
   const value = Number(text)
   if (Number.isInteger(value) && value >= 0) return Math.min(value, max)
   throw new A2AError('invalidParams', `${name} must be a whole number from 0 to ${max}`)
+}
+
+/** A request of the page names no tenant. */
+const noTenant: readonly string[] = ['']
+
+/** What is known of a caller as a viewer. A credential for certain tenants sees its own tasks alone, operator or not. */
+export function toViewer(auth: AuthContext): Viewer {
+  const { userId: owner, tenants } = auth
+  const isOperator = hasScope(auth, 'operator') && tenants === undefined
+  const reaches = (agentId: string): boolean => {
+    try {
+      mustReachAgent(auth, agentId)
+      return true
+    } catch {
+      return false
+    }
+  }
+  const own = tenants ?? noTenant
+  const owns = ({ scope }: TaskHead): boolean => scope.owner === owner && own.includes(scope.tenant)
+  return {
+    auth,
+    isOperator,
+    reaches,
+    owns,
+    sees: (head) => reaches(head.scope.agent) && (isOperator || owns(head)),
+    scopesOf: (agent) => own.map((tenant) => ({ agent, tenant, owner })),
+  }
+}
+
+const implied: readonly ScopeName[] = ['tasks:read', 'tasks:write', 'push']
+
+/** The scopes that a caller has, also where its credential names none. */
+export function scopesShown(auth: AuthContext): readonly string[] {
+  const named = auth.scopes ?? []
+  return implied.some((scope) => named.includes(scope)) || named.includes('operator')
+    ? named
+    : [...implied, ...named]
+}
+
+/** So many of a list are looked at before others have their turn. */
+const perSlice = 8
+
+/** Does the same for each of many, some at a time, and lets others do something in between. */
+export async function inSlices<T, R>(
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+): Promise<readonly R[]> {
+  const results: R[] = []
+  for (let from = 0; from < items.length; from += perSlice) {
+    if (from > 0) await myTurn()
+    results.push(...(await Promise.all(items.slice(from, from + perSlice).map(work))))
+  }
+  return results
+}
+
+/** Which part of a log is read. */
+interface Stretch {
+  readonly after: number
+  /** The most records, and about the most bytes. */
+  readonly limit: number
+  readonly maxBytes: number
+}
+
+/** Records that are read at once; as many as a row of a store has, at most. */
+const perRead = 128
+
+/** Reads a part of a log that may be long, piece by piece. */
+export async function readLog(
+  store: Store,
+  id: string,
+  { after, limit, maxBytes }: Stretch,
+): Promise<readonly LogRecord[]> {
+  const records: LogRecord[] = []
+  let bytes = 0
+  while (records.length < limit && bytes < maxBytes) {
+    if (records.length > 0) await myTurn()
+    const wanted = Math.min(perRead, limit - records.length)
+    const page = await store.records(id, records.at(-1)?.seq ?? after, wanted)
+    bytes += weighRecords(page)
+    records.push(...page)
+    if (page.length < wanted) break
+  }
+  return records
 }

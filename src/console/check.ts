@@ -1,14 +1,34 @@
+import { A2AClient } from '../client/client.ts'
+import { fetchCard } from '../client/discovery.ts'
+import type { HttpClient } from '../client/http.ts'
+import type { Guard } from '../network/guard.ts'
+import { checkCard } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
+import { createJkuResolver, verifyCard } from '../protocol/signature.ts'
+import type { AgentCard } from '../protocol/types.ts'
+import type { Clock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
-import type { AgentReport } from './api.ts'
-import { clientOf, type ForeignAgent } from './foreign-agent.ts'
-import { describeAgent } from './foreign-card.ts'
+import type { AgentReport, RelayCard, SignatureVerdict } from './api.ts'
 
-type Check = AgentReport['checks'][number]
+/** A remote agent that is asked something. */
+export interface ForeignAgent extends Way {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly clock: Clock
+  readonly signal?: AbortSignal
+}
+
+/** A way to remote agents, under the rules of the network guard. */
+export interface Way {
+  readonly guard: Guard
+  readonly http: HttpClient
+}
+
+type AgentCheck = AgentReport['checks'][number]
 
 /** Asks an agent a few harmless things and says whether it answers as the protocol demands. Nothing is sent to it to do. */
 export async function checkAgent(agent: ForeignAgent): Promise<AgentReport> {
-  const checks: Check[] = []
+  const checks: AgentCheck[] = []
   const described = await describeAgent(agent).catch((thrown: unknown) => thrown)
   if (described instanceof Error || !isDescribed(described)) {
     checks.push({ name: 'It has a card', verdict: 'fail', detail: wordsOf(described) })
@@ -37,11 +57,93 @@ export async function checkAgent(agent: ForeignAgent): Promise<AgentReport> {
   return toReport(checks)
 }
 
-/** A task that nobody has made is not found, whatever is asked of it (specification §3.3.2). */
+/** An agent's card with what is to be thought of it: how it is spoken to, who signed it, what is wrong with it. */
+export async function describeAgent(agent: ForeignAgent): Promise<RelayCard> {
+  const { url, http, headers, clock } = agent
+  let served: unknown
+  const { card, source } = await fetchCard(url, {
+    send: (request) => http.send({ ...request, headers: { ...request.headers, ...headers } }),
+    known: undefined,
+    freshUntil: () => 0,
+    clock,
+    verify(given) {
+      served = given
+    },
+  })
+  return {
+    card,
+    cardUrl: source,
+    speaks: speaksOf(card),
+    signature: await judgeSignature(served, agent, source),
+    faults: checkCard(card),
+  }
+}
+
+function speaksOf({ supportedInterfaces: [first] }: AgentCard): string {
+  return first ? `A2A ${first.protocolVersion} · ${first.protocolBinding}` : 'nothing that it names'
+}
+
+/** Keys are looked for where the card itself comes from, and nowhere else. */
+async function judgeSignature(
+  served: unknown,
+  agent: ForeignAgent,
+  source: string,
+): Promise<SignatureVerdict> {
+  const resolve = createJkuResolver({
+    allow: [new URL(source).origin],
+    fetchJson: (url) => fetchJson(agent, url),
+  })
+  const verdicts = await verifyCard(served, { resolve })
+  const [first] = verdicts
+  if (!first) return { verdict: 'unsigned', detail: 'Nobody has signed this card.' }
+  const valid = verdicts.find((one) => one.valid)
+  const { kid, reason = '' } = valid ?? first
+  const keyId = kid === undefined ? {} : { keyId: kid }
+  if (valid)
+    return {
+      verdict: 'valid',
+      detail: `The card is as key ${kid} signed it; the key is published where the card is.`,
+      ...keyId,
+    }
+  const isUnknown = reason.endsWith('is not trusted')
+  return isUnknown
+    ? {
+        verdict: 'unknown-key',
+        detail: 'The card is signed by a key that is not published beside it.',
+        ...keyId,
+      }
+    : { verdict: 'invalid', detail: `The signature does not hold: ${reason}.`, ...keyId }
+}
+
+const maxKeyBytes = 256 * 1024
+
+async function fetchJson({ http, guard }: ForeignAgent, url: string): Promise<unknown> {
+  guard.check(url, 'jku')
+  const reply = await http.send({ method: 'GET', url, headers: { accept: 'application/json' } })
+  const text = await reply.text(maxKeyBytes)
+  if (reply.status !== 200) throw new A2AError('agentUnavailable', `HTTP ${reply.status}`)
+  return JSON.parse(text)
+}
+
+function isDescribed(value: unknown): value is Awaited<ReturnType<typeof describeAgent>> {
+  return typeof value === 'object' && value !== null && 'cardUrl' in value
+}
+
+function wordsOf(thrown: unknown): string {
+  return thrown instanceof A2AError ? thrown.message : 'The answer could not be read'
+}
+
+function toReport(checks: readonly AgentCheck[]): AgentReport {
+  const count = (verdict: AgentCheck['verdict']): number =>
+    checks.filter((one) => one.verdict === verdict).length
+  return { passed: count('pass'), failed: count('fail'), skipped: count('skip'), checks }
+}
+
+/** A task that was never made is not found, whatever is asked of it (specification §3.3.2). */
 async function missingTask(
   agent: ForeignAgent,
   operation: 'GetTask' | 'CancelTask' | 'SubscribeToTask',
-): Promise<Check> {
+): Promise<AgentCheck> {
   const name = `${operation} of a task that is not there says so`
   try {
     await clientOf(agent).dispatch(operation, { id: newId() }, callOf(agent))
@@ -55,7 +157,22 @@ async function missingTask(
   }
 }
 
-async function listsTasks(agent: ForeignAgent): Promise<Check> {
+/** A client for one request: nothing is kept of the agent. */
+export function clientOf({ url, headers, http, clock }: ForeignAgent): A2AClient {
+  return new A2AClient({
+    serverUrl: url,
+    send: http.send,
+    headers,
+    clock,
+    retry: { maxRetries: 0 },
+  })
+}
+
+function callOf({ signal }: ForeignAgent): { signal?: AbortSignal } {
+  return signal ? { signal } : {}
+}
+
+async function listsTasks(agent: ForeignAgent): Promise<AgentCheck> {
   const name = 'ListTasks gives a page'
   try {
     await clientOf(agent).dispatch('ListTasks', { pageSize: 1 }, callOf(agent))
@@ -65,22 +182,4 @@ async function listsTasks(agent: ForeignAgent): Promise<Check> {
     const isOptional = ['unsupportedOperation', 'methodNotFound', 'unauthenticated', 'forbidden']
     return { name, verdict: isOptional.includes(code) ? 'skip' : 'fail', detail: wordsOf(thrown) }
   }
-}
-
-function callOf({ signal }: ForeignAgent): { signal?: AbortSignal } {
-  return signal ? { signal } : {}
-}
-
-function isDescribed(value: unknown): value is Awaited<ReturnType<typeof describeAgent>> {
-  return typeof value === 'object' && value !== null && 'cardUrl' in value
-}
-
-function wordsOf(thrown: unknown): string {
-  return thrown instanceof A2AError ? thrown.message : 'The answer could not be read'
-}
-
-function toReport(checks: readonly Check[]): AgentReport {
-  const count = (verdict: Check['verdict']): number =>
-    checks.filter((one) => one.verdict === verdict).length
-  return { passed: count('pass'), failed: count('fail'), skipped: count('skip'), checks }
 }

@@ -1,20 +1,31 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import { refusalHeaders } from '../bindings/call.ts'
 import type { HttpReply, HttpRequest } from '../bindings/http.ts'
-import { A2AError } from '../protocol/errors.ts'
-import type { ConsoleHost, CreateConsole } from '../server/console.ts'
-import type { ApiHandler } from './call.ts'
+import { A2AError, errorRow, toA2AError } from '../protocol/errors.ts'
+import { hasScope, mustHaveScope, principalOf, type ScopeName } from '../protocol/operations.ts'
+import type { SecurityScheme } from '../protocol/types.ts'
+import {
+  createHostRule,
+  isLoopbackAuthority,
+  namedHosts,
+  originAuthority,
+} from '../server/access/origins.ts'
+import type { ConsoleHost, CreateConsole } from '../server/options.ts'
+import { myTurn } from '../shared/async.ts'
+import { toTimestamp } from '../shared/clock.ts'
+import type { ApiRefusal, Login } from './api.ts'
+import { type ApiHandler, toViewer, type Viewer } from './call.ts'
+import { createChangeStreams } from './changes.ts'
 import { createEdgesHandler } from './edges.ts'
-import { createChangeStreams } from './events.ts'
-import { createConsoleGate, type Demand, toReply } from './gate.ts'
+import { createTaskReader } from './facts.ts'
 import { createGraphHandler } from './graph.ts'
-import { createConsolePage } from './page.ts'
-import { createReceivers } from './receiver.ts'
-import { createAgentRelay, type RelayOptions } from './relay.ts'
+import { createAgentRelay, createReceivers, createWireHandler, type RelayOptions } from './relay.ts'
 import { createRosterHandler } from './roster.ts'
-import { createTaskReader } from './task-reader.ts'
 import { createTaskHandlers } from './tasks.ts'
 import { createWebhookHandlers } from './webhooks.ts'
-import { createWireHandler } from './wire.ts'
 
 /** How a console behaves. */
 export interface ConsoleOptions extends RelayOptions {
@@ -32,9 +43,14 @@ export function createConsole(options: ConsoleOptions = {}): CreateConsole {
   return (host) => {
     const page = createConsolePage(options.page)
     const gate = createConsoleGate(host)
-    const receivers = createReceivers(host)
-    const { rows, close } = createApi(host, receivers, options)
-    const unbuilt = toReply(new A2AError('unavailable', notBuilt))
+    const startedAt = toTimestamp(host.clock.now())
+    let made: Api | undefined
+    const api = (): Api => {
+      made ??= createApi(host, startedAt, options)
+      return made
+    }
+    // A mistake in what the console may reach is told at the start.
+    if (options.allow) api()
 
     function answerApi(request: HttpRequest, isLocal: boolean): HttpReply | Promise<HttpReply> {
       const refused = gate.refuse(request, isLocal)
@@ -43,11 +59,11 @@ export function createConsole(options: ConsoleOptions = {}): CreateConsole {
       const segments = given.map(decode)
       const [first, second = '', ...beyond] = segments
       if (first === 'receiver' && second !== '' && request.method === 'POST' && !beyond.length)
-        return receivers.post(second, request)
+        return api().receivers.post(second, request)
       const shape = segments.map((segment, i) =>
         i === 1 && hasId(first, segment) ? 'ID' : segment,
       )
-      const methods = rows[shape.join('/')]
+      const methods = api().rows[shape.join('/')]
       const demand = methods?.[request.method]
       if (demand) return gate.answer(demand, { request, id: second, isLocal })
       if (!methods) return toReply(new A2AError('methodNotFound', 'The console has no such path'))
@@ -59,47 +75,61 @@ export function createConsole(options: ConsoleOptions = {}): CreateConsole {
         const { path, method } = request
         if (path.startsWith(apiPath)) return answerApi(request, isLocal)
         if (method !== 'GET' && method !== 'HEAD') return { status: 405, headers: { allow: 'GET' } }
-        if (path === '/console' || path === '/console/') return page.index(request) ?? unbuilt
+        if (path === '/console' || path === '/console/') return page.index(request) ?? unbuilt()
         const name = path.startsWith(assetsPath) ? path.slice(assetsPath.length) : ''
         return page.asset(name, request) ?? { status: 404, headers: {} }
       },
       root: (request) => (wantsPage(request) ? page.index(request) : undefined),
-      isReceiver: receivers.isReceiver,
-      receive: receivers.receive,
-      close,
+      // Receivers are made by requests to the API: without one there is none.
+      isReceiver: (url) => made?.receivers.isReceiver(url) ?? false,
+      receive: (delivery) => api().receivers.receive(delivery),
+      async close() {
+        await made?.close()
+      },
     }
   }
 }
 
 const apiPath = '/console/api/'
+
 const assetsPath = '/console/assets/'
-const notBuilt = 'The page of the console is not built; run npm run build'
+
+function unbuilt(): HttpReply {
+  const message = 'The page of the console is not built; run npm run build'
+  return toReply(new A2AError('unavailable', message))
+}
 
 /** What answers at a path, by method. */
 type Methods = Readonly<Record<string, Demand>>
 
 interface Api {
+  readonly receivers: ReturnType<typeof createReceivers>
   readonly rows: Readonly<Record<string, Methods>>
   close(): Promise<void>
 }
 
-/** Every path of the API, below `/console/api`, with the scope that its caller needs. */
+/**
+ * Every path of the API, below `/console/api`, with the scope that its caller needs. It is made with the first request:
+ * most servers run for long without anyone looking.
+ */
 function createApi(
   host: ConsoleHost,
-  receivers: ReturnType<typeof createReceivers>,
+  startedAt: string,
   { store = 'custom', ...options }: ConsoleOptions,
 ): Api {
+  const receivers = createReceivers(host)
   const reader = createTaskReader(host.store)
   const tasks = createTaskHandlers(host, reader)
   const webhooks = createWebhookHandlers(host)
   const changes = createChangeStreams(host, reader)
   const relay = createAgentRelay(host, options)
-  const words = { version: packageVersion(), store }
+  const words = { version: packageVersion(), store, startedAt }
   const read = (handle: ApiHandler): Methods => ({ GET: { scope: 'tasks:read', handle } })
   const readInLine = (handle: ApiHandler): Methods => ({
     GET: { scope: 'tasks:read', inLine: true, handle },
   })
   return {
+    receivers,
     rows: {
       roster: read(createRosterHandler(host, reader, words)),
       'graph/ID': read(createGraphHandler(host)),
@@ -144,4 +174,243 @@ function packageVersion(): string {
   const file = new URL('../../package.json', import.meta.url)
   const { version = '' }: { version?: string } = JSON.parse(readFileSync(file, 'utf8'))
   return version
+}
+
+/** What a request needs to be answered. */
+interface Demand {
+  /** The scope that the caller needs; `operator` always suffices. */
+  readonly scope?: ScopeName
+  /** Whether answers of one caller are made one after the other, since making one keeps the server busy. */
+  readonly inLine?: boolean
+  readonly handle: ApiHandler
+}
+
+/** A request of the page that has found its handler. */
+interface Incoming {
+  readonly request: HttpRequest
+  readonly id: string
+  readonly isLocal: boolean
+}
+
+/** Lets in whom the server knows, from its own page alone, and turns what is thrown into a refusal. */
+interface ConsoleGate {
+  /** Why a request must not be answered at all: it comes from another page, or under a foreign name. */
+  refuse(request: HttpRequest, isLocal: boolean): HttpReply | undefined
+  answer(demand: Demand, incoming: Incoming): Promise<HttpReply>
+}
+
+/** Makes the gate of a server's console. */
+function createConsoleGate(host: ConsoleHost): ConsoleGate {
+  const { options, visitors, logger, auth } = host
+  const isNamed = createHostRule(namedHosts(options))
+  const logins = Object.values(auth.securitySchemes).flatMap(toLogin)
+
+  /** Where everybody's pages may call, a page under a foreign name that points here is still a foreign one. */
+  function isForeign({ headers }: HttpRequest, isLocal: boolean): string | undefined {
+    const { origin, host: named, 'sec-fetch-site': site } = headers
+    if (isLocal && named !== undefined && !isLoopbackAuthority(named) && !isNamed(named))
+      return 'The console does not answer to this host; add it to [server] allowed_hosts'
+    if (site === 'cross-site' || site === 'same-site') return foreign
+    if (origin === undefined) return undefined
+    const authority = originAuthority(origin)
+    return authority !== undefined && (authority === named || isNamed(authority))
+      ? undefined
+      : foreign
+  }
+
+  const share = createShares()
+  const inLine = createQueues()
+
+  async function identify(request: HttpRequest, scope: ScopeName | undefined): Promise<Viewer> {
+    const known = await visitors.identify(request)
+    if (scope && !hasScope(known, 'operator')) mustHaveScope(known, scope)
+    return toViewer(known)
+  }
+
+  return {
+    refuse(request, isLocal) {
+      const reason = isForeign(request, isLocal)
+      return reason === undefined ? undefined : toReply(new A2AError('forbidden', reason))
+    },
+    async answer({ scope, inLine: isQueued, handle }, { request, id, isLocal }) {
+      try {
+        const viewer = await identify(request, scope)
+        if (viewer.isOperator)
+          logger.info({ operator: viewer.auth.userId, path: request.path }, 'An operator looked')
+        const query = new URLSearchParams(request.query)
+        const { client } = request
+        const principal = principalOf({
+          auth: viewer.auth,
+          ...(client !== undefined && { client }),
+        })
+        const call = { viewer, principal, request, id, isLocal, query }
+        const work = (): HttpReply | Promise<HttpReply> => handle(call)
+        return await share(principal, isQueued ? () => inLine(principal, work) : work)
+      } catch (thrown) {
+        const error = toA2AError(thrown)
+        if (error.code === 'internal') logger.error({ err: thrown }, 'The console failed')
+        return toReply(error, logins)
+      }
+    },
+  }
+}
+
+const foreign = 'The console answers its own page only'
+
+/** The reply that says why not. */
+function toReply(error: A2AError, logins: readonly Login[] = []): HttpReply {
+  const { code, message } = error
+  const body: ApiRefusal = {
+    error: { code, message, ...(code === 'unauthenticated' && { logins }) },
+  }
+  return {
+    status: errorRow(code).http,
+    headers: {
+      'content-type': 'application/json',
+      'cache-control': 'no-store',
+      ...refusalHeaders(error),
+    },
+    body: JSON.stringify(body),
+  }
+}
+
+/** How a person signs in; schemes that a field cannot serve are left out. */
+function toLogin(scheme: SecurityScheme): readonly Login[] {
+  if ('apiKeySecurityScheme' in scheme) {
+    const { location, name } = scheme.apiKeySecurityScheme
+    return location === 'header' ? [{ label: 'API key', header: name, prefix: '' }] : []
+  }
+  if ('httpAuthSecurityScheme' in scheme)
+    return scheme.httpAuthSecurityScheme.scheme.toLowerCase() === 'bearer' ? [bearer] : []
+  return 'mtlsSecurityScheme' in scheme ? [] : [bearer]
+}
+
+const bearer: Login = { label: 'Token', header: 'Authorization', prefix: 'Bearer ' }
+
+/** The files of the built page. */
+interface ConsolePage {
+  /** The page itself; undefined where nobody has built it. */
+  index(request: HttpRequest): HttpReply | undefined
+  /** A file of it, by its name below `assets`; undefined where there is none. */
+  asset(name: string, request: HttpRequest): HttpReply | undefined
+}
+
+/** Nothing but its own scripts and styles, no other origin, no frame around it. */
+const policy = [
+  ["default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'"],
+  ["img-src 'self' data:", "form-action 'none'", "base-uri 'none'", "frame-ancestors 'none'"],
+]
+  .flat()
+  .join('; ')
+
+const types: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+  png: 'image/png',
+  woff2: 'font/woff2',
+}
+
+interface BuiltFile {
+  readonly plain: Uint8Array
+  readonly gzipped: Uint8Array
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Finds the built page; its few files are read once, when somebody first asks. */
+export function createConsolePage(folder: string | undefined = findFolder()): ConsolePage {
+  let files: ReadonlyMap<string, BuiltFile> | undefined
+  const find = (name: string): BuiltFile | undefined => {
+    files ??= folder === undefined ? new Map() : readAll(folder)
+    return files.get(name)
+  }
+  return {
+    index: (request) => toPageReply(find('index.html'), request),
+    asset: (name, request) => toPageReply(find(`assets/${name}`), request),
+  }
+}
+
+/** Beside this file where the package is built; in a checkout, where the build puts it. */
+function findFolder(): string | undefined {
+  const places = ['./page/', '../../dist/console/page/']
+  return places
+    .map((place) => fileURLToPath(new URL(place, import.meta.url)))
+    .find((place) => existsSync(join(place, 'index.html')))
+}
+
+function readAll(folder: string): ReadonlyMap<string, BuiltFile> {
+  const files = new Map<string, BuiltFile>()
+  if (!existsSync(join(folder, 'index.html'))) return files
+  const names = ['index.html']
+  if (existsSync(join(folder, 'assets')))
+    for (const name of readdirSync(join(folder, 'assets'))) names.push(`assets/${name}`)
+  for (const name of names) {
+    const type = types[name.slice(name.lastIndexOf('.') + 1)]
+    if (type === undefined) continue
+    const plain = readFileSync(join(folder, name))
+    files.set(name, { plain, gzipped: gzipSync(plain), headers: headersOf(name, type) })
+  }
+  return files
+}
+
+/** Assets have a hash in their names, so they never change; the page may with every version. */
+function headersOf(name: string, type: string): Readonly<Record<string, string>> {
+  const isPage = name === 'index.html'
+  return {
+    'content-type': type,
+    'content-security-policy': policy,
+    'cross-origin-opener-policy': 'same-origin',
+    'cache-control': isPage ? 'no-cache' : 'public, max-age=31536000, immutable',
+    vary: isPage ? 'Accept, Accept-Encoding' : 'Accept-Encoding',
+  }
+}
+
+function toPageReply(file: BuiltFile | undefined, { headers }: HttpRequest): HttpReply | undefined {
+  if (!file) return undefined
+  const takesGzip = /\bgzip\b/.test(headers['accept-encoding'] ?? '')
+  if (!takesGzip) return { status: 200, headers: file.headers, body: file.plain }
+  return {
+    status: 200,
+    headers: { ...file.headers, 'content-encoding': 'gzip' },
+    body: file.gzipped,
+  }
+}
+
+/** Does some work for a principal; empty where nobody knows whose it is. */
+type DoFor = <T>(principal: string, work: () => T | Promise<T>) => Promise<T>
+
+/** Requests of one principal that are being answered, or wait to be, at once. */
+const maxAtOnce = 16
+
+/** Makes what lets one caller ask for so much at once and no more: some answers take a while. */
+function createShares(): DoFor {
+  const running = new Map<string, number>()
+  return async (principal, work) => {
+    const now = running.get(principal) ?? 0
+    if (principal !== '' && now >= maxAtOnce)
+      throw new A2AError('rateLimited', 'You ask for too much at once', { retryAfterSeconds: 1 })
+    running.set(principal, now + 1)
+    try {
+      return await work()
+    } finally {
+      const left = (running.get(principal) ?? 1) - 1
+      if (left > 0) running.set(principal, left)
+      else running.delete(principal)
+    }
+  }
+}
+
+/** Makes what does the works of one caller one after the other, with a turn for everybody else in between. */
+function createQueues(): DoFor {
+  const lines = new Map<string, Promise<void>>()
+  return (principal, work) => {
+    const mine = (lines.get(principal) ?? Promise.resolve()).then(myTurn).then(work)
+    const end = (): void => {
+      if (lines.get(principal) === last) lines.delete(principal)
+    }
+    const last = mine.then(end, end)
+    lines.set(principal, last)
+    return mine
+  }
 }

@@ -1,21 +1,14 @@
-import type { ConsoleHost } from '../server/console.ts'
-import { createTrail, type TrailMark } from '../shared/trail.ts'
+import type { ConsoleHost } from '../server/options.ts'
+import { createTrail, type TrailMark } from '../shared/graph-walk.ts'
 import type { LogRecord, StoredTask } from '../store/store.ts'
-import { type ApiHandler, ok } from './call.ts'
-import { costIn } from './facts.ts'
+import type { EdgeFacts, EdgeMessage, TeamEdges, TeamGraph } from './api.ts'
+import { type ApiHandler, inSlices, ok } from './call.ts'
+import { costIn, questionIn, type TaskReader } from './facts.ts'
 import { drawTeam, noTeam, teamOf } from './graph.ts'
-import type { EdgeFacts, EdgeMessage, TeamEdges, TeamGraph } from './graph-api.ts'
-import { createTaskPages } from './pages.ts'
-import { inSlices } from './slices.ts'
-import type { TaskReader } from './task-reader.ts'
-import { showsTrace } from './tasks.ts'
-import { questionIn } from './traces.ts'
+import { createTaskPages, showsTrace } from './tasks.ts'
 
 /** The last so many tasks of a team are read. */
 const maxTasks = 30
-const maxMessages = 10
-/** As much of a question to the user as is shown: its end, where it asks. */
-const longest = 2_000
 
 /** Makes the handler of `edges/TEAM`: what went between the members, read from the traces of the last tasks. */
 export function createEdgesHandler(host: ConsoleHost, reader: TaskReader): ApiHandler {
@@ -42,13 +35,6 @@ export function createEdgesHandler(host: ConsoleHost, reader: TaskReader): ApiHa
   }
 }
 
-/** A call that is under way in a log, or a question that waits. */
-interface OpenCall {
-  readonly edges: readonly Edge[]
-  readonly message: EdgeMessage
-  readonly runs: boolean
-}
-
 interface Edge {
   readonly team: string
   readonly from: string
@@ -60,7 +46,15 @@ interface Edge {
   readonly last: EdgeMessage[]
 }
 
-type Traced = Extract<LogRecord, { readonly kind: 'trace' }>
+/** A call that is under way in a log, or a question that waits. */
+interface OpenCall {
+  readonly edges: readonly Edge[]
+  readonly message: EdgeMessage
+  readonly runs: boolean
+}
+
+/** As much of a question to the user as is shown: its end, where it asks. */
+const longest = 2_000
 
 /** Counts the calls of logs by the edges of a team and of the teams in it. */
 function createTally(graph: TeamGraph): {
@@ -118,13 +112,20 @@ function createTally(graph: TeamGraph): {
   }
 }
 
+type TraceRecord = Extract<LogRecord, { readonly kind: 'trace' }>
+
+function textOf({ entry }: TraceRecord, name: string): string {
+  const value = entry[name]
+  return typeof value === 'string' ? value : ''
+}
+
 /** Which call or question an entry is about; what begins and what ends it have the same. */
-function keyOf({ run, node, kind }: TrailMark<TeamGraph>, record: Traced | undefined): string {
+function keyOf({ run, node, kind }: TrailMark<TeamGraph>, record: TraceRecord | undefined): string {
   if (kind !== 'call' || !record) return `${kind}\n${run.above}\n${node.id}`
   return callOf(record)
 }
 
-function callOf(record: Traced): string {
+function callOf(record: TraceRecord): string {
   return `call\n${textOf(record, 'at')}\n${textOf(record, 'call')}`
 }
 
@@ -133,10 +134,15 @@ function beginning(taskId: string, record: LogRecord, question: string): EdgeMes
   return { taskId, seq: record.seq, at, question }
 }
 
+function timeOf(record: LogRecord): string {
+  const event = record.kind === 'event' ? record.event : undefined
+  return (event && 'statusUpdate' in event && event.statusUpdate.status.timestamp) || ''
+}
+
 /** A reply or failure ends a call, a clear verdict a question. */
 function end(
   open: Map<string, OpenCall>,
-  record: Traced,
+  record: TraceRecord,
   mark: TrailMark<TeamGraph> | undefined,
 ): void {
   const { type, verdict } = record.entry
@@ -147,7 +153,9 @@ function end(
   open.delete(key)
 }
 
-function finish(call: OpenCall | undefined, record: Traced): void {
+const maxMessages = 10
+
+function finish(call: OpenCall | undefined, record: TraceRecord): void {
   if (!call) return
   const { durationMs: ms, costUsd } = record.entry
   const isFailure = record.entry.type === 'failure'
@@ -165,11 +173,6 @@ function finish(call: OpenCall | undefined, record: Traced): void {
   }
 }
 
-function timeOf(record: LogRecord): string {
-  const event = record.kind === 'event' ? record.event : undefined
-  return (event && 'statusUpdate' in event && event.statusUpdate.status.timestamp) || ''
-}
-
 function toFacts({ durations, ...edge }: Edge): EdgeFacts {
   const p50Ms = medianOf(durations)
   return { ...edge, ...(p50Ms !== undefined && { p50Ms }) }
@@ -178,9 +181,4 @@ function toFacts({ durations, ...edge }: Edge): EdgeFacts {
 /** The middle one of some numbers. */
 export function medianOf(numbers: readonly number[]): number | undefined {
   return [...numbers].sort((a, b) => a - b)[Math.floor((numbers.length - 1) / 2)]
-}
-
-function textOf({ entry }: Traced, name: string): string {
-  const value = entry[name]
-  return typeof value === 'string' ? value : ''
 }

@@ -4,6 +4,8 @@
  *
  * @module corral/console
  */
+
+export type { Visitors } from '../server/access/auth.ts'
 export type {
   ConsoleHost,
   ConsoleSettings,
@@ -12,7 +14,6 @@ export type {
   ServerConsole,
   ShownAgent,
   StoredListener,
-} from '../server/console.ts'
-export type { Visitors } from '../server/visitors.ts'
+} from '../server/options.ts'
 export { type ConsoleOptions, createConsole } from './console.ts'
 export type { RelayOptions } from './relay.ts'

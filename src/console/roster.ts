@@ -1,64 +1,36 @@
 import type { TaskState } from '../protocol/types.ts'
-import type { ConsoleHost, ShownAgent } from '../server/console.ts'
-import { toTimestamp } from '../shared/clock.ts'
+import type { ConsoleHost, ShownAgent } from '../server/options.ts'
 import type { StoredTask } from '../store/store.ts'
 import { kindOf } from '../team/schedulers/kinds.ts'
 import type { ConsoleRoster, RosterAgent, TaskTotals } from './api.ts'
-import { type ApiCall, type ApiHandler, ok } from './call.ts'
+import { type ApiCall, type ApiHandler, inSlices, ok, scopesShown, type Viewer } from './call.ts'
 import { medianOf } from './edges.ts'
-import { costIn } from './facts.ts'
+import { costIn, type TaskReader } from './facts.ts'
 import { kindOfAgent, teamOf } from './graph.ts'
-import { createInbox } from './inbox.ts'
-import { createTaskPages } from './pages.ts'
-import { inSlices } from './slices.ts'
-import type { TaskReader } from './task-reader.ts'
-import { scopesShown, type Viewer } from './viewer.ts'
+import { createInbox, createTaskPages } from './tasks.ts'
 
 /** What is shown of a server besides its agents. */
 interface ServerWords {
   readonly version: string
   /** The kind of store. */
   readonly store: string
+  /** When the server was made. */
+  readonly startedAt: string
 }
 
 /** The last so many tasks of an agent are looked at for its median, its tokens and its sparkline. */
 const maxLooked = 100
-const hourMs = 3_600_000
-const slices = 30
 
 /** Makes the handler of `roster`. */
 export function createRosterHandler(
   host: ConsoleHost,
   reader: TaskReader,
-  words: ServerWords,
+  { startedAt, ...words }: ServerWords,
 ): ApiHandler {
   const { clock, mounts, auth } = host
   const healthOf = createHealthReader(host)
-  const startedAt = toTimestamp(clock.now())
   const readPage = createTaskPages(host, reader)
   const needsYou = createInbox(host, reader)
-
-  const count = async (viewer: Viewer, agent: string, state: TaskState): Promise<number> =>
-    (await readPage(viewer, { agent, state, limit: 1 })).total ?? 0
-
-  async function totalsOf(viewer: Viewer, agent: string): Promise<StateTotals> {
-    const of = (state: TaskState): Promise<number> => count(viewer, agent, state)
-    const [submitted, working, input, login, completed, failed, rejected] = await Promise.all([
-      of('TASK_STATE_SUBMITTED'),
-      of('TASK_STATE_WORKING'),
-      of('TASK_STATE_INPUT_REQUIRED'),
-      of('TASK_STATE_AUTH_REQUIRED'),
-      of('TASK_STATE_COMPLETED'),
-      of('TASK_STATE_FAILED'),
-      of('TASK_STATE_REJECTED'),
-    ])
-    return {
-      running: submitted + working,
-      waiting: input + login,
-      completed,
-      failed: failed + rejected,
-    }
-  }
 
   async function toAgent(mount: ShownAgent, viewer: Viewer, base?: string): Promise<RosterAgent> {
     const { id, identity } = mount
@@ -66,6 +38,8 @@ export function createRosterHandler(
     const facts = await inSlices(tasks, reader.facts)
     const { name, description, details } = identity.known()
     const p50Ms = medianOf(facts.flatMap(({ durationMs }, i) => ended(tasks[i], durationMs)))
+    const count = async (state: TaskState): Promise<number> =>
+      (await readPage(viewer, { agent: id, state, limit: 1 })).total ?? 0
     const examples = (details?.skills ?? []).flatMap((skill) => skill.examples ?? [])
     return {
       id,
@@ -74,7 +48,7 @@ export function createRosterHandler(
       ...sortOf(mount),
       url: identity.base(base),
       ...(await healthOf(id)),
-      ...(await totalsOf(viewer, id)),
+      ...(await totalsOf(count)),
       tokens: facts.reduce((sum, { tokens = 0 }) => sum + tokens, 0),
       ...costIn(facts),
       ...(p50Ms !== undefined && { p50Ms }),
@@ -104,48 +78,6 @@ export function createRosterHandler(
   return async (call) => ok(await turns(keyOf(call), () => read(call)))
 }
 
-function keyOf({ viewer: { auth }, request: { base = '' } }: ApiCall): string {
-  return JSON.stringify([auth.userId, auth.scopes, auth.tenants, base])
-}
-
-/**
- * Lets one work of a key run at a time. Whoever asks meanwhile gets, with all others who do, what the next one gives:
- * it begins after they asked, so it is never too old.
- */
-function createTurns<T>(): (key: string, work: () => Promise<T>) => Promise<T> {
-  const running = new Map<string, { readonly now: Promise<T>; next?: Promise<T> }>()
-  function run(key: string, work: () => Promise<T>): Promise<T> {
-    const turn: { readonly now: Promise<T>; next?: Promise<T> } = { now: work() }
-    running.set(key, turn)
-    const end = (): void => {
-      if (running.get(key) === turn && !turn.next) running.delete(key)
-    }
-    turn.now.then(end, end)
-    return turn.now
-  }
-  return (key, work) => {
-    const turn = running.get(key)
-    if (!turn) return run(key, work)
-    const go = (): Promise<T> => run(key, work)
-    turn.next ??= turn.now.then(go, go)
-    return turn.next
-  }
-}
-
-function sortOf(mount: ShownAgent): Pick<RosterAgent, 'kind' | 'members' | 'scheduler'> {
-  const agent = mount.agent()
-  const team = teamOf(agent)
-  if (!team) return { kind: kindOfAgent(agent), members: [] }
-  const { agents, scheduler } = team.config
-  const members = agents.map(({ agentId }) => agentId)
-  return { kind: 'team', members, scheduler: kindOf(scheduler).mode(scheduler) }
-}
-
-function ended(stored: StoredTask | undefined, durationMs: number | undefined): number[] {
-  const isOver = stored?.head.state === 'TASK_STATE_COMPLETED'
-  return isOver && durationMs !== undefined ? [durationMs] : []
-}
-
 type ShownHealth = Pick<RosterAgent, 'health' | 'reason'>
 
 /** As long as Home waits for an agent that does not say how it is. */
@@ -172,6 +104,44 @@ function createHealthReader({ health, clock }: ConsoleHost): (id: string) => Pro
     })
 }
 
+function ended(stored: StoredTask | undefined, durationMs: number | undefined): number[] {
+  const isOver = stored?.head.state === 'TASK_STATE_COMPLETED'
+  return isOver && durationMs !== undefined ? [durationMs] : []
+}
+
+function sortOf(mount: ShownAgent): Pick<RosterAgent, 'kind' | 'members' | 'scheduler'> {
+  const agent = mount.agent()
+  const team = teamOf(agent)
+  if (!team) return { kind: kindOfAgent(agent), members: [] }
+  const { agents, scheduler } = team.config
+  const members = agents.map(({ agentId }) => agentId)
+  return { kind: 'team', members, scheduler: kindOf(scheduler).mode(scheduler) }
+}
+
+type StateTotals = Omit<TaskTotals, 'tokens' | 'costUsd'>
+
+/** How many tasks are in which state. */
+async function totalsOf(count: (state: TaskState) => Promise<number>): Promise<StateTotals> {
+  const [submitted, working, input, login, completed, failed, rejected] = await Promise.all([
+    count('TASK_STATE_SUBMITTED'),
+    count('TASK_STATE_WORKING'),
+    count('TASK_STATE_INPUT_REQUIRED'),
+    count('TASK_STATE_AUTH_REQUIRED'),
+    count('TASK_STATE_COMPLETED'),
+    count('TASK_STATE_FAILED'),
+    count('TASK_STATE_REJECTED'),
+  ])
+  return {
+    running: submitted + working,
+    waiting: input + login,
+    completed,
+    failed: failed + rejected,
+  }
+}
+
+const slices = 30
+const hourMs = 3_600_000
+
 /** Tasks that ended per slice of the last hour, the oldest slice first. */
 function sparkline(tasks: readonly StoredTask[], now: number): readonly number[] {
   const counts = Array.from({ length: slices }, () => 0)
@@ -196,4 +166,30 @@ function sumOf(agents: readonly RosterAgent[]): TaskTotals {
   }
 }
 
-type StateTotals = Omit<TaskTotals, 'tokens' | 'costUsd'>
+/**
+ * Lets one work of a key run at a time. Whoever asks meanwhile gets, with all others who do, what the next one gives:
+ * it begins after they asked, so it is never too old.
+ */
+function createTurns<T>(): (key: string, work: () => Promise<T>) => Promise<T> {
+  const running = new Map<string, { readonly now: Promise<T>; next?: Promise<T> }>()
+  function run(key: string, work: () => Promise<T>): Promise<T> {
+    const turn: { readonly now: Promise<T>; next?: Promise<T> } = { now: work() }
+    running.set(key, turn)
+    const end = (): void => {
+      if (running.get(key) === turn && !turn.next) running.delete(key)
+    }
+    turn.now.then(end, end)
+    return turn.now
+  }
+  return (key, work) => {
+    const turn = running.get(key)
+    if (!turn) return run(key, work)
+    const go = (): Promise<T> => run(key, work)
+    turn.next ??= turn.now.then(go, go)
+    return turn.next
+  }
+}
+
+function keyOf({ viewer: { auth }, request: { base = '' } }: ApiCall): string {
+  return JSON.stringify([auth.userId, auth.scopes, auth.tenants, base])
+}

@@ -1,7 +1,7 @@
 import { A2AError } from '../protocol/errors.ts'
 import { isTerminal } from '../protocol/task.ts'
-import type { ConsoleHost } from '../server/console.ts'
-import { readUrl } from '../shared/url.ts'
+import type { ConsoleHost } from '../server/options.ts'
+import { readUrl } from '../shared/text.ts'
 import type { DeadLetter, Webhook } from '../store/store.ts'
 import type {
   DeadLetterRow,
@@ -10,12 +10,10 @@ import type {
   WebhookQueue,
   WebhooksAnswer,
 } from './api.ts'
-import { type ApiCall, type ApiHandler, bodyOf, ok } from './call.ts'
-import type { Viewer } from './viewer.ts'
+import { type ApiCall, type ApiHandler, bodyOf, ok, type Viewer } from './call.ts'
 
 /** So many webhooks and dead letters are shown, the newest. */
 const maxShown = 200
-const maxRedriven = 100
 
 /** Makes the handlers of `webhooks` and `webhooks/redrive`. */
 export function createWebhookHandlers(host: ConsoleHost): {
@@ -47,6 +45,23 @@ export function createWebhookHandlers(host: ConsoleHost): {
     list: async (call) => ok(await list(call)),
     redrive: async (call) => ok(await redrive(call)),
   }
+}
+
+async function webhooksOf(
+  { store, mounts }: ConsoleHost,
+  viewer: Viewer,
+): Promise<readonly Webhook[]> {
+  if (viewer.isOperator) {
+    const all = await store.webhooks({ limit: maxShown })
+    return all.filter(({ head }) => viewer.sees(head))
+  }
+  const own = scopesOf(mounts, viewer).map((scope) => store.webhooks({ scope, limit: maxShown }))
+  return (await Promise.all(own)).flat().slice(0, maxShown)
+}
+
+function scopesOf(mounts: ConsoleHost['mounts'], viewer: Viewer) {
+  const agents = [...mounts.keys()].filter((id) => viewer.reaches(id))
+  return agents.flatMap((id) => viewer.scopesOf(id))
 }
 
 /** A webhook as the page shows it: how far it is, and what was tried. */
@@ -88,18 +103,6 @@ function shownUrl(text: string): string {
   return url ? url.origin + url.pathname : ''
 }
 
-async function webhooksOf(
-  { store, mounts }: ConsoleHost,
-  viewer: Viewer,
-): Promise<readonly Webhook[]> {
-  if (viewer.isOperator) {
-    const all = await store.webhooks({ limit: maxShown })
-    return all.filter(({ head }) => viewer.sees(head))
-  }
-  const own = scopesOf(mounts, viewer).map((scope) => store.webhooks({ scope, limit: maxShown }))
-  return (await Promise.all(own)).flat().slice(0, maxShown)
-}
-
 async function lettersOf(
   { store, mounts }: ConsoleHost,
   viewer: Viewer,
@@ -122,17 +125,14 @@ async function lettersOf(
     .slice(0, limit)
 }
 
-function scopesOf(mounts: ConsoleHost['mounts'], viewer: Viewer) {
-  const agents = [...mounts.keys()].filter((id) => viewer.reaches(id))
-  return agents.flatMap((id) => viewer.scopesOf(id))
-}
-
 async function toRow({ store }: ConsoleHost, letter: DeadLetter): Promise<DeadLetterRow> {
   const { id, taskId, configId, seq, attempts, reason, at } = letter
   const config = (await store.pushConfigs(taskId)).find((one) => one.id === configId)
   const url = config ? shownUrl(config.config.url) : ''
   return { id, taskId, configId, url, seq, attempts, reason, at }
 }
+
+const maxRedriven = 100
 
 function idsOf(ids: unknown): readonly string[] {
   if (Array.isArray(ids) && ids.length <= maxRedriven && ids.every((id) => typeof id === 'string'))

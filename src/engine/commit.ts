@@ -2,146 +2,156 @@ import { A2AError, toA2AError } from '../protocol/errors.ts'
 import { soon } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import type { Store, Write, WriteResult } from '../store/store.ts'
-import { CommitShares, type Weighed } from './commit-share.ts'
-import { KeyTaken, TaskMoved, taskNotFound } from './faults.ts'
+import { KeyTaken, TaskMoved, taskNotFound } from './errors.ts'
 
-/**
- * The only writer of tasks. Whatever becomes dirty while a commit runs goes into the next one, so that durability
- * costs one sync per batch, not per event. Check → reduce → store → publish: nobody hears of what is not stored.
- */
-export interface Committer {
-  /** Puts a task's changes into the next commit: at once if none is running, or at the end of this tick's burst. */
-  enqueue(source: CommitSource, urgency: 'now' | 'burst'): void
-  /** Commits other writes along with the tasks'. */
-  write(writes: readonly Write[]): Promise<readonly WriteResult[]>
-  /** Resolves when nothing is left to commit. */
-  idle(): Promise<void>
-}
-
-/** Something whose changes are committed: the log of a task. */
-export interface CommitSource extends Weighed {
+/** Something whose changes are committed: the log of a task, or writes beside tasks. */
+export interface CommitSource {
+  /** About how many bytes its writes will have. */
+  readonly commitBytes: number
+  /** The principal that these bytes are counted against: no principal's changes wait for all of another's. */
+  readonly principal: string
   /** Reduces what has come in since the last commit to writes; called when the commit begins. */
   reduce(): readonly Write[]
   /** The writes of the last `reduce` are stored; publish them. */
   stored(results: readonly WriteResult[]): void
-  /** They are not; `never` tells that they cannot be, however often it is tried. */
+  /** The store has rejected them. `never` means that trying again is of no use. */
   refused(error: A2AError, never?: boolean): void
 }
 
-/** Is told how long the store took for a commit, in milliseconds. */
-type CommitObserver = (ms: number) => void
+/**
+ * The only writer of tasks. What becomes dirty while a commit runs goes into the next one, so that durability costs one
+ * sync per batch, not per event. Check → reduce → store → publish: nothing is published before it is stored.
+ *
+ * Written with callbacks: a commit costs one promise besides the store's own.
+ */
+export class Committer {
+  readonly #store: Store
+  readonly #clock: Clock
+  /** Receives how long the store took for each commit, in milliseconds. */
+  readonly #observer: ((ms: number) => void) | undefined
+  readonly #shares = new CommitShares()
+  readonly #gaps: ChunkGaps | undefined
+  readonly #flushBurst: () => void
+  #dirty = new Set<CommitSource>()
+  #running: Promise<void> | undefined
+  #startedAt = 0
+  #isScheduled = false
 
-/** Makes the writer over a store. Written with callbacks: a commit costs one promise besides the store's own. */
-export function createCommitter(
-  store: Store,
-  clock: Clock = systemClock,
-  told?: CommitObserver,
-): Committer {
-  const shares = new CommitShares()
-  let startedAt = 0
-  let dirty = new Set<CommitSource>()
-  let running: Promise<void> | undefined
-  let scheduled = false
-  const gaps = store.chunkGapMs ? createGaps(store.chunkGapMs, clock, enqueueDue) : undefined
-
-  function enqueueDue(source: CommitSource): void {
-    committer.enqueue(source, 'now')
+  constructor(store: Store, clock: Clock = systemClock, observer?: (ms: number) => void) {
+    this.#store = store
+    this.#clock = clock
+    this.#observer = observer
+    this.#gaps = store.chunkGapMs
+      ? new ChunkGaps(store.chunkGapMs, clock, (source) => this.enqueue(source, 'now'))
+      : undefined
+    this.#flushBurst = () => {
+      this.#isScheduled = false
+      this.#flush()
+    }
   }
 
-  function flushBurst(): void {
-    scheduled = false
-    flush()
+  /** Puts a task's changes into the next commit: at once if none is running, or at the end of this tick's burst. */
+  enqueue(source: CommitSource, urgency: 'now' | 'burst'): void {
+    if (this.#gaps?.mustWait(source, urgency)) return
+    this.#dirty.add(source)
+    if (this.#running) return
+    if (urgency === 'now') this.#flush()
+    else if (!this.#isScheduled) {
+      this.#isScheduled = true
+      soon(this.#flushBurst)
+    }
   }
 
-  function flush(): void {
-    if (running || dirty.size === 0) return
-    const sources = shares.take(dirty)
-    if (sources === dirty) dirty = new Set()
+  /** Commits other writes along with the tasks'. They are small, so they count against no principal. */
+  write(writes: readonly Write[]): Promise<readonly WriteResult[]> {
+    return new Promise((resolve, reject) => {
+      const [commitBytes, principal] = [0, '']
+      const source = {
+        commitBytes,
+        principal,
+        reduce: () => writes,
+        stored: resolve,
+        refused: reject,
+      }
+      this.enqueue(source, 'now')
+    })
+  }
+
+  /** Resolves when nothing is left to commit. */
+  async idle(): Promise<void> {
+    while (this.#running || this.#dirty.size > 0) {
+      this.#flush()
+      await this.#running
+    }
+  }
+
+  #flush(): void {
+    if (this.#running || this.#dirty.size === 0) return
+    const sources = this.#shares.take(this.#dirty)
+    if (sources === this.#dirty) this.#dirty = new Set()
     const { writes, parts } = reduceAll(sources)
     if (writes.length === 0) {
-      flush()
+      this.#flush()
       return
     }
-    if (told) startedAt = clock.elapsed()
-    running = store.commit(writes).then(
-      (results) => end(() => tellStored(parts, results)),
-      (thrown) => end(() => tellRefused(parts, toStoreError(thrown))),
+    if (this.#observer) this.#startedAt = this.#clock.elapsed()
+    this.#running = this.#store.commit(writes).then(
+      (results) => this.#end(parts, results),
+      (thrown) => this.#end(parts, undefined, toStoreError(thrown)),
     )
   }
 
-  /** Tells how a commit ended. What becomes dirty through that goes into the next one. */
-  function end(tell: () => void): void {
-    told?.(clock.elapsed() - startedAt)
+  /** Publishes how a commit ended. What becomes dirty through that goes into the next one. */
+  #end(parts: readonly CommitPart[], results?: readonly WriteResult[], error?: A2AError): void {
+    this.#observer?.(this.#clock.elapsed() - this.#startedAt)
     try {
-      tell()
+      for (const { source, from, to } of parts)
+        if (results) source.stored(results.slice(from, to))
+        else if (error) source.refused(error)
     } finally {
-      running = undefined
-      flush()
+      this.#running = undefined
+      this.#flush()
     }
   }
-
-  const committer: Committer = {
-    enqueue(source, urgency) {
-      if (gaps?.mustWait(source, urgency)) return
-      dirty.add(source)
-      if (running) return
-      if (urgency === 'now') flush()
-      else if (!scheduled) {
-        scheduled = true
-        soon(flushBurst)
-      }
-    },
-    write: (writes) =>
-      new Promise((resolve, reject) => {
-        const source = { ...light, reduce: () => writes, stored: resolve, refused: reject }
-        committer.enqueue(source, 'now')
-      }),
-    async idle() {
-      while (running || dirty.size > 0) {
-        flush()
-        await running
-      }
-    },
-  }
-  return committer
 }
-
-/** Writes beside those of tasks are small. */
-const light = { weight: 0, whose: '' }
 
 /** The least time between two commits of one task's chunks. */
-interface Gaps {
-  /** Whether a source's chunks wait for their time. What somebody waits for does not. */
-  mustWait(source: CommitSource, urgency: 'now' | 'burst'): boolean
-}
+class ChunkGaps {
+  readonly #ms: number
+  readonly #clock: Clock
+  readonly #onDue: (source: CommitSource) => void
+  /** Sources that were committed lately, and whether some of their chunks wait. */
+  readonly #resting = new Map<CommitSource, { waits: boolean }>()
 
-function createGaps(ms: number, clock: Clock, due: (source: CommitSource) => void): Gaps {
-  /** Those that were committed lately, and whether something of theirs waits. */
-  const resting = new Map<CommitSource, { waits: boolean }>()
-  return {
-    mustWait(source, urgency) {
-      const rest = resting.get(source)
-      if (rest && urgency === 'burst') {
-        rest.waits = true
-        return true
-      }
-      if (rest) {
-        rest.waits = false
-        return false
-      }
-      const begun = { waits: false }
-      resting.set(source, begun)
-      clock.after(ms, () => {
-        resting.delete(source)
-        if (begun.waits) due(source)
-      })
+  constructor(ms: number, clock: Clock, onDue: (source: CommitSource) => void) {
+    this.#ms = ms
+    this.#clock = clock
+    this.#onDue = onDue
+  }
+
+  /** Whether a source's chunks wait for their time. Changes that a caller waits for do not. */
+  mustWait(source: CommitSource, urgency: 'now' | 'burst'): boolean {
+    const rest = this.#resting.get(source)
+    if (rest && urgency === 'burst') {
+      rest.waits = true
+      return true
+    }
+    if (rest) {
+      rest.waits = false
       return false
-    },
+    }
+    const begun = { waits: false }
+    this.#resting.set(source, begun)
+    this.#clock.after(this.#ms, () => {
+      this.#resting.delete(source)
+      if (begun.waits) this.#onDue(source)
+    })
+    return false
   }
 }
 
 /** The writes of one source within a commit. */
-interface PartOfCommit {
+interface CommitPart {
   readonly source: CommitSource
   readonly from: number
   readonly to: number
@@ -149,10 +159,10 @@ interface PartOfCommit {
 
 function reduceAll(sources: Iterable<CommitSource>): {
   readonly writes: readonly Write[]
-  readonly parts: readonly PartOfCommit[]
+  readonly parts: readonly CommitPart[]
 } {
   const writes: Write[] = []
-  const parts: PartOfCommit[] = []
+  const parts: CommitPart[] = []
   for (const source of sources) {
     const from = writes.length
     for (const write of reduce(source)) writes.push(write)
@@ -161,15 +171,7 @@ function reduceAll(sources: Iterable<CommitSource>): {
   return { writes, parts }
 }
 
-function tellStored(parts: readonly PartOfCommit[], results: readonly WriteResult[]): void {
-  for (const { source, from, to } of parts) source.stored(results.slice(from, to))
-}
-
-function tellRefused(parts: readonly PartOfCommit[], error: A2AError): void {
-  for (const { source } of parts) source.refused(error)
-}
-
-/** A task that cannot be reduced is refused by itself: those that are committed with it have no part in its fault. */
+/** A task that cannot be reduced is rejected by itself; the tasks that are committed with it are not affected. */
 function reduce(source: CommitSource): readonly Write[] {
   try {
     return source.reduce()
@@ -184,11 +186,75 @@ function toStoreError(thrown: unknown): A2AError {
   return new A2AError('unavailable', 'The task store cannot be written', { cause: thrown })
 }
 
-/** What a store's answer to a task's write has against it; undefined where it is stored. */
-export function faultOf(result: WriteResult, taskId: string): A2AError | undefined {
+/** The error that a store's answer to a task's write stands for; undefined where it is stored. */
+export function storeErrorOf(result: WriteResult, taskId: string): A2AError | undefined {
   if ('version' in result) return undefined
   if ('existing' in result) return new KeyTaken(result.existing)
   if ('conflict' in result)
     return result.conflict === 0 ? taskNotFound(taskId) : new TaskMoved(taskId)
   return new A2AError('invalidAgentResponse', `The task cannot be stored: ${result.refused}`)
+}
+
+/** About as many bytes as one commit holds beside the one change that comes first. */
+const maxCommitBytes = 512 * 1024
+
+/** How many principals' last turns are remembered. */
+const maxRemembered = 1_000
+
+/**
+ * Chooses what goes into the next commit. Mostly that is all that is dirty. Where that is too much, the principal that
+ * waited longest commits one change, however large it is, and beside it go the changes of the principals that have the
+ * fewest bytes in it, until the commit is full.
+ */
+class CommitShares {
+  /** The commit in which each principal last came first. */
+  readonly #turns = new Map<string, number>()
+  #commits = 0
+
+  /** Takes the next commit's sources out of the dirty ones, or returns the set itself; the others keep their order. */
+  take(dirty: Set<CommitSource>): Set<CommitSource> {
+    if (dirty.size === 1) return dirty
+    let bytes = 0
+    for (const source of dirty) bytes += source.commitBytes
+    if (bytes <= maxCommitBytes) return dirty
+    const share = new Set<CommitSource>()
+    const first = this.#nextTurn(dirty)
+    if (first) share.add(first)
+    let left = maxCommitBytes
+    for (const source of inFairOrder(dirty)) {
+      if (share.has(source)) continue
+      left -= source.commitBytes
+      if (left < 0) break
+      share.add(source)
+    }
+    for (const source of share) dirty.delete(source)
+    return share
+  }
+
+  /** The first change of the principal whose last turn is the longest ago. */
+  #nextTurn(dirty: Iterable<CommitSource>): CommitSource | undefined {
+    let next: CommitSource | undefined
+    let lastTurn = Number.POSITIVE_INFINITY
+    for (const source of dirty) {
+      const turn = this.#turns.get(source.principal) ?? 0
+      if (turn >= lastTurn) continue
+      next = source
+      lastTurn = turn
+    }
+    if (this.#turns.size >= maxRemembered) this.#turns.clear()
+    if (next) this.#turns.set(next.principal, ++this.#commits)
+    return next
+  }
+}
+
+/** Ordered by the bytes that each principal has taken so far: small changes come before large ones. */
+function inFairOrder(sources: Iterable<CommitSource>): readonly CommitSource[] {
+  const taken = new Map<string, number>()
+  const placed: { readonly source: CommitSource; readonly after: number }[] = []
+  for (const source of sources) {
+    const after = (taken.get(source.principal) ?? 0) + source.commitBytes
+    taken.set(source.principal, after)
+    placed.push({ source, after })
+  }
+  return placed.sort((a, b) => a.after - b.after).map(({ source }) => source)
 }

@@ -1,33 +1,6 @@
 import type { Clock } from '../shared/clock.ts'
 import type { Deaths } from '../store/store.ts'
 
-/**
- * Finds the task that kills the process, without harm to those that only ran beside it.
- *
- * A task that was running in two deaths of the process is a suspect. Suspects start apart: at most four at once; one
- * that died beside others runs beside half as many, so two, then one, and before those that did not. It is cleared by a
- * finished step, by the end of its turn or by running for five seconds. Only one that dies twice as the sole suspect is
- * given up. For the second time it waits until the process has lived for a while: where the process is killed from
- * outside, again and again, nobody is convicted. Nor is one that ran beside a task that a step has just cleared: until
- * that one has ended, or its five seconds are over, it may be the killer all the same.
- *
- * One that finishes a step at each attempt is no suspect, but one that keeps dying all the same starts apart too, and
- * later each time; a step does not clear it, and if it dies alone it is given up after thirty deaths.
- */
-export interface Suspects {
-  /** Takes in a task that has seen deaths, before it starts; it starts or is given up when its time comes. */
-  add(suspect: Suspect): void
-  /** More may come: until as many calls of `ready` nobody starts, since who ran in the last death is not yet known. */
-  gather(): void
-  ready(): void
-  /** Whether anybody is watched, for callers on the hot path. */
-  readonly watching: boolean
-  /** A task has finished a step, or its turn is over. */
-  gotOn(id: string, over: boolean): void
-  /** Nobody starts any more. */
-  close(): void
-}
-
 /** A task that has seen deaths of the process, held back. */
 interface Suspect {
   readonly id: string
@@ -36,19 +9,9 @@ interface Suspect {
   readonly died: boolean
   /** Starts it; false if there is nothing left to start. */
   start(deaths: Deaths): boolean
-  /** It outlived its time as a suspect, which is worth a record; false if it still waits for a slot. */
-  outlived(): boolean
+  /** It survived its time as a suspect, which is recorded; false if it still waits for a slot. */
+  survivedTrial(): boolean
   giveUp(deaths: Deaths): void
-}
-
-/** Whether a task that was left over has to start through `Suspects`. */
-export function mustWait({ silent, total }: Deaths): boolean {
-  return silent >= suspectFrom || total >= backOffFrom
-}
-
-/** Whether a step clears one that started with these deaths; it does not where there was a step before each of them. */
-export function isClearedByStep({ silent, total, apart }: Deaths): boolean {
-  return apart === undefined || (silent >= suspectFrom && total < maxDeaths)
 }
 
 const suspectFrom = 2
@@ -56,7 +19,6 @@ const mostAtOnce = 4
 const clearedAfterMs = 5_000
 /** How long after the last death it must be before one that died alone is tried for the second time. */
 const secondTrialAfterMs = 5_000
-
 /** One that finishes a step at each attempt starts later each time, and not for ever. */
 const backOffFrom = 4
 const maxDeaths = 30
@@ -70,33 +32,40 @@ interface Held {
   readonly apart: number
 }
 
-/** Makes the watch over suspects; one per process. */
-export function createSuspects(clock: Clock): Suspects {
-  return new SuspectWatch(clock)
-}
-
-class SuspectWatch implements Suspects {
+/**
+ * Finds the task that kills the process, without harm to those that only ran beside it.
+ *
+ * A task that was running in two deaths of the process is a suspect. Suspects start apart: at most four at once; one
+ * that died beside others runs beside half as many, so two, then one, and before those that did not. It is cleared by a
+ * finished step, by the end of its turn or by running for five seconds. Only one that dies twice as the sole suspect is
+ * given up. For the second time it waits until the process has lived for a while: where the process is killed from
+ * outside, again and again, no task is convicted. Nor is one that ran beside a task that a step has just cleared: until
+ * that one has ended, or its five seconds are over, it may be the cause all the same.
+ *
+ * One that finishes a step at each attempt is no suspect, but one that keeps dying all the same starts apart too, and
+ * later each time; a step does not clear it, and if it dies alone it is given up after thirty deaths.
+ */
+export class Suspects {
   readonly #clock: Clock
   /** When tasks were last gathered: at the start, and where another replica has died. */
   #began: number
   readonly #waiting: Held[] = []
-  /** Those that run and are not cleared, with what calls their clearing off. */
-  readonly #running = new Map<string, Held & { callOff(): void }>()
-  /** Those that a step has cleared and that still run, with what calls their end as company off. */
+  /** Tasks that run and are not cleared, each with the timer that clears it. */
+  readonly #running = new Map<string, Held & { cancelTimer(): void }>()
+  /** Tasks that a step has cleared and that still run, each with the timer that ends this. */
   readonly #company = new Map<string, () => void>()
   readonly #timers = new Set<() => void>()
   #gathering = 0
   #closed = false
+  /** Whether a task is watched; a field, since it is read for every commit. */
+  watching = false
 
   constructor(clock: Clock) {
     this.#clock = clock
     this.#began = clock.elapsed()
   }
 
-  get watching(): boolean {
-    return this.#running.size + this.#company.size > 0
-  }
-
+  /** Takes in a task that has seen deaths, before it starts; it starts or is given up when its time comes. */
   add(suspect: Suspect): void {
     if (this.#closed) return
     const deaths = convict(suspect)
@@ -111,16 +80,19 @@ class SuspectWatch implements Suspects {
     else this.#enter(held)
   }
 
+  /** More tasks may come: until as many calls of `ready` none starts, since the tasks that ran in the last death are not all known. */
   gather(): void {
     if (this.#gathering++ === 0) this.#began = this.#clock.elapsed()
   }
 
+  /** Ends one `gather`. */
   ready(): void {
     this.#gathering--
     this.#startNext()
   }
 
-  gotOn(id: string, over: boolean): void {
+  /** A task has finished a step, or its turn is over. */
+  progressed(id: string, over: boolean): void {
     const held = this.#running.get(id)
     if (over) {
       this.#clear(id)
@@ -129,9 +101,10 @@ class SuspectWatch implements Suspects {
       this.#clearByStep(held)
   }
 
+  /** No task starts any more. */
   close(): void {
     this.#closed = true
-    for (const callOff of [...this.#timers]) callOff()
+    for (const cancel of [...this.#timers]) cancel()
     this.#timers.clear()
   }
 
@@ -151,7 +124,7 @@ class SuspectWatch implements Suspects {
     }
   }
 
-  /** Who must be alone has nobody beside it that was suspected a moment ago. */
+  /** A task that must be alone has no task beside it that was suspected a moment ago. */
   #isFull(room: number): boolean {
     return this.#running.size + (room === 1 ? this.#company.size : 0) >= room
   }
@@ -165,7 +138,7 @@ class SuspectWatch implements Suspects {
 
   #run(held: Held): void {
     const { suspect, deaths } = held
-    // Where nobody else waits it is alone; who comes later waits for it.
+    // Where no other task waits it is alone; one that comes later waits for it.
     const others = this.#running.size + this.#company.size + this.#waiting.length
     const apart = Math.min(this.#roomBeside(held), 1 + others)
     this.#watch({ suspect, deaths, apart })
@@ -174,18 +147,20 @@ class SuspectWatch implements Suspects {
 
   /** Its time counts from when it has a slot. */
   #watch(held: Held): void {
-    const callOff = this.#later(watchMs(held.deaths), () => {
-      if (held.suspect.outlived()) this.#clear(held.suspect.id)
+    const cancelTimer = this.#later(watchMs(held.deaths), () => {
+      if (held.suspect.survivedTrial()) this.#clear(held.suspect.id)
       else this.#watch(held)
     })
-    this.#running.set(held.suspect.id, { ...held, callOff })
+    this.#running.set(held.suspect.id, { ...held, cancelTimer })
+    this.#updateWatching()
   }
 
   #clear(id: string): void {
     const held = this.#running.get(id)
     if (!held) return
-    held.callOff()
+    held.cancelTimer()
     this.#running.delete(id)
+    this.#updateWatching()
     this.#startNext()
   }
 
@@ -201,23 +176,39 @@ class SuspectWatch implements Suspects {
 
   #leave(id: string): void {
     this.#company.get(id)?.()
-    if (this.#company.delete(id)) this.#startNext()
+    if (!this.#company.delete(id)) return
+    this.#updateWatching()
+    this.#startNext()
+  }
+
+  #updateWatching(): void {
+    this.watching = this.#running.size + this.#company.size > 0
   }
 
   #later(ms: number, work: () => void): () => void {
-    const callOff = this.#clock.after(ms, () => {
-      this.#timers.delete(callOff)
+    const cancel = this.#clock.after(ms, () => {
+      this.#timers.delete(cancel)
       work()
     })
-    this.#timers.add(callOff)
+    this.#timers.add(cancel)
     return () => {
-      this.#timers.delete(callOff)
-      callOff()
+      this.#timers.delete(cancel)
+      cancel()
     }
   }
 }
 
-/** One that died while nobody else was watched has died alone. */
+/** Whether a task that was left over has to start through `Suspects`. */
+export function mustWait({ silent, total }: Deaths): boolean {
+  return silent >= suspectFrom || total >= backOffFrom
+}
+
+/** Whether a step clears one that started with these deaths; it does not where there was a step before each of them. */
+export function isClearedByStep({ silent, total, apart }: Deaths): boolean {
+  return apart === undefined || (silent >= suspectFrom && total < maxDeaths)
+}
+
+/** A task that died while no other was watched has died alone. */
 function convict({ deaths, died }: Suspect): Deaths {
   return died && deaths.apart === 1 ? { ...deaths, alone: deaths.alone + 1 } : deaths
 }

@@ -1,8 +1,15 @@
 import type { ChunkOptions, ContextValues, Draft, Turn } from '../agents/agent.ts'
-import { type ReplyPlace, responseArtifact } from '../agents/reply.ts'
-import { type AuthContext, anonymous } from '../protocol/call.ts'
+import { ContentBlocked } from '../agents/guards/check.ts'
+import {
+  type ReplyPlace,
+  readAgentAnswer,
+  readAgentEvent,
+  responseArtifact,
+} from '../agents/reply.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { hopsExtension } from '../protocol/extensions.ts'
+import { type AuthContext, anonymous } from '../protocol/operations.ts'
+import { answerParts, canTransition, isInterrupted, isTerminal } from '../protocol/task.ts'
 import type { FullTaskStore } from '../protocol/task-store.ts'
 import type {
   Artifact,
@@ -10,30 +17,19 @@ import type {
   JsonObject,
   Message,
   Part,
+  StreamResponse,
   Task,
   TaskState,
 } from '../protocol/types.ts'
+import { isAsyncIterable, myTurn } from '../shared/async.ts'
 import { newId } from '../shared/ids.ts'
 import { copyOf } from '../shared/json.ts'
 import type { Logger } from '../shared/log.ts'
-import { ownKeys, TurnValues } from './context.ts'
-import { mustBeJson } from './json.ts'
-import type { Mailbox } from './mailbox.ts'
-import { ownMessage, type QueuedMessage } from './messages.ts'
-import type { RunHost } from './run-host.ts'
-import type { RunWriter } from './writer.ts'
-
-/** What an active turn needs of its run. */
-export interface TurnSource {
-  readonly host: RunHost
-  readonly writer: RunWriter
-  readonly mailbox: Pick<Mailbox, 'before' | 'slot'>
-  /** A value that the agent saved with the task. */
-  load(key: string): Json | undefined
-  save(key: string, value: Json): void
-  /** Ends the task as FAILED, in the midst of its turn. */
-  outgrow(reason: A2AError): void
-}
+import { weigh } from '../store/size-limits.ts'
+import type { Scope, Store } from '../store/store.ts'
+import { failedState, isCallerFault, TaskMoved, toAgentFault } from './errors.ts'
+import { addressed, ownMessage, type QueuedMessage } from './queued-messages.ts'
+import type { TaskRun } from './task-run.ts'
 
 const none: readonly string[] = Object.freeze([])
 
@@ -47,7 +43,7 @@ export class ActiveTurn implements Turn, ReplyPlace {
   readonly contextId: string
   readonly message: Message
   readonly caller: AuthContext
-  readonly #source: TurnSource
+  readonly #run: TaskRun
   readonly #queued: QueuedMessage
   /** The task before this message, as the log has it, and the agent's copy. */
   readonly #before: Task | undefined
@@ -61,13 +57,13 @@ export class ActiveTurn implements Turn, ReplyPlace {
   /** Set once nothing more that the agent does counts: it has answered, asked, failed or been cancelled. */
   over = false
 
-  constructor(source: TurnSource, queued: QueuedMessage) {
-    this.#source = source
+  constructor(run: TaskRun, queued: QueuedMessage) {
+    this.#run = run
     this.#queued = queued
-    this.taskId = source.writer.log.id
-    this.contextId = source.writer.log.contextId
+    this.taskId = run.log.id
+    this.contextId = run.log.contextId
     this.message = ownMessage(queued.message)
-    this.#before = source.mailbox.before
+    this.#before = run.before
     const { userId } = queued.request
     this.caller = queued.caller ?? (userId === '' ? anonymous : { userId })
   }
@@ -79,7 +75,7 @@ export class ActiveTurn implements Turn, ReplyPlace {
     return this.#queued.attempt
   }
   get tenant(): string {
-    return this.#source.writer.log.scope.tenant
+    return this.#run.log.scope.tenant
   }
   get task(): Task | undefined {
     this.#task ??= copyOf(this.#before)
@@ -89,10 +85,10 @@ export class ActiveTurn implements Turn, ReplyPlace {
     return this.task?.history ?? []
   }
   get taskStore(): FullTaskStore {
-    return this.#source.host.tasks(this.#source.writer.log)
+    return this.#run.engine.tasksOf(this.#run.log.scope)
   }
   get log(): Logger {
-    return this.#source.host.logger
+    return this.#run.engine.logger
   }
   get extensions(): readonly string[] {
     return this.#queued.request.extensions?.slice() ?? none
@@ -112,7 +108,7 @@ export class ActiveTurn implements Turn, ReplyPlace {
     return this.number === 1 ? responseArtifact : `${responseArtifact}-${this.number}`
   }
   timestamp(): string {
-    return this.#source.writer.timestamp()
+    return this.#run.timestamp()
   }
 
   /** Made when first asked for: most agents never look, and a controller is not free. */
@@ -178,63 +174,64 @@ export class ActiveTurn implements Turn, ReplyPlace {
   }
 
   async #runStep<T extends Json>(name: string, work: () => Promise<T> | T): Promise<T> {
-    const { log } = this.#source.writer
+    const { log, engine } = this.#run
     const done = this.#queued.steps?.get(name)
     // A step's result is what its own work once returned, so it has that type.
     if (done !== undefined) return done as T
-    const { host } = this.#source
-    if (!host.mayBegin()) await host.begins()
+    if (!engine.mayBegin()) await engine.whenMayBegin()
     this.mustBeOpen()
     const result = await work()
     mustBeJson(result)
     this.mustBeOpen()
-    this.#source.writer.ensureTask()
+    this.#run.openTask()
     log.append({ kind: 'step', turn: this.number, name, result: result ?? null })
     await log.committed()
     return result
   }
 
   load(key: string): Json | undefined {
-    return copyOf(this.#source.load(key))
+    return copyOf(this.#run.load(key))
   }
 
   async save(key: string, value: Json): Promise<void> {
     mustBeJson(value)
     this.mustBeOpen()
-    const { writer } = this.#source
+    const run = this.#run
     const own = copyOf(value)
-    // What we keep for ourselves makes no task; it is stored with the one that may still come to be.
-    if (!key.startsWith(ownKeys)) writer.ensureTask()
-    this.#source.save(key, own)
-    if (!writer.log.exists) return
-    writer.log.append({ kind: 'state', key, value: own })
-    await writer.log.committed()
+    // Our own values create no task; they are stored with the one that may still come to be.
+    if (!key.startsWith(ownKeys)) run.openTask()
+    run.save(key, own)
+    if (!run.log.exists) return
+    run.log.append({ kind: 'state', key, value: own })
+    await run.log.committed()
   }
 
   trace(entry: JsonObject): void {
     if (this.over) return
     mustBeJson(entry)
-    this.#source.writer.ensureTask()
-    this.#source.writer.log.append({ kind: 'trace', at: this.#source.host.timestamp(), entry })
+    this.#run.openTask()
+    this.#run.log.append({ kind: 'trace', at: this.#run.engine.timestamp(), entry })
   }
 
   async conversation(limit: number): Promise<readonly Message[]> {
     if (limit <= 0) return []
     // The message itself is among them where its task was stored before the turn began.
-    const heard = await this.#source.host.conversation(this.#source.writer.log, limit + 1)
-    const earlier = heard.filter(
+    const { engine, log } = this.#run
+    const { scope, contextId } = log
+    const messages = await conversationOf(engine.store, { scope, contextId, limit: limit + 1 })
+    const earlier = messages.filter(
       ({ taskId, messageId }) => taskId !== this.taskId || messageId !== this.message.messageId,
     )
     return copyOf(earlier.slice(-limit))
   }
 
   get context(): ContextValues {
-    this.#context ??= new TurnValues(this.#source, this)
+    this.#context ??= new TurnValues(this.#run, this)
     return this.#context
   }
 
   away(): () => Promise<void> {
-    const slot = this.over ? undefined : this.#source.mailbox.slot
+    const slot = this.over ? undefined : this.#run.slot
     if (!slot) return nothingToTake
     let back: Promise<void> | undefined
     slot.away()
@@ -248,3 +245,287 @@ export class ActiveTurn implements Turn, ReplyPlace {
 }
 
 async function nothingToTake(): Promise<void> {}
+
+/** Beyond this many records, or bytes of them, waiting for the store, the agent waits too. */
+const maxBacklog = 256
+
+const maxBacklogBytes = 256 * 1024
+
+/** Beyond this many bytes it waits for its turn: one that says much at once lets others do something. */
+const burstBytes = 128 * 1024
+
+/** Lets the agent answer one message, and writes what it says. It never rejects: what the agent throws fails its task. */
+export async function executeTurn(
+  run: TaskRun,
+  queued: QueuedMessage,
+  turn: ActiveTurn,
+): Promise<void> {
+  const { log, engine } = run
+  try {
+    if (log.exists) recordStart(run, queued)
+    // Commit before running the agent when (a) this is a recovered attempt, so that a crash is counted, (b) the message
+    // has an idempotency key, so that a retry finds the task, or (c) another replica may own the task.
+    const isKeyed = queued.request.idempotencyKey !== undefined
+    if (isKeyed) run.openTask()
+    if (queued.recovered || isKeyed || (engine.isShared && log.exists)) await log.committed()
+    if (!engine.mayBegin()) await engine.whenMayBegin()
+    if (!run.isCurrent(turn)) return
+    const reply = run.definition.agent.process(turn.message, turn)
+    if (isAsyncIterable(reply)) await takeEvents(run, reply, turn)
+    else takeAnswer(run, await reply, turn)
+  } catch (thrown) {
+    // An agent that throws at once does so before the queue has handed over the slot that must be given back.
+    await undefined
+    takeFailure(run, thrown, turn)
+  }
+  if (run.isCurrent(turn)) run.finish(queued, turn)
+}
+
+/** Records that a turn begins, in a task that exists. */
+function recordStart(run: TaskRun, { number: turn, attempt, deaths }: QueuedMessage): void {
+  run.log.build = run.definition.build
+  run.log.append({ kind: 'start', turn, attempt, ...(deaths?.total && { deaths }) })
+  if (run.log.state !== 'TASK_STATE_WORKING') run.status('TASK_STATE_WORKING')
+}
+
+async function takeEvents(
+  run: TaskRun,
+  events: AsyncIterable<unknown>,
+  turn: ActiveTurn,
+): Promise<void> {
+  const { log } = run
+  for await (const event of events) {
+    if (!run.isCurrent(turn)) return
+    takeEvent(run, readAgentEvent(event, turn), turn)
+    if (turn.over) return
+    const { pendingBytes } = log
+    if (log.backlog >= maxBacklog || pendingBytes >= maxBacklogBytes) await log.committed()
+    else if (pendingBytes >= burstBytes) await myTurn()
+  }
+}
+
+function takeEvent(run: TaskRun, event: StreamResponse, turn: ActiveTurn): void {
+  if ('message' in event) {
+    takeMessage(run, event.message, turn)
+    return
+  }
+  if ('task' in event) adopt(run, event.task)
+  else run.emit(event)
+  const { state } = run.log
+  if (isTerminal(state) || state === 'TASK_STATE_INPUT_REQUIRED') {
+    turn.over = true
+    run.onTurnEnd()
+  } else if (state === 'TASK_STATE_AUTH_REQUIRED' && run.current) run.answer(run.current)
+}
+
+function takeAnswer(run: TaskRun, answer: unknown, turn: ActiveTurn): void {
+  if (answer === undefined || !run.isCurrent(turn)) return
+  const event = readAgentAnswer(answer, turn)
+  if ('message' in event) takeMessage(run, event.message, turn)
+  else if ('task' in event) {
+    adopt(run, event.task)
+    const { state } = event.task.status
+    turn.finishesLater = !isTerminal(state) && !isInterrupted(state)
+  } else run.emit(event)
+}
+
+/** A lone Message answers without a task, and completes one that exists. */
+function takeMessage(run: TaskRun, message: Message, turn: ActiveTurn): void {
+  turn.over = true
+  const { id: taskId, contextId, exists } = run.log
+  if (exists) run.status('TASK_STATE_COMPLETED', addressed(message, { taskId, contextId }))
+  else run.current?.answer.settle({ message: addressed(message, { contextId }) })
+}
+
+/**
+ * Takes a Task from an agent for this task: as its beginning, or as changes to what is already there.
+ * @throws A2AError `invalidAgentResponse` for one in a state that no task begins in.
+ */
+function adopt(run: TaskRun, task: Task): void {
+  const { log, current } = run
+  if (!current) return
+  const { status, artifacts, history } = task
+  if (log.exists) {
+    const { id: taskId, contextId } = log
+    for (const artifact of artifacts ?? [])
+      log.emit({ artifactUpdate: { taskId, contextId, artifact } })
+    // Agents of other libraries begin each turn by this; a task that exists is not submitted again.
+    if (status.state !== 'TASK_STATE_SUBMITTED') run.status(status.state, status.message)
+    return
+  }
+  if (!canTransition('TASK_STATE_SUBMITTED', status.state))
+    throw new A2AError('invalidAgentResponse', `A task cannot begin in ${status.state}`)
+  const refusal = log.refusalOf({ kind: 'event', event: { task } })
+  if (refusal) throw refusal
+  run.openWith(current, {
+    ...task,
+    status: { ...status, timestamp: status.timestamp ?? run.engine.timestamp() },
+    history: history?.length ? history : [current.message],
+  })
+}
+
+function takeFailure(run: TaskRun, thrown: unknown, turn: ActiveTurn): void {
+  if (!run.isCurrent(turn)) return
+  const { log, engine } = run
+  // Another process owns the task, or is about to: this turn has nothing to say any more.
+  if (thrown instanceof TaskMoved) return
+  if (turn.over) {
+    engine.logger.warn({ taskId: log.id, err: thrown }, 'The agent failed after its answer')
+    return
+  }
+  if (!log.exists && isCallerFault(thrown)) {
+    turn.over = true
+    run.current?.answer.fail(thrown)
+    return
+  }
+  const error = toAgentFault(thrown)
+  if (error.code === 'unauthenticated' && !isTerminal(log.state)) {
+    run.failure(error, 'TASK_STATE_AUTH_REQUIRED')
+    return
+  }
+  const { id: taskId } = log
+  if (error instanceof ContentBlocked)
+    engine.logger.info({ taskId, at: error.at, reason: error.message }, 'A guard has blocked')
+  else engine.logger.error({ taskId, err: thrown }, 'The agent failed')
+  if (!isTerminal(log.state)) run.failure(error, failedState(error))
+}
+
+/** Earlier tasks of a context, and bytes of them, to read at most; a conversation beyond that is cut at its beginning. */
+const maxTasks = 50
+
+const maxBytes = 8 * 1024 * 1024
+
+/** The last messages of a context, oldest first, across its tasks; answers appear as agent messages. */
+async function conversationOf(
+  store: Store,
+  options: { readonly scope: Scope; readonly contextId: string; readonly limit: number },
+): Promise<readonly Message[]> {
+  const { scope, contextId, limit } = options
+  const { tasks } = await store.list({ scope, contextId, limit: maxTasks, maxBytes })
+  const messages = tasks
+    .map(({ task }) => task)
+    .reverse()
+    .flatMap(spoken)
+  return messages.slice(-limit)
+}
+
+/** What was said in a task: its history, and its answer where that stands in artifacts. */
+function spoken(task: Task): readonly Message[] {
+  const history = task.history ?? []
+  if (!task.artifacts?.length) return history
+  const answer: Message = {
+    messageId: `${task.id}-answer`,
+    contextId: task.contextId,
+    taskId: task.id,
+    role: 'ROLE_AGENT',
+    parts: answerParts(task),
+  }
+  return [...history, answer]
+}
+
+/** How the keys of values begin that we keep ourselves. */
+const ownKeys: string = 'corral:'
+
+/** The values of a context as one turn sees them: what it has set itself, and what the store had when it first asked. */
+class TurnValues implements ContextValues {
+  readonly #run: TaskRun
+  readonly #turn: ActiveTurn
+  #set: Map<string, Json> | undefined
+  #stored: ReadonlyMap<string, Json> | undefined
+  #loading: Promise<ReadonlyMap<string, Json>> | undefined
+
+  constructor(run: TaskRun, turn: ActiveTurn) {
+    this.#run = run
+    this.#turn = turn
+  }
+
+  async get(key: string): Promise<Json | undefined> {
+    const stored = await this.#load()
+    const value = this.#set?.has(key) ? this.#set.get(key) : stored.get(key)
+    return value === null ? undefined : copyOf(value)
+  }
+
+  set(key: string, value: Json): void {
+    mustBeJson(value)
+    this.#turn.mustBeOpen()
+    const own = copyOf(value)
+    const refusal = this.#refusalOf(key, own)
+    if (refusal) throw refusal
+    this.#set ??= new Map()
+    this.#set.set(key, own)
+    if (!key.startsWith(ownKeys)) this.#run.openTask()
+    this.#run.log.setContextValue(key, own)
+    if (!this.#stored) void this.#checkLater(key)
+  }
+
+  async #load(): Promise<ReadonlyMap<string, Json>> {
+    const { engine, log } = this.#run
+    this.#loading ??= engine.store.contextValues(log.scope, log.contextId)
+    this.#stored = await this.#loading
+    return this.#stored
+  }
+
+  /** Where the store was not asked yet, what is too much is taken back as soon as that is known, and the task fails. */
+  async #checkLater(key: string): Promise<void> {
+    try {
+      const stored = await this.#load()
+      const refusal = this.#refusalOf(key, this.#set?.get(key) ?? null)
+      if (!refusal) return
+      this.#run.log.setContextValue(key, stored.get(key) ?? null)
+      this.#turn.mustBeOpen()
+      this.#run.outgrow(refusal)
+    } catch {
+      // The turn is over, or the store cannot be read; the next write reports that.
+    }
+  }
+
+  /** Why a value is too much beside the others of its context, as far as they are known. */
+  #refusalOf(key: string, value: Json | null): A2AError | undefined {
+    const { maxContextBytes } = this.#run.engine.limits
+    let bytes = value === null ? 0 : sizeOf(key, value)
+    if (bytes === 0) return undefined
+    for (const [name, kept] of this.#set ?? [])
+      if (name !== key && kept !== null) bytes += sizeOf(name, kept)
+    for (const [name, kept] of this.#stored ?? [])
+      if (name !== key && !this.#set?.has(name)) bytes += sizeOf(name, kept)
+    if (bytes <= maxContextBytes) return undefined
+    return new A2AError(
+      'processingError',
+      `The values of this conversation would be more than ${maxContextBytes} bytes`,
+    )
+  }
+}
+
+function sizeOf(key: string, value: Json): number {
+  return key.length + weigh(value)
+}
+
+/**
+ * Refuses what cannot be written as JSON: a store would refuse it, and with it all that is committed at the same time, the
+ * tasks of others among them.
+ *
+ * @throws A2AError `invalidAgentResponse` for a value that is no JSON.
+ */
+function mustBeJson(value: unknown): void {
+  try {
+    if (!isPlain(value, 0)) JSON.stringify(value)
+  } catch (cause) {
+    throw new A2AError('invalidAgentResponse', 'What the agent keeps is not JSON', { cause })
+  }
+}
+
+/** Whether a look is enough to see that a value can be written. Whatever is in doubt is tried: deep ones, classes, circles. */
+function isPlain(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object') return typeof value !== 'bigint' && typeof value !== 'function'
+  if (value === null) return true
+  if (depth > 8) return false
+  if (Array.isArray(value))
+    return value.length < 1_000 && value.every((item) => isPlain(item, depth + 1))
+  if (Object.getPrototypeOf(value) !== Object.prototype || 'toJSON' in value) return false
+  for (const name in value) {
+    // true: what for-in names is a member
+    const member = (value as Readonly<Record<string, unknown>>)[name]
+    if (!isPlain(member, depth + 1)) return false
+  }
+  return true
+}

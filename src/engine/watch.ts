@@ -1,24 +1,21 @@
-import type { EventStream, Sequenced } from '../protocol/call.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { traceExtension } from '../protocol/extensions.ts'
+import type { EventStream, Sequenced } from '../protocol/operations.ts'
 import { isTerminal } from '../protocol/task.ts'
-import type { StreamResponse, TaskStatus } from '../protocol/types.ts'
-import { currentTask } from '../store/current.ts'
-import type { LogRecord, Scope, Store } from '../store/store.ts'
+import type { JsonObject, StreamResponse, TaskState, TaskStatus } from '../protocol/types.ts'
+import { currentTask } from '../store/documents.ts'
+import type { LogRecord, Scope } from '../store/store.ts'
 import type { Hub } from '../streams/hub.ts'
-import type { TurnAnswer } from './answer.ts'
-import { taskNotFound } from './faults.ts'
-import { isTaskEnd } from './leftover.ts'
-import type { VersionedTask } from './log-host.ts'
-import type { TurnProgress } from './progress.ts'
-import type { TaskRun } from './run.ts'
-import { toShownEntry } from './trace.ts'
+import type { Engine } from './engine.ts'
+import { taskEnded, taskNotFound } from './errors.ts'
+import type { QueuedMessage, TurnAnswer } from './queued-messages.ts'
+import type { TaskLog, VersionedTask } from './task-log.ts'
 
 /** Which message's turn is watched. */
 interface WatchSendOptions {
   readonly taskId: string
   readonly contextId: string
-  /** How the message's turn gets on. */
+  /** The progress of the message's turn. */
   readonly turn: TurnProgress
   readonly answer: TurnAnswer
   /** The task as it was before the message, where the message continues one. */
@@ -46,14 +43,8 @@ export function watchSend(hub: Hub, options: WatchSendOptions): EventStream {
   return watcher
 }
 
-/** What a subscription needs. */
-interface WatchTaskOptions {
-  readonly store: Store
-  readonly hub: Hub
-  readonly id: string
-  readonly scope: Scope
-  /** The live run, if there is one now and it is in scope. */
-  live(): TaskRun | undefined
+/** How a subscription begins, and what it shows. */
+export interface SubscriptionStart {
   readonly lastEventId?: number
   /** Whether the task's trace is shown too. */
   readonly trace?: boolean
@@ -63,34 +54,40 @@ interface WatchTaskOptions {
  * Watches a task until it ends: what follows `lastEventId`, or else a snapshot and what follows it. An ended task has
  * nothing to watch, but what follows an id can still be replayed; an id beyond the log gets a fresh snapshot.
  */
-export async function watchTask(options: WatchTaskOptions): Promise<EventStream> {
-  const { hub, id, lastEventId } = options
-  const { task, version } = await currentVersion(options)
+export async function watchTask(
+  engine: Engine,
+  { id, scope }: { readonly id: string; readonly scope: Scope },
+  { lastEventId, trace }: SubscriptionStart,
+): Promise<EventStream> {
+  const { task, version } = await currentVersion(engine, { id, scope, lastEventId })
   const ended = isTerminal(task.status.state)
   const resume = lastEventId !== undefined && lastEventId <= version ? lastEventId : undefined
   if (ended && lastEventId === undefined)
     throw new A2AError('unsupportedOperation', `Task ${id} is ${task.status.state}`, {
       metadata: { taskId: id },
     })
-  const watcher = hub.watch(id, {
+  const watcher = engine.hub.watch(id, {
     after: resume ?? version,
     replay: true,
     ...(resume === undefined && { first: { seq: version, event: { task } } }),
-    show: options.trace
+    show: trace
       ? createTraceView({ taskId: id, contextId: task.contextId }, ended ? undefined : task.status)
       : showEvent,
     isLast: isTaskEnd,
   })
   if (ended && (resume === undefined || resume >= version)) watcher.end()
   // It may have ended while the task was read.
-  else if (!options.live()) hub.follow(id)
+  else if (!engine.tasks.live(id, scope)) engine.hub.follow(id)
   return watcher
 }
 
-async function currentVersion(options: WatchTaskOptions): Promise<VersionedTask> {
-  const { store, id, scope, lastEventId = 0 } = options
-  const here = await options.live()?.log.snapshot()
-  // Who has seen more than there is here knows that another replica has gone on with the task.
+async function currentVersion(
+  { store, tasks }: Engine,
+  options: { readonly id: string; readonly scope: Scope; readonly lastEventId: number | undefined },
+): Promise<VersionedTask> {
+  const { id, scope, lastEventId = 0 } = options
+  const here = await tasks.live(id, scope)?.log.snapshot()
+  // A reader that has seen more than there is here has seen another replica continue the task.
   if (here && (lastEventId <= here.version || !store.feed)) return here
   const stored = await store.get(id, scope)
   if (!stored) throw taskNotFound(id)
@@ -121,4 +118,121 @@ function createTraceView(
 function statusOf(event: StreamResponse): TaskStatus | undefined {
   if ('statusUpdate' in event) return event.statusUpdate.status
   return 'task' in event ? event.task.status : undefined
+}
+
+/** A message that was taken in here, and the log that is to have it. */
+interface TakenHere {
+  readonly queued: Pick<QueuedMessage, 'number' | 'seq'>
+  readonly log: Pick<TaskLog, 'version'>
+  /** Whether its turn has begun before the first record that is looked at. */
+  readonly begun: boolean
+}
+
+/**
+ * The progress of one message's turn, read from the task's log, whether the task runs here or in another process.
+ * A class, not closures: one is made per stream.
+ */
+export class TurnProgress {
+  readonly #messageId: string
+  readonly #here: TakenHere | undefined
+  /** The turn's number in the log; beyond all numbers while the message was not seen there. */
+  #seen = Number.POSITIVE_INFINITY
+  #started: boolean
+
+  constructor(messageId: string, here?: TakenHere) {
+    this.#messageId = messageId
+    this.#here = here
+    this.#started = here?.begun ?? false
+  }
+
+  /** The turn's number; beyond all numbers while the message is not stored: another process may be first with its own. */
+  get #number(): number {
+    if (!this.#here || this.#seen !== Number.POSITIVE_INFINITY) return this.#seen
+    const { queued, log } = this.#here
+    return queued.seq !== 0 && queued.seq <= log.version ? queued.number : this.#seen
+  }
+
+  /**
+   * Takes in a record; whether the turn's stream ends with it: the task is ended or asks for input. The error where the
+   * message gets no answer.
+   */
+  isLast(record: LogRecord): boolean | A2AError {
+    return record.kind === 'event' ? this.#isOver(record, isInputRequired) : this.#note(record)
+  }
+
+  /** The same for the message's answer, which one that waits for a login, or is silent, has as well. */
+  isAnswer(record: LogRecord): boolean | A2AError {
+    if (record.kind === 'event') return this.#isOver(record, asksCaller)
+    return record.kind === 'rest' ? record.turn >= this.#number : this.#note(record)
+  }
+
+  #isOver(
+    record: LogRecord & { kind: 'event' },
+    asks: (state: TaskState) => boolean,
+  ): boolean | A2AError {
+    const state = stateOf(record.event)
+    if (state === undefined) return false
+    if (!isTerminal(state)) return this.#started && asks(state)
+    const isTakenIn = this.#number !== Number.POSITIVE_INFINITY
+    return isTakenIn || taskEnded(idOf(record), state)
+  }
+
+  #note(record: LogRecord): false | A2AError {
+    if (record.kind === 'message') {
+      if (record.message.messageId === this.#messageId) this.#seen = record.turn
+    } else if (record.kind === 'start') this.#started ||= record.turn >= this.#number
+    else if (record.kind === 'dropped' && record.messageId === this.#messageId)
+      return new A2AError('unsupportedOperation', record.reason)
+    return false
+  }
+}
+
+function isInputRequired(state: TaskState): boolean {
+  return state === 'TASK_STATE_INPUT_REQUIRED'
+}
+
+function asksCaller(state: TaskState): boolean {
+  return state === 'TASK_STATE_INPUT_REQUIRED' || state === 'TASK_STATE_AUTH_REQUIRED'
+}
+
+function idOf({ event }: LogRecord & { kind: 'event' }): string {
+  if ('statusUpdate' in event) return event.statusUpdate.taskId
+  return 'task' in event ? event.task.id : ''
+}
+
+/** Whether a record says that its turn is over, for good or until the client answers. */
+export function isTurnEnd(record: LogRecord): boolean {
+  if (record.kind !== 'event') return record.kind === 'rest'
+  return isTaskEnd(record) || stateOf(record.event) === 'TASK_STATE_INPUT_REQUIRED'
+}
+
+/** Whether a record says that its task is over. */
+export function isTaskEnd(record: LogRecord): boolean {
+  const state = record.kind === 'event' ? stateOf(record.event) : undefined
+  return state !== undefined && isTerminal(state)
+}
+
+/** The state that an event tells; undefined where it tells none. */
+export function stateOf(event: StreamResponse): TaskState | undefined {
+  if ('statusUpdate' in event) return event.statusUpdate.status.state
+  return 'task' in event ? event.task.status.state : undefined
+}
+
+/**
+ * An entry of the trace as callers see it: what was recorded, when (`time`), and by which way through nested teams it was
+ * reached (`path`). The path also stands where members write it, under `at`; behind it a guard writes its side there.
+ */
+export function toShownEntry({
+  at,
+  entry,
+}: Extract<LogRecord, { readonly kind: 'trace' }>): JsonObject {
+  const path = pathOf(entry)
+  return { ...entry, time: at, ...(path !== undefined && { path }) }
+}
+
+function pathOf({ at, side }: JsonObject): string | undefined {
+  if (typeof at !== 'string') return undefined
+  if (typeof side !== 'string' || side === '') return at
+  if (at === side) return undefined
+  return at.endsWith(`/${side}`) ? at.slice(0, -side.length - 1) : at
 }

@@ -4,28 +4,36 @@
  *
  * @module corral/eval
  */
-export { type A2AConfig, type A2AConfigInput, createA2AConfig } from './agent/config.ts'
-export type { ToolCallRequest } from './agent/dialects.ts'
-export { type Endpoint, type EndpointOptions, openEndpoint } from './agent/endpoint.ts'
-export { fromA2A, type TaskRead } from './agent/incoming.ts'
+
 export {
   type A2AMessage,
   checkOutgoing,
   formatToolAsText,
   formatTools,
+  fromA2A,
   type Introduction,
+  type ParsedReply,
+  parseReply,
+  parseToolCall,
+  type ReplyOptions,
+  type TaskRead,
+  type ToolCallRequest,
   toA2A,
-} from './agent/outgoing.ts'
+} from './agent/messages.ts'
 export { createGoldenAgent, createIdleAgent } from './agent/reference-agents.ts'
-export { type ParsedReply, parseReply, parseToolCall, type ReplyOptions } from './agent/reply.ts'
-export { type A2AAgentState, type ArtifactsRead, initialState } from './agent/state.ts'
 export {
+  type A2AConfig,
+  type A2AConfigInput,
   type AgentUnderTest,
   type AgentUnderTest as A2AAgent,
   type AgentUnderTestOptions,
   type AgentUnderTestOptions as A2AAgentOptions,
+  createA2AConfig,
   createAgentUnderTest,
   createAgentUnderTest as createA2AAgent,
+  type Endpoint,
+  type EndpointOptions,
+  openEndpoint,
 } from './agent/under-test.ts'
 export {
   A2AAuthError,
@@ -33,42 +41,59 @@ export {
   A2AMessageError,
   A2ATimeoutError,
   statusCodeOf,
+  type Turnstile,
   toEvalError,
   ValidationError,
-} from './base/errors.ts'
-export type { ChatModel, ModelOptions } from './base/model.ts'
-export type { Turnstile } from './base/turnstile.ts'
-export { type CallReport, type PlannedCall, parseCalls, runCalls } from './domain/call.ts'
-export { type CallCheck, createCallCheck } from './domain/call-check.ts'
-export { type CheckReport, checkDomain, type Finding, type FindingKind } from './domain/check.ts'
+} from './base.ts'
+export {
+  type CallReport,
+  type CheckReport,
+  checkDomain,
+  type Finding,
+  type FindingKind,
+  type PlannedCall,
+  parseCalls,
+  runCalls,
+} from './domain/check.ts'
 export type {
   AgentInput,
   ConversationMessage,
-  Requestor,
-  SpokenMessage,
-  ToolCall,
-  ToolMessage,
-} from './domain/conversation.ts'
-export type {
   Domain,
   DomainPrompts,
+  EnvAssertion,
+  EnvFunctionCall,
   Environment,
+  EvalTask,
+  EvaluationCriteria,
+  GoldAction,
+  InitialState,
   JudgePrompt,
+  Requestor,
+  RewardType,
+  ScriptedReply,
   Snapshot,
+  SpokenMessage,
   StateHash,
+  ToolCall,
   ToolDescriptor,
   ToolKind,
+  ToolMessage,
   ToolOutcome,
-} from './domain/environment.ts'
+  UserScenario,
+  UserScript,
+} from './domain/domain.ts'
 export {
   type DomainFunction,
   defineDomain,
+  defineMcpDomain,
   type FunctionDomain,
+  type McpDomain,
+  type McpWorld,
   type ToolFunction,
   type ToolModule,
   type World,
 } from './domain/functions.ts'
-export { kestrel, kestrel as airline } from './domain/kestrel/domain.ts'
+export { kestrel, kestrel as airline } from './domain/kestrel.ts'
 export {
   builtInDomains,
   findDomain,
@@ -76,88 +101,96 @@ export {
   loadDomain,
   resolveDomain,
 } from './domain/load.ts'
-export { defineMcpDomain, type McpDomain, type McpWorld } from './domain/mcp.ts'
-export { presentName } from './domain/names.ts'
-export type {
-  EnvAssertion,
-  EnvFunctionCall,
-  EvalTask,
-  EvaluationCriteria,
-  GoldAction,
-  InitialState,
-  RewardType,
-  ScriptedReply,
-  UserScenario,
-  UserScript,
-} from './domain/task.ts'
-export { parseTasks } from './domain/task-schema.ts'
+export { type CallCheck, createCallCheck, parseTasks, presentName } from './domain/replay.ts'
 export {
   type CollectorOptions,
+  checkMetrics,
   createCollector,
+  createTokenCounter,
   type ExchangeTokens,
+  estimateTokens,
+  estimator,
+  type LatencySpread,
+  type LoopLag,
+  latencySpread,
   type MeasuredExchange,
   type MetricsCollector,
-} from './metrics/collector.ts'
-export type { LoopLag } from './metrics/lag.ts'
-export { checkMetrics, type ProtocolMetrics, type TokenSource, toDict } from './metrics/metrics.ts'
-export { type PriceTable, parsePriceTable, type TokenPrice } from './metrics/prices.ts'
-export {
-  type LatencySpread,
-  latencySpread,
   type MetricsDocument,
   type MetricsSummary,
+  type PriceTable,
+  type ProtocolMetrics,
+  parsePriceTable,
   summarise,
+  type TokenCount,
+  type TokenCounter,
+  type TokenPrice,
+  type TokenSource,
+  toDict,
   toMetricsArray,
   toMetricsDocument,
   toMetricsLine,
-} from './metrics/summary.ts'
+} from './metrics.ts'
+export type { ChatModel, ModelOptions } from './model.ts'
 export {
-  createTokenCounter,
-  estimateTokens,
-  estimator,
-  type TokenCount,
-  type TokenCounter,
-} from './metrics/tokens.ts'
-export { toHtml } from './report/html.ts'
-export { toJUnit } from './report/junit.ts'
-export { toMarkdown } from './report/markdown.ts'
-export { headline, outcomeOf, percent, type SimulationOutcome as Outcome } from './report/words.ts'
+  headline,
+  outcomeOf,
+  percent,
+  type SimulationOutcome as Outcome,
+  toHtml,
+  toJUnit,
+  toMarkdown,
+} from './report.ts'
 export {
+  type Change,
   type Comparison,
   checkGate,
   compareResults,
   type Gate,
   type GateResult,
   passRate,
-  type Spread,
-  spreadOf,
-  type TaskComparison,
-} from './results/compare.ts'
-export { SimulationFault, type TerminationReason } from './results/fault.ts'
-export { loadResults, saveResults } from './results/files.ts'
-export { choose, type PassEstimate, passHatK, type Trials, wilson } from './results/pass-k.ts'
-export {
-  parseResults,
-  type RecordedResults,
-  type RecordedSimulation,
-  requireOwn,
-} from './results/recorded.ts'
-export {
-  type Change,
   type Rescored,
   type RescoreOptions,
   type RescoreReport,
   rescore,
-} from './results/rescore.ts'
-export type { EvalInfo, EvalResults, EvalSummary, TaskBaseline } from './results/results.ts'
-export type { Simulation } from './results/simulation.ts'
-export type { VerdictChange } from './results/verdicts.ts'
-export { type Conversation, type ConversationOptions, converse, greeting } from './run/converse.ts'
+  type Spread,
+  spreadOf,
+  type TaskComparison,
+  type VerdictChange,
+} from './results/compare.ts'
+export {
+  choose,
+  type EvalInfo,
+  type EvalResults,
+  type EvalSummary,
+  type PassEstimate,
+  parseResults,
+  passHatK,
+  type RecordedResults,
+  type RecordedSimulation,
+  requireOwn,
+  type TaskBaseline,
+  type Trials,
+  wilson,
+} from './results/results.ts'
+export {
+  type A2AAgentState,
+  type ArtifactsRead,
+  initialState,
+  type Simulation,
+  SimulationFault,
+  type TerminationReason,
+} from './results/simulation.ts'
 export { runEvaluation } from './run/evaluate.ts'
-export type { EvaluationOptions, Job, Progress } from './run/options.ts'
-export { doNothingBaseline } from './run/to-results.ts'
-export { agreeingJudge, createJudge, type JudgeOptions } from './scorers/judge.ts'
-export { type Scorable, scoreConversation } from './scorers/reward.ts'
+export { doNothingBaseline, loadResults, saveResults } from './run/journal.ts'
+export type { EvaluationOptions, Job, Progress } from './run/plan.ts'
+export { type Conversation, type ConversationOptions, converse, greeting } from './run/simulate.ts'
+export {
+  agreeingJudge,
+  createJudge,
+  type JudgeOptions,
+  type Scorable,
+  scoreConversation,
+} from './scorers/built-in.ts'
 export type {
   Judge,
   RewardChecks,
@@ -170,24 +203,27 @@ export type {
 } from './scorers/scorer.ts'
 export {
   type ArchiveEntry,
+  createEvaluator,
+  type EvaluatorOptions,
   evaluationPath,
   listEvaluations,
   readEvaluation,
-} from './serve/archive.ts'
-export { createEvaluator, type EvaluatorOptions } from './serve/evaluator.ts'
+} from './serve.ts'
 export type { DataOptions as Tau2DataOptions } from './tau2/data.ts'
 export type { Tau2Domain } from './tau2/domain.ts'
 export type { Tau2Environment } from './tau2/environment.ts'
-export { createA2AUser } from './users/a2a.ts'
-export { goldenUser } from './users/golden.ts'
-export { createHumanUser, type Terminal } from './users/human.ts'
-export { createLlmUser } from './users/llm.ts'
-export { createReplayUser, type Recording } from './users/replay.ts'
-export { scriptedUser } from './users/scripted.ts'
 export {
+  createA2AUser,
+  createHumanUser,
+  createLlmUser,
+  createReplayUser,
+  goldenUser,
+  type Recording,
+  scriptedUser,
   stopTokens,
+  type Terminal,
   type User,
   type UserBriefing,
   type UserKind,
   type UserSimulator,
-} from './users/user.ts'
+} from './users.ts'

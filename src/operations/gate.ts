@@ -1,16 +1,122 @@
-import { type AuthContext, type Call, type Dispatch, noExtensions } from '../protocol/call.ts'
+import type { Engine } from '../engine/engine.ts'
 import { A2AError, toA2AError } from '../protocol/errors.ts'
 import {
+  type AuthContext,
+  anonymous,
+  type Call,
+  type Dispatch,
+  mustBeInTenant,
+  mustHaveScope,
+  mustReachAgent,
+  noExtensions,
   type OperationName,
   operations,
   type RequestOf,
   type ResultOf,
 } from '../protocol/operations.ts'
-import { idFault } from '../protocol/schema/values.ts'
-import { parseRequest } from '../protocol/schema.ts'
-import { mustBeInTenant, mustHaveScope, mustReachAgent } from '../protocol/scopes.ts'
-import type { AgentCard } from '../protocol/types.ts'
-import type { Service } from './service.ts'
+import { parseRequest, type RequestLimits } from '../protocol/schema.ts'
+import { idFault } from '../protocol/schema-checks.ts'
+import type { AgentCard, Part, TaskPushNotificationConfig } from '../protocol/types.ts'
+import type { Clock } from '../shared/clock.ts'
+import type { PushConfigRecord } from '../store/store.ts'
+
+/** What the operations of one served agent need from around them, by role. */
+export interface Service {
+  /** Runs the agent and knows its tasks. */
+  readonly engine: Engine
+  /** Says who the agent is and what it takes. */
+  readonly agent: ServedAgent
+  /** What each operation does; read at every call, since another agent may take the place of this one. */
+  readonly handlers: Handlers
+  /** Says who calls; absent where anyone may call, and everyone is the anonymous caller. */
+  readonly auth?: CallerAuth | undefined
+  /** Keeps callers within their share; absent where they may ask as often as they like. */
+  readonly limit?: CallerLimit | undefined
+  /** How large a request's shape may be; the defaults if absent. */
+  readonly limits?: RequestLimits | undefined
+  /** Is told how each operation ended. */
+  readonly metrics: OperationMetrics
+  /** Is told who asked for what; absent where nobody wants to know. */
+  readonly requests?: RequestLog | undefined
+  /** Is told of an error that no caller can do anything about; absent where somebody else tells it. */
+  readonly failures?: FailureLog | undefined
+  /** Keeps the webhooks of tasks; absent where the server has none. */
+  readonly webhooks?: PushConfigs | undefined
+  readonly clock: Clock
+  /** How long a blocking send waits before it answers with the task as it is. */
+  readonly blockingTimeoutMs: number
+}
+
+/** The agent as callers may know it. */
+export interface ServedAgent {
+  /** The public card; its capabilities decide what is offered. `now` is the clock's time where it is known. */
+  card(now?: number): AgentCard | Promise<AgentCard>
+  /** The card for the authenticated, with the server at this URL if not at its own; absent where none is configured. */
+  extendedCard?(auth: AuthContext, server?: string): AgentCard | Promise<AgentCard>
+  /** Whether the extended card is for anyone; only the conformance kit's agent says so. */
+  readonly openExtendedCard: boolean
+  /** Media types that parts may have; undefined: any. */
+  readonly inputModes: readonly string[] | undefined
+  /** Whether structured input must fit a skill. */
+  readonly checksInput: boolean
+  /** Refuses structured input that fits no skill, with A2AError `invalidParams`; undefined: nothing to check. */
+  checkInput(parts: readonly Part[]): Promise<void> | undefined
+}
+
+/** Establishes who calls, and whether they may. */
+interface CallerAuth {
+  /** @throws A2AError `unauthenticated` or `forbidden`. */
+  authenticate(call: Call, operation: OperationName): AuthContext | Promise<AuthContext>
+}
+
+/** Counts what callers ask for. */
+interface CallerLimit {
+  /** Counts the request. @throws A2AError `rateLimited`. */
+  count(operation: OperationName, request: unknown, call: Call): Promise<void>
+  /** The request was about a task that is not there. */
+  missed(call: Call): void
+  /** The caller's credentials do not hold. @throws A2AError `rateLimited`: guessing them has an end. */
+  refused(call: Call): Promise<void>
+}
+
+/** Counts operations by their outcome. */
+interface OperationMetrics {
+  /** `outcome` is `ok` or an error's code. */
+  observe(operation: OperationName, outcome: string, ms: number): void
+}
+
+/** Tells what went wrong here, which callers do not learn. */
+type FailureLog = (operation: OperationName, thrown: unknown) => void
+
+/** Tells who asked for what. */
+export type RequestLog = (request: AnsweredRequest) => void
+
+/** A request that was answered. */
+interface AnsweredRequest {
+  readonly operation: OperationName
+  /** Absent where the caller is not known. */
+  readonly auth: AuthContext | undefined
+  /** `ok` or an error's code. */
+  readonly outcome: string
+  readonly ms: number
+}
+
+/** The webhooks of tasks. */
+export interface PushConfigs {
+  /** @throws A2AError `invalidParams` for a webhook that must not or cannot be called; `path` is where it stands. */
+  check(config: TaskPushNotificationConfig, path: string): void
+  /** The webhooks of a task, oldest first. */
+  list(taskId: string): Promise<readonly PushConfigRecord[]>
+  /**
+   * Reserves a place for a webhook until the returned function is called, once it is stored or will not be.
+   * @throws A2AError `invalidParams` where the task has as many as it may have.
+   */
+  reserve(taskId: string, id: string): Promise<() => void>
+  /** Keeps a webhook, which hears of what happens from now on; one of the same id is replaced. */
+  add(record: Omit<PushConfigRecord, 'cursor'>): Promise<void>
+  /** Removes a webhook, which hears nothing more. */
+  remove(taskId: string, id: string): Promise<void>
+}
 
 /** A call that has passed the gate: the caller is known, the extensions are those that both sides have. */
 export interface CheckedCall extends Call {
@@ -18,16 +124,20 @@ export interface CheckedCall extends Call {
   readonly extensions: readonly string[]
 }
 
-/** What each operation means. */
+/** What each operation does, once its call has passed the gate. */
 export type Handlers = {
-  readonly [N in OperationName]: (request: RequestOf<N>, call: CheckedCall) => Promise<ResultOf<N>>
+  readonly [N in OperationName]: (
+    service: Service,
+    request: RequestOf<N>,
+    call: CheckedCall,
+  ) => Promise<ResultOf<N>>
 }
 
 /**
  * The one way into the operations: who calls, which extensions, what the card offers, whether the request is well
  * formed; then the handler. The order keeps strangers from learning anything.
  */
-export function createGate(service: Service, handlers: Handlers): Dispatch {
+export function createGate(service: Service): Dispatch {
   const {
     engine,
     agent,
@@ -45,14 +155,14 @@ export function createGate(service: Service, handlers: Handlers): Dispatch {
     let counted: Call | undefined
     let auth: AuthContext | undefined
     try {
-      const caller = callers.authenticate(call, name)
+      const caller = callers ? callers.authenticate(call, name) : anonymous
       auth = caller instanceof Promise ? await caller : caller
       if (limit) {
         counted = { ...call, auth }
         await limit.count(name, request, counted)
       }
       if (auth.scopes) mustBeAllowed(name, call, { auth, agentId })
-      const shown = agent.card()
+      const shown = agent.card(startedAt)
       const card = shown instanceof Promise ? await shown : shown
       const extensions = negotiate(card, call)
       mustOffer(name, card)
@@ -61,7 +171,7 @@ export function createGate(service: Service, handlers: Handlers): Dispatch {
       if (call.idempotencyKey !== undefined) mustBeKey(call.idempotencyKey)
       if (auth.tenants) mustBeInTenant(auth, tenantOf(meant))
       if (auth.scopes && registersWebhook(meant)) mustHaveScope(auth, 'push')
-      const result = await handlers[name](meant, passed)
+      const result = await service.handlers[name](service, meant, passed)
       const ms = clock.elapsed() - startedAt
       metrics.observe(name, 'ok', ms)
       requests?.({ operation: name, auth, outcome: 'ok', ms })
@@ -79,16 +189,6 @@ export function createGate(service: Service, handlers: Handlers): Dispatch {
   }
 }
 
-/** Most calls come with what the gate finds, so they pass as they are. */
-function checked(call: Call, auth: AuthContext, extensions: readonly string[]): CheckedCall {
-  if (isChecked(call) && call.auth === auth && call.extensions === extensions) return call
-  return { ...call, auth, extensions }
-}
-
-function isChecked(call: Call): call is CheckedCall {
-  return call.auth !== undefined && call.extensions !== undefined
-}
-
 function mustBeAllowed(
   name: OperationName,
   call: Call,
@@ -98,25 +198,6 @@ function mustBeAllowed(
   if (!scope) return
   mustHaveScope(auth, call.scope ?? scope)
   mustReachAgent(auth, agentId)
-}
-
-function mustBeKey(key: string): void {
-  const description = idFault(key)
-  if (description !== undefined)
-    throw new A2AError('invalidParams', `The Idempotency-Key header ${description}`, {
-      violations: [{ field: 'Idempotency-Key', description }],
-    })
-}
-
-function tenantOf(request: object): string {
-  return 'tenant' in request && typeof request.tenant === 'string' ? request.tenant : ''
-}
-
-/** Whether a message brings a webhook with it. */
-function registersWebhook(request: object): boolean {
-  const configuration = 'configuration' in request ? request.configuration : undefined
-  if (typeof configuration !== 'object' || configuration === null) return false
-  return Reflect.get(configuration, 'taskPushNotificationConfig') !== undefined
 }
 
 /** The extensions active for this call. A required one that the client does not name ends it (specification §3.3.4). */
@@ -139,4 +220,33 @@ function mustOffer(name: OperationName, card: AgentCard): void {
   const { needs, refusal = 'unsupportedOperation' } = operations[name]
   if (needs && card.capabilities[needs] !== true)
     throw new A2AError(refusal, `This agent has no ${needs}`)
+}
+
+/** Most calls come with what the gate finds, so they pass as they are. */
+function checked(call: Call, auth: AuthContext, extensions: readonly string[]): CheckedCall {
+  if (isChecked(call) && call.auth === auth && call.extensions === extensions) return call
+  return { ...call, auth, extensions }
+}
+
+function isChecked(call: Call): call is CheckedCall {
+  return call.auth !== undefined && call.extensions !== undefined
+}
+
+function mustBeKey(key: string): void {
+  const description = idFault(key)
+  if (description !== undefined)
+    throw new A2AError('invalidParams', `The Idempotency-Key header ${description}`, {
+      violations: [{ field: 'Idempotency-Key', description }],
+    })
+}
+
+function tenantOf(request: object): string {
+  return 'tenant' in request && typeof request.tenant === 'string' ? request.tenant : ''
+}
+
+/** Whether a message brings a webhook with it. */
+function registersWebhook(request: object): boolean {
+  const configuration = 'configuration' in request ? request.configuration : undefined
+  if (typeof configuration !== 'object' || configuration === null) return false
+  return Reflect.get(configuration, 'taskPushNotificationConfig') !== undefined
 }

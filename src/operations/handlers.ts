@@ -1,180 +1,474 @@
-import type { Dispatch, EventStream } from '../protocol/call.ts'
+import type { SendResult } from '../engine/queued-messages.ts'
+import { toShownEntry } from '../engine/watch.ts'
 import { A2AError } from '../protocol/errors.ts'
-import {
-  type OperationName,
-  operationNames,
-  operations,
-  type RequestKind,
-  type RequestOf,
-  type ResultOf,
-} from '../protocol/operations.ts'
-import { parseResult } from '../protocol/schema.ts'
-import type { GetTaskRequest, SendMessageRequest, Task } from '../protocol/types.ts'
-import { withSignal } from '../shared/async.ts'
-import type { Clock } from '../shared/clock.ts'
-import type { Logger } from '../shared/log.ts'
-import { getExtendedAgentCard } from './extended-card.ts'
-import { type CheckedCall, createGate, type Handlers } from './gate.ts'
-import { trimHistory, trimStream } from './history.ts'
-import { type FindTask, knownTaskId, withKnownTask } from './known-task.ts'
-import { openStream } from './open-stream.ts'
-import {
-  createPushConfig,
-  deletePushConfig,
-  getPushConfig,
-  listPushConfigs,
-} from './push-configs.ts'
-import { mustBeSendable, sendMessage, sendStreamingMessage } from './send.ts'
-import type { Service } from './service.ts'
-import { cancelTask, getTask, listTasks, subscribeToTask } from './tasks.ts'
+import { traceExtension } from '../protocol/extensions.ts'
+import type { EventStream, Sequenced } from '../protocol/operations.ts'
+import type {
+  AgentCard,
+  CancelTaskRequest,
+  DeleteTaskPushNotificationConfigRequest,
+  GetTaskPushNotificationConfigRequest,
+  GetTaskRequest,
+  JsonObject,
+  ListTaskPushNotificationConfigsRequest,
+  ListTaskPushNotificationConfigsResponse,
+  ListTasksRequest,
+  ListTasksResponse,
+  Part,
+  SendMessageConfiguration,
+  SendMessageRequest,
+  SendMessageResponse,
+  SubscribeToTaskRequest,
+  Task,
+  TaskPushNotificationConfig,
+} from '../protocol/types.ts'
+import { newId } from '../shared/ids.ts'
+import type { Scope, TaskCursor } from '../store/store.ts'
+import type { CheckedCall, Handlers, PushConfigs, Service } from './gate.ts'
 
-/** A server's operations: a Dispatch over the engine, behind the gate. */
-export function createOperations(service: Service): Dispatch {
-  return createGate(service, {
-    SendMessage: (request, call) => sendMessage(service, request, call),
-    SendStreamingMessage: (request, call) => sendStreamingMessage(service, request, call),
-    GetTask: (request, call) => getTask(service, request, call),
-    ListTasks: (request, call) => listTasks(service, request, call),
-    CancelTask: (request, call) => cancelTask(service, request, call),
-    SubscribeToTask: (request, call) => subscribeToTask(service, request, call),
-    CreateTaskPushNotificationConfig: (request, call) => createPushConfig(service, request, call),
-    GetTaskPushNotificationConfig: (request, call) => getPushConfig(service, request, call),
-    ListTaskPushNotificationConfigs: (request, call) => listPushConfigs(service, request, call),
-    DeleteTaskPushNotificationConfig: (request, call) => deletePushConfig(service, request, call),
-    GetExtendedAgentCard: (_request, call) => getExtendedAgentCard(service, call),
+/** What each operation does for an agent whose tasks the engine keeps. */
+export const handlers: Handlers = {
+  SendMessage: sendMessage,
+  SendStreamingMessage: sendStreamingMessage,
+  GetTask: getTask,
+  ListTasks: listTasks,
+  CancelTask: cancelTask,
+  SubscribeToTask: subscribeToTask,
+  CreateTaskPushNotificationConfig: createPushConfig,
+  GetTaskPushNotificationConfig: getPushConfig,
+  ListTaskPushNotificationConfigs: listPushConfigs,
+  DeleteTaskPushNotificationConfig: deletePushConfig,
+  GetExtendedAgentCard: getExtendedAgentCard,
+}
+
+/** Sends a message and waits for its answer, or for the task to come into being (specification §3.1.1). */
+async function sendMessage(
+  service: Service,
+  request: SendMessageRequest,
+  call: CheckedCall,
+): Promise<SendMessageResponse> {
+  const check = mustBeSendable(service, request)
+  if (check) await check
+  const { engine } = service
+  const meant = call.givenTaskId === undefined ? request : await meantTask(service, request, call)
+  const sending = continuesWithWebhook(meant)
+    ? sendWithWebhook(service, meant, call)
+    : engine.send(meant, call)
+  const sent = sending instanceof Promise ? await sending : sending
+  const { returnImmediately, historyLength } = request.configuration ?? noConfiguration
+  const inTime = returnImmediately ? undefined : await answerInTime(sent, call, service)
+  // When the wait is over the task is told as it is; the work goes on.
+  const answer = inTime ?? { task: await sent.task() }
+  if ('message' in answer) return answer
+  if (wantsTrace(call))
+    return { task: await withTrace(engine, trimHistory(answer.task, historyLength)) }
+  return historyLength === undefined ? answer : { task: trimHistory(answer.task, historyLength) }
+}
+
+const noConfiguration: SendMessageConfiguration = {}
+
+/** Sends a message and streams what becomes of it (specification §3.1.2). */
+async function sendStreamingMessage(
+  service: Service,
+  request: SendMessageRequest,
+  call: CheckedCall,
+): Promise<EventStream> {
+  const check = mustBeSendable(service, request)
+  if (check) await check
+  const { engine } = service
+  const meant = call.givenTaskId === undefined ? request : await meantTask(service, request, call)
+  const sending = continuesWithWebhook(meant)
+    ? sendWithWebhook(service, meant, call)
+    : engine.send(meant, call)
+  const sent = sending instanceof Promise ? await sending : sending
+  const historyLength = request.configuration?.historyLength
+  const events = sent.events({ trace: wantsTrace(call) })
+  return historyLength === undefined ? events : trimStream(events, historyLength)
+}
+
+/** What can be said against a message before any agent sees it. */
+export function mustBeSendable(
+  service: Service,
+  request: SendMessageRequest,
+): Promise<void> | undefined {
+  const { agent } = service
+  const { parts } = request.message
+  if (agent.inputModes) mustAccept(agent.inputModes, parts)
+  const input = agent.checksInput ? agent.checkInput(parts) : undefined
+  const webhook = request.configuration?.taskPushNotificationConfig
+  if (!webhook) return input
+  return input ? input.then(() => mustDeliver(service, webhook)) : mustDeliver(service, webhook)
+}
+
+/** Refuses parts of media types that the agent does not take (specification §3.1.1). */
+function mustAccept(modes: readonly string[], parts: readonly Part[]): void {
+  for (const [index, part] of parts.entries()) {
+    const type = mediaTypeOf(part)
+    if (type !== undefined && !modes.some((mode) => covers(mode, type)))
+      throw new A2AError(
+        'contentTypeNotSupported',
+        `message.parts[${index}]: ${type} is not taken`,
+        {
+          metadata: { mediaType: type },
+        },
+      )
+  }
+}
+
+function mediaTypeOf(part: Part): string | undefined {
+  const declared = part.mediaType?.split(';', 1)[0]?.trim().toLowerCase()
+  if (declared) return declared
+  if ('text' in part) return 'text/plain'
+  return 'data' in part ? 'application/json' : undefined
+}
+
+function covers(mode: string, type: string): boolean {
+  if (mode === '*/*' || mode === '*' || mode === type) return true
+  return mode.endsWith('/*') && type.startsWith(mode.slice(0, -1))
+}
+
+async function mustDeliver(
+  { agent, webhooks }: Service,
+  webhook: TaskPushNotificationConfig,
+): Promise<void> {
+  const card = await agent.card()
+  if (card.capabilities.pushNotifications !== true || !webhooks)
+    throw new A2AError('pushNotificationNotSupported', 'This agent has no pushNotifications')
+  webhooks.check(webhook, 'configuration.taskPushNotificationConfig')
+}
+
+function meantTask(
+  { engine }: Service,
+  request: SendMessageRequest,
+  call: CheckedCall,
+): Promise<SendMessageRequest> {
+  const scope = engine.scopeOf(request.tenant, call.auth)
+  return withKnownTask((id) => engine.get(id, scope), request, call)
+}
+
+function continuesWithWebhook({ message, configuration }: SendMessageRequest): boolean {
+  return configuration?.taskPushNotificationConfig !== undefined && message.taskId !== undefined
+}
+
+/** Sends a message to a task that may have too many webhooks for the one which comes with it. */
+async function sendWithWebhook(
+  { engine, webhooks }: Service,
+  request: SendMessageRequest,
+  call: CheckedCall,
+): Promise<SendResult> {
+  const { configuration, message } = request
+  const config = configuration?.taskPushNotificationConfig
+  if (!webhooks || !config || !message.taskId) return engine.send(request, call)
+  // Somebody else's task answers as one that is not there, whatever it has.
+  await engine.get(message.taskId, engine.scopeOf(request.tenant, call.auth))
+  const named = { ...config, id: config.id || newId() }
+  const release = await webhooks.reserve(message.taskId, named.id)
+  try {
+    const withId = { ...configuration, taskPushNotificationConfig: named }
+    const sent = await engine.send({ ...request, configuration: withId }, call)
+    await sent.task()
+    return sent
+  } finally {
+    release()
+  }
+}
+
+/** The answer; undefined if it is not there when the wait is over. */
+function answerInTime(
+  { answer }: SendResult,
+  { waitMs, signal }: CheckedCall,
+  { clock, blockingTimeoutMs }: Service,
+): Promise<SendMessageResponse | undefined> {
+  return answer.within({ ms: waitMs ?? blockingTimeoutMs, clock, signal })
+}
+
+/** A task as it is now (specification §3.1.3). */
+async function getTask(
+  { engine }: Service,
+  request: GetTaskRequest,
+  call: CheckedCall,
+): Promise<Task> {
+  const scope = engine.scopeOf(request.tenant, call.auth)
+  const id = await knownTaskId((given) => engine.get(given, scope), request.id, call)
+  const task = trimHistory(await engine.get(id, scope), request.historyLength)
+  return wantsTrace(call) ? withTrace(engine, task) : task
+}
+
+/** The caller's tasks, newest status first (specification §3.1.4). */
+async function listTasks(
+  { engine }: Service,
+  request: ListTasksRequest,
+  call: CheckedCall,
+): Promise<ListTasksResponse> {
+  const { contextId, status, statusTimestampAfter, historyLength } = request
+  const pageSize = request.pageSize ?? pageSizeIfAbsent
+  const state = status === 'TASK_STATE_UNSPECIFIED' ? undefined : status
+  const page = await engine.list({
+    scope: engine.scopeOf(request.tenant, call.auth),
+    limit: pageSize,
+    maxBytes: maxPageBytes,
+    artifacts: request.includeArtifacts ?? false,
+    ...(contextId && { contextId }),
+    ...(state && { state }),
+    ...(statusTimestampAfter && { timestampAfter: statusTimestampAfter }),
+    ...(request.pageToken && { cursor: fromPageToken(request.pageToken) }),
   })
-}
-
-/** Passes a request on; `ask` brings it to the agent. */
-type PassOn = (request: never, call: CheckedCall, ask: Ask) => Promise<unknown>
-type Ask = (request: object) => Promise<unknown>
-
-/**
- * The operations of an agent that keeps its tasks itself. They pass the same gate; then the agent answers, under ids of
- * its own, and says whose tasks they are. Webhooks need our log, so it has none. What happens on the way depends on
- * what a request says, not on the operation.
- */
-export function createPassOn(service: Service, keeper: Keeper): Dispatch {
-  const findFor =
-    (call: CheckedCall, { tenant }: { readonly tenant?: string }): FindTask =>
-    (id) =>
-      keeper.ask('GetTask', { id, ...(tenant !== undefined && { tenant }) }, call)
-
-  const byKind: Readonly<Record<RequestKind, PassOn>> = {
-    async message(request: SendMessageRequest, call, ask) {
-      await mustBeSendable(service, request)
-      const meant =
-        call.givenTaskId === undefined
-          ? request
-          : await withKnownTask(findFor(call, request), request, call)
-      return trimmed(await ask(meant), request.configuration?.historyLength)
-    },
-    async task(request: GetTaskRequest, call, ask) {
-      const id = await knownTaskId(findFor(call, request), request.id, call)
-      const answer = await ask(id === request.id ? request : { ...request, id })
-      return trimmed(answer, request.historyLength)
-    },
-    filter: (request, _, ask) => ask(request),
-    webhook: noWebhooks,
-    webhookId: noWebhooks,
-    nothing: (_, call) => getExtendedAgentCard(service, call),
-  }
-
-  const handlers = operationNames.map((name) => {
-    const passOn = byKind[operations[name].takes]
-    return [
-      name,
-      (request: never, call: CheckedCall) =>
-        // true: what is meant is the request itself, but for the id of its task
-        passOn(request, call, (meant) => keeper.ask(name, meant as never, call)),
-    ]
-  })
-  // true: there is one for each name, and the gate hands each the request of its operation
-  return createGate(service, Object.fromEntries(handlers) as Handlers)
-}
-
-/** An answer or stream whose tasks have at most `length` of their latest messages. */
-function trimmed(answer: unknown, length: number | undefined): unknown {
-  if (length === undefined) return answer
-  // true: what has a history to trim answers with one of these
-  const result = answer as
-    | EventStream
-    | Task
-    | { readonly task: Task }
-    | { readonly message: object }
-  if (Symbol.asyncIterator in result) return trimStream(result, length)
-  if ('id' in result) return trimHistory(result, length)
-  return 'task' in result ? { task: trimHistory(result.task, length) } : result
-}
-
-async function noWebhooks(): Promise<never> {
-  throw new A2AError('pushNotificationNotSupported', 'This agent has no pushNotifications')
-}
-
-/** An agent that keeps its tasks itself, as its server asks it. What it answers is checked as a peer's answer is. */
-interface Keeper {
-  ask<N extends OperationName>(
-    name: N,
-    request: RequestOf<N>,
-    call: CheckedCall,
-  ): Promise<ResultOf<N>>
-  /** Asks no more, ends streams, and lets what is under way be answered until the deadline. May be called twice. */
-  close(deadlineMs: number): Promise<void>
-}
-
-/** What a keeper is made of. */
-interface KeeperOptions {
-  /** The agent's operations as they are now. */
-  dispatch(): Dispatch
-  readonly clock: Clock
-  readonly logger: Logger
-}
-
-/** Makes the way to an agent that keeps its tasks itself. */
-export function createKeeper({ dispatch, clock, logger }: KeeperOptions): Keeper {
-  const closing = new AbortController()
-  const late = new AbortController()
-  const pending = new Set<Promise<unknown>>()
-
-  /** What a user's code throws is told to nobody but the log. */
-  async function logged<T>(work: () => Promise<T>): Promise<T> {
-    closing.signal.throwIfAborted()
-    try {
-      return await work()
-    } catch (thrown) {
-      if (!(thrown instanceof A2AError)) logger.error({ err: thrown }, 'The agent failed')
-      throw thrown
-    }
-  }
-
-  async function once(name: OperationName, answer: Promise<unknown>): Promise<unknown> {
-    pending.add(answer)
-    try {
-      return parseResult(name, await withSignal(answer, late.signal))
-    } finally {
-      pending.delete(answer)
-    }
-  }
-
   return {
-    ask: (name, request, call) =>
-      logged(async () => {
-        const answer = dispatch()(name, request, call)
-        // true: it was checked as this operation's result
-        if (!operations[name].stream) return (await once(name, answer)) as ResultOf<typeof name>
-        const events = (await answer) as EventStream // true: the row says that it streams
-        const ends = { closing: closing.signal, caller: call.signal }
-        return (await openStream(events, ends)) as ResultOf<typeof name> // true: see above
-      }),
-    async close(deadlineMs) {
-      closing.abort(shuttingDown())
-      const callOff = clock.after(deadlineMs, () => late.abort(shuttingDown()))
-      await withSignal(Promise.allSettled(pending), late.signal).catch(() => {})
-      callOff()
+    tasks: page.tasks.map(({ task }) =>
+      withArtifacts(trimHistory(task, historyLength), request.includeArtifacts ?? false),
+    ),
+    nextPageToken: page.next ? toPageToken(page.next) : '',
+    pageSize,
+    totalSize: page.total,
+  }
+}
+
+const pageSizeIfAbsent = 50
+
+/** About so many bytes are in one page; its token leads to what follows. */
+const maxPageBytes = 8 * 1024 * 1024
+
+/** The key is absent unless asked for, and present, if empty, when asked for. */
+function withArtifacts(task: Task, include: boolean): Task {
+  if (include) return task.artifacts ? task : { ...task, artifacts: [] }
+  const { artifacts: _, ...rest } = task
+  return rest
+}
+
+/** A cursor as an opaque string: base64url of its timestamp and id. */
+export function toPageToken({ timestamp, id }: TaskCursor): string {
+  const bytes = new TextEncoder().encode(`${timestamp}\n${id}`)
+  const text = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
+  return btoa(text).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+}
+
+/** @throws A2AError `invalidParams` for what is no page token of ours. */
+export function fromPageToken(token: string): TaskCursor {
+  try {
+    const text = atob(token.replaceAll('-', '+').replaceAll('_', '/'))
+    const decoded = new TextDecoder().decode(Uint8Array.from(text, (char) => char.charCodeAt(0)))
+    const cut = decoded.indexOf('\n')
+    if (cut > 0) return { timestamp: decoded.slice(0, cut), id: decoded.slice(cut + 1) }
+  } catch {
+    // Not base64: said below.
+  }
+  throw new A2AError('invalidParams', 'pageToken: is not a token of this server', {
+    violations: [{ field: 'pageToken', description: 'is not a token of this server' }],
+  })
+}
+
+/** Cancels a task (specification §3.1.5). */
+async function cancelTask(
+  { engine }: Service,
+  request: CancelTaskRequest,
+  call: CheckedCall,
+): Promise<Task> {
+  const scope = engine.scopeOf(request.tenant, call.auth)
+  const id = await knownTaskId((given) => engine.get(given, scope), request.id, call)
+  if (call.dialect === '0.3' || call.dialect === '0.3-rest')
+    await mustBeCancelable(engine, id, scope)
+  const task = await engine.cancel(id, scope)
+  return wantsTrace(call) ? withTrace(engine, task) : task
+}
+
+/** In 1.0 a canceled task can be canceled again; in 0.3 it has ended like any other. */
+async function mustBeCancelable(
+  engine: Service['engine'],
+  id: string,
+  scope: Scope,
+): Promise<void> {
+  const { status } = await engine.get(id, scope)
+  if (status.state === 'TASK_STATE_CANCELED')
+    throw new A2AError('taskNotCancelable', `Task ${id} is ${status.state}`, {
+      metadata: { taskId: id },
+    })
+}
+
+/** Watches a task from here on, or from `Last-Event-ID` (specification §3.1.6). */
+async function subscribeToTask(
+  { engine }: Service,
+  request: SubscribeToTaskRequest,
+  call: CheckedCall,
+): Promise<EventStream> {
+  const scope = engine.scopeOf(request.tenant, call.auth)
+  return engine.subscribe(
+    await knownTaskId((given) => engine.get(given, scope), request.id, call),
+    scope,
+    {
+      trace: wantsTrace(call),
+      ...(call.lastEventId !== undefined && { lastEventId: call.lastEventId }),
+    },
+  )
+}
+
+/** Registers a webhook for what happens from now on; the same id again replaces it (specification §3.1.7). */
+async function createPushConfig(
+  service: Service,
+  request: TaskPushNotificationConfig,
+  call: CheckedCall,
+): Promise<TaskPushNotificationConfig> {
+  const { tenant, ...rest } = request
+  const taskId = request.taskId ?? ''
+  const { webhooks, scope } = await mustFind(service, { taskId, tenant }, call)
+  webhooks.check(request, '')
+  const id = request.id || newId()
+  const config = { ...rest, id, taskId }
+  const dialect = call.dialect ?? '1.0'
+  const { events } = request
+  const { agent } = scope
+  const release = await webhooks.reserve(taskId, id)
+  try {
+    await webhooks.add({ taskId, id, config, dialect, agent, ...(events && { events }) })
+  } finally {
+    release()
+  }
+  return config
+}
+
+/** One webhook of a task (specification §3.1.8). Without an id, as 0.3 allows, its first. */
+async function getPushConfig(
+  service: Service,
+  request: GetTaskPushNotificationConfigRequest,
+  call: CheckedCall,
+): Promise<TaskPushNotificationConfig> {
+  const { webhooks } = await mustFind(service, request, call)
+  const records = await webhooks.list(request.taskId)
+  const found = request.id ? records.find(({ id }) => id === request.id) : records[0]
+  if (!found)
+    throw new A2AError('taskNotFound', `Push notification config not found: ${request.id}`, {
+      metadata: { taskId: request.taskId },
+    })
+  return found.config
+}
+
+/** All webhooks of a task (specification §3.1.9). */
+async function listPushConfigs(
+  service: Service,
+  request: ListTaskPushNotificationConfigsRequest,
+  call: CheckedCall,
+): Promise<ListTaskPushNotificationConfigsResponse> {
+  const { webhooks } = await mustFind(service, request, call)
+  const records = await webhooks.list(request.taskId)
+  return { configs: records.map(({ config }) => config), nextPageToken: '' }
+}
+
+/** Removes a webhook for good; one that is not there is as good as removed (specification §3.1.10). */
+async function deletePushConfig(
+  service: Service,
+  request: DeleteTaskPushNotificationConfigRequest,
+  call: CheckedCall,
+): Promise<null> {
+  const { webhooks } = await mustFind(service, request, call)
+  await webhooks.remove(request.taskId, request.id)
+  return null
+}
+
+/** The webhooks, and the scope of the task if it is the caller's. */
+async function mustFind(
+  { engine, webhooks }: Service,
+  request: { readonly taskId: string; readonly tenant?: string | undefined },
+  call: CheckedCall,
+): Promise<{ readonly webhooks: PushConfigs; readonly scope: Scope }> {
+  if (!webhooks)
+    throw new A2AError('pushNotificationNotSupported', 'This agent has no pushNotifications')
+  const scope = engine.scopeOf(request.tenant, call.auth)
+  await engine.get(request.taskId, scope)
+  return { webhooks, scope }
+}
+
+/** The card for callers who have shown who they are (specification §3.1.11, §13.3). */
+export async function getExtendedAgentCard(
+  { agent }: Service,
+  _request: unknown,
+  call: CheckedCall,
+): Promise<AgentCard> {
+  if (!agent.extendedCard)
+    throw new A2AError('extendedAgentCardNotConfigured', 'This agent has no extended card')
+  if (call.auth.userId === '' && !agent.openExtendedCard)
+    throw new A2AError('unauthenticated', 'The extended card is for authenticated callers', {
+      challenge: 'Bearer',
+    })
+  return agent.extendedCard(call.auth, call.base)
+}
+
+/** A task of the caller's by its id. @throws A2AError `taskNotFound`. */
+export type FindTask = (id: string) => Promise<Task>
+
+/** The id of the task that a request means: as the wire gave it if there is such a task, else the request's own. */
+export function knownTaskId(
+  find: FindTask,
+  id: string,
+  { givenTaskId }: CheckedCall,
+): string | Promise<string> {
+  return givenTaskId === undefined
+    ? id
+    : exists(find, givenTaskId).then((is) => (is ? givenTaskId : id))
+}
+
+/** A send that continues the task which its caller means. */
+export async function withKnownTask(
+  find: FindTask,
+  request: SendMessageRequest,
+  call: CheckedCall,
+): Promise<SendMessageRequest> {
+  const { message } = request
+  const taskId = await knownTaskId(find, message.taskId ?? '', call)
+  return taskId === message.taskId ? request : { ...request, message: { ...message, taskId } }
+}
+
+async function exists(find: FindTask, id: string): Promise<boolean> {
+  try {
+    await find(id)
+    return true
+  } catch (error) {
+    if (error instanceof A2AError && error.code === 'taskNotFound') return false
+    throw error
+  }
+}
+
+/** Whether the caller has activated the trace extension. */
+function wantsTrace({ extensions }: CheckedCall): boolean {
+  return extensions.includes(traceExtension)
+}
+
+/** A task with its whole trace in the metadata, oldest entry first. */
+async function withTrace(engine: Service['engine'], task: Task): Promise<Task> {
+  const records = await engine.trace(task.id)
+  const entries: JsonObject[] = records.flatMap((record) =>
+    record.kind === 'trace' ? [{ seq: record.seq, at: record.at, ...toShownEntry(record) }] : [],
+  )
+  return { ...task, metadata: { ...task.metadata, [traceExtension]: entries } }
+}
+
+/** A task with at most `length` of its latest messages; none leaves the field out (specification §3.2.4). */
+export function trimHistory(task: Task, length: number | undefined): Task {
+  if (length === undefined || !task.history || task.history.length <= length) return task
+  const { history, ...rest } = task
+  return length === 0 ? rest : { ...rest, history: history.slice(-length) }
+}
+
+/** A stream whose tasks have at most `length` of their latest messages. */
+export function trimStream(stream: EventStream, length: number): EventStream {
+  return {
+    [Symbol.asyncIterator]() {
+      const source = stream[Symbol.asyncIterator]()
+      return {
+        async next() {
+          const batch = await source.next()
+          return batch.done
+            ? batch
+            : { done: false, value: batch.value.map((item) => trim(item, length)) }
+        },
+        async return() {
+          await source.return?.()
+          return { done: true, value: undefined }
+        },
+      }
     },
   }
 }
 
-function shuttingDown(): A2AError {
-  return new A2AError('unavailable', 'The server is shutting down', { retryAfterSeconds: 5 })
+function trim(item: Sequenced, length: number): Sequenced {
+  if (!('task' in item.event)) return item
+  return { ...item, event: { task: trimHistory(item.event.task, length) } }
 }

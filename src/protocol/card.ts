@@ -1,16 +1,86 @@
-import { readUrl } from '../shared/url.ts'
+import { readUrl } from '../shared/text.ts'
+import type { FieldViolation } from './errors.ts'
 import { skillSchemasExtension } from './extensions.ts'
-import type { AgentInfo, SkillDetail } from './profile.ts'
 import type {
   AgentCard,
   AgentCardSignature,
   AgentExtension,
   AgentInterface,
+  AgentProvider,
   AgentSkill,
   JsonObject,
   SecurityRequirement,
   SecurityScheme,
 } from './types.ts'
+
+/** Who an agent is: its id, its name, what it can do. */
+export interface AgentInfo {
+  /** Unique within a team and a server; also the agent's path, `/agents/{id}`. */
+  readonly id: string
+  readonly name: string
+  /** What it does, for those who choose among agents: people, supervisors, models. */
+  readonly description: string
+  /** Abilities such as "research" or "writing", without duplicates. Not the protocol's capabilities. */
+  readonly capabilities: readonly string[]
+  /** Further facts, for those who look for agents. */
+  readonly metadata: Readonly<Record<string, string>>
+  /** What its card shows beyond this. */
+  readonly details?: AgentDetails
+}
+
+/** What cards can show beyond AgentInfo; all of it optional. */
+export interface AgentDetails {
+  /** The agent's own version; "1.0.0" if absent. */
+  readonly version?: string
+  /** Who runs the agent. */
+  readonly provider?: AgentProvider
+  /** Descriptions and versions of abilities, by their names. */
+  readonly capabilities?: readonly CapabilityDetail[]
+  /** What the agent is good at, and how good. */
+  readonly proficiencies?: readonly Proficiency[]
+  /** Skills for A2A cards; derived from the abilities if absent. */
+  readonly skills?: readonly SkillDetail[]
+  /** MIME types that it takes; plain text and JSON if absent. */
+  readonly inputModes?: readonly string[]
+  /** MIME types that it answers in; plain text and JSON if absent. */
+  readonly outputModes?: readonly string[]
+  /** The JSON Schema of its answers, where they are data. */
+  readonly outputSchema?: JsonObject
+  readonly documentationUrl?: string
+  readonly iconUrl?: string
+  /** Whether it keeps state between turns; only cards for clients of 0.3 show it. */
+  readonly stateManagement?: boolean
+  /** Whether the agent can stream; true if absent. */
+  readonly streaming?: boolean
+  /** Extensions that the agent supports. */
+  readonly extensions?: readonly AgentExtension[]
+  /** Ways to authenticate beside the server's own. */
+  readonly securitySchemes?: Readonly<Record<string, SecurityScheme>>
+  /** What a caller must satisfy beside what the server asks for. */
+  readonly securityRequirements?: readonly SecurityRequirement[]
+}
+
+/** An ability with a description and a version. */
+export interface CapabilityDetail {
+  readonly name: string
+  readonly description: string
+  readonly version: string
+}
+
+/** What an agent is good at, and how good. */
+export interface Proficiency {
+  readonly name: string
+  /** How good it is, in a word of your own: `expert`. */
+  readonly proficiency: string
+}
+
+/** A skill of a card, with the JSON Schemas of what goes in and comes out. */
+export interface SkillDetail extends AgentSkill {
+  /** The JSON Schema of its input: a message of nothing but data must fit that of one of the skills. */
+  readonly inputSchema?: JsonObject
+  /** The JSON Schema of the answer's data. */
+  readonly outputSchema?: JsonObject
+}
 
 /** What a card says beside the agent's own words: where and how its server answers. */
 export interface CardSurroundings {
@@ -33,6 +103,7 @@ export interface CardSurroundings {
 }
 
 const usualModes: readonly string[] = ['text/plain', 'application/json']
+
 const dataModes: readonly string[] = ['application/json']
 
 /** Makes the card of an agent (§4.4.1). Its abilities become skills, and the schemas of skills a declared extension. */
@@ -63,60 +134,6 @@ export function renderCard(info: AgentInfo, surroundings: CardSurroundings): Age
     ...(surroundings.signatures?.length && { signatures: surroundings.signatures }),
     ...(details.iconUrl && { iconUrl: details.iconUrl }),
   }
-}
-
-/** Which bindings and versions a client can speak; versions in order of preference. */
-export interface InterfaceOptions {
-  /** Names of bindings, such as `JSONRPC`; the card's order decides among them. */
-  readonly bindings: readonly string[]
-  /** Versions of the protocol, the preferred one first. */
-  readonly versions: readonly string[]
-}
-
-/**
- * Chooses the interface of a card to use: the first binding in the card's order that you speak, in the version that
- * you like best (§8.3.2). Undefined if none fits.
- */
-export function chooseInterface(
-  card: AgentCard,
-  options: InterfaceOptions,
-): AgentInterface | undefined {
-  const bindings = new Set(options.bindings.map((binding) => binding.toUpperCase()))
-  const versions = options.versions.map(toMajorMinor)
-  const rank = (choice: AgentInterface): number =>
-    versions.indexOf(toMajorMinor(choice.protocolVersion))
-  const usable = card.supportedInterfaces.filter(
-    (choice) => bindings.has(choice.protocolBinding.toUpperCase()) && rank(choice) >= 0,
-  )
-  const binding = usable[0]?.protocolBinding.toUpperCase()
-  return usable
-    .filter((choice) => choice.protocolBinding.toUpperCase() === binding)
-    .reduce<AgentInterface | undefined>(
-      (best, choice) => (best && rank(best) <= rank(choice) ? best : choice),
-      undefined,
-    )
-}
-
-/** A protocol version without its patch level, which never takes part in negotiation (specification §3.6). */
-export function toMajorMinor(version: string): string {
-  return /^\d+\.\d+/.exec(version.trim())?.[0] ?? version.trim()
-}
-
-/** A UUID or qualified name: alphanumeric segments joined by `/`, `:` or `.` (the dot is inside the segment's class). */
-const agentName = /^[A-Za-z0-9][A-Za-z0-9._-]*(?:[/:][A-Za-z0-9][A-Za-z0-9._-]*)*$/
-
-/** Tells whether a string can be an agent's id: a UUID, a qualified name or an absolute URL. */
-export function validateAgentId(id: string): boolean {
-  return agentName.test(id) || (/^[a-z][a-z0-9+.-]*:\/\//i.test(id) && readUrl(id) !== undefined)
-}
-
-/** MAJOR.MINOR.PATCH with a pre-release and a build, if any (semver.org, 2.0.0). */
-const semantic =
-  /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$/
-
-/** Whether a version is a semantic one. */
-export function isSemanticVersion(version: string): boolean {
-  return semantic.test(version)
 }
 
 function withoutPatch(choice: AgentInterface): AgentInterface {
@@ -174,4 +191,118 @@ function schemasExtension(info: AgentInfo): readonly AgentExtension[] {
   if (schemas.length === 0) return []
   const params = Object.fromEntries(schemas)
   return [{ uri: skillSchemasExtension, description: 'JSON Schemas of the skills', params }]
+}
+
+/**
+ * Lists what is wrong with a card: required fields that are empty, versions with a patch level, skills with the same
+ * id, requirements without their scheme. An empty list is a good card.
+ */
+export function checkCard(card: AgentCard): readonly FieldViolation[] {
+  return [
+    ...emptyFields('', card, ['name', 'description', 'version']),
+    ...emptyFields('', card, ['supportedInterfaces', 'defaultInputModes', 'defaultOutputModes']),
+    ...emptyFields('', card, ['skills']),
+    ...card.supportedInterfaces.flatMap((choice, i) =>
+      checkInterface(`supportedInterfaces[${i}].`, choice),
+    ),
+    ...card.skills.flatMap((skill, i) => checkSkill(`skills[${i}].`, skill)),
+    ...repeatedSkills(card.skills),
+    ...unknownSchemes(card),
+  ]
+}
+
+function emptyFields<T extends object>(
+  path: string,
+  value: T,
+  names: readonly (keyof T & string)[],
+): FieldViolation[] {
+  return names
+    .filter((name) => {
+      const field = value[name]
+      return (typeof field === 'string' || Array.isArray(field)) && field.length === 0
+    })
+    .map((name) => ({ field: path + name, description: 'must not be empty' }))
+}
+
+function checkInterface(path: string, choice: AgentInterface): FieldViolation[] {
+  const faults = emptyFields(path, choice, ['url', 'protocolBinding', 'protocolVersion'])
+  // A gRPC address is host:port; the others are URLs.
+  if (choice.protocolBinding !== 'GRPC' && choice.url !== '' && !/^https?:\/\//i.test(choice.url))
+    faults.push({ field: `${path}url`, description: 'must be an absolute http or https URL' })
+  if (toMajorMinor(choice.protocolVersion) !== choice.protocolVersion)
+    faults.push({ field: `${path}protocolVersion`, description: 'must be Major.Minor' })
+  return faults
+}
+
+function checkSkill(path: string, skill: AgentSkill): FieldViolation[] {
+  return emptyFields(path, skill, ['id', 'name', 'description', 'tags'])
+}
+
+function repeatedSkills(skills: readonly AgentSkill[]): FieldViolation[] {
+  const ids = skills.map((skill) => skill.id)
+  return ids.flatMap((id, i) =>
+    ids.indexOf(id) < i ? [{ field: `skills[${i}].id`, description: `${id} is taken` }] : [],
+  )
+}
+
+function unknownSchemes(card: AgentCard): FieldViolation[] {
+  const known = new Set(Object.keys(card.securitySchemes ?? {}))
+  const named = (card.securityRequirements ?? []).flatMap(({ schemes }) => Object.keys(schemes))
+  return [...new Set(named)]
+    .filter((name) => !known.has(name))
+    .map((name) => ({ field: 'securityRequirements', description: `${name} is not declared` }))
+}
+
+/** Which bindings and versions a client can speak; versions in order of preference. */
+export interface InterfaceOptions {
+  /** Names of bindings, such as `JSONRPC`; the card's order decides among them. */
+  readonly bindings: readonly string[]
+  /** Versions of the protocol, the preferred one first. */
+  readonly versions: readonly string[]
+}
+
+/**
+ * Chooses the interface of a card to use: the first binding in the card's order that you speak, in the version that
+ * you like best (§8.3.2). Undefined if none fits.
+ */
+export function chooseInterface(
+  card: AgentCard,
+  options: InterfaceOptions,
+): AgentInterface | undefined {
+  const bindings = new Set(options.bindings.map((binding) => binding.toUpperCase()))
+  const versions = options.versions.map(toMajorMinor)
+  const rank = (choice: AgentInterface): number =>
+    versions.indexOf(toMajorMinor(choice.protocolVersion))
+  const usable = card.supportedInterfaces.filter(
+    (choice) => bindings.has(choice.protocolBinding.toUpperCase()) && rank(choice) >= 0,
+  )
+  const binding = usable[0]?.protocolBinding.toUpperCase()
+  return usable
+    .filter((choice) => choice.protocolBinding.toUpperCase() === binding)
+    .reduce<AgentInterface | undefined>(
+      (best, choice) => (best && rank(best) <= rank(choice) ? best : choice),
+      undefined,
+    )
+}
+
+/** A protocol version without its patch level, which never takes part in negotiation (specification §3.6). */
+export function toMajorMinor(version: string): string {
+  return /^\d+\.\d+/.exec(version.trim())?.[0] ?? version.trim()
+}
+
+/** A UUID or qualified name: alphanumeric segments joined by `/`, `:` or `.` (the dot is inside the segment's class). */
+const agentName = /^[A-Za-z0-9][A-Za-z0-9._-]*(?:[/:][A-Za-z0-9][A-Za-z0-9._-]*)*$/
+
+/** Tells whether a string can be an agent's id: a UUID, a qualified name or an absolute URL. */
+export function validateAgentId(id: string): boolean {
+  return agentName.test(id) || (/^[a-z][a-z0-9+.-]*:\/\//i.test(id) && readUrl(id) !== undefined)
+}
+
+/** MAJOR.MINOR.PATCH with a pre-release and a build, if any (semver.org, 2.0.0). */
+const semantic =
+  /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$/
+
+/** Whether a version is a semantic one. */
+export function isSemanticVersion(version: string): boolean {
+  return semantic.test(version)
 }

@@ -1,11 +1,9 @@
-import type { ErrorCode } from './error-code.ts'
-
 /**
  * One class, a closed set of codes, one table to every wire (specification §5.4).
  * The columns: JSON-RPC number of 1.0 and 1.0-rc, HTTP status (REST), gRPC status, ErrorInfo reason,
  * then the numbers of 0.3 and RANCH where they differ. A number never leaves in another dialect's answer.
  */
-interface Row {
+interface ErrorRow {
   readonly jsonrpc: number
   readonly http: number
   readonly grpc: string
@@ -20,7 +18,7 @@ interface Row {
   readonly http100?: number
 }
 
-const table: Readonly<Record<ErrorCode, Row>> = {
+const table: Readonly<Record<ErrorCode, ErrorRow>> = {
   taskNotFound: {
     jsonrpc: -32001,
     http: 404,
@@ -207,8 +205,6 @@ const table: Readonly<Record<ErrorCode, Row>> = {
   internal: { jsonrpc: -32603, http: 500, grpc: 'INTERNAL', reason: 'INTERNAL', ranch: -32603 },
 }
 
-export type { ErrorCode }
-
 /** Which field of a request is wrong, and why. */
 export interface FieldViolation {
   /** The path of the field, such as `message.parts[0].text`. */
@@ -258,7 +254,7 @@ export class A2AError extends Error {
 }
 
 /** An error's row in the table to every wire. */
-export function errorRow(code: ErrorCode): Row {
+export function errorRow(code: ErrorCode): ErrorRow {
   return table[code]
 }
 
@@ -270,3 +266,58 @@ export function toA2AError(thrown: unknown): A2AError {
   if (thrown instanceof A2AError) return thrown
   return new A2AError('internal', 'Internal error', { cause: thrown })
 }
+
+/** What went wrong: the `code` of an `A2AError`. The set is closed; the errors guide says what to do about each. */
+export type ErrorCode =
+  /** There is no such task, or it belongs to somebody else. */
+  | 'taskNotFound'
+  /** The task has ended, so it cannot be canceled. */
+  | 'taskNotCancelable'
+  /** The agent has no webhooks. */
+  | 'pushNotificationNotSupported'
+  /** The agent does not offer this, or not for a task in this state. */
+  | 'unsupportedOperation'
+  /** The agent does not take this media type, or cannot answer in one that the client accepts. */
+  | 'contentTypeNotSupported'
+  /** The agent, or a server that was called, answered with something the protocol does not allow. */
+  | 'invalidAgentResponse'
+  /** The server has no extended card. */
+  | 'extendedAgentCardNotConfigured'
+  /** The agent requires an extension that the request does not activate. */
+  | 'extensionSupportRequired'
+  /** The server does not speak this version of the protocol. */
+  | 'versionNotSupported'
+  /** The body is not JSON. */
+  | 'parseError'
+  /** The request cannot be carried out as it stands: no JSON-RPC request, or a change that the task does not allow. */
+  | 'invalidRequest'
+  /** There is no such method or path. */
+  | 'methodNotFound'
+  /** A field of the request is wrong; `details.violations` names it. */
+  | 'invalidParams'
+  /** The message is malformed: no parts, an unknown role, a part of two kinds. */
+  | 'invalidMessage'
+  /** The agent could not process the message. */
+  | 'processingError'
+  /** A remote agent or model cannot be reached, or refuses for now. */
+  | 'agentUnavailable'
+  /** The task ended in failure. */
+  | 'taskFailed'
+  /** The task was canceled. */
+  | 'taskCanceled'
+  /** The request has no credential, or one that nobody knows. */
+  | 'unauthenticated'
+  /** The credential does not allow this. */
+  | 'forbidden'
+  /** The client sent its body too slowly. */
+  | 'requestTimeout'
+  /** The body is larger than the server takes. */
+  | 'payloadTooLarge'
+  /** Too many requests; `details.retryAfterSeconds` says when to try again. */
+  | 'rateLimited'
+  /** The server cannot do this now: it is shutting down, full, or its store is out of reach. */
+  | 'unavailable'
+  /** The answer did not come in time. */
+  | 'timeout'
+  /** A bug: the cause is in the log and never reaches a peer. */
+  | 'internal'

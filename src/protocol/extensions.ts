@@ -1,4 +1,4 @@
-import type { AgentCard } from './types.ts'
+import type { AgentCard, JsonObject } from './types.ts'
 
 /**
  * The extensions of the protocol that Corral brings (specification §4.6). Their data stands in `metadata`
@@ -51,4 +51,189 @@ export const clientRoutingExtension = 'https://ranch.woi.dev/extensions/client-r
 /** Whether an agent knows a repeated send by its `Idempotency-Key`. */
 export function declaresIdempotency(card: AgentCard | undefined): boolean {
   return card?.capabilities.extensions?.some((e) => e.uri === idempotencyExtension) ?? false
+}
+
+/** What an answer used: tokens, their cost, the model. */
+export interface Usage {
+  /** Tokens that the model read. */
+  readonly inputTokens: number
+  /** Tokens that the model wrote. */
+  readonly outputTokens: number
+  /** Those of the input that the service had in its cache, where it tells. */
+  readonly cachedInputTokens?: number
+  /** What that cost in US dollars, so far as there were prices. */
+  readonly costUsd?: number
+  /** The model that answered. */
+  readonly model?: string
+  /** True where the numbers are a guess from lengths, not the model's own count. */
+  readonly estimated?: boolean
+}
+
+/** The usage recorded in metadata, if there is any and it is whole. */
+export function usageOf(metadata: JsonObject | undefined): Usage | undefined {
+  const value = metadata?.[usageExtension]
+  if (typeof value !== 'object' || value === null || !('inputTokens' in value)) return undefined
+  const { inputTokens, outputTokens, cachedInputTokens, costUsd, model, estimated } = value
+  if (typeof inputTokens !== 'number' || typeof outputTokens !== 'number') return undefined
+  return {
+    inputTokens,
+    outputTokens,
+    ...(isAmount(cachedInputTokens) && { cachedInputTokens }),
+    ...(isAmount(costUsd) && { costUsd }),
+    ...(typeof model === 'string' && { model }),
+    ...(estimated === true && { estimated }),
+  }
+}
+
+/** Usage as the metadata that carries it. */
+export function toUsageMetadata(usage: Usage): JsonObject {
+  return { [usageExtension]: { ...usage } }
+}
+
+/** The amounts of a usage, as traces and logs show them. */
+export function toAmounts({ inputTokens, outputTokens, costUsd }: Usage): UsageAmounts {
+  return { inputTokens, outputTokens, ...(costUsd !== undefined && { costUsd }) }
+}
+
+/** The tokens of a usage, and its cost where that is known. */
+type UsageAmounts = Pick<Usage, 'inputTokens' | 'outputTokens' | 'costUsd'>
+
+/** The sum of two usages; the model is named only where both agree. */
+export function addUsage(a: Usage | undefined, b: Usage | undefined): Usage | undefined {
+  if (!a || !b) return a ?? b
+  return {
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    ...sumOf('cachedInputTokens', a, b),
+    ...sumOf('costUsd', a, b),
+    ...(a.model !== undefined && a.model === b.model && { model: a.model }),
+    ...((a.estimated || b.estimated) && { estimated: true }),
+  }
+}
+
+/** What `whole` has beyond a part of it that is known already; undefined where that is nothing. */
+export function usageBeyond(part: Usage | undefined, whole: Usage): Usage | undefined {
+  if (!part) return whole
+  const { cachedInputTokens, costUsd, ...rest } = whole
+  const inputTokens = beyond(part.inputTokens, whole.inputTokens)
+  const outputTokens = beyond(part.outputTokens, whole.outputTokens)
+  const cost = beyond(part.costUsd, costUsd)
+  if (inputTokens + outputTokens + cost === 0) return undefined
+  return {
+    ...rest,
+    inputTokens,
+    outputTokens,
+    ...(cachedInputTokens !== undefined && {
+      cachedInputTokens: beyond(part.cachedInputTokens, cachedInputTokens),
+    }),
+    ...(costUsd !== undefined && { costUsd: cost }),
+  }
+}
+
+/** A guess of the usage from the lengths of texts: four characters are a token. Always flagged. */
+export function estimateUsage(input: string, output: string): Usage {
+  return {
+    inputTokens: Math.ceil(input.length / 4),
+    outputTokens: Math.ceil(output.length / 4),
+    estimated: true,
+  }
+}
+
+function beyond(part = 0, whole = 0): number {
+  return Math.max(0, toExact(whole - part))
+}
+
+/** The sum of what only some usages have; nothing where neither does. */
+function sumOf(
+  name: 'cachedInputTokens' | 'costUsd',
+  a: Usage,
+  b: Usage,
+): Pick<Usage, 'cachedInputTokens' | 'costUsd'> {
+  if (a[name] === undefined && b[name] === undefined) return {}
+  return { [name]: toExact((a[name] ?? 0) + (b[name] ?? 0)) }
+}
+
+/** Sums of small prices end in noise beyond any price; a limit is compared with what people would add up. */
+function toExact(amount: number): number {
+  return Math.round(amount * 1e12) / 1e12
+}
+
+function isAmount(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0
+}
+
+/** A tool that the client runs itself, as the extension writes it. */
+export type OfferedTool = {
+  readonly name: string
+  readonly description: string
+  /** JSON Schema of the arguments, an object. */
+  readonly parameters: JsonObject
+}
+
+/** An agent's wish that its client runs a tool; the arguments are the model's own text. */
+export type ClientToolCall = {
+  readonly id: string
+  readonly name: string
+  readonly arguments: string
+}
+
+/** What a client says of its tools. */
+interface ClientTools {
+  readonly tools: readonly OfferedTool[]
+  /** The call that the message answers. */
+  readonly toolCallId?: string
+}
+
+/** A client's tools as the metadata that carry them. */
+export function toClientToolsMetadata({ tools, toolCallId }: ClientTools): JsonObject {
+  return { [clientToolsExtension]: { tools, ...(toolCallId !== undefined && { toolCallId }) } }
+}
+
+/** The tools that a message's metadata offer. What has no name is left out. */
+export function clientToolsOf(metadata: JsonObject | undefined): ClientTools {
+  const { tools, toolCallId } = sectionOf(metadata)
+  const list: readonly unknown[] = Array.isArray(tools) ? tools : []
+  return {
+    tools: list.flatMap((tool) => (isObject(tool) ? toClientTool(tool) : [])),
+    ...(typeof toolCallId === 'string' && { toolCallId }),
+  }
+}
+
+function sectionOf(metadata: JsonObject | undefined): JsonObject {
+  const section = metadata?.[clientToolsExtension]
+  return isObject(section) ? section : {}
+}
+
+function toClientTool({ name, description, parameters }: JsonObject): OfferedTool[] {
+  if (typeof name !== 'string' || name === '') return []
+  return [
+    {
+      name,
+      description: typeof description === 'string' ? description : '',
+      parameters: isObject(parameters) ? parameters : { type: 'object', properties: {} },
+    },
+  ]
+}
+
+/** Calls as the metadata of the artifact that asks for them. */
+export function toToolCallsMetadata(toolCalls: readonly ClientToolCall[]): JsonObject {
+  return { [clientToolsExtension]: { toolCalls } }
+}
+
+/** The calls that an artifact's metadata ask for; undefined where they say nothing of calls. */
+export function toolCallsOf(metadata: JsonObject): readonly ClientToolCall[] | undefined {
+  if (!(clientToolsExtension in metadata)) return undefined
+  const { toolCalls } = sectionOf(metadata)
+  return Array.isArray(toolCalls) ? toolCalls.filter(isClientToolCall) : undefined
+}
+
+/** Whether a value is a call as the extension writes it. */
+export function isClientToolCall(value: unknown): value is ClientToolCall {
+  if (!isObject(value)) return false
+  const { id, name, arguments: args } = value
+  return typeof id === 'string' && typeof name === 'string' && typeof args === 'string'
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

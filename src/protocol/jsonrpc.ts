@@ -40,6 +40,7 @@ export type JSONRPCResponse = JSONRPCSuccessResponse | JSONRPCErrorResponse
 
 /** Another name of JSONRPCRequest. */
 export type JsonRpcRequest = JSONRPCRequest
+
 /** Another name of JSONRPCResponse. */
 export type JsonRpcResponse = JSONRPCResponse
 

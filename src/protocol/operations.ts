@@ -1,10 +1,9 @@
-import type { ErrorCode } from './errors.ts'
-import { agentCard } from './schema/cards.ts'
-import type { Check } from './schema/check.ts'
-import * as requests from './schema/requests.ts'
-import * as tasks from './schema/tasks.ts'
-import type { ScopeName } from './scopes.ts'
+import { A2AError, type ErrorCode } from './errors.ts'
+import type { Check } from './schema-checks.ts'
+import * as requests from './schema-tables.ts'
+import { agentCard } from './schema-tables.ts'
 import type * as A2A from './types.ts'
+import type { EventStream, Sequenced } from './types.ts'
 
 /**
  * The protocol's operations. To add one: its types in `types.ts`, its checks in `schema/`, its entry and its row here,
@@ -123,12 +122,15 @@ export interface OperationRow {
 }
 
 const streaming = { needs: 'streaming', refusal: 'unsupportedOperation' } as const
+
 const push = {
   scope: 'push',
   needs: 'pushNotifications',
   refusal: 'pushNotificationNotSupported',
 } as const
+
 const tenant = { tenant: 'string' } as const
+
 const oneWebhook = { path: '/tasks/{taskId}/pushNotificationConfigs/{id}', query: tenant }
 
 /** Every operation of the protocol by its name, with what there is to know of it. */
@@ -140,7 +142,7 @@ export const operations: Readonly<Record<OperationName, OperationRow>> = {
     takes: 'message',
     gives: 'answer',
     request: requests.sendMessageRequest,
-    response: tasks.sendMessageResponse,
+    response: requests.sendMessageResponse,
     rest: { verbs: ['POST'], path: '/message:send' },
     slashNames: ['message/send'],
   },
@@ -152,7 +154,7 @@ export const operations: Readonly<Record<OperationName, OperationRow>> = {
     takes: 'message',
     gives: 'events',
     request: requests.sendMessageRequest,
-    response: tasks.streamResponse,
+    response: requests.streamResponse,
     rest: { verbs: ['POST'], path: '/message:stream' },
     slashNames: ['message/stream', 'message/sendStreaming'],
   },
@@ -164,7 +166,7 @@ export const operations: Readonly<Record<OperationName, OperationRow>> = {
     takes: 'task',
     gives: 'task',
     request: requests.getTaskRequest,
-    response: tasks.task,
+    response: requests.task,
     rest: { verbs: ['GET'], path: '/tasks/{id}', query: { ...tenant, historyLength: 'integer' } },
     slashNames: ['tasks/get'],
   },
@@ -175,7 +177,7 @@ export const operations: Readonly<Record<OperationName, OperationRow>> = {
     takes: 'filter',
     gives: 'tasks',
     request: requests.listTasksRequest,
-    response: tasks.listTasksResponse,
+    response: requests.listTasksResponse,
     rest: {
       verbs: ['GET'],
       path: '/tasks',
@@ -199,7 +201,7 @@ export const operations: Readonly<Record<OperationName, OperationRow>> = {
     takes: 'task',
     gives: 'task',
     request: requests.cancelTaskRequest,
-    response: tasks.task,
+    response: requests.task,
     rest: { verbs: ['POST'], path: '/tasks/{id}:cancel', query: tenant },
     slashNames: ['tasks/cancel'],
   },
@@ -211,7 +213,7 @@ export const operations: Readonly<Record<OperationName, OperationRow>> = {
     takes: 'task',
     gives: 'events',
     request: requests.subscribeToTaskRequest,
-    response: tasks.streamResponse,
+    response: requests.streamResponse,
     rest: { verbs: ['POST', 'GET'], path: '/tasks/{id}:subscribe', query: tenant },
     slashNames: ['tasks/resubscribe', 'tasks/subscribe'],
   },
@@ -221,8 +223,8 @@ export const operations: Readonly<Record<OperationName, OperationRow>> = {
     ...push,
     takes: 'webhook',
     gives: 'webhook',
-    request: tasks.pushConfigOfTask,
-    response: tasks.pushConfig,
+    request: requests.pushConfigOfTask,
+    response: requests.pushConfig,
     rest: { verbs: ['POST'], path: '/tasks/{taskId}/pushNotificationConfigs' },
     slashNames: ['tasks/pushNotificationConfig/set', 'tasks/pushNotificationConfig/create'],
   },
@@ -233,7 +235,7 @@ export const operations: Readonly<Record<OperationName, OperationRow>> = {
     takes: 'webhookId',
     gives: 'webhook',
     request: requests.pushConfigReference,
-    response: tasks.pushConfig,
+    response: requests.pushConfig,
     rest: { verbs: ['GET'], ...oneWebhook },
     slashNames: ['tasks/pushNotificationConfig/get'],
   },
@@ -244,7 +246,7 @@ export const operations: Readonly<Record<OperationName, OperationRow>> = {
     takes: 'webhookId',
     gives: 'webhooks',
     request: requests.listPushConfigsRequest,
-    response: tasks.listPushConfigsResponse,
+    response: requests.listPushConfigsResponse,
     rest: {
       verbs: ['GET'],
       path: '/tasks/{taskId}/pushNotificationConfigs',
@@ -284,4 +286,166 @@ export const operationNames: readonly OperationName[] = Object.keys(operations) 
 /** Whether a string names an operation. */
 export function isOperationName(name: string): name is OperationName {
   return Object.hasOwn(operations, name)
+}
+
+export type { EventStream, Sequenced }
+
+/** Who is calling, as far as the server could establish it. */
+export interface AuthContext {
+  /** Who it is; the empty string is the anonymous caller. */
+  readonly userId: string
+  /** The presented credential, for agents that act on the caller's behalf; never stored or logged. */
+  readonly accessToken?: string
+  /** What else the authenticator knows of the caller, such as the claims of a token. */
+  readonly metadata?: Readonly<Record<string, unknown>>
+  /**
+   * What the credential allows: names of scopes (`ScopeName`), and `agent:ID` for the agents it may reach. If it names
+   * no scope, everything but `operator`.
+   */
+  readonly scopes?: readonly string[]
+  /** The tenants that the credential is good for, the empty string for requests that name none; any if absent. */
+  readonly tenants?: readonly string[]
+}
+
+/** The caller whom nobody knows: what a server passes on where it asks for no credential. */
+export const anonymous: AuthContext = Object.freeze({ userId: '' })
+
+/**
+ * Whose share a call is taken from: a user's, or that of an address where nobody is named. Empty where neither is known:
+ * then there is no share.
+ */
+export function principalOf({ auth, client }: Pick<Call, 'auth' | 'client'>): string {
+  // A user and an address of the same name are two.
+  if (auth?.userId) return `user ${auth.userId}`
+  return client ? `address ${client}` : ''
+}
+
+/** No extension is active. */
+export const noExtensions: readonly string[] = Object.freeze([])
+
+/** What surrounds a request: who calls, which extensions are active, how long to wait, where a stream goes on. */
+export interface Call {
+  /** Abort it to give the request up. */
+  readonly signal?: AbortSignal
+  /** Who calls, where that is known. */
+  readonly auth?: AuthContext
+  /** Request headers in lower case. On a client: headers to add. On a server: headers received. */
+  readonly headers?: Readonly<Record<string, string | undefined>>
+  /** The scope that the caller needs in place of the operation's own. */
+  readonly scope?: ScopeName
+  /** The raw query of the request, where an API key may stand; servers only. */
+  readonly query?: string
+  /** The network address of the client; servers only. */
+  readonly client?: string
+  /** The server's URL as the client knows it, where a trusted proxy names it; servers only. */
+  readonly base?: string
+  /** The `A2A-Extensions` that the client activates. */
+  readonly extensions?: readonly string[]
+  /** The wire that the request came in on; decides how webhooks of this request are written. */
+  readonly dialect?: DialectName
+  /** Where a subscription goes on: events after this sequence number (SSE's `Last-Event-ID`). */
+  readonly lastEventId?: number
+  /**
+   * The same key from the same caller gives the same task (`Idempotency-Key`). On a client an empty one sends none: the
+   * answer may then be a message, since no task has to be kept for the key.
+   */
+  readonly idempotencyKey?: string
+  /** The W3C `traceparent` of the caller. */
+  readonly traceparent?: string
+  /** How long a blocking send waits before it answers with the task as it is; the server's default if absent. */
+  readonly waitMs?: number
+  /** Told how long the peer wants to be left alone before its stream is asked for again (SSE's `retry:`); clients only. */
+  readonly onRetry?: (ms: number) => void
+  /**
+   * The request's task id as the wire gave it; looked for before the request's own.
+   * @internal
+   */
+  readonly givenTaskId?: string
+  /**
+   * Collects what the answer's headers must say.
+   * @internal
+   */
+  readonly reply?: Reply
+}
+
+/** Filled while an operation runs; the binding writes it into the answer's headers. */
+export interface Reply {
+  extensions?: readonly string[]
+}
+
+/** The wires a request can come in on. */
+export type DialectName = '1.0' | '0.3' | '0.3-rest' | '1.0-rc' | 'ranch'
+
+/**
+ * Calls an operation: its name and request in, its result or stream out. A server gives one for its agents, a client
+ * one for a remote agent, so either can stand in the other's place.
+ */
+export type Dispatch = <N extends OperationName>(
+  name: N,
+  request: RequestOf<N>,
+  call: Call,
+) => Promise<ResultOf<N>>
+
+/** Wraps a `Dispatch` in another: for authorisation, limits, retries, tracing or logging of your own. */
+export type Middleware = (next: Dispatch) => Dispatch
+
+/** What a credential allows: to read tasks, to send and cancel, to register webhooks, to run the server. */
+export type ScopeName = 'tasks:read' | 'tasks:write' | 'push' | 'operator'
+
+/** The scopes that a credential may have, beside `agent:ID`. */
+export const scopeNames: readonly ScopeName[] = ['tasks:read', 'tasks:write', 'push', 'operator']
+
+const agentPrefix = 'agent:'
+
+/** What a credential is good for; an `AuthContext` is one. */
+export interface Grant {
+  /** Names of scopes, and `agent:ID` for the agents it may reach; all but `operator` if it names none. */
+  readonly scopes?: readonly string[]
+  /** The tenants it may act for; any if absent. */
+  readonly tenants?: readonly string[]
+}
+
+/** Whether a scope is one of ours: a name of the list, or `agent:ID`. */
+export function isScope(scope: string): boolean {
+  return isScopeName(scope) || (scope.startsWith(agentPrefix) && scope !== agentPrefix)
+}
+
+/** Tells whether a caller has a scope. A credential that names no scope has all of them but `operator`. */
+export function hasScope({ scopes }: Grant, scope: ScopeName): boolean {
+  if (!scopes?.some(isScopeName)) return scope !== 'operator'
+  return scopes.includes(scope)
+}
+
+/** @throws A2AError `forbidden` with the challenge that names the scope which is missing (RFC 6750 §3.1). */
+export function mustHaveScope(auth: Grant, scope: ScopeName): void {
+  if (!hasScope(auth, scope)) throw insufficient(scope)
+}
+
+/**
+ * A credential that names agents is good for these alone.
+ * @throws A2AError `forbidden` with the challenge that names the scope which is missing.
+ */
+export function mustReachAgent({ scopes }: Grant, id: string): void {
+  const own = agentPrefix + id
+  if (scopes?.some((scope) => scope.startsWith(agentPrefix)) && !scopes.includes(own))
+    throw insufficient(own)
+}
+
+/** @throws A2AError `forbidden` for a tenant that the credential is not good for. */
+export function mustBeInTenant({ tenants }: Grant, tenant: string): void {
+  if (tenants && !tenants.includes(tenant))
+    throw new A2AError('forbidden', 'These credentials are not good for this tenant')
+}
+
+function isScopeName(scope: string): scope is ScopeName {
+  return scopeNames.some((name) => name === scope)
+}
+
+function insufficient(scope: string): A2AError {
+  // An agent's id may have characters that a header cannot carry.
+  const named = scope.replace(/[^\x21\x23-\x5b\x5d-\x7e]/g, '?')
+  return new A2AError('forbidden', `These credentials lack the scope ${scope}`, {
+    reason: 'INSUFFICIENT_SCOPE',
+    challenge: `Bearer error="insufficient_scope", scope="${named}"`,
+  })
 }

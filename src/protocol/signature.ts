@@ -1,3 +1,4 @@
+import canonicalize from 'canonicalize'
 import {
   base64url,
   type CryptoKey,
@@ -9,25 +10,11 @@ import {
   type JWK,
   type KeyObject,
 } from 'jose'
-import { readUrl } from '../shared/url.ts'
-import { canonicalCard, canonicalForms } from './card-canonical.ts'
+import { readUrl } from '../shared/text.ts'
 import { A2AError } from './errors.ts'
-import { isPlainObject } from './schema/check.ts'
+import { type Check, isPlainObject } from './schema-checks.ts'
+import { agentCard } from './schema-tables.ts'
 import type { AgentCard, AgentCardSignature } from './types.ts'
-
-/**
- * Signatures of agent cards (specification §8.4): a JWS over the card's canonical form, detached; the card itself is the
- * payload. Nothing that a signature says of itself is believed before its key was found among the trusted ones.
- */
-
-/** Asymmetric algorithms only: with a shared secret whoever can verify can also sign. */
-const algorithms = [
-  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
-  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
-]
-
-/** More signatures than this are not looked at. */
-const maxSignatures = 16
 
 /** A key to sign or verify with. */
 export type CardKey = CryptoKey | KeyObject | JWK
@@ -57,6 +44,17 @@ export interface CardSignatureVerdict {
   readonly reason?: string
 }
 
+/**
+ * Signatures of agent cards (specification §8.4): a JWS over the card's canonical form, detached; the card itself is the
+ * payload. Nothing that a signature says of itself is believed before its key was found among the trusted ones.
+ */
+
+/** Asymmetric algorithms only: with a shared secret whoever can verify can also sign. */
+const algorithms = [
+  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+]
+
 /** Adds a signature to a card. */
 export async function signCard(
   card: AgentCard,
@@ -72,6 +70,9 @@ export async function signCard(
   const signature = { protected: jws.protected ?? '', signature: jws.signature }
   return { ...card, signatures: [...(card.signatures ?? []), signature] }
 }
+
+/** More signatures than this are not looked at. */
+const maxSignatures = 16
 
 /**
  * Tells which of a card's signatures hold, in their order. Give it the card as it was served, not as it was parsed:
@@ -89,42 +90,6 @@ export async function verifyCard(
       .slice(0, maxSignatures)
       .map((signature: unknown) => verify(signature, payloads, resolve)),
   )
-}
-
-/**
- * Refuses a card unless at least one of its signatures holds (§8.4.3).
- *
- * @throws A2AError `invalidAgentResponse`
- */
-export async function requireSignature(card: unknown, trust: CardTrust): Promise<void> {
-  const verdicts = await verifyCard(card, trust)
-  if (verdicts.some((verdict) => verdict.valid)) return
-  const reasons = verdicts.map((verdict) => verdict.reason).join('; ')
-  const text = reasons === '' ? 'The agent card is not signed' : `No signature holds: ${reasons}`
-  throw new A2AError('invalidAgentResponse', text)
-}
-
-/** What keys by `jku` need: the places that are trusted, and a way to fetch JSON from them. */
-export interface JkuOptions {
-  /** Whole URLs or origins, exactly as they are written in `jku`; nothing else is ever fetched. */
-  readonly allow: readonly string[]
-  /** Fetches a key set. */
-  readonly fetchJson: (url: string) => Promise<unknown>
-}
-
-/**
- * Finds the keys of signatures in the key sets that they point at, fetched from allowed places only. Give it to
- * `verifyCard` as `resolve`.
- */
-export function createJkuResolver({ allow, fetchJson }: JkuOptions): KeyResolver {
-  return async (header) => {
-    const { jku } = header
-    const url = jku === undefined ? undefined : readUrl(jku)
-    if (jku === undefined || !url) return undefined
-    if (!allow.includes(jku) && !allow.includes(url.origin)) return undefined
-    const keys = await fetchJson(jku)
-    return isKeySet(keys) ? fromKeySet(keys)(header) : undefined
-  }
 }
 
 async function verify(
@@ -166,12 +131,126 @@ function decodeHeader(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
+function fromKeySet(set: JSONWebKeySet): KeyResolver {
+  const find = createLocalJWKSet(set)
+  return async ({ alg, kid }) => find({ alg, kid })
+}
+
+/**
+ * Refuses a card unless at least one of its signatures holds (§8.4.3).
+ *
+ * @throws A2AError `invalidAgentResponse`
+ */
+export async function requireSignature(card: unknown, trust: CardTrust): Promise<void> {
+  const verdicts = await verifyCard(card, trust)
+  if (verdicts.some((verdict) => verdict.valid)) return
+  const reasons = verdicts.map((verdict) => verdict.reason).join('; ')
+  const text = reasons === '' ? 'The agent card is not signed' : `No signature holds: ${reasons}`
+  throw new A2AError('invalidAgentResponse', text)
+}
+
+/** What keys by `jku` need: the places that are trusted, and a way to fetch JSON from them. */
+export interface JkuOptions {
+  /** Whole URLs or origins, exactly as they are written in `jku`; nothing else is ever fetched. */
+  readonly allow: readonly string[]
+  /** Fetches a key set. */
+  readonly fetchJson: (url: string) => Promise<unknown>
+}
+
+/**
+ * Finds the keys of signatures in the key sets that they point at, fetched from allowed places only. Give it to
+ * `verifyCard` as `resolve`.
+ */
+export function createJkuResolver({ allow, fetchJson }: JkuOptions): KeyResolver {
+  return async (header) => {
+    const { jku } = header
+    const url = jku === undefined ? undefined : readUrl(jku)
+    if (jku === undefined || !url) return undefined
+    if (!allow.includes(jku) && !allow.includes(url.origin)) return undefined
+    const keys = await fetchJson(jku)
+    return isKeySet(keys) ? fromKeySet(keys)(header) : undefined
+  }
+}
+
 /** Whether a value is a JSON Web Key Set, as far as its shape tells. */
 export function isKeySet(value: unknown): value is JSONWebKeySet {
   return isPlainObject(value) && Array.isArray(value.keys) && value.keys.every(isPlainObject)
 }
 
-function fromKeySet(set: JSONWebKeySet): KeyResolver {
-  const find = createLocalJWKSet(set)
-  return async ({ alg, kid }) => find({ alg, kid })
+/**
+ * The canonical form of an agent card, which its signatures are over (specification §8.4.1):
+ *
+ * - without `signatures` and without fields that the model does not know (a card may carry those of 0.3 too),
+ * - with required fields and explicitly set optional ones, and without any other field that equals its default,
+ * - written by JCS (RFC 8785).
+ */
+
+/** The payload of a card's signature: its canonical form as the specification defines it. */
+export function canonicalCard(card: unknown): string {
+  return toJcs(withoutDefaults(agentCard, withoutSignatures(card)))
+}
+
+/**
+ * The payloads that a signature may be over: the specification's form, then the one of peers that strip every empty
+ * value, required ones included. None for a card that JCS cannot write (half a surrogate pair, endless nesting).
+ */
+function canonicalForms(card: unknown): readonly string[] {
+  try {
+    const form = withoutDefaults(agentCard, withoutSignatures(card))
+    return [toJcs(form), toJcs(withoutEmpties(form) ?? {})]
+  } catch {
+    return []
+  }
+}
+
+function toJcs(value: unknown): string {
+  return canonicalize(value) ?? '{}'
+}
+
+function withoutSignatures(card: unknown): unknown {
+  if (!isPlainObject(card)) return {}
+  const { signatures: _, ...rest } = card
+  return rest
+}
+
+function withoutDefaults(check: Check, value: unknown): unknown {
+  const { fields, items } = check
+  if (items && Array.isArray(value)) return value.map((item) => withoutDefaults(items, item))
+  if (!isPlainObject(value)) return value
+  if (items) return mapValues(value, (item) => withoutDefaults(items, item))
+  if (!fields) return value
+  return mapValues(value, (given, name) => {
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined
+    if (!field || given === null || given === undefined) return undefined
+    const kept = withoutDefaults(field.check, given)
+    return field.presence === 'implicit' && isDefault(kept) ? undefined : kept
+  })
+}
+
+function isDefault(value: unknown): boolean {
+  if (value === '' || value === false || value === 0) return true
+  if (Array.isArray(value)) return value.length === 0
+  return isPlainObject(value) && Object.keys(value).length === 0
+}
+
+/**
+ * The value without empty strings, lists and objects at any depth; undefined if nothing is left. Items of lists stay:
+ * else an empty security requirement ("nothing is required") could be slipped into a signed card.
+ */
+function withoutEmpties(value: unknown): unknown {
+  if (value === '' || value === null) return undefined
+  if (Array.isArray(value)) {
+    return value.length > 0 ? value.map((item) => withoutEmpties(item) ?? item) : undefined
+  }
+  if (!isPlainObject(value)) return value
+  const members = mapValues(value, withoutEmpties)
+  return Object.keys(members).length > 0 ? members : undefined
+}
+
+function mapValues(
+  value: Readonly<Record<string, unknown>>,
+  change: (item: unknown, name: string) => unknown,
+): Readonly<Record<string, unknown>> {
+  const entries = Object.entries(value).map(([name, item]) => [name, change(item, name)] as const)
+  return Object.fromEntries(entries.filter(([, item]) => item !== undefined))
 }

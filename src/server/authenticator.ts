@@ -1,4 +1,4 @@
-import type { AuthContext, Call } from '../protocol/call.ts'
+import type { AuthContext, Call } from '../protocol/operations.ts'
 import type { SecurityScheme } from '../protocol/types.ts'
 
 /** What a caller presents: the headers of the request, names in lower case, its query, and its address. */

@@ -1,8 +1,11 @@
-import { skimJson } from '../bindings/skim.ts'
-import { principalOf } from '../protocol/call.ts'
-import { A2AError } from '../protocol/errors.ts'
-import { DepthMeter } from './depth.ts'
-import type { Intake, RequestHead } from './intake.ts'
+import { skimJson } from '../bindings/call.ts'
+import type { HttpRequest } from '../bindings/http.ts'
+import { A2AError, toA2AError } from '../protocol/errors.ts'
+import { anonymous, type Call, principalOf } from '../protocol/operations.ts'
+import { SharedBudget } from '../shared/budget.ts'
+import type { Logger } from '../shared/log.ts'
+import { type Auth, createVisitors, openAuth } from './access/auth.ts'
+import { type Limits, type RateLimit, resolveLimits } from './access/limits.ts'
 
 /** Where a body comes from. */
 export interface BodySource {
@@ -22,7 +25,7 @@ export type BodyRefusal = A2AError | undefined
 const smallBytes = 64 * 1024
 
 /** JSON of so few bytes costs less to parse, however deep, than counting would; its checks bound the depth. */
-const harmlessBytes = 4 * 1024
+export const harmlessBytes: number = 4 * 1024
 
 /** The levels around a value in a message, in whichever dialect: the batch, the envelope, params, message and parts. */
 const levelsAround = 8
@@ -155,3 +158,174 @@ function busy(): A2AError {
     retryAfterSeconds: 1,
   })
 }
+
+/**
+ * Counts how deep JSON nests while its bytes arrive, so that nobody parses what nests too deep. What is between quotes
+ * does not count, wherever the chunks are cut.
+ */
+export class DepthMeter {
+  readonly #max: number
+  #depth = 0
+  #quoted = false
+  #escaped = false
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  /** Whether the JSON so far, with this chunk, nests deeper than it may. */
+  exceeds(chunk: Uint8Array): boolean {
+    const { length } = chunk
+    let depth = this.#depth
+    for (let i = this.#quoted ? this.#passText(chunk, 0) : 0; i < length; i++) {
+      const byte = chunk[i]
+      if (byte === quote) i = this.#passText(chunk, i + 1) - 1
+      else if (byte === openBrace || byte === openBracket) {
+        if (++depth > this.#max) return true
+      } else if (byte === closeBrace || byte === closeBracket) depth--
+    }
+    this.#depth = depth
+    return false
+  }
+
+  /** Where the text that goes on here has ended; the end of the chunk, if it goes on in the next one. */
+  #passText(chunk: Uint8Array, from: number): number {
+    let escaped = this.#escaped
+    this.#quoted = false
+    this.#escaped = false
+    for (let i = from, since = from; i < chunk.length; i++) {
+      const byte = chunk[i]
+      if (escaped) escaped = false
+      else if (byte === quote) return i + 1
+      else if (byte === backslash) escaped = true
+      else if (i - since >= shortText) {
+        since = nextQuote(chunk, i)
+        escaped = backslashesBefore(chunk, since) % 2 === 1
+        i = since - 1
+      }
+    }
+    this.#quoted = true
+    this.#escaped = escaped
+    return chunk.length
+  }
+}
+
+/** After so many bytes of a text its end is searched for, which takes far less than looking at each byte. */
+const shortText = 64
+
+function nextQuote(chunk: Uint8Array, from: number): number {
+  const found = chunk.indexOf(quote, from)
+  return found < 0 ? chunk.length : found
+}
+
+function backslashesBefore(chunk: Uint8Array, end: number): number {
+  let first = end
+  while (chunk[first - 1] === backslash) first--
+  return end - first
+}
+
+const quote = 0x22
+
+const backslash = 0x5c
+
+const openBracket = 0x5b
+
+const closeBracket = 0x5d
+
+const openBrace = 0x7b
+
+const closeBrace = 0x7d
+
+/** What is known of a request before its body is read. */
+export type RequestHead = Pick<HttpRequest, 'headers' | 'query' | 'client'> &
+  Partial<Pick<HttpRequest, 'path'>>
+
+/** What decides on a request before its body is read. Hand a server's own to `toNodeHandler`. */
+export interface Intake {
+  /** The server's limits. */
+  readonly limits: Limits
+  /**
+   * The bytes of bodies that are being read, by who sends them.
+   * @internal
+   */
+  readonly budget: SharedBudget
+  /**
+   * The bytes of large replies that their readers have not taken yet, by client.
+   * @internal
+   */
+  readonly unread: SharedBudget
+  /** The client that a request comes from, past the proxies that are trusted; undefined where nobody knows. */
+  clientOf(head: RequestHead): string | undefined
+  /** Asks who sends a large body, by its head alone: whose share it counts in, or why it is refused. */
+  admit(head: RequestHead): string | A2AError | Promise<string | A2AError>
+  /** The largest body: what an adapter was given, else the server's. @throws Error where the two were given and differ. */
+  maxBodyBytes(given?: number): number
+  /**
+   * Says once that callers whom nobody knows have no shares, since an adapter does not know their addresses.
+   * @internal
+   */
+  warnOfUnknownClients(): void
+}
+
+/** What an intake is made of; without any of it, it lets everybody in within the default limits. */
+interface IntakeDeps {
+  readonly auth?: Auth
+  readonly limit?: RateLimit | undefined
+  readonly limits?: Limits
+  /** Whether anybody may send to a path, where others ask for credentials, or why nobody may: there is nothing. */
+  readonly openTo?: ((path: string) => boolean | A2AError) | undefined
+  /** The largest body that the server's options name, where they do. */
+  readonly givenMaxBodyBytes?: number | undefined
+  readonly logger?: Logger
+  /** Whose share a request is taken from; its peer's if absent. */
+  readonly clientOf?: (head: RequestHead) => string | undefined
+}
+
+/** Makes the intake of a server. */
+export function createIntake(deps: IntakeDeps = {}): Intake {
+  const { auth = openAuth, limit, limits = resolveLimits(), givenMaxBodyBytes, logger } = deps
+  const { clientOf = ({ client }: RequestHead) => client, openTo } = deps
+  const { maxInflightBodyBytes, maxUnreadBytes } = limits
+  const share = Math.max(maxInflightBodyBytes / 2, limits.maxBodyBytes)
+  const visitors = createVisitors({ auth, limit })
+  let warned = false
+
+  const admitKnown = (call: Call): Promise<string | A2AError> =>
+    visitors.identify(call).then((known) => principalOf({ ...call, auth: known }), toA2AError)
+
+  return {
+    limits,
+    budget: new SharedBudget({ max: maxInflightBodyBytes, share }),
+    unread: new SharedBudget({ max: maxUnreadBytes, share: maxUnreadBytes / 4, loneFits: true }),
+    clientOf,
+    admit(head) {
+      const { headers, query } = head
+      const client = clientOf(head)
+      const isOpen = openTo?.(head.path ?? '') ?? false
+      if (typeof isOpen !== 'boolean') return isOpen
+      if (auth === openAuth || isOpen) return principalOf(client === undefined ? {} : { client })
+      return admitKnown({
+        headers,
+        query,
+        auth: anonymous,
+        ...(client !== undefined && { client }),
+      })
+    },
+    maxBodyBytes(given) {
+      if (given !== undefined && givenMaxBodyBytes !== undefined && given !== givenMaxBodyBytes)
+        throw new Error(
+          `maxBodyBytes says ${given} and limits says ${givenMaxBodyBytes}: give one of them`,
+        )
+      // A body that is larger than all bodies together may be would never be taken.
+      return Math.min(given ?? limits.maxBodyBytes, maxInflightBodyBytes)
+    },
+    warnOfUnknownClients() {
+      if (warned || !auth.open) return
+      warned = true
+      logger?.warn({}, unknownClients)
+    },
+  }
+}
+
+const unknownClients =
+  'toFetch does not know the addresses of clients, so callers whom nobody knows have no shares; give it clientAddress'

@@ -1,20 +1,37 @@
+import type { Agent, Health } from '../agents/agent.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../bindings/http.ts'
+import { createMcpBinding, type McpOffer } from '../bindings/mcp.ts'
+import { createOpenAIBinding, type OpenAIModel } from '../bindings/openai/server.ts'
 import {
   createRouteTable,
   isConsolePath,
+  type OpenAIRoute,
+  onFirstUse,
+  type RouteHandlers,
+  type ServerRoute,
   serverRoutes,
   splitAgentPath,
 } from '../bindings/routes.ts'
-import { isPromiseLike } from '../shared/async.ts'
+import { toA2AError } from '../protocol/errors.ts'
+import { clientToolsExtension, historyExtension } from '../protocol/extensions.ts'
+import { scopeNames } from '../protocol/operations.ts'
+import { isPromiseLike, within } from '../shared/async.ts'
+import type { Clock } from '../shared/clock.ts'
 import { type Logger, tellsAll } from '../shared/log.ts'
-import type { ServerConsole } from './console.ts'
-import { createMarks } from './cors.ts'
-import { createPages, type Endpoints } from './endpoints.ts'
+import { readUrl } from '../shared/text.ts'
+import type { ClusterFacts } from '../store/feed.ts'
+import type { Store } from '../store/store.ts'
+import { forKnown, refusedPage } from './access/auth.ts'
+import {
+  type BrowserRules,
+  createMarks,
+  createProxyReader,
+  localRules,
+  openRules,
+} from './access/origins.ts'
 import type { Mount } from './mount.ts'
-import type { ServerOptions } from './options.ts'
-import { type BrowserRules, localRules, openRules } from './origins.ts'
-import type { ServerParts } from './parts.ts'
-import { createProxyReader } from './proxies.ts'
+import type { ServerConsole, ServerOptions } from './options.ts'
+import type { ServerContext } from './server.ts'
 
 /** What answers requests, by where they arrive. */
 interface Handlers {
@@ -28,14 +45,9 @@ interface Handlers {
  * Answers at every path of a server (`bindings/routes.ts` lists them): its own pages and endpoints first, then the agent
  * under `/agents/{id}`, else the first agent at the root. The handlers never reject.
  */
-export function createHandlers(
-  parts: ServerParts,
-  mounts: ReadonlyMap<string, Mount>,
-  endpoints: Endpoints,
-): Handlers {
-  const { options, logger } = parts
-  const route = createRoute(parts, mounts, endpoints)
-  const served = parts.console()
+export function createHandlers(server: ServerContext, endpoints: Endpoints): Handlers {
+  const { options, logger, console: served } = server
+  const route = createRoute(server, endpoints)
   const shared = {
     routes: options.routes,
     locate: createProxyReader(options, logger),
@@ -109,12 +121,9 @@ function createHandler(
   }
 }
 
-function createRoute(
-  parts: ServerParts,
-  mounts: ReadonlyMap<string, Mount>,
-  { openai, mcp }: Endpoints,
-): HttpHandler {
-  const find = createRouteTable(serverRoutes, { ...createPages(parts, mounts), ...openai, mcp })
+function createRoute(server: ServerContext, { openai, mcp }: Endpoints): HttpHandler {
+  const { mounts } = server
+  const find = createRouteTable(serverRoutes, { ...createPages(server), ...openai, mcp })
   return (request) => {
     const own = find(request.path)
     if (own) return own(request)
@@ -122,7 +131,7 @@ function createRoute(
     if (named) {
       const id = decodeSegment(named.id)
       const mount = mounts.get(id)
-      return mount ? mount.handle({ ...request, path: named.below }) : noAgent(parts, mounts, id)
+      return mount ? mount.handle({ ...request, path: named.below }) : noAgent(server, id)
     }
     const first = mounts.values().next().value
     return first ? first.handle(request) : notFound
@@ -139,11 +148,7 @@ function withConsole(route: HttpHandler, served: ServerConsole, isLocal: boolean
 }
 
 /** Names those there are where anyone may see the catalogue. */
-function noAgent(
-  { auth, logger }: ServerParts,
-  mounts: ReadonlyMap<string, Mount>,
-  agent: string,
-): HttpReply {
+function noAgent({ auth, logger, mounts }: ServerContext, agent: string): HttpReply {
   if (tellsAll(logger)) logger.info({ agent }, 'There is no such agent')
   if (!auth.open) return notFound
   const some = [...mounts.keys()].slice(0, maxNamed).join(', ')
@@ -157,11 +162,13 @@ function noAgent(
 const maxNamed = 20
 
 const json = { 'content-type': 'application/json' }
+
 const notFound: HttpReply = {
   status: 404,
   headers: json,
   body: '{"error":{"code":404,"status":"NOT_FOUND","message":"There is no such agent"}}',
 }
+
 const failed: HttpReply = {
   status: 500,
   headers: json,
@@ -173,5 +180,287 @@ function decodeSegment(segment: string): string {
     return decodeURIComponent(segment)
   } catch {
     return segment
+  }
+}
+
+/** What answers clients that do not speak A2A: the server's agents as models and as tools. */
+interface Endpoints {
+  readonly openai: RouteHandlers<OpenAIRoute>
+  readonly mcp: HttpHandler
+  close(): Promise<void>
+}
+
+/**
+ * Makes the endpoints, each with its first request. Agents are looked up at each request, so a changed team is a changed
+ * model.
+ */
+export function createEndpoints(server: ServerContext): Endpoints {
+  let madeOpenAI: ReturnType<typeof createOpenAI> | undefined
+  let madeMcp: ReturnType<typeof createMcp> | undefined
+  const openai = (route: OpenAIRoute): HttpHandler =>
+    onFirstUse(() => {
+      madeOpenAI ??= createOpenAI(server)
+      return madeOpenAI[route]
+    })
+  return {
+    openai: {
+      completions: openai('completions'),
+      chat: openai('chat'),
+      models: openai('models'),
+      model: openai('model'),
+    },
+    mcp: onFirstUse(() => {
+      madeMcp = createMcp(server)
+      return madeMcp.handle
+    }),
+    async close() {
+      await madeMcp?.close()
+    },
+  }
+}
+
+function createOpenAI({
+  options,
+  clock,
+  mounts,
+  visitors,
+}: ServerContext): ReturnType<typeof createOpenAIBinding> {
+  const { heartbeatMs } = options.timeouts ?? {}
+  return createOpenAIBinding({
+    dispatchOf: (model) => mounts.get(model)?.dispatch,
+    models: () => [...mounts.values()].map(toModel),
+    identify: visitors.identify,
+    clock,
+    ...(heartbeatMs !== undefined && { heartbeatMs }),
+  })
+}
+
+function createMcp({
+  options,
+  mounts,
+  visitors,
+}: ServerContext): ReturnType<typeof createMcpBinding> {
+  const origins = options.cors?.origins
+  return createMcpBinding({
+    offers: () => Promise.all([...mounts.values()].map(toOffer)),
+    identify: visitors.identify,
+    ...(Array.isArray(origins) && { allowedOrigins: origins }),
+  })
+}
+
+function toModel({ id, identity }: Mount): OpenAIModel {
+  const extensions = identity.known().details?.extensions ?? []
+  const declares = (extension: string): boolean => extensions.some(({ uri }) => uri === extension)
+  return {
+    id,
+    readsHistory: declares(historyExtension),
+    takesTools: declares(clientToolsExtension),
+  }
+}
+
+async function toOffer({ id, identity, dispatch }: Mount): Promise<McpOffer> {
+  const { name, description, details } = await identity.info()
+  return { id, name, description, outputSchema: details?.outputSchema, dispatch }
+}
+
+/** The server's own pages: how it is, what it counts, whom it serves, whose tokens it takes, its webhooks' keys. */
+function createPages(
+  server: ServerContext,
+): RouteHandlers<Extract<ServerRoute, 'health' | 'metrics' | 'catalogue' | 'keys' | 'resource'>> {
+  const keys = keysReply(server.options)
+  const { visitors, metrics } = server
+  return {
+    health: createHealthPage(server),
+    metrics: forKnown(visitors, async () =>
+      metrics.page({ ...gauges(server), ...(await clusterGauges(server)) }),
+    ),
+    catalogue: forKnown(visitors, ({ base }) => catalogue(server, base)),
+    keys: keys && (() => keys),
+    resource: resourcePage(server),
+  }
+}
+
+/** Every agent with its card's address. */
+async function catalogue({ mounts }: ServerContext, base?: string): Promise<HttpReply> {
+  const agents = await Promise.all(
+    [...mounts.values()].map(async ({ id, identity }) => {
+      const card = await identity.card()
+      const url = identity.base(base)
+      const { name, description, version } = card
+      return { id, name, description, version, url, card: `${url}/.well-known/agent-card.json` }
+    }),
+  )
+  return { status: 200, headers: json, body: JSON.stringify({ agents }) }
+}
+
+/** The public keys of webhook tokens, for receivers to check them; only where tokens are signed. */
+function keysReply({ pushNotifications }: ServerOptions): HttpReply | undefined {
+  const signer = typeof pushNotifications === 'object' ? pushNotifications.signer : undefined
+  if (!signer) return undefined
+  const headers = { ...json, 'cache-control': 'public, max-age=300' }
+  return { status: 200, headers, body: JSON.stringify(signer.jwks()) }
+}
+
+/** Whose tokens the server takes, for clients that know OAuth (RFC 9728); only where an issuer has an address. */
+function resourcePage({ auth, mounts }: ServerContext): HttpHandler | undefined {
+  const issuers = auth.issuers.filter((issuer) => /^https?:/.test(issuer) && readUrl(issuer))
+  if (issuers.length === 0) return undefined
+  return ({ base }) => {
+    const body = JSON.stringify({
+      resource: mounts.values().next().value?.identity.base(base) ?? '',
+      authorization_servers: issuers,
+      scopes_supported: scopeNames,
+      bearer_methods_supported: ['header'],
+    })
+    return { status: 200, headers: { ...json, 'cache-control': 'public, max-age=300' }, body }
+  }
+}
+
+function gauges({ queue, hub, mounts }: ServerContext): Readonly<Record<string, number>> {
+  const { running, waiting, away } = queue.counts()
+  let live = 0
+  for (const mount of mounts.values()) live += mount.engine.live()
+  return {
+    turns_running: running,
+    turns_waiting: waiting,
+    turns_away: away,
+    tasks_live: live,
+    stream_watchers: hub.count(),
+    resident_memory_bytes: globalThis.process?.memoryUsage?.rss?.() ?? 0,
+  }
+}
+
+/** How this replica and the others stand; nothing where one process has the store to itself. */
+async function clusterGauges({
+  store,
+  readCluster,
+  cluster,
+  mounts,
+}: ServerContext): Promise<Readonly<Record<string, number>>> {
+  if (!store.feed) return {}
+  let moved = 0
+  for (const mount of mounts.values()) moved += mount.engine.moved()
+  const facts = await readCluster()
+  return {
+    replicas_alive: store.feed.replicas,
+    tasks_taken_over: cluster.claimed(),
+    tasks_moved: moved,
+    ...(facts && {
+      tasks_run_here: facts.members.find(({ number }) => number === facts.replica)?.tasks ?? 0,
+      tasks_orphaned: facts.orphans,
+      inbox_waiting: facts.inbox,
+    }),
+  }
+}
+
+const uncached = { 'content-type': 'application/json', 'cache-control': 'no-store' }
+
+const alive: HttpReply = { status: 200, headers: uncached, body: '{"status":"alive"}' }
+
+/**
+ * Makes the page that says how the server is: 503 if an agent or the store cannot do its work, and while it closes. That
+ * much is for anyone; what is the matter with whom is for callers whom the server knows. With `?live=1` only: the process runs.
+ */
+function createHealthPage(server: ServerContext): HttpHandler {
+  const { store, mounts, visitors, checkHealth } = server
+
+  async function page(isKnown: boolean): Promise<HttpReply> {
+    const draining = server.retryMs() !== undefined
+    const cluster = isKnown ? await server.readCluster() : undefined
+    const agents = await Promise.all(
+      [...mounts.values()].map(async (mount) => {
+        const { name } = mount.identity.known()
+        return { id: mount.id, name, ...(await checkHealth(mount.agent())) }
+      }),
+    )
+    const storeHealth = store.health()
+    const healthy = !draining && storeHealth.writable && agents.every((agent) => agent.healthy)
+    const body = JSON.stringify({
+      status: healthy ? 'healthy' : 'unhealthy',
+      protocol: 'A2A',
+      agent: agents[0]?.name ?? '',
+      ...(draining && { draining }),
+      ...(isKnown && { agents, store: storeHealth }),
+      ...(cluster && { cluster }),
+    })
+    return { status: healthy ? 200 : 503, headers: uncached, body }
+  }
+
+  return async (request) => {
+    if (new URLSearchParams(request.query).has('live')) return alive
+    try {
+      const visitor = await visitors.find(request)
+      return await page(visitor !== undefined)
+    } catch (thrown) {
+      return refusedPage(toA2AError(thrown))
+    }
+  }
+}
+
+/** How the replicas stand; undefined where one process has the store to itself, or the store does not answer now. */
+export type ReadCluster = () => Promise<ClusterFacts | undefined>
+
+/** Whoever asks: the store is asked no more often than this. */
+const maxAgeMs = 1_000
+
+/** A page that is asked for by a machine does not wait for a database that is away. */
+const maxWaitMs = 2_000
+
+/** Reads how the replicas stand, for pages; an answer stands for a while, for everyone. */
+export function createClusterReader({ feed }: Store, clock: Clock): ReadCluster {
+  let asked: { readonly at: number; readonly facts: Promise<ClusterFacts | undefined> } | undefined
+  return async () => {
+    if (!feed) return undefined
+    if (!asked || clock.elapsed() - asked.at >= maxAgeMs)
+      asked = { at: clock.elapsed(), facts: feed.facts().catch(() => undefined) }
+    let found: ClusterFacts | undefined
+    const facts = asked.facts.then((answer) => {
+      found = answer
+    })
+    await within(clock, maxWaitMs, [facts])
+    return found
+  }
+}
+
+const maxHealthMs = 5_000
+
+/** Whoever asks: an agent is asked no more often than this. */
+const maxHealthAgeMs = 2_000
+
+/** An answer that is on its way or was given lately. */
+interface Checked {
+  readonly at: number
+  readonly health: Promise<Health>
+}
+
+/** Asks an agent how it is. */
+export type HealthCheck = (agent: Agent) => Promise<Health>
+
+/** Asks agents how they are; an answer stands for a while, for everyone. */
+export function createHealthCheck(clock: Clock): HealthCheck {
+  const checked = new WeakMap<Agent, Checked>()
+  return (agent) => {
+    const last = checked.get(agent)
+    if (last && clock.elapsed() - last.at < maxHealthAgeMs) return last.health
+    const health = healthOf(agent, clock)
+    checked.set(agent, { at: clock.elapsed(), health })
+    return health
+  }
+}
+
+/** An agent that does not answer in time, or at all, is not healthy. Why it failed stays inside. */
+async function healthOf(agent: Agent, clock: Clock): Promise<Health> {
+  if (!agent.health) return { healthy: true }
+  let callOff = (): void => {}
+  const late = new Promise<Health>((resolve) => {
+    const reason = 'no answer in time'
+    callOff = clock.after(maxHealthMs, () => resolve({ healthy: false, reason }))
+  })
+  try {
+    return await Promise.race([agent.health(), late])
+  } catch {
+    return { healthy: false, reason: 'the health check failed' }
+  } finally {
+    callOff()
   }
 }

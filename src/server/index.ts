@@ -7,50 +7,55 @@
 export type { HttpChunk, HttpHandler, HttpReply, HttpRequest } from '../bindings/http.ts'
 export {
   A2AServer,
+  type AppState,
+  type AuthExtractor,
+  type Backend,
   type FurtherOptions,
+  type Route,
   type RunningServer,
   type RunOptions,
 } from '../compat/a2a-server.ts'
-export type { AppState, AuthExtractor, Route } from '../compat/app-state.ts'
-export type { Backend } from '../compat/backend.ts'
 export type { Recovery } from '../engine/recover.ts'
 export type { GuardOptions as AddressGuardOptions } from '../network/guard.ts'
-export { type Grant, hasScope, type ScopeName } from '../protocol/scopes.ts'
-export type { DeliveryAttempt, DeliveryHistory } from '../webhooks/attempts.ts'
-export type {
-  AttemptFacts,
-  Delivery,
-  DeliveryOutcome,
-  DeliveryRules,
-  WebhookPayload,
-} from '../webhooks/deliver.ts'
-export type { RetryPolicy } from '../webhooks/retry.ts'
-export { type Signing, type Verification, verifyBody } from '../webhooks/signature.ts'
-export type { DeliveryLimits } from '../webhooks/slots.ts'
+export { type Grant, hasScope, type ScopeName } from '../protocol/operations.ts'
 export {
+  type AttemptFacts,
   createTokenSigner,
+  type Delivery,
+  type DeliveryOutcome,
+  type DeliveryRules,
+  type RetryPolicy,
+  type Signing,
   type TokenRequest,
   type TokenSigner,
   type TokenSignerOptions,
-} from '../webhooks/token.ts'
+  type Verification,
+  verifyBody,
+  type WebhookPayload,
+} from '../webhooks/deliver.ts'
+export type { DeliveryAttempt, DeliveryHistory } from '../webhooks/delivery-queue.ts'
+export type { DeliveryLimits } from '../webhooks/delivery-slots.ts'
 export type { DeliverySettings, Webhooks } from '../webhooks/webhooks.ts'
-export { type Auth, type AuthOptions, createAuth } from './auth.ts'
-export type { Authenticator, PresentedCredentials } from './authenticator.ts'
 export {
   type ApiKeyOptions,
+  type Auth,
+  type AuthOptions,
   apiKeyAuthenticator as apiKey,
   type BearerOptions,
   bearerAuthenticator as bearer,
   type CallerExtractor,
+  createAuth,
   extractorAuthenticator as extractor,
-} from './authenticators.ts'
+  type JwtOptions,
+  jwtAuthenticator as jwt,
+  type SecretOwner,
+  type Secrets,
+} from './access/auth.ts'
+export type { LimitOptions, Limits, RateLimitOptions } from './access/limits.ts'
+export type { Authenticator, PresentedCredentials } from './authenticator.ts'
+export type { Intake, RequestHead } from './body.ts'
 export { type FetchOptions, toFetch } from './fetch.ts'
-export type { Intake, RequestHead } from './intake.ts'
-export { type JwtOptions, jwtAuthenticator as jwt } from './jwt.ts'
-export type { LimitOptions, Limits } from './limits.ts'
-export { type NodeHandlerOptions, toNodeHandler } from './node-handler.ts'
-export type { CorsOptions, PushOptions, ServerOptions, TimeoutOptions } from './options.ts'
-export type { RateLimitOptions } from './rate-limit.ts'
+export { type NodeHandlerOptions, toNodeHandler } from './node/http.ts'
 export {
   type Listening,
   type ListenOptions,
@@ -58,6 +63,6 @@ export {
   type RunServerOptions,
   runServer,
   type StartedServer,
-} from './run.ts'
-export type { SecretOwner, Secrets } from './secrets.ts'
+} from './node/run.ts'
+export type { CorsOptions, PushOptions, ServerOptions, TimeoutOptions } from './options.ts'
 export { createServer, type Server } from './server.ts'

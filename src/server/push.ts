@@ -1,17 +1,15 @@
-import { encodeWebhook } from '../bindings/dialects/webhook.ts'
+import { encodeWebhook } from '../bindings/dialects/rpc-dialects.ts'
 import type { Committer } from '../engine/commit.ts'
-import { createGuard } from '../network/guard.ts'
-import type { PushConfigs } from '../operations/service.ts'
+import { createGuard, type Guard } from '../network/guard.ts'
+import type { PushConfigs } from '../operations/gate.ts'
+import { A2AError } from '../protocol/errors.ts'
 import type { Clock } from '../shared/clock.ts'
 import type { Logger } from '../shared/log.ts'
 import type { LogRecord, Store } from '../store/store.ts'
-import { checkPushConfig } from '../webhooks/config.ts'
-import { createWebhooks, type Webhooks } from '../webhooks/webhooks.ts'
-import type { ServerConsole } from './console.ts'
-import type { Limits } from './limits.ts'
+import { checkPushConfig, createWebhooks, type Webhooks } from '../webhooks/webhooks.ts'
+import type { Limits } from './access/limits.ts'
 import type { Metrics } from './metrics.ts'
-import type { PushOptions } from './options.ts'
-import { createPushLimit } from './push-limit.ts'
+import type { PushOptions, ServerConsole } from './options.ts'
 
 /** A server's webhooks, from each side that uses them. */
 export interface Push {
@@ -36,12 +34,19 @@ interface PushDeps {
   console(): Pick<ServerConsole, 'isReceiver' | 'receive'> | undefined
 }
 
-/** Makes the webhooks of a server. */
+/**
+ * Makes the webhooks of a server. Rules for addresses are read at once, so that a mistake in them is told at the start;
+ * without any the guard is made with the first webhook.
+ */
 export function createPush(
   { guard: rules, ...options }: PushOptions,
   { store, committer, clock, logger, limits, console, metrics }: PushDeps,
 ): Push {
-  const guard = createGuard(rules)
+  let made = rules && createGuard(rules)
+  const guard = (): Guard => {
+    made ??= createGuard()
+    return made
+  }
   const webhooks = createWebhooks({
     ...options,
     store,
@@ -59,7 +64,7 @@ export function createPush(
     webhooks,
     configs: {
       check(config, path) {
-        if (!console()?.isReceiver(config.url)) checkPushConfig(guard, { config, path })
+        if (!console()?.isReceiver(config.url)) checkPushConfig(guard(), { config, path })
       },
       list: (taskId) => store.pushConfigs(taskId),
       ...createPushLimit(limits.maxPushConfigs, (taskId) => store.pushConfigs(taskId)),
@@ -85,11 +90,51 @@ export function createPush(
     },
     async close() {
       await webhooks.close()
-      await guard.close()
+      await made?.close()
     },
   }
 }
 
 function beginsTurn(record: LogRecord | undefined): boolean {
   return record?.kind === 'message' || record?.kind === 'start'
+}
+
+/**
+ * Keeps the webhooks of a task within a number. What is reserved counts until it is stored, so that many who come at once
+ * do not all find the last place free.
+ */
+function createPushLimit(max: number, list: PushConfigs['list']): Pick<PushConfigs, 'reserve'> {
+  const reserved = new Map<string, string[]>()
+
+  function release(taskId: string, id: string): void {
+    const ids = reserved.get(taskId) ?? []
+    ids.splice(ids.indexOf(id), 1)
+    if (ids.length === 0) reserved.delete(taskId)
+  }
+
+  return {
+    async reserve(taskId, id) {
+      const ids = reserved.get(taskId) ?? []
+      // Taken before the store is read: one of these that is stored meanwhile counts in either.
+      const taken = new Set(ids)
+      ids.push(id)
+      reserved.set(taskId, ids)
+      try {
+        for (const stored of await list(taskId)) taken.add(stored.id)
+        if (!taken.has(id) && taken.size >= max) throw tooMany(max, taskId)
+      } catch (thrown) {
+        release(taskId, id)
+        throw thrown
+      }
+      return () => release(taskId, id)
+    },
+  }
+}
+
+function tooMany(max: number, taskId: string): A2AError {
+  return new A2AError(
+    'invalidParams',
+    `Task ${taskId} has ${max} push notification configs, which is as many as it may have; delete one, or replace one by its id`,
+    { reason: 'PUSH_CONFIG_LIMIT', metadata: { taskId } },
+  )
 }

@@ -2,24 +2,46 @@ import type { Agent } from '../agents/agent.ts'
 import { type AgentFunction, toAgent } from '../agents/function.ts'
 import { withPrices } from '../agents/prices.ts'
 import type { HttpHandler } from '../bindings/http.ts'
-import { createCluster, type ReplicaEngine } from '../engine/cluster.ts'
+import { isReceiverPath } from '../bindings/routes.ts'
+import { Committer } from '../engine/commit.ts'
 import type { Recovery } from '../engine/recover.ts'
-import type { AuthContext, Dispatch } from '../protocol/call.ts'
+import { Cluster, type ReplicaEngine } from '../engine/replicas.ts'
+import { Suspects } from '../engine/suspects.ts'
+import { TurnQueue } from '../engine/turn-queue.ts'
+import { A2AError } from '../protocol/errors.ts'
+import type { AuthContext, Dispatch } from '../protocol/operations.ts'
 import type { FullTaskStore } from '../protocol/task-store.ts'
+import { SharedBudget } from '../shared/budget.ts'
+import { type Clock, systemClock } from '../shared/clock.ts'
 import { digestOf } from '../shared/ids.ts'
+import { type Logger, toLogger } from '../shared/log.ts'
 import { trimEnd } from '../shared/text.ts'
+import { createMemoryStore } from '../store/memory/store.ts'
 import type { Store } from '../store/store.ts'
+import { Hub } from '../streams/hub.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
-import type { ConsoleHost, ServerConsole } from './console.ts'
-import { createEndpoints } from './endpoints.ts'
-import { createHandlers } from './http.ts'
-import type { Intake } from './intake.ts'
-import type { Limits } from './limits.ts'
-import { createMount, type Mount, type NamedAgent } from './mount.ts'
-import type { ServerOptions } from './options.ts'
-import { closeParts, createParts, type ServerParts } from './parts.ts'
-import { withTurnLog } from './turn-log.ts'
-import { createVisitors } from './visitors.ts'
+import { type Auth, createAuth, createVisitors, openAuth, type Visitors } from './access/auth.ts'
+import {
+  createRateLimit,
+  type Limits,
+  type RateLimit,
+  resolveLimits,
+  resolveRateLimit,
+} from './access/limits.ts'
+import { createClientReader } from './access/origins.ts'
+import { createIntake, type Intake } from './body.ts'
+import {
+  createClusterReader,
+  createEndpoints,
+  createHandlers,
+  createHealthCheck,
+  type HealthCheck,
+  type ReadCluster,
+} from './http.ts'
+import { createMetrics, type Metrics, withTurnLog } from './metrics.ts'
+import { Mount, type NamedAgent } from './mount.ts'
+import type { ConsoleHost, ServerConsole, ServerOptions, StoredListener } from './options.ts'
+import { createPush, type Push } from './push.ts'
 
 /** A server of agents, not yet bound to a network: `listen` and `toFetch` do that. */
 export interface Server {
@@ -59,185 +81,223 @@ export interface Server {
   close(): Promise<void>
 }
 
-/** How soon readers of streams come back: in about as long as a restart takes, or at once where others serve them. */
-function returnAfter(isShared: boolean): number {
-  return isShared ? 100 + Math.floor(Math.random() * 400) : 2_000
-}
-
 /**
  * Makes a server of agents and teams. `listen` binds it to a port, `toFetch` mounts it elsewhere.
  * @throws Error if there are no agents, or two with one id.
  */
 export async function createServer(options: ServerOptions): Promise<Server> {
-  let url = trimEnd(options.publicUrl ?? '', '/') || 'http://localhost'
-  let closing: Promise<void> | undefined
-  const isShared = options.store?.feed !== undefined
-  let served: ServerConsole | undefined
-  const parts = createParts(options, {
-    retryMs: () => (closing ? returnAfter(isShared) : undefined),
-    console: () => served,
-    takenOn: () => cluster.takenOn(),
-  })
-  const mounts = createMounts(parts, () => url)
-  const endpoints = createEndpoints(parts, mounts.served)
-  const webhooks = parts.push?.webhooks
-  const cluster = createCluster({
-    ...parts,
-    feed: parts.store.feed,
-    webhooks,
-    engines: mounts.engines,
-  })
+  const server = new ServerContext(options)
+  const { mounts, cluster, store, push, auth, limits, intake } = server
+  const endpoints = createEndpoints(server)
 
   async function close(): Promise<void> {
-    await mounts.close(options.timeouts?.shutdownMs ?? 10_000)
+    await server.closeAgents(options.timeouts?.shutdownMs ?? 10_000)
     await cluster.leave()
     await endpoints.close()
-    await served?.close()
-    await closeParts(parts)
+    await server.console?.close()
+    await server.closeParts()
   }
 
-  await mounts.set(options.agents)
+  await server.setAgents(options.agents)
   await cluster.join()
-  served = options.console?.(consoleHost(parts, mounts.served, () => url))
-  const { handle, local } = createHandlers(parts, mounts.served, endpoints)
+  server.console = options.console?.(consoleHost(server))
+  const { handle, local } = createHandlers(server, endpoints)
   return {
     handle,
     localHandle: local,
-    dispatch: (id) => mounts.get(id).dispatch,
-    store: parts.store,
+    dispatch: (id) => server.mustGet(id).dispatch,
+    store,
     taskStore(auth) {
-      const { engine } = mounts.get()
-      return engine.tasks(engine.scopeOf(undefined, auth))
+      const { engine } = server.mustGet()
+      return engine.tasksOf(engine.scopeOf(undefined, auth))
     },
-    webhooks,
-    open: parts.auth.open,
-    limits: parts.limits,
-    intake: parts.intake,
+    webhooks: push?.webhooks,
+    open: auth.open,
+    limits,
+    intake,
     setUrl(next) {
       if (options.publicUrl) return
-      url = next
-      mounts.refresh()
+      server.url = next
+      for (const { identity } of mounts.values()) identity.refresh()
     },
-    url: () => url,
-    recover: () => cluster.takeOn(),
+    url: () => server.url,
+    recover: () => cluster.claim(),
     async setAgents(agents) {
-      await mounts.set(agents)
+      await server.setAgents(agents)
       cluster.serve()
     },
     close() {
-      closing ??= close()
-      return closing
+      server.closing ??= close()
+      return server.closing
     },
   }
 }
 
-/** What the console sees of the server. */
-function consoleHost(
-  parts: ServerParts,
-  mounts: ReadonlyMap<string, Mount>,
-  url: () => string,
-): ConsoleHost {
-  const { store, push, auth, clock, logger, options, stored } = parts
-  return {
-    store,
-    webhooks: push?.webhooks,
-    mounts,
-    auth,
-    visitors: createVisitors(parts),
-    clock,
-    logger,
-    options,
-    url,
-    async health(id) {
-      const agent = mounts.get(id)?.agent()
-      return agent ? parts.checkHealth(agent) : { healthy: false }
-    },
-    onStored(listener) {
-      stored.add(listener)
-      return () => stored.delete(listener)
-    },
-  }
-}
+/** What a server is made of: all that its agents, pages and endpoints share. */
+export class ServerContext {
+  readonly options: ServerOptions
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly limits: Limits
+  readonly store: Store
+  readonly metrics: Metrics
+  /** The only writer of tasks. */
+  readonly committer: Committer
+  /** Tells watchers of what is stored. */
+  readonly hub: Hub
+  /** Told of each stored batch of records, after the watchers of its task. */
+  readonly listeners: Set<StoredListener> = new Set()
+  /** Gives turns their slots. */
+  readonly queue: TurnQueue
+  /** The watch over tasks that may kill the process. */
+  readonly suspects: Suspects
+  readonly auth: Auth
+  readonly limit: RateLimit | undefined
+  /** Who asks for a page. */
+  readonly visitors: Visitors
+  /** What all live tasks hold together. */
+  readonly live: SharedBudget
+  /** What the adapters ask before they read a body. */
+  readonly intake: Intake
+  /** Webhooks, where they are on. */
+  readonly push: Push | undefined
+  /** Asks an agent how it is; an answer stands for a while. */
+  readonly checkHealth: HealthCheck
+  /** How the replicas stand that share the store. */
+  readonly readCluster: ReadCluster
+  /** This process among the replicas. */
+  readonly cluster: Cluster
+  /** The agents served now, in their order: the first answers at the root, the others below `/agents`. */
+  readonly mounts: Map<string, Mount> = new Map()
+  /** Agents that are no longer served; their tasks still run, and one that comes back finds them. */
+  readonly #retired = new Map<string, Mount>()
+  /** The console, where there is one and the server is made. */
+  console: ServerConsole | undefined
+  /** The URL that cards point to. */
+  url: string
+  /** Set once the server is closing. */
+  closing: Promise<void> | undefined
 
-/** The agents of a server, in their order: the first answers at the root, the others below `/agents`. */
-interface Mounts {
-  readonly served: ReadonlyMap<string, Mount>
+  constructor(options: ServerOptions) {
+    const { clock = systemClock, pushNotifications } = options
+    this.options = options
+    this.clock = clock
+    this.url = trimEnd(options.publicUrl ?? '', '/') || 'http://localhost'
+    const limits = resolveLimits(options)
+    this.limits = limits
+    const rateLimit = resolveRateLimit(options)
+    this.logger = toLogger(options.logger)
+    const store = options.store ?? createMemoryStore({ clock, maxBytes: limits.memoryStoreBytes })
+    this.store = store
+    this.metrics = createMetrics()
+    const { commit, waited, turn } = this.metrics
+    this.committer = new Committer(store, clock, commit)
+    this.auth = options.auth ? createAuth(options.auth, this.logger) : openAuth
+    this.limit = rateLimit && createRateLimit(rateLimit, () => store.feed?.replicas ?? 1)
+    this.visitors = createVisitors(this)
+    this.hub = new Hub(store)
+    this.checkHealth = createHealthCheck(clock)
+    this.readCluster = createClusterReader(store, clock)
+    this.queue = new TurnQueue({
+      slots: limits.maxConcurrentTurns,
+      maxWaitingEach: limits.maxWaitingPerPrincipal,
+      maxBytes: limits.maxQueuedBytes,
+      observer: { clock, waited, turn },
+    })
+    this.suspects = new Suspects(clock)
+    this.live = createLive(limits)
+    this.intake = createIntake({
+      ...{ auth: this.auth, limit: this.limit, limits, logger: this.logger },
+      givenMaxBodyBytes: options.limits?.maxBodyBytes,
+      clientOf: createClientReader(options),
+      openTo: options.console && ((path) => isReceiverPath(path) && this.#isReceiver(path)),
+    })
+    const push = pushNotifications === true ? {} : pushNotifications
+    const { hub, suspects, logger, committer, metrics } = this
+    const console = (): ServerConsole | undefined => this.console
+    this.push = push
+      ? createPush(push, { store, committer, clock, logger, limits, metrics, console })
+      : undefined
+    this.cluster = new Cluster({
+      ...{ hub, suspects, clock, logger, feed: store.feed, webhooks: this.push?.webhooks },
+      engines: () => [...toEngines(this.mounts, true), ...toEngines(this.#retired, false)],
+    })
+  }
+
+  /** How soon the readers of streams should come back, once the server is closing. */
+  readonly retryMs = (): number | undefined =>
+    this.closing ? returnAfter(this.store.feed !== undefined) : undefined
+
+  /** Whether a path is one of the console's receivers, or what a large body is refused with that goes to another. */
+  #isReceiver(path: string): true | A2AError {
+    if (this.console?.isReceiver(path)) return true
+    return new A2AError('taskNotFound', 'There is no such receiver; it may have expired')
+  }
+
   /**
    * Serves these agents from now on; tasks that run keep the agent they began with.
    * @throws Error if there are none, or two with one id.
    */
-  set(agents: readonly (Agent | AgentFunction)[]): Promise<void>
-  /** All engines, those of agents no longer served too. */
-  engines(): readonly ReplicaEngine[]
+  async setAgents(agents: readonly (Agent | AgentFunction)[]): Promise<void> {
+    const { logger, clock, mounts } = this
+    const { prices } = this.options
+    const named = (await nameAgents(agents)).map((one) => {
+      const agent = prices ? withPrices(one.agent, prices) : one.agent
+      return { ...one, agent: withTurnLog(agent, { id: one.id, logger, clock }) }
+    })
+    for (const [id, mount] of mounts) this.#retired.set(id, mount)
+    mounts.clear()
+    for (const one of named) {
+      const { id } = one
+      const known = this.#retired.get(id)
+      known?.setAgent(one)
+      const mount = known ?? new Mount(this, one)
+      // The first agent's address is the root, so a change of order changes cards.
+      mount.identity.moveTo(mounts.size === 0 ? '' : `/agents/${encodeURIComponent(id)}`)
+      mounts.set(id, mount)
+      this.#retired.delete(id)
+    }
+  }
+
   /** The agent with this id, or the first. @throws Error if there is none. */
-  get(id?: string): Mount
-  /** The server's URL has changed, and with it every card. */
-  refresh(): void
+  mustGet(id?: string): Mount {
+    const mount = id === undefined ? this.mounts.values().next().value : this.mounts.get(id)
+    if (!mount) throw new Error(`There is no agent ${id}`)
+    return mount
+  }
+
   /** Takes no more messages and lets turns end until the deadline, those of agents no longer served too. */
-  close(deadlineMs: number): Promise<void>
+  async closeAgents(deadlineMs: number): Promise<void> {
+    const all = [...this.mounts.values(), ...this.#retired.values()]
+    await Promise.all(all.map((mount) => mount.close(deadlineMs)))
+  }
+
+  /** Closes what agents share, once none of them runs any more. */
+  async closeParts(): Promise<void> {
+    this.hub.close()
+    await this.push?.close()
+    await this.committer.idle()
+    if (!this.options.store) await this.store.close()
+  }
 }
 
-/** Keeps the agents of a server, which is reached at `url`. */
-function createMounts(parts: ServerParts, url: () => string): Mounts {
-  const served = new Map<string, Mount>()
-  /** Agents that are no longer served; their tasks still run, and one that comes back finds them. */
-  const retired = new Map<string, Mount>()
-
-  function baseOf(id: string, server = url()): string {
-    const isFirst = served.keys().next().value === id
-    return isFirst ? server : `${server}/agents/${encodeURIComponent(id)}`
-  }
-
-  function refresh(): void {
-    for (const mount of served.values()) mount.identity.refresh()
-  }
-
-  return {
-    served,
-    refresh,
-    async set(agents) {
-      const { logger, clock } = parts
-      const { prices } = parts.options
-      const named = (await nameAgents(agents)).map((one) => ({
-        ...one,
-        agent: withTurnLog(prices ? withPrices(one.agent, prices) : one.agent, {
-          id: one.id,
-          logger,
-          clock,
-        }),
-      }))
-      for (const [id, mount] of served) retired.set(id, mount)
-      served.clear()
-      for (const one of named) {
-        const { id } = one
-        const known = retired.get(id)
-        known?.setAgent(one)
-        served.set(id, known ?? createMount(parts, one, (server) => baseOf(id, server)))
-        retired.delete(id)
-      }
-      // The first agent's address is the root, so a change of order changes cards.
-      refresh()
-    },
-    engines: () => [...toEngines(served, true), ...toEngines(retired, false)],
-    get(id) {
-      const mount = id === undefined ? served.values().next().value : served.get(id)
-      if (!mount) throw new Error(`There is no agent ${id}`)
-      return mount
-    },
-    async close(deadlineMs) {
-      const all = [...served.values(), ...retired.values()]
-      await Promise.all(all.map((mount) => mount.close(deadlineMs)))
-    },
-  }
+/** One principal's live tasks hold at most half, but there is always room for one whole task. */
+function createLive({ maxLiveBytes: max, maxTaskBytes }: Limits): SharedBudget {
+  return new SharedBudget({ max, share: Math.max(Math.ceil(max / 2), maxTaskBytes) })
 }
 
 function toEngines(mounts: ReadonlyMap<string, Mount>, served: boolean): readonly ReplicaEngine[] {
   return [...mounts.values()].map(({ id: agent, engine, build }) => ({
     agent,
     engine,
-    build: build(),
+    build,
     served,
   }))
+}
+
+/** How soon readers of streams come back: in about as long as a restart takes, or at once where others serve them. */
+function returnAfter(isShared: boolean): number {
+  return isShared ? 100 + Math.floor(Math.random() * 400) : 2_000
 }
 
 async function nameAgents(
@@ -255,4 +315,28 @@ async function nameAgents(
   const twice = named.find(({ id }, index) => named.findIndex((one) => one.id === id) !== index)
   if (twice) throw new Error(`Two agents have the id ${twice.id}: each needs its own`)
   return named
+}
+
+/** What the console sees of the server. */
+function consoleHost(server: ServerContext): ConsoleHost {
+  const { store, push, auth, visitors, clock, logger, options, listeners, mounts } = server
+  return {
+    store,
+    webhooks: push?.webhooks,
+    mounts,
+    auth,
+    visitors,
+    clock,
+    logger,
+    options,
+    url: () => server.url,
+    async health(id) {
+      const agent = mounts.get(id)?.agent()
+      return agent ? server.checkHealth(agent) : { healthy: false }
+    },
+    onStored(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
 }

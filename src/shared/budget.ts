@@ -1,7 +1,7 @@
 import { Registry } from './registry.ts'
 
 /** How much there is. */
-interface BudgetOptions {
+interface SharedBudgetOptions {
   readonly max: number
   /** How much of it one holder may have. */
   readonly share: number
@@ -11,11 +11,11 @@ interface BudgetOptions {
 
 /** What several hold of the same, in all and each. A holder without a name has no share. */
 export class SharedBudget {
-  readonly #options: BudgetOptions
+  readonly #options: SharedBudgetOptions
   readonly #held = new Registry<number>()
   #all = 0
 
-  constructor(options: BudgetOptions) {
+  constructor(options: SharedBudgetOptions) {
     this.#options = options
   }
 

@@ -1,4 +1,5 @@
 const idBytes = 16
+
 const digits = Uint8Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0))
 
 /** Where the two digits of each byte stand. */

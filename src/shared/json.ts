@@ -10,41 +10,11 @@ export function isFields(value: unknown): value is Fields {
 }
 
 /**
- * A copy of a value that is plain JSON, all the way down: whoever has it may change it, and changes nobody else's. What
- * is not plain, such as a Date, stays as it is.
+ * A copy of a value that is plain JSON, all the way down: it may be changed without an effect on the original. What is not
+ * plain, such as a Date, stays as it is.
  */
 export function copyOf<T>(value: T): T {
   return (isContainer(value) ? copyContainer(value) : value) as T // a copy has the type of its original
-}
-
-/** Whether two values are the same JSON, whatever the order of their members. */
-export function isSame(a: unknown, b: unknown): boolean {
-  if (a === b) return true
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
-  if (Array.isArray(a) || Array.isArray(b))
-    return (
-      Array.isArray(a) &&
-      Array.isArray(b) &&
-      a.length === b.length &&
-      a.every((item, index) => isSame(item, b[index]))
-    )
-  const names = new Set([...Object.keys(a), ...Object.keys(b)])
-  for (const name of names) if (!isSame(ownOf(a, name), ownOf(b, name))) return false
-  return true
-}
-
-/** A member of its own: what every object inherits, such as `__proto__`, is nobody's data. */
-function ownOf(owner: object, name: string): unknown {
-  return Object.hasOwn(owner, name) ? Reflect.get(owner, name) : undefined
-}
-
-/** As deep as A2A lets data nest; whoever walks such a value can trust it not to exhaust the stack. */
-const maxDepth = 64
-
-/** Whether a value nests no deeper than data may. */
-export function isShallow(value: unknown, levels: number = maxDepth): boolean {
-  if (typeof value !== 'object' || value === null) return true
-  return levels > 0 && Object.values(value).every((inner) => isShallow(inner, levels - 1))
 }
 
 function copyContainer(value: object): object {
@@ -70,4 +40,164 @@ function isContainer(value: unknown): value is object {
 function isPlain(value: object): boolean {
   const prototype = Object.getPrototypeOf(value)
   return prototype === Object.prototype || prototype === null
+}
+
+/** Whether two values are the same JSON, whatever the order of their members. */
+export function isSame(a: unknown, b: unknown): boolean {
+  if (a === b) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
+  if (Array.isArray(a) || Array.isArray(b))
+    return (
+      Array.isArray(a) &&
+      Array.isArray(b) &&
+      a.length === b.length &&
+      a.every((item, index) => isSame(item, b[index]))
+    )
+  const names = new Set([...Object.keys(a), ...Object.keys(b)])
+  for (const name of names) if (!isSame(ownOf(a, name), ownOf(b, name))) return false
+  return true
+}
+
+/** A member of its own: what every object inherits, such as `__proto__`, is no data. */
+function ownOf(owner: object, name: string): unknown {
+  return Object.hasOwn(owner, name) ? Reflect.get(owner, name) : undefined
+}
+
+/** As deep as A2A lets data nest; a recursive walk over such a value does not exhaust the stack. */
+const maxDepth = 64
+
+/** Whether a value nests no deeper than data may. */
+export function isShallow(value: unknown, levels: number = maxDepth): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  return levels > 0 && Object.values(value).every((inner) => isShallow(inner, levels - 1))
+}
+
+/** A JSON object or list found in text, and where it stands (`end` is exclusive). */
+export interface EmbeddedJson {
+  readonly value: object
+  readonly start: number
+  readonly end: number
+}
+
+/**
+ * Finds JSON objects and lists in prose: fenced, in tags, or just standing there. Nested values belong to the
+ * outermost one; brackets inside strings do not count.
+ */
+export function findJson(text: string): EmbeddedJson[] {
+  return findWithin(text, { scanned: 0 })
+}
+
+/**
+ * How many places a value may begin at, and how many characters are looked at for its end. Without these limits the
+ * time that "{{{{…" takes would grow with the square of its length.
+ */
+const maxAttempts = 200
+
+const maxScanned = 10_000_000
+
+/** What was looked at so far adds up in `spent`, over all pieces of one text. */
+function findWithin(text: string, spent: { scanned: number }): EmbeddedJson[] {
+  const found: EmbeddedJson[] = []
+  const begins = /[{[]/g
+  for (let attempts = 0; attempts < maxAttempts && spent.scanned < maxScanned; attempts++) {
+    const match = begins.exec(text)
+    if (!match) break
+    const end = closingBracket(text, match.index)
+    spent.scanned += (end ?? text.length) - match.index
+    const value = end === undefined ? undefined : tryParse(text.slice(match.index, end))
+    if (end === undefined || value === undefined) continue
+    found.push({ value, start: match.index, end })
+    begins.lastIndex = end
+  }
+  return found
+}
+
+function closingBracket(text: string, start: number): number | undefined {
+  let depth = 0
+  let inString = false
+  for (let i = start; i < text.length; i++) {
+    const char = text[i]
+    if (inString) {
+      if (char === '\\') i++
+      else if (char === '"') inString = false
+    } else if (char === '"') inString = true
+    else if (char === '{' || char === '[') depth++
+    else if ((char === '}' || char === ']') && --depth === 0) return i + 1
+  }
+  return undefined
+}
+
+/** The value, if the text is JSON; between brackets it can only be an object or a list. */
+function tryParse(text: string): object | undefined {
+  try {
+    const value: object = JSON.parse(text)
+    return isShallow(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * The objects and lists that a text is or holds, those in fences first. Models wrap JSON in prose and fences whatever
+ * they are told.
+ */
+export function jsonIn(text: string): readonly object[] {
+  const blocks = text.split('```').filter((block, at) => at % 2 === 1 && /^(json)?\s/.test(block))
+  const spent = { scanned: 0 }
+  return [...blocks, text].flatMap((piece) => findWithin(piece, spent).map(({ value }) => value))
+}
+
+/** How JSON is asked for, read and refused: in the same words wherever an answer is to fit a schema. */
+
+/** Asks for an answer that fits a JSON Schema; stands behind the question. */
+export function askForJson(schema: unknown): string {
+  const words = 'Answer with JSON alone, without other words, that fits this JSON Schema:'
+  return `\n\n${words}\n${JSON.stringify(schema)}`
+}
+
+/** Says why an answer has to be given again. */
+export function refuseAnswer(fault: string): string {
+  return `That answer cannot be used: ${fault}.`
+}
+
+/** What is wrong with an answer that holds no JSON. */
+export const notJson = 'it is not JSON'
+
+/** The JSON that a text is, alone or in one fence; undefined where it is something else. */
+export function jsonTextOf(text: string): string | undefined {
+  return wholeJson(text)?.text
+}
+
+/** An answer with more values than this is undecided. */
+const maxCandidates = 8
+
+/** The values that a text can be meant as: the JSON that it is, else the objects and lists that stand in it. */
+export function readJsonAnswer(text: string): readonly unknown[] {
+  const whole = wholeJson(text)
+  if (!whole) return jsonIn(text).slice(0, maxCandidates)
+  return isShallow(whole.value) ? [whole.value] : []
+}
+
+/** A text and what it stands for. */
+interface WholeJson {
+  readonly text: string
+  readonly value: unknown
+}
+
+function wholeJson(text: string): WholeJson | undefined {
+  const bare = text.trim()
+  return parse(bare) ?? parse(withoutFence(bare))
+}
+
+function parse(text: string): WholeJson | undefined {
+  try {
+    return { text, value: JSON.parse(text) }
+  } catch {
+    return undefined
+  }
+}
+
+function withoutFence(text: string): string {
+  if (!text.startsWith('```') || !text.endsWith('```')) return text
+  return text.slice(text.indexOf('\n') + 1, -3).trim()
 }

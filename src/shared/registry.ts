@@ -1,8 +1,8 @@
-interface Entry<T> {
+interface RegistryEntry<T> {
   readonly id: string
   value: T
   /** Entered before this one. */
-  next: Entry<T> | undefined
+  next: RegistryEntry<T> | undefined
 }
 
 /** A power of two, so that a bucket is found without a division. */
@@ -16,7 +16,10 @@ const buckets = 1024
  * through such a Map is copied twice and stays until the next full collection. Here a deleted entry leaves nothing.
  */
 export class Registry<T> {
-  readonly #buckets: (Entry<T> | undefined)[] = Array.from({ length: buckets }, () => undefined)
+  readonly #buckets: (RegistryEntry<T> | undefined)[] = Array.from(
+    { length: buckets },
+    () => undefined,
+  )
   #size = 0
 
   get size(): number {
@@ -45,7 +48,7 @@ export class Registry<T> {
 
   delete(id: string): void {
     const bucket = bucketOf(id)
-    let before: Entry<T> | undefined
+    let before: RegistryEntry<T> | undefined
     for (let entry = this.#buckets[bucket]; entry; before = entry, entry = entry.next) {
       if (entry.id !== id) continue
       if (before) before.next = entry.next
@@ -65,7 +68,7 @@ export class Registry<T> {
       for (let entry = first; entry; entry = entry.next) yield entry.value
   }
 
-  #find(id: string): Entry<T> | undefined {
+  #find(id: string): RegistryEntry<T> | undefined {
     let entry = this.#buckets[bucketOf(id)]
     while (entry && entry.id !== id) entry = entry.next
     return entry

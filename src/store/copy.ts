@@ -1,16 +1,15 @@
-import { currentTask } from './current.ts'
+import { currentTask } from './documents.ts'
 import type { StoredContext, StoreKeeper } from './keeper.ts'
+import { weigh } from './size-limits.ts'
 import type {
   DeadLetter,
   LogRecord,
-  PushConfigRecord,
   Store,
   StoredTask,
   TaskCursor,
   TaskWrite,
   Write,
 } from './store.ts'
-import { weigh } from './weight.ts'
 
 /** How far a copy has come. */
 export interface CopyProgress {
@@ -24,24 +23,17 @@ export interface CopyProgress {
 
 /** How a copy is made. */
 export interface CopyOptions {
-  /** Told how far the copy has come, now and then. */
+  /** Called now and then with how far the copy has come. */
   progress?(progress: CopyProgress): void
 }
 
 /** The largest write of one task while a store is copied: what the other one took is taken. */
 export const copyBytes: number = 512 * 1024 * 1024
 
-/** Tasks looked at together. */
-const perPage = 100
-/** Records read at once; a log that is longer is copied in parts. */
-const perRead = 500
-/** What is written in one commit, about. */
-const perCommitBytes = 2 * 1024 * 1024
-
 /**
  * Copies everything from one store into another: tasks with their logs and keys, webhooks and how far they have come, values
  * of contexts, deliveries given up. What is there already stays, so that a copy which was interrupted goes on by being
- * made again. Nobody may write either store meanwhile.
+ * made again. No process may write either store meanwhile.
  *
  * @throws Error where a task of the target is not the same as the one to be copied.
  */
@@ -56,7 +48,10 @@ export async function copyStore(
     try {
       const done = await copyTasks(source, target, options)
       for (const context of await from.contexts()) await copyValues(source, target, context)
-      await copyLetters(source, target)
+      // Oldest first, as they came; those of tasks that are gone are left out.
+      const known = new Set((await target.deadLetters()).map(({ id }) => id))
+      for (const letter of [...(await source.deadLetters())].reverse())
+        if (!known.has(letter.id)) await copyLetter(target, letter)
       return done
     } finally {
       await target.close()
@@ -65,6 +60,9 @@ export async function copyStore(
     await source.close()
   }
 }
+
+/** Tasks looked at together. */
+const perPage = 100
 
 /** Page by page. A target that holds a part of the tasks holds, after the same place, no fewer of a page than there are. */
 async function copyTasks(
@@ -79,7 +77,7 @@ async function copyTasks(
     const wanted = { limit: perPage, light: true, ...place }
     const [page, there] = await Promise.all([source.listAll(wanted), target.listAll(wanted)])
     const versions = new Map(there.tasks.map(({ head, version }) => [head.id, version]))
-    const group = createGroup(target)
+    const group = new CopyGroup(target)
     for (const { head, version } of page.tasks) {
       const known = versions.get(head.id) ?? 0
       if (known < version && (await copyTask(source, { id: head.id, known, group }))) copied++
@@ -93,28 +91,30 @@ async function copyTasks(
   }
 }
 
-/** Writes of several tasks that go into one commit. */
-interface Group {
-  add(writes: readonly Write[]): Promise<void>
-  flush(): Promise<void>
-}
+/** What is written in one commit, about. */
+const perCommitBytes = 2 * 1024 * 1024
 
-function createGroup(target: Store): Group {
-  let waiting: Write[] = []
-  let bytes = 0
-  async function flush(): Promise<void> {
-    const writes = waiting
-    waiting = []
-    bytes = 0
-    if (writes.length > 0) await store(target, writes)
+/** Writes of several tasks that go into one commit. */
+class CopyGroup {
+  readonly #target: Store
+  #waiting: Write[] = []
+  #bytes = 0
+
+  constructor(target: Store) {
+    this.#target = target
   }
-  return {
-    flush,
-    async add(writes) {
-      waiting.push(...writes)
-      bytes += weigh(writes)
-      if (bytes >= perCommitBytes) await flush()
-    },
+
+  async add(writes: readonly Write[]): Promise<void> {
+    this.#waiting.push(...writes)
+    this.#bytes += weigh(writes)
+    if (this.#bytes >= perCommitBytes) await this.flush()
+  }
+
+  async flush(): Promise<void> {
+    const writes = this.#waiting
+    this.#waiting = []
+    this.#bytes = 0
+    if (writes.length > 0) await store(this.#target, writes)
   }
 }
 
@@ -127,25 +127,24 @@ async function store(target: Store, writes: readonly Write[]): Promise<void> {
     const id = write.type === 'task' ? write.head.id : 'taskId' in write ? write.taskId : ''
     const last = write.type === 'task' ? write.expectedVersion + write.records.length : 0
     if ('conflict' in result && last > 0 && result.conflict === last) continue
-    throw new Error(`The target has another task ${id}, or does not take it: ${words(result)}`)
+    const reason = Object.entries(result).map(([name, value]) => `${name} ${value}`)
+    throw new Error(`The target has another task ${id}, or does not take it: ${reason.join()}`)
   }
 }
 
-function words(result: object): string {
-  return Object.entries(result)
-    .map(([name, value]) => `${name} ${value}`)
-    .join()
-}
-
-interface Wanted {
+/** A task that the target lacks, or whose log is longer than the target's. */
+interface TaskToCopy {
   readonly id: string
   /** The version that the target has; 0 where it has none. */
   readonly known: number
-  readonly group: Group
+  readonly group: CopyGroup
 }
 
-/** Copies a task with what hangs on it; a long log in parts, of which the last has all the rest. */
-async function copyTask(source: Store, { id, known, group }: Wanted): Promise<boolean> {
+/** Records read at once; a log that is longer is copied in parts. */
+const perRead = 500
+
+/** Copies a task with its webhooks; a long log in parts, of which the last has all the rest. */
+async function copyTask(source: Store, { id, known, group }: TaskToCopy): Promise<boolean> {
   const stored = await source.get(id)
   if (!stored) return false
   const task = await currentTask(source, stored)
@@ -154,13 +153,14 @@ async function copyTask(source: Store, { id, known, group }: Wanted): Promise<bo
     const records = await source.records(id, expectedVersion, perRead)
     const last = expectedVersion + records.length
     const isLast = last >= stored.version
-    // Nobody takes up a task of which only a part is there.
+    // A task of which only a part is there must not be resumed.
     const head = isLast ? stored.head : { ...stored.head, busy: false }
     const write: TaskWrite = { type: 'task', head, expectedVersion, records }
     const key = expectedVersion === 0 ? await keyOf(source, stored, records) : {}
     const snapshot = expectedVersion === 0 || isLast ? { task } : {}
-    const hanging = isLast ? await webhooksOf(source, id) : []
-    await group.add([{ ...write, ...snapshot, ...key }, ...hanging])
+    const configs = isLast ? await source.pushConfigs(id) : []
+    const webhooks = configs.map((record): Write => ({ type: 'pushConfig', record }))
+    await group.add([{ ...write, ...snapshot, ...key }, ...webhooks])
     if (isLast) return true
     // Two parts of one task in one commit would be two statements all the same.
     await group.flush()
@@ -180,11 +180,6 @@ async function keyOf(
   return { idempotencyKey: key }
 }
 
-async function webhooksOf(source: Store, taskId: string): Promise<readonly Write[]> {
-  const configs = await source.pushConfigs(taskId)
-  return configs.map((record) => ({ type: 'pushConfig', record }))
-}
-
 async function copyValues(
   source: Store,
   target: Store,
@@ -197,13 +192,6 @@ async function copyValues(
   if (writes.length > 0) await store(target, writes)
 }
 
-/** Oldest first, as they came; those whose task is gone are nobody's any more. */
-async function copyLetters(source: Store, target: Store): Promise<void> {
-  const known = new Set((await target.deadLetters()).map(({ id }) => id))
-  for (const letter of [...(await source.deadLetters())].reverse())
-    if (!known.has(letter.id)) await copyLetter(target, letter)
-}
-
 /** A letter is written by its webhook; where that was removed since, one is there for as long as it takes. */
 async function copyLetter(target: Store, deadLetter: DeadLetter): Promise<void> {
   const { taskId, configId, seq } = deadLetter
@@ -213,12 +201,16 @@ async function copyLetter(target: Store, deadLetter: DeadLetter): Promise<void> 
   const cursor = config?.cursor ?? seq
   const letter: Write = { type: 'cursor', taskId, id: configId, cursor, deadLetter }
   if (config) return store(target, [letter])
-  const record = standIn(deadLetter, stored.head.scope.agent)
+  const { agent } = stored.head.scope
+  const standIn = { id: configId, taskId, url: 'https://removed.invalid' }
+  const webhook = {
+    taskId,
+    id: configId,
+    config: standIn,
+    dialect: '1.0',
+    cursor: seq,
+    agent,
+  } as const
   const removal: Write = { type: 'deletePushConfig', taskId, id: configId }
-  return store(target, [{ type: 'pushConfig', record }, letter, removal])
-}
-
-function standIn({ taskId, configId, seq }: DeadLetter, agent: string): PushConfigRecord {
-  const config = { id: configId, taskId, url: 'https://removed.invalid' }
-  return { taskId, id: configId, config, dialect: '1.0', cursor: seq, agent }
+  return store(target, [{ type: 'pushConfig', record: webhook }, letter, removal])
 }

@@ -1,6 +1,6 @@
 import type { StoreKeeper } from './keeper.ts'
+import { isPostgresUrl } from './postgres/connection.ts'
 import { createDatabaseKeeper } from './postgres/keeper.ts'
-import { isPostgresUrl } from './postgres/url.ts'
 import { createFileKeeper } from './sqlite/keeper.ts'
 
 /** Which store of a place is meant. */
@@ -14,7 +14,5 @@ export interface KeeperOptions {
  * needed.
  */
 export function createStoreKeeper(place: string, { schema }: KeeperOptions = {}): StoreKeeper {
-  return isPostgresUrl(place)
-    ? createDatabaseKeeper({ url: place, ...(schema !== undefined && { schema }) })
-    : createFileKeeper(place)
+  return isPostgresUrl(place) ? createDatabaseKeeper(place, schema) : createFileKeeper(place)
 }

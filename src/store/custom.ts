@@ -1,27 +1,28 @@
 import { A2AError } from '../protocol/errors.ts'
+import type { Json, Task } from '../protocol/types.ts'
+import { type Clock, systemClock, toTimestamp } from '../shared/clock.ts'
 import { isSame } from '../shared/json.ts'
-import { createCustomContexts, type ValueWrite } from './custom-contexts.ts'
-import { type CustomTasks, createCustomTasks, isIn, pageOf } from './custom-tasks.ts'
-import { claimable } from './list.ts'
+import { claimable, isSameScope, shownIn, toTaskPage } from './documents.ts'
 import { createMemoryStore, type MemoryStoreOptions } from './memory/store.ts'
-import { checkWrites, defaultMaxTaskBytes, refusalFor } from './refusal.ts'
-import { isSameScope } from './scope.ts'
+import { checkWrites, defaultMaxTaskBytes, refusalFor } from './size-limits.ts'
 import type {
   AllTasksFilter,
+  ListConditions,
   Scope,
   Store,
   StoredTask,
+  TaskHead,
   TaskListFilter,
   TaskPage,
   TaskWrite,
   Write,
   WriteResult,
 } from './store.ts'
-import { isUnfinished, type TaskStore } from './task-store.ts'
+import { headOf, isUnfinished, type TaskStore } from './task-store.ts'
 
 /** How a store of your own is used. The limits are those of what is kept in memory beside it. */
 export interface CustomStoreOptions extends MemoryStoreOptions {
-  /** Whose tasks those are that name no owner; nobody's in particular by default. */
+  /** The scope of tasks that name no owner; an empty one by default. */
   readonly scope?: Scope
 }
 
@@ -36,22 +37,20 @@ export interface CustomStoreOptions extends MemoryStoreOptions {
  */
 export function fromTaskStore(custom: TaskStore, options: CustomStoreOptions = {}): Store {
   const memory = createMemoryStore(options)
-  const tasks = createCustomTasks(custom, options)
+  const tasks = new CustomTasks(custom, options)
   const inTurn = createTurns()
-  const contexts = createCustomContexts(memory, tasks)
-  const reader = createReader(memory, tasks)
+  const contexts = new CustomContexts(memory, tasks)
+  const reader = new TaskReader(memory, tasks)
   const write = createWriter({ custom, memory, tasks, reader, ...options })
   let closed = false
 
   /** All tasks of the custom store, those in memory as they are there. */
   async function all(contextId?: string): Promise<StoredTask[]> {
-    const found = await tasks.list(contextId)
-    return Promise.all(
-      found.map(async (stored) => {
-        const known = await memory.get(stored.head.id)
-        return known ? inTurn(() => reader.refresh(known)) : stored
-      }),
-    )
+    const current = async (stored: StoredTask): Promise<StoredTask> => {
+      const known = await memory.get(stored.head.id)
+      return known ? inTurn(() => reader.refresh(known)) : stored
+    }
+    return Promise.all((await tasks.list(contextId)).map(current))
   }
 
   async function list(filter: TaskListFilter | AllTasksFilter): Promise<TaskPage> {
@@ -97,6 +96,42 @@ export function fromTaskStore(custom: TaskStore, options: CustomStoreOptions = {
   }
 }
 
+/** Lets one piece of work follow another, so that nothing comes between the check of a version and its write. */
+function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (work) => {
+    const done = last.then(work)
+    last = done.catch(() => {})
+    return done
+  }
+}
+
+/** Whether a task belongs to a list of one scope, or of all. */
+function isIn(
+  filter: AllTasksFilter & { readonly scope?: Scope },
+): (stored: StoredTask) => boolean {
+  const { scope, agent, contextId, state, timestampAfter } = filter
+  return ({ head }) =>
+    (scope === undefined || isSameScope(head.scope, scope)) &&
+    (agent === undefined || head.scope.agent === agent) &&
+    (contextId === undefined || head.contextId === contextId) &&
+    (state === undefined || head.state === state) &&
+    (timestampAfter === undefined || head.timestamp >= timestampAfter)
+}
+
+/** A page of tasks that all match the filter. */
+function pageOf(matching: StoredTask[], filter: ListConditions): Promise<TaskPage> {
+  const { cursor } = filter
+  const order = ({ timestamp, id }: { timestamp: string; id: string }) => `${timestamp} ${id}`
+  const sorted = matching.sort((a, b) => (order(a.head) < order(b.head) ? 1 : -1))
+  const rest = cursor ? sorted.filter(({ head }) => order(head) < order(cursor)) : sorted
+  const bounds = { ...filter, total: matching.length }
+  return toTaskPage(rest, bounds, (stored) => shownIn(filter, stored))
+}
+
+/** A value that is kept with a context. */
+type ValueWrite = Extract<Write, { type: 'contextValue' }>
+
 /** Whether a task of the value's context has been written whole. */
 function isTaken(
   { scope, contextId }: ValueWrite,
@@ -108,55 +143,51 @@ function isTaken(
   return false
 }
 
-/** Lets one piece of work follow another, so that nothing comes between the check of a version and its write. */
-function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve()
-  return (work) => {
-    const done = last.then(work)
-    last = done.catch(() => {})
-    return done
-  }
-}
-
 /** Reads one task; to be called in turn. */
-interface TaskReader {
-  /** The task in memory, taken over from the custom store where memory does not have it. */
-  load(id: string): Promise<StoredTask | undefined>
-  /**
-   * What is known of a task; of one that no turn of ours is to finish, as the custom store has it now. What somebody
-   * changed there becomes the next record of its log.
-   */
-  refresh(known: StoredTask): Promise<StoredTask>
-  find(id: string): Promise<StoredTask | undefined>
-}
+class TaskReader {
+  readonly #memory: Store
+  readonly #tasks: CustomTasks
 
-function createReader(memory: Store, tasks: CustomTasks): TaskReader {
-  const reader: TaskReader = {
-    async load(id) {
-      const known = await memory.get(id)
-      if (known) return known
-      const found = await tasks.get(id)
-      return found && takeOver(memory, found)
-    },
-    async refresh(known) {
-      const { id, busy, state, generation } = known.head
-      const found = busy || !isUnfinished(state) ? undefined : await tasks.get(id)
-      if (!found || isSame(found.task, known.task)) return known
-      const { task } = found
-      const expectedVersion = known.version
-      const head = { ...found.head, busy: false, generation: generation + 1 }
-      const records = [{ seq: expectedVersion + 1, kind: 'event', event: { task } }] as const
-      const values = await memory.contextValues(head.scope, head.contextId)
-      if (isUnfinished(head.state)) await tasks.put(task, head, { isNew: false, values })
-      await memory.commit([{ type: 'task', head, expectedVersion, records, task }])
-      return (await memory.get(id)) ?? known
-    },
-    async find(id) {
-      const known = await memory.get(id)
-      return known ? reader.refresh(known) : reader.load(id)
-    },
+  constructor(memory: Store, tasks: CustomTasks) {
+    this.#memory = memory
+    this.#tasks = tasks
   }
-  return reader
+
+  /** The task as `refresh` gives it, or loaded where memory does not have it. */
+  async find(id: string): Promise<StoredTask | undefined> {
+    const known = await this.#memory.get(id)
+    return known ? this.refresh(known) : this.load(id)
+  }
+
+  /** The task in memory; one that only the custom store knows is put there, and its log begins with it. */
+  async load(id: string): Promise<StoredTask | undefined> {
+    const known = await this.#memory.get(id)
+    if (known) return known
+    const found = await this.#tasks.get(id)
+    if (!found) return undefined
+    const { head, task } = found
+    const records = [{ seq: 1, kind: 'event', event: { task } }] as const
+    await this.#memory.commit([{ type: 'task', head, expectedVersion: 0, records, task }])
+    return (await this.#memory.get(head.id)) ?? { head, task, version: 1, taskVersion: 1 }
+  }
+
+  /**
+   * What is known of a task; of one that no turn of ours is to finish, as the custom store has it now. What another
+   * program changed there becomes the next record of its log.
+   */
+  async refresh(known: StoredTask): Promise<StoredTask> {
+    const { id, busy, state, generation } = known.head
+    const found = busy || !isUnfinished(state) ? undefined : await this.#tasks.get(id)
+    if (!found || isSame(found.task, known.task)) return known
+    const { task } = found
+    const expectedVersion = known.version
+    const head = { ...found.head, busy: false, generation: generation + 1 }
+    const records = [{ seq: expectedVersion + 1, kind: 'event', event: { task } }] as const
+    const values = await this.#memory.contextValues(head.scope, head.contextId)
+    if (isUnfinished(head.state)) await this.#tasks.put(task, head, { isNew: false, values })
+    await this.#memory.commit([{ type: 'task', head, expectedVersion, records, task }])
+    return (await this.#memory.get(id)) ?? known
+  }
 }
 
 interface WriterParts extends Pick<CustomStoreOptions, 'maxTaskBytes'> {
@@ -195,13 +226,6 @@ function createWriter(parts: WriterParts): (write: Write) => Promise<WriteResult
   return (write) => (write.type === 'task' ? writeTask(write) : writeOther(write))
 }
 
-/** Puts a task that only the custom store knows into memory; its log begins with it. */
-async function takeOver(memory: Store, { head, task }: StoredTask): Promise<StoredTask> {
-  const records = [{ seq: 1, kind: 'event', event: { task } }] as const
-  await memory.commit([{ type: 'task', head, expectedVersion: 0, records, task }])
-  return (await memory.get(head.id)) ?? { head, task, version: 1, taskVersion: 1 }
-}
-
 function taskOf(write: Exclude<Write, TaskWrite>): string | undefined {
   if (write.type === 'deleteTask') return write.id
   if (write.type === 'pushConfig') return write.record.taskId
@@ -211,4 +235,197 @@ function taskOf(write: Exclude<Write, TaskWrite>): string | undefined {
 async function commitOne(memory: Store, write: Write): Promise<WriteResult> {
   const [result] = await memory.commit([write])
   return result ?? { conflict: 0 }
+}
+
+type ContextMap = ReadonlyMap<string, Json>
+
+const unowned: Scope = { agent: '', tenant: '', owner: '' }
+
+/**
+ * A user's TaskStore with the owner of each task, and the values of its context: tasks are marked with them on the way in,
+ * and the marks removed on the way out.
+ */
+class CustomTasks {
+  readonly #custom: TaskStore
+  readonly #common: Scope
+  readonly #clock: Clock
+
+  constructor(custom: TaskStore, options: { readonly scope?: Scope; readonly clock?: Clock }) {
+    const { scope = unowned, clock = systemClock } = options
+    this.#custom = custom
+    this.#common = scope
+    this.#clock = clock
+  }
+
+  async get(id: string): Promise<StoredTask | undefined> {
+    const found = await this.#custom.get(id)
+    return found ? this.#toStored(found) : undefined
+  }
+
+  /** @param more Whether the store does not have the task yet, and all values of the task's context. */
+  async put(
+    task: Task,
+    head: TaskHead,
+    { isNew, values }: { readonly isNew: boolean; readonly values: ContextMap },
+  ): Promise<void> {
+    const marked = mark(task, head, { common: this.#common, values })
+    await (isNew ? this.#custom.create(marked) : this.#custom.update(marked))
+  }
+
+  async list(contextId?: string): Promise<readonly StoredTask[]> {
+    const found = await this.#custom.list(contextId === undefined ? {} : { contextId })
+    return found.map((marked) => this.#toStored(marked))
+  }
+
+  /** The values of a context as the tasks of the custom store last had them. */
+  async values(scope: Scope, contextId: string): Promise<ContextMap> {
+    let newest: ContextMap = new Map()
+    for (const marked of await this.#custom.list({ contextId })) {
+      const found = unmark(marked, this.#common)
+      if (marked.contextId !== contextId || !isSameScope(found.scope, scope)) continue
+      if (revisionOf(found.values) > revisionOf(newest)) newest = found.values
+    }
+    return newest
+  }
+
+  #toStored(marked: Task): StoredTask {
+    const { task, scope, left } = unmark(marked, this.#common)
+    const head = headOf(task, scope, {
+      now: toTimestamp(this.#clock.now()),
+      ...(left && { busy: false }),
+    })
+    return { head, task, version: 1, taskVersion: 1 }
+  }
+}
+
+/**
+ * The metadata entries in which a task of a custom store has its scope, that no turn of ours is to finish it, and the
+ * values of its context.
+ */
+const ownerKey = 'urn:corral:store:scope'
+const leftKey = 'urn:corral:store:left'
+const valuesKey = 'urn:corral:store:values'
+
+function mark(
+  task: Task,
+  { scope, state, busy }: TaskHead,
+  { common, values }: { readonly common: Scope; readonly values: ContextMap },
+): Task {
+  const { agent, tenant, owner } = scope
+  const isLeft = !busy && isUnfinished(state)
+  const isOwned = !isSameScope(scope, common)
+  if (!isLeft && !isOwned && values.size === 0) return task
+  const marks = {
+    ...(isOwned && { [ownerKey]: [agent, tenant, owner] }),
+    ...(isLeft && { [leftKey]: true }),
+    ...(values.size > 0 && { [valuesKey]: [...values].map(([key, value]) => [key, value]) }),
+  }
+  return { ...task, metadata: { ...task.metadata, ...marks } }
+}
+
+interface Unmarked {
+  readonly task: Task
+  readonly scope: Scope
+  readonly left: boolean
+  readonly values: ContextMap
+}
+
+function unmark(marked: Task, common: Scope): Unmarked {
+  const { metadata, ...rest } = marked
+  const {
+    [ownerKey]: owner,
+    [leftKey]: left = false,
+    [valuesKey]: kept,
+    ...others
+  } = metadata ?? {}
+  const values = toValues(kept)
+  if (!Array.isArray(owner) && left === false && kept === undefined)
+    return { task: marked, scope: common, left: false, values }
+  const task = Object.keys(others).length > 0 ? { ...rest, metadata: others } : rest
+  const scope = Array.isArray(owner) ? toScope(owner) : common
+  return { task, scope, left: left === true, values }
+}
+
+function toValues(kept: Json | undefined): ContextMap {
+  const values = new Map<string, Json>()
+  for (const pair of Array.isArray(kept) ? kept : [])
+    if (Array.isArray(pair) && pair[1] !== undefined) values.set(String(pair[0]), pair[1])
+  return values
+}
+
+function toScope(marked: readonly unknown[]): Scope {
+  const [agent = '', tenant = '', owner = ''] = marked.map(String)
+  return { agent, tenant, owner }
+}
+
+/** The value of a context that counts its changes: the tasks of a context have what it was when they were written. */
+const revisionKey: string = 'corral:revision'
+
+/** Which of its changes the values of a context have seen. */
+function revisionOf(values: ContextMap): number {
+  return Number(values.get(revisionKey) ?? 0)
+}
+
+interface ContextOfScope {
+  readonly scope: Scope
+  readonly contextId: string
+}
+
+/**
+ * The values of contexts over a custom store, which knows tasks only: the tasks of a context take them along. Everything
+ * is to be called in turn.
+ */
+class CustomContexts {
+  readonly #memory: Store
+  readonly #tasks: CustomTasks
+
+  constructor(memory: Store, tasks: CustomTasks) {
+    this.#memory = memory
+    this.#tasks = tasks
+  }
+
+  /** The values of a context, from the custom store where memory has none. */
+  async values(context: ContextOfScope): Promise<ContextMap> {
+    const values = new Map(await this.#load(context))
+    values.delete(revisionKey)
+    return values
+  }
+
+  /** Keeps a value in memory; the next task of its context that is written takes it along. */
+  async keep(write: ValueWrite): Promise<WriteResult> {
+    const revision = 1 + revisionOf(await this.#load(write))
+    const [result = { version: 0 }] = await this.#memory.commit([write])
+    if (!('refused' in result)) await this.#keepAll(write, [[revisionKey, revision]])
+    return result
+  }
+
+  /** Writes the values of a context with its last task. */
+  async settle({ scope, contextId }: ContextOfScope): Promise<void> {
+    const filter = { scope, contextId, limit: 1, artifacts: false }
+    const { tasks: page } = await this.#memory.list(filter)
+    const last = page[0]?.head
+    // As the custom store has it: another program may have changed it.
+    const found = last && (await this.#tasks.get(last.id))
+    if (!found) return
+    const values = await this.#memory.contextValues(scope, contextId)
+    await this.#tasks.put(found.task, last, { isNew: false, values })
+  }
+
+  async #load({ scope, contextId }: ContextOfScope): Promise<ContextMap> {
+    const known = await this.#memory.contextValues(scope, contextId)
+    if (known.size > 0) return known
+    const found = await this.#tasks.values(scope, contextId)
+    await this.#keepAll({ scope, contextId }, found)
+    return found
+  }
+
+  async #keepAll(
+    { scope, contextId }: ContextOfScope,
+    values: Iterable<readonly [string, Json]>,
+  ): Promise<void> {
+    const writes = [...values].map(
+      ([key, value]): Write => ({ type: 'contextValue', scope, contextId, key, value }),
+    )
+    await this.#memory.commit(writes)
+  }
 }

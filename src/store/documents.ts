@@ -1,6 +1,21 @@
+import { createFold } from '../protocol/fold.ts'
 import type { Json, Task } from '../protocol/types.ts'
 import type { Mutable } from '../shared/json.ts'
-import type { DeadLetter, LogRecord, PushConfigRecord } from './store.ts'
+import { weighTask } from './size-limits.ts'
+import type {
+  ClaimRequest,
+  DeadLetter,
+  ListConditions,
+  LogRecord,
+  PushConfigRecord,
+  Scope,
+  Store,
+  StoredTask,
+  TaskCursor,
+  TaskHead,
+  TaskPage,
+  TaskParts,
+} from './store.ts'
 
 /** Records in one row of a log at most: a page of a replay, so that who reads in pages parses each record about once. */
 export const recordsPerRow = 128
@@ -75,4 +90,142 @@ export function toDeadLetter(row: Columns): DeadLetter {
 /** A row of a context's values. */
 export function toContextValue({ key, value }: Columns): readonly [key: string, value: Json] {
   return [fromText<string>(key), fromText<Json>(value)]
+}
+
+/** In a light list, tasks of more bytes than this come with what their heads tell alone. */
+const lightBytes: number = 16 * 1024
+
+/** In other lists, tasks of more bytes than this are read one by one, so that a page is never read as a whole. */
+const largeBytes: number = 64 * 1024
+
+/** The columns of a task's documents, as much of them as is asked for, of the table that has this name in a query. */
+export function documentColumns(
+  table: string,
+  { artifacts = true, light = false }: TaskParts = {},
+): string {
+  const snapshot = `${table}.snapshot`
+  // The length is known without reading the text itself.
+  if (light)
+    return `CASE WHEN octet_length(${snapshot}) > ${lightBytes} THEN '' ELSE ${snapshot} END AS snapshot`
+  return artifacts ? `${snapshot}, ${table}.artifacts` : snapshot
+}
+
+/** The same for a list, where the documents of large tasks are left out: they are null. */
+export function listedDocumentColumns(table: string, parts: TaskParts): string {
+  const { artifacts = true, light } = parts
+  if (light) return documentColumns(table, parts)
+  const size = `octet_length(${table}.snapshot) + coalesce(octet_length(${table}.artifacts), 0)`
+  const small = (column: string): string =>
+    `CASE WHEN ${size} > ${largeBytes} THEN NULL ELSE ${table}.${column} END AS ${column}`
+  return artifacts ? `${small('snapshot')}, ${small('artifacts')}` : small('snapshot')
+}
+
+/** The task with every record up to its version; a snapshot is older than the log while a turn is under way. */
+export async function currentTask(store: Store, stored: StoredTask): Promise<Task> {
+  const { head, task, version, taskVersion } = stored
+  if (taskVersion === version) return task
+  // Not beyond: a reader that continues from the version would get what is stored meanwhile twice.
+  return foldRecords(task, await store.records(head.id, taskVersion, version - taskVersion))
+}
+
+/** The task with these further records in it. Its first message is in it from the start. */
+export function foldRecords(task: Task, records: readonly LogRecord[]): Task {
+  if (records.length === 0) return task
+  const fold = createFold(task)
+  for (const record of records) {
+    if (record.kind === 'event') fold.apply(record.event)
+    else if (record.kind === 'message' && record.turn > 1) fold.hear(record.message)
+  }
+  return fold.snapshot()
+}
+
+/** A scope as one string. Lengths go before the values, so that no two scopes read alike. */
+export function scopeKey({ agent, tenant, owner }: Scope): string {
+  return `${agent.length}:${tenant.length}:${owner.length}:${agent}${tenant}${owner}`
+}
+
+/** A context of a scope as one string. */
+export function contextKey(scope: Scope, contextId: string): string {
+  return scopeKey(scope) + contextId
+}
+
+/** Whether two scopes are the same. */
+export function isSameScope(a: Scope, b: Scope): boolean {
+  return a.owner === b.owner && a.agent === b.agent && a.tenant === b.tenant
+}
+
+/** The scope that a key is of; undefined for what is no key. */
+export function parseScopeKey(key: string): Scope | undefined {
+  const [head, ...lengths] = /^(\d{1,9}):(\d{1,9}):(\d{1,9}):/.exec(key) ?? []
+  if (head === undefined) return undefined
+  const [agent = 0, tenant = 0, owner = 0] = lengths.map(Number)
+  const rest = key.slice(head.length)
+  if (rest.length !== agent + tenant + owner) return undefined
+  return {
+    agent: rest.slice(0, agent),
+    tenant: rest.slice(agent, agent + tenant),
+    owner: rest.slice(agent + tenant),
+  }
+}
+
+interface PageBounds extends Pick<ListConditions, 'limit' | 'maxBytes'> {
+  /** How many match, on all pages. */
+  readonly total: number
+}
+
+/**
+ * A page of what was found, one more than is asked for where there is another page. Each is read only once those before
+ * it have left room for it.
+ */
+export async function toTaskPage<T>(
+  found: Iterable<T>,
+  { limit, maxBytes = Number.POSITIVE_INFINITY, total }: PageBounds,
+  read: (one: T) => StoredTask | undefined | Promise<StoredTask | undefined>,
+): Promise<TaskPage> {
+  const tasks: StoredTask[] = []
+  let bytes = 0
+  for (const one of found) {
+    if (tasks.length === limit || bytes >= maxBytes) return { tasks, total, ...nextOf(tasks) }
+    const reading = read(one)
+    const stored = reading instanceof Promise ? await reading : reading
+    if (!stored) continue
+    tasks.push(stored)
+    if (maxBytes !== Number.POSITIVE_INFINITY) bytes += weighTask(stored.task)
+  }
+  return { tasks, total }
+}
+
+function nextOf(tasks: readonly StoredTask[]): Pick<TaskPage, 'next'> {
+  const last = tasks.at(-1)?.head
+  return last ? { next: { timestamp: last.timestamp, id: last.id } } : {}
+}
+
+/** What the head of a task tells, as a task. */
+export function taskOfHead({ id, contextId, state, timestamp }: TaskHead): Task {
+  return { id, contextId, status: { state, timestamp } }
+}
+
+/** A stored task as a list shows it: without artifacts where they are not asked for. */
+export function shownIn({ artifacts = true, light }: TaskParts, stored: StoredTask): StoredTask {
+  if ((artifacts && !light) || stored.task.artifacts === undefined) return stored
+  const { artifacts: _, ...task } = stored.task
+  return { ...stored, task }
+}
+
+/** Whether one place comes before another in the order of timestamp, then id. */
+export function isBefore(a: TaskCursor, b: TaskCursor): boolean {
+  return a.timestamp < b.timestamp || (a.timestamp === b.timestamp && a.id < b.id)
+}
+
+/** The tasks that a process takes on where it has the store to itself: the busy ones, oldest first. */
+export function claimable(
+  heads: Iterable<TaskHead>,
+  { agent, limit, after }: ClaimRequest = {},
+): readonly TaskHead[] {
+  const busy: TaskHead[] = []
+  for (const head of heads) {
+    const isWanted = agent === undefined || head.scope.agent === agent
+    if (head.busy && isWanted && (!after || isBefore(after, head))) busy.push(head)
+  }
+  return busy.sort((a, b) => (isBefore(a, b) ? -1 : 1)).slice(0, limit)
 }

@@ -15,6 +15,7 @@ export type {
   InboxEntry,
   InboxItem,
   ReplicaFacts,
+  TurnRequest,
 } from './feed.ts'
 export type {
   PruneLimits,
@@ -24,15 +25,15 @@ export type {
   StoreKeeper,
 } from './keeper.ts'
 export { createMemoryStore, type MemoryStoreOptions } from './memory/store.ts'
-export type { RetentionOptions } from './postgres/retention.ts'
+export { isPostgresUrl, toShownStore } from './postgres/connection.ts'
 export {
   openPostgresStore,
   type PostgresStore,
   type PostgresStoreOptions,
 } from './postgres/store.ts'
-export { isPostgresUrl, toShownStore } from './postgres/url.ts'
+export type { RetentionOptions } from './postgres/upkeep.ts'
 export type { DriverName } from './sqlite/driver.ts'
-export { backupSqliteStore, readDeadLetters } from './sqlite/file.ts'
+export { backupSqliteStore, readDeadLetters } from './sqlite/keeper.ts'
 export { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from './sqlite/store.ts'
 export type {
   AllTasksFilter,
@@ -65,4 +66,3 @@ export {
   TaskStore,
   toTaskStore,
 } from './task-store.ts'
-export type { TurnRequest } from './turn-request.ts'

@@ -1,4 +1,4 @@
-import type { DialectName } from '../protocol/call.ts'
+import type { DialectName } from '../protocol/operations.ts'
 import type {
   Json,
   JsonObject,
@@ -8,8 +8,7 @@ import type {
   TaskPushNotificationConfig,
   TaskState,
 } from '../protocol/types.ts'
-import type { Feed } from './feed.ts'
-import type { TurnRequest } from './turn-request.ts'
+import type { Feed, TurnRequest } from './feed.ts'
 
 /**
  * Keeps tasks. Implement it for a database of your own; for less than that there is `TaskStore`.

@@ -3,7 +3,7 @@ import { toTaskState } from '../protocol/task.ts'
 import { type FullTaskStore, type TaskFilter, TaskStore } from '../protocol/task-store.ts'
 import type { Task, TaskState } from '../protocol/types.ts'
 import { type Clock, systemClock, toTimestamp } from '../shared/clock.ts'
-import { currentTask } from './current.ts'
+import { currentTask } from './documents.ts'
 import { createMemoryStore, type MemoryStoreOptions } from './memory/store.ts'
 import type { Scope, Store, StoredTask, TaskHead, TaskListFilter, WriteResult } from './store.ts'
 
@@ -63,17 +63,13 @@ export function toTaskStore(
   async function put(task: Task, before?: StoredTask): Promise<WriteResult | undefined> {
     const own = structuredClone(task)
     const expectedVersion = before?.version ?? 0
-    const seq = expectedVersion + 1
     const generation = (before?.head.generation ?? 0) + 1
+    // The caller finishes it: there is no turn of ours to resume.
+    const head = headOf(own, scope, { now: toTimestamp(clock.now()), generation, busy: false })
+    const event = { task: own }
+    const records = [{ seq: expectedVersion + 1, kind: 'event', event }] as const
     const [result] = await store.commit([
-      {
-        type: 'task',
-        // Whoever put it here finishes it: there is no turn of ours to take up.
-        head: headOf(own, scope, { now: toTimestamp(clock.now()), generation, busy: false }),
-        expectedVersion,
-        records: [{ seq, kind: 'event', event: { task: own } }],
-        task: own,
-      },
+      { type: 'task', head, expectedVersion, records, task: own },
     ])
     if (result && 'refused' in result) throw new A2AError('invalidRequest', result.refused)
     return result
@@ -130,7 +126,7 @@ function toListFilter(filter: TaskFilter, scope: Scope): TaskListFilter {
   }
 }
 
-/** The columns that follow from a task; `now` where it has no timestamp, `busy` by its state where nobody says. */
+/** The columns that follow from a task; `now` where it has no timestamp, `busy` by its state by default. */
 export function headOf(
   task: Task,
   scope: Scope,
@@ -142,7 +138,7 @@ export function headOf(
   return { id, scope, contextId, state, timestamp, busy, generation, build: '' }
 }
 
-/** Whether somebody has to do something before a task in this state can end. */
+/** Whether a turn has to run before a task in this state can end. */
 export function isUnfinished(state: TaskState): boolean {
   return state === 'TASK_STATE_SUBMITTED' || state === 'TASK_STATE_WORKING'
 }

@@ -1,85 +1,51 @@
-import type { Account } from '../agents/account.ts'
+import type { Account } from '../agents/agent.ts'
 import { type ModelPrices, withCost } from '../agents/prices.ts'
 import { A2AError } from '../protocol/errors.ts'
-import { addUsage, type Usage } from '../protocol/usage.ts'
-import { CallAccount } from './account.ts'
-import type { BudgetConfig } from './team-config.ts'
-
-/** No run makes more delegations than this, whatever its configuration says. */
-export const hardCap = 100
-
-/** What one run has used and may still use. */
-export interface Budget {
-  /**
-   * Counts one delegation.
-   * @throws Overspent when the run has made too many, or it or a team around it has used too much.
-   */
-  spendHop(): void
-  /** The usage with its cost, where there is a price. */
-  price(usage: Usage): Usage
-  /** The account of one call, which was counted up to `before` in earlier turns. */
-  open(key: string, before: Usage | undefined): CallAccount
-  /** The call has come to its end. */
-  close(key: string): void
-  /** What calls that have not come to their end have used, by their keys. */
-  openCalls(): Readonly<Record<string, Usage>>
-  /** Undefined as long as no member has told. */
-  readonly used: Usage | undefined
-}
+import { addUsage, type Usage, usageBeyond, usageOf } from '../protocol/extensions.ts'
+import { isInterrupted } from '../protocol/task.ts'
+import type { BudgetConfig } from './config.ts'
+import type { MemberReply } from './schedulers/scheduler.ts'
 
 /** What the account of a run is made of. */
-interface BudgetOptions {
+interface RunBudgetOptions {
   readonly limits?: BudgetConfig | undefined
   readonly prices?: ModelPrices | undefined
   /** What the run has used in earlier turns. */
   readonly before?: Usage | undefined
   /** That of the call by which a team around asked this one. */
   readonly around?: Account | undefined
-  /** Told of usage that cannot be held against a limit in money. */
+  /** Called with usage that cannot be held against a limit in money. */
   readonly onUnpriced?: ((usage: Usage) => void) | undefined
 }
 
-/** A run must stop: it, or a team around it, may use no more. It does not leave the run whose limit it is. */
-export class Overspent extends A2AError {
-  /** Whose limit it is. */
-  readonly budget: Budget
+/** No run makes more delegations than this, whatever its configuration says. */
+export const hardCap = 100
 
-  constructor(budget: Budget, message: string) {
-    super('processingError', message)
-    this.budget = budget
-  }
-}
-
-/** What leaves a run: whoever asked the team need not stop where only the team's own limit is reached. */
-export function toOutside(budget: Budget, thrown: unknown): unknown {
-  if (!(thrown instanceof Overspent) || thrown.budget !== budget) return thrown
-  return new A2AError('processingError', thrown.message, { cause: thrown })
-}
-
-/** Makes the account of one run. */
-export function createBudget(options: BudgetOptions = {}): Budget {
-  return new RunBudget(options)
-}
-
-class RunBudget implements Budget {
-  readonly #options: BudgetOptions
+/** What one run has used and may still use. */
+export class Budget {
+  readonly #options: RunBudgetOptions
   readonly #limits: BudgetConfig
   #hops = 0
   #used: Usage | undefined
   /** Of calls that have used something and not come to their end. */
   #accounts: Map<string, CallAccount> | undefined
 
-  constructor(options: BudgetOptions) {
+  constructor(options: RunBudgetOptions) {
     this.#options = options
     this.#limits = options.limits ?? {}
     this.#used = options.before
     if (options.before) options.around?.resume(options.before)
   }
 
+  /** Undefined as long as no member has reported. */
   get used(): Usage | undefined {
     return this.#used
   }
 
+  /**
+   * Counts one delegation.
+   * @throws Overspent when the run has made too many, or it or a team around it has used too much.
+   */
   spendHop(): void {
     const maxHops = Math.min(this.#limits.maxHops ?? hardCap, hardCap)
     if (++this.#hops > maxHops)
@@ -87,8 +53,9 @@ class RunBudget implements Budget {
     this.check()
   }
 
+  /** @throws Overspent where nothing more may be used. */
   check(): void {
-    // The outermost first: where its limit is reached too, nobody inside need try again.
+    // The outermost first: where its limit is reached too, no team inside need try again.
     this.#options.around?.check()
     const { maxTokens, maxCostUsd } = this.#limits
     const { inputTokens = 0, outputTokens = 0, costUsd = 0 } = this.#used ?? {}
@@ -99,35 +66,42 @@ class RunBudget implements Budget {
       throw this.#overspent(`${maxCostUsd} USD`, `${costUsd} are spent; raise max_cost_usd`)
   }
 
+  /** The usage with its cost, where there is a price. */
   price(usage: Usage, asked?: string): Usage {
     const { prices, around } = this.#options
     const priced = prices ? withCost(usage, prices, asked) : usage
     return priced.costUsd === undefined && around ? around.price(priced, asked) : priced
   }
 
+  /** Counts what has just been used, in the teams around too. */
   add(usage: Usage): void {
     this.#count(usage)
     this.#options.around?.spend(usage)
   }
 
+  /** Counts what is known from before: the teams around may have counted it already. */
   recall(usage: Usage): void {
     const used = this.#count(usage)
     this.#options.around?.resume(used)
   }
 
+  /** The account of one call, which was counted up to `before` in earlier turns. */
   open(key: string, before: Usage | undefined): CallAccount {
     return new CallAccount(this, key, before)
   }
 
+  /** Keeps in mind what a call costs, from the first time that something is counted. */
   track(key: string, account: CallAccount): void {
     this.#accounts ??= new Map()
     this.#accounts.set(key, account)
   }
 
+  /** The call has come to its end. */
   close(key: string): void {
     this.#accounts?.delete(key)
   }
 
+  /** What calls that have not come to their end have used, by their keys. */
   openCalls(): Readonly<Record<string, Usage>> {
     const open: Record<string, Usage> = {}
     for (const [key, { used }] of this.#accounts ?? []) if (used) open[key] = used
@@ -145,4 +119,100 @@ class RunBudget implements Budget {
     const words = `The team has used up its budget of ${limit}`
     return new Overspent(this, rest === '' ? words : `${words}: ${rest} in its budget`)
   }
+}
+
+/**
+ * What one call of a member has cost, failed tries and the turns before a question to the user included. A model and a
+ * team count while they work; all others report in their reply, and what they report is the sum since the member was first
+ * asked. So each thing is counted once, however often a run is repeated.
+ */
+export class CallAccount implements Account {
+  readonly #budget: Budget
+  readonly #key: string
+  #counted: Usage | undefined
+  /** What failed tries had cost. */
+  #base: Usage | undefined
+  /** Whether this try counts while it works. */
+  #isLive = false
+
+  /** `before` was counted in earlier turns. */
+  constructor(budget: Budget, key: string, before: Usage | undefined) {
+    this.#budget = budget
+    this.#key = key
+    this.#counted = before
+    if (before) budget.track(key, this)
+  }
+
+  /** Undefined as long as nothing was reported. */
+  get used(): Usage | undefined {
+    return this.#counted
+  }
+
+  check(): void {
+    this.#budget.check()
+  }
+
+  price(usage: Usage, asked?: string): Usage {
+    return this.#budget.price(usage, asked)
+  }
+
+  spend(usage: Usage): void {
+    this.#isLive = true
+    this.#add(this.price(usage))
+  }
+
+  resume(total: Usage): void {
+    this.#isLive = true
+    const more = usageBeyond(this.#counted, this.price(total))
+    if (!more) return
+    this.#note(more)
+    this.#budget.recall(more)
+  }
+
+  /** Counts what the member says that it used. */
+  told(usage: Usage): void {
+    const total = this.price(usage)
+    const more = usageBeyond(this.#counted, (!this.#isLive && addUsage(this.#base, total)) || total)
+    if (more) this.#add(more)
+  }
+
+  /** The call is tried again, or another member is called. */
+  again(): void {
+    this.#base = this.#counted
+    this.#isLive = false
+  }
+
+  /** Counts a reply that the log holds. */
+  replay(reply: MemberReply): void {
+    // A log of an earlier version has no sum; there, a member that asked the user tells it all when it has answered.
+    const total = reply.used ?? (isInterrupted(reply.state) ? undefined : usageOf(reply.metadata))
+    if (total) this.resume(total)
+  }
+
+  #add(usage: Usage): void {
+    this.#note(usage)
+    this.#budget.add(usage)
+  }
+
+  #note(usage: Usage): void {
+    if (!this.#counted) this.#budget.track(this.#key, this)
+    this.#counted = addUsage(this.#counted, usage)
+  }
+}
+
+/** A run must stop: it, or a team around it, may use no more. It does not leave the run that has the limit. */
+export class Overspent extends A2AError {
+  /** The one that has the limit. */
+  readonly budget: Budget
+
+  constructor(budget: Budget, message: string) {
+    super('processingError', message)
+    this.budget = budget
+  }
+}
+
+/** What leaves a run: the caller of the team need not stop where only the team's own limit is reached. */
+export function toOutside(budget: Budget, thrown: unknown): unknown {
+  if (!(thrown instanceof Overspent) || thrown.budget !== budget) return thrown
+  return new A2AError('processingError', thrown.message, { cause: thrown })
 }

@@ -1,56 +1,71 @@
-import { GuardCheck, type VerdictQuestion } from '../agents/guards/check.ts'
+import { readGuards } from '../agents/guards/built-in.ts'
+import {
+  DiscreetTurn,
+  GuardCheck,
+  type VerdictAnswer,
+  type VerdictQuestion,
+  verdictSchema,
+  withoutWords,
+} from '../agents/guards/check.ts'
 import type { GuardSide, Guards } from '../agents/guards/guard.ts'
-import { DiscreetTurn, withoutWords } from '../agents/guards/guarded-turn.ts'
-import { guardInput } from '../agents/guards/input.ts'
-import { checkArtifact, checkPieces } from '../agents/guards/pieces.ts'
-import { readGuards } from '../agents/guards/read.ts'
 import type { ReadyGuards } from '../agents/guards/ready.ts'
-import { verdictSchema } from '../agents/guards/verdict.ts'
+import { checkArtifact, checkPieces, guardInput } from '../agents/guards/with-guards.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { textOf } from '../protocol/task.ts'
 import type { Message } from '../protocol/types.ts'
+import type { TeamConfig } from './config.ts'
 import { delegate } from './delegate.ts'
-import { Suspension } from './memory.ts'
-import type { Live, TeamOutput } from './output.ts'
+import { Suspension } from './errors.ts'
+import type { Live, TeamOutput } from './member-turn.ts'
 import { replyParts } from './reply.ts'
-import { type Run, type TeamGuards, toMember } from './run.ts'
+import { type Run, toMember } from './run.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
-import type { TeamConfig } from './team-config.ts'
 
 /** Where the guards of a team ask, rather than those of a step. */
 const teamPlace = 'team'
 
 /** The guards of a team and its steps, each made ready when it is first needed. */
-export function createTeamGuards({ agents }: TeamConfig): TeamGuards {
-  const made = new WeakMap<Guards, ReadyGuards>()
-  return {
-    ready(guards) {
-      const known = made.get(guards)
-      if (known) return known
-      const ready = readGuards(guards, { members: agents.map(({ agentId }) => agentId) })
-      made.set(guards, ready)
-      return ready
-    },
-    ask: async (run, place, { member, parts, name }) => {
-      const message = toMember(run, parts)
-      const asked = {
-        name: `${place}!${name}`,
-        agentId: member,
-        message,
-        alone: true,
-        // What guards the whole team is asked again by a turn that runs again.
-        within: place !== teamPlace,
-        answerSchema: verdictSchema,
-      }
-      const turn = new DiscreetTurn(run.turn, withoutWords)
-      try {
-        return { parts: replyParts(await delegate({ ...run, turn }, asked)) }
-      } catch (thrown) {
-        // The user has nothing to say about it.
-        if (!(thrown instanceof Suspension)) throw thrown
-        throw new A2AError('processingError', 'An agent of the team gave no verdict')
-      }
-    },
+export class TeamGuards {
+  readonly #members: readonly string[]
+  readonly #made = new WeakMap<Guards, ReadyGuards>()
+
+  constructor({ agents }: TeamConfig) {
+    this.#members = agents.map(({ agentId }) => agentId)
+  }
+
+  /** Guards ready for use; made once for each time they are written. */
+  ready(guards: Guards): ReadyGuards {
+    const known = this.#made.get(guards)
+    if (known) return known
+    const ready = readGuards(guards, { members: this.#members })
+    this.#made.set(guards, ready)
+    return ready
+  }
+
+  /** Asks a member for a verdict, as a delegation. @throws A2AError when it cannot be had. */
+  async ask(
+    run: Run,
+    place: string,
+    { member, parts, name }: VerdictQuestion,
+  ): Promise<VerdictAnswer> {
+    const message = toMember(run, parts)
+    const asked = {
+      name: `${place}!${name}`,
+      agentId: member,
+      message,
+      alone: true,
+      // What guards the whole team is asked again by a turn that runs again.
+      within: place !== teamPlace,
+      answerSchema: verdictSchema,
+    }
+    const turn = new DiscreetTurn(run.turn, withoutWords)
+    try {
+      return { parts: replyParts(await delegate({ ...run, turn }, asked)) }
+    } catch (thrown) {
+      // The user has nothing to say about it.
+      if (!(thrown instanceof Suspension)) throw thrown
+      throw new A2AError('processingError', 'An agent of the team gave no verdict')
+    }
   }
 }
 
@@ -83,7 +98,7 @@ function checkOf(run: Run, ready: ReadyGuards, at: GuardSide): GuardCheck {
   })
 }
 
-/** Nothing is told before it is checked, so members' words are heard at the end, not as they come. */
+/** Nothing goes out before it is checked, so the caller gets members' words at the end, not as they come. */
 function guardOutput(output: TeamOutput, check: GuardCheck): TeamOutput {
   /** Where a member is asked for verdicts they are left out: each would cost a question. */
   const progress = async (text: string): Promise<void> => {

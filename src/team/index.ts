@@ -5,21 +5,26 @@
  * @module corral/team
  */
 export type { Config } from '../app/config/file.ts'
-export { toConfigJsonSchema } from '../app/config/json-schema.ts'
-export { loadConfig, type ParseOptions, parseConfig } from '../app/config/load.ts'
-export type { Location as ProblemLocation } from '../app/config/locate.ts'
+export {
+  loadConfig,
+  type ParseOptions,
+  parseConfig,
+  toConfigJsonSchema,
+} from '../app/config/load.ts'
+export {
+  ConfigError,
+  type Location as ProblemLocation,
+  type Problem,
+} from '../app/config/locate.ts'
 export type { PostgresConfig, PostgresTlsConfig } from '../app/config/postgres.ts'
-export { ConfigError, type Problem } from '../app/config/problems.ts'
-export type { ServerConfig } from '../app/config/server.ts'
-export type { ServerAuthConfig } from '../app/config/server-auth.ts'
 export type {
   ConsoleConfig,
   RetentionConfig,
+  ServerAuthConfig,
+  ServerConfig,
   WebhooksConfig,
-} from '../app/config/server-parts.ts'
+} from '../app/config/server.ts'
 export type { ConfigVariables as Environment } from '../app/config/values.ts'
-export { type McpServeOptions, type McpServing, serveConfigOverMcp } from '../app/mcp.ts'
-export { type StoreChoice, storePlace } from '../app/open-store.ts'
 export {
   type BuildDeps,
   createRoster,
@@ -28,31 +33,20 @@ export {
   rosterWarnings,
 } from '../app/roster.ts'
 export {
+  type McpServeOptions,
+  type McpServing,
   type ServeOptions,
   type Serving,
+  type StoreChoice,
   serveConfig,
+  serveConfigOverMcp,
+  storePlace,
+  toServerOptions,
   type UnreachableAgent,
 } from '../app/serve.ts'
-export { toServerOptions } from '../app/server-options.ts'
 export { TeamServer, type TeamServerOptions, type TeamServerState } from '../app/team-server.ts'
 export { type ConfigWatchOptions as WatchOptions, watchConfig } from '../app/watch.ts'
-export type { LimitOptions as LimitsConfig } from '../server/limits.ts'
-export type { TeamFault, TeamPath } from './faults.ts'
-export { type FaultDetail, InvalidTeamError } from './invalid.ts'
-export { AgentManager, type AgentManagerOptions, type RegisterOptions } from './manager.ts'
-export { replyParts } from './reply.ts'
-export {
-  type AskOptions,
-  type CallRules,
-  defineScheduler,
-  type MemberReply,
-  type OwnScheduler,
-  type Scheduler,
-  type SchedulerDefinition,
-  type SchedulerRun,
-  type TeamAgentConfig,
-} from './schedulers/scheduler.ts'
-export { defineTeam, Team, type TeamDefinition, type TeamOptions } from './team.ts'
+export type { LimitOptions as LimitsConfig } from '../server/access/limits.ts'
 export type {
   AgentStep,
   ApprovalStep,
@@ -81,27 +75,40 @@ export type {
   TeamScheduler,
   TeamSpelling,
   WorkflowConfig,
-} from './team-config.ts'
-export type { CallFacts, TraceEntry } from './trace.ts'
-export { defineWorkflow, type WorkflowDefinition } from './workflow/define.ts'
-export type {
-  BranchEnd,
-  Flow,
-  FlowCases,
-  FlowEnd,
-  FlowItem,
-  FlowJoin,
-  FlowMapRules,
-  FlowMemberRules,
-  FlowRound,
-  FlowRules,
-  FlowSteps,
-} from './workflow/flow.ts'
-export type {
-  FlowAfter,
-  FlowMembers,
-  FlowScope,
-  FlowStart,
-  FlowState,
-  FlowWithin,
-} from './workflow/state.ts'
+} from './config.ts'
+export { type FaultDetail, InvalidTeamError, type TeamFault, type TeamPath } from './errors.ts'
+export { AgentManager, type AgentManagerOptions, type RegisterOptions } from './manager.ts'
+export { type CallFacts, replyParts, type TraceEntry } from './reply.ts'
+export {
+  type AskOptions,
+  type CallRules,
+  defineScheduler,
+  type MemberReply,
+  type OwnScheduler,
+  type Scheduler,
+  type SchedulerDefinition,
+  type SchedulerRun,
+  type TeamAgentConfig,
+} from './schedulers/scheduler.ts'
+export { defineTeam, Team, type TeamDefinition, type TeamOptions } from './team.ts'
+export {
+  type BranchEnd,
+  defineWorkflow,
+  type Flow,
+  type FlowAfter,
+  type FlowCases,
+  type FlowEnd,
+  type FlowItem,
+  type FlowJoin,
+  type FlowMapRules,
+  type FlowMemberRules,
+  type FlowMembers,
+  type FlowRound,
+  type FlowRules,
+  type FlowScope,
+  type FlowStart,
+  type FlowState,
+  type FlowSteps,
+  type FlowWithin,
+  type WorkflowDefinition,
+} from './workflow/define.ts'

@@ -3,7 +3,13 @@ import { validateAgentId } from '../protocol/card.ts'
 import { withSignal } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { type Logger, silent } from '../shared/log.ts'
-import { linkSignal } from './signal.ts'
+import { LinkedSignal } from './signal.ts'
+
+interface CachedHealth {
+  readonly agent: Agent
+  readonly until: number
+  readonly answer: Promise<Health>
+}
 
 /** What a manager works with. */
 export interface AgentManagerOptions {
@@ -24,18 +30,12 @@ const healthTtlMs = 2_000
 
 /**
  * An agent that has not said how or who it is by then counts as one that cannot say. Without this bound, two servers
- * whose teams contain each other would wait for each other's cards.
+ * with teams that contain each other would wait for each other's cards.
  */
 const answerMs = 5_000
 
-interface CachedHealth {
-  readonly agent: Agent
-  readonly until: number
-  readonly answer: Promise<Health>
-}
-
 /**
- * A registry of agents that teams share. It contacts nobody by itself: an agent that is down can be registered, listed
+ * A registry of agents that teams share. It contacts no agent by itself: an agent that is down can be registered, listed
  * and named in teams.
  */
 export class AgentManager {
@@ -161,7 +161,7 @@ export class AgentManager {
 
   async #ask(agent: Agent): Promise<Health> {
     try {
-      return await this.#soon(async () => (await agent.health?.()) ?? well)
+      return await this.#soon(async () => (await agent.health?.()) ?? { healthy: true })
     } catch (error) {
       this.#log.warn({ error }, 'A health check failed')
       return { healthy: false, reason: 'the health check failed' }
@@ -169,7 +169,7 @@ export class AgentManager {
   }
 
   async #soon<T>(work: () => Promise<T>): Promise<T> {
-    const limit = linkSignal(new AbortController().signal, {
+    const limit = new LinkedSignal(new AbortController().signal, {
       clock: this.#clock,
       ms: answerMs,
       reason: () => new Error('no answer in time'),
@@ -181,5 +181,3 @@ export class AgentManager {
     }
   }
 }
-
-const well: Health = { healthy: true }

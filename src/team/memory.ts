@@ -1,75 +1,18 @@
 import type { Turn, WaitingTask } from '../agents/agent.ts'
+import { addUsage, type Usage, usageBeyond } from '../protocol/extensions.ts'
 import { isInterrupted } from '../protocol/task.ts'
 import type { Json, Message } from '../protocol/types.ts'
-import { addUsage, type Usage, usageBeyond } from '../protocol/usage.ts'
 import type { Budget } from './budget.ts'
 import type { MemberReply } from './schedulers/scheduler.ts'
 
-/**
- * What a run remembers across the turns of its task.
- *
- * When a member asks the user something, the run stops and keeps, with the task, the message that began it and the
- * reply of every delegation so far. The user's answer begins a turn that runs the same scheduler from the start:
- * delegations that are remembered return at once, the one that asked gets the answer, and the run goes on from there.
- * A scheduler therefore needs no notion of where it was.
- */
-export interface Memory {
-  /** The message that began the run. */
-  readonly message: Message
-  /** This turn's message is another one: what guards have left of it. */
-  hear(message: Message): void
-  /** What the run's earlier turns used, where a member has told. */
-  readonly used: Usage | undefined
-  /** What of that a delegation used which has not come to its end. */
-  usedBy(key: string): Usage | undefined
-  /** What a delegation gave back in an earlier turn, oldest first. */
-  recall(key: string): readonly MemberReply[]
-  /**
-   * The user's answer, for the delegation whose question it answers, once per turn. One that had its answer in an earlier
-   * turn and has not replied since, because another question came up within it, gets the same again.
-   */
-  takeAnswer(key: string): Message | undefined
-  /** Whether a delegation's last reply came in this turn. */
-  isFresh(key: string): boolean
-  /** Keeps what a delegation within another has used: should the turn run again, it may not be asked for. */
-  spend(key: string, used: Usage | undefined): void
-  /** Keeps a reply for later turns. */
-  remember(key: string, reply: MemberReply): void
-  /** The last replies of delegations that wait for the user. */
-  waiting(): readonly MemberReply[]
-  /** Keeps everything with the task, and what was used so far, because the run waits for the user. */
-  suspend(asked: string, budget: Pick<Budget, 'used' | 'openCalls'>): Promise<void>
-  /** Notes that the run is over, so that a later turn begins another one. */
-  end(): Promise<void>
-}
-
-/** Stops a run until the user has answered; the team turns it into the task's question. */
-export class Suspension extends Error {
-  override readonly name = 'Suspension'
-  readonly key: string
-  readonly reply: MemberReply
-
-  constructor(key: string, reply: MemberReply) {
-    super(`Waiting for the user at ${key}`)
-    this.key = key
-    this.reply = reply
-  }
-}
-
-interface Entry {
-  /** The turn that brought the reply. */
-  readonly turn: number
-  readonly reply: MemberReply
-}
-
-interface Answer {
-  /** The turn that brought it. */
-  readonly turn: number
-  readonly message: Message
+/** The replies of members that wait for the user in a task between two turns. */
+export function waitingReplies(task: WaitingTask): readonly MemberReply[] {
+  const saved = read(task)
+  return saved && saved.over === undefined ? waitingOf(Object.values(saved.entries)) : []
 }
 
 /** What is kept with the task. It is never taken away before its time: what counts follows from the turns' numbers. */
-interface Saved {
+interface SavedRun {
   readonly message: Message
   /** The turn that saved this. */
   readonly turn: number
@@ -79,9 +22,9 @@ interface Saved {
   readonly answered?: string
   /** The turn in which the run ended. Until that turn has ended too, a crash makes it run again. */
   readonly over?: number
-  readonly entries: Readonly<Record<string, readonly Entry[]>>
+  readonly entries: Readonly<Record<string, readonly RememberedReply[]>>
   /** What the user last said to each delegation. */
-  readonly answers?: Readonly<Record<string, Answer>>
+  readonly answers?: Readonly<Record<string, UserAnswer>>
   /** What the run has used by the end of the turn that saved this, and by its beginning. */
   readonly used?: Usage
   readonly usedBefore?: Usage
@@ -90,12 +33,35 @@ interface Saved {
   readonly openBefore?: OpenCalls
 }
 
+interface RememberedReply {
+  /** The turn that brought the reply. */
+  readonly turn: number
+  readonly reply: MemberReply
+}
+
+interface UserAnswer {
+  /** The turn that brought it. */
+  readonly turn: number
+  readonly message: Message
+}
+
 type OpenCalls = ReturnType<Budget['openCalls']>
 
-const none: readonly MemberReply[] = []
-
 const stateKey = 'run'
-const spentKey = 'spent'
+
+function read(task: Pick<WaitingTask, 'load'>): SavedRun | undefined {
+  const value = task.load(stateKey)
+  if (typeof value !== 'object' || value === null) return undefined
+  const saved: object = value
+  return saved as SavedRun // only save() writes this key
+}
+
+function waitingOf(entries: Iterable<readonly RememberedReply[]>): readonly MemberReply[] {
+  return [...entries].flatMap((list) => {
+    const last = list.at(-1)?.reply
+    return last && isInterrupted(last.state) ? [last] : []
+  })
+}
 
 /** What delegations within others have used in one turn, by their keys. */
 interface Spent {
@@ -103,33 +69,27 @@ interface Spent {
   readonly by: Readonly<Record<string, Usage>>
 }
 
-/** The replies of members that wait for the user in a task between two turns. */
-export function waitingReplies(task: WaitingTask): readonly MemberReply[] {
-  const saved = read(task)
-  return saved && saved.over === undefined ? waitingOf(Object.values(saved.entries)) : []
-}
+const none: readonly MemberReply[] = []
+const spentKey = 'spent'
 
-function waitingOf(entries: Iterable<readonly Entry[]>): readonly MemberReply[] {
-  return [...entries].flatMap((list) => {
-    const last = list.at(-1)?.reply
-    return last && isInterrupted(last.state) ? [last] : []
-  })
-}
-
-/** The memory of the run that this turn begins or goes on with. */
-export function openMemory(turn: Turn, message: Message): Memory {
-  return new RunMemory(turn, message)
-}
-
-/** A class, not closures: one is made per run. */
-class RunMemory implements Memory {
+/**
+ * What a run remembers across the turns of its task.
+ *
+ * When a member asks the user something, the run stops and keeps, with the task, the message that began it and the
+ * reply of every delegation so far. The user's answer begins a turn that runs the same scheduler from the start:
+ * delegations that are remembered return at once, the one that asked gets the answer, and the run goes on from there.
+ * A scheduler therefore needs no notion of where it was.
+ * A class, not closures: one is made per run.
+ */
+export class Memory {
   readonly #turn: Turn
-  readonly #saved: Saved | undefined
-  readonly #entries: Map<string, readonly Entry[]>
-  readonly #answers: Map<string, Answer>
+  readonly #saved: SavedRun | undefined
+  readonly #entries: Map<string, readonly RememberedReply[]>
+  readonly #answers: Map<string, UserAnswer>
   #message: Message
   #unanswered: string | undefined
   #spent: Spent['by'] | undefined
+  /** What the run's earlier turns used, where a member has reported it. */
   readonly used: Usage | undefined
 
   constructor(turn: Turn, message: Message) {
@@ -145,22 +105,30 @@ class RunMemory implements Memory {
     this.used = spent ? Object.values(spent).reduce(addUsage, saved?.used) : saved?.used
   }
 
+  /** The message that began the run. */
   get message(): Message {
     return this.#saved?.message ?? this.#message
   }
 
+  /** This turn's message is another one: what guards have left of it. */
   hear(message: Message): void {
     this.#message = message
   }
 
+  /** What of that a delegation used which has not come to its end. */
   usedBy(key: string): Usage | undefined {
     return addUsage(this.#earlierBy(key), this.#spent?.[key])
   }
 
+  /** What a delegation gave back in an earlier turn, oldest first. */
   recall(key: string): readonly MemberReply[] {
     return this.#entries.get(key)?.map((entry) => entry.reply) ?? none
   }
 
+  /**
+   * The user's answer, for the delegation that asked, once per turn. One that had its answer in an earlier turn and has
+   * not replied since, because another question came up within it, gets the same again.
+   */
   takeAnswer(key: string): Message | undefined {
     if (key !== this.#unanswered) return openAnswer(this.#answers.get(key), this.#entries.get(key))
     this.#unanswered = undefined
@@ -168,29 +136,34 @@ class RunMemory implements Memory {
     return this.#message
   }
 
+  /** Whether a delegation's last reply came in this turn. */
   isFresh(key: string): boolean {
     return this.#entries.get(key)?.at(-1)?.turn === this.#turn.number
   }
 
+  /** Keeps what a delegation within another has used: should the turn run again, it may not be asked for. */
   spend(key: string, used: Usage | undefined): void {
     const more = used && usageBeyond(this.#earlierBy(key), used)
     if (!more) return
     this.#spent = { ...this.#spent, [key]: more }
     const value: object = { turn: this.#turn.number, by: this.#spent }
-    // Stored with the delegation's reply, or with what becomes of its failure; nobody waits for it.
+    // Stored with the delegation's reply, or with what becomes of its failure; nothing waits for it.
     this.#turn.save(spentKey, value as Json).catch(() => {}) // numbers and names only
   }
 
+  /** Keeps a reply for later turns. */
   remember(key: string, reply: MemberReply): void {
     const entry = { turn: this.#turn.number, reply }
     const earlier = this.#entries.get(key)
     this.#entries.set(key, earlier ? [...earlier, entry] : [entry])
   }
 
+  /** The last replies of delegations that wait for the user. */
   waiting(): readonly MemberReply[] {
     return waitingOf(this.#entries.values())
   }
 
+  /** Keeps everything with the task, and what was used so far, because the run waits for the user. */
   suspend(asked: string, budget: Pick<Budget, 'used' | 'openCalls'>): Promise<void> {
     const saved = this.#saved
     return save(this.#turn, {
@@ -206,6 +179,7 @@ class RunMemory implements Memory {
     })
   }
 
+  /** Notes that the run is over, so that a later turn begins another one. */
   async end(): Promise<void> {
     if (this.#saved) await save(this.#turn, { ...this.#saved, over: this.#turn.number })
   }
@@ -217,29 +191,15 @@ class RunMemory implements Memory {
   }
 }
 
-/** An answer that came after the delegation's last reply: it is still to be replied to. */
-function openAnswer(
-  answer: Answer | undefined,
-  entries: readonly Entry[] = [],
-): Message | undefined {
-  const replied = entries.at(-1)?.turn ?? 0
-  return answer && answer.turn > replied ? answer.message : undefined
-}
-
-async function save(turn: Turn, state: Saved): Promise<void> {
-  const value: object = state
-  await turn.save(stateKey, value as Json) // built of JSON values only
-}
-
 /** What was saved, as it was before this turn: a turn that runs again after a crash begins where it first began. */
-function load(turn: Turn): Saved | undefined {
+function load(turn: Turn): SavedRun | undefined {
   const saved = read(turn)
   if (!saved || (saved.over !== undefined && saved.over !== turn.number)) return undefined
   return saved.turn === turn.number ? before(saved) : saved
 }
 
 /** What was saved, without what the turn that saved it brought. */
-function before(saved: Saved): Saved | undefined {
+function before(saved: SavedRun): SavedRun | undefined {
   const { message, turn, answered, entries, answers = {} } = saved
   const { usedBefore: used, openBefore: open } = saved
   if (answered === undefined) return undefined
@@ -267,9 +227,16 @@ function loadSpent(turn: Turn): Spent['by'] | undefined {
   return spent.turn === turn.number ? spent.by : undefined
 }
 
-function read(task: Pick<WaitingTask, 'load'>): Saved | undefined {
-  const value = task.load(stateKey)
-  if (typeof value !== 'object' || value === null) return undefined
-  const saved: object = value
-  return saved as Saved // only save() writes this key
+/** An answer that came after the delegation's last reply: it is still to be replied to. */
+function openAnswer(
+  answer: UserAnswer | undefined,
+  entries: readonly RememberedReply[] = [],
+): Message | undefined {
+  const replied = entries.at(-1)?.turn ?? 0
+  return answer && answer.turn > replied ? answer.message : undefined
+}
+
+async function save(turn: Turn, state: SavedRun): Promise<void> {
+  const value: object = state
+  await turn.save(stateKey, value as Json) // built of JSON values only
 }

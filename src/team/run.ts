@@ -1,25 +1,23 @@
 import type { Agent, AgentEvent, AgentInfo, Turn } from '../agents/agent.ts'
-import type { VerdictAnswer, VerdictQuestion } from '../agents/guards/check.ts'
-import type { Guards } from '../agents/guards/guard.ts'
-import type { ReadyGuards } from '../agents/guards/ready.ts'
 import type { ModelPrices } from '../agents/prices.ts'
 import type { Tool } from '../agents/tools.ts'
 import { A2AError } from '../protocol/errors.ts'
+import type { Usage } from '../protocol/extensions.ts'
 import { isInterrupted } from '../protocol/task.ts'
 import type { Json, JsonObject, Message, Part } from '../protocol/types.ts'
-import type { Usage } from '../protocol/usage.ts'
 import { isPromiseLike, withSignal } from '../shared/async.ts'
 import type { Clock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
-import { type Budget, createBudget } from './budget.ts'
-import { teamDefaults } from './defaults.ts'
+import { Budget } from './budget.ts'
+import { type BudgetConfig, type TeamConfig, teamDefaults } from './config.ts'
+import { Suspension } from './errors.ts'
+import type { TeamGuards } from './guards.ts'
 import type { AgentManager } from './manager.ts'
-import { type Memory, openMemory, Suspension } from './memory.ts'
-import { createTeamOutput, type Release, type TeamOutput } from './output.ts'
+import { createTeamOutput, type Release, type TeamOutput } from './member-turn.ts'
+import { Memory } from './memory.ts'
+import { type TraceEntry, toEntry } from './reply.ts'
 import type { CallRules, MemberReply } from './schedulers/scheduler.ts'
 import type { LinkedSignal } from './signal.ts'
-import type { BudgetConfig, TeamConfig } from './team-config.ts'
-import { type TraceEntry, toEntry } from './trace.ts'
 
 /** One run of a team: everything that a scheduler and its delegations share, and nothing that outlives the turn. */
 export interface Run {
@@ -44,36 +42,6 @@ export interface Run {
   readonly guards: TeamGuards
 }
 
-/** The guards of a team and its steps. */
-export interface TeamGuards {
-  /** Guards ready for use; made once for each time they are written. */
-  ready(guards: Guards): ReadyGuards
-  /** Asks a member for a verdict, as a delegation. @throws A2AError when it cannot be had. */
-  ask(run: Run, place: string, question: VerdictQuestion): Promise<VerdictAnswer>
-}
-
-/** What a run is made of. */
-export interface RunOptions {
-  readonly message: Message
-  readonly config: TeamConfig
-  readonly manager: AgentManager
-  readonly clock: Clock
-  readonly random: () => number
-  readonly exposeMembers: boolean
-  readonly prices: ModelPrices | undefined
-  /** Told of usage that cannot be held against the team's limit in money. */
-  readonly onUnpriced: (usage: Usage, turn: Turn) => void
-  /** The name under which this team appears among the hops. */
-  readonly hop: string
-  readonly link: LinkedSignal
-  readonly left: Promise<unknown>[]
-  readonly emit: (event: AgentEvent) => Promise<void>
-  readonly guards: TeamGuards
-}
-
-/** The same members, each of which may be undefined: what is made per call is written out, not spread. */
-type Maybe<T> = { readonly [Name in keyof T]?: T[Name] | undefined }
-
 /** One call to a member, as a scheduler wants it. */
 export interface Delegation extends Maybe<CallRules> {
   /** Unique within the run and the same whenever the run is repeated. */
@@ -88,22 +56,44 @@ export interface Delegation extends Maybe<CallRules> {
   readonly alone?: boolean | undefined
   /** The member as this delegation wants it, such as with answers that fit a schema. */
   readonly wrap?: ((agent: Agent) => Agent) | undefined
-  /** It is made while another delegation is under way, whose reply may be repeated without it. */
+  /** It is made while another delegation is under way; that one's reply may be repeated without it. */
   readonly within?: boolean
   /** Offered to a member that takes tools. */
   readonly tools?: readonly Tool[]
   /** Give a failure back as a reply in the state FAILED instead of failing the run. */
   readonly tolerant?: boolean
-  /** The JSON Schema that the member is told to answer by; whoever asks looks at the answer. */
+  /** The JSON Schema that the member is to answer by; the caller checks the answer. */
   readonly answerSchema?: JsonObject
+}
+
+/** The same members, each of which may be undefined: what is made per call is written out, not spread. */
+type Maybe<T> = { readonly [Name in keyof T]?: T[Name] | undefined }
+
+/** What a run is made of. */
+export interface RunOptions {
+  readonly message: Message
+  readonly config: TeamConfig
+  readonly manager: AgentManager
+  readonly clock: Clock
+  readonly random: () => number
+  readonly exposeMembers: boolean
+  readonly prices: ModelPrices | undefined
+  /** Called with usage that cannot be held against the team's limit in money. */
+  readonly onUnpriced: (usage: Usage, turn: Turn) => void
+  /** The name under which this team appears among the hops. */
+  readonly hop: string
+  readonly link: LinkedSignal
+  readonly left: Promise<unknown>[]
+  readonly emit: (event: AgentEvent) => Promise<void>
+  readonly guards: TeamGuards
 }
 
 /** Makes the run of one turn. */
 export function createRun(turn: Turn, options: RunOptions): Run {
   const { config, manager, clock, random, exposeMembers, link } = options
   checkDepth(turn, options.hop, config.budget)
-  const memory = openMemory(turn, options.message)
-  const budget = createBudget({
+  const memory = new Memory(turn, options.message)
+  const budget = new Budget({
     limits: config.budget,
     prices: options.prices,
     before: memory.used,
@@ -130,6 +120,14 @@ export function createRun(turn: Turn, options: RunOptions): Run {
   }
 }
 
+function checkDepth(turn: Turn, hop: string, budget: BudgetConfig = {}): void {
+  const maxDepth = budget.maxDepth ?? teamDefaults.maxDepth
+  if (turn.hops.includes(hop))
+    throw new A2AError('unsupportedOperation', 'The message has come back to a team it passed')
+  if (turn.hops.length > maxDepth)
+    throw new A2AError('unsupportedOperation', `The message has passed more than ${maxDepth} teams`)
+}
+
 /** A message of the team to a member, with these parts. Written out: one is made per hop. */
 export function toMember(run: Run, parts: readonly Part[]): Message {
   return { messageId: newId(), contextId: run.turn.contextId, role: 'ROLE_USER', parts }
@@ -140,16 +138,16 @@ export function answered(run: Run, parts: readonly Part[]): MemberReply {
   return { state: 'TASK_STATE_COMPLETED', message: run.turn.reply(parts) }
 }
 
-/** Writes into the task's trace. */
-export function traceRun(run: Run, entry: TraceEntry): void {
-  run.turn.trace(toEntry(entry))
-}
-
 /** Writes into the task's trace what a repeated run would come to again. */
 export function traceOnce(run: Run, key: string, entry: TraceEntry): void {
   if (run.memory.recall(key).length > 0) return
   run.memory.remember(key, { state: 'TASK_STATE_COMPLETED' })
   traceRun(run, entry)
+}
+
+/** Writes into the task's trace. */
+export function traceRun(run: Run, entry: TraceEntry): void {
+  run.turn.trace(toEntry(entry))
 }
 
 /**
@@ -191,12 +189,4 @@ export function askUser(run: Run, name: string, question: readonly Part[]): Mess
 export async function peersOf(run: Run, except: string): Promise<readonly AgentInfo[]> {
   const ids = run.config.agents.map((member) => member.agentId).filter((id) => id !== except)
   return Promise.all(ids.map((id) => run.manager.info(id)))
-}
-
-function checkDepth(turn: Turn, hop: string, budget: BudgetConfig = {}): void {
-  const maxDepth = budget.maxDepth ?? teamDefaults.maxDepth
-  if (turn.hops.includes(hop))
-    throw new A2AError('unsupportedOperation', 'The message has come back to a team it passed')
-  if (turn.hops.length > maxDepth)
-    throw new A2AError('unsupportedOperation', `The message has passed more than ${maxDepth} teams`)
 }

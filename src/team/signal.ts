@@ -1,34 +1,17 @@
 import type { Clock } from '../shared/clock.ts'
 
-/** A signal of our own that also fires when another one does. */
-export interface LinkedSignal {
-  /** Made when first asked for: most local members never look, and a controller is not free. */
-  readonly signal: AbortSignal
-  readonly aborted: boolean
-  throwIfAborted(): void
-  abort(reason: unknown): void
-  /** Calls back with the reason when it fires, without making the signal; gives what takes the call back. */
-  onAbort(listener: AbortListener): () => void
-  /** Lets go of the other signal and of the timer. */
-  release(): void
-}
-
 type AbortListener = (reason: unknown) => void
 
 /** When a linked signal fires by itself. */
 interface Deadline {
   readonly clock: Clock
   readonly ms: number | undefined
-  /** What to say when the time is over. */
+  /** The error to fire with when the time is over. */
   reason(): Error
 }
 
-/** Makes a signal that follows `parent` and, where there is a deadline, fires when it passes. */
-export function linkSignal(parent: AbortSignal | LinkedSignal, deadline?: Deadline): LinkedSignal {
-  return new Link(parent, deadline)
-}
-
-class Link implements LinkedSignal {
+/** A signal that also fires when its parent does and, where it has a deadline, when that passes. */
+export class LinkedSignal {
   readonly #parent: AbortSignal | LinkedSignal
   #controller: AbortController | undefined
   #listeners: Set<AbortListener> | undefined
@@ -37,12 +20,13 @@ class Link implements LinkedSignal {
   #fired: { readonly reason: unknown } | undefined
   readonly #stopTimer: (() => void) | undefined
 
-  constructor(parent: AbortSignal | LinkedSignal, deadline: Deadline | undefined) {
+  constructor(parent: AbortSignal | LinkedSignal, deadline?: Deadline) {
     this.#parent = parent
     if (deadline?.ms !== undefined)
       this.#stopTimer = deadline.clock.after(deadline.ms, () => this.abort(deadline.reason()))
   }
 
+  /** Created on first use: most local members never look at it, and a controller is not free. */
   get signal(): AbortSignal {
     this.#controller ??= this.#createController()
     return this.#controller.signal
@@ -58,12 +42,13 @@ class Link implements LinkedSignal {
   }
 
   abort(reason: unknown): void {
-    // Whoever fired first is the reason, also where nobody has looked yet.
+    // The first reason counts, also where the signal was not created yet.
     if (!this.#parent.aborted) this.#fired ??= { reason }
     this.#controller?.abort(reason)
     for (const listener of this.#listeners ?? []) listener(reason)
   }
 
+  /** Calls the listener with the reason when it fires, without creating the signal; returns what removes it. */
   onAbort(listener: AbortListener): () => void {
     this.#listeners ??= new Set()
     const listeners = this.#listeners
@@ -72,6 +57,7 @@ class Link implements LinkedSignal {
     return () => void listeners.delete(listener)
   }
 
+  /** Stops following the parent and the timer. */
   release(): void {
     this.#stopFollowing?.()
     this.#stopTimer?.()
@@ -86,10 +72,14 @@ class Link implements LinkedSignal {
     return controller
   }
 
-  /** From now on it fires when the other one does; until somebody looks or listens nobody would notice. */
+  /** Fires when the parent does, from now on. Before the first signal or listener there is no one to notify. */
   #follow(): void {
     this.#stopFollowing ??= listenTo(this.#parent, (reason) => this.abort(reason))
   }
+}
+
+function signalOf(parent: AbortSignal | LinkedSignal): AbortSignal {
+  return 'signal' in parent ? parent.signal : parent
 }
 
 function listenTo(parent: AbortSignal | LinkedSignal, listener: AbortListener): () => void {
@@ -97,8 +87,4 @@ function listenTo(parent: AbortSignal | LinkedSignal, listener: AbortListener): 
   const heard = (): void => listener(parent.reason)
   parent.addEventListener('abort', heard, { once: true })
   return () => parent.removeEventListener('abort', heard)
-}
-
-function signalOf(parent: AbortSignal | LinkedSignal): AbortSignal {
-  return 'signal' in parent ? parent.signal : parent
 }

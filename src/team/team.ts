@@ -1,40 +1,66 @@
-import type { Agent, AgentEvent, AgentInfo, Health, Turn, WaitingTask } from '../agents/agent.ts'
-import { askAlone } from '../agents/alone.ts'
+import type {
+  Agent,
+  AgentDetails,
+  AgentEvent,
+  AgentInfo,
+  Health,
+  Turn,
+  WaitingTask,
+} from '../agents/agent.ts'
 import { type AgentFunction, toAgent } from '../agents/function.ts'
-import { ContentBlocked } from '../agents/guards/blocked.ts'
+import { ContentBlocked } from '../agents/guards/check.ts'
 import type { Guards } from '../agents/guards/guard.ts'
-import { cancelTries } from '../agents/output/turn.ts'
-import { checkPrices, type ModelPrices } from '../agents/prices.ts'
+import { cancelTries } from '../agents/output/tries.ts'
+import { checkPrices, findPrice, type ModelPrices } from '../agents/prices.ts'
+import { type SchemaInput, toDataSchema } from '../agents/schema.ts'
+import { acceptsTools } from '../agents/tools.ts'
+import { askAlone } from '../agents/wrap.ts'
 import { A2AError } from '../protocol/errors.ts'
+import {
+  clientRoutingExtension,
+  historyExtension,
+  type Usage,
+  usageExtension,
+} from '../protocol/extensions.ts'
 import type { Json, Message } from '../protocol/types.ts'
 import { within } from '../shared/async.ts'
 import { type Clock, systemClock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
 import { toOutside } from './budget.ts'
-import { createChannel } from './channel.ts'
-import { keysIn, memberSpaces } from './child-turn.ts'
-import { toPlain } from './definition.ts'
-import { createTeamGuards, guardRun } from './guards.ts'
-import { teamHealth, teamInfo } from './info.ts'
-import { InvalidTeamError } from './invalid.ts'
-import { AgentManager } from './manager.ts'
-import { Suspension, waitingReplies } from './memory.ts'
-import { createRun, type Run, type RunOptions, type TeamGuards } from './run.ts'
-import { Refusal } from './schedulers/approval.ts'
-import type { Schedule } from './schedulers/kind.ts'
-import { kindOf } from './schedulers/kinds.ts'
-import type { MemberReply } from './schedulers/scheduler.ts'
-import { linkSignal } from './signal.ts'
 import {
   type SchedulerSpelling,
   type TeamConfig,
   type TeamSpelling,
   toTeamConfig,
-} from './team-config.ts'
-import { createUnpricedWarning } from './unpriced.ts'
-import { validateTeam } from './validate.ts'
+} from './config.ts'
+import { InvalidTeamError, Refusal, Suspension } from './errors.ts'
+import { guardRun, TeamGuards } from './guards.ts'
+import { AgentManager } from './manager.ts'
+import { createChannel, keysIn, memberSpaces } from './member-turn.ts'
+import { waitingReplies } from './memory.ts'
+import { createRun, type Run, type RunOptions } from './run.ts'
+import type { Schedule } from './schedulers/kind.ts'
+import { kindOf } from './schedulers/kinds.ts'
+import { supportsRouting } from './schedulers/routing.ts'
+import type { MemberReply } from './schedulers/scheduler.ts'
+import { LinkedSignal } from './signal.ts'
+import { isTeam, validateTeam } from './validate.ts'
 
-/** What a team works with, and what it tells. */
+/** A team with the agents it is made of: `agents` has the members in order, each under its id. */
+export interface TeamDefinition<Id extends string = string>
+  extends Omit<TeamSpelling, 'agents' | 'description' | 'scheduler' | 'guards'>,
+    TeamOptions {
+  /** What it does, for those who choose among agents. */
+  readonly description?: string
+  /** The members by their ids; functions may be members. */
+  readonly agents: { readonly [Member in Id]: Agent | AgentFunction }
+  /** How the team works. */
+  readonly scheduler: SchedulerSpelling<NoInfer<Id>>
+  /** Guards on what the team is asked and on what it answers. */
+  readonly guards?: Guards<NoInfer<Id>>
+}
+
+/** What a team works with, and what it reports. */
 export interface TeamOptions {
   /** Where time comes from; the machine's own if absent. */
   readonly clock?: Clock
@@ -49,11 +75,45 @@ export interface TeamOptions {
   readonly prices?: ModelPrices
 }
 
+/**
+ * Makes a team of agents and a scheduler in one expression.
+ * @throws InvalidTeamError for a team that is not valid.
+ */
+export function defineTeam<const Id extends string>(definition: TeamDefinition<Id>): Team {
+  const { agents, clock, random, exposeMembers, prices, ...config } = definition
+  mustBeMembers(config.id, agents)
+  const manager = new AgentManager(clock ? { clock } : {})
+  for (const [id, given] of Object.entries<Agent | AgentFunction>(agents))
+    manager.registerWithId(id, toAgent(given, { at: `agents.${id}`, name: id }))
+  const members = Object.keys(agents).map((agentId) => ({ agentId }))
+  return new Team({ description: '', ...config, agents: members }, manager, {
+    ownsMembers: true,
+    ...(clock && { clock }),
+    ...(random && { random }),
+    ...(exposeMembers !== undefined && { exposeMembers }),
+    ...(prices && { prices }),
+  })
+}
+
+/** From JavaScript anything may stand there. */
+function mustBeMembers(id: string, agents: unknown): void {
+  if (typeof agents === 'object' && agents !== null && !Array.isArray(agents)) return
+  const must = 'must be an object of agents by their ids'
+  const reason =
+    agents === undefined ? 'is missing' : `${must}${Array.isArray(agents) ? ', not a list' : ''}`
+  throw new InvalidTeamError(id, 'invalidShape', { reason, path: ['agents'] })
+}
+
+type MemberPlace = NonNullable<MemberReply['from']>
+
+/** Beyond this many unread events, members wait. */
+const maxWaitingEvents = 256
+
 /** Made once: every turn ends with it, and an error is not free. */
 const nobodyReads = new A2AError('taskCanceled', 'Nobody reads the answer any more')
 
-/** Beyond this many events that nobody has read, members wait. */
-const maxWaitingEvents = 256
+/** As long as a remote agent has to name its task and to accept the cancel. */
+const cleanUpMs = 8_000
 
 /**
  * A group of agents that is itself an agent. It is checked when it is made and never changes afterwards; any number of
@@ -72,7 +132,7 @@ export class Team implements Agent {
   readonly #prices: ModelPrices | undefined
   readonly #onUnpriced: RunOptions['onUnpriced']
   readonly #guards: TeamGuards
-  /** Opaque, so that remote members learn nothing of us; of this object, so that equal ids elsewhere are no cycle. */
+  /** Opaque, so that remote members learn nothing of us; of this object, so that equal ids in other processes are no cycle. */
   readonly #hop = newId()
 
   /** @throws InvalidTeamError for a team that is not valid, unless it `isChecked`, as the teams of a file are. */
@@ -86,7 +146,7 @@ export class Team implements Agent {
     this.config = config
     this.manager = manager
     this.#ownsMembers = options.ownsMembers ?? false
-    this.#guards = createTeamGuards(config)
+    this.#guards = new TeamGuards(config)
     this.#schedule = kindOf(config.scheduler).create(config.scheduler)
     const { clock = systemClock, random = Math.random, exposeMembers = false } = options
     this.#options = { clock, random, exposeMembers }
@@ -114,12 +174,12 @@ export class Team implements Agent {
     return teamHealth(this.config, this.manager)
   }
 
-  /** Tells the members that wait, and those that keep something with the task, such as work elsewhere. */
+  /** Tells the members that wait, and those that keep something with the task, such as remote work. */
   async cancel(task: WaitingTask): Promise<void> {
     await this.#tell(task, [...memberSpaces(task.keys()), ...placesOf(waitingReplies(task))])
   }
 
-  /** Tells members that nobody wants their part of a task any more. */
+  /** Cancels the members' parts of a task. */
   async #tell(task: WaitingTask, places: readonly MemberPlace[]): Promise<void> {
     const members = new Map(places.map((place) => [place.space, place]))
     const told = [...members.values()].map(async ({ agentId, space }) => {
@@ -162,7 +222,7 @@ export class Team implements Agent {
   async *#stream(message: Message, turn: Turn): AsyncGenerator<AgentEvent> {
     const channel = createChannel<AgentEvent>(maxWaitingEvents)
     const { maxSeconds } = this.config.budget ?? {}
-    const link = linkSignal(turn.signal, {
+    const link = new LinkedSignal(turn.signal, {
       clock: this.#options.clock,
       ms: maxSeconds === undefined ? undefined : maxSeconds * 1_000,
       reason: () => new A2AError('timeout', `The team took longer than ${maxSeconds} s`),
@@ -183,7 +243,7 @@ export class Team implements Agent {
       link.abort(nobodyReads)
       await done
       link.release()
-      // Who cancels waits until work elsewhere is called off, but not for one that does not listen.
+      // A cancel waits until remote work is cancelled, but not for a member that does not listen.
       if (turn.signal.aborted && left.length > 0) await within(this.#options.clock, cleanUpMs, left)
     }
   }
@@ -219,7 +279,7 @@ export class Team implements Agent {
     }
   }
 
-  /** Calls off what members wait with: the run ends, and nobody will answer them. After a crash it ends again. */
+  /** Cancels what members wait with: the run ends, and no answer will come. After a crash it ends again. */
   async #callOff({ turn, memory }: Run): Promise<void> {
     const waiting = placesOf(memory.waiting())
     if (waiting.length === 0) return
@@ -232,59 +292,107 @@ export class Team implements Agent {
   }
 }
 
-type MemberPlace = NonNullable<MemberReply['from']>
+/** Names beyond this many are not logged any more: a remote agent may call its models what it likes. */
+const maxNames = 100
+
+/** Makes what warns of models that a team with a limit in money cannot price, once each. */
+function createUnpricedWarning(team: string): (usage: Usage, turn: Turn) => void {
+  const told = new Set<string>()
+  return ({ model = '' }, { log }) => {
+    if (told.has(model) || told.size >= maxNames) return
+    told.add(model)
+    const which = model === '' ? 'Usage that names no model' : `The model "${model}"`
+    log.warn(
+      { team, ...(model !== '' && { model }) },
+      `${which} has no price, so max_cost_usd does not count it: add it to prices`,
+    )
+  }
+}
+
+/** A configuration as plain data: schemas as their JSON Schema, functions left out. */
+function toPlain(config: unknown): Json {
+  return JSON.parse(JSON.stringify(config, (_key, value: unknown) => plainSchema(value)))
+}
+
+/** Schemas of libraries are objects of their own, which may contain themselves, or functions. */
+function plainSchema(value: unknown): unknown {
+  const isObject = typeof value === 'object' || typeof value === 'function'
+  if (!isObject || value === null || !('~standard' in value)) return value
+  try {
+    return toDataSchema(value as SchemaInput, { at: '' }).jsonSchema // the same mark is checked there
+  } catch {
+    return {} // its library gives none: what stands beside it says what it is
+  }
+}
+
+/**
+ * What a team says of itself: its own words, and its members' abilities in the order of the configuration without
+ * duplicates. A member that cannot say what it can do contributes what the configuration says of it.
+ */
+async function teamInfo(config: TeamConfig, manager: AgentManager): Promise<AgentInfo> {
+  const infos = await Promise.all(config.agents.map(({ agentId }) => manager.info(agentId)))
+  const abilities = config.agents.flatMap(({ capabilities = [] }, i) => [
+    ...capabilities,
+    ...(infos[i]?.capabilities ?? []),
+  ])
+  return {
+    id: config.id,
+    name: config.name,
+    description: config.description,
+    capabilities: [...new Set(abilities)],
+    metadata: {
+      type: 'team',
+      mode: kindOf(config.scheduler).mode(config.scheduler),
+      member_count: String(config.agents.length),
+    },
+    details: { ...detailsOf(config), ...extensionsOf(config, infos) },
+  }
+}
+
+function detailsOf(config: TeamConfig): NonNullable<AgentInfo['details']> {
+  const { version, provider, capabilityDetails, proficiencies, skills } = config
+  return {
+    ...(version !== undefined && { version }),
+    ...(provider && { provider }),
+    ...(capabilityDetails && { capabilities: capabilityDetails }),
+    ...(proficiencies && { proficiencies }),
+    ...(skills && { skills }),
+  }
+}
+
+/**
+ * What members can do with messages that the team can therefore do too: tell the tokens used, if any of them does, and
+ * read the turns that a client sends along, if the member that gets the client's message does.
+ */
+function extensionsOf(
+  config: TeamConfig,
+  infos: readonly AgentInfo[],
+): Pick<AgentDetails, 'extensions'> {
+  const first = kindOf(config.scheduler).first(config.scheduler)
+  const declared = infos.flatMap(({ id, details }) =>
+    (details?.extensions ?? []).filter(
+      ({ uri }) => uri === usageExtension || (uri === historyExtension && id === first),
+    ),
+  )
+  const extensions = new Map(declared.map((extension) => [extension.uri, extension]))
+  return extensions.size > 0 ? { extensions: [...extensions.values()] } : {}
+}
+
+/** A team is healthy when all of its members are. */
+async function teamHealth(config: TeamConfig, manager: AgentManager): Promise<Health> {
+  const ids = config.agents.map(({ agentId }) => agentId)
+  const answers = await Promise.all(ids.map((id) => manager.health(id)))
+  const members = Object.fromEntries(ids.map((id, i) => [id, answers[i] ?? { healthy: false }]))
+  const sick = ids.filter((id) => !members[id]?.healthy)
+  if (sick.length === 0) return { healthy: true, members }
+  return { healthy: false, reason: `not healthy: ${sick.join(', ')}`, members }
+}
 
 function placesOf(replies: readonly MemberReply[]): readonly MemberPlace[] {
   return replies.flatMap(({ from }) => from ?? [])
 }
 
-/** As long as a remote agent has to name its task and to accept the cancel. */
-const cleanUpMs = 8_000
-
-/** A team with the agents it is made of: `agents` has the members in order, each under its id. */
-export interface TeamDefinition<Id extends string = string>
-  extends Omit<TeamSpelling, 'agents' | 'description' | 'scheduler' | 'guards'>,
-    TeamOptions {
-  /** What it does, for those who choose among agents. */
-  readonly description?: string
-  /** The members by their ids; functions may be members. */
-  readonly agents: { readonly [Member in Id]: Agent | AgentFunction }
-  /** How the team works. */
-  readonly scheduler: SchedulerSpelling<NoInfer<Id>>
-  /** Guards on what the team is asked and on what it answers. */
-  readonly guards?: Guards<NoInfer<Id>>
-}
-
-/**
- * Makes a team of agents and a scheduler in one expression.
- * @throws InvalidTeamError for a team that is not valid.
- */
-export function defineTeam<const Id extends string>(definition: TeamDefinition<Id>): Team {
-  const { agents, clock, random, exposeMembers, prices, ...config } = definition
-  mustBeMembers(config.id, agents)
-  const manager = new AgentManager(clock ? { clock } : {})
-  for (const [id, given] of Object.entries<Agent | AgentFunction>(agents))
-    manager.registerWithId(id, toAgent(given, { at: `agents.${id}`, name: id }))
-  const members = Object.keys(agents).map((agentId) => ({ agentId }))
-  return new Team({ description: '', ...config, agents: members }, manager, {
-    ownsMembers: true,
-    ...(clock && { clock }),
-    ...(random && { random }),
-    ...(exposeMembers !== undefined && { exposeMembers }),
-    ...(prices && { prices }),
-  })
-}
-
-/** From JavaScript anything may stand there. */
-function mustBeMembers(id: string, agents: unknown): void {
-  if (typeof agents === 'object' && agents !== null && !Array.isArray(agents)) return
-  const must = 'must be an object of agents by their ids'
-  const reason =
-    agents === undefined ? 'is missing' : `${must}${Array.isArray(agents) ? ', not a list' : ''}`
-  throw new InvalidTeamError(id, 'invalidShape', { reason, path: ['agents'] })
-}
-
-/** A question or a refusal is an end that the caller is told; everything else is a failure. */
+/** A question or a refusal is an end that the caller hears of; everything else is a failure. */
 async function endEarly(run: Run, thrown: unknown): Promise<void> {
   run.link.throwIfAborted()
   if (thrown instanceof Suspension) {
@@ -299,4 +407,58 @@ async function endEarly(run: Run, thrown: unknown): Promise<void> {
     const { message, at, cause } = thrown
     throw new ContentBlocked(message, { at, usage: run.budget.used, cause })
   } else throw thrown
+}
+
+/**
+ * What a team can do but its author hardly meant: a router without a member that is known to route. Models route by
+ * tools, members of the extension by their metadata, and a remote agent, which is not asked here, may declare it. Any
+ * other member may still answer with a decision in JSON, which cannot be known before, so this is no error.
+ */
+export async function warningsOf(
+  { id, scheduler, agents }: TeamConfig,
+  manager: AgentManager,
+): Promise<readonly string[]> {
+  if (scheduler.type !== 'router' || agents.length < 2) return []
+  for (const { agentId } of agents) if (await mayRoute(agentId, manager)) return []
+  const reason = `no member can route: none is a model, and none declares ${clientRoutingExtension}`
+  const effect = `unless one answers with {"delegate": …}, "${scheduler.defaultAgentId}" answers every message`
+  return [`Team "${id}": ${reason}; ${effect}`]
+}
+
+async function mayRoute(id: string, manager: AgentManager): Promise<boolean> {
+  const agent = manager.get(id)
+  if (!agent) return false
+  if (agent.kind === 'remote' || acceptsTools(agent)) return true
+  return supportsRouting(await manager.info(id))
+}
+
+/**
+ * The models that a team with a limit in money reaches, itself or by teams in it, and that have no price: a file's
+ * author hardly meant them to count as nothing. Remote members may tell what they cost, which cannot be known before.
+ */
+export async function unpricedWarnings(
+  { id, budget, agents }: TeamConfig,
+  manager: AgentManager,
+  prices: ModelPrices,
+): Promise<readonly string[]> {
+  if (budget?.maxCostUsd === undefined) return []
+  const models = new Set<string>()
+  for (const agent of reached(agents, manager)) {
+    const { model } = agent.kind === 'model' ? (await agent.info()).metadata : {}
+    if (model !== undefined && !findPrice(prices, model)) models.add(model)
+  }
+  return [...models].map(
+    (model) =>
+      `Team "${id}": the model "${model}" has no price, so max_cost_usd does not count it; add [prices."${model}"]`,
+  )
+}
+
+/** The members of a team, and those of teams among them. */
+function* reached(members: TeamConfig['agents'], manager: AgentManager): Generator<Agent> {
+  for (const { agentId } of members) {
+    const agent = manager.get(agentId)
+    if (!agent) continue
+    if (isTeam(agent)) yield* reached(agent.config.agents, agent.manager)
+    else yield agent
+  }
 }

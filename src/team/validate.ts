@@ -1,25 +1,27 @@
 import type { Agent } from '../agents/agent.ts'
+import { readGuards } from '../agents/guards/built-in.ts'
+import type { Guards } from '../agents/guards/guard.ts'
+import { GuardFault } from '../agents/guards/ready.ts'
 import { isSemanticVersion, validateAgentId } from '../protocol/card.ts'
-import { nearest } from '../shared/nearest.ts'
-import { checkTeamGuards, type GuardCheckOptions } from './check-guards.ts'
-import { checkLimit, type Refuse, type TeamFault, type TeamPath } from './faults.ts'
-import { InvalidTeamError } from './invalid.ts'
+import { isFields } from '../shared/json.ts'
+import { nearest } from '../shared/text.ts'
+import type { Step, TeamConfig, TeamMode } from './config.ts'
+import {
+  checkLimit,
+  InvalidTeamError,
+  type Refuse,
+  type TeamFault,
+  type TeamPath,
+} from './errors.ts'
 import type { AgentManager } from './manager.ts'
 import { builtInTypes, isKind, kindOf } from './schedulers/kinds.ts'
-import { checkTeamShape } from './shape.ts'
-import type { TeamConfig } from './team-config.ts'
 
-export { InvalidTeamError } from './invalid.ts'
+export { InvalidTeamError } from './errors.ts'
 
-/** An agent that has members: a team. Told by its shape, so that teams of another copy of this package count too. */
-interface HasMembers extends Agent {
-  readonly config: TeamConfig
-  readonly manager: AgentManager
-}
-
-/** Whether an agent is a team. */
-export function isTeam(agent: Agent | undefined): agent is HasMembers {
-  return agent !== undefined && 'config' in agent && 'manager' in agent
+/** How the guards of a team are checked. */
+interface GuardCheckOptions {
+  /** Whether files of modules are loaded later, as those of a configuration are. */
+  readonly modulesLater?: boolean
 }
 
 /** Checks a team before it exists. @throws InvalidTeamError that names the team, the fault and the ids. */
@@ -33,7 +35,7 @@ export function validateTeam(
     const meant = nearestId(fault, path, { config, manager })
     throw new InvalidTeamError(config.id, fault, { reason, path, offset, meant })
   }
-  checkTeamShape(config, refuse)
+  teamShape(config, [], refuse)
   if (config.id.trim() === '') refuse('missingName', 'a team needs an id', ['id'])
   if (config.name.trim() === '') refuse('missingName', 'a team needs a name', ['name'])
   if (!validateAgentId(config.id))
@@ -52,7 +54,13 @@ export function validateTeam(
   checkMembers(config, manager, refuse)
 }
 
-/** Faults of an id, and whose ids it can have been meant to be. */
+/** An agent that has members: a team. Known by its shape, so that teams of another copy of this package count too. */
+interface HasMembers extends Agent {
+  readonly config: TeamConfig
+  readonly manager: AgentManager
+}
+
+/** Errors of an id, and which ids it can have been meant to be. */
 const misnamed: Partial<Record<TeamFault, 'members' | 'all'>> = {
   unregisteredMember: 'all',
   notAMember: 'members',
@@ -119,6 +127,71 @@ function checkBudget({ budget = {} }: TeamConfig, refuse: Refuse): void {
   checkLimit({ at, name: 'maxCostUsd', value: budget.maxCostUsd, max }, refuse)
 }
 
+/** Refuses guards that cannot be, and a member that is to judge itself. */
+function checkTeamGuards(
+  config: TeamConfig,
+  refuse: Refuse,
+  { modulesLater = false }: GuardCheckOptions,
+): void {
+  const members = config.agents.map(({ agentId }) => agentId)
+  for (const { guards, path, agentId } of guardsIn(config)) {
+    if (path.length > 1 && typeof agentId !== 'string')
+      refuse('invalidGuard', 'guards must stand beside agentId: they look at one member', path)
+    try {
+      readGuards(guards, { members, modulesLater })
+    } catch (error) {
+      if (!(error instanceof GuardFault)) throw error
+      const { reason, hint, offset } = error
+      const at = { path: [...path, ...error.path], offset }
+      refuse('invalidGuard', hint ? `${reason} (${hint})` : reason, at)
+    }
+    for (const { member, at } of judgesIn(guards))
+      if (member === agentId)
+        refuse('invalidGuard', `"${member}" cannot judge itself`, [...path, ...at])
+  }
+}
+
+/** Guards in a team's configuration. */
+interface PlacedGuards {
+  readonly guards: Guards
+  readonly path: TeamPath
+  /** The member that they stand around, where it is one. */
+  readonly agentId: unknown
+}
+
+const stepsPath: TeamPath = ['scheduler', 'steps']
+
+/** All guards of a team: its own, then those of its steps in their order. */
+export function guardsIn({ guards, scheduler }: TeamConfig): readonly PlacedGuards[] {
+  const own = guards ? [{ guards, path: ['guards'], agentId: undefined }] : []
+  // A scheduler of one's own has guards only where it asks a member.
+  return scheduler.type === 'workflow' ? [...own, ...below(scheduler.steps, stepsPath)] : own
+}
+
+function below(value: unknown, path: TeamPath): readonly PlacedGuards[] {
+  if (Array.isArray(value)) return value.flatMap((item, index) => below(item, [...path, index]))
+  if (!isFields(value)) return []
+  return Object.entries(value).flatMap(([key, inner]) => {
+    if (key === 'outputSchema' || key === 'jsonSchema') return []
+    if (key !== 'guards' || inner === undefined) return below(inner, [...path, key])
+    const guards = inner as Guards // looked at where they are read
+    return [{ guards, path: [...path, key], agentId: value.agentId }]
+  })
+}
+
+/** Who is asked by guards, and where among them that is said. */
+export function judgesIn(
+  guards: Guards,
+): readonly { readonly member: string; readonly at: TeamPath }[] {
+  return (['input', 'output'] as const).flatMap((side) =>
+    (guards[side] ?? []).flatMap((rule, index) =>
+      typeof rule === 'object' && 'member' in rule
+        ? [{ member: rule.member, at: [side, index, 'member'] }]
+        : [],
+    ),
+  )
+}
+
 function checkMembers(config: TeamConfig, manager: AgentManager, refuse: Refuse): void {
   const way = findCycle(config, manager)
   if (way) {
@@ -150,4 +223,230 @@ function findCycle(config: TeamConfig, manager: AgentManager): readonly string[]
     return undefined
   }
   return visit({ config, manager }, [config.id])
+}
+
+/** Whether an agent is a team. */
+export function isTeam(agent: Agent | undefined): agent is HasMembers {
+  return agent !== undefined && 'config' in agent && 'manager' in agent
+}
+
+/** Refuses a value that is not what it must be, at its path. */
+type ShapeRule = (value: unknown, path: TeamPath, refuse: Refuse) => void
+
+/** An object. */
+const isTable: ShapeRule = mustBe(
+  'an object',
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+)
+
+/** A text, also an empty one. */
+const text: ShapeRule = mustBe('a text', (value) => typeof value === 'string')
+
+/** A number. */
+const number: ShapeRule = mustBe(
+  'a number',
+  (value) => typeof value === 'number' && !Number.isNaN(value),
+)
+
+/** A text that says something. */
+const filled: ShapeRule = mustBe(
+  'a text that says something',
+  (value) => typeof value === 'string' && value !== '',
+)
+
+const isList = mustBe('a list', Array.isArray)
+
+const schema = mustBe(
+  'a schema',
+  (value) => (typeof value === 'object' && value !== null) || typeof value === 'function',
+)
+
+/** An expression, a template or a function. */
+const rule: ShapeRule = (value, path, refuse) => {
+  if (typeof value !== 'function') filled(value, path, refuse)
+}
+
+/** The rules of an object's keys. */
+type ShapeRules = Readonly<Record<string, ShapeRule>>
+
+/** What is asked of a member. */
+const ask: ShapeRules = {
+  input: rule,
+  outputSchema: schema,
+  jsonSchema: isTable,
+  maxOutputRetries: number,
+}
+
+const call: ShapeRules = {
+  timeoutSeconds: number,
+  maxRetries: number,
+  fallbackAgentId: text,
+  guards: isTable,
+}
+
+/** The shape of a workflow's steps as programs write them. */
+const stepsShape: ShapeRule = (value, path, refuse) => list(step)(value, path, refuse)
+
+const step: ShapeRule = (value, path, refuse) => {
+  stepTable(value, path, refuse)
+  mustSayOne(value, Object.keys(stepKinds), { path, refuse })
+  for (const [key, kind] of Object.entries(belongs))
+    if (isSaid(value, key) && !isSaid(value, kind)) {
+      const inside = isSaid(value, 'map') && kind === 'agentId' ? ' or inside map' : ''
+      refuse('invalidShape', `must stand beside ${kind}${inside}`, [...path, key])
+    }
+}
+
+const joinTable = table({ agentId: text }, { ...ask, ...call })
+
+const join: ShapeRule = (value, path, refuse) => {
+  const isMember = typeof value === 'object' && value !== null
+  const shape = isMember ? joinTable : rule
+  shape(value, path, refuse)
+}
+
+const map: ShapeRule = (value, path, refuse) => {
+  mapTable(value, path, refuse)
+  mustSayOne(value, ['agentId', 'steps'], { path, refuse })
+}
+
+type StepKey<T> = T extends unknown
+  ? Extract<keyof T, 'agentId' | 'parallel' | 'branch' | 'loop' | 'map' | 'approval'>
+  : never
+
+/** What a step can be, each by its key. One without its row does not compile. */
+const stepKinds: Readonly<Record<StepKey<Step>, ShapeRule>> = {
+  agentId: text,
+  parallel: stepsShape,
+  branch: list(table({ steps: stepsShape }, { when: rule })),
+  loop: table({ steps: stepsShape, until: rule, maxIterations: number }),
+  map,
+  approval: table({ question: filled }, { onFeedback: filled, maxFeedbackRounds: number }),
+}
+
+const mapTable = table(
+  {},
+  { agentId: text, steps: stepsShape, over: rule, maxParallel: number, ...ask, ...call },
+)
+
+const stepTable = table(
+  {},
+  { name: text, order: number, when: rule, condition: text, join, ...ask, ...call, ...stepKinds },
+)
+
+/** Keys that mean something in one kind of step alone. */
+const belongs: Readonly<Record<string, StepKey<Step>>> = {
+  ...Object.fromEntries(Object.keys(ask).map((key) => [key, 'agentId' as const])),
+  join: 'parallel',
+}
+
+/** The built-in schedulers. One of the user's own checks its config itself. */
+const schedulers: Readonly<Record<TeamMode, ShapeRule>> = {
+  supervisor: table({ type: text, supervisorAgentId: text }, { maxRounds: number }),
+  workflow: table({ type: text, steps: stepsShape }),
+  router: table({ type: text, defaultAgentId: text }, { maxRoutingHops: number }),
+}
+
+const scheduler: ShapeRule = (value, path, refuse) => {
+  isTable(value, path, refuse)
+  const type: unknown = Reflect.get(Object(value), 'type')
+  if (type === undefined) refuse('invalidShape', 'is missing', [...path, 'type'])
+  text(type, [...path, 'type'], refuse)
+  const known: ShapeRules = schedulers
+  if (Object.hasOwn(known, String(type))) known[String(type)]?.(value, path, refuse)
+}
+
+const limits: ShapeRules = {
+  maxHops: number,
+  maxDepth: number,
+  maxSeconds: number,
+  maxTokens: number,
+  maxCostUsd: number,
+}
+
+/** Takes whatever it is. */
+const anything: ShapeRule = () => {}
+
+/**
+ * The shape of a team as programs write it. The compiler checks the same, but not what comes from JavaScript, from JSON,
+ * or past it; and it lets a step be two things at once.
+ */
+const teamShape: ShapeRule = table(
+  {
+    id: text,
+    name: text,
+    agents: list(table({ agentId: text }, { role: text, capabilities: list(text) })),
+    scheduler,
+  },
+  {
+    description: text,
+    version: text,
+    provider: isTable,
+    capabilityDetails: list(isTable),
+    proficiencies: list(isTable),
+    skills: list(anything),
+    budget: table({}, limits),
+    guards: isTable,
+  },
+)
+
+/** A rule that says what a value must be. */
+function mustBe(what: string, holds: (value: unknown) => boolean): ShapeRule {
+  return (value, path, refuse) => {
+    if (!holds(value)) refuse('invalidShape', `must be ${what}, not ${shown(value)}`, path)
+  }
+}
+
+/** A list of such values. */
+function list(item: ShapeRule): ShapeRule {
+  return (value, path, refuse) => {
+    isList(value, path, refuse)
+    if (Array.isArray(value))
+      for (const [index, one] of value.entries()) item(one, [...path, index], refuse)
+  }
+}
+
+/** An object that has these keys and may have those, and no others. */
+function table(required: ShapeRules, optional: ShapeRules = {}): ShapeRule {
+  const all = { ...required, ...optional }
+  return (value, path, refuse) => {
+    isTable(value, path, refuse)
+    const entries = Object.entries(Object(value)).filter(([, given]) => given !== undefined)
+    for (const [key] of entries)
+      if (!Object.hasOwn(all, key)) refuse('invalidShape', unknown(key, all), [...path, key])
+    const given = new Map<string, unknown>(entries)
+    for (const key of Object.keys(required))
+      if (!given.has(key)) refuse('invalidShape', 'is missing', [...path, key])
+    for (const [key, inner] of given) all[key]?.(inner, [...path, key], refuse)
+  }
+}
+
+function unknown(key: string, all: ShapeRules): string {
+  const known = Object.keys(all)
+  const meant = nearest(key, known)
+  return `is no known key; ${meant ? `did you mean ${meant}?` : `known: ${known.join(', ')}`}`
+}
+
+/** A value in a few characters; secrets do not stand in teams. */
+function shown(value: unknown): string {
+  if (value === null || typeof value === 'number' || typeof value === 'boolean')
+    return String(value)
+  if (typeof value === 'string') return `"${value.slice(0, 40)}"`
+  return Array.isArray(value) ? 'a list' : `a value of type ${typeof value}`
+}
+
+/** Keys that exclude each other, one of which must be there. */
+function mustSayOne(
+  value: unknown,
+  keys: readonly string[],
+  { path, refuse }: { readonly path: TeamPath; readonly refuse: Refuse },
+): void {
+  const said = keys.filter((key) => isSaid(value, key))
+  if (said.length === 1) return
+  const found = said.length > 1 ? `, not ${said.join(' and ')}` : ''
+  refuse('invalidShape', `needs exactly one of ${keys.join(', ')}${found}`, path)
+}
+
+function isSaid(value: unknown, key: string): boolean {
+  return Reflect.get(Object(value), key) !== undefined
 }

@@ -18,11 +18,17 @@ export interface FakeClock extends Clock {
   pending(): readonly number[]
 }
 
+interface FakeTimer {
+  readonly at: number
+  readonly ms: number
+  readonly callback: () => void
+}
+
 /** Makes a clock that stands still at a moment, in milliseconds since the epoch, until you move it. */
 export function createFakeClock(start: number = Date.parse('2026-01-01T00:00:00Z')): FakeClock {
   let elapsed = 0
   let epoch = start
-  const timers = new Set<Timer>()
+  const timers = new Set<FakeTimer>()
   const lookouts = new Set<() => void>()
 
   function advance(ms: number): void {
@@ -73,16 +79,23 @@ export function createFakeClock(start: number = Date.parse('2026-01-01T00:00:00Z
   }
 }
 
-/** A clock on which every wait is over at once. */
-export interface InstantClock extends Clock {
-  /** How long the waits that were over at once would have been, in the order of setting. */
-  readonly waits: readonly number[]
+/** The first timer that is due by then; of those at the same moment the one that was set first. */
+function nextOf(timers: Iterable<FakeTimer>, until: number): FakeTimer | undefined {
+  let next: FakeTimer | undefined
+  for (const timer of timers) if (timer.at <= until && !(next && next.at <= timer.at)) next = timer
+  return next
 }
 
 /** Which waits an instant clock leaves alone. */
 export interface InstantClockOptions {
   /** Picks the waits that take their time, such as limits on what is to succeed. */
   readonly real?: (ms: number) => boolean
+}
+
+/** A clock on which every wait is over at once. */
+export interface InstantClock extends Clock {
+  /** How long the waits that were over at once would have been, in the order of setting. */
+  readonly waits: readonly number[]
 }
 
 /** Makes a clock on which every wait is over at once: retries and timeouts pass, and the test does not wait. */
@@ -104,17 +117,4 @@ export function createInstantClock({ real }: InstantClockOptions = {}): InstantC
       return () => clearImmediate(immediate)
     },
   }
-}
-
-interface Timer {
-  readonly at: number
-  readonly ms: number
-  readonly callback: () => void
-}
-
-/** The first timer that is due by then; of those at the same moment the one that was set first. */
-function nextOf(timers: Iterable<Timer>, until: number): Timer | undefined {
-  let next: Timer | undefined
-  for (const timer of timers) if (timer.at <= until && !(next && next.at <= timer.at)) next = timer
-  return next
 }

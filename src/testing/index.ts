@@ -10,7 +10,6 @@ export {
   type InstantClock,
   type InstantClockOptions,
 } from './clock.ts'
-export type { TracedDelegation } from './delegations.ts'
 export {
   type MemberAnswer,
   type MemberScript,
@@ -18,7 +17,20 @@ export {
   type ScriptedMemberOptions,
   scripted,
 } from './member.ts'
-export { scriptedUsage } from './model-answer.ts'
-export type { ModelAnswer, ModelCall, ModelRequest, ModelScript } from './model-script.ts'
-export { type ModelServer, type ModelServerOptions, openModelServer } from './model-server.ts'
-export { type AnswerFunction, type RunTeamOptions, runTeam, type TeamRun } from './run-team.ts'
+export {
+  type ModelAnswer,
+  type ModelCall,
+  type ModelRequest,
+  type ModelScript,
+  type ModelServer,
+  type ModelServerOptions,
+  openModelServer,
+  scriptedUsage,
+} from './model-server.ts'
+export {
+  type AnswerFunction,
+  type RunTeamOptions,
+  runTeam,
+  type TeamRun,
+  type TracedDelegation,
+} from './run-team.ts'

@@ -3,11 +3,6 @@ import { A2AError } from '../protocol/errors.ts'
 import { textOf } from '../protocol/task.ts'
 import type { Json, Message } from '../protocol/types.ts'
 
-/** What a scripted member answers: a list in order, whose last answer repeats, or a function of the message. */
-export type MemberScript =
-  | readonly MemberAnswer[]
-  | ((text: string, turn: Turn, message: Message) => AgentReply)
-
 /** One answer of a scripted member; a string is the whole text. */
 export type MemberAnswer =
   | string
@@ -22,6 +17,17 @@ export type MemberAnswer =
   /** A decision, as supervisors and members of routers make it: who goes on, and what they are told. */
   | { readonly delegates: string | readonly string[]; readonly saying?: string }
 
+/** What a scripted member answers: a list in order, whose last answer repeats, or a function of the message. */
+export type MemberScript =
+  | readonly MemberAnswer[]
+  | ((text: string, turn: Turn, message: Message) => AgentReply)
+
+/** Who a scripted member is. */
+export interface ScriptedMemberOptions extends Partial<AgentInfo> {
+  /** Whether it can answer; always if absent. */
+  readonly health?: () => Promise<Health>
+}
+
 /** A member of a team that answers as a test says, and remembers what it was asked. */
 export interface ScriptedMember extends Agent {
   info(): AgentInfo
@@ -29,12 +35,6 @@ export interface ScriptedMember extends Agent {
   readonly asked: readonly string[]
   /** The turns in which it was asked, in order. */
   readonly turns: readonly Turn[]
-}
-
-/** Who a scripted member is. */
-export interface ScriptedMemberOptions extends Partial<AgentInfo> {
-  /** Whether it can answer; always if absent. */
-  readonly health?: () => Promise<Health>
 }
 
 /**
@@ -79,6 +79,14 @@ function speak(answer: MemberAnswer, turn: Turn): AgentReply {
   return tell('chunks' in answer ? answer.chunks : [toEvent(answer, turn)])
 }
 
+function toError(fails: string | Error): Error {
+  return typeof fails === 'string' ? new A2AError('processingError', fails) : fails
+}
+
+async function* tell(events: readonly AgentEvent[]): AsyncGenerator<AgentEvent> {
+  yield* events
+}
+
 function toEvent(
   answer: Extract<MemberAnswer, { asks: string } | { data: Json } | { delegates: unknown }>,
   turn: Turn,
@@ -89,12 +97,4 @@ function toEvent(
   const told = saying === undefined ? {} : { message: saying }
   const members = typeof delegates === 'string' ? [delegates] : delegates
   return { data: { delegate: members.map((id) => ({ agent_id: id, ...told })) } }
-}
-
-async function* tell(events: readonly AgentEvent[]): AsyncGenerator<AgentEvent> {
-  yield* events
-}
-
-function toError(fails: string | Error): Error {
-  return typeof fails === 'string' ? new A2AError('processingError', fails) : fails
 }

@@ -11,7 +11,6 @@ import { createServer } from '../server/server.ts'
 import type { Clock } from '../shared/clock.ts'
 import { newId } from '../shared/ids.ts'
 import type { Logger } from '../shared/log.ts'
-import { type TracedDelegation, toDelegations } from './delegations.ts'
 
 /** What came of a run. */
 export interface TeamRun {
@@ -32,6 +31,25 @@ export interface TeamRun {
   readonly trace: readonly JsonObject[]
   /** What a streaming client saw. */
   readonly events: readonly StreamResponse[]
+}
+
+/** One call of a member, as the trace of a run tells it. */
+export interface TracedDelegation {
+  /** Whose member it is. */
+  readonly team: string
+  readonly member: string
+  /** The step, round or hop in which it was asked. */
+  readonly step: string
+  /** What it was asked. */
+  readonly text: string
+  /** Which try it was, from 1. */
+  readonly try: number
+  /** What it said; absent where it failed, or was left behind. */
+  readonly answer?: string
+  /** The code of the error by which it failed. */
+  readonly reason?: string
+  /** The way through nested teams by which it was reached. */
+  readonly path?: string
 }
 
 /** How a team is run in a test. */
@@ -84,6 +102,36 @@ export async function runTeam(
   }
 }
 
+interface OpenedTeam extends Pick<Roster, 'prices'> {
+  readonly agent: Agent
+  close(): Promise<void>
+}
+
+async function openFile(
+  path: string,
+  { team, env, clock, logger }: RunTeamOptions,
+): Promise<OpenedTeam> {
+  const environment = { ...process.env, ...env }
+  const config = await loadConfig(path, environment)
+  const roster = await createRoster(config, {
+    directory: dirname(resolve(path)),
+    environment,
+    ...(clock && { clock }),
+    ...(logger && { log: logger }),
+  })
+  const agent = team === undefined ? roster.agents[0] : roster.manager.get(team)
+  const { prices } = roster
+  if (agent) return { agent, close: roster.close, ...(prices && { prices }) }
+  await roster.close()
+  const ids = [...config.teams, ...config.agents].map(({ id }) => id).join(', ') || 'nobody'
+  throw new Error(`${path} has no team or agent "${team ?? ''}"; it has: ${ids}`)
+}
+
+/** Whoever made it closes it. */
+function lent(agent: Agent): OpenedTeam {
+  return { agent, close: async () => {} }
+}
+
 async function converse(
   client: A2AClient,
   message: string | Message,
@@ -111,7 +159,7 @@ async function converse(
   return { text, state, task, questions, delegations: toDelegations(trace), trace, events }
 }
 
-interface Sending {
+interface SentLine {
   /** What the client sees is added here. */
   readonly events: StreamResponse[]
   /** The conversation, where there is one already, and the task in it that asked. */
@@ -122,7 +170,7 @@ interface Sending {
 async function send(
   client: A2AClient,
   message: string | Message,
-  { events, contextId, taskId }: Sending,
+  { events, contextId, taskId }: SentLine,
 ): Promise<Task> {
   // With a key there is a task, and so a trace, also where an agent answers with nothing but a message.
   const options = {
@@ -158,32 +206,27 @@ function isEntry(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-interface Opened extends Pick<Roster, 'prices'> {
-  readonly agent: Agent
-  close(): Promise<void>
+/** The calls that a trace tells of, in the order in which they began. */
+function toDelegations(trace: readonly JsonObject[]): readonly TracedDelegation[] {
+  return trace.flatMap((entry, index) =>
+    entry.type === 'delegation' ? [toDelegation(entry, trace.slice(index + 1))] : [],
+  )
 }
 
-/** Whoever made it closes it. */
-function lent(agent: Agent): Opened {
-  return { agent, close: async () => {} }
-}
-
-async function openFile(
-  path: string,
-  { team, env, clock, logger }: RunTeamOptions,
-): Promise<Opened> {
-  const environment = { ...process.env, ...env }
-  const config = await loadConfig(path, environment)
-  const roster = await createRoster(config, {
-    directory: dirname(resolve(path)),
-    environment,
-    ...(clock && { clock }),
-    ...(logger && { log: logger }),
-  })
-  const agent = team === undefined ? roster.agents[0] : roster.manager.get(team)
-  const { prices } = roster
-  if (agent) return { agent, close: roster.close, ...(prices && { prices }) }
-  await roster.close()
-  const ids = [...config.teams, ...config.agents].map(({ id }) => id).join(', ') || 'nobody'
-  throw new Error(`${path} has no team or agent "${team ?? ''}"; it has: ${ids}`)
+function toDelegation(entry: JsonObject, later: readonly JsonObject[]): TracedDelegation {
+  const isOfSameCall = (other: JsonObject): boolean =>
+    ['team', 'call', 'member', 'path'].every((key) => other[key] === entry[key])
+  const end = later.find(
+    (other) => (other.type === 'reply' || other.type === 'failure') && isOfSameCall(other),
+  )
+  return {
+    team: String(entry.team),
+    member: String(entry.member),
+    step: String(entry.step),
+    text: String(entry.text),
+    try: Number(entry.try),
+    ...(end?.type === 'reply' && { answer: String(end.text) }),
+    ...(end?.type === 'failure' && { reason: String(end.reason) }),
+    ...(typeof entry.path === 'string' && { path: entry.path }),
+  }
 }

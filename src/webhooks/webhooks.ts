@@ -1,21 +1,27 @@
 import type { Guard } from '../network/guard.ts'
 import { A2AError } from '../protocol/errors.ts'
+import type { TaskPushNotificationConfig } from '../protocol/types.ts'
 import { type Clock, systemClock, toTimestamp } from '../shared/clock.ts'
 import { type Logger, silent } from '../shared/log.ts'
 import type { DeadLetter, Store } from '../store/store.ts'
-import { createAsking } from './asking.ts'
-import { createAttemptMemory, type DeliveryHistory } from './attempts.ts'
 import {
   createDeliver,
+  type Deliver,
   type DeliveryOutcome,
   type DeliveryRules,
   type EncodeWebhook,
+  persist,
+  type RetryPolicy,
+  standardRetry,
 } from './deliver.ts'
-import { type DeliveryContext, redriveLetter } from './delivery-queue.ts'
-import { createPrincipals } from './principals.ts'
-import { createDeliveryQueues } from './queues.ts'
-import { type RetryPolicy, standardRetry } from './retry.ts'
-import { createSlots, type DeliveryLimits } from './slots.ts'
+import {
+  AttemptMemory,
+  type DeliveryContext,
+  type DeliveryHistory,
+  DeliveryQueues,
+  redriveLetter,
+} from './delivery-queue.ts'
+import { createPrincipals, type DeliveryLimits, type PrincipalOf, Slots } from './delivery-slots.ts'
 
 /**
  * The webhooks of a server: what was delivered, what was given up, and how to try it again. Every event reaches each
@@ -23,7 +29,7 @@ import { createSlots, type DeliveryLimits } from './slots.ts'
  */
 export interface Webhooks {
   /**
-   * Takes up what the last process left.
+   * Resumes what the last process left.
    * @internal
    */
   start(): Promise<void>
@@ -69,7 +75,8 @@ export interface Webhooks {
 interface WebhooksOptions extends DeliverySettings {
   readonly store: Store
   readonly encode: EncodeWebhook
-  readonly guard: Guard
+  /** Makes the guard, with the first delivery, or gives the one that there is. */
+  readonly guard: () => Guard
   readonly clock?: Clock
   readonly log?: Logger
 }
@@ -93,13 +100,13 @@ export interface DeliverySettings extends DeliveryRules {
  */
 export function createWebhooks(options: WebhooksOptions): Webhooks {
   const { store, graceMs = 5_000 } = options
-  const context = createContext(options)
-  const queues = createDeliveryQueues(context, (taskId) => look(taskId, false))
-  const asking = createAsking(context, queues)
+  const context = new DeliveryParts(options)
+  const queues = new DeliveryQueues(context, (taskId) => look(taskId, false))
+  const lookup = new WebhookLookup(context, queues)
   let closing: Promise<void> | undefined
 
   function look(taskId: string, isOurs: boolean): void {
-    if (!closing) asking.look(taskId, isOurs)
+    if (!closing) lookup.look(taskId, isOurs)
   }
 
   return {
@@ -107,15 +114,15 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
       await queues.claim()
     },
     notify: (taskId) => look(taskId, true),
-    ignore: asking.ignore,
+    ignore: (taskId) => lookup.ignore(taskId),
     watch(taskId, id) {
-      asking.changed(taskId)
-      // Who delivers it is to be agreed on where several might.
+      lookup.changed(taskId)
+      // Replicas must agree on which of them delivers it.
       if (id === undefined || store.feed) look(taskId, true)
       else if (!closing) queues.wake({ taskId, id })
     },
     heard(taskId) {
-      asking.changed(taskId)
+      lookup.changed(taskId)
       look(taskId, false)
     },
     forget: (taskId, id) => queues.end({ taskId, id }),
@@ -132,33 +139,166 @@ export function createWebhooks(options: WebhooksOptions): Webhooks {
   }
 }
 
-function createContext(options: WebhooksOptions): DeliveryContext {
-  const { store, encode, clock = systemClock, log = silent, random = Math.random } = options
-  const memory = createAttemptMemory(clock)
-  return {
-    memory,
-    store,
-    encode,
-    clock,
-    log,
-    random,
-    deliver: createDeliver({
-      ...options,
-      clock,
-      attempted(delivery, facts) {
+/** What deliveries share. What only an attempt needs is made with the first one: most servers call no webhook. */
+class DeliveryParts implements DeliveryContext {
+  readonly store: Store
+  readonly encode: EncodeWebhook
+  readonly clock: Clock
+  readonly log: Logger
+  readonly random: () => number
+  readonly memory: AttemptMemory
+  readonly retry: RetryPolicy
+  readonly #options: WebhooksOptions
+  #deliver: Deliver | undefined
+  #principalOf: PrincipalOf | undefined
+  #slots: Slots | undefined
+
+  constructor(options: WebhooksOptions) {
+    const { store, encode, clock = systemClock, log = silent, random = Math.random } = options
+    this.#options = options
+    this.store = store
+    this.encode = encode
+    this.clock = clock
+    this.log = log
+    this.random = random
+    this.memory = new AttemptMemory(clock)
+    this.retry = { ...standardRetry, ...options.retry }
+  }
+
+  get deliver(): Deliver {
+    this.#deliver ??= createDeliver({
+      ...this.#options,
+      guard: this.#options.guard(),
+      clock: this.clock,
+      attempted: (delivery, facts) => {
         const { taskId, id } = delivery.record
-        const at = toTimestamp(clock.now() - facts.ms)
-        memory.attempted({ taskId, id }, { at, seq: delivery.seq, ...facts })
-        options.attempted?.(delivery, facts)
+        const at = toTimestamp(this.clock.now() - facts.ms)
+        this.memory.attempted({ taskId, id }, { at, seq: delivery.seq, ...facts })
+        this.#options.attempted?.(delivery, facts)
       },
-    }),
-    principalOf: createPrincipals(store),
-    slots: createSlots({
+    })
+    return this.#deliver
+  }
+
+  get principalOf(): PrincipalOf {
+    this.#principalOf ??= createPrincipals(this.store)
+    return this.#principalOf
+  }
+
+  get slots(): Slots {
+    this.#slots ??= new Slots({
       total: 64,
       perHost: 8,
-      ...options.limits,
-      replicas: () => store.feed?.replicas ?? 1,
-    }),
-    retry: { ...standardRetry, ...options.retry },
+      ...this.#options.limits,
+      replicas: () => this.store.feed?.replicas ?? 1,
+    })
+    return this.#slots
   }
+}
+
+/** What the store is asked of a task's webhooks. */
+interface WebhookQuestion {
+  /** Whether there is more to ask since. */
+  again: boolean
+  isOurs: boolean
+}
+
+/** How many tasks without webhooks are remembered; a forgotten one costs a read. */
+const maxIgnored = 10_000
+
+/** Asks the store which webhooks a task has, wakes their queues, and remembers the tasks that have none. */
+class WebhookLookup {
+  readonly #context: DeliveryContext
+  readonly #queues: DeliveryQueues
+  readonly #asking = new Map<string, WebhookQuestion>()
+  readonly #ignored = new Set<string>()
+  #changes = 0
+
+  constructor(context: DeliveryContext, queues: DeliveryQueues) {
+    this.#context = context
+    this.#queues = queues
+  }
+
+  /** Asks, unless the task is known to have none; `isOurs` where its log has grown here, so that others are notified. */
+  look(taskId: string, isOurs: boolean): void {
+    if (this.#ignored.has(taskId)) return
+    const known = this.#asking.get(taskId)
+    if (known) {
+      known.again = true
+      known.isOurs ||= isOurs
+      return
+    }
+    const question = { again: false, isOurs }
+    this.#asking.set(taskId, question)
+    void this.#queues.run(({ stop }) => this.#askAll(taskId, question, stop))
+  }
+
+  /** A task has no webhooks. */
+  ignore(taskId: string): void {
+    this.#ignored.add(taskId)
+    if (this.#ignored.size <= maxIgnored) return
+    const [oldest = ''] = this.#ignored
+    this.#ignored.delete(oldest)
+  }
+
+  /** A task may have got some. */
+  changed(taskId: string): void {
+    this.#changes++
+    this.#ignored.delete(taskId)
+  }
+
+  /** What comes in while we ask is asked once more, not once each. */
+  async #askAll(taskId: string, question: WebhookQuestion, stop: AbortSignal): Promise<void> {
+    do {
+      question.again = false
+      await persist(this.#context, stop, () => this.#ask(taskId, question))
+    } while (question.again && !stop.aborted)
+    this.#asking.delete(taskId)
+  }
+
+  /** Wakes the queues of a task's webhooks; those that another replica delivers are its to wake. */
+  async #ask(taskId: string, { isOurs }: WebhookQuestion): Promise<void> {
+    const { store } = this.#context
+    const before = this.#changes
+    const configs = await store.pushConfigs(taskId)
+    const isShared = store.feed && configs.length > 0
+    if (!isShared) for (const { id } of configs) this.#queues.wake({ taskId, id })
+    else if ((await this.#queues.claim(taskId)) < configs.length && isOurs)
+      store.feed?.wakeDeliveries(taskId)
+    // A webhook that is stored while we read must not be ignored for good.
+    if (configs.length === 0 && this.#changes === before) this.ignore(taskId)
+  }
+}
+
+/**
+ * Checks that a webhook can be called: its URL by the guard, its secrets as values of HTTP headers.
+ *
+ * @param given The config, and the path of the request's field that holds it; none where the request is the config itself.
+ * @throws A2AError `invalidParams` that names the field, without its value.
+ */
+export function checkPushConfig(
+  guard: Guard,
+  { config, path = '' }: { readonly config: TaskPushNotificationConfig; readonly path?: string },
+): void {
+  const prefix = path === '' ? '' : `${path}.`
+  guard.check(config.url, `${prefix}url`)
+  const { token = '', authentication } = config
+  if (!isHeaderValue(token)) throw unsendable(`${prefix}token`)
+  if (!authentication) return
+  if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(authentication.scheme))
+    throw unsendable(`${prefix}authentication.scheme`)
+  if (!isHeaderValue(authentication.credentials ?? ''))
+    throw unsendable(`${prefix}authentication.credentials`)
+}
+
+/** Visible ASCII, blanks between (RFC 9110 §5.5). */
+function isHeaderValue(text: string): boolean {
+  return /^[\x20-\x7e\t]*$/.test(text)
+}
+
+function unsendable(field: string): A2AError {
+  const description = 'cannot be sent in an HTTP header'
+  return new A2AError('invalidParams', `${field} ${description}`, {
+    violations: [{ field, description }],
+  })
 }

@@ -1,7 +1,7 @@
 import { defineAgent } from '../../src/agents/index.ts'
+import { toUsageMetadata } from '../../src/protocol/extensions.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import type { Part } from '../../src/protocol/types.ts'
-import { toUsageMetadata } from '../../src/protocol/usage.ts'
 import { defineTeam, type Team } from '../../src/team/index.ts'
 import type { Gate } from './scene.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { pkceChallenge } from '../../src/client/index.ts'
-import { parseAddress } from '../../src/compat/bind.ts'
+import { parseAddress } from '../../src/compat/a2a-server.ts'
 import {
   A2aClient,
   A2aServer,
@@ -11,9 +11,8 @@ import {
   type RunningServer,
   type Task,
 } from '../../src/compat/index.ts'
-import { completedTaskWithText } from '../../src/protocol/build.ts'
-import type { AuthContext } from '../../src/protocol/call.ts'
-import { taskStates } from '../../src/protocol/task.ts'
+import type { AuthContext } from '../../src/protocol/operations.ts'
+import { completedTaskWithText, taskStates } from '../../src/protocol/task.ts'
 import { createFakeClock } from '../../src/testing/index.ts'
 import { get, jsonReply, post, rpc } from './serve.ts'
 

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
-import { decodeMessage } from '../../src/bindings/dialects/lenient/message.ts'
-import { decodeResult } from '../../src/bindings/dialects/lenient/results.ts'
-import { toMessage03, toTask03 } from '../../src/bindings/dialects/v03/encode.ts'
+import { decodeMessage } from '../../src/bindings/dialects/lenient.ts'
+import { decodeResult } from '../../src/bindings/dialects/lenient-results.ts'
+import { toMessage03, toTask03 } from '../../src/bindings/dialects/v03.ts'
 import {
   AgentCapabilities,
   AgentCard,

@@ -2,8 +2,8 @@ import { onTestFinished } from 'vitest'
 import type { Agent } from '../../src/agents/agent.ts'
 import { defineAgent } from '../../src/agents/function.ts'
 import type { HttpReply } from '../../src/bindings/http.ts'
+import { type Listening, listen } from '../../src/server/node/run.ts'
 import type { ServerOptions } from '../../src/server/options.ts'
-import { type Listening, listen } from '../../src/server/run.ts'
 import { createServer, type Server } from '../../src/server/server.ts'
 
 /** A server that listens on a free port until the test ends. */

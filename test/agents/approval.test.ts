@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readVerdict } from '../../src/agents/approval.ts'
+import { readVerdict } from '../../src/agents/tools.ts'
 import type { Json, Part } from '../../src/protocol/types.ts'
 
 const said = (text: string): readonly Part[] => [{ text }]

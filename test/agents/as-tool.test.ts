@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { asTool } from '../../src/agents/as-tool.ts'
 import { type AgentFunction, defineAgent } from '../../src/agents/function.ts'
+import { asTool } from '../../src/agents/tools.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import { createTurn } from '../fixtures/turn.ts'
 

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { OpenAIAgent } from '../../src/agents/openai/agent.ts'
-import { parseDelta } from '../../src/agents/openai/wire.ts'
+import { parseDelta } from '../../src/agents/openai/messages.ts'
 import { findPrice, withCost } from '../../src/agents/prices.ts'
-import { userMessage } from '../../src/protocol/build.ts'
-import { usageOf } from '../../src/protocol/usage.ts'
+import { usageOf } from '../../src/protocol/extensions.ts'
+import { userMessage } from '../../src/protocol/task.ts'
 import { createServer } from '../../src/server/server.ts'
 import { openModelServer } from '../../src/testing/index.ts'
 

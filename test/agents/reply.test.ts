@@ -7,8 +7,7 @@ import {
   readAgentEvent,
 } from '../../src/agents/reply.ts'
 import { whenOver } from '../../src/agents/wrap.ts'
-import { agentMessage } from '../../src/protocol/build.ts'
-import { answerParts, textOf } from '../../src/protocol/task.ts'
+import { agentMessage, answerParts, textOf } from '../../src/protocol/task.ts'
 import { defineTeam } from '../../src/team/team.ts'
 import { member } from '../fixtures/members.ts'
 import { createTurn, runTurn } from '../fixtures/turn.ts'

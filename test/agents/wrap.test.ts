@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Agent, Turn } from '../../src/agents/agent.ts'
 import { defineAgent } from '../../src/agents/function.ts'
 import { InnerTurn, WrappedTurn, wrapAgent } from '../../src/agents/wrap.ts'
-import { userMessage } from '../../src/protocol/build.ts'
+import { userMessage } from '../../src/protocol/task.ts'
 import { ask, createEngineFor } from '../engine/scene.ts'
 import { createTurn, runTurn } from '../fixtures/turn.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Agent, AgentReply } from '../../src/agents/agent.ts'
-import { createGeneration, type Generation } from '../../src/app/generation.ts'
+import { createGeneration, type Generation } from '../../src/app/watch.ts'
 import { createDeferred } from '../../src/shared/async.ts'
 import { silent } from '../../src/shared/log.ts'
 import { AgentManager } from '../../src/team/manager.ts'

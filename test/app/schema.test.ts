@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import { parse } from 'smol-toml'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { toConfigJsonSchema } from '../../src/app/config/json-schema.ts'
-import { parseConfig } from '../../src/app/config/load.ts'
+import { parseConfig, toConfigJsonSchema } from '../../src/app/config/load.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')

@@ -3,7 +3,7 @@
  * reload, and how often a change was noticed before, and may ask the agents of any reload.
  */
 import { dirname } from 'node:path'
-import { askAlone } from '../../dist/agents/alone.js'
+import { askAlone } from '../../dist/agents/wrap.js'
 import { userMessage } from '../../dist/index.js'
 import { systemClock } from '../../dist/shared/clock.js'
 import { createRoster, loadConfig, watchConfig } from '../../dist/team/index.js'

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { ask, readAll } from '../../src/bindings/ask.ts'
-import { agentMessage, userMessage } from '../../src/protocol/build.ts'
-import type { Dispatch, EventStream } from '../../src/protocol/call.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
+import type { Dispatch, EventStream } from '../../src/protocol/operations.ts'
+import { agentMessage, userMessage } from '../../src/protocol/task.ts'
 import type { StreamResponse, TaskState } from '../../src/protocol/types.ts'
 
 const ids = { taskId: 't', contextId: 'c' }

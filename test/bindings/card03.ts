@@ -1,4 +1,4 @@
-import { toSupersetCard } from '../../src/bindings/dialects/v03/card.ts'
+import { toSupersetCard } from '../../src/bindings/dialects/v03.ts'
 import type { AgentCard } from '../../src/protocol/types.ts'
 
 /** Members that 1.0 alone has, wherever they stand in a card, and one that tells nothing. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createChunkJson } from '../../src/bindings/chunk-json.ts'
+import { createChunkJson } from '../../src/bindings/sse.ts'
 import type { StreamResponse } from '../../src/protocol/types.ts'
 import { task } from './scripted.ts'
 

@@ -4,9 +4,13 @@ import { createJsonRpcDispatch } from '../../src/bindings/jsonrpc/client.ts'
 import { createJsonRpcBinding } from '../../src/bindings/jsonrpc/server.ts'
 import { createRestDispatch } from '../../src/bindings/rest/client.ts'
 import { createRestBinding } from '../../src/bindings/rest/server.ts'
-import type { Dispatch, EventStream, Sequenced } from '../../src/protocol/call.ts'
 import { A2AError, errorCodes } from '../../src/protocol/errors.ts'
-import type { OperationName } from '../../src/protocol/operations.ts'
+import type {
+  Dispatch,
+  EventStream,
+  OperationName,
+  Sequenced,
+} from '../../src/protocol/operations.ts'
 import type { Message } from '../../src/protocol/types.ts'
 import { loop, toClientReply } from './loop.ts'
 import { card, script, streamOf, task } from './scripted.ts'

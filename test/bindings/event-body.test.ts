@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createEventBody, type EventWriter } from '../../src/bindings/event-body.ts'
-import type { EventStream, Sequenced } from '../../src/protocol/call.ts'
+import { createEventBody, type EventWriter } from '../../src/bindings/sse.ts'
+import type { EventStream, Sequenced } from '../../src/protocol/operations.ts'
 import { createFakeClock } from '../../src/testing/index.ts'
 import { task } from './scripted.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createEventJson } from '../../src/bindings/event-json.ts'
+import { createEventJson } from '../../src/bindings/sse.ts'
 import type { StreamResponse } from '../../src/protocol/types.ts'
 import { task } from './scripted.ts'
 

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ranch } from '../../src/bindings/dialects/ranch/dialect.ts'
-import { v03 } from '../../src/bindings/dialects/v03/dialect.ts'
-import { rest03 } from '../../src/bindings/dialects/v03/rest.ts'
+import { ranch } from '../../src/bindings/dialects/ranch.ts'
+import { v03 } from '../../src/bindings/dialects/v03.ts'
+import { rest03 } from '../../src/bindings/dialects/v03-rest.ts'
 import { A2AClient, JsonRpcTransport, RestTransport } from '../../src/client/index.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
 import { type OperationName, operations, type RequestOf } from '../../src/protocol/operations.ts'
@@ -66,7 +66,7 @@ const wires: readonly PeerWire[] = [
     result: (name, result) =>
       operations[name].gives === 'card'
         ? cardOf03(result)
-        : v03.methods.get(operations[name].slashNames[0])?.encode(result, { request: {} }),
+        : v03.methods.get(operations[name].slashNames[0])?.encode?.(result, { request: {} }),
     event: (event) => v03.encodeEvent(event, 'SubscribeToTask'),
     envelope: inRpc,
   },
@@ -91,7 +91,7 @@ const wires: readonly PeerWire[] = [
     client: () => new A2AClient(new JsonRpcTransport(url, { dialect: 'ranch' })),
     result: (name, result) => {
       const method = [...ranch.methods.values()].find(({ operation }) => operation === name)
-      return method?.encode(result, { request: {} })
+      return method?.encode ? method.encode(result, { request: {} }) : result
     },
     event: (event) => ranch.encodeEvent(event, 'SubscribeToTask'),
     envelope: inRpc,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type RpcDialectName, rpcDialects } from '../../src/bindings/dialects/select.ts'
+import { type RpcDialectName, rpcDialects } from '../../src/bindings/dialects/rpc-dialects.ts'
 import { createJsonRpcBinding } from '../../src/bindings/jsonrpc/server.ts'
 import { createRestBinding } from '../../src/bindings/rest/server.ts'
 import { A2AError } from '../../src/protocol/errors.ts'

@@ -1,6 +1,11 @@
 import type { HttpHandler, HttpReply, HttpRequest } from '../../src/bindings/http.ts'
-import type { Call, Dispatch, EventStream, Sequenced } from '../../src/protocol/call.ts'
-import type { OperationName } from '../../src/protocol/operations.ts'
+import type {
+  Call,
+  Dispatch,
+  EventStream,
+  OperationName,
+  Sequenced,
+} from '../../src/protocol/operations.ts'
 import type { AgentCard, Task } from '../../src/protocol/types.ts'
 
 /** A task as the engine would make it. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { clientCredentials } from '../../src/client/auth/oauth-flows.ts'
 import { A2AClient, type ClientOptions, fetchSend } from '../../src/client/index.ts'
-import { clientCredentials } from '../../src/client/oauth/oauth.ts'
 import { createDeferred } from '../../src/shared/async.ts'
 import { doneTask, Raw, type RpcCall, serveAgent } from './agent.ts'
 import { testCard } from './cards.ts'

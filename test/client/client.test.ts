@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { A2AClient, JsonRpcTransport, RestTransport } from '../../src/client/index.ts'
-import type { Dispatch } from '../../src/protocol/call.ts'
+import type { Dispatch } from '../../src/protocol/operations.ts'
 import type { StreamResponse } from '../../src/protocol/types.ts'
 import { createFakeClock } from '../../src/testing/index.ts'
 import { doneTask, Raw, serveAgent, streamOf } from './agent.ts'

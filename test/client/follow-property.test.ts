@@ -1,11 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { followedAgent } from '../../src/client/client.ts'
-import { connectionLost } from '../../src/client/faults.ts'
 import { follow } from '../../src/client/follow.ts'
-import type { Call, Dispatch, Sequenced } from '../../src/protocol/call.ts'
+import { connectionLost } from '../../src/client/http.ts'
 import { createFold, type Fold } from '../../src/protocol/fold.ts'
-import type { OperationName } from '../../src/protocol/operations.ts'
+import type { Call, Dispatch, OperationName, Sequenced } from '../../src/protocol/operations.ts'
 import type { StreamResponse, Task } from '../../src/protocol/types.ts'
 import { createInstantClock } from '../../src/testing/index.ts'
 

@@ -1,11 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { followedAgent } from '../../src/client/client.ts'
-import { connectionLost } from '../../src/client/faults.ts'
-import { type Following, follow } from '../../src/client/follow.ts'
-import { answerOf } from '../../src/client/result.ts'
-import type { Call, Dispatch, EventStream, Sequenced } from '../../src/protocol/call.ts'
+import { answerOf, type Following, follow } from '../../src/client/follow.ts'
+import { connectionLost } from '../../src/client/http.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
-import type { OperationName } from '../../src/protocol/operations.ts'
+import type {
+  Call,
+  Dispatch,
+  EventStream,
+  OperationName,
+  Sequenced,
+} from '../../src/protocol/operations.ts'
 import type { Message, StreamResponse, Task, TaskState } from '../../src/protocol/types.ts'
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts'
 

@@ -1,8 +1,8 @@
 import { connect } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import type { Redirect } from '../../src/client/auth/oauth.ts'
+import { authorize } from '../../src/client/auth/oauth-flows.ts'
 import { listenForRedirect } from '../../src/client/loopback.ts'
-import { authorize } from '../../src/client/oauth/authorization-code.ts'
-import type { Redirect } from '../../src/client/oauth/config.ts'
 import { clients, startAuthorizationServer } from './authorization-server.ts'
 import { signIn } from './browser.ts'
 

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import type { ClientAuth } from '../../src/client/auth.ts'
-import { listenForRedirect } from '../../src/client/loopback.ts'
+import type { ClientAuth } from '../../src/client/auth/auth.ts'
+import { type Interaction, type Redirect, tokenAuth } from '../../src/client/auth/oauth.ts'
 import {
   authorizationCode,
   authorize,
+  clientCredentials,
+  deviceCode,
+  oauth,
   pkceChallenge,
   startAuthorization,
-} from '../../src/client/oauth/authorization-code.ts'
-import type { Interaction, Redirect } from '../../src/client/oauth/config.ts'
-import { deviceCode } from '../../src/client/oauth/device-code.ts'
-import { clientCredentials, oauth } from '../../src/client/oauth/oauth.ts'
-import { tokenAuth } from '../../src/client/oauth/tokens.ts'
+} from '../../src/client/auth/oauth-flows.ts'
+import { listenForRedirect } from '../../src/client/loopback.ts'
 import { createDeferred } from '../../src/shared/async.ts'
 import { createFakeClock } from '../../src/testing/index.ts'
 import { clients, startAuthorizationServer } from './authorization-server.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
 import type { ClientReply, HttpSend } from '../../src/bindings/http.ts'
-import { connectionLost } from '../../src/client/faults.ts'
+import { connectionLost } from '../../src/client/http.ts'
 import { A2AClient, createWebhookReceiver, JsonRpcTransport } from '../../src/client/index.ts'
 import { createHttp } from '../../src/client/node.ts'
 import { textOf } from '../../src/protocol/task.ts'

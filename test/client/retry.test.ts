@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { connectFailure, connectionLost, tooSlow } from '../../src/client/faults.ts'
+import { connectFailure, connectionLost, tooSlow } from '../../src/client/http.ts'
 import { type RetryOptions, withRetry } from '../../src/client/retry.ts'
-import type { Call, Dispatch } from '../../src/protocol/call.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
-import type { OperationName } from '../../src/protocol/operations.ts'
+import type { Call, Dispatch, OperationName } from '../../src/protocol/operations.ts'
 import { silent } from '../../src/shared/log.ts'
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts'
 

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import { createView } from '../../src/client/view.ts'
+import { createView } from '../../src/client/follow.ts'
 import { createFold } from '../../src/protocol/fold.ts'
 import type { Artifact, Part, StreamResponse, Task, TaskState } from '../../src/protocol/types.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createOperations } from '../../src/operations/handlers.ts'
-import { anonymous } from '../../src/protocol/call.ts'
+import { createGate } from '../../src/operations/gate.ts'
+import { handlers } from '../../src/operations/handlers.ts'
 import { bearer, type ServerOptions } from '../../src/server/index.ts'
 import { systemClock } from '../../src/shared/clock.ts'
 import type { Logger } from '../../src/shared/log.ts'
@@ -186,8 +186,9 @@ describe.each(wireNames)('the extended card over %s', (name) => {
 
 test('H002: declared but not configured is an error of its own', async () => {
   const { engine } = createEngineFor(createScriptedAgent())
-  const dispatch = createOperations({
+  const dispatch = createGate({
     engine,
+    handlers,
     clock: systemClock,
     agent: {
       card: () => ({
@@ -201,10 +202,10 @@ test('H002: declared but not configured is an error of its own', async () => {
         skills: [],
       }),
       openExtendedCard: false,
-      inputModes: () => undefined,
+      inputModes: undefined,
+      checksInput: false,
       checkInput: () => undefined,
     },
-    auth: { authenticate: () => anonymous },
     metrics: { observe: () => {} },
     blockingTimeoutMs: 1,
   })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { A2AError } from '../../src/protocol/errors.ts'
-import { type Auth, createAuth } from '../../src/server/auth.ts'
+import { type Auth, createAuth } from '../../src/server/access/auth.ts'
 import type { Authenticator, PresentedCredentials } from '../../src/server/authenticator.ts'
 import { createServer } from '../../src/server/server.ts'
 import { scripted } from '../acceptance/serve.ts'

@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import type { ConversationMessage } from '../../src/eval/domain/conversation.ts'
-import type { Domain } from '../../src/eval/domain/environment.ts'
+import {
+  basisOf,
+  type ConversationMessage,
+  type Domain,
+  type EvalTask,
+} from '../../src/eval/domain/domain.ts'
 import { replay } from '../../src/eval/domain/replay.ts'
-import { basisOf, type EvalTask } from '../../src/eval/domain/task.ts'
-import { scoreConversation } from '../../src/eval/scorers/reward.ts'
+import { scoreConversation } from '../../src/eval/scorers/built-in.ts'
 import type { Judge, Score, Scorer } from '../../src/eval/scorers/scorer.ts'
 
 /** A scorer, and what it looks at: a conversation that it likes, and one that it does not. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { readVerdict } from '../../src/agents/approval.ts'
+import { readVerdict } from '../../src/agents/tools.ts'
 
 const page = new URL('../../docs/guides/people-in-the-loop.md', import.meta.url)
 const text = readFileSync(page, 'utf8')

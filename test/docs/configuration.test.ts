@@ -4,7 +4,7 @@ import { parse } from 'smol-toml'
 import { describe, expect, test } from 'vitest'
 import { fillKeys, tablesIn } from '../../scripts/configuration/page.ts'
 import { type Form, type KeySchema, tablesOf } from '../../scripts/configuration/tables.ts'
-import { toConfigJsonSchema } from '../../src/app/config/json-schema.ts'
+import { toConfigJsonSchema } from '../../src/app/config/load.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')

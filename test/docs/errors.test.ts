@@ -2,10 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { chapterOf } from '../../scripts/markdown/page.ts'
-import { toPlainRpcError, toRpcError10 } from '../../src/bindings/dialects/errors.ts'
-import { rest03 } from '../../src/bindings/dialects/v03/rest.ts'
-import { rest10 } from '../../src/bindings/dialects/v10/rest.ts'
-import { errorReply, toOpenAIError } from '../../src/bindings/openai/errors.ts'
+import { rest03 } from '../../src/bindings/dialects/v03-rest.ts'
+import { rest10, toPlainRpcError, toRpcError10 } from '../../src/bindings/dialects/v10.ts'
+import { errorReply, toOpenAIError } from '../../src/bindings/openai/answer.ts'
 import { A2AError, type ErrorCode, errorCodes, errorRow } from '../../src/protocol/errors.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -57,8 +56,8 @@ describe('docs/guides/errors.md', () => {
   })
 
   test('names every fault of a team and of an agent, and no other', () => {
-    const faults = matches('src/team/faults.ts', /^ {2}\| '(\w+)'$/gm)
-    const variants = matches('src/agents/config-error.ts', /readonly variant: '(\w+)'/g)
+    const faults = matches('src/team/errors.ts', /^ {2}\| '(\w+)'$/gm)
+    const variants = matches('src/agents/config-checks.ts', /readonly variant: '(\w+)'/g)
     expect(firstCells('A team that cannot be')).toEqual(faults)
     expect(firstCells('An agent that cannot be')).toEqual(variants)
   })

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { createDeferred, type Deferred } from '../../src/shared/async.ts'
 import type { PostgresStoreOptions } from '../../src/store/postgres/store.ts'
 import type { SqliteStoreOptions } from '../../src/store/sqlite/store.ts'
-import type { RetryPolicy } from '../../src/webhooks/retry.ts'
+import type { RetryPolicy } from '../../src/webhooks/deliver.ts'
 
 /** What server.mjs is told. */
 export interface ServerSetup {

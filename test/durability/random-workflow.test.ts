@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
-import type { Step, StepScope } from '../../src/team/team-config.ts'
+import type { Step, StepScope } from '../../src/team/config.ts'
 import { type CrashPoint, type Process, play, type Scenario } from './explorer/explorer.ts'
 import { asker, scripted, team } from './explorer/members.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Agent, Turn } from '../../src/agents/agent.ts'
+import { withLimits } from '../../src/agents/create.ts'
 import { defineAgent } from '../../src/agents/function.ts'
-import { withLimits } from '../../src/agents/limits.ts'
 import { textOf as textOfParts } from '../../src/protocol/task.ts'
 import { createDeferred, type Deferred } from '../../src/shared/async.ts'
 import { teamOf } from '../team/scene.ts'

@@ -1,5 +1,5 @@
-import { readLeftover } from '../../src/engine/leftover.ts'
-import { createSuspects, mustWait, type Suspects } from '../../src/engine/suspects.ts'
+import { readUnfinished } from '../../src/engine/recover.ts'
+import { mustWait, Suspects } from '../../src/engine/suspects.ts'
 import type { Deaths, LogRecord, RecordDraft } from '../../src/store/store.ts'
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts'
 
@@ -51,7 +51,7 @@ export function createMachine(): Machine {
 
   function start(): SimulatedProcess {
     const clock = createFakeClock()
-    const suspects = createSuspects(clock)
+    const suspects = new Suspects(clock)
     const process = createProcess({ clock, suspects, tasks, failed, ended })
     current = process
     suspects.gather()
@@ -130,7 +130,7 @@ function createProcess({ clock, suspects, tasks, failed, ended }: ProcessOptions
     take: (task: SimulatedTask) => begin(task, 1),
     /** As `goOn` does. */
     takeUp(task: SimulatedTask) {
-      const { deaths, died, messages, began } = readLeftover(task.log)
+      const { deaths, died, messages, began } = readUnfinished(task.log)
       const attempt = messages[0]?.attempt ?? 1
       if (!began || !mustWait(deaths)) {
         clock.after(0, () => alive && begin(task, attempt, deaths))
@@ -145,7 +145,7 @@ function createProcess({ clock, suspects, tasks, failed, ended }: ProcessOptions
           begin(task, attempt, known)
           return true
         },
-        outlived() {
+        survivedTrial() {
           if (alive) append(task, { kind: 'alive', turn: 1 })
           return true
         },
@@ -155,12 +155,12 @@ function createProcess({ clock, suspects, tasks, failed, ended }: ProcessOptions
     step(id: string) {
       const task = find(id)
       append(task, { kind: 'step', turn: 1, name: `step ${task.log.length}`, result: 1 })
-      suspects.gotOn(id, false)
+      suspects.progressed(id, false)
     },
     end(id: string) {
       if (!alive) return
       ended.push(id)
-      suspects.gotOn(id, true)
+      suspects.progressed(id, true)
     },
     die() {
       alive = false

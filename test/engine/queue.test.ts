@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createTurnQueue, type QueuedTurn, type Ticket } from '../../src/engine/queue.ts'
+import { type QueuedTurn, type Ticket, TurnQueue } from '../../src/engine/turn-queue.ts'
 import { createScriptedAgent } from '../conformance/agent.ts'
 import { ask, begin, createEngineFor, message, taskOf } from './scene.ts'
 
 /** Enters turns by their names: the principal, the context, a number. */
 function createLine(slots: number, maxWaiting?: number, maxWaitingEach?: number) {
-  const queue = createTurnQueue({
+  const queue = new TurnQueue({
     slots,
     ...(maxWaiting !== undefined && { maxWaiting }),
     ...(maxWaitingEach !== undefined && { maxWaitingEach }),
@@ -96,7 +96,7 @@ describe('the queue of turns', () => {
   })
 
   test('holds messages up to so many bytes, one principal a quarter of them', () => {
-    const queue = createTurnQueue({ maxBytes: 400 })
+    const queue = new TurnQueue({ maxBytes: 400 })
     const refusal = expect.objectContaining({
       code: 'unavailable',
       details: expect.objectContaining({ retryAfterSeconds: 1 }),
@@ -112,7 +112,7 @@ describe('the queue of turns', () => {
     queue.mustHold(of('b', 50), false)
     for (const isAnswer of [false, true])
       expect(() => queue.mustHold(of('b', 51), isAnswer)).toThrow(refusal)
-    queue.letGo(of('a', 100))
+    queue.release(of('a', 100))
     queue.mustHold(of('a', 100), false)
   })
 
@@ -293,7 +293,7 @@ describe('a turn that is away', () => {
   })
 
   test('at its very start makes way for the next, thousands of times over', () => {
-    const queue = createTurnQueue({ slots: 1 })
+    const queue = new TurnQueue({ slots: 1 })
     const hold = queue.enter({ principal: '', contextId: '', start: () => {} })
     let begun = 0
     const start = (ticket: Ticket): void => {

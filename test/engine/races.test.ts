@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
-import { createTurnQueue } from '../../src/engine/queue.ts'
+import { TurnQueue } from '../../src/engine/turn-queue.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import { createDeferred } from '../../src/shared/async.ts'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
@@ -144,7 +144,7 @@ describe('when too many wait', () => {
       await (textOf(incoming.parts) === 'one' ? first : others).promise
       yield turn.ask('?')
     })
-    const queue = createTurnQueue({ slots: 1, maxWaiting: 1 })
+    const queue = new TurnQueue({ slots: 1, maxWaiting: 1 })
     const { engine } = createEngineFor(agent, { store, queue })
     const { id: taskId } = await begin(engine, 'one')
     const waiting = await engine.send(message('two', { taskId }), {})
@@ -167,7 +167,7 @@ describe('when too many wait', () => {
       if (textOf(incoming.parts) === 'hold') await go.promise
       yield turn.ask('?')
     })
-    const queue = createTurnQueue({ slots: 1, maxWaiting: 0 })
+    const queue = new TurnQueue({ slots: 1, maxWaiting: 0 })
     const { engine, store, committer } = createEngineFor(agent, { queue })
     const { id: taskId } = taskOf(await ask(engine, 'one'))
     await begin(engine, 'hold')
@@ -183,7 +183,7 @@ describe('the queue', () => {
   test('keeps nothing of those who left it while its slots are taken', async () => {
     setFlagsFromString('--expose-gc')
     const collect: () => void = runInNewContext('gc')
-    const queue = createTurnQueue({ slots: 1 })
+    const queue = new TurnQueue({ slots: 1 })
     const start = (): void => {}
     queue.enter({ principal: 'p', contextId: 'c', start })
     const left = Array.from({ length: 100 }, (_, i) => {

@@ -1,9 +1,8 @@
 import type { Agent } from '../../src/agents/agent.ts'
-import { type Committer, createCommitter } from '../../src/engine/commit.ts'
-import { createEngine } from '../../src/engine/create.ts'
-import type { Engine, EngineOptions } from '../../src/engine/engine.ts'
-import { createTurnQueue } from '../../src/engine/queue.ts'
-import type { Call } from '../../src/protocol/call.ts'
+import { Committer } from '../../src/engine/commit.ts'
+import { Engine, type EngineOptions } from '../../src/engine/engine.ts'
+import { TurnQueue } from '../../src/engine/turn-queue.ts'
+import type { Call } from '../../src/protocol/operations.ts'
 import type {
   Message,
   SendMessageRequest,
@@ -13,7 +12,7 @@ import type {
 } from '../../src/protocol/types.ts'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
 import type { Scope, Store } from '../../src/store/store.ts'
-import { createHub, type Hub } from '../../src/streams/hub.ts'
+import { Hub } from '../../src/streams/hub.ts'
 
 /** An engine with all that it stands on. */
 export interface EngineScene {
@@ -30,10 +29,10 @@ export function createEngineFor(
   options: Partial<EngineOptions> & { readonly slots?: number } = {},
 ): EngineScene {
   const { store = createMemoryStore(), slots = 64, ...rest } = options
-  const hub = createHub(store)
-  const committer = createCommitter(store)
-  const queue = createTurnQueue({ slots })
-  const engine = createEngine({ agent, agentId: 'a', store, committer, hub, queue, ...rest })
+  const hub = new Hub(store)
+  const committer = new Committer(store)
+  const queue = new TurnQueue({ slots })
+  const engine = new Engine({ agent, agentId: 'a', store, committer, hub, queue, ...rest })
   return { engine, store, hub, committer, scope: engine.scopeOf(undefined, undefined) }
 }
 

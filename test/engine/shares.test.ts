@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createShareNames } from '../../src/engine/arrived.ts'
-import { type Share, Shares } from '../../src/engine/shares.ts'
+import { PrincipalCache } from '../../src/engine/send.ts'
+import { type Share, Shares } from '../../src/engine/turn-queue.ts'
 
 test('each principal has its own share, and nobody in particular has none', () => {
   const shares = new Shares()
@@ -41,7 +41,7 @@ test('a share that is not the last one looked for is forgotten at once', () => {
 })
 
 test('a call is named after its own user or address, whoever called before', () => {
-  const nameOf = createShareNames()
+  const principals = new PrincipalCache()
   const calls = [
     [{ client: '10.0.0.1' }, 'address 10.0.0.1'],
     [{ client: '10.0.0.1', auth: { userId: 'ann' } }, 'user ann'],
@@ -50,7 +50,8 @@ test('a call is named after its own user or address, whoever called before', () 
     [{}, ''],
     [{ client: '10.0.0.1', auth: { userId: '' } }, 'address 10.0.0.1'],
   ] as const
-  for (const [call, name] of [...calls, ...calls.toReversed()]) expect(nameOf(call)).toBe(name)
+  for (const [call, name] of [...calls, ...calls.toReversed()])
+    expect(principals.of(call)).toBe(name)
 })
 
 function taken(shares: Shares, principal: string): Share {

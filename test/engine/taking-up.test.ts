@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Agent } from '../../src/agents/agent.ts'
 import { defineAgent } from '../../src/agents/function.ts'
-import { createSuspects } from '../../src/engine/suspects.ts'
+import { Suspects } from '../../src/engine/suspects.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
 import { createDeferred } from '../../src/shared/async.ts'
 import { createMemoryStore } from '../../src/store/memory/store.ts'
@@ -215,7 +215,7 @@ test('a large task that is held apart, and then waits for a slot, goes on when i
   const starts = async () => (await store.records(id, 0)).filter(({ kind }) => kind === 'start')
   await expect.poll(async () => (await starts()).length).toBe(2)
   await expect.poll(state).toBe('TASK_STATE_AUTH_REQUIRED')
-  const suspects = createSuspects(clock)
+  const suspects = new Suspects(clock)
   const leave = createDeferred<void>()
   const ending = defineAgent(resumable, async (message) => {
     if (JSON.stringify(message).includes('occupy')) await leave.promise

@@ -25,7 +25,7 @@ test.each(Object.entries(clocks))(
     const { engine, store, scope } = createEngineFor(agent, { clock: clock() })
     const { id } = taskOf(await ask(engine, 'go'))
     await ask(engine, 'this one', { taskId: id })
-    await engine.tasks(scope).update({ ...(await engine.get(id, scope)), status: failed })
+    await engine.tasksOf(scope).update({ ...(await engine.get(id, scope)), status: failed })
     const times = (await store.records(id, 0)).flatMap((record) => {
       if (record.kind !== 'event') return []
       if ('task' in record.event) return record.event.task.status.timestamp ?? ''

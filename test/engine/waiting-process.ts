@@ -1,5 +1,5 @@
 import { defineAgent } from '../../src/agents/function.ts'
-import type { TurnAnswer } from '../../src/engine/answer.ts'
+import type { TurnAnswer } from '../../src/engine/queued-messages.ts'
 import { textOf } from '../../src/protocol/task.ts'
 import type { Task } from '../../src/protocol/types.ts'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'

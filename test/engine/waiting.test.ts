@@ -167,7 +167,7 @@ describe.each(stores)('a task that waits for its slot, on the %s store', (name, 
     await ticks()
     const artifacts = [{ artifactId: 'note', parts: [{ text: 'noted' }] }]
     const task = await engine.get(id, scope)
-    await engine.tasks(scope).update({ ...task, artifacts })
+    await engine.tasksOf(scope).update({ ...task, artifacts })
     await ticks()
     free()
     const ended = taskOf(await sent.answer.wait())

@@ -11,8 +11,7 @@ import {
 } from '@a2a-js/sdk/server'
 import { agentCardHandler, jsonRpcHandler, UserBuilder } from '@a2a-js/sdk/server/express'
 import { onTestFinished } from 'vitest'
-import type { Domain } from '../../src/eval/domain/environment.ts'
-import type { EvalTask } from '../../src/eval/domain/task.ts'
+import type { Domain, EvalTask } from '../../src/eval/domain/domain.ts'
 import { v10Card } from './serving.ts'
 
 /** Express brings no types; this is all of it that a server needs. */

@@ -1,6 +1,5 @@
-import type { Domain } from '../../src/eval/domain/environment.ts'
+import type { Domain, EvalTask } from '../../src/eval/domain/domain.ts'
 import { defineDomain } from '../../src/eval/domain/functions.ts'
-import type { EvalTask } from '../../src/eval/domain/task.ts'
 
 interface Shelf {
   books: string[]

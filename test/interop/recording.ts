@@ -2,8 +2,13 @@ import type { ClientReply, HttpSend } from '../../src/bindings/http.ts'
 import { createJsonRpcDispatch } from '../../src/bindings/jsonrpc/client.ts'
 import { createRestDispatch } from '../../src/bindings/rest/client.ts'
 import { createHttp } from '../../src/client/node.ts'
-import type { Dispatch, EventStream } from '../../src/protocol/call.ts'
-import { type OperationName, operations, type RequestOf } from '../../src/protocol/operations.ts'
+import {
+  type Dispatch,
+  type EventStream,
+  type OperationName,
+  operations,
+  type RequestOf,
+} from '../../src/protocol/operations.ts'
 import type { StreamResponse } from '../../src/protocol/types.ts'
 
 /** A binding and version of a peer. */

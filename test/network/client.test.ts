@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { toClient } from '../../src/network/client.ts'
+import { toClient } from '../../src/network/guard.ts'
 
 describe('the client that an address stands for', () => {
   test.each([

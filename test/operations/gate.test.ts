@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { createGate, type Handlers } from '../../src/operations/gate.ts'
-import type { Service } from '../../src/operations/service.ts'
-import { anonymous } from '../../src/protocol/call.ts'
+import { createGate, type Handlers, type Service } from '../../src/operations/gate.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
-import { type OperationName, operationNames } from '../../src/protocol/operations.ts'
+import { anonymous, type OperationName, operationNames } from '../../src/protocol/operations.ts'
 import type { AgentCard } from '../../src/protocol/types.ts'
 import { systemClock } from '../../src/shared/clock.ts'
 import { createScriptedAgent } from '../conformance/agent.ts'
@@ -34,31 +32,30 @@ function createNotedGate(service: Partial<Service> = {}) {
       },
     ]),
   ) as unknown as Handlers // one for each operation, all alike
-  const dispatch = createGate(
-    {
-      engine,
-      clock: systemClock,
-      agent: {
-        card() {
-          asked.push('card')
-          return card
-        },
-        openExtendedCard: false,
-        inputModes: () => undefined,
-        checkInput: () => undefined,
+  const dispatch = createGate({
+    engine,
+    clock: systemClock,
+    agent: {
+      card() {
+        asked.push('card')
+        return card
       },
-      auth: {
-        authenticate() {
-          asked.push('who')
-          return anonymous
-        },
-      },
-      metrics: { observe: (name, outcome) => void outcomes.push(`${name} ${outcome}`) },
-      blockingTimeoutMs: 1,
-      ...service,
+      openExtendedCard: false,
+      inputModes: undefined,
+      checksInput: false,
+      checkInput: () => undefined,
     },
+    auth: {
+      authenticate() {
+        asked.push('who')
+        return anonymous
+      },
+    },
+    metrics: { observe: (name, outcome) => void outcomes.push(`${name} ${outcome}`) },
+    blockingTimeoutMs: 1,
     handlers,
-  )
+    ...service,
+  })
   return { dispatch, asked, outcomes }
 }
 

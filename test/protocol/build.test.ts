@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import * as build from '../../src/protocol/build.ts'
 import { parseMessage, parseRequest, parseTask } from '../../src/protocol/schema.ts'
+import * as build from '../../src/protocol/task.ts'
 
 test('what the builders make is canonical', () => {
   const message = build.userMessage('hello', { contextId: 'c' })

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import {
+  type AgentInfo,
   type CardSurroundings,
+  checkCard,
   chooseInterface,
   renderCard,
   validateAgentId,
 } from '../../src/protocol/card.ts'
-import { checkCard } from '../../src/protocol/card-check.ts'
 import { skillSchemasExtension } from '../../src/protocol/extensions.ts'
-import type { AgentInfo } from '../../src/protocol/profile.ts'
 import { parseResult } from '../../src/protocol/schema.ts'
 import type { AgentCard, AgentInterface } from '../../src/protocol/types.ts'
 

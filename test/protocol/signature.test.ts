@@ -6,9 +6,9 @@ import {
 import fc from 'fast-check'
 import { exportJWK, FlattenedSign, generateKeyPair, type JWK } from 'jose'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { canonicalCard } from '../../src/protocol/card-canonical.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
 import {
+  canonicalCard,
   createJkuResolver,
   requireSignature,
   signCard,

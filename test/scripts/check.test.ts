@@ -1,29 +1,66 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 
-test('the command ends with 1 and names the fault', async () => {
-  const root = mkdtempSync(join(tmpdir(), 'corral-check-'))
-  try {
-    mkdirSync(join(root, 'src', 'shared'), { recursive: true })
-    writeFileSync(join(root, 'package.json'), '{}')
-    writeFileSync(join(root, 'src', 'shared', 'a.ts'), "import '../engine/engine.ts'\n")
-    expect(await check(root)).toEqual({
-      code: 1,
-      stderr: expect.stringContaining('layers: shared/a.ts: may not import engine/engine.ts\n'),
-    })
-  } finally {
-    rmSync(root, { recursive: true })
-  }
+let root = ''
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'corral-check-'))
+  for (const folder of ['src/shared', 'scripts/check'])
+    mkdirSync(join(root, folder), { recursive: true })
+  writeFileSync(join(root, 'package.json'), '{}')
+})
+afterEach(() => rmSync(root, { recursive: true }))
+
+test('the command ends with 1 and names the error', async () => {
+  writeSource('a.ts', "import '../engine/engine.ts'\n")
+  const { code, stderr } = await check()
+  expect(code).toBe(1)
+  expect(stderr).toContain('layers: shared/a.ts: may not import engine/engine.ts\n')
 })
 
-function check(root: string): Promise<{ code: number | null; stderr: string }> {
+test('the ratchet is recorded, names what rises, and does not record a rise', async () => {
+  writeSource('a.ts', '// for nobody\n// told\n')
+  expect((await check()).stderr).toContain('shape: bannedWords is 2 and not recorded')
+  await check('--record')
+  expect(recorded().bannedWords).toBe(2)
+
+  writeSource('a.ts', '// for nobody\n')
+  expect((await check()).stdout).toContain(
+    'shape: bannedWords fell from 2 to 1; record it: npx tsx scripts/check.ts --record\n',
+  )
+  await check('--record')
+  expect(recorded().bannedWords).toBe(1)
+
+  writeSource('b.ts', '// elsewhere\n')
+  const { stderr } = await check('--record')
+  expect(stderr).toContain(
+    'shape: bannedWords rose from 1 to 2:\nshape:   shared/a.ts:1: // for nobody\nshape:   shared/b.ts:1: // elsewhere\n',
+  )
+  expect(recorded().bannedWords).toBe(1)
+})
+
+function writeSource(name: string, text: string): void {
+  writeFileSync(join(root, 'src/shared', name), text)
+}
+
+function recorded(): Readonly<Record<string, number>> {
+  return JSON.parse(readFileSync(join(root, 'scripts/check/ratchet.json'), 'utf8')).shape
+}
+
+interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+function check(...flags: readonly string[]): Promise<Ended> {
   return new Promise((resolve) => {
-    const args = ['--import', 'tsx', 'scripts/check.ts', root]
-    const child = execFile(process.execPath, args, (_error, _stdout, stderr) =>
-      resolve({ code: child.exitCode, stderr }),
+    const args = ['--import', 'tsx', 'scripts/check.ts', root, ...flags]
+    const child = execFile(process.execPath, args, (_error, stdout, stderr) =>
+      resolve({ code: child.exitCode, stdout, stderr }),
     )
   })
 }

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { HttpReply, HttpRequest } from '../../src/bindings/http.ts'
 import { toFetch } from '../../src/server/fetch.ts'
-import { listen } from '../../src/server/run.ts'
+import { listen } from '../../src/server/node/run.ts'
 import { createServer, type Server } from '../../src/server/server.ts'
 import { scripted } from '../acceptance/serve.ts'
 

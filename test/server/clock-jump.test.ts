@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createCardCache } from '../../src/client/card-cache.ts'
+import { createCardCache } from '../../src/client/discovery.ts'
 import { A2AClient, clientCredentials } from '../../src/client/index.ts'
 import { createHttp } from '../../src/client/node.ts'
 import { AgentManager } from '../../src/team/manager.ts'

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { Agent } from '../../src/agents/agent.ts'
-import { authenticators } from '../../src/server/authenticators.ts'
+import { authenticators } from '../../src/server/access/auth.ts'
 import { createServer, type Server, type ServerOptions } from '../../src/server/index.ts'
 import { createDeferred } from '../../src/shared/async.ts'
 import { openPostgresStore } from '../../src/store/postgres/store.ts'

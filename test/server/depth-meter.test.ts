@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { DepthMeter } from '../../src/server/depth.ts'
+import { DepthMeter } from '../../src/server/body.ts'
 
 /** Whether JSON nests deeper than so much, looked at byte by byte. */
 function isDeeper(json: Buffer, max: number): boolean {

@@ -1,7 +1,7 @@
 import { createLocalJWKSet, exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
-import { createAuth } from '../../src/server/auth.ts'
+import { createAuth } from '../../src/server/access/auth.ts'
 import type { Authenticator } from '../../src/server/authenticator.ts'
 import { apiKey, bearer, extractor, jwt } from '../../src/server/index.ts'
 import type { ServerOptions } from '../../src/server/options.ts'

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
-import { anonymous } from '../../src/protocol/call.ts'
+import { anonymous } from '../../src/protocol/operations.ts'
 import type { Task } from '../../src/protocol/types.ts'
 import { createServer, type Server, toFetch } from '../../src/server/index.ts'
 import { createDeferred } from '../../src/shared/async.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { defineAgent } from '../../src/agents/function.ts'
 import { bearer } from '../../src/server/index.ts'
-import { listen } from '../../src/server/run.ts'
+import { listen } from '../../src/server/node/run.ts'
 import { createServer } from '../../src/server/server.ts'
 import { get, post, rpc, scripted, serve } from '../acceptance/serve.ts'
 import { act, told, v10, wires } from '../acceptance/wires.ts'

@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
-import { createMetrics } from '../../src/server/metrics.ts'
-import { createSeries } from '../../src/server/series.ts'
+import { createMetrics, createSeries } from '../../src/server/metrics.ts'
 import { as, json, openScene } from '../console/scene.ts'
 import { ask } from './asking.ts'
 import { checkMetrics, sampleOf } from './prometheus.ts'

@@ -3,8 +3,7 @@ import { createLocalJWKSet, exportJWK, generateKeyPair, type JSONWebKeySet, jwtV
 import { afterEach, expect, test } from 'vitest'
 import type { Agent } from '../../src/agents/agent.ts'
 import { createServer, listen, type PushOptions } from '../../src/server/index.ts'
-import { verifyBody } from '../../src/webhooks/signature.ts'
-import { createTokenSigner } from '../../src/webhooks/token.ts'
+import { createTokenSigner, verifyBody } from '../../src/webhooks/deliver.ts'
 import { createReceiver, type Receiver } from '../webhooks/receiver.ts'
 
 const closing: (() => Promise<void>)[] = []

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { findJson, jsonIn } from '../../src/shared/embedded-json.ts'
+import { findJson, jsonIn } from '../../src/shared/json.ts'
 
 describe('JSON in text', () => {
   test('finds any JSON object that stands in prose without brackets', () => {

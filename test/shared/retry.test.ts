@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { backoffMs, retry, retryAfterMs, wait } from '../../src/shared/retry.ts'
+import { backoffMs, retry, retryAfterMs, wait } from '../../src/shared/async.ts'
 import { createFakeClock } from '../../src/testing/index.ts'
 
 describe('backoff', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { JsonRpcTransport } from '../../src/client/transport.ts'
-import { readUrl } from '../../src/shared/url.ts'
+import { JsonRpcTransport } from '../../src/client/config.ts'
+import { readUrl } from '../../src/shared/text.ts'
 
 test('reads absolute URLs, and nothing of what is none', () => {
   expect(readUrl('http://bücher.example/a')?.hostname).toBe('xn--bcher-kva.example')

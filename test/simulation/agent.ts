@@ -1,6 +1,6 @@
 import type { Agent, AgentEvent, Turn } from '../../src/agents/agent.ts'
 import { textOf } from '../../src/protocol/task.ts'
-import { wait } from '../../src/shared/retry.ts'
+import { wait } from '../../src/shared/async.ts'
 import type { VirtualProcess, World } from './world.ts'
 
 /** What a message asks the agent to do. It travels as JSON in the message's text. */

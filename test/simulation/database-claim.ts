@@ -1,5 +1,5 @@
 import { toTimestamp } from '../../src/shared/clock.ts'
-import { claimable } from '../../src/store/list.ts'
+import { claimable } from '../../src/store/documents.ts'
 import type { ClaimRequest, LogRecord, TaskHead } from '../../src/store/store.ts'
 import { type Database, isLiving, type Row, removeMail } from './database.ts'
 import { epoch } from './world.ts'

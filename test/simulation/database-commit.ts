@@ -1,5 +1,5 @@
 import { A2AError } from '../../src/protocol/errors.ts'
-import { checkWrites } from '../../src/store/refusal.ts'
+import { checkWrites } from '../../src/store/size-limits.ts'
 import type { TaskWrite, Write, WriteResult } from '../../src/store/store.ts'
 import { type Database, type Note, notify, type Row, removeMail } from './database.ts'
 import { deliveryKey, wakeRunner, writeCursor } from './database-deliveries.ts'

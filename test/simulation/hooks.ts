@@ -1,4 +1,4 @@
-import type { ReceivedDelivery } from '../../src/server/console.ts'
+import type { ReceivedDelivery } from '../../src/server/options.ts'
 import type { PushConfigRecord } from '../../src/store/store.ts'
 import type { Disturbances } from './audit-streams.ts'
 import type { Ledger } from './ledger.ts'

@@ -1,15 +1,14 @@
 import type { Turn } from '../../src/agents/agent.ts'
-import { createCluster } from '../../src/engine/cluster.ts'
-import { type Committer, createCommitter } from '../../src/engine/commit.ts'
-import { createEngine } from '../../src/engine/create.ts'
-import type { Engine } from '../../src/engine/engine.ts'
-import { createTurnQueue } from '../../src/engine/queue.ts'
-import { createSuspects } from '../../src/engine/suspects.ts'
+import { Committer } from '../../src/engine/commit.ts'
+import { Engine } from '../../src/engine/engine.ts'
+import { Cluster } from '../../src/engine/replicas.ts'
+import { Suspects } from '../../src/engine/suspects.ts'
+import { TurnQueue } from '../../src/engine/turn-queue.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
 import { createPush, type Push } from '../../src/server/push.ts'
 import { silent } from '../../src/shared/log.ts'
 import type { InboxEntry } from '../../src/store/feed.ts'
-import { createHub } from '../../src/streams/hub.ts'
+import { Hub } from '../../src/streams/hub.ts'
 import { createSimulatedAgent } from './agent.ts'
 import type { Database } from './database.ts'
 import type { Hooks } from './hooks.ts'
@@ -66,11 +65,11 @@ export function startReplica(options: ReplicaOptions): Replica {
   const { clock } = process
   const link = network.link(process)
   const store = openSharedStore({ world, process, link, database, loseNotes, check, ...timing })
-  const hub = createHub(store)
-  const suspects = createSuspects(clock)
-  const committer = createCommitter(store)
+  const hub = new Hub(store)
+  const suspects = new Suspects(clock)
+  const committer = new Committer(store)
   const push = openPush({ ...options, process, store, committer })
-  const engine = createEngine({
+  const engine = new Engine({
     agent: createSimulatedAgent({
       process,
       hearsCancels,
@@ -81,13 +80,13 @@ export function startReplica(options: ReplicaOptions): Replica {
     store,
     committer,
     hub,
-    queue: createTurnQueue({ slots }),
+    queue: new TurnQueue({ slots }),
     suspects,
     build,
     clock,
     webhooks: push,
   })
-  const cluster = createCluster({
+  const cluster = new Cluster({
     feed: store.feed,
     hub,
     suspects,
@@ -157,10 +156,7 @@ function openPush({
 }
 
 /** Joins, and takes on what is left; one that cannot reach the store tries again, as its supervisor would have it. */
-async function begin(
-  cluster: ReturnType<typeof createCluster>,
-  { clock }: VirtualProcess,
-): Promise<void> {
+async function begin(cluster: Cluster, { clock }: VirtualProcess): Promise<void> {
   for (;;) {
     try {
       await cluster.join()
@@ -169,5 +165,5 @@ async function begin(
       await new Promise<void>((resolve) => clock.after(100, resolve))
     }
   }
-  await cluster.takeOn().catch(() => {}) // what is left is looked at again
+  await cluster.claim().catch(() => {}) // what is left is looked at again
 }

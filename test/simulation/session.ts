@@ -1,5 +1,5 @@
 import { A2AError } from '../../src/protocol/errors.ts'
-import { wait } from '../../src/shared/retry.ts'
+import { wait } from '../../src/shared/async.ts'
 import type { AgentBuild, FeedListener } from '../../src/store/feed.ts'
 import type { Database, Note } from './database.ts'
 import { beat, hasOrphans, type Pulse, register } from './database-replicas.ts'

@@ -1,6 +1,6 @@
 import { isInterrupted, isTerminal } from '../../src/protocol/task.ts'
+import { claimable } from '../../src/store/documents.ts'
 import type { Feed, InboxEntry } from '../../src/store/feed.ts'
-import { claimable } from '../../src/store/list.ts'
 import type { ClaimRequest, Store, StoredTask, TaskHead, Write } from '../../src/store/store.ts'
 import { type Database, isLiving, type Row } from './database.ts'
 import { claimTasks } from './database-claim.ts'

@@ -64,7 +64,7 @@ async function add(
   scope: Scope,
   { taskId, artifactId }: Pick<Changed, 'taskId' | 'artifactId'>,
 ) {
-  const stored = engine.tasks(scope)
+  const stored = engine.tasksOf(scope)
   const before = await stored.get(taskId)
   if (!before) throw new A2AError('internal', `Task ${taskId} is not found`)
   const artifact = { artifactId, parts: [{ text: artifactId }] }

@@ -1,5 +1,5 @@
-import type { Call } from '../../src/protocol/call.ts'
 import { A2AError, toA2AError } from '../../src/protocol/errors.ts'
+import type { Call } from '../../src/protocol/operations.ts'
 import { isTerminal } from '../../src/protocol/task.ts'
 import type { EventStream, SendMessageRequest, Task } from '../../src/protocol/types.ts'
 import type { Scope } from '../../src/store/store.ts'

@@ -1,5 +1,5 @@
 import { A2AError } from '../../src/protocol/errors.ts'
-import { wait } from '../../src/shared/retry.ts'
+import { wait } from '../../src/shared/async.ts'
 import { BrokenConnection, type Connection, type Link } from './network.ts'
 import type { VirtualProcess, World } from './world.ts'
 

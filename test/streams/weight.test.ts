@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Sequenced, StreamResponse } from '../../src/protocol/types.ts'
 import type { LogRecord } from '../../src/store/store.ts'
-import { createHub } from '../../src/streams/hub.ts'
+import { Hub } from '../../src/streams/hub.ts'
 
 const large = 'x'.repeat(100_000)
 const ids = { taskId: 't', contextId: 'c' }
@@ -31,7 +31,7 @@ function recordsOf(event: StreamResponse, count: number): readonly LogRecord[] {
 
 function watch(log: readonly LogRecord[], replay: boolean) {
   let reads = 0
-  const hub = createHub({
+  const hub = new Hub({
     async records(_id, after, limit = log.length) {
       reads++
       return log.slice(after, after + limit)

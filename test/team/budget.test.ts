@@ -1,18 +1,17 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Agent, Turn } from '../../src/agents/agent.ts'
-import { asTool } from '../../src/agents/as-tool.ts'
 import { OpenAIAgent, type OpenAIAgentOptions } from '../../src/agents/openai/agent.ts'
 import { withOutputSchema } from '../../src/agents/output/with-schema.ts'
 import { A2AAgent } from '../../src/agents/remote/agent.ts'
 import { toDataSchema } from '../../src/agents/schema.ts'
-import { defineTool } from '../../src/agents/tools.ts'
+import { asTool, defineTool } from '../../src/agents/tools.ts'
+import { toUsageMetadata, type Usage, usageOf } from '../../src/protocol/extensions.ts'
 import type { Json } from '../../src/protocol/types.ts'
-import { toUsageMetadata, type Usage, usageOf } from '../../src/protocol/usage.ts'
-import { runServer } from '../../src/server/run.ts'
+import { runServer } from '../../src/server/node/run.ts'
 import { createServer } from '../../src/server/server.ts'
+import type { BudgetConfig, Step } from '../../src/team/config.ts'
 import { defineTeam, type Team } from '../../src/team/team.ts'
-import type { BudgetConfig, Step } from '../../src/team/team-config.ts'
 import {
   createInstantClock,
   type ModelScript,

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { userMessage } from '../../src/protocol/build.ts'
 import { traceExtension } from '../../src/protocol/extensions.ts'
+import { userMessage } from '../../src/protocol/task.ts'
 import type { JsonObject, Message, StreamResponse } from '../../src/protocol/types.ts'
 import { createServer, listen } from '../../src/server/index.ts'
 import { AgentManager } from '../../src/team/manager.ts'

@@ -5,8 +5,8 @@ import { TeamServer, type TeamServerOptions } from '../../src/app/team-server.ts
 import { A2AClient, type ClientOptions } from '../../src/client/index.ts'
 import { answerParts, textOf } from '../../src/protocol/task.ts'
 import type { SendMessageResponse, StreamResponse } from '../../src/protocol/types.ts'
+import type { SchedulerConfig } from '../../src/team/config.ts'
 import { defineTeam, type Team } from '../../src/team/team.ts'
-import type { SchedulerConfig } from '../../src/team/team-config.ts'
 
 /** A team of these agents; a workflow through all of them where nothing else is said. */
 export function teamOf(

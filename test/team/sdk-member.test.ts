@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { userMessage } from '../../src/protocol/build.ts'
-import { textOf } from '../../src/protocol/task.ts'
+import { textOf, userMessage } from '../../src/protocol/task.ts'
 import type { StreamResponse } from '../../src/protocol/types.ts'
 import { defineTeam } from '../../src/team/team.ts'
 import { createFakeClock } from '../../src/testing/index.ts'

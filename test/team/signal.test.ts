@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { systemClock } from '../../src/shared/clock.ts'
-import { linkSignal } from '../../src/team/signal.ts'
+import { LinkedSignal } from '../../src/team/signal.ts'
 import { createFakeClock } from '../../src/testing/index.ts'
 
 const enough = new Error('enough')
 
 test('a signal that is asked for late has fired for the reason of then', () => {
-  const link = linkSignal(new AbortController().signal)
+  const link = new LinkedSignal(new AbortController().signal)
   expect(link.aborted).toBe(false)
   link.abort(enough)
   link.abort(new Error('later'))
@@ -18,7 +18,7 @@ test('a signal that is asked for late has fired for the reason of then', () => {
 test('the parent is followed, whether it fires before or after the signal is asked for', () => {
   for (const askFirst of [true, false]) {
     const parent = new AbortController()
-    const link = linkSignal(parent.signal)
+    const link = new LinkedSignal(parent.signal)
     if (askFirst) expect(link.signal.aborted).toBe(false)
     parent.abort(enough)
     expect(link.aborted).toBe(true)
@@ -29,7 +29,7 @@ test('the parent is followed, whether it fires before or after the signal is ask
 
 test('the reason of the parent stays, where that fired first', () => {
   const parent = new AbortController()
-  const link = linkSignal(parent.signal)
+  const link = new LinkedSignal(parent.signal)
   parent.abort(enough)
   link.abort(new Error('later'))
   expect(link.signal.reason).toBe(enough)
@@ -38,9 +38,9 @@ test('the reason of the parent stays, where that fired first', () => {
 
 test('a link of a link hears of both, and tells neither', () => {
   const root = new AbortController()
-  const outer = linkSignal(root.signal)
-  const inner = linkSignal(outer)
-  const other = linkSignal(outer)
+  const outer = new LinkedSignal(root.signal)
+  const inner = new LinkedSignal(outer)
+  const other = new LinkedSignal(outer)
   inner.abort(new Error('only this one'))
   expect(inner.signal.aborted).toBe(true)
   expect(outer.aborted).toBe(false)
@@ -52,7 +52,7 @@ test('a link of a link hears of both, and tells neither', () => {
 
 test('a released link follows no more', () => {
   const parent = new AbortController()
-  const link = linkSignal(parent.signal)
+  const link = new LinkedSignal(parent.signal)
   const { signal } = link
   link.release()
   parent.abort(enough)
@@ -62,14 +62,14 @@ test('a released link follows no more', () => {
 test('a deadline fires, unless the link is released', () => {
   const clock = createFakeClock()
   const deadline = { clock, ms: 50, reason: () => enough }
-  const link = linkSignal(new AbortController().signal, deadline)
-  const released = linkSignal(new AbortController().signal, deadline)
+  const link = new LinkedSignal(new AbortController().signal, deadline)
+  const released = new LinkedSignal(new AbortController().signal, deadline)
   released.release()
   clock.advance(50)
   expect(link.signal.reason).toBe(enough)
   expect(released.aborted).toBe(false)
   expect(clock.pending()).toEqual([])
-  const without = linkSignal(new AbortController().signal, {
+  const without = new LinkedSignal(new AbortController().signal, {
     clock: systemClock,
     ms: undefined,
     reason: () => enough,

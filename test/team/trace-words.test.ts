@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { clip, replyEntry } from '../../src/team/trace.ts'
+import { clip, replyEntry } from '../../src/team/reply.ts'
 
 test('an answer that is data alone stands in the trace as JSON, and beside words it does not', () => {
   const facts = { call: '1:a', team: 't', member: 'a', step: '1' }

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createEchoAgent } from '../../src/agents/echo.ts'
+import { createEchoAgent } from '../../src/agents/function.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
+import type { SchedulerConfig } from '../../src/team/config.ts'
 import { defineTeam } from '../../src/team/team.ts'
-import type { SchedulerConfig } from '../../src/team/team-config.ts'
 import {
   createInstantClock,
   openModelServer,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createGuard } from '../../src/network/guard.ts'
-import { checkPushConfig } from '../../src/webhooks/config.ts'
+import { checkPushConfig } from '../../src/webhooks/webhooks.ts'
 
 const guard = createGuard()
 const url = 'https://hooks.example.com/a2a'

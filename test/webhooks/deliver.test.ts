@@ -4,9 +4,12 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createGuard, type Guard } from '../../src/network/guard.ts'
 import type { TaskPushNotificationConfig } from '../../src/protocol/types.ts'
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts'
-import { createDeliver, type Deliver } from '../../src/webhooks/deliver.ts'
-import { verifyBody } from '../../src/webhooks/signature.ts'
-import { createTokenSigner } from '../../src/webhooks/token.ts'
+import {
+  createDeliver,
+  createTokenSigner,
+  type Deliver,
+  verifyBody,
+} from '../../src/webhooks/deliver.ts'
 import { createReceiver, type Receiver } from './receiver.ts'
 
 let receiver: Receiver

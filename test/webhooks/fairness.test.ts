@@ -35,7 +35,7 @@ describe('places to deliver', () => {
       const url = `http://h${i}.tarpit.example:${receiver.port}/`
       await scene.hook({ taskId: `m${i}`, config: { url } })
     }
-    const webhooks = await scene.open({ guard })
+    const webhooks = await scene.open({ guard: () => guard })
     await receiver.received(32)
     await scene.begin('t', 'ann')
     await scene.hook({ config: { url: `http://hooks.example:${honest.port}/` } })

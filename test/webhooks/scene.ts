@@ -96,7 +96,14 @@ export function createScene(kept: Store = createMemoryStore()): Scene {
     guard,
     until,
     async open(options = {}) {
-      const webhooks = createWebhooks({ store, guard, encode, clock, random: () => 1, ...options })
+      const webhooks = createWebhooks({
+        store,
+        guard: () => guard,
+        encode,
+        clock,
+        random: () => 1,
+        ...options,
+      })
       opened.push(webhooks)
       await webhooks.start()
       return webhooks

@@ -3,8 +3,7 @@ import * as fc from 'fast-check'
 import { decodeProtectedHeader, type JWK } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { A2AError } from '../../src/protocol/errors.ts'
-import { signBody, verifyBody } from '../../src/webhooks/signature.ts'
-import { createTokenSigner } from '../../src/webhooks/token.ts'
+import { createTokenSigner, signBody, verifyBody } from '../../src/webhooks/deliver.ts'
 
 const now = 1_763_236_800_000
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { encodeWebhook } from '../../src/bindings/dialects/webhook.ts'
+import { encodeWebhook } from '../../src/bindings/dialects/rpc-dialects.ts'
 import type { Receiver } from './receiver.ts'
 import { chunk, createScene, type Scene, status } from './scene.ts'
 

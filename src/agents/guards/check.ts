@@ -1,13 +1,15 @@
-import type { Json, JsonObject, Part } from '../../protocol/types.ts'
-import { addUsage, type Usage } from '../../protocol/usage.ts'
+import { A2AError } from '../../protocol/errors.ts'
+import { addUsage, type Usage } from '../../protocol/extensions.ts'
+import { parseMessage } from '../../protocol/schema.ts'
+import { textOf } from '../../protocol/task.ts'
+import type { Json, JsonObject, Message, Part, Task } from '../../protocol/types.ts'
 import { digestOf } from '../../shared/ids.ts'
+import { isFields } from '../../shared/json.ts'
+import { trimEnd } from '../../shared/text.ts'
 import type { Turn } from '../agent.ts'
-import { ContentBlocked } from './blocked.ts'
+import { WrappedTurn } from '../wrap.ts'
 import type { ContentKind, GuardSide, GuardVerdict } from './guard.ts'
-import { withoutWords } from './guarded-turn.ts'
-import type { ReadyGuard } from './ready.ts'
-import { type Cleaner, cleanJson, cleanParts, toContent } from './texts.ts'
-import { parseVerdict, readAnswer, verdictToJson } from './verdict.ts'
+import { type Cleaner, cleanJson, cleanParts, type ReadyGuard, toContent } from './ready.ts'
 
 /** What an agent is asked for a verdict with. */
 export interface VerdictQuestion {
@@ -17,7 +19,7 @@ export interface VerdictQuestion {
   readonly name: string
 }
 
-/** What an agent answered that was asked for a verdict, and what it cost where nobody else counts that. */
+/** What an agent answered that was asked for a verdict, and what it cost where that is not counted otherwise. */
 export interface VerdictAnswer {
   readonly parts: readonly Part[]
   readonly usage?: Usage | undefined
@@ -35,6 +37,24 @@ interface CheckOptions {
   /** Asks an agent; a durable step. */
   askMember(question: VerdictQuestion): Promise<VerdictAnswer>
 }
+
+type CleanerGuard = Extract<ReadyGuard, { readonly kind: 'cleaner' }>
+
+/** A verdict without what stands in the content's place. */
+type CleanerVerdict =
+  | { readonly verdict: 'allow' }
+  | { readonly verdict: 'replace'; readonly reason: string }
+  | { readonly verdict: 'block'; readonly reason: string }
+
+interface JudgedContent {
+  readonly parts: readonly Part[]
+  readonly kind: ContentKind
+  readonly index: number
+}
+
+const allowed = { verdict: 'allow' } as const
+
+const unchecked = { verdict: 'block', reason: 'it could not be checked' } as const
 
 /** The guards of one side in one turn. */
 export class GuardCheck {
@@ -148,7 +168,10 @@ export class GuardCheck {
     })
   }
 
-  #judge(guard: ReadyGuard, { parts, kind, index }: Judged): GuardVerdict | Promise<GuardVerdict> {
+  #judge(
+    guard: ReadyGuard,
+    { parts, kind, index }: JudgedContent,
+  ): GuardVerdict | Promise<GuardVerdict> {
     const isWhole = kind === 'message' || kind === 'answer'
     if (guard.kind === 'cleaner') return this.#clean(guard, parts)
     if (guard.kind === 'form')
@@ -186,7 +209,10 @@ export class GuardCheck {
     return verdict.verdict === 'replace' ? { ...verdict, parts: cleaned } : verdict
   }
 
-  #found({ name, cleaner, action, reason }: CleanerGuard, finds: (by: Cleaner) => boolean): Found {
+  #found(
+    { name, cleaner, action, reason }: CleanerGuard,
+    finds: (by: Cleaner) => boolean,
+  ): CleanerVerdict {
     try {
       return finds(cleaner) ? { verdict: action, reason } : allowed
     } catch (error) {
@@ -203,7 +229,11 @@ export class GuardCheck {
   ): Promise<GuardVerdict> {
     const { at, turn } = this.#options
     const name = `guard/${at}${index + 1}/${await digestOf(parts)}`
-    return parseVerdict(await turn.step(name, async () => verdictToJson(await work())))
+    const json = await turn.step(name, async () => {
+      const verdict: object = await work()
+      return verdict as Json // built of texts and parts, which are JSON
+    })
+    return parseVerdict(json)
   }
 
   /** One that cannot be asked fails the task with its own fault: nothing passes, and it may be tried again. */
@@ -216,7 +246,7 @@ export class GuardCheck {
     return this.#orBlock(member, () => readAnswer(answer))
   }
 
-  #trace(guard: string, verdict: Traced): void {
+  #trace(guard: string, verdict: { verdict: GuardVerdict['verdict']; reason?: string }): void {
     const { at, owner, tracer } = this.#options
     const { reason } = verdict
     const said = { verdict: verdict.verdict, ...(reason && { reason }) }
@@ -225,22 +255,152 @@ export class GuardCheck {
   }
 }
 
-type CleanerGuard = Extract<ReadyGuard, { readonly kind: 'cleaner' }>
-
-/** A verdict without what stands in the content's place. */
-type Found =
-  | { readonly verdict: 'allow' }
-  | { readonly verdict: 'replace'; readonly reason: string }
-  | { readonly verdict: 'block'; readonly reason: string }
-
-/** What the trace has of a verdict. */
-type Traced = Pick<GuardVerdict, 'verdict'> & { readonly reason?: string }
-
-interface Judged {
-  readonly parts: readonly Part[]
-  readonly kind: ContentKind
-  readonly index: number
+/** What a `ContentBlocked` tells beside its reason. */
+export interface BlockDetails {
+  /** Whether a message or an answer is blocked. */
+  readonly at: GuardSide
+  /** What the answer had cost by then. */
+  readonly usage?: Usage | undefined
+  /** The error behind it, for the log. */
+  readonly cause?: unknown
 }
 
-const allowed = { verdict: 'allow' } as const
-const unchecked = { verdict: 'block', reason: 'it could not be checked' } as const
+/**
+ * A guard has blocked a message or an answer. Its words are the guard's reason, which the caller is told: the task is
+ * REJECTED where a message was blocked, FAILED where an answer was.
+ */
+export class ContentBlocked extends A2AError {
+  override readonly name: string = 'ContentBlocked'
+  /** Whether a message or an answer was blocked. */
+  readonly at: GuardSide
+  /** What the answer had cost by then. */
+  readonly usage: Usage | undefined
+
+  constructor(reason: string, { at, usage, cause }: BlockDetails) {
+    super('processingError', reason, cause === undefined ? {} : { cause })
+    this.at = at
+    this.usage = usage
+  }
+}
+
+/**
+ * The verdict in an agent's answer: data, JSON and nothing else, or the words `allow` or `block: reason`.
+ * @throws Error for anything else, so that nothing passes without a verdict.
+ */
+function readAnswer(parts: readonly Part[]): GuardVerdict {
+  const data = parts.flatMap((part) => ('data' in part ? [part.data] : []))
+  if (data.length > 1) throw new Error('The answer has more than one verdict')
+  if (data.length === 1) return parseVerdict(data[0])
+  const text = textOf(parts).trim()
+  if (trimEnd(text.slice(0, 20).toLowerCase(), '.! ') === 'allow') return { verdict: 'allow' }
+  const [word = '', ...reason] = text.split(':')
+  if (trimEnd(word.slice(0, 20).toLowerCase(), '.! ') === 'block')
+    return parseVerdict({ verdict: 'block', reason: reason.join(':').trim() })
+  return parseVerdict(parseJson(text))
+}
+
+/** Models put JSON between fences whatever the prompt says; prose around it is no verdict. */
+function parseJson(text: string): unknown {
+  const [, fenced] = /^```(?:json)?\n([^`]{1,20000})\n?```$/.exec(text) ?? []
+  try {
+    return JSON.parse(fenced ?? text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The longest reason that is told. */
+const maxReason = 500
+
+/**
+ * A verdict as a function or a log gave it.
+ * @throws Error for what is none.
+ */
+function parseVerdict(value: unknown): GuardVerdict {
+  if (!isFields(value)) throw new Error('A guard gave no verdict')
+  const { verdict, reason, text, parts } = value
+  const why = typeof reason === 'string' && reason !== '' ? reason.slice(0, maxReason) : undefined
+  if (verdict === 'allow') return { verdict }
+  if (verdict === 'block') return { verdict, reason: why ?? 'it is not allowed' }
+  if (verdict !== 'replace') throw new Error('A guard gave no verdict')
+  if (typeof text === 'string') return { verdict, text, ...(why && { reason: why }) }
+  const message = parseMessage({ messageId: 'guard', role: 'ROLE_AGENT', parts })
+  return { verdict, parts: message.parts, ...(why && { reason: why }) }
+}
+
+/** What an agent that is asked for a verdict answers with. */
+export const verdictSchema: JsonObject = {
+  type: 'object',
+  properties: {
+    verdict: { type: 'string', enum: ['allow', 'replace', 'block'] },
+    reason: { type: 'string', description: 'Why; the caller is told, so nothing of the content' },
+    text: { type: 'string', description: 'What stands in its place, where it is replaced' },
+  },
+  required: ['verdict'],
+  additionalProperties: false,
+}
+
+/** What an agent under guards of its input sees of messages. */
+export interface GuardedView {
+  /** The message that the guards have left. */
+  readonly message: Message
+  /** Looks up what was decided of messages. */
+  learn(messages: readonly Message[]): Promise<void>
+  /** An earlier message as the guards left it; undefined for one that they blocked. */
+  earlier(message: Message): Message | undefined
+}
+
+/** A turn in which every message is what the guards have left of it, the earlier ones too. */
+export class GuardedTurn extends WrappedTurn {
+  readonly #outer: Turn
+  readonly #view: GuardedView
+
+  constructor(outer: Turn, view: GuardedView) {
+    super(outer)
+    this.#outer = outer
+    this.#view = view
+  }
+
+  override get message(): Message {
+    return this.#view.message
+  }
+  override get task(): Task | undefined {
+    const { task } = this.#outer
+    return task?.history ? { ...task, history: this.#seen(task.history) } : task
+  }
+  override get history(): readonly Message[] {
+    return this.#seen(this.#outer.history)
+  }
+  override async conversation(limit: number): Promise<readonly Message[]> {
+    const messages = await this.#outer.conversation(limit)
+    await this.#view.learn(messages)
+    return this.#seen(messages)
+  }
+
+  #seen(messages: readonly Message[]): readonly Message[] {
+    return messages.flatMap((message) => this.#view.earlier(message) ?? [])
+  }
+}
+
+/** A turn whose trace is without what the guards have not let pass: its reader may be the caller. */
+export class DiscreetTurn extends WrappedTurn {
+  readonly #outer: Turn
+  readonly #discreet: (entry: JsonObject) => JsonObject
+
+  constructor(outer: Turn, discreet: (entry: JsonObject) => JsonObject) {
+    super(outer)
+    this.#outer = outer
+    this.#discreet = discreet
+  }
+
+  override trace(entry: JsonObject): void {
+    this.#outer.trace(this.#discreet(entry))
+  }
+}
+
+/** An entry of a trace without what was said, and without what tools were asked and gave. */
+export function withoutWords(entry: JsonObject): JsonObject {
+  const left: Record<string, Json | undefined> = { ...entry }
+  for (const name of ['text', 'arguments', 'result']) if (name in left) left[name] = ''
+  return left
+}

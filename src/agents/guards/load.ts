@@ -1,7 +1,7 @@
-import { ConfigConversionError } from '../config-error.ts'
-import { loadModule } from '../module-load.ts'
+import { ConfigConversionError } from '../config-checks.ts'
+import { loadModule } from '../module.ts'
+import { readGuards } from './built-in.ts'
 import type { GuardFunction, GuardRule, GuardSide, Guards, ModuleGuard } from './guard.ts'
-import { readGuards } from './read.ts'
 import { GuardFault, type ReadyGuards } from './ready.ts'
 
 /** Where the files of a configuration lie. */

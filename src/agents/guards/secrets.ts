@@ -1,23 +1,10 @@
-import { findKeys } from './key-rules.ts'
-import {
-  characters,
-  digit,
-  isMixed,
-  isOneOf,
-  runEnd,
-  type ScanSteps,
-  type TextSpan,
-  token,
-  url64,
-} from './scan.ts'
-
 /**
  * Finds what opens doors: API keys, tokens, private keys, JSON Web Tokens, passwords in URLs and connection strings, and
  * what stands behind a name such as `api_key=`. It goes by form, not by chance: a hash, a UUID or a picture is none.
  */
 export function findSecrets(text: string, steps: ScanSteps): readonly TextSpan[] {
   return [
-    ...findKeys(text, steps),
+    ...rules.flatMap((rule) => [...matchesOf(rule, text, steps)]),
     ...findWebTokens(text, steps),
     ...findPrivateKeys(text, steps),
     ...findPasswordsOfUrls(text, steps),
@@ -63,6 +50,7 @@ function* findPrivateKeys(text: string, steps: ScanSteps): Iterable<TextSpan> {
 }
 
 const credential = characters(['az', 'AZ', '09'], "_-.~!*'();:&=+$,%^|")
+
 /** Longer ones are none. */
 const maxCredential = 512
 
@@ -86,9 +74,11 @@ const keyNames: readonly string[] = [
   ...['clientsecret', 'accesstoken', 'refreshtoken', 'authtoken', 'bearertoken', 'sessiontoken'],
   ...['authorization', 'encryptionkey', 'signingkey'],
 ]
+
 const passwordNames: readonly string[] = ['password', 'passwd', 'pwd', 'passphrase']
 
 const nameSet = characters(['az', 'AZ', '09'], '_-')
+
 const passwordSet = characters(['az', 'AZ', '09'], '_-+/=.~!@#$%^&*?')
 
 /** `name=value`, `name: value`, `"name": "value"`, also `name: Bearer value`. */
@@ -144,4 +134,230 @@ function* findBotTokens(text: string, steps: ScanSteps): Iterable<TextSpan> {
       const end = runEnd(token, text, { at: start, steps })
       if (end - start >= 20 && isMixed(text, { start, end })) yield { start, end }
     }
+}
+
+/** A kind of key that is known by how it begins. */
+interface KeyRule {
+  readonly prefix: string
+  readonly set: CodeSet
+  /** How many characters of the set follow at least. */
+  readonly min: number
+  /** No more than `min` follow. */
+  readonly exact?: boolean
+  /** How many letters and digits in a row there are at least; names have dashes every few letters. */
+  readonly row?: number
+}
+
+const slashed = characters(['az', 'AZ', '09'], '/_-')
+
+const url64: CodeSet = characters(['az', 'AZ', '09'], '_-')
+
+const alphanumeric: CodeSet = characters(['az', 'AZ', '09'])
+
+/** What tokens of all sorts are written in. */
+const token: CodeSet = characters(['az', 'AZ', '09'], '_-+/=.~')
+
+const wordy: CodeSet = characters(['az', 'AZ', '09'], '_')
+
+const upperOrDigit: CodeSet = characters(['AZ', '09'])
+
+const hex: CodeSet = characters(['09', 'af', 'AF'])
+
+/** What services call their keys and tokens. A further service is a further row. */
+const rules: readonly KeyRule[] = [
+  { prefix: 'sk-', set: url64, min: 20, row: 12 }, // OpenAI, Anthropic and many that follow them
+  ...['sk_live_', 'sk_test_', 'rk_live_', 'rk_test_'].map((prefix) => key(prefix, 16)), // Stripe
+  { prefix: 'whsec_', set: token, min: 24 },
+  ...['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_'].map((prefix) => key(prefix, 30)), // GitHub
+  { prefix: 'github_pat_', set: wordy, min: 40 },
+  { prefix: 'glpat-', set: url64, min: 20 },
+  ...['AKIA', 'ASIA'].map((prefix) => ({ prefix, set: upperOrDigit, min: 16, exact: true })), // AWS
+  { prefix: 'AIza', set: url64, min: 35 },
+  { prefix: 'ya29.', set: url64, min: 20 },
+  { prefix: 'GOCSPX-', set: url64, min: 20 },
+  ...['xoxb-', 'xoxp-', 'xoxa-', 'xoxr-', 'xoxs-', 'xapp-'].map((prefix) => ({
+    ...{ prefix, set: url64, min: 20 }, // Slack
+  })),
+  { prefix: 'hooks.slack.com/services/', set: slashed, min: 20 },
+  { prefix: 'discord.com/api/webhooks/', set: slashed, min: 30 },
+  { prefix: 'npm_', set: alphanumeric, min: 36, exact: true },
+  { prefix: 'pypi-', set: url64, min: 40, row: 12 },
+  key('hf_', 30), // Hugging Face
+  key('gsk_', 40), // Groq
+  { prefix: 'xai-', set: alphanumeric, min: 40 },
+  { prefix: 'SG.', set: characters(['az', 'AZ', '09'], '_-.'), min: 50 }, // SendGrid
+  { prefix: 'key-', set: hex, min: 32, exact: true }, // Mailgun
+  { prefix: 'dop_v1_', set: hex, min: 64 }, // DigitalOcean
+  { prefix: 'shpat_', set: hex, min: 32 }, // Shopify
+  { prefix: 'dckr_pat_', set: url64, min: 20 },
+  { prefix: 'lin_api_', set: alphanumeric, min: 30 },
+  { prefix: 'glsa_', set: wordy, min: 32 }, // Grafana
+  { prefix: 'AGE-SECRET-KEY-1', set: upperOrDigit, min: 50 },
+]
+
+function key(prefix: string, min: number): KeyRule {
+  return { prefix, set: alphanumeric, min }
+}
+
+function* matchesOf(rule: KeyRule, text: string, steps: ScanSteps): Iterable<TextSpan> {
+  const { prefix, set, min, exact, row = 0 } = rule
+  let start = text.indexOf(prefix)
+  while (start >= 0) {
+    const body = start + prefix.length
+    const isApart = !isOneOf(wordy, text, start - 1)
+    const end = isApart ? runEnd(set, text, { at: body, steps }) : body
+    const count = end - body
+    const fits = exact ? count === min : count >= min
+    if (fits && isMixed(text, { start: body, end }) && longestRow(text, body, end) >= row)
+      yield { start, end }
+    start = text.indexOf(prefix, Math.max(end, body))
+  }
+}
+
+function longestRow(text: string, start: number, end: number): number {
+  let [longest, row] = [0, 0]
+  for (let at = start; at < end; at++) {
+    row = isOneOf(alphanumeric, text, at) ? row + 1 : 0
+    if (row > longest) longest = row
+  }
+  return longest
+}
+
+const local = characters(['az', 'AZ', '09'], "._%+-'")
+
+const domain = characters(['az', 'AZ', '09'], '.-')
+
+const maxLocal = 64
+
+const maxDomain = 255
+
+/** Finds email addresses: a name, an at sign, and a host with a dot and letters behind it. */
+export function findEmails(text: string, steps: ScanSteps): readonly TextSpan[] {
+  const found: TextSpan[] = []
+  for (let at = text.indexOf('@'); at >= 0; at = text.indexOf('@', at + 1)) {
+    const start = localStart(text, at, steps)
+    const end = domainEnd(text, at + 1, steps)
+    if (start < at && isHost(text.slice(at + 1, end)) && !isUserOf(text, { start, end }))
+      found.push({ start, end })
+  }
+  return found
+}
+
+function localStart(text: string, at: number, steps: ScanSteps): number {
+  let start = at
+  while (at - start < maxLocal && isLetterOf(local, text, start - 1)) start--
+  // A full stop or quote before it is a sentence's.
+  while (start < at && !isLetterOf(alphanumeric, text, start)) start++
+  steps.spend(at - start + 1)
+  return start
+}
+
+function domainEnd(text: string, from: number, steps: ScanSteps): number {
+  let end = from
+  while (end - from < maxDomain && isLetterOf(domain, text, end)) end++
+  steps.spend(end - from + 1)
+  while (end > from && !isLetterOf(alphanumeric, text, end - 1)) end--
+  return end
+}
+
+/** Names may be in any script. */
+function isLetterOf(set: Uint8Array, text: string, at: number): boolean {
+  return isOneOf(set, text, at) || text.charCodeAt(at) >= 0xc0
+}
+
+function isHost(host: string): boolean {
+  const labels = host.split('.')
+  const last = labels.at(-1) ?? ''
+  if (labels.length < 2 || labels.includes('') || last.length < 2) return false
+  for (let at = 0; at < last.length; at++) if (isOneOf(digit, last, at)) return false
+  // `icon@2x.png` is the name of a picture.
+  return !/^\d{1,2}x\.(?:png|jpe?g|gif|webp|svg|avif)$/i.test(host)
+}
+
+/** In a URL it is a user of a host, in `git@host:path` one of a program. */
+function isUserOf(text: string, { start, end }: TextSpan): boolean {
+  if (text.slice(start, end).startsWith('git@') && text[end] === ':') return true
+  const before = text.slice(Math.max(0, start - maxDomain), start)
+  const scheme = before.lastIndexOf('://')
+  return scheme >= 0 && !/[\s/?#]/.test(before.slice(scheme + '://'.length))
+}
+
+/** A piece of a text, its end exclusive. */
+interface TextSpan {
+  readonly start: number
+  readonly end: number
+}
+
+/** Finds pieces of a text; every character that is looked at counts. */
+export type Find = (text: string, steps: ScanSteps) => readonly TextSpan[]
+
+/** How many characters a search may look at for each one there is; none of ours comes near. */
+const perCharacter = 64
+
+/** Counts what a search looks at, so that no text of any sender can make it take long. */
+export class ScanSteps {
+  readonly #most: number
+  used = 0
+
+  constructor(text: string) {
+    this.#most = perCharacter * (text.length + perCharacter)
+  }
+
+  /** @throws Error when it was too much. */
+  spend(count: number): void {
+    this.used += count
+    if (this.used > this.#most) throw new Error('a text takes too long to search')
+  }
+}
+
+/** Characters, for a look-up by code. */
+type CodeSet = Uint8Array
+
+/** The characters of ranges such as `AZ`, and single ones. */
+function characters(ranges: readonly string[], singles = ''): CodeSet {
+  const set = new Uint8Array(128)
+  for (const range of ranges) set.fill(1, range.charCodeAt(0), range.charCodeAt(1) + 1)
+  for (const single of singles) set[single.charCodeAt(0)] = 1
+  return set
+}
+
+const digit: CodeSet = characters(['09'])
+
+/** Whether the character at a place is one of a set; there is none before the beginning and after the end. */
+function isOneOf(set: CodeSet, text: string, at: number): boolean {
+  return set[text.charCodeAt(at)] === 1
+}
+
+/** Where the characters of a set end that begin at a place, at most `most` of them. */
+function runEnd(
+  set: CodeSet,
+  text: string,
+  from: { readonly at: number; readonly steps: ScanSteps; readonly most?: number },
+): number {
+  const { at, steps, most = Number.POSITIVE_INFINITY } = from
+  let end = at
+  while (end - at < most && isOneOf(set, text, end)) end++
+  steps.spend(end - at + 1)
+  return end
+}
+
+/** Whether a piece has both a letter and a digit, as what a machine makes up has and most words have not. */
+function isMixed(text: string, { start, end }: TextSpan): boolean {
+  let hasDigit = false
+  let hasLetter = false
+  for (let at = start; at < end && !(hasDigit && hasLetter); at++)
+    if (isOneOf(digit, text, at)) hasDigit = true
+    else if (isOneOf(alphanumeric, text, at)) hasLetter = true
+  return hasDigit && hasLetter
+}
+
+/** The text with other words in place of the pieces; the same text where there are none. */
+export function replaceSpans(text: string, spans: readonly TextSpan[], by: string): string {
+  if (spans.length === 0) return text
+  let [result, from] = ['', 0]
+  for (const { start, end } of spans.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
+    if (start >= from) result += text.slice(from, start) + by
+    from = Math.max(from, end)
+  }
+  return result + text.slice(from)
 }

@@ -1,20 +1,52 @@
 import { A2AError } from '../../protocol/errors.ts'
-import { isTerminal } from '../../protocol/task.ts'
-import type { JsonObject, Message, TaskStatusUpdateEvent } from '../../protocol/types.ts'
-import { addUsage, type Usage } from '../../protocol/usage.ts'
+import {
+  addUsage,
+  historyExtension,
+  toolCallsOf,
+  toUsageMetadata,
+  type Usage,
+  usageOf,
+} from '../../protocol/extensions.ts'
+import { createFold, type Fold } from '../../protocol/fold.ts'
+import { answerParts, isInterrupted, isTerminal, userMessage } from '../../protocol/task.ts'
+import type {
+  Artifact,
+  Json,
+  JsonObject,
+  Message,
+  Part,
+  StreamResponse,
+  Task,
+  TaskState,
+  TaskStatusUpdateEvent,
+} from '../../protocol/types.ts'
 import { isAsyncIterable, withSignal } from '../../shared/async.ts'
+import { digestOf } from '../../shared/ids.ts'
+import { isFields } from '../../shared/json.ts'
 import type { Agent, AgentEvent, AgentReply, Turn } from '../agent.ts'
-import { type ReplyPlace, readAgentAnswer, readAgentEvent } from '../reply.ts'
-import { type AskAgent, wrapAgent } from '../wrap.ts'
-import { ContentBlocked } from './blocked.ts'
-import { GuardCheck, type VerdictAnswer, type VerdictQuestion } from './check.ts'
-import { DiscreetTurn } from './guarded-turn.ts'
-import { HeldReply } from './held.ts'
-import { guardInput } from './input.ts'
-import { namesOf } from './names.ts'
+import {
+  collectTask,
+  type ReplyPlace,
+  readAgentAnswer,
+  readAgentEvent,
+  responseArtifact,
+} from '../reply.ts'
+import { AsideTurn, type AskAgent, wrapAgent } from '../wrap.ts'
+import { namesOf, readGuards } from './built-in.ts'
+import {
+  ContentBlocked,
+  DiscreetTurn,
+  GuardCheck,
+  GuardedTurn,
+  type GuardedView,
+  type VerdictAnswer,
+  type VerdictQuestion,
+  verdictSchema,
+} from './check.ts'
+import type { Guards } from './guard.ts'
 import { isUnguarded, type ReadyGuards } from './ready.ts'
 
-/** What guards need of whoever puts them around an agent. */
+/** What guards need of the code that puts them around an agent. */
 interface GuardSurroundings {
   /** Whose guards they are, as the trace says it: `team`, `agent`, `step`. */
   readonly owner: JsonObject
@@ -38,15 +70,17 @@ export function withGuards(agent: Agent, guards: ReadyGuards, around: GuardSurro
   })
 }
 
-interface Guarded {
-  readonly guards: ReadyGuards
-  readonly around: GuardSurroundings
-  readonly ask: AskAgent
-}
-
 /** What an agent answers under guards. @throws ContentBlocked */
 export async function* guardedAnswer(
-  { guards, around, ask }: Guarded,
+  {
+    guards,
+    around,
+    ask,
+  }: {
+    readonly guards: ReadyGuards
+    readonly around: GuardSurroundings
+    readonly ask: AskAgent
+  },
   message: Message,
   turn: Turn,
 ): AsyncGenerator<AgentEvent> {
@@ -77,6 +111,94 @@ export async function* guardedAnswer(
   } else yield* eventsOf(ask(seen, seen.message), new HeldReply(seen, output), seen)
 }
 
+/**
+ * The turn as the guards of the input leave it: its message, and earlier ones, which the log has as the user sent them.
+ * @throws ContentBlocked
+ */
+export async function guardInput(check: GuardCheck, message: Message, turn: Turn): Promise<Turn> {
+  if (!check.isNeeded) return turn
+  const past = createPast(check, turn)
+  const parts = await past.remember(message.parts, () => check.parts(message.parts, 'message'))
+  const { metadata } = message
+  const noted = metadata && (await guardHistory(check, check.notes(metadata)))
+  const left = { ...message, parts, ...(noted && { metadata: noted }) }
+  if (check.decides && turn.number > 1) await past.learn(turn.history)
+  return new GuardedTurn(turn, { message: left, ...past })
+}
+
+interface Past extends Omit<GuardedView, 'message'> {
+  /** Keeps what was decided of a message by those who might decide otherwise another time. */
+  remember(given: readonly Part[], work: () => Promise<readonly Part[]>): Promise<readonly Part[]>
+}
+
+/** What was decided of earlier messages stays with the conversation, under their content: copies have other ids. */
+function createPast(check: GuardCheck, turn: Turn): Past {
+  const known = new Map<string, readonly Part[]>()
+  const keyOf = async (parts: readonly Part[]): Promise<string> =>
+    `corral:guards:${await digestOf([check.owner, parts])}`
+  const keep = async (given: readonly Part[], left: readonly Part[]): Promise<void> => {
+    const kept: object = { parts: left }
+    // Parts are JSON.
+    if (check.decides && left !== given) turn.context.set(await keyOf(given), kept as JsonObject)
+  }
+  return {
+    async remember(given, work) {
+      try {
+        const left = await work()
+        await keep(given, left)
+        return left
+      } catch (thrown) {
+        if (thrown instanceof ContentBlocked) await keep(given, [])
+        throw thrown
+      }
+    },
+    async learn(messages) {
+      if (!check.decides) return
+      for (const { role, parts } of messages) {
+        const kept = role === 'ROLE_USER' && keptParts(await turn.context.get(await keyOf(parts)))
+        if (kept) known.set(JSON.stringify(parts), kept)
+      }
+    },
+    earlier(message) {
+      if (message.role !== 'ROLE_USER') return message
+      const parts = check.again(known.get(JSON.stringify(message.parts)) ?? message.parts)
+      if (parts?.length) return parts === message.parts ? message : { ...message, parts }
+      return undefined
+    },
+  }
+}
+
+function keptParts(value: Json | undefined): readonly Part[] | undefined {
+  if (!isFields(value) || !Array.isArray(value.parts)) return undefined
+  return value.parts as readonly Part[] // as createPast keeps them
+}
+
+/**
+ * The metadata of a message with what guards leave of the earlier turns that its client sends along. They may be made up,
+ * so each is looked at, of every role. Where a guard would put something in their place they are left out.
+ * @throws ContentBlocked
+ */
+async function guardHistory(check: GuardCheck, metadata: JsonObject): Promise<JsonObject> {
+  const history = metadata[historyExtension]
+  if (!isFields(history) || !Array.isArray(history.messages)) return metadata
+  const given: readonly Json[] = history.messages
+  const messages = given.map((message): Json => {
+    if (!isFields(message) || typeof message.content !== 'string') return message
+    return { ...message, content: check.words(message.content) }
+  })
+  const isKept = !check.decides || (await passes(check, messages))
+  return { ...metadata, [historyExtension]: { ...history, messages: isKept ? messages : [] } }
+}
+
+async function passes(check: GuardCheck, messages: readonly Json[]): Promise<boolean> {
+  const texts = messages.flatMap((message) =>
+    isFields(message) && typeof message.content === 'string' ? [message.content] : [],
+  )
+  if (texts.length === 0) return true
+  const given = [{ text: texts.join('\n\n') }]
+  return (await check.parts(given, 'history')) === given
+}
+
 /** Passes on what is going on, and the rest when everything has been said. */
 async function* checked(
   reply: () => AgentReply,
@@ -87,8 +209,8 @@ async function* checked(
   try {
     for await (const event of eventsOf(reply(), held, turn)) {
       const read = readAgentEvent(event, held)
-      const progress = 'statusUpdate' in read ? progressOf(read.statusUpdate) : undefined
-      if (progress) yield* going(progress, check)
+      if ('statusUpdate' in read && isProgress(read.statusUpdate.status.state))
+        yield* going(read.statusUpdate, check)
       else if (held.take(read)) break
     }
     yield* held.released()
@@ -97,9 +219,8 @@ async function* checked(
   }
 }
 
-function progressOf(update: TaskStatusUpdateEvent): TaskStatusUpdateEvent | undefined {
-  const { state } = update.status
-  return isTerminal(state) || state === 'TASK_STATE_INPUT_REQUIRED' ? undefined : update
+function isProgress(state: TaskState): boolean {
+  return !isTerminal(state) && state !== 'TASK_STATE_INPUT_REQUIRED'
 }
 
 /** Words on what is going on. Where an agent is asked for verdicts they are left out: each would cost a question. */
@@ -175,4 +296,235 @@ async function toGuarded(
   const words = check.words(thrown.message)
   if (words === thrown.message) return thrown
   return new A2AError(thrown.code, words, { ...thrown.details, cause: thrown })
+}
+
+/** What an agent says, held back until its guards have looked at it. */
+class HeldReply implements ReplyPlace {
+  readonly taskId: string
+  readonly contextId: string
+  readonly responseId: string
+  hasResponse = false
+  readonly #turn: Turn
+  readonly #check: GuardCheck
+  readonly #fold: Fold
+  #lone: Message | undefined
+  /** Of events, not of what they bring. */
+  #metadata: JsonObject | undefined
+
+  constructor(turn: Turn, check: GuardCheck) {
+    const { taskId: id, contextId, number } = turn
+    this.taskId = id
+    this.contextId = contextId
+    this.responseId = number === 1 ? responseArtifact : `${responseArtifact}-${number}`
+    this.#turn = turn
+    this.#check = check
+    this.#fold = createFold({ id, contextId, status: { state: 'TASK_STATE_WORKING' } })
+  }
+
+  /** Takes in an event; true where nothing more is wanted. */
+  take(event: StreamResponse): boolean {
+    if ('message' in event) {
+      this.#lone = event.message
+      return true
+    }
+    this.#fold.apply(event)
+    this.#note('task' in event ? event.task.metadata : Object.values(event)[0]?.metadata)
+    return this.hasEnded
+  }
+
+  get hasEnded(): boolean {
+    return !isProgress(this.#fold.state)
+  }
+
+  /** What the answer has cost. */
+  get usage(): Usage | undefined {
+    const { artifacts = [], status } = this.#fold.snapshot()
+    const whole = usageOf(this.#metadata) ?? usageOf((this.#lone ?? status.message)?.metadata)
+    if (whole) return whole
+    return artifacts.reduce<Usage | undefined>(
+      (sum, { metadata }) => addUsage(sum, usageOf(metadata)),
+      undefined,
+    )
+  }
+
+  /** What the guards have left, as events. @throws ContentBlocked */
+  async *released(): AsyncGenerator<AgentEvent> {
+    if (this.#lone) {
+      yield await this.#message(this.#lone, 'answer')
+      return
+    }
+    this.#fold.compact()
+    const { artifacts = [], status } = this.#fold.snapshot()
+    const { state, message } = status
+    const isAnswer = state === 'TASK_STATE_COMPLETED' || !this.hasEnded
+    const words = isAnswer && message ? [message.parts] : []
+    const pieces = [...artifacts.map(({ parts }) => parts), ...words]
+    const left = this.#saysNothing(artifacts, pieces)
+      ? pieces
+      : await checkPieces(this.#check, pieces)
+    for (const [index, artifact] of artifacts.entries()) {
+      const parts = left[index]
+      if (parts)
+        yield this.#turn.artifact(checkArtifact(this.#check, artifact, parts), { lastChunk: true })
+    }
+    const said = message && (await this.#last(message, { isAnswer, parts: left[artifacts.length] }))
+    const metadata = this.#total()
+    yield {
+      statusUpdate: {
+        status: {
+          state: this.hasEnded ? state : 'TASK_STATE_COMPLETED',
+          ...(said && { message: said }),
+        },
+        ...(metadata && { metadata }),
+      },
+    }
+  }
+
+  /** A question, or a call of the client's tools, comes without an answer. */
+  #saysNothing(artifacts: readonly Artifact[], pieces: readonly (readonly Part[])[]): boolean {
+    if (pieces.some(({ length }) => length > 0)) return false
+    const calls = artifacts.some(({ metadata }) => metadata && toolCallsOf(metadata)?.length)
+    return calls || (this.hasEnded && this.#fold.state !== 'TASK_STATE_COMPLETED')
+  }
+
+  async #last(
+    message: Message,
+    {
+      isAnswer,
+      parts,
+    }: { readonly isAnswer: boolean; readonly parts: readonly Part[] | undefined },
+  ): Promise<Message | undefined> {
+    if (isAnswer) return parts && this.#noted({ ...message, parts })
+    return this.#message(message, isInterrupted(this.#fold.state) ? 'question' : 'status')
+  }
+
+  async #message(message: Message, kind: 'answer' | 'question' | 'status'): Promise<Message> {
+    return this.#noted({ ...message, parts: await this.#check.parts(message.parts, kind) })
+  }
+
+  #noted(message: Message): Message {
+    const { metadata } = message
+    return metadata ? { ...message, metadata: this.#check.notes(metadata) } : message
+  }
+
+  /** The tokens of those who were asked for verdicts are the answer's too. */
+  #total(): JsonObject | undefined {
+    const { usage } = this.#check
+    const total = usage && addUsage(usage, this.usage)
+    const own = this.#metadata && this.#check.notes(this.#metadata)
+    return total ? { ...own, ...toUsageMetadata(total) } : own
+  }
+
+  #note(metadata: JsonObject | undefined): void {
+    if (metadata) this.#metadata = this.#metadata ? { ...this.#metadata, ...metadata } : metadata
+  }
+}
+
+/**
+ * What guards leave of the pieces of one answer, such as its artifacts. They are looked at together; what a guard puts
+ * in their place stands in the first, and the others are gone.
+ * @throws ContentBlocked
+ */
+export async function checkPieces(
+  check: GuardCheck,
+  pieces: readonly (readonly Part[])[],
+): Promise<readonly (readonly Part[] | undefined)[]> {
+  const given = pieces.flat()
+  const left = await check.parts(given, 'answer')
+  if (left === given) return pieces
+  if (left.length !== given.length) return [left]
+  let from = 0
+  return pieces.map(({ length }) => {
+    from += length
+    return left.slice(from - length, from)
+  })
+}
+
+/** An artifact with what guards have left of its parts; its names and notes are looked at here. @throws ContentBlocked */
+export function checkArtifact(
+  check: GuardCheck,
+  artifact: Artifact,
+  parts: readonly Part[],
+): Artifact {
+  const { name, description, metadata } = artifact
+  return {
+    ...artifact,
+    parts,
+    ...(name !== undefined && { name: check.words(name) }),
+    ...(description !== undefined && { description: check.words(description) }),
+    ...(metadata && { metadata: check.notes(metadata) }),
+  }
+}
+
+/**
+ * An agent under guards that a program gives it. It knows no other agents, so none can be asked.
+ * @throws GuardFault that names the first guard that cannot be.
+ */
+export function withOwnGuards(agent: Agent, id: string, guards: Guards | undefined): Agent {
+  return guards ? withGuards(agent, readGuards(guards), aroundOf(id)) : agent
+}
+
+/** Lets an agent answer under its guards. */
+export type GuardedAnswer = (
+  ask: AskAgent,
+  message: Message,
+  turn: Turn,
+) => AsyncGenerator<AgentEvent>
+
+/** The same for an agent that is an instance of a class; undefined where it has no guards. @throws GuardFault */
+export function createGuardedAnswer(
+  id: string,
+  guards: Guards | undefined,
+): GuardedAnswer | undefined {
+  if (!guards) return undefined
+  const [ready, around] = [readGuards(guards), aroundOf(id)]
+  return (ask, message, turn) => guardedAnswer({ guards: ready, around, ask }, message, turn)
+}
+
+function aroundOf(id: string): Parameters<typeof withGuards>[2] {
+  const askMember = (): Promise<never> => Promise.reject(new Error('nobody can be asked'))
+  return { owner: { agent: id }, askMember }
+}
+
+/**
+ * Asks agents of a file for verdicts, within the turn of the agent that they guard. A durable step: one that has answered
+ * is not asked again about the same content after a crash.
+ */
+export function askAgents(
+  agentOf: (id: string) => Agent | undefined,
+): (question: VerdictQuestion, turn: Turn) => Promise<VerdictAnswer> {
+  return async ({ member, parts, name }, turn) => {
+    const agent = agentOf(member)
+    if (!agent) throw new A2AError('agentUnavailable', `Agent "${member}" is not registered`)
+    const space = `guard.${name}:${member}`
+    // The same when the turn runs again after a crash, so that a remote agent is not sent it twice.
+    const messageId = await digestOf([turn.taskId, turn.number, space])
+    const message = { ...userMessage(parts, { contextId: turn.contextId }), messageId }
+    const answer = await turn.step(space, async () => {
+      const inner = new JudgeTurn(turn, { space, message, signal: turn.signal })
+      const task = collectTask(agent.process(message, inner), inner)
+      const verdict: object = answerOf(await withSignal(task, turn.signal), member)
+      return verdict as Json // parts and numbers
+    })
+    const stored: object = Object(answer)
+    return stored as VerdictAnswer // as this step returned it
+  }
+}
+
+/** The turn of an agent that is asked for a verdict. */
+class JudgeTurn extends AsideTurn {
+  override get outputSchema(): JsonObject {
+    return verdictSchema
+  }
+}
+
+function answerOf(task: Task, member: string): VerdictAnswer {
+  const { state } = task.status
+  if (isInterrupted(state) || (isTerminal(state) && state !== 'TASK_STATE_COMPLETED'))
+    throw new A2AError('processingError', `Agent "${member}" gave no verdict`)
+  const usage = (task.artifacts ?? []).reduce<Usage | undefined>(
+    (sum, { metadata }) => addUsage(sum, usageOf(metadata)),
+    usageOf(task.status.message?.metadata),
+  )
+  return { parts: answerParts(task), ...(usage && { usage }) }
 }

@@ -1,24 +1,25 @@
 import { createGuard, type Guard, type GuardOptions } from '../../network/guard.ts'
-import { clientToolsOf, type OfferedTool } from '../../protocol/client-tools.ts'
+import type { AgentInfo } from '../../protocol/card.ts'
 import {
   clientToolsExtension,
+  clientToolsOf,
   historyExtension,
+  type OfferedTool,
+  toAmounts,
+  type Usage,
   usageExtension,
 } from '../../protocol/extensions.ts'
-import type { AgentInfo } from '../../protocol/profile.ts'
-import type { AgentExtension, JsonObject, Message } from '../../protocol/types.ts'
+import type { AgentExtension, Json, JsonObject, Message } from '../../protocol/types.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Logger, silent } from '../../shared/log.ts'
-import type { Agent, AgentEvent, Health, Turn } from '../agent.ts'
+import type { Agent, AgentEvent, DataSchema, Health, Turn } from '../agent.ts'
 import { type OpenAIAgentConfig, validateOpenAIAgentConfig, withCallDefaults } from '../config.ts'
 import { checkRetries } from '../config-checks.ts'
-import type { DataSchema } from '../data-schema.ts'
+import { writtenNames } from '../guards/built-in.ts'
 import type { Guards } from '../guards/guard.ts'
-import { writtenNames } from '../guards/names.ts'
-import { createGuardedAnswer, type GuardedAnswer } from '../guards/own.ts'
-import { modelDefaults } from '../model-config.ts'
-import { checkedAnswer } from '../output/check.ts'
-import type { OutputOptions } from '../output/with-schema.ts'
+import { createGuardedAnswer, type GuardedAnswer } from '../guards/with-guards.ts'
+import { type ModelHistory, modelDefaults } from '../model-config.ts'
+import { checkedAnswer, type OutputOptions } from '../output/with-schema.ts'
 import { type DataOf, type SchemaInput, toDataSchema } from '../schema.ts'
 import {
   type Tool,
@@ -29,14 +30,18 @@ import {
   wrapTool,
 } from '../tools.ts'
 import { type AskAgent, elsewhere } from '../wrap.ts'
-import { runChat } from './chat.ts'
-import { type ChatClient, createChatClient } from './client.ts'
-import { checkFiles, withoutRefusedFiles } from './files.ts'
-import { askWithSchema } from './format.ts'
-import { readHistory } from './history.ts'
-import { toChatMessages } from './messages.ts'
-import { type ChatProgress, keptConversation, loadProgress } from './progress.ts'
-import type { ChatMessage, ChatRequest } from './wire.ts'
+import { type ChatProgress, keptConversation, loadProgress, runChat } from './chat.ts'
+import { type ChatAnswer, type ChatClient, createChatClient, modelEntry } from './client.ts'
+import {
+  askWithSchema,
+  bringsHistory,
+  type ChatMessage,
+  type ChatRequest,
+  checkFiles,
+  toChatMessages,
+  toTranscript,
+  withoutRefusedFiles,
+} from './messages.ts'
 
 /** What cards say of every model: what it reads of a message's metadata, and what it tells in its answer's. */
 const extensions: readonly AgentExtension[] = [
@@ -179,7 +184,9 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
     ])
     // A member of a team answers the team, which runs no tools for its client.
     const { tools: forClient } = clientToolsOf(turn.taskStore && message.metadata)
-    const tools = withOwnNames([...own, ...offered, ...forClient.map(toClientTool)])
+    // The client runs these itself.
+    const unrun = forClient.map((tool): Tool => ({ ...tool, execute: () => '' }))
+    const tools = withOwnNames([...own, ...offered, ...unrun])
     yield* runChat({
       agent: name,
       client: this.#client,
@@ -263,11 +270,6 @@ export class OpenAIAgent<Schema extends SchemaInput | undefined = undefined> imp
   }
 }
 
-/** A tool that the model may call and somebody else runs. */
-function toClientTool(tool: OfferedTool): Tool {
-  return { ...tool, execute: () => '' }
-}
-
 /** The names that the last of the tools have for the client, by those that they have for the model. */
 function clientNames(
   tools: readonly Tool[],
@@ -275,4 +277,124 @@ function clientNames(
 ): ReadonlyMap<string, string> {
   const own = tools.length - given.length
   return new Map(given.map(({ name }, index) => [tools[own + index]?.name ?? name, name]))
+}
+
+/** The model that reads a conversation, and how much of it. */
+interface HistoryReader {
+  readonly id: string
+  readonly name: string
+  readonly client: ChatClient
+  /** Model and sampling, for the summary. */
+  readonly sampling: Omit<ChatRequest, 'messages'>
+  readonly maxHistory: number
+  readonly history: ModelHistory
+  readonly clock: Clock
+}
+
+/** What a model hears of a conversation before the message that it answers. */
+interface EarlierMessages {
+  /** What was said before `messages`, in the model's own words. */
+  readonly summary?: string
+  readonly messages: readonly Message[]
+  /** The tokens that the summary cost in this turn. */
+  readonly spent?: Usage | undefined
+}
+
+/** How many messages beyond those that a model sees whole are read to be summarised. */
+const lookBack = 200
+
+/**
+ * The earlier messages of the context, the newest ones whole. Where the model summarises, those before them are put
+ * into a summary that stays with the context. It is made anew only when more than `maxHistory` messages have come after
+ * what it covers, and then covers all but the newest half of those, so most turns ask for none. A summary that cannot be
+ * made is left out: the model then sees the newest messages alone.
+ */
+async function readHistory(turn: Turn, reader: HistoryReader): Promise<EarlierMessages> {
+  const { maxHistory, history } = reader
+  if (maxHistory <= 0 || bringsHistory(turn.message)) return { messages: [] }
+  if (history === 'window') return { messages: await earlierMessages(turn, maxHistory) }
+  const messages = await earlierMessages(turn, maxHistory + lookBack)
+  const key = `corral:summary:${reader.id}`
+  const known = toSummary(await turn.context.get(key))
+  const covered = known ? messages.findIndex(({ messageId }) => messageId === known.upTo) : -1
+  const summary = covered < 0 ? undefined : known
+  const rest = messages.slice(covered + 1)
+  if (rest.length <= maxHistory)
+    return { ...(summary && { summary: summary.text }), messages: rest }
+  const kept = Math.ceil(maxHistory / 2)
+  const older = rest.slice(0, -kept)
+  const made = await summarise(turn, reader, { summary, older })
+  if (!made) return { ...(summary && { summary: summary.text }), messages: rest.slice(-maxHistory) }
+  turn.context.set(key, { upTo: made.upTo, text: made.text })
+  const from = rest.findIndex(({ messageId }) => messageId === made.upTo) + 1
+  return { summary: made.text, messages: rest.slice(from).slice(-maxHistory), spent: made.usage }
+}
+
+/** The context's messages, then those of this task that are not among them, the newest `limit`. */
+async function earlierMessages(turn: Turn, limit: number): Promise<readonly Message[]> {
+  const heard = await turn.conversation(limit)
+  const known = new Set([turn.message.messageId, ...heard.map((message) => message.messageId)])
+  const rest = turn.history.filter((message) => !known.has(message.messageId))
+  const current = heard.filter((message) => message.messageId !== turn.message.messageId)
+  return [...current, ...rest].slice(-limit)
+}
+
+/** What was said up to and with a message. */
+interface Summary {
+  readonly upTo: string
+  readonly text: string
+}
+
+function toSummary(value: Json | undefined): Summary | undefined {
+  if (typeof value !== 'object' || value === null || !('upTo' in value)) return undefined
+  const { upTo, text } = value
+  return typeof upTo === 'string' && typeof text === 'string' ? { upTo, text } : undefined
+}
+
+const longestSummary = 20_000
+
+const instruction =
+  'Summarise this conversation between a user and an assistant, so that the assistant can go on with it. Keep names, ' +
+  'numbers, decisions, wishes and open questions. Answer with the summary alone, in the language of the conversation.'
+
+/** Asks the model for a summary, once per turn even across a crash. */
+async function summarise(
+  turn: Turn,
+  reader: HistoryReader,
+  from: { readonly summary: Summary | undefined; readonly older: readonly Message[] },
+): Promise<(Summary & { readonly usage?: Usage | undefined }) | undefined> {
+  const { client, clock, name } = reader
+  // What ends an answer may well stand in a summary.
+  const { stop: _, ...sampling } = reader.sampling
+  const upTo = from.older.at(-1)?.messageId ?? ''
+  const transcript = toTranscript(from.older, from.summary?.text)
+  const messages = [
+    { role: 'system', content: instruction },
+    { role: 'user', content: transcript },
+  ] as const
+  const began = clock.elapsed()
+  try {
+    const step = await turn.step('summary', async () => {
+      const asked = (): Promise<ChatAnswer> =>
+        client.complete({ ...sampling, messages }, turn.signal, turn.account)
+      const answer = await elsewhere(turn, asked)
+      const durationMs = Math.round(clock.elapsed() - began)
+      const entry = modelEntry({ agent: name, round: 0, durationMs }, sampling.model, answer)
+      turn.trace({ ...entry, purpose: 'summary' })
+      const { usage } = answer
+      if (usage) turn.account?.spend(usage)
+      const text = answer.text.slice(0, longestSummary)
+      return { upTo, text, ...(usage && toAmounts(usage)) }
+    })
+    const { text, inputTokens, outputTokens, costUsd } = step
+    if (text.trim() === '') return undefined
+    const isCounted = inputTokens !== undefined && outputTokens !== undefined
+    const cost = costUsd !== undefined && { costUsd }
+    const usage = isCounted && { usage: { inputTokens, outputTokens, ...cost } }
+    return { upTo: step.upTo, text, ...usage }
+  } catch (error) {
+    turn.signal.throwIfAborted()
+    turn.log.warn({ agent: name, error }, 'a conversation could not be summarised')
+    return undefined
+  }
 }

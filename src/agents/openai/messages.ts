@@ -1,7 +1,162 @@
-import { clientToolsOf, isClientToolCall } from '../../protocol/client-tools.ts'
-import { historyExtension } from '../../protocol/extensions.ts'
-import type { Message, Part, RawPart, UrlPart } from '../../protocol/types.ts'
-import { type ChatContent, type ChatMessage, isRecord } from './wire.ts'
+import type { Guard } from '../../network/guard.ts'
+import {
+  clientToolsOf,
+  historyExtension,
+  isClientToolCall,
+  type Usage,
+} from '../../protocol/extensions.ts'
+import type { Json, JsonObject, Message, Part, RawPart, UrlPart } from '../../protocol/types.ts'
+import { type Fields, isFields } from '../../shared/json.ts'
+import { trimEnd } from '../../shared/text.ts'
+import { modelDefaults, type ResponseFormat } from '../model-config.ts'
+import { withSchemaInWords } from '../output/tries.ts'
+
+/**
+ * The chat completions wire, as far as we speak it. With `stream: true` the answer is server-sent events whose data is
+ * a `chat.completion.chunk` each, then `[DONE]`. A tool call arrives in pieces: the first has its id and name, all have
+ * a piece of the arguments and the index of the call. With `stream_options.include_usage` the last chunk has no choice
+ * and the usage. Without `stream`, and from services that ignore it, the answer is one `chat.completion`.
+ */
+export interface ChatRequest {
+  readonly model: string
+  readonly messages: readonly ChatMessage[]
+  readonly temperature?: number
+  readonly max_tokens?: number
+  readonly tools?: readonly ChatTool[]
+  readonly tool_choice?: 'auto' | 'none'
+  readonly parallel_tool_calls?: boolean
+  readonly top_p?: number
+  readonly stop?: string | readonly string[]
+  readonly seed?: number
+  readonly reasoning_effort?: string
+  readonly response_format?: ChatFormat
+}
+
+/** Asks for an answer that is a JSON object, or fits a JSON Schema. */
+type ChatFormat =
+  | { readonly type: 'json_object' }
+  | {
+      readonly type: 'json_schema'
+      readonly json_schema: {
+        readonly name: string
+        readonly schema: JsonObject
+        readonly strict?: boolean
+      }
+    }
+
+/** A message as the model sees it. Text alone is a plain string, which every service understands. */
+export type ChatMessage =
+  | { readonly role: 'system'; readonly content: string }
+  | { readonly role: 'user'; readonly content: string | readonly ChatContent[] }
+  | {
+      readonly role: 'assistant'
+      readonly content: string | null
+      readonly tool_calls?: readonly ChatToolCall[]
+    }
+  | { readonly role: 'tool'; readonly tool_call_id: string; readonly content: string }
+
+/** A piece of a user's message that is not text alone. */
+type ChatContent =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image_url'; readonly image_url: { readonly url: string } }
+  | {
+      readonly type: 'input_audio'
+      readonly input_audio: { readonly data: string; readonly format: string }
+    }
+  | {
+      readonly type: 'file'
+      readonly file: { readonly filename: string; readonly file_data: string }
+    }
+
+/** A tool that is offered to the model. */
+interface ChatTool {
+  readonly type: 'function'
+  readonly function: {
+    readonly name: string
+    readonly description: string
+    readonly parameters: JsonObject
+  }
+}
+
+/** A tool call in an assistant's message. */
+export interface ChatToolCall {
+  readonly id: string
+  readonly type: 'function'
+  readonly function: { readonly name: string; readonly arguments: string }
+}
+
+/** What one chunk of an answer brings. */
+export interface ChatDelta {
+  readonly text?: string
+  readonly toolCalls?: readonly ToolCallPiece[]
+  readonly finish?: string
+  readonly usage?: Usage
+}
+
+/** A piece of a tool call; pieces with the same index belong together. */
+export interface ToolCallPiece {
+  readonly index: number
+  readonly id?: string
+  readonly name?: string
+  readonly arguments?: string
+}
+
+/** Where a service answers: an endpoint that ends with `/chat/completions` is used as it is, else that is appended. */
+export function toUrls(endpoint: string): { completions: string; models: string } {
+  const url = new URL(endpoint)
+  const base = trimEnd(url.pathname, '/').replace(/\/chat\/completions$/, '')
+  const at = (path: string): string => {
+    url.pathname = `${base}${path}`
+    return url.href
+  }
+  return { completions: at('/chat/completions'), models: at('/models') }
+}
+
+/** What a chunk, or a whole completion, says. Undefined where it is neither. */
+export function parseDelta(value: unknown): ChatDelta | undefined {
+  if (!isFields(value) || !Array.isArray(value.choices)) return undefined
+  const usage = parseUsage(value)
+  const choice: unknown = value.choices[0]
+  if (!isFields(choice)) return usage ? { usage } : {}
+  const delta = isFields(choice.delta) ? choice.delta : choice.message
+  const text = isFields(delta) && typeof delta.content === 'string' ? delta.content : ''
+  const pieces = isFields(delta) && Array.isArray(delta.tool_calls) ? delta.tool_calls : []
+  return {
+    ...(text !== '' && { text }),
+    ...(pieces.length > 0 && { toolCalls: pieces.map(parsePiece) }),
+    ...(typeof choice.finish_reason === 'string' && { finish: choice.finish_reason }),
+    ...(usage && { usage }),
+  }
+}
+
+// A whole completion lists its calls without indexes: their place in the list is it.
+function parsePiece(value: unknown, place: number): ToolCallPiece {
+  const piece = isFields(value) ? value : {}
+  const called = isFields(piece.function) ? piece.function : {}
+  return {
+    index: typeof piece.index === 'number' ? piece.index : place,
+    ...(typeof piece.id === 'string' && piece.id !== '' && { id: piece.id }),
+    ...(typeof called.name === 'string' && { name: called.name }),
+    ...(typeof called.arguments === 'string' && { arguments: called.arguments }),
+  }
+}
+
+function parseUsage(completion: Fields): Usage | undefined {
+  const { usage, model } = completion
+  if (!isFields(usage)) return undefined
+  const details = isFields(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {}
+  const cachedInputTokens = toCount(details.cached_tokens)
+  return {
+    inputTokens: toCount(usage.prompt_tokens),
+    outputTokens: toCount(usage.completion_tokens),
+    ...(cachedInputTokens > 0 && { cachedInputTokens }),
+    ...(typeof model === 'string' && { model }),
+  }
+}
+
+function toCount(value: unknown): number {
+  return typeof value === 'number' && value > 0 ? value : 0
+}
 
 /** What goes to the model before the user's message. */
 interface Conversation {
@@ -29,51 +184,12 @@ export function toChatMessages(conversation: Conversation): ChatMessage[] {
   return [...told, ...said]
 }
 
-/** Messages as text to be summarised, after the summary of what came before them; long ones are cut. */
-export function toTranscript(messages: readonly Message[], summary: string | undefined): string {
-  const lines = messages.map(({ role, parts }) => {
-    const text = plain(parts)
-    const short = text.length > longestLine ? `${text.slice(0, longestLine)}…` : text
-    return `${role === 'ROLE_AGENT' ? 'Assistant' : 'User'}: ${short}`
-  })
-  return [...(summary ? [`Summary of what came before: ${summary}`] : []), ...lines].join('\n\n')
-}
-
-const longestLine = 4_000
-
-function system(content: string): ChatMessage {
-  return { role: 'system', content }
-}
-
-/** One message; text alone becomes a plain string. */
-function toChatMessage(message: Message): ChatMessage {
-  if (message.role === 'ROLE_AGENT') return { role: 'assistant', content: plain(message.parts) }
-  const isText = message.parts.every((part) => 'text' in part || 'data' in part)
-  if (isText) return { role: 'user', content: plain(message.parts) }
-  return { role: 'user', content: message.parts.map(toContent) }
-}
-
-/** The message to answer: the user's, or what a tool of the client's gave to a call that the history tells of. */
-function toLastMessage(message: Message, history: readonly ChatMessage[]): ChatMessage {
-  const { toolCallId = '' } = clientToolsOf(message.metadata)
-  const isResult = history.some(
-    (turn) => 'tool_calls' in turn && turn.tool_calls?.some(({ id }) => id === toolCallId),
-  )
-  if (!isResult) return toChatMessage({ ...message, role: 'ROLE_USER' })
-  return { role: 'tool', tool_call_id: toolCallId, content: plain(message.parts) }
-}
-
-/** Whether the client sent the earlier turns along with its message, so that nobody need look for them. */
-export function bringsHistory(message: Message): boolean {
-  return sentAlong(message) !== undefined
-}
-
 /** The earlier turns that the history extension carries; undefined where there are none. */
 function sentAlong(message: Message): ChatMessage[] | undefined {
   const value: unknown = message.metadata?.[historyExtension]
-  if (!isRecord(value) || !Array.isArray(value.messages)) return undefined
+  if (!isFields(value) || !Array.isArray(value.messages)) return undefined
   return value.messages.flatMap((entry: unknown): ChatMessage[] => {
-    if (!isRecord(entry) || typeof entry.content !== 'string') return []
+    if (!isFields(entry) || typeof entry.content !== 'string') return []
     const { role, content, toolCalls, toolCallId } = entry
     if (role === 'tool' && typeof toolCallId === 'string')
       return [{ role, tool_call_id: toolCallId, content }]
@@ -91,9 +207,12 @@ function toCaller(content: string, toolCalls: readonly unknown[]): ChatMessage {
   return { role: 'assistant', content: content === '' ? null : content, tool_calls: calls }
 }
 
-function saysSomething(message: ChatMessage): boolean {
-  if (message.role === 'tool' || 'tool_calls' in message) return true
-  return message.content !== null && message.content.length > 0
+/** One message; text alone becomes a plain string. */
+function toChatMessage(message: Message): ChatMessage {
+  if (message.role === 'ROLE_AGENT') return { role: 'assistant', content: plain(message.parts) }
+  const isText = message.parts.every((part) => 'text' in part || 'data' in part)
+  if (isText) return { role: 'user', content: plain(message.parts) }
+  return { role: 'user', content: message.parts.map(toContent) }
 }
 
 function plain(parts: readonly Part[]): string {
@@ -122,8 +241,10 @@ function rawContent(part: RawPart, type: string): ChatContent {
       type: 'input_audio',
       input_audio: { data: part.raw, format: audio === 'mpeg' ? 'mp3' : audio },
     }
-  if (type.startsWith('text/') || type === 'application/json')
-    return { type: 'text', text: decodeText(part.raw) }
+  if (type.startsWith('text/') || type === 'application/json') {
+    const bytes = Uint8Array.from(atob(part.raw), (c) => c.charCodeAt(0))
+    return { type: 'text', text: new TextDecoder().decode(bytes) }
+  }
   return {
     type: 'file',
     file: { filename: part.filename ?? 'file', file_data: dataUrl(part) },
@@ -134,11 +255,148 @@ function dataUrl(part: RawPart): string {
   return `data:${part.mediaType ?? 'application/octet-stream'};base64,${part.raw}`
 }
 
-function decodeText(base64: string): string {
-  return new TextDecoder().decode(Uint8Array.from(atob(base64), (c) => c.charCodeAt(0)))
-}
-
 function label(part: RawPart | UrlPart): string {
   const name = part.filename ?? part.mediaType ?? 'file'
   return 'url' in part ? `${name}: ${part.url}` : name
+}
+
+/** The message to answer: the user's, or what a tool of the client's gave to a call that the history tells of. */
+function toLastMessage(message: Message, history: readonly ChatMessage[]): ChatMessage {
+  const { toolCallId = '' } = clientToolsOf(message.metadata)
+  const isResult = history.some(
+    (turn) => 'tool_calls' in turn && turn.tool_calls?.some(({ id }) => id === toolCallId),
+  )
+  if (!isResult) return toChatMessage({ ...message, role: 'ROLE_USER' })
+  return { role: 'tool', tool_call_id: toolCallId, content: plain(message.parts) }
+}
+
+function saysSomething(message: ChatMessage): boolean {
+  if (message.role === 'tool' || 'tool_calls' in message) return true
+  return message.content !== null && message.content.length > 0
+}
+
+function system(content: string): ChatMessage {
+  return { role: 'system', content }
+}
+
+const longestLine = 4_000
+
+/** Messages as text to be summarised, after the summary of what came before them; long ones are cut. */
+export function toTranscript(messages: readonly Message[], summary: string | undefined): string {
+  const lines = messages.map(({ role, parts }) => {
+    const text = plain(parts)
+    const short = text.length > longestLine ? `${text.slice(0, longestLine)}…` : text
+    return `${role === 'ROLE_AGENT' ? 'Assistant' : 'User'}: ${short}`
+  })
+  return [...(summary ? [`Summary of what came before: ${summary}`] : []), ...lines].join('\n\n')
+}
+
+/** Whether the client sent the earlier turns along with its message, so that they need not be looked up. */
+export function bringsHistory(message: Message): boolean {
+  return sentAlong(message) !== undefined
+}
+
+/**
+ * Asks a model for an answer that fits a schema. Services take a schema for objects only, so that of a list or a text
+ * stands in words behind the question.
+ */
+export function askWithSchema(
+  message: Message,
+  schema: JsonObject | undefined,
+  wanted: ResponseFormat = modelDefaults.responseFormat,
+): { readonly message: Message; readonly format: { readonly response_format?: ChatFormat } } {
+  if (!schema) return { message, format: {} }
+  const isObject = schema.type === 'object'
+  if (wanted === 'json_schema' && isObject)
+    return { message, format: { response_format: toJsonSchemaFormat(schema) } }
+  const inWords = { ...message, parts: withSchemaInWords(message.parts, schema) }
+  const isOffered = wanted === 'json_object' && isObject
+  return { message: inWords, format: isOffered ? { response_format: { type: wanted } } : {} }
+}
+
+function toJsonSchemaFormat(schema: JsonObject): ChatFormat {
+  const title = typeof schema.title === 'string' ? schema.title : ''
+  const name = title.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64) || 'answer'
+  const strict = isStrict(schema) && { strict: true }
+  return { type: 'json_schema', json_schema: { name, schema, ...strict } }
+}
+
+/** Keywords that services keep to where they are strict; what has others is refused there. */
+const strictKeywords: ReadonlySet<string> = new Set(
+  (
+    '$schema $defs definitions $ref title description type enum const properties required additionalProperties ' +
+    'items anyOf pattern format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minItems maxItems'
+  ).split(' '),
+)
+
+/** Whether a service may be strict with a schema: every property is required, and there are no others. */
+function isStrict(schema: Json | undefined): boolean {
+  if (!isFields(schema)) return false
+  if (!Object.keys(schema).every((keyword) => strictKeywords.has(keyword))) return false
+  const { properties, $defs = {}, definitions = {}, items, anyOf, required } = schema
+  if (schema.type === 'object' || properties !== undefined) {
+    if (schema.additionalProperties !== false) return false
+    const names = new Set(Array.isArray(required) ? required : [])
+    if (!Object.keys(properties ?? {}).every((name) => names.has(name))) return false
+  }
+  const inner = [properties ?? {}, $defs, definitions].flatMap((group) =>
+    Object.values(group ?? {}),
+  )
+  const more = [...(items === undefined ? [] : [items]), ...(Array.isArray(anyOf) ? anyOf : [])]
+  return [...inner, ...more].every(isStrict)
+}
+
+/**
+ * Images that a caller names by URL are fetched by the model's service, which may stand where the caller cannot reach:
+ * so they are judged like every address that a stranger names. A `data:` URL of an image holds it and leads nowhere.
+ */
+export async function checkFiles(
+  guard: Guard,
+  message: Message,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const [index, part] of message.parts.entries()) {
+    signal.throwIfAborted()
+    if (isFetched(part)) await guard.resolve(part.url, `message.parts[${index}].url`)
+  }
+}
+
+/** Earlier messages without the images that may not be fetched: each stays as its name alone. */
+export async function withoutRefusedFiles(
+  guard: Guard,
+  messages: readonly Message[],
+  signal: AbortSignal,
+): Promise<readonly Message[]> {
+  const kept: Message[] = []
+  for (const message of messages) {
+    // What an agent said is text to a model.
+    if (message.role === 'ROLE_AGENT' || !message.parts.some(isFetched)) {
+      kept.push(message)
+      continue
+    }
+    const parts: Part[] = []
+    for (const part of message.parts) {
+      signal.throwIfAborted()
+      const fine = !isFetched(part) || (await isAllowed(guard, part.url))
+      parts.push(fine ? part : { text: `[${part.filename ?? part.mediaType}]` })
+    }
+    kept.push({ ...message, parts })
+  }
+  return kept
+}
+
+/** Whether the model's service will call this part's URL. */
+function isFetched(part: Part): part is UrlPart {
+  return (
+    'url' in part &&
+    part.mediaType?.startsWith('image/') === true &&
+    !part.url.startsWith('data:image/')
+  )
+}
+
+function isAllowed(guard: Guard, url: string): Promise<boolean> {
+  return guard.resolve(url).then(
+    () => true,
+    () => false,
+  )
 }

@@ -1,7 +1,16 @@
-import type { AddressGuard } from '../../network/rules.ts'
+import type { AddressGuard } from '../../network/guard.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import { isTerminal } from '../../protocol/task.ts'
-import type { Message, StreamResponse } from '../../protocol/types.ts'
+import { answerParts, isInterrupted, isTerminal } from '../../protocol/task.ts'
+import type {
+  Artifact,
+  JsonObject,
+  Message,
+  StreamResponse,
+  Task,
+  TaskArtifactUpdateEvent,
+  TaskState,
+  TaskStatus,
+} from '../../protocol/types.ts'
 import { withDeadline } from '../../shared/async.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Logger, silent } from '../../shared/log.ts'
@@ -12,29 +21,38 @@ import {
   validateA2AAgentConfig,
   withCallDefaults,
 } from '../config.ts'
+import { writtenNames } from '../guards/built-in.ts'
 import type { Guards } from '../guards/guard.ts'
-import { writtenNames } from '../guards/names.ts'
-import { createGuardedAnswer, type GuardedAnswer } from '../guards/own.ts'
+import { createGuardedAnswer, type GuardedAnswer } from '../guards/with-guards.ts'
 import type { AskAgent } from '../wrap.ts'
-import { createRemoteCancel, type RemoteCancel } from './cancel.ts'
-import { connectRemote, probe, type RemoteConnection, toClientAuth } from './connect.ts'
-import { ownFault, toMemberFault } from './faults.ts'
-import { type LocalInfo, toRemoteInfo } from './info.ts'
 import {
-  createRemoteContexts,
-  createSends,
+  connectRemote,
+  type LocalInfo,
+  ownFault,
+  probe,
+  type RemoteConnection,
+  toClientAuth,
+  toMemberFault,
+  toRemoteInfo,
+} from './connect.ts'
+import {
+  beginsTask,
+  type Departure,
   forgetSend,
   idsOf,
   loadRemote,
   loadUnnamed,
+  type Outgoing,
+  prepare,
+  RemoteContexts,
   type RemoteIds,
+  type RemotePhase,
   type RemoteTask,
+  SendCounts,
   saveRemote,
   saveSend,
+  type UnnamedSend,
 } from './memory.ts'
-import { beginsTask, type Departure, type Outgoing, prepare } from './outgoing.ts'
-import { createRelay } from './relay.ts'
-import { createWatch, type Watch } from './watch.ts'
 
 /** A remote agent, and what it is called here. */
 export interface A2AAgentOptions extends A2AAgentConfig, LocalInfo {
@@ -50,8 +68,11 @@ export interface A2AAgentOptions extends A2AAgentConfig, LocalInfo {
   readonly log?: Logger
 }
 
-/** How long a remote may take to show its card to somebody who only wants to know who it is. */
+/** How long a remote may take to show its card where only its name is wanted. */
 const infoMs = 5_000
+
+/** How long a remote may take to accept a cancel. */
+const cancelMs = 5_000
 
 /**
  * A remote A2A agent as one of yours. Its events come through live; its question becomes yours, and the answer goes
@@ -64,7 +85,7 @@ export class A2AAgent implements Agent {
   readonly guardNames: Agent['guardNames']
   readonly #options: A2AAgentOptions & CallSettings
   readonly #connection: RemoteConnection
-  readonly #cancel: RemoteCancel
+
   readonly #clock: Clock
   readonly #log: Logger
   readonly #name: string
@@ -87,8 +108,8 @@ export class A2AAgent implements Agent {
     this.#departure = {
       key: `a2a:${options.id ?? endpoint}`,
       endpoint,
-      contexts: createRemoteContexts(`corral:a2a:${options.id ?? ''} ${endpoint}`),
-      sends: createSends(),
+      contexts: new RemoteContexts(`corral:a2a:${options.id ?? ''} ${endpoint}`),
+      sends: new SendCounts(),
     }
     const ms = timeoutSeconds * 1000
     this.#connection = connectRemote(endpoint, {
@@ -101,8 +122,6 @@ export class A2AAgent implements Agent {
       ...(reach && { reach }),
       log: this.#log,
     })
-    const around = { name: this.#name, clock: this.#clock, log: this.#log }
-    this.#cancel = createRemoteCancel(this.#connection, around)
   }
 
   /**
@@ -149,8 +168,8 @@ export class A2AAgent implements Agent {
     const { key } = this.#departure
     const remote = loadRemote(task, key)
     const unnamed = loadUnnamed(task, key)
-    if (unnamed) await this.#cancel.unnamed(unnamed)
-    else if (remote && remote.phase !== 'done') await this.#cancel.task(remote.taskId)
+    if (unnamed) await this.#cancelUnnamed(unnamed)
+    else if (remote && remote.phase !== 'done') await this.#cancelTask(remote.taskId)
   }
 
   /** Forgets the card; the next call fetches it again. */
@@ -196,20 +215,20 @@ export class A2AAgent implements Agent {
       watch.close()
       if (isShutdown(turn.signal)) outgoing.interrupted()
       else if (remote && isKnown && relay.phase() === 'running') {
-        await this.#cancel.task(remote.taskId)
+        await this.#cancelTask(remote.taskId)
         await this.#save(turn, { ...remote, phase: 'done' })
       }
     }
   }
 
-  /** In the log before it leaves, unless nobody wants it any more. */
+  /** In the log before it leaves, unless the turn is cancelled. */
   async #noteSend(turn: Turn, { request, options }: Outgoing): Promise<void> {
     const { idempotencyKey } = options
     await saveSend(turn, this.#departure.key, { request, idempotencyKey })
     turn.signal.throwIfAborted()
   }
 
-  /** Whoever cancels later has no task to look for. The log keeps the order, so nobody has to wait. */
+  /** A later cancel has no task to look for. The log keeps the order, so this need not be awaited. */
   #forgetSend(turn: Turn): void {
     void forgetSend(turn, this.#departure.key).catch((error) => {
       if (!turn.signal.aborted)
@@ -256,16 +275,43 @@ export class A2AAgent implements Agent {
       if ('message' in response) return createRelay(turn).take(response)
       const { id, status } = response.task
       if (impatient) return [`Task created: ${id} (${shortName(status.state)})`]
-      if (!isTerminal(status.state)) await this.#cancel.task(id)
+      if (!isTerminal(status.state)) await this.#cancelTask(id)
       throw ownFault('processingError', `${this.#name} answered with a task; tasks are rejected`)
     } finally {
       watch.close()
     }
   }
 
-  #watch(turn: Turn): Watch {
+  #watch(turn: Turn): RemoteWatch {
     const timeoutMs = this.#options.timeoutSeconds * 1000
-    return createWatch({ name: this.#name, clock: this.#clock, timeoutMs, signal: turn.signal })
+    return new RemoteWatch({ name: this.#name, clock: this.#clock, timeoutMs, signal: turn.signal })
+  }
+
+  async #cancelTask(taskId: string): Promise<void> {
+    await this.#tryCancel({ taskId }, async (signal) => {
+      const client = await this.#connection.client(signal)
+      await client.cancelTask(taskId, { signal })
+    })
+  }
+
+  /** Learns the name of a task by repeating its send with its key, and cancels it. */
+  #cancelUnnamed({ request, idempotencyKey }: UnnamedSend): Promise<void> {
+    return this.#tryCancel({}, async (signal) => {
+      const client = await this.#connection.client(signal)
+      const configuration = { returnImmediately: true }
+      const options = { idempotencyKey, signal }
+      const response = await client.sendMessage({ ...request, configuration }, options)
+      if ('task' in response) await this.#cancelTask(response.task.id)
+    })
+  }
+
+  /** Best effort: a remote that cannot be reached is left to itself. */
+  async #tryCancel(facts: object, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    try {
+      await withDeadline(this.#clock, cancelMs, work)
+    } catch (error) {
+      this.#log.warn({ agent: this.#name, ...facts, error }, 'a remote task could not be cancelled')
+    }
   }
 }
 
@@ -276,4 +322,161 @@ function isShutdown(signal: AbortSignal): boolean {
 
 function shortName(state: string): string {
   return state.replace('TASK_STATE_', '').toLowerCase().replaceAll('_', '-')
+}
+
+/** Turns a remote task's events into ours, one by one. */
+interface Relay {
+  /** What a remote event means in our task. */
+  take(event: StreamResponse): readonly AgentEvent[]
+  /** What is left to say when no more events come. */
+  end(): readonly AgentEvent[]
+  /** Whether the remote works, waits for something from our caller, or has ended. */
+  phase(): RemotePhase
+}
+
+/**
+ * A relay for a turn. Artifacts, files, data and status texts go through as they come; ids of task, context and
+ * messages become ours. A chunk of an artifact that we have not seen begins it.
+ */
+export function createRelay(turn: Turn): Relay {
+  const begun = new Set<string>()
+  let state: TaskState = 'TASK_STATE_SUBMITTED'
+  let answered = false
+  /** A snapshot's question: it may be the one that our message has just answered, so only the end makes it one. */
+  let question: { status: TaskStatus; metadata?: JsonObject } | undefined
+
+  function artifact(value: Artifact, update: Partial<TaskArtifactUpdateEvent> = {}): AgentEvent {
+    const append = update.append === true && begun.has(value.artifactId)
+    begun.add(value.artifactId)
+    return turn.artifact(value, {
+      ...(append && { append }),
+      ...(update.lastChunk && { lastChunk: true }),
+      ...(update.metadata && { metadata: update.metadata }),
+    })
+  }
+
+  function status(next: TaskStatus, metadata?: JsonObject): readonly AgentEvent[] {
+    const before = state
+    state = next.state
+    question = undefined
+    if (isIdle(next, before)) return []
+    const entered = { state, ...(next.message && { message: ours(next.message) }) }
+    return [{ statusUpdate: { status: entered, ...(metadata && { metadata }) } }]
+  }
+
+  function ours(message: Message): Message {
+    const { metadata } = message
+    return { ...turn.reply(message.parts), ...(metadata && { metadata }) }
+  }
+
+  function snapshot(task: Task): readonly AgentEvent[] {
+    const artifacts = (task.artifacts ?? []).map((value) => artifact(value))
+    if (task.status.state === 'TASK_STATE_INPUT_REQUIRED') {
+      question = { status: task.status, ...(task.metadata && { metadata: task.metadata }) }
+      return artifacts
+    }
+    return [...artifacts, ...status(withAnswer(task, begun.size > 0, ours), task.metadata)]
+  }
+
+  return {
+    take(event) {
+      if ('artifactUpdate' in event) {
+        const { artifact: value, ...update } = event.artifactUpdate
+        return [artifact(value, update)]
+      }
+      if ('statusUpdate' in event)
+        return status(event.statusUpdate.status, event.statusUpdate.metadata)
+      if ('task' in event) return snapshot(event.task)
+      answered = true
+      return [ours(event.message)]
+    },
+    end: () => (question ? status(question.status, question.metadata) : []),
+    phase() {
+      if (answered || isTerminal(state)) return 'done'
+      return isInterrupted(state) ? 'waiting' : 'running'
+    },
+  }
+}
+
+/** States that say nothing to our caller: it knows that we work, unless our last state was that we wait. */
+function isIdle({ state, message }: TaskStatus, before: TaskState): boolean {
+  if (state === 'TASK_STATE_WORKING') return !message && before !== 'TASK_STATE_AUTH_REQUIRED'
+  return state === 'TASK_STATE_SUBMITTED' || state === 'TASK_STATE_UNSPECIFIED'
+}
+
+/** Some agents put their answer only into the history; the completed status then brings it. */
+function withAnswer(
+  task: Task,
+  hasArtifacts: boolean,
+  ours: (message: Message) => Message,
+): TaskStatus {
+  const { status } = task
+  if (status.state !== 'TASK_STATE_COMPLETED' || status.message || hasArtifacts) return status
+  const parts = answerParts(task)
+  if (parts.length === 0) return status
+  return { ...status, message: ours({ messageId: '', role: 'ROLE_AGENT', parts }) }
+}
+
+/** What a watch needs. */
+interface RemoteWatchOptions {
+  readonly name: string
+  readonly clock: Clock
+  /** How long the remote may bring no news; without this a task in an unknown state would be polled for ever. */
+  readonly timeoutMs: number
+  /** The end of our own turn. */
+  readonly signal: AbortSignal
+}
+
+/** How long a cancelled turn waits to learn the id of the task that it has just caused, so as to cancel that too. */
+const graceMs = 2_000
+
+/** Ends a conversation with a remote agent that falls silent or that is cancelled. */
+export class RemoteWatch {
+  readonly #options: RemoteWatchOptions
+  readonly #controller = new AbortController()
+  #isKnown = false
+  #stopTimer = (): void => {}
+  #stopGrace = (): void => {}
+
+  constructor(options: RemoteWatchOptions) {
+    this.#options = options
+    const { signal } = options
+    if (signal.aborted) this.#controller.abort(signal.reason)
+    else signal.addEventListener('abort', this.#leave, { once: true })
+    this.alive()
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  /** The remote gave a sign of life. */
+  alive(): void {
+    const { name, clock, timeoutMs } = this.#options
+    this.#stopTimer()
+    this.#stopTimer = clock.after(timeoutMs, () =>
+      this.#controller.abort(ownFault('timeout', `${name} did not answer in time`)),
+    )
+  }
+
+  /** The remote's task can be named now, so that it can be cancelled. */
+  known(): void {
+    const { signal } = this.#options
+    this.#isKnown = true
+    if (signal.aborted) this.#controller.abort(signal.reason)
+  }
+
+  /** Frees timers and listeners. */
+  close(): void {
+    this.#stopTimer()
+    this.#stopGrace()
+    this.#options.signal.removeEventListener('abort', this.#leave)
+  }
+
+  readonly #leave = (): void => {
+    const { clock, signal } = this.#options
+    const abort = (): void => this.#controller.abort(signal.reason)
+    if (this.#isKnown) abort()
+    else this.#stopGrace = clock.after(graceMs, abort)
+  }
 }

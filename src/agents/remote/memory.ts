@@ -1,3 +1,5 @@
+import type { SendOptions } from '../../client/config.ts'
+import { hopsExtension } from '../../protocol/extensions.ts'
 import type {
   Json,
   JsonObject,
@@ -5,7 +7,10 @@ import type {
   SendMessageRequest,
   StreamResponse,
 } from '../../protocol/types.ts'
+import { digestOf } from '../../shared/ids.ts'
 import type { Turn, WaitingTask } from '../agent.ts'
+import { withSchemaInWords } from '../output/tries.ts'
+import { ownFault } from './connect.ts'
 
 /** The remote task behind a task of ours. */
 export interface RemoteTask {
@@ -23,6 +28,95 @@ export type RemotePhase = 'running' | 'waiting' | 'done'
 
 /** How a remote task is named. */
 export type RemoteIds = Pick<RemoteTask, 'taskId' | 'contextId'>
+
+/** What is known where a message leaves for a remote agent. */
+export interface Departure {
+  /** Where the remote task is remembered in our task's log. */
+  readonly key: string
+  readonly endpoint: string
+  readonly contexts: RemoteContexts
+  readonly sends: SendCounts
+}
+
+/** A message that is ready to go, and what surrounds its call. */
+export interface Outgoing {
+  readonly request: SendMessageRequest
+  readonly options: Omit<SendOptions, 'signal'> & { readonly idempotencyKey: string }
+  /** The remote task that this message began, or went on with, before a crash. */
+  readonly begun: RemoteTask | undefined
+  /** The send was interrupted by us: the next one of this message goes on with it. */
+  interrupted(): void
+}
+
+/**
+ * Prepares our message for the remote: in the remote's context, to the remote's task where it answers a question, with
+ * the hops so far. Its `Idempotency-Key` is the same when a turn runs again after a crash, and another when a team
+ * tries again on purpose.
+ *
+ * @throws A2AError `unsupportedOperation` for a message that has passed this remote before.
+ */
+export async function prepare(
+  message: Message,
+  turn: Turn,
+  departure: Departure,
+): Promise<Outgoing> {
+  const { key, contexts, sends } = departure
+  const hops = await nextHops(turn, departure.endpoint)
+  const known = loadRemote(turn, key)
+  const send = JSON.stringify([key, turn.taskId, message.messageId])
+  const count = sends.next(send)
+  // A task that this very message began, or went on with, is not sent again. What this process has sent before is tried
+  // again on purpose; what another one sent is resumed.
+  const isBegun = known?.messageId === message.messageId && known.turn === turn.number
+  const begun = count === 1 && isBegun ? known : undefined
+  const continued = known?.phase === 'waiting' && !begun ? known : undefined
+  const contextId = continued?.contextId ?? (await contexts.get(turn))
+  const { messageId, metadata, extensions } = message
+  const { outputSchema: schema } = turn
+  // What answers a question, such as an approval's, must stay the word that it is.
+  const parts = schema && !continued ? withSchemaInWords(message.parts, schema) : message.parts
+  return {
+    request: {
+      message: {
+        messageId,
+        role: 'ROLE_USER',
+        parts,
+        ...(contextId !== undefined && { contextId }),
+        ...(continued && { taskId: continued.taskId }),
+        metadata: { ...metadata, [hopsExtension]: hops },
+        ...(extensions && { extensions }),
+      },
+    },
+    options: {
+      idempotencyKey: await digestOf(`${send}#${count}`),
+      ...(turn.traceparent !== undefined && { traceparent: turn.traceparent }),
+      ...(extensions && { extensions: extensions.filter(isHeaderSafe) }),
+    },
+    begun,
+    interrupted: () => sends.forget(send),
+  }
+}
+
+/** Beyond this many agents a message goes round in circles, whatever their names. */
+const maxHops = 32
+
+/** By URL, because ids need not be unique in the world; hashed, because our URLs are private. */
+async function nextHops(turn: Turn, endpoint: string): Promise<readonly string[]> {
+  const hop = `a2a:${await digestOf(new URL(endpoint).href)}`
+  if (turn.hops.includes(hop) || turn.hops.length >= maxHops)
+    throw ownFault('unsupportedOperation', 'The message has come back to an agent it passed')
+  return [...turn.hops, hop]
+}
+
+/** A message's extensions are its sender's words; only those that can stand in a list of URIs go into a header. */
+function isHeaderSafe(uri: string): boolean {
+  return /^[\x21-\x2b\x2d-\x7e]+$/.test(uri)
+}
+
+/** Whether a message makes a task at the remote, as far as we know. */
+export function beginsTask({ begun, request }: Outgoing): boolean {
+  return !begun && request.message.taskId === undefined
+}
 
 /** Which remote task an event is about; undefined for a lone message. */
 export function idsOf(event: StreamResponse): RemoteIds | undefined {
@@ -42,21 +136,12 @@ export function loadRemote(turn: Pick<WaitingTask, 'load'>, key: string): Remote
   return { taskId, contextId, messageId: String(messageId), turn: Number(number), phase: known }
 }
 
-/** Whether a remote task was begun, or gone on with, by this very message: then it is not sent again. */
-export function isBegunBy(
-  remote: RemoteTask,
-  { messageId }: Pick<Message, 'messageId'>,
-  turn: Turn,
-): boolean {
-  return remote.messageId === messageId && remote.turn === turn.number
-}
-
-/** Remembers a remote task before anybody hears of what it does. */
+/** Remembers a remote task before its events are passed on. */
 export function saveRemote(turn: Turn, key: string, remote: RemoteTask): Promise<void> {
   return turn.save(key, { ...remote })
 }
 
-/** A send whose task may not have a name yet: who repeats it with its key learns the name. */
+/** A send whose task may not have a name yet: to repeat it with its key gives the name. */
 export interface UnnamedSend {
   readonly request: SendMessageRequest
   readonly idempotencyKey: string
@@ -66,7 +151,7 @@ export interface UnnamedSend {
 
 /**
  * Remembers a send before it leaves, so that a task which it began is found even if the process dies before it learns
- * the task's name. Where our own task does not exist yet, nobody can cancel it either, and none is made for this.
+ * the task's name. Where our own task does not exist yet, it cannot be cancelled either, and none is made for this.
  */
 export function saveSend(turn: Turn, key: string, send: Omit<UnnamedSend, 'turn'>): Promise<void> {
   const { request, idempotencyKey } = send
@@ -95,72 +180,76 @@ function sendKey(key: string): string {
   return `corral:${key}:send`
 }
 
-/** Which remote context goes with which of ours. */
-export interface RemoteContexts {
-  get(turn: Turn): Promise<string | undefined>
-  set(turn: Turn, remote: string): void
+/**
+ * Which remote context goes with which of ours: remembered with ours, so that a restart finds them, and here, for answers
+ * that leave no task to keep them with. Those here are kept apart by caller and tenant, since two may give their contexts
+ * the same name.
+ */
+export class RemoteContexts {
+  readonly #key: string
+  readonly #known: RecentMap<string>
+  /** What the context holds, as far as a turn has seen. */
+  readonly #kept = new WeakMap<object, Json>()
+
+  /** @param key Names the remote agent among the values of a context. */
+  constructor(key: string, limit = 1_000) {
+    this.#key = key
+    this.#known = new RecentMap(limit)
+  }
+
+  async get(turn: Turn): Promise<string | undefined> {
+    const stored = await turn.context.get(this.#key)
+    if (stored !== undefined) this.#kept.set(turn.context, stored)
+    const remote = stored ?? this.#known.get(callerOf(turn))
+    return typeof remote === 'string' ? remote : undefined
+  }
+
+  set(turn: Turn, remote: string): void {
+    this.#known.set(callerOf(turn), remote)
+    if (this.#kept.get(turn.context) === remote) return
+    this.#kept.set(turn.context, remote)
+    turn.context.set(this.#key, remote)
+  }
 }
 
-/**
- * Remembers contexts: with ours, so that a restart finds them, and here, for answers that leave no task to keep them
- * with. Those here are told apart by caller and tenant, since two may give their contexts the same name.
- *
- * @param key Names the remote agent among the values of a context.
- */
-export function createRemoteContexts(key: string, limit = 1_000): RemoteContexts {
-  const known = createRecent<string>(limit)
-  /** What the context holds, as far as a turn has seen. */
-  const kept = new WeakMap<object, Json>()
-  const callerOf = ({ tenant, caller, contextId }: Turn): string =>
-    JSON.stringify([tenant, caller.userId, contextId])
-  return {
-    async get(turn) {
-      const stored = await turn.context.get(key)
-      if (stored !== undefined) kept.set(turn.context, stored)
-      const remote = stored ?? known.get(callerOf(turn))
-      return typeof remote === 'string' ? remote : undefined
-    },
-    set(turn, remote) {
-      known.set(callerOf(turn), remote)
-      if (kept.get(turn.context) === remote) return
-      kept.set(turn.context, remote)
-      turn.context.set(key, remote)
-    },
-  }
+function callerOf({ tenant, caller, contextId }: Turn): string {
+  return JSON.stringify([tenant, caller.userId, contextId])
 }
 
 /** How often something has been sent by this process. */
-export interface Sends {
-  next(send: string): number
-  /** A send that was interrupted by us is gone on with, not tried again. */
-  forget(send: string): void
-}
+export class SendCounts {
+  readonly #counts = new RecentMap<number>(1_000)
 
-/** Counts sends. */
-export function createSends(limit = 1_000): Sends {
-  const counts = createRecent<number>(limit)
-  return {
-    next(send) {
-      const count = (counts.get(send) ?? 0) + 1
-      counts.set(send, count)
-      return count
-    },
-    forget: (send) => counts.set(send, 0),
+  next(send: string): number {
+    const count = (this.#counts.get(send) ?? 0) + 1
+    this.#counts.set(send, count)
+    return count
+  }
+
+  /** A send that was interrupted by us is resumed, not tried again. */
+  forget(send: string): void {
+    this.#counts.set(send, 0)
   }
 }
 
-/** A map of the most recent entries; the oldest is forgotten first. */
-function createRecent<T>(limit: number): Pick<Map<string, T>, 'get'> & {
-  set(key: string, value: T): void
-} {
-  const entries = new Map<string, T>()
-  return {
-    get: (key) => entries.get(key),
-    set(key, value) {
-      entries.delete(key)
-      entries.set(key, value)
-      const oldest = entries.size > limit ? entries.keys().next().value : undefined
-      if (oldest !== undefined) entries.delete(oldest)
-    },
+/** A map of the most recent entries; the oldest is evicted first. */
+class RecentMap<T> {
+  readonly #limit: number
+  readonly #entries = new Map<string, T>()
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  get(key: string): T | undefined {
+    return this.#entries.get(key)
+  }
+
+  set(key: string, value: T): void {
+    const entries = this.#entries
+    entries.delete(key)
+    entries.set(key, value)
+    const oldest = entries.size > this.#limit ? entries.keys().next().value : undefined
+    if (oldest !== undefined) entries.delete(oldest)
   }
 }

@@ -1,15 +1,372 @@
+import { readFileSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { z } from 'zod'
-import { type AgentConfig, withCallDefaults } from '../../agents/config.ts'
-import { agentAuthSchema } from './agent-auth.ts'
-import { described, fromVariable } from './described.ts'
+import {
+  type AgentAuth,
+  type AgentConfig,
+  keyHeader,
+  type McpServerConfig,
+  type ToolModuleConfig,
+  withCallDefaults,
+} from '../../agents/config.ts'
+import { type ModelConfig, modelDefaults } from '../../agents/model-config.ts'
+import { defaultOutputRetries } from '../../agents/output/with-schema.ts'
+import type { JsonObject } from '../../protocol/types.ts'
+import { isFields } from '../../shared/json.ts'
 import { guardsSchema } from './guards.ts'
-import { metadataSchema } from './metadata.ts'
-import { modelSchema } from './model.ts'
-import { mcpSchema, toolsSchema } from './model-tools.ts'
-import { outputFields } from './output-fields.ts'
-import { filledText, numberLike, whenGiven, word } from './values.ts'
+import type { Unplaced } from './locate.ts'
+import {
+  described,
+  filledText,
+  fromVariable,
+  isJsonTable,
+  isTable,
+  type KeyFacts,
+  numberLike,
+  whenGiven,
+  word,
+  words,
+} from './values.ts'
 
 const { timeoutSeconds, maxRetries } = withCallDefaults({})
+
+const modelTable = z.strictObject({
+  name: described(filledText.optional(), {
+    description: "The service's name for the model.",
+    default: modelDefaults.name,
+    examples: ['gpt-4.1'],
+  }),
+  system_prompt: described(z.string().optional(), {
+    description: 'What the model is told before everything else.',
+    examples: ['You are a careful researcher.'],
+  }),
+  temperature: described(numberLike.optional(), {
+    description:
+      'How freely the model chooses its words, from 0 to 2; left to the service if absent.',
+    examples: [0.7],
+  }),
+  top_p: described(numberLike.optional(), {
+    description:
+      'The share of likely words that the model chooses from, 0 to 1; left to the service if absent.',
+    examples: [0.9],
+  }),
+  max_tokens: described(numberLike.optional(), {
+    description: 'The longest answer, in tokens; left to the service if absent.',
+    examples: [1000],
+  }),
+  stop: described(z.union([filledText, z.array(filledText)]).optional(), {
+    description: 'The answer ends before this text, or before one of these.',
+    examples: [['END'], 'END'],
+  }),
+  seed: described(numberLike.optional(), {
+    description: 'Asks the service for the same answer to the same question, where it can do that.',
+    examples: [7],
+  }),
+  reasoning_effort: described(filledText.optional(), {
+    description:
+      'How long a model that thinks does so: `minimal`, `low`, `medium`, `high`, or what else the service knows.',
+    examples: ['low'],
+  }),
+  parallel_tool_calls: described(z.boolean().optional(), {
+    description:
+      'Whether the model may call several tools at once; left to the service if absent, and not sent to a model without tools.',
+    examples: [false],
+  }),
+  max_tool_rounds: described(numberLike.optional(), {
+    description: 'How often the model may call tools, 0 to 100; then it must answer.',
+    default: modelDefaults.maxToolRounds,
+    examples: [4],
+  }),
+  max_history: described(numberLike.optional(), {
+    description:
+      'How many earlier messages of the conversation the model sees, 0 to 1000, or 2 to 80 with `history = "summarise"`.',
+    default: modelDefaults.maxHistory,
+    examples: [40],
+  }),
+  history: described(z.enum(['window', 'summarise']).optional(), {
+    description:
+      'What becomes of messages before those: `window` forgets them, `summarise` has the model put them into a summary that stays with the conversation.',
+    default: modelDefaults.history,
+    examples: ['summarise'],
+  }),
+  response_format: described(z.enum(['json_schema', 'json_object', 'none']).optional(), {
+    description:
+      'How the service is told of `output_schema`: by `json_schema`, by `json_object` with the schema in words, or with `none` in words alone.',
+    default: modelDefaults.responseFormat,
+    examples: ['json_object'],
+  }),
+  headers: described(words.optional(), {
+    description: 'Headers of every request to the service. Their values are kept from logs.',
+    examples: [{ 'X-Team': 'research' }],
+  }),
+  extra_body: described(
+    z.record(z.string(), z.unknown()).refine(isJsonTable, 'dates are no JSON').optional(),
+    {
+      description:
+        'Further fields of every request, for what this service alone knows. What has a key of its own here is refused.',
+      examples: [{ user: 'corral' }],
+    },
+  ),
+})
+
+/** `[agents.model]`: which model an OpenAI agent is, and how it answers. */
+const modelSchema: z.ZodType<ModelConfig> = modelTable.transform(
+  (model): ModelConfig => ({
+    ...whenGiven('name', model.name),
+    ...whenGiven('systemPrompt', model.system_prompt),
+    ...whenGiven('temperature', model.temperature),
+    ...whenGiven('topP', model.top_p),
+    ...whenGiven('maxTokens', model.max_tokens),
+    ...whenGiven('stop', model.stop),
+    ...(model.seed !== undefined && { seed: model.seed }),
+    ...whenGiven('reasoningEffort', model.reasoning_effort),
+    ...whenGiven('parallelToolCalls', model.parallel_tool_calls),
+    ...whenGiven('maxHistory', model.max_history),
+    ...whenGiven('history', model.history),
+    ...whenGiven('maxToolRounds', model.max_tool_rounds),
+    ...whenGiven('responseFormat', model.response_format),
+    ...whenGiven('headers', model.headers),
+    ...whenGiven('extraBody', model.extra_body),
+  }),
+)
+
+/** Which tools the user is asked about before they run. */
+const approval = described(
+  z.union([z.boolean(), z.array(filledText)], 'must be true, false or a list of names').optional(),
+  {
+    description:
+      'Tools that the user is asked about before they run: `true` for all of them, or a list of names. What a tool says of itself holds besides.',
+    default: false,
+    examples: [true, ['warn']],
+  },
+)
+
+/** `[[agents.tools]]`: files whose tools an OpenAI agent may use. */
+const toolsSchema: z.ZodType<ToolModuleConfig> = z
+  .strictObject({
+    module: described(filledText, {
+      description:
+        'A file, relative to this one, that exports a tool, a list of tools, or several under names.',
+      examples: ['./tools/weather.mjs'],
+    }),
+    approval,
+  })
+  .transform(({ module, approval }) => ({ module, ...whenGiven('approval', approval) }))
+
+const name = described(filledText, {
+  description:
+    "Names the server in errors, and in a tool's name where two servers have a tool of the same name.",
+  examples: ['files'],
+})
+
+const program = z.strictObject({
+  name,
+  command: described(filledText, {
+    description: 'The program that is started and spoken to over stdio.',
+    examples: ['npx'],
+  }),
+  args: described(z.array(z.string()).optional(), {
+    description: 'Arguments of the program. Relative paths go by where `corral` is started.',
+    examples: [['-y', '@modelcontextprotocol/server-filesystem', './documents']],
+  }),
+  env: described(words.optional(), {
+    description:
+      "Variables of the program, beside a small safe set: the server's own are not passed on.",
+    examples: [{ API_TOKEN: fromVariable('API_TOKEN') }],
+  }),
+  cwd: described(filledText.optional(), {
+    description: 'Where the program runs; where `corral` is started if absent.',
+    examples: ['./tools'],
+  }),
+  approval,
+})
+
+const endpoint = z.strictObject({
+  name,
+  url: described(filledText, {
+    description: 'The address of a server that speaks streamable HTTP.',
+    examples: ['https://mcp.example.com/mcp'],
+  }),
+  headers: described(words.optional(), {
+    description: 'Headers of every request to the server.',
+    examples: [{ Authorization: `Bearer ${fromVariable('MCP_TOKEN')}` }],
+  }),
+  approval,
+})
+
+/** `[[agents.mcp_servers]]`: tool servers of an OpenAI agent. */
+const mcpSchema: z.ZodType<McpServerConfig> = z
+  .union([program, endpoint])
+  .transform((server): McpServerConfig => {
+    const { name } = server
+    const approval = whenGiven('approval', server.approval)
+    if ('url' in server)
+      return { name, url: server.url, ...whenGiven('headers', server.headers), ...approval }
+    return {
+      name,
+      command: server.command,
+      ...whenGiven('args', server.args),
+      ...whenGiven('env', server.env),
+      ...whenGiven('cwd', server.cwd),
+      ...approval,
+    }
+  })
+
+const apiKey = z.strictObject({
+  type: described(z.literal('api_key'), {
+    description: 'An API key in a header.',
+    examples: ['api_key'],
+  }),
+  key: described(filledText, {
+    description: 'The key. Keep it in a variable.',
+    examples: [fromVariable('REVIEWER_KEY')],
+  }),
+  header: described(filledText.optional(), {
+    description: 'The header that the key goes in.',
+    default: keyHeader,
+    examples: ['X-Service-Key'],
+  }),
+})
+
+const bearer = z.strictObject({
+  type: described(z.literal('bearer'), {
+    description: 'A token in the `Authorization` header.',
+    examples: ['bearer'],
+  }),
+  token: described(filledText, {
+    description: 'The token. Keep it in a variable.',
+    examples: [fromVariable('REVIEWER_TOKEN')],
+  }),
+})
+
+const oauth2 = z.strictObject({
+  type: described(z.literal('oauth2'), {
+    description:
+      'OAuth 2 client credentials: tokens are fetched, and fetched again before they end. Not for the protocol `openai`.',
+    examples: ['oauth2'],
+  }),
+  token_url: described(filledText, {
+    description: 'Where tokens are fetched.',
+    examples: ['https://login.example.com/oauth/token'],
+  }),
+  client_id: described(filledText, {
+    description: 'Who Corral is to the authorization server.',
+    examples: ['corral'],
+  }),
+  client_secret: described(filledText, {
+    description: 'The secret of the client. Keep it in a variable.',
+    examples: [fromVariable('CLIENT_SECRET')],
+  }),
+  scopes: described(z.array(filledText).optional(), {
+    description: 'Scopes to ask for; those that the authorization server gives if absent.',
+    examples: [['agents:call']],
+  }),
+})
+
+/** `[agents.auth]`: how Corral proves itself to the agent. */
+const agentAuthSchema: z.ZodType<AgentAuth> = z
+  .discriminatedUnion('type', [apiKey, bearer, oauth2])
+  .transform((auth): AgentAuth => {
+    if (auth.type === 'bearer') return auth
+    if (auth.type === 'api_key')
+      return { type: 'api_key', key: auth.key, ...whenGiven('header', auth.header) }
+    return {
+      type: 'oauth2',
+      tokenUrl: auth.token_url,
+      clientId: auth.client_id,
+      clientSecret: auth.client_secret,
+      ...whenGiven('scopes', auth.scopes),
+    }
+  })
+
+/** Keys that are settings; any others may stand beside them. They are read where an agent becomes one of its kind. */
+const settings: Readonly<Record<string, KeyFacts>> = {
+  api_key: {
+    description:
+      'The key of the model service, where the variable `OPENAI_API_KEY` is not to be used; or that of an A2A agent.',
+    examples: [fromVariable('OPENAI_API_KEY')],
+  },
+  task_handling: {
+    description:
+      'What becomes of an answer of an A2A agent that is a task: `poll_until_complete` waits for its end, `return_task_info` gives the task as it is, `reject_tasks` refuses it.',
+    default: 'poll_until_complete',
+    examples: ['return_task_info'],
+  },
+  agent_id: {
+    description: "An A2A agent's own id; discovered if absent.",
+    examples: ['reviewer'],
+  },
+  auth_header: {
+    description: 'The header in which `api_key` goes to an A2A agent.',
+    default: keyHeader,
+    examples: ['X-Service-Key'],
+  },
+  bearer_token: {
+    description:
+      'A bearer token for an A2A agent that has no `api_key`; `[agents.auth]` can say it too.',
+    examples: [fromVariable('REVIEWER_TOKEN')],
+  },
+  model: {
+    description: 'Use `name` in `[agents.model]`; a setting may stand in one of the two places.',
+    examples: ['gpt-4.1'],
+    deprecated: true,
+  },
+  temperature: {
+    description: 'Use `temperature` in `[agents.model]`.',
+    examples: [0.7],
+    deprecated: true,
+  },
+  max_tokens: {
+    description: 'Use `max_tokens` in `[agents.model]`; here it is 4096 at most.',
+    examples: [1000],
+    deprecated: true,
+  },
+  system_prompt: {
+    description: 'Use `system_prompt` in `[agents.model]`.',
+    examples: ['You are a careful researcher.'],
+    deprecated: true,
+  },
+}
+
+const settingTypes = ['string', 'number', 'boolean'] as const
+
+/** `[agents.metadata]`: settings of the agent's kind, and what its info is to show. */
+const metadataSchema: z.ZodType<NonNullable<AgentConfig['metadata']>> = z
+  .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+  .meta({
+    properties: Object.fromEntries(
+      Object.entries(settings).map(([key, facts]) => [key, { ...facts, type: settingTypes }]),
+    ),
+  })
+
+/** `output_schema`: a JSON Schema as a table, or the name of its file, in whose place the schema stands by now. */
+const outputSchemaField: z.ZodType<JsonObject> = z
+  .union(
+    [filledText, z.record(z.string(), z.unknown())],
+    'must be a table that is a JSON Schema, or the name of its file',
+  )
+  .transform((schema): JsonObject => (typeof schema === 'string' ? {} : (schema as JsonObject))) // made of TOML or JSON
+
+/** What is asked of answers, of an agent or of a step. */
+export const outputFields: {
+  readonly output_schema: z.ZodOptional<z.ZodType<JsonObject>>
+  readonly max_output_retries: z.ZodOptional<z.ZodType<number, number | string>>
+} = {
+  output_schema: described(outputSchemaField.optional(), {
+    description:
+      'A JSON Schema as a table, or the file that holds it, relative to this one: answers must fit it, and become data.',
+    examples: [
+      { type: 'object', properties: { score: { type: 'number' } }, required: ['score'] },
+      './schemas/review.json',
+    ],
+  }),
+  max_output_retries: described(numberLike.optional(), {
+    description:
+      'How often an answer that does not fit `output_schema` is asked for again, 0 to 10; then the task fails.',
+    default: defaultOutputRetries,
+    examples: [1],
+  }),
+}
 
 const agentTable = z.strictObject({
   id: described(filledText, {
@@ -112,3 +469,72 @@ export const agentSchema: z.ZodType<AgentConfig> = agentTable.transform(
     ...whenGiven('maxOutputRetries', agent.max_output_retries),
   }),
 )
+
+/** A file with the schemas that it names by their files put in, which files these are, and what is wrong with them. */
+interface WithSchemas {
+  readonly value: unknown
+  readonly files: readonly string[]
+  readonly problems: readonly Unplaced[]
+}
+
+/** Tables whose keys are their author's own. */
+const foreignTables: ReadonlySet<string> = new Set(['metadata', 'extra_body', 'headers', 'env'])
+
+/** The keys under which a JSON Schema stands, as a table or as the name of its file; `schema` of a guard is one too. */
+const schemaKeys: ReadonlySet<string> = new Set(['output_schema'])
+
+type SchemaFile = { readonly schema: unknown } | { readonly fault: string }
+
+const nowhere: SchemaFile = {
+  fault: 'files are read only for a configuration that is a file itself',
+}
+
+/**
+ * Puts the JSON Schema of a file in place of the file's name, wherever a parsed configuration has one. Names are
+ * relative to the directory; without one, no file is read and a name is a fault.
+ */
+export function fillSchemas(value: unknown, directory: string | undefined): WithSchemas {
+  const problems: Unplaced[] = []
+  const files: string[] = []
+  const fill = (item: unknown, path: readonly PropertyKey[]): unknown => {
+    if (Array.isArray(item)) return item.map((inner, index) => fill(inner, [...path, index]))
+    if (!isTable(item)) return item
+    const entries = Object.entries(item).map(([key, inner]) => {
+      const here = [...path, key]
+      if (foreignTables.has(key)) return [key, inner]
+      const isSchema = schemaKeys.has(key) || (key === 'schema' && item.use === 'json-schema')
+      if (!isSchema) return [key, fill(inner, here)]
+      return [key, typeof inner === 'string' ? read(inner, here) : inner]
+    })
+    return Object.fromEntries(entries)
+  }
+  const read = (name: string, path: readonly PropertyKey[]): unknown => {
+    const file = directory === undefined ? undefined : resolve(directory, name)
+    if (file !== undefined) files.push(file)
+    const found = file === undefined ? nowhere : readSchema(file)
+    if ('schema' in found) return found.schema
+    problems.push({ path, message: `the schema ${name} cannot be read: ${found.fault}` })
+    return {}
+  }
+  return { value: fill(value, []), files, problems }
+}
+
+/** More than any schema that a model could be told. */
+const maxBytes = 1_000_000
+
+function readSchema(file: string): SchemaFile {
+  let text: string
+  try {
+    if (statSync(file).size > maxBytes) return { fault: `it has more than ${maxBytes} bytes` }
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    return { fault: code === 'ENOENT' ? 'there is none' : `the system says ${code}` }
+  }
+  try {
+    const schema: unknown = JSON.parse(text)
+    return isFields(schema) ? { schema } : { fault: 'it holds no JSON object' }
+  } catch {
+    return { fault: 'it holds no JSON' }
+  }
+}

@@ -1,15 +1,55 @@
 import { z } from 'zod'
 import type { AgentConfig } from '../../agents/config.ts'
 import type { AgentPlan } from '../../agents/create.ts'
-import type { ModelPrices } from '../../agents/prices.ts'
-import type { TeamConfig } from '../../team/team-config.ts'
+import type { ModelPrice, ModelPrices } from '../../agents/prices.ts'
+import type { TeamConfig } from '../../team/config.ts'
 import { agentSchema } from './agents.ts'
-import { described } from './described.ts'
-import { pricesSchema } from './prices.ts'
-import type { ConfigError, Unplaced } from './problems.ts'
+import type { ConfigError, Unplaced } from './locate.ts'
 import { type ServerConfig, serverSchema } from './server.ts'
 import { teamSchema } from './teams.ts'
-import { whenGiven } from './values.ts'
+import { described, filledText, numberLike, whenGiven } from './values.ts'
+
+/** Makes the error that tells problems of a file with their places. */
+export type ToConfigError = (problems: readonly Unplaced[], options?: ErrorOptions) => ConfigError
+
+const dollars = numberLike.refine((price) => price >= 0, 'must be US dollars, a number from 0')
+
+/** `[prices."model"]`. */
+const priceSchema: z.ZodType<ModelPrice> = z
+  .strictObject({
+    input: described(dollars, {
+      description: 'US dollars per million tokens of input.',
+      examples: [2],
+    }),
+    output: described(dollars, {
+      description: 'US dollars per million tokens of output.',
+      examples: [8],
+    }),
+    cached_input: described(dollars.optional(), {
+      description:
+        'US dollars per million tokens of input that the service had in its cache; as much as `input` if absent.',
+      examples: [0.5],
+    }),
+  })
+  .transform(({ input, output, cached_input }) => ({
+    input,
+    output,
+    ...whenGiven('cachedInput', cached_input),
+  }))
+
+/** `[prices]`: what models cost, by their names. */
+const pricesSchema: z.ZodType<ModelPrices> = z
+  .record(filledText, priceSchema)
+  .superRefine((prices, context) => {
+    // Variables stand in values alone: by such a name no model would ever have a price.
+    for (const model of Object.keys(prices))
+      if (model.includes('${'))
+        context.addIssue({
+          code: 'custom',
+          path: [model],
+          message: 'must be the name of a model: variables are not replaced in keys',
+        })
+  })
 
 /** What a configuration file says, checked. */
 export interface Config {
@@ -39,9 +79,6 @@ export interface Config {
    */
   readonly files?: readonly string[]
 }
-
-/** Makes the error that tells problems of a file with their places. */
-export type ToConfigError = (problems: readonly Unplaced[], options?: ErrorOptions) => ConfigError
 
 /** The schema of a whole file. */
 export const fileSchema: z.ZodType<Config> = z

@@ -1,12 +1,28 @@
 import { z } from 'zod'
 import type { GuardAction, Guards } from '../../agents/guards/guard.ts'
-import { described, type KeyFacts } from './described.ts'
+import { described, type KeyFacts } from './values.ts'
+
+const count = { type: ['integer', 'string'], minimum: 0 } as const
+
+const length = table(
+  {
+    use: use('length', 'Looks at how long the text is, data as JSON among it.'),
+    max: { description: 'The most characters.', examples: [8000], ...count },
+    min: { description: 'The fewest characters.', examples: [1], ...count },
+    action: action(
+      'block',
+      'What is done with text of another length: `block`, or `replace`, which cuts what is too long.',
+    ),
+  },
+  ['use'],
+)
 
 /** A key of a guard in the words of JSON Schema. */
 type RuleKey = KeyFacts & { readonly [keyword: string]: unknown }
 
-const text = { type: 'string', minLength: 1 } as const
-const count = { type: ['integer', 'string'], minimum: 0 } as const
+function table(properties: Readonly<Record<string, RuleKey>>, required: readonly string[]): object {
+  return { type: 'object', properties, required, additionalProperties: false }
+}
 
 function use(name: string, description: string): RuleKey {
   return { description, examples: [name], const: name }
@@ -23,23 +39,6 @@ function action(usual: GuardAction, description: string): RuleKey {
   }
 }
 
-function table(properties: Readonly<Record<string, RuleKey>>, required: readonly string[]): object {
-  return { type: 'object', properties, required, additionalProperties: false }
-}
-
-const length = table(
-  {
-    use: use('length', 'Looks at how long the text is, data as JSON among it.'),
-    max: { description: 'The most characters.', examples: [8000], ...count },
-    min: { description: 'The fewest characters.', examples: [1], ...count },
-    action: action(
-      'block',
-      'What is done with text of another length: `block`, or `replace`, which cuts what is too long.',
-    ),
-  },
-  ['use'],
-)
-
 const jsonSchema = table(
   {
     use: use('json-schema', 'Blocks what does not fit a schema: the data, else the text as JSON.'),
@@ -51,6 +50,8 @@ const jsonSchema = table(
   },
   ['use', 'schema'],
 )
+
+const text = { type: 'string', minLength: 1 } as const
 
 const denied = table(
   {

@@ -1,5 +1,21 @@
-import { parse } from 'smol-toml'
-import { writtenOffset } from './written.ts'
+import { parse, type TomlError } from 'smol-toml'
+import type { z } from 'zod'
+import { nearest } from '../../shared/text.ts'
+
+/** A problem before it has its place in the text. */
+export interface Unplaced extends Omit<Problem, keyof Location> {
+  /** The character at which it begins, where the value is a text in which something is wrong. */
+  readonly offset?: number | undefined
+}
+
+/** One thing that is wrong in a configuration. */
+export interface Problem extends Location {
+  /** The keys that lead to the value. */
+  readonly path: readonly PropertyKey[]
+  readonly message: string
+  /** What was probably meant. */
+  readonly hint?: string
+}
 
 /** Where in a file something stands, counted as editors do: a tab is one column, a letter is one. */
 export interface Location {
@@ -9,16 +25,72 @@ export interface Location {
   readonly column: number
 }
 
+/** What the schema found, in words for the person who wrote the file. */
+export function toProblems(
+  issues: readonly z.core.$ZodIssue[],
+  knownKeys: (path: readonly PropertyKey[]) => readonly string[],
+): readonly Unplaced[] {
+  return issues.flatMap(toMeant).flatMap((issue) => {
+    if (issue.code !== 'unrecognized_keys') {
+      const hint = meantWord(issue)
+      const message = `${nameOf(issue.path)}${complaint(issue)}`
+      return [{ path: issue.path, message, ...(hint && { hint }) }]
+    }
+    return issue.keys.map((key) => unknownKey(issue.path, key, knownKeys(issue.path)))
+  })
+}
+
+/** Of a value that may be several things, what is wrong with it as that which it comes closest to. */
+function toMeant(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
+  if (issue.code !== 'invalid_union' || issue.input === undefined) return [issue]
+  const [first, ...others] = issue.errors.filter((found) => !found.some(isOfWhole))
+  if (!first) return [issue]
+  const closest = others.reduce((a, b) => (b.length < a.length ? b : a), first)
+  return closest.flatMap(
+    (inner) => toMeant({ ...inner, path: [...issue.path, ...inner.path] } as z.core.$ZodIssue), // the same issue, from the root
+  )
+}
+
+/** Whether a value is nothing of the kind. */
+function isOfWhole({ code, path }: z.core.$ZodIssue): boolean {
+  return code === 'invalid_type' && path.length === 0
+}
+
+/** Where one of some words is wanted and another stands there. */
+function meantWord(issue: z.core.$ZodIssue): string | undefined {
+  if (issue.code !== 'invalid_value' || typeof issue.input !== 'string') return undefined
+  const meant = nearest(issue.input, issue.values.map(String))
+  return meant && `did you mean ${meant}?`
+}
+
+function nameOf(path: readonly PropertyKey[]): string {
+  return path.filter((key) => typeof key === 'string').join('.') || 'the file'
+}
+
+function complaint({ code, message, input }: z.core.$ZodIssue): string {
+  if (code === 'invalid_type' && message.endsWith('received undefined')) return ' is missing'
+  // A number may be written in two ways.
+  if (code === 'invalid_union' && input === undefined) return ' is missing'
+  return `: ${message.charAt(0).toLowerCase()}${message.slice(1)}`
+}
+
+function unknownKey(path: readonly PropertyKey[], key: string, known: readonly string[]): Unplaced {
+  const meant = nearest(key, known)
+  const hint = meant ? `did you mean ${meant}?` : `known keys: ${known.join(', ')}`
+  return {
+    path: [...path, key],
+    message: `unknown key ${key}`,
+    ...((meant || known.length > 0) && { hint }),
+  }
+}
+
 /**
- * Where a value stands, by its path; the nearest enclosing place if the value itself has none. With an offset, where
- * that character of a string stands.
+ * Reads a TOML text that the parser has accepted. The function gives where a value stands, by its path; the nearest
+ * enclosing place if the value itself has none. With an offset, where that character of a string stands.
  */
-type Locate = (path: readonly PropertyKey[], offset?: number) => Location
-
-type Path = readonly PropertyKey[]
-
-/** Makes the locations of a TOML text that the parser has accepted. */
-export function createLocate(text: string): Locate {
+export function createLocate(
+  text: string,
+): (path: readonly PropertyKey[], offset?: number) => Location {
   const places = new TomlPlaces(text)
   const offsets = places.read()
   return (path, offset) => {
@@ -33,16 +105,23 @@ export function createLocate(text: string): Locate {
   }
 }
 
-function toLocation(text: string, offset: number): Location {
-  const before = text.slice(0, offset).split('\n')
-  return { line: before.length, column: 1 + (before.at(-1) ?? '').replace(/^\uFEFF/, '').length }
-}
+type Path = readonly PropertyKey[]
 
 /** A name within a key, and where it begins. */
-interface Segment {
+interface KeySegment {
   readonly name: string
   readonly at: number
 }
+
+const anyBlank = /(?:[\s\uFEFF]|#.*)*/y
+const blank = /[ \t]*/y
+const quotedText = /"(?:[^"\\]|\\.)*"|'[^']*'/y
+const bareKey = /[A-Za-z0-9_-]+/y
+
+/** A quote or two may stand before the three that end it. */
+const longText = /"""(?:[^"\\]|\\[\s\S]|"(?!""))*"{3,5}|'''(?:[^']|'(?!''))*'{3,5}/y
+
+const bareValue = /[^,\]}#\r\n]*/y
 
 /** One reading of a text, from its beginning to its end. */
 class TomlPlaces {
@@ -104,8 +183,8 @@ class TomlPlaces {
   }
 
   /** The names of a dotted key; what follows it is next. */
-  #readKey(): readonly Segment[] {
-    const segments: Segment[] = []
+  #readKey(): readonly KeySegment[] {
+    const segments: KeySegment[] = []
     for (;;) {
       this.#skip(blank)
       const at = this.#at
@@ -168,13 +247,9 @@ class TomlPlaces {
   }
 }
 
-const blank = /[ \t]*/y
-const anyBlank = /(?:[\s\uFEFF]|#.*)*/y
-const bareKey = /[A-Za-z0-9_-]+/y
-const bareValue = /[^,\]}#\r\n]*/y
-const quotedText = /"(?:[^"\\]|\\.)*"|'[^']*'/y
-/** A quote or two may stand before the three that end it. */
-const longText = /"""(?:[^"\\]|\\[\s\S]|"(?!""))*"{3,5}|'''(?:[^']|'(?!''))*'{3,5}/y
+function toKey(path: Path): string {
+  return path.map(String).join('\u0000')
+}
 
 function toName(text: string): string {
   if (!/^["']/.test(text)) return text
@@ -183,6 +258,80 @@ function toName(text: string): string {
     : text.slice(1, -1)
 }
 
-function toKey(path: Path): string {
-  return path.map(String).join('\u0000')
+function toLocation(text: string, offset: number): Location {
+  const before = text.slice(0, offset).split('\n')
+  return { line: before.length, column: 1 + (before.at(-1) ?? '').replace(/^\uFEFF/, '').length }
+}
+
+const lineBreak = /\r?\n/y
+const continuation = /(?:\\[ \t]*\r?\n\s*)+/y
+const escaped = /\\(?:x[\dA-Fa-f]{2}|u[\dA-Fa-f]{4}|U[\dA-Fa-f]{8}|.)/y
+const longEscape = '\\U00000000'.length
+
+/**
+ * Where in a TOML text a character of a string was written: escapes are longer than what they stand for, and a
+ * multi-line string leaves out its first line break and what follows a backslash at the end of a line.
+ */
+function writtenOffset(text: string, begin: number, offset: number): number {
+  const quote = text.charAt(begin)
+  if (quote !== '"' && quote !== "'") return begin
+  const isLong = text.startsWith(quote.repeat(3), begin)
+  let at = begin + (isLong ? 3 : 1)
+  if (isLong) at += lengthAt(lineBreak, text, at)
+  for (let left = offset; at < text.length; left--) {
+    if (quote === '"') at += lengthAt(continuation, text, at)
+    if (left <= 0) return at
+    const length = quote === '"' ? lengthAt(escaped, text, at) : 0
+    // A code beyond the first 65,536 is two characters of a string.
+    if (length === longEscape && Number.parseInt(text.slice(at + 2, at + length), 16) > 0xffff)
+      left--
+    at += length || 1
+  }
+  return at
+}
+
+function lengthAt(pattern: RegExp, text: string, at: number): number {
+  pattern.lastIndex = at
+  return pattern.exec(text)?.[0].length ?? 0
+}
+
+/** What the parser says of a text that is not TOML, with what was probably meant. */
+export function toSyntaxError(error: TomlError, text: string, file: string): ConfigError {
+  const { line, column } = error
+  const message = error.message.split('\n')[0] ?? 'not TOML'
+  const hint = hintFor(message, text, (text.split(/\r?\n/)[line - 1] ?? '').slice(column - 1))
+  const problem = { path: [], line, column, message, ...(hint && { hint }) }
+  return new ConfigError(file, [problem], { cause: error })
+}
+
+/** A configuration that cannot be used: every problem at once, each with its line and column. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  /** What is wrong, in the file's order. */
+  readonly problems: readonly Problem[]
+
+  constructor(file: string, problems: readonly Problem[], options?: ErrorOptions) {
+    super(problems.map((problem) => toLine(file, problem)).join('\n'), options)
+    this.problems = problems
+  }
+}
+
+function toLine(file: string, { line, column, message, hint }: Problem): string {
+  return `${file}:${line}:${column}: ${message}${hint ? ` (${hint})` : ''}`
+}
+
+/** `rest` is what stands from the fault to the end of its line. */
+function hintFor(message: string, text: string, rest: string): string | undefined {
+  if (/^\s*\{/.test(text)) return 'this is JSON; Corral reads TOML, as "corral init" writes it'
+  if (rest.startsWith(':')) return 'this looks like YAML; TOML writes key = "value"'
+  if (/^[“”„‘’‚«»`´]/.test(rest)) return 'use straight quotes: "'
+  if (/redefine/.test(message))
+    return 'a key, or a [table], stands once; several agents or teams are [[agents]] and [[teams]]'
+  if (/escape/.test(message))
+    return 'a backslash in "…" begins an escape; write \'…\' around such a text'
+  if (/control characters|unfinished string/.test(message) && rest.trim() === '')
+    return 'close the quote that is open, or use """ for a text of several lines'
+  const [word] = /^[A-Za-z][\w./:-]*/.exec(rest) ?? []
+  if (word && /invalid value/.test(message)) return `a text stands in quotes: "${word}"`
+  return undefined
 }

@@ -1,33 +1,10 @@
 import { z } from 'zod'
-import { postgresDefaults } from '../../store/postgres/defaults.ts'
-import { described } from './described.ts'
-import { filledText, whenGiven } from './values.ts'
+import { postgresDefaults } from '../../store/postgres/connection.ts'
+import { described, filledText, whenGiven } from './values.ts'
 
-/** `[server.postgres]`: how a store in PostgreSQL is used, where `store` names one. */
-export interface PostgresConfig {
-  /** The schema that holds all tables; `corral` if absent. */
-  readonly schema?: string
-  /** The database past a pooler, for the one connection that must be a session of its own. */
-  readonly sessionUrl?: string
-  /** Connections that read, besides the one that writes and the one that listens; 4 if absent. */
-  readonly readers?: number
-  /** Whether and how connections are encrypted. */
-  readonly tls?: boolean | PostgresTlsConfig
-  /** The longest that the database may work on one statement; 30 if absent. */
-  readonly statementTimeoutSeconds?: number
-  /** How long a commit is tried again while the database is away. */
-  readonly commitTimeoutSeconds?: number
-  /** How long a replica counts as alive after it was last heard of. */
-  readonly leaseMs?: number
-  /** How often a replica says that it lives. */
-  readonly beatMs?: number
-  /** How often it is looked whether another one has died. */
-  readonly lookMs?: number
-  /** The least time between two commits of the pieces of one answer. */
-  readonly chunkGapMs?: number
-  /** How long tasks wait for a replica with their agent's definition before any takes them; `fail` for ever. */
-  readonly foreignBuildAfterSeconds?: number | 'fail'
-}
+const { leaseMs, beatMs, ...usual } = postgresDefaults
+const count = z.int().min(1)
+const seconds = z.number().positive().optional()
 
 /** `[server.postgres.tls]`: files, relative to the configuration's. */
 export interface PostgresTlsConfig {
@@ -36,10 +13,6 @@ export interface PostgresTlsConfig {
   readonly cert?: string
   readonly key?: string
 }
-
-const count = z.int().min(1)
-const seconds = z.number().positive().optional()
-const { leaseMs, beatMs, ...usual } = postgresDefaults
 
 const tlsSchema: z.ZodType<PostgresTlsConfig> = z
   .strictObject({
@@ -132,6 +105,32 @@ const postgresTable = z.strictObject({
     },
   ),
 })
+
+/** `[server.postgres]`: how a store in PostgreSQL is used, where `store` names one. */
+export interface PostgresConfig {
+  /** The schema that holds all tables; `corral` if absent. */
+  readonly schema?: string
+  /** The database past a pooler, for the one connection that must be a session of its own. */
+  readonly sessionUrl?: string
+  /** Connections that read, besides the one that writes and the one that listens; 4 if absent. */
+  readonly readers?: number
+  /** Whether and how connections are encrypted. */
+  readonly tls?: boolean | PostgresTlsConfig
+  /** The longest that the database may work on one statement; 30 if absent. */
+  readonly statementTimeoutSeconds?: number
+  /** How long a commit is tried again while the database is away. */
+  readonly commitTimeoutSeconds?: number
+  /** How long a replica counts as alive after it was last heard of. */
+  readonly leaseMs?: number
+  /** How often a replica says that it lives. */
+  readonly beatMs?: number
+  /** How often it is looked whether another one has died. */
+  readonly lookMs?: number
+  /** The least time between two commits of the pieces of one answer. */
+  readonly chunkGapMs?: number
+  /** How long tasks wait for a replica with their agent's definition before any takes them; `fail` for ever. */
+  readonly foreignBuildAfterSeconds?: number | 'fail'
+}
 
 /** The whole `[server.postgres]` table. A lease that one lost beat would end is no lease. */
 export const postgresSchema: z.ZodType<PostgresConfig> = postgresTable

@@ -1,55 +1,15 @@
 import { z } from 'zod'
-import { isRange } from '../../network/ranges.ts'
-import { isHostEntry } from '../../server/hosts.ts'
-import type { LimitOptions } from '../../server/limits.ts'
-import { serverDefaults } from './defaults.ts'
-import { described, fromVariable } from './described.ts'
-import { type PostgresConfig, postgresSchema } from './postgres.ts'
-import { authSchema, type ServerAuthConfig } from './server-auth.ts'
-import { limitsSchema } from './server-limits.ts'
+import { createAllowList, isRange } from '../../network/guard.ts'
+import { isScope, scopeNames } from '../../protocol/operations.ts'
+import { callerKeyHeader, jwtDefaults, type SecretOwner } from '../../server/access/auth.ts'
 import {
-  type ConsoleConfig,
-  consoleSchema,
-  type RetentionConfig,
-  retentionSchema,
-  type WebhooksConfig,
-  webhooksSchema,
-} from './server-parts.ts'
-import { filledText, whenGiven } from './values.ts'
-
-/** `[server]`: how the file's teams and agents are served. The command's flags come first. */
-export interface ServerConfig {
-  /** `127.0.0.1` if absent. */
-  readonly host?: string
-  /** 3000 if absent. */
-  readonly port?: number
-  /** What cards show as the server's address. */
-  readonly publicUrl?: string
-  /** Further host names that a server on loopback answers to. */
-  readonly allowedHosts?: readonly string[]
-  /** Whether it starts where anyone on the network may call. */
-  readonly allowUnauthenticated?: boolean
-  /** The proxies whose word on who calls is taken: addresses, ranges, `loopback`. */
-  readonly trustedProxies?: readonly string[]
-  /** `memory`, the file of the embedded store, or the URL of a PostgreSQL database. */
-  readonly store?: string
-  /** How a PostgreSQL store is used. */
-  readonly postgres?: PostgresConfig
-  /** Whether callers may ask for the trace of their tasks; true if absent. */
-  readonly trace?: boolean
-  /** Who may call; anyone if absent. */
-  readonly auth?: ServerAuthConfig
-  /** Which web pages may call. */
-  readonly cors?: { readonly origins: '*' | readonly string[] }
-  /** How much is too much. */
-  readonly limits?: LimitOptions
-  /** Which tasks are kept; all if absent. */
-  readonly retention?: RetentionConfig
-  /** Whether webhooks are sent, and where to. */
-  readonly webhooks?: WebhooksConfig
-  /** Whether there is a console, and which agents elsewhere it may ask. */
-  readonly console?: ConsoleConfig
-}
+  defaultWindowSeconds,
+  type LimitOptions,
+  limitDefaults,
+} from '../../server/access/limits.ts'
+import { isHostEntry } from '../../server/access/origins.ts'
+import { type PostgresConfig, postgresSchema } from './postgres.ts'
+import { described, filledText, fromVariable, serverDefaults, whenGiven } from './values.ts'
 
 const hostEntry = filledText.refine(
   isHostEntry,
@@ -68,6 +28,412 @@ const corsSchema = z.strictObject({
     examples: [['https://app.example.com'], '*'],
   }),
 })
+
+const scope = z.string().refine(isScope, {
+  error: `a scope is ${scopeNames.join(', ')} or agent:ID`,
+})
+
+/** What a key or token is good for, beside whom it belongs to. */
+const grant = {
+  user: described(filledText, {
+    description: 'Whose it is. Tasks belong to the user who sent the first message.',
+    examples: ['alice'],
+  }),
+  scopes: described(z.array(scope).optional(), {
+    description:
+      'What it is good for: `tasks:read`, `tasks:write`, `push`, `operator`, and `agent:ID` for this agent alone. All but `operator` if none of the first four is named.',
+    examples: [['tasks:read', 'tasks:write', 'agent:writers']],
+  }),
+  tenants: described(z.array(z.string()).optional(), {
+    description: 'The tenants that it is good for; any if absent.',
+    examples: [['acme']],
+  }),
+}
+
+const apiKeySchema = z.strictObject({
+  key: described(filledText, {
+    description: 'The key. Keep it in a variable.',
+    examples: [fromVariable('ALICE_KEY')],
+  }),
+  ...grant,
+})
+
+const tokenSchema = z.strictObject({
+  token: described(filledText, {
+    description: 'The token. Keep it in a variable.',
+    examples: [fromVariable('BOB_TOKEN')],
+  }),
+  ...grant,
+})
+
+const algorithm = filledText.refine((name) => !/^(hs|none$)/i.test(name), {
+  error: 'tokens are checked by public keys: name asymmetric algorithms only',
+})
+
+const jwtSchema = z.strictObject({
+  issuer: described(filledText, {
+    description: 'Who issues the tokens, as their claim `iss` says.',
+    examples: ['https://login.example.com/'],
+  }),
+  audience: described(filledText, {
+    description: 'Whom the tokens are for, as their claim `aud` says.',
+    examples: ['https://agents.example.com'],
+  }),
+  jwks_url: described(z.url({ protocol: /^https?$/ }), {
+    description: 'Where the public keys of the issuer are.',
+    examples: ['https://login.example.com/.well-known/jwks.json'],
+  }),
+  algorithms: described(z.array(algorithm).optional(), {
+    description: 'Algorithms of signatures that are taken, asymmetric ones alone.',
+    default: jwtDefaults.algorithms,
+    examples: [['RS256']],
+  }),
+  user_claim: described(filledText.optional(), {
+    description: 'The claim that names the user.',
+    default: jwtDefaults.userClaim,
+    examples: ['email'],
+  }),
+  tenant_claim: described(filledText.optional(), {
+    description:
+      'The claim that names the tenant of the user, or a list of them; any tenant if absent.',
+    examples: ['org'],
+  }),
+})
+
+/** `[server.auth]`: who may call. */
+export interface ServerAuthConfig {
+  /** Whether callers without a credential are refused; true if absent. */
+  readonly required?: boolean
+  /** The header of API keys; `X-API-Key` if absent. */
+  readonly apiKeyHeader?: string
+  /** Key → user, with scopes and tenants where the key has them. */
+  readonly apiKeys?: Readonly<Record<string, SecretOwner>>
+  /** Token → user, with scopes and tenants where the token has them. */
+  readonly bearerTokens?: Readonly<Record<string, SecretOwner>>
+  /** Tokens of an authorization server, checked by signature, issuer, audience and time. */
+  readonly jwt?: {
+    readonly issuer: string
+    readonly audience: string
+    readonly jwksUrl: string
+    readonly algorithms?: readonly string[]
+    readonly userClaim?: string
+    readonly tenantClaim?: string
+  }
+}
+
+/** The whole `[server.auth]` table. */
+const authSchema: z.ZodType<ServerAuthConfig> = z
+  .strictObject({
+    required: described(z.boolean().optional(), {
+      description:
+        'Whether callers without a credential are refused with 401. A credential that nobody knows always is.',
+      default: true,
+      examples: [false],
+    }),
+    api_keys: described(z.array(apiKeySchema).optional(), {
+      description: 'API keys, and whose they are.',
+      examples: [[{ key: fromVariable('ALICE_KEY'), user: 'alice' }]],
+    }),
+    api_key_header: described(filledText.optional(), {
+      description: 'The header in which callers give their API key.',
+      default: callerKeyHeader,
+      examples: ['X-Corral-Key'],
+    }),
+    bearer_tokens: described(z.array(tokenSchema).optional(), {
+      description: 'Bearer tokens, and whose they are.',
+      examples: [[{ token: fromVariable('BOB_TOKEN'), user: 'bob', scopes: ['operator'] }]],
+    }),
+    jwt: described(jwtSchema.optional(), {
+      description:
+        'JSON Web Tokens of an issuer, checked by its public keys. They must have `exp`.',
+      examples: [
+        {
+          issuer: 'https://login.example.com/',
+          audience: 'https://agents.example.com',
+          jwks_url: 'https://login.example.com/.well-known/jwks.json',
+        },
+      ],
+    }),
+  })
+  .transform(({ required, api_key_header, api_keys, bearer_tokens, jwt }) => ({
+    ...whenGiven('required', required),
+    ...whenGiven('apiKeyHeader', api_key_header),
+    ...(api_keys && {
+      apiKeys: Object.fromEntries(api_keys.map((one) => [one.key, toOwner(one)])),
+    }),
+    ...(bearer_tokens && {
+      bearerTokens: Object.fromEntries(bearer_tokens.map((one) => [one.token, toOwner(one)])),
+    }),
+    ...(jwt && {
+      jwt: {
+        issuer: jwt.issuer,
+        audience: jwt.audience,
+        jwksUrl: jwt.jwks_url,
+        ...whenGiven('algorithms', jwt.algorithms),
+        ...whenGiven('userClaim', jwt.user_claim),
+        ...whenGiven('tenantClaim', jwt.tenant_claim),
+      },
+    }),
+  }))
+
+interface Granted {
+  readonly user: string
+  readonly scopes?: readonly string[] | undefined
+  readonly tenants?: readonly string[] | undefined
+}
+
+function toOwner({ user, scopes, tenants }: Granted): SecretOwner {
+  if (!scopes && !tenants) return user
+  return { userId: user, ...whenGiven('scopes', scopes), ...whenGiven('tenants', tenants) }
+}
+
+const count = z.int().min(1).optional()
+
+const limitsTable = z.strictObject({
+  requests: described(count, {
+    description:
+      'Requests of one caller per `window_seconds`; beyond it 429 with `Retry-After`. No limit if absent.',
+    examples: [600],
+  }),
+  window_seconds: described(count, {
+    description: 'The window of `requests`, in seconds.',
+    default: defaultWindowSeconds,
+    examples: [10],
+  }),
+  max_body_bytes: described(count, {
+    description: 'The largest body of a request, in bytes; beyond it 413.',
+    default: limitDefaults.maxBodyBytes,
+    examples: [1_048_576],
+  }),
+  max_concurrent_turns: described(count, {
+    description:
+      'Turns of agents at once, of one caller half as many; beyond it a task waits as SUBMITTED. A turn that waits for a remote agent, a model or an MCP tool does not count.',
+    default: limitDefaults.maxConcurrentTurns,
+    examples: [256],
+  }),
+  max_waiting_per_principal: described(count, {
+    description: 'Messages of one caller that wait for their turn; beyond it 429.',
+    default: limitDefaults.maxWaitingPerPrincipal,
+    examples: [100],
+  }),
+  max_connections: described(count, {
+    description:
+      'Open connections; beyond it the address that holds most loses its longest idle one, else its oldest stream.',
+    default: limitDefaults.maxConnections,
+    examples: [2000],
+  }),
+  max_task_bytes: described(count, {
+    description: 'What one task may hold, in bytes; beyond it the task is FAILED.',
+    default: limitDefaults.maxTaskBytes,
+    examples: [8_388_608],
+  }),
+  max_task_events: described(count, {
+    description: 'Events that one task may have; beyond it the task is FAILED.',
+    default: limitDefaults.maxTaskEvents,
+    examples: [10_000],
+  }),
+  max_push_configs: described(count, {
+    description: 'Webhooks of one task; beyond it the request is refused.',
+    default: limitDefaults.maxPushConfigs,
+    examples: [3],
+  }),
+  max_context_bytes: described(count, {
+    description: 'The values that one context keeps, in bytes; beyond it the step fails.',
+    default: limitDefaults.maxContextBytes,
+    examples: [65_536],
+  }),
+  max_depth: described(count, {
+    description: 'How deep the JSON of a request may nest; beyond it the request is refused.',
+    default: limitDefaults.maxDepth,
+    examples: [32],
+  }),
+  max_parts: described(count, {
+    description: 'Parts of one message; beyond it the request is refused.',
+    default: limitDefaults.maxParts,
+    examples: [100],
+  }),
+  max_metadata_keys: described(count, {
+    description: 'Keys in the metadata of a request, nested ones too; beyond it it is refused.',
+    default: limitDefaults.maxMetadataKeys,
+    examples: [100],
+  }),
+  write_timeout_seconds: described(count, {
+    description:
+      'How long a reader may take nothing of its reply, in seconds; then its connection is cut.',
+    default: limitDefaults.writeTimeoutSeconds,
+    examples: [30],
+  }),
+  max_inflight_body_bytes: described(count, {
+    description:
+      'Bodies that are being read, all together, in bytes, at most 1/16 of the heap; beyond it 503 before more is read.',
+    default: limitDefaults.maxInflightBodyBytes,
+    examples: [33_554_432],
+  }),
+  max_queued_bytes: described(count, {
+    description:
+      'Messages that wait or run, all together, in bytes, at most 1/8 of the heap, of one caller a quarter; beyond it 503.',
+    default: limitDefaults.maxQueuedBytes,
+    examples: [67_108_864],
+  }),
+  max_live_bytes: described(count, {
+    description:
+      'What all tasks that run hold together, in bytes, at most 1/8 of the heap, of one caller half; beyond it the task that grows is FAILED.',
+    default: limitDefaults.maxLiveBytes,
+    examples: [134_217_728],
+  }),
+  max_unread_bytes: described(count, {
+    description:
+      'Replies above 64 KiB that their readers have not taken, in bytes, at most 1/8 of the heap, of one caller a quarter; beyond it 503, and streams are cut off.',
+    default: limitDefaults.maxUnreadBytes,
+    examples: [67_108_864],
+  }),
+  memory_store_bytes: described(count, {
+    description:
+      'Tasks that `store = "memory"` keeps, in bytes, at most 1/4 of the heap; beyond it the oldest of whoever keeps most go.',
+    default: limitDefaults.memoryStoreBytes,
+    examples: [67_108_864],
+  }),
+})
+
+/** `[server.limits]`: how much is too much. */
+const limitsSchema: z.ZodType<LimitOptions> = limitsTable.transform((limits) => ({
+  ...whenGiven('requests', limits.requests),
+  ...whenGiven('windowSeconds', limits.window_seconds),
+  ...whenGiven('maxBodyBytes', limits.max_body_bytes),
+  ...whenGiven('maxInflightBodyBytes', limits.max_inflight_body_bytes),
+  ...whenGiven('maxQueuedBytes', limits.max_queued_bytes),
+  ...whenGiven('maxWaitingPerPrincipal', limits.max_waiting_per_principal),
+  ...whenGiven('maxConcurrentTurns', limits.max_concurrent_turns),
+  ...whenGiven('maxConnections', limits.max_connections),
+  ...whenGiven('maxTaskBytes', limits.max_task_bytes),
+  ...whenGiven('maxTaskEvents', limits.max_task_events),
+  ...whenGiven('maxLiveBytes', limits.max_live_bytes),
+  ...whenGiven('maxUnreadBytes', limits.max_unread_bytes),
+  ...whenGiven('maxPushConfigs', limits.max_push_configs),
+  ...whenGiven('maxContextBytes', limits.max_context_bytes),
+  ...whenGiven('memoryStoreBytes', limits.memory_store_bytes),
+  ...whenGiven('writeTimeoutSeconds', limits.write_timeout_seconds),
+  ...whenGiven('maxDepth', limits.max_depth),
+  ...whenGiven('maxParts', limits.max_parts),
+  ...whenGiven('maxMetadataKeys', limits.max_metadata_keys),
+}))
+
+const days = z.number().positive().optional()
+
+/** `[server.retention]`: which tasks are kept; all where nothing is said. */
+export interface RetentionConfig {
+  /** How long finished tasks are kept. */
+  readonly maxAgeDays?: number
+  /** Finished tasks to keep, the newest. */
+  readonly maxTasks?: number
+  /** How large the store's file may become; the oldest finished tasks go before it does. */
+  readonly maxBytes?: number
+  /** How long a task may wait for its user before it is dropped like a finished one. */
+  readonly waitingDays?: number
+}
+
+/** The whole `[server.retention]` table. */
+const retentionSchema: z.ZodType<RetentionConfig> = z
+  .strictObject({
+    max_age_days: described(days, {
+      description: 'How long finished tasks are kept, in days; for ever if absent.',
+      examples: [90],
+    }),
+    max_tasks: described(count, {
+      description:
+        'How many finished tasks are kept, the newest; all if absent, or 10,000 in memory.',
+      examples: [100_000],
+    }),
+    max_bytes: described(count, {
+      description:
+        "How large the store's file may become, in bytes: at nine tenths of it the oldest finished tasks go, at all of it writes fail. For a SQLite file alone.",
+      examples: [2_000_000_000],
+    }),
+    waiting_days: described(days, {
+      description:
+        'How long a task may wait for its user, in days; then it goes like a finished one. For ever if absent.',
+      examples: [30],
+    }),
+  })
+  .transform((retention) => ({
+    ...whenGiven('maxAgeDays', retention.max_age_days),
+    ...whenGiven('maxTasks', retention.max_tasks),
+    ...whenGiven('maxBytes', retention.max_bytes),
+    ...whenGiven('waitingDays', retention.waiting_days),
+  }))
+
+/** `[server.webhooks]`: where push notifications may go. */
+export interface WebhooksConfig {
+  /** Whether webhooks are sent; true if absent. */
+  readonly enabled?: boolean
+  /** Whether `http:` URLs are allowed; false if absent. */
+  readonly allowHttp?: boolean
+  /** Hosts and ranges inside your network that may be reached all the same. */
+  readonly allow?: readonly string[]
+}
+
+/** The whole `[server.webhooks]` table. */
+const webhooksSchema: z.ZodType<WebhooksConfig> = z
+  .strictObject({
+    enabled: described(z.boolean().optional(), {
+      description: 'Whether callers may register webhooks; cards say so.',
+      default: serverDefaults.hasWebhooks,
+      examples: [false],
+    }),
+    allow_http: described(z.boolean().optional(), {
+      description: 'Whether webhooks may be `http` URLs, not only `https`.',
+      default: false,
+      examples: [true],
+    }),
+    allow: described(z.array(filledText).optional(), {
+      description:
+        'Hosts and ranges inside your networks that webhooks may reach, or `*` for everything; only public addresses if absent.',
+      examples: [['hooks.internal', '10.0.0.7:8080', '10.1.0.0/16']],
+    }),
+  })
+  .transform((webhooks) => ({
+    ...whenGiven('enabled', webhooks.enabled),
+    ...whenGiven('allowHttp', webhooks.allow_http),
+    ...whenGiven('allow', webhooks.allow),
+  }))
+
+const allowEntry = filledText.refine(isAllowEntry, 'must be a host, host:port, a range or *')
+
+function isAllowEntry(entry: string): boolean {
+  try {
+    createAllowList([entry])
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** `[server.console]`: the page in which people see the server at work. */
+export interface ConsoleConfig {
+  /** Whether there is one; true if absent. */
+  readonly enabled?: boolean
+  /** Hosts and ranges inside your network whose agents it may ask. */
+  readonly allow?: readonly string[]
+}
+
+/** The whole `[server.console]` table. */
+const consoleSchema: z.ZodType<ConsoleConfig> = z
+  .strictObject({
+    enabled: described(z.boolean().optional(), {
+      description: 'Whether there is a console.',
+      default: serverDefaults.hasConsole,
+      examples: [false],
+    }),
+    allow: described(z.array(allowEntry).optional(), {
+      description:
+        'Hosts and ranges inside your networks whose agents operators may ask from the console, or `*` for everything; only public addresses if absent.',
+      examples: [['agents.internal', '10.1.0.0/16']],
+    }),
+  })
+  .transform(({ enabled, allow }) => ({
+    ...whenGiven('enabled', enabled),
+    ...whenGiven('allow', allow),
+  }))
 
 const serverTable = z.strictObject({
   host: described(filledText.optional(), {
@@ -143,6 +509,40 @@ const serverTable = z.strictObject({
     examples: [{ schema: 'corral', readers: 4 }],
   }),
 })
+
+/** `[server]`: how the file's teams and agents are served. The command's flags come first. */
+export interface ServerConfig {
+  /** `127.0.0.1` if absent. */
+  readonly host?: string
+  /** 3000 if absent. */
+  readonly port?: number
+  /** What cards show as the server's address. */
+  readonly publicUrl?: string
+  /** Further host names that a server on loopback answers to. */
+  readonly allowedHosts?: readonly string[]
+  /** Whether it starts where anyone on the network may call. */
+  readonly allowUnauthenticated?: boolean
+  /** The proxies whose word on who calls is taken: addresses, ranges, `loopback`. */
+  readonly trustedProxies?: readonly string[]
+  /** `memory`, the file of the embedded store, or the URL of a PostgreSQL database. */
+  readonly store?: string
+  /** How a PostgreSQL store is used. */
+  readonly postgres?: PostgresConfig
+  /** Whether callers may ask for the trace of their tasks; true if absent. */
+  readonly trace?: boolean
+  /** Who may call; anyone if absent. */
+  readonly auth?: ServerAuthConfig
+  /** Which web pages may call. */
+  readonly cors?: { readonly origins: '*' | readonly string[] }
+  /** How much is too much. */
+  readonly limits?: LimitOptions
+  /** Which tasks are kept; all if absent. */
+  readonly retention?: RetentionConfig
+  /** Whether webhooks are sent, and where to. */
+  readonly webhooks?: WebhooksConfig
+  /** Whether there is a console, and which agents elsewhere it may ask. */
+  readonly console?: ConsoleConfig
+}
 
 /** The whole `[server]` table. */
 export const serverSchema: z.ZodType<ServerConfig> = serverTable.transform((server) => ({

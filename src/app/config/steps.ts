@@ -1,12 +1,64 @@
 import { z } from 'zod'
-import { teamDefaults } from '../../team/defaults.ts'
-import type { Join, MapStep, Step } from '../../team/team-config.ts'
-import { described } from './described.ts'
-import { askFields, callFields, toAskRules, toCallRules } from './step-fields.ts'
-import { filledText, numberLike, whenGiven } from './values.ts'
+import type { Guards } from '../../agents/guards/guard.ts'
+import type { JsonObject } from '../../protocol/types.ts'
+import {
+  type AskRules,
+  type Join,
+  type MapStep,
+  type Step,
+  teamDefaults,
+} from '../../team/config.ts'
+import type { CallRules } from '../../team/schedulers/scheduler.ts'
+import { outputFields } from './agents.ts'
+import { guardsSchema } from './guards.ts'
+import { described, filledText, numberLike, whenGiven } from './values.ts'
 
 /** What a step can be; exactly one of these keys stands in it. */
 export const stepKinds = ['agent_id', 'parallel', 'branch', 'loop', 'map', 'approval'] as const
+
+type Optional<Output, Input = unknown> = z.ZodOptional<z.ZodType<Output, Input>>
+
+/** What a step, a join or a map asks of its member and of the answer. */
+const askFields: {
+  readonly input: Optional<string, string>
+  readonly output_schema: Optional<JsonObject>
+  readonly max_output_retries: Optional<number, number | string>
+} = {
+  input: described(filledText.optional(), {
+    description:
+      'What the member is asked instead of the previous answer: a text in which `{{ expression }}` stands for its value.',
+    examples: ['Make this shorter: {{ previous.text }}'],
+  }),
+  ...outputFields,
+}
+
+/** How a step, a join or a map calls its member. */
+const callFields: {
+  readonly timeout_seconds: Optional<number, number | string>
+  readonly max_retries: Optional<number, number | string>
+  readonly fallback_agent_id: Optional<string, string>
+  readonly guards: Optional<Guards>
+} = {
+  timeout_seconds: described(numberLike.optional(), {
+    description:
+      'How long the member may take, in seconds, less than 300; then it has failed. No limit if absent.',
+    examples: [120],
+  }),
+  max_retries: described(numberLike.optional(), {
+    description: 'How often the member is asked again after it has failed, 0 to 10.',
+    default: teamDefaults.maxRetries,
+    examples: [1],
+  }),
+  fallback_agent_id: described(filledText.optional(), {
+    description: 'The member that is asked instead when all tries have failed.',
+    examples: ['reviewer'],
+  }),
+  guards: described(guardsSchema.optional(), {
+    description:
+      'What looks at the question to the member and at its answer, beside its own guards.',
+    examples: [{ output: ['secrets'] }],
+  }),
+}
 
 const joinTable = z.strictObject({
   agent_id: described(filledText, {
@@ -25,6 +77,38 @@ const joinSchema: z.ZodType<Join> = z
         ? join
         : { agentId: join.agent_id, ...toAskRules(join), ...toCallRules(join) },
   )
+
+interface AskTable {
+  readonly input?: string | undefined
+  readonly output_schema?: JsonObject | undefined
+  readonly max_output_retries?: number | undefined
+}
+
+/** What is asked, by its names in code. */
+function toAskRules(fields: AskTable): AskRules {
+  return {
+    ...whenGiven('input', fields.input),
+    ...whenGiven('outputSchema', fields.output_schema),
+    ...whenGiven('maxOutputRetries', fields.max_output_retries),
+  }
+}
+
+interface CallTable {
+  readonly timeout_seconds?: number | undefined
+  readonly max_retries?: number | undefined
+  readonly fallback_agent_id?: string | undefined
+  readonly guards?: Guards | undefined
+}
+
+/** How the member is called, by its names in code. */
+function toCallRules(fields: CallTable): CallRules {
+  return {
+    ...whenGiven('timeoutSeconds', fields.timeout_seconds),
+    ...whenGiven('maxRetries', fields.max_retries),
+    ...whenGiven('fallbackAgentId', fields.fallback_agent_id),
+    ...whenGiven('guards', fields.guards),
+  }
+}
 
 const caseSchema = z
   .strictObject({
@@ -189,6 +273,15 @@ export const stepSchema: z.ZodType<Step> = stepTable.transform(readStep).meta({ 
 
 type StepTable = z.output<typeof stepTable>
 
+/** Keys that mean something in one kind of step alone. */
+const belongs = [
+  ['input', 'agent_id'],
+  ['output_schema', 'agent_id'],
+  ['max_output_retries', 'agent_id'],
+  ['guards', 'agent_id'],
+  ['join', 'parallel'],
+] as const
+
 function readStep(step: StepTable, context: z.RefinementCtx): Step {
   const kinds = stepKinds.filter((kind) => step[kind] !== undefined)
   const refuse = (message: string, path: string[] = []): void =>
@@ -202,15 +295,6 @@ function readStep(step: StepTable, context: z.RefinementCtx): Step {
       )
   return toStep(step) ?? z.NEVER
 }
-
-/** Keys that mean something in one kind of step alone. */
-const belongs = [
-  ['input', 'agent_id'],
-  ['output_schema', 'agent_id'],
-  ['max_output_retries', 'agent_id'],
-  ['guards', 'agent_id'],
-  ['join', 'parallel'],
-] as const
 
 function toStep(step: StepTable): Step | undefined {
   const rules = {

@@ -1,12 +1,17 @@
 import { z } from 'zod'
+import type { CapabilityDetail, Proficiency } from '../../protocol/card.ts'
+import type { AgentProvider } from '../../protocol/types.ts'
 import { hardCap } from '../../team/budget.ts'
-import { teamDefaults } from '../../team/defaults.ts'
-import type { BudgetConfig, SchedulerConfig, TeamConfig, TeamMode } from '../../team/team-config.ts'
-import { described } from './described.ts'
+import {
+  type BudgetConfig,
+  type SchedulerConfig,
+  type TeamConfig,
+  type TeamMode,
+  teamDefaults,
+} from '../../team/config.ts'
 import { guardsSchema } from './guards.ts'
 import { stepSchema } from './steps.ts'
-import { capabilitiesField, providerField, skillsField, versionField } from './team-card.ts'
-import { filledText, numberLike, whenGiven, word } from './values.ts'
+import { described, filledText, numberLike, whenGiven, word } from './values.ts'
 
 const memberSchema = z
   .strictObject({
@@ -63,6 +68,9 @@ const routerSchema = z.strictObject({
   }),
 })
 
+/** Reads the tables of a mode. One that contradicts them is refused, and so is one whose table is missing. */
+type ReadScheduler = (tables: ModeTables, refuse: AddIssue) => SchedulerConfig | undefined
+
 /** The tables of a team that say how it works. */
 interface ModeTables {
   readonly scheduler_config?: z.output<typeof schedulerSchema> | undefined
@@ -70,9 +78,6 @@ interface ModeTables {
 }
 
 type AddIssue = (path: readonly string[], message: string) => void
-
-/** Reads the tables of a mode. One that contradicts them is refused, and so is one whose table is missing. */
-type ReadScheduler = (tables: ModeTables, refuse: AddIssue) => SchedulerConfig | undefined
 
 /** How each mode stands in a file. A mode without its row does not compile. */
 const readers: Readonly<Record<TeamMode, ReadScheduler>> = {
@@ -144,6 +149,95 @@ const budgetSchema: z.ZodType<BudgetConfig> = z
     ...whenGiven('maxTokens', budget.max_tokens),
     ...whenGiven('maxCostUsd', budget.max_cost_usd),
   }))
+
+/** The version that cards show where a file names none. */
+const firstVersion = '1.0.0'
+
+/** `version` of a team. */
+const versionField: z.ZodOptional<z.ZodType<string, string>> = described(filledText.optional(), {
+  description: 'The version of the team that cards show, a semantic one.',
+  default: firstVersion,
+  examples: ['2.1.0'],
+})
+
+const providerSchema: z.ZodType<AgentProvider> = z
+  .strictObject({
+    name: described(filledText.optional(), {
+      description: 'Who runs the team. Either this or `organization`.',
+      examples: ['Example Press'],
+    }),
+    organization: described(filledText.optional(), {
+      description: 'The same as `name`, by the word that A2A uses.',
+      examples: ['Example Press'],
+    }),
+    url: described(filledText, {
+      description: 'The address of whoever runs the team.',
+      examples: ['https://example.com'],
+    }),
+  })
+  .refine(({ name, organization }) => name ?? organization, 'a provider needs a name')
+  .transform(({ name, organization, url }) => ({ organization: organization ?? name ?? '', url }))
+
+/** `[teams.provider]`. */
+const providerField: z.ZodOptional<z.ZodType<AgentProvider>> = described(
+  providerSchema.optional(),
+  {
+    description: 'Who runs the team. Cards show it.',
+    examples: [{ name: 'Example Press', url: 'https://example.com' }],
+  },
+)
+
+const capabilitySchema: z.ZodType<CapabilityDetail> = z
+  .strictObject({
+    name: described(filledText, {
+      description: 'A capability of the team or of a member.',
+      examples: ['writing'],
+    }),
+    description: described(z.string().optional(), {
+      description: 'What it is; its name if absent.',
+      examples: ['Writes articles of any length'],
+    }),
+    version: described(filledText.optional(), {
+      description: 'Its version, a semantic one.',
+      default: firstVersion,
+      examples: ['2.0.0'],
+    }),
+  })
+  .transform(({ name, description = name, version = firstVersion }) => ({
+    name,
+    description,
+    version,
+  }))
+
+/** `[[teams.capability_details]]`. */
+const capabilitiesField: z.ZodOptional<z.ZodType<CapabilityDetail[]>> = described(
+  z.array(capabilitySchema).optional(),
+  {
+    description:
+      'Words for capabilities of the team, which cards show with its skills, and their versions, which the RANCH dialect shows.',
+    examples: [[{ name: 'writing', description: 'Writes articles', version: '2.0.0' }]],
+  },
+)
+
+const skillSchema = z.strictObject({
+  name: described(filledText, {
+    description: 'What the team is good at.',
+    examples: ['editing'],
+  }),
+  proficiency: described(filledText, {
+    description: 'How good it is at that, in a word of your own.',
+    examples: ['expert'],
+  }),
+})
+
+/** `[[teams.skills]]`. */
+const skillsField: z.ZodOptional<z.ZodType<Proficiency[]>> = described(
+  z.array(skillSchema).optional(),
+  {
+    description: 'What the team is good at. Cards of the RANCH dialect show it.',
+    examples: [[{ name: 'editing', proficiency: 'expert' }]],
+  },
+)
 
 const teamTable = z.strictObject({
   id: described(filledText, {

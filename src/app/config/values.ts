@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { JsonObject } from '../../protocol/types.ts'
-import type { Unplaced } from './problems.ts'
+import type { Json, JsonObject } from '../../protocol/types.ts'
+import type { Unplaced } from './locate.ts'
 
 /** A text that says something. */
 export const filledText: z.ZodType<string, string> = z.string().min(1, 'must not be empty')
@@ -36,14 +36,6 @@ export const numberLike: z.ZodType<number, number | string> = z.union(
   mustBeNumber,
 )
 
-/** A property where there is a value, nothing where there is none. */
-export function whenGiven<K extends string, V>(
-  key: K,
-  value: V | undefined,
-): { readonly [P in K]?: V } {
-  return value === undefined ? {} : ({ [key]: value } as { [P in K]: V }) // one key, one value
-}
-
 /** Whether a table of TOML is JSON: dates are not. */
 export function isJsonTable(value: Readonly<Record<string, unknown>>): value is JsonObject {
   const isJson = (one: unknown): boolean => {
@@ -53,6 +45,46 @@ export function isJsonTable(value: Readonly<Record<string, unknown>>): value is 
   return isJson(value)
 }
 
+/** A property where there is a value, nothing where there is none. */
+export function whenGiven<K extends string, V>(
+  key: K,
+  value: V | undefined,
+): { readonly [P in K]?: V } {
+  return value === undefined ? {} : ({ [key]: value } as { [P in K]: V }) // one key, one value
+}
+
+/** What people are told of a key of the file: editors show it, and docs/configuration.md is made of it. */
+export interface KeyFacts {
+  /** What it does, in which unit, and what happens at its end: one or two sentences. */
+  readonly description: string
+  /** What holds where the key is absent. */
+  readonly default?: Json
+  /** Values as a file may have them. */
+  readonly examples: readonly [Json, ...Json[]]
+  /** Set where another key is to be used instead. */
+  readonly deprecated?: true
+}
+
+/** A key with what people are told of it. Zod drops defaults and examples of what it transforms, so they stand apart. */
+export function described<Schema extends z.ZodType>(schema: Schema, facts: KeyFacts): Schema {
+  return schema.meta({ facts })
+}
+
+/** How a file names the variable that holds a secret. */
+export function fromVariable(name: string): string {
+  return `\${${name}}`
+}
+
+/** What holds where the `[server]` table of a file does not say. */
+export const serverDefaults = {
+  host: '127.0.0.1',
+  port: 3000,
+  /** Below the directory in which the command is started. */
+  store: '.corral/tasks.db',
+  hasConsole: true,
+  hasWebhooks: true,
+} as const
+
 /** Variables that a configuration may name as `${NAME}`: `process.env`, or anything in tests. */
 export type ConfigVariables = Readonly<Record<string, string | undefined>>
 
@@ -61,6 +93,8 @@ interface Filled {
   readonly value: unknown
   readonly problems: readonly Unplaced[]
 }
+
+const variable = /(\$?)\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
 
 /**
  * Puts variables in place of `${NAME}` in every string of a parsed file. It works on values, not on text, so that a
@@ -84,10 +118,18 @@ export function fillEnvironment(value: unknown, environment: ConfigVariables): F
   return { value: fill(value, []), problems }
 }
 
-const variable = /(\$?)\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
+/** Whether a value that is no list is a table: dates are objects too, but not tables. */
+export function isTable(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !(value instanceof Date)
+}
 
 function variableOf(name: string, environment: ConfigVariables): string | undefined {
   return Object.hasOwn(environment, name) ? environment[name] : undefined
+}
+
+function notSet(name: string, path: readonly PropertyKey[]): Unplaced {
+  const hint = `set it where the command runs, ${name}=…, or write $$\{${name}} for the text itself`
+  return { path, message: `the variable ${name} is not set`, hint }
 }
 
 /** Where a character of a text with its variables filled in stands in the text that names them. */
@@ -102,20 +144,10 @@ export function unfilledOffset(text: string, environment: ConfigVariables, offse
   return offset - longer
 }
 
-function notSet(name: string, path: readonly PropertyKey[]): Unplaced {
-  const hint = `set it where the command runs, ${name}=…, or write $$\{${name}} for the text itself`
-  return { path, message: `the variable ${name} is not set`, hint }
-}
-
 /** What stands at a place of a value. */
 export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>(
     (inner, key) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, key) : inner),
     value,
   )
-}
-
-/** Dates are objects too, but not tables. */
-function isTable(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !(value instanceof Date)
 }

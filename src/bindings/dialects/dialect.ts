@@ -1,6 +1,7 @@
-import type { Call, DialectName } from '../../protocol/call.ts'
 import type { A2AError } from '../../protocol/errors.ts'
 import type {
+  Call,
+  DialectName,
   OperationName,
   RequestKinds,
   RequestOf,
@@ -11,7 +12,7 @@ import type { StreamResponse } from '../../protocol/types.ts'
 /**
  * A dialect is pure functions between a wire's JSON and the canonical model, and what differs from the operations'
  * rows. Lenient in, strict out. No dialect knows the engine, HTTP or time, and none checks what it reads: a request is
- * checked at the gate, an answer at the border (`bindings/border`).
+ * checked at the gate, an answer at the border (`bindings/client-wire`).
  */
 export interface WireReader {
   /** The wire speaks the canonical model, so that most of what comes needs no respelling. */
@@ -42,11 +43,12 @@ export interface DialectMethod {
   /** Params to the canonical request, with what the dialect says of the call (RANCH's 5 seconds, for one). */
   decode(params: unknown): DecodedRequest
   /**
-   * The operation's result as this wire writes it; streams are written event by event instead.
+   * The operation's result as this wire writes it; absent where that is the result itself. Streams are written event by
+   * event instead.
    *
    * @throws A2AError where the wire answers this result with an error (a failed task in RANCH).
    */
-  encode(result: unknown, decoded: DecodedRequest): unknown
+  encode?(result: unknown, decoded: DecodedRequest): unknown
   /** Turns an error into a result where the wire has one for it (RANCH's `{ cancelled: false }`). */
   rescue?(error: A2AError): unknown
 }

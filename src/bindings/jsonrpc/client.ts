@@ -1,22 +1,25 @@
-import type { Call, Dispatch, EventStream } from '../../protocol/call.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import {
+  type Call,
+  type Dispatch,
+  type EventStream,
   type OperationName,
   operations,
   type RequestOf,
   type ResultOf,
 } from '../../protocol/operations.ts'
-import { receiveEvent, receiveResult } from '../border.ts'
 import {
   commonHeaders,
   errorOfReply,
   isEventStream,
   readEvents,
+  receiveEvent,
+  receiveResult,
   requestHeaders,
 } from '../client-wire.ts'
 import type { Dialect, RpcError } from '../dialects/dialect.ts'
-import { asRaw } from '../dialects/lenient/raw.ts'
-import { type RpcDialectName, rpcDialects } from '../dialects/select.ts'
+import { asRaw } from '../dialects/lenient.ts'
+import { type RpcDialectName, rpcDialects } from '../dialects/rpc-dialects.ts'
 import type { ClientReply, HttpSend } from '../http.ts'
 
 /** Where and how a JSON-RPC client calls. */

@@ -1,32 +1,39 @@
-import type { Call, Dispatch, EventStream } from '../../protocol/call.ts'
 import { A2AError, toA2AError } from '../../protocol/errors.ts'
-import { type OperationName, operations, type RequestOf } from '../../protocol/operations.ts'
+import {
+  type Call,
+  type Dispatch,
+  type EventStream,
+  isOperationName,
+  type OperationName,
+  operations,
+  type RequestOf,
+  type Sequenced,
+} from '../../protocol/operations.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
-import { echoExtensions, parseBody, requestedVersion, toCall } from '../call.ts'
-import type { DecodedRequest, Dialect, DialectMethod } from '../dialects/dialect.ts'
-import { asRaw } from '../dialects/lenient/raw.ts'
 import {
-  type RpcDialectName,
-  rpcDialects,
-  selectDialect,
+  echoExtensions,
+  parseBody,
+  refusalHeaders,
+  refusalStatus,
+  requestedVersion,
+  skimJson,
   supportedVersion,
+  toCall,
   unsupportedVersion,
-} from '../dialects/select.ts'
-import { createEventBody, type RetryMs } from '../event-body.ts'
-import { createEventJson, type EventJson } from '../event-json.ts'
+} from '../call.ts'
+import type { DecodedRequest, Dialect, DialectMethod } from '../dialects/dialect.ts'
+import { asRaw } from '../dialects/lenient.ts'
+import { type RpcDialectName, rpcDialects } from '../dialects/rpc-dialects.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
-import { refusalHeaders, refusalStatus } from '../refusal.ts'
-import { skimJson } from '../skim.ts'
-import { encodeFrame, streamHeaders } from '../sse.ts'
 import {
-  failureText,
-  parseEnvelope,
-  type RpcCall,
-  type RpcId,
-  recoverId,
-  successText,
-} from './envelope.ts'
-import { createEnvelopeWriter, createNamedWriter } from './frames.ts'
+  createEventBody,
+  createEventJson,
+  type EventJson,
+  type EventWriter,
+  encodeFrame,
+  type RetryMs,
+  streamHeaders,
+} from '../sse.ts'
 
 /** What a JSON-RPC endpoint needs. */
 interface JsonRpcBindingOptions {
@@ -46,6 +53,7 @@ interface JsonRpcBindingOptions {
 }
 
 const notPost: HttpReply = { status: 405, headers: { allow: 'POST' } }
+
 const noContent: HttpReply = { status: 204, headers: {} }
 
 /**
@@ -118,10 +126,7 @@ function createAnswer(
   options: JsonRpcBindingOptions,
 ): (body: unknown, exchange: RpcExchange) => Promise<HttpReply> {
   const { dispatch, agentCard, defaultDialect } = options
-  const { heartbeatMs = 15_000, clock = systemClock, retryMs } = options
-  const eventJson = new Map<Dialect, (opening: OperationName) => EventJson>(
-    Object.values(rpcDialects).map((d) => [d, createEventJson((e, o) => d.encodeEvent(e, o))]),
-  )
+  const streams: StreamOptions = { ...options, eventJson: new Map() }
 
   // One function, not three: each async frame between the socket and the engine costs a promise and a microtask.
   return async (body, exchange) => {
@@ -147,12 +152,13 @@ function createAnswer(
         mustStandAlone(exchange)
         const events = await dispatch(operation, request, call)
         // true: the operations table says that this one answers with a stream
-        return await openStream(events as EventStream, { rpc, dialect, operation, call })
+        return await openStream(events as EventStream, { rpc, dialect, operation, call }, streams)
       }
       const answer = dispatch(operation, request, call)
       const result = method.rescue
         ? await rescued(method, decoded, answer)
-        : method.encode(await answer, decoded)
+        : encoded(method, decoded, await answer)
+      if (!call.reply?.extensions) return success(result, rpc)
       return success(result, rpc, echoExtensions(jsonHeaders, call, dialect.name))
     } catch (thrown) {
       const to = { id: recoverId(body), dialect }
@@ -162,22 +168,124 @@ function createAnswer(
         : failure(error, to)
     }
   }
+}
 
-  async function openStream(events: EventStream, opened: Opened): Promise<HttpReply> {
-    const { rpc, dialect, operation, call } = opened
-    const json = eventJson.get(dialect)?.(operation) ?? JSON.stringify
-    const writer = options.namedEvents
-      ? createNamedWriter(dialect, json)
-      : createEnvelopeWriter({ dialect, json, id: rpc.id ?? null })
-    const body = createEventBody(events, { writer, heartbeatMs, clock, retryMs })
-    if (rpc.id === undefined) {
-      await body[Symbol.asyncIterator]().return?.()
-      return noContent
-    }
-    // A resumed stream may have nothing to say for long, so its headers do not wait for an event.
-    if (call.lastEventId === undefined) await body.opened()
-    return { status: 200, headers: echoExtensions(streamHeaders, call, dialect.name), body }
+/** How each dialect that was streamed in writes events. */
+type EventJsons = Map<Dialect, (opening: OperationName) => EventJson>
+
+/** What streams need of their endpoint. */
+interface StreamOptions extends JsonRpcBindingOptions {
+  readonly eventJson: EventJsons
+}
+
+interface Opened {
+  readonly rpc: RpcCall
+  readonly dialect: Dialect
+  readonly operation: OperationName
+  readonly call: Call
+}
+
+async function openStream(
+  events: EventStream,
+  { rpc, dialect, operation, call }: Opened,
+  options: StreamOptions,
+): Promise<HttpReply> {
+  const { heartbeatMs = 15_000, clock = systemClock, retryMs } = options
+  const json = jsonOf(options.eventJson, dialect)(operation)
+  const writer = options.namedEvents
+    ? createNamedWriter(dialect, json)
+    : createEnvelopeWriter({ dialect, json, id: rpc.id ?? null })
+  const body = createEventBody(events, { writer, heartbeatMs, clock, retryMs })
+  if (rpc.id === undefined) {
+    await body[Symbol.asyncIterator]().return?.()
+    return noContent
   }
+  // A resumed stream may have nothing to say for long, so its headers do not wait for an event.
+  if (call.lastEventId === undefined) await body.opened()
+  return { status: 200, headers: echoExtensions(streamHeaders, call, dialect.name), body }
+}
+
+function jsonOf(known: EventJsons, dialect: Dialect): (opening: OperationName) => EventJson {
+  const json = known.get(dialect) ?? createEventJson((event, by) => dialect.encodeEvent(event, by))
+  known.set(dialect, json)
+  return json
+}
+
+/** What the choice of a dialect looks at. */
+interface SelectInput {
+  readonly method: string
+  readonly params: unknown
+  /** The `A2A-Version` of the request; empty if it has none. */
+  readonly version: string
+  /** What the path speaks when nothing else tells. */
+  readonly fallback: RpcDialectName
+}
+
+/** The dialect of a request, and the version it asked for where nobody speaks that. */
+interface Selection {
+  readonly dialect: Dialect
+  readonly unsupported?: string
+}
+
+const chosen: Readonly<Record<RpcDialectName, Selection>> = {
+  '1.0': { dialect: rpcDialects['1.0'] },
+  '0.3': { dialect: rpcDialects['0.3'] },
+  '1.0-rc': { dialect: rpcDialects['1.0-rc'] },
+  ranch: { dialect: rpcDialects.ranch },
+}
+
+const ranchOnly: ReadonlySet<string> = new Set([
+  'task/get',
+  'task/status',
+  'task/cancel',
+  'task/resubscribe',
+  'agent/card',
+])
+
+/**
+ * Chooses the dialect of a JSON-RPC request, by the first rule that applies:
+ * 0. RANCH's own method names; 1. the version; 2. a PascalCase method is 1.0; 3. marks in the body;
+ * 4. the path, or where its dialect has no such method, the one that has.
+ */
+export function selectDialect(input: SelectInput): Selection {
+  const { version } = input
+  if (version === '1.0' && !ranchOnly.has(input.method)) return chosen['1.0']
+  const known = version === '' ? undefined : supportedVersion(version)
+  const unsupported = version !== '' && known === undefined
+  if (ranchOnly.has(input.method))
+    return unsupported ? { dialect: rpcDialects.ranch, unsupported: version } : chosen.ranch
+  if (known !== undefined) return chosen[known]
+  const name = byContent(input)
+  return unsupported ? { dialect: rpcDialects[name], unsupported: version } : chosen[name]
+}
+
+function byContent(input: SelectInput): RpcDialectName {
+  const { method, params, fallback } = input
+  if (isOperationName(method)) return '1.0'
+  return byMarks(params) ?? byPath(method, fallback)
+}
+
+function byMarks(params: unknown): RpcDialectName | undefined {
+  const message = asRaw(asRaw(params)?.message)
+  if (!message) return undefined
+  const parts: readonly unknown[] = Array.isArray(message.parts) ? message.parts : []
+  let type = false
+  let kind = message.kind !== undefined
+  for (const part of parts) {
+    const raw = asRaw(part)
+    if (raw?.kind !== undefined) kind = true
+    if (raw?.type !== undefined) type = true
+  }
+  if (kind) return '0.3'
+  if (type) return 'ranch'
+  const { role } = message
+  return typeof role === 'string' && role.startsWith('ROLE_') ? '1.0-rc' : undefined
+}
+
+function byPath(method: string, fallback: RpcDialectName): RpcDialectName {
+  if (rpcDialects[fallback].methods.has(method)) return fallback
+  if (rpcDialects['0.3'].methods.has(method)) return '0.3'
+  return rpcDialects['1.0-rc'].methods.has(method) ? '1.0-rc' : fallback
 }
 
 /** What the headers and the dialect say of the call. Nobody waits for the answer to a notification. */
@@ -195,25 +303,22 @@ function mustStandAlone({ inBatch }: RpcExchange): void {
   if (inBatch) throw new A2AError('invalidRequest', 'A streaming method cannot be part of a batch')
 }
 
-interface Opened {
-  readonly rpc: RpcCall
-  readonly dialect: Dialect
-  readonly operation: OperationName
-  readonly call: Call
-}
-
 async function rescued(
   method: DialectMethod,
   decoded: DecodedRequest,
   answer: Promise<unknown>,
 ): Promise<unknown> {
   try {
-    return method.encode(await answer, decoded)
+    return encoded(method, decoded, await answer)
   } catch (thrown) {
     const result = method.rescue?.(toA2AError(thrown))
     if (result === undefined) throw thrown
     return result
   }
+}
+
+function encoded(method: DialectMethod, decoded: DecodedRequest, result: unknown): unknown {
+  return method.encode ? method.encode(result, decoded) : result
 }
 
 function success(
@@ -250,4 +355,119 @@ function failure(
     headers: { ...jsonHeaders, ...refusalHeaders(error) },
     body: failureText(to.id, JSON.stringify(to.dialect.encodeError(error))),
   }
+}
+
+/**
+ * The JSON-RPC 2.0 envelope: `{ jsonrpc: "2.0", id, method, params }` in, `{ jsonrpc, result | error, id }` out.
+ * An id is a string, a number or null and comes back as it was, 0 included; a request without one is a notification.
+ */
+type RpcId = string | number | null
+
+/** A request whose envelope is in order. */
+interface RpcCall {
+  /** Undefined for a notification. */
+  readonly id: RpcId | undefined
+  readonly method: string
+  readonly params: unknown
+}
+
+/** Checks the envelope. @throws A2AError `invalidRequest` or, for params that are no object, `invalidParams`. */
+function parseEnvelope(value: unknown): RpcCall {
+  const raw = asRaw(value)
+  if (!raw) throw invalid('A request must be an object')
+  const { jsonrpc, id, method, params } = raw
+  const given = asRaw(params)
+  if (jsonrpc !== '2.0') throw invalid('"jsonrpc" must be "2.0"')
+  if (id !== undefined && !isId(id)) throw invalid('"id" must be a string, a number or null')
+  if (typeof method !== 'string' || method === '') throw invalid('"method" must be a string')
+  if (params !== undefined && params !== null && !given)
+    throw new A2AError('invalidParams', '"params" must be an object')
+  return { id, method, params }
+}
+
+/** The id of a request whatever else is wrong with it; null if it cannot be read. */
+function recoverId(value: unknown): RpcId {
+  const id = asRaw(value)?.id
+  return isId(id) ? id : null
+}
+
+/** A success as text, around JSON that is already written. */
+function successText(id: RpcId, resultJson: string): string {
+  return `{"jsonrpc":"2.0","result":${resultJson},"id":${idText(id)}}`
+}
+
+/** A failure as text, around JSON that is already written. */
+function failureText(id: RpcId, errorJson: string): string {
+  return `{"jsonrpc":"2.0","error":${errorJson},"id":${idText(id)}}`
+}
+
+/** An id as JSON. */
+function idText(id: RpcId): string {
+  return typeof id === 'number' ? String(id) : JSON.stringify(id)
+}
+
+function isId(id: unknown): id is RpcId {
+  // A number that overflowed while it was read cannot be written back.
+  return id === null || typeof id === 'string' || Number.isFinite(id)
+}
+
+function invalid(message: string): A2AError {
+  return new A2AError('invalidRequest', message)
+}
+
+/** Events as JSON-RPC responses that all carry the id of the request (specification §9.4.2). */
+function createEnvelopeWriter(options: {
+  readonly dialect: Dialect
+  readonly json: EventJson
+  readonly id: RpcId
+}): EventWriter {
+  const { dialect, json, id } = options
+  const tail = `,"id":${idText(id)}}\n\n`
+  return {
+    write: (batch) => {
+      let text = ''
+      for (const { seq, event } of batch) {
+        if (seq !== undefined) text += `id: ${seq}\n`
+        text += `data: {"jsonrpc":"2.0","result":${json(event)}${tail}`
+      }
+      return text
+    },
+    fail: (thrown) => {
+      const error = JSON.stringify(dialect.encodeError(toA2AError(thrown)))
+      return encodeFrame({ event: 'error', data: failureText(id, error) })
+    },
+  }
+}
+
+const names = {
+  task: 'task',
+  message: 'message',
+  statusUpdate: 'task-status-update',
+  artifactUpdate: 'task-artifact-update',
+}
+
+/** Events by RANCH's names, without an envelope: `/stream`. */
+function createNamedWriter(dialect: Dialect, json: EventJson): EventWriter {
+  return {
+    write: (batch) => batch.map((item) => namedFrame(item, json)).join(''),
+    fail: (thrown) => {
+      const error = dialect.encodeError(toA2AError(thrown))
+      return encodeFrame({ event: 'error', data: JSON.stringify({ error }) })
+    },
+  }
+}
+
+function namedFrame({ seq, event }: Sequenced, json: EventJson): string {
+  const name = memberName(event)
+  return encodeFrame({
+    data: json(event),
+    event: names[name],
+    ...(seq === undefined ? {} : { id: String(seq) }),
+  })
+}
+
+function memberName(event: Sequenced['event']): keyof typeof names {
+  if ('task' in event) return 'task'
+  if ('message' in event) return 'message'
+  return 'statusUpdate' in event ? 'statusUpdate' : 'artifactUpdate'
 }

@@ -1,24 +1,46 @@
-import type { AuthContext, Call, Dispatch, EventStream } from '../../protocol/call.ts'
 import { A2AError, toA2AError } from '../../protocol/errors.ts'
-import { estimateUsage, type Usage } from '../../protocol/usage.ts'
+import { addUsage, estimateUsage, toUsageMetadata, type Usage } from '../../protocol/extensions.ts'
+import type {
+  AuthContext,
+  Call,
+  Dispatch,
+  EventStream,
+  Sequenced,
+} from '../../protocol/operations.ts'
+import { isInterrupted } from '../../protocol/task.ts'
+import type { Part, StreamResponse } from '../../protocol/types.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { newId } from '../../shared/ids.ts'
+import { askForJson, jsonTextOf, notJson, refuseAnswer } from '../../shared/json.ts'
 import { ask, readAll } from '../ask.ts'
 import { parseBody, toCall } from '../call.ts'
-import { createEventBody } from '../event-body.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
-import type { OpenAIRoute, RouteHandlers } from '../routes.ts'
-import { streamHeaders } from '../sse.ts'
-import { type CompletionHead, placeOf, toCompletion, toOpenAIUsage } from './completion.ts'
-import { errorReply } from './errors.ts'
-import type { CompletionForm } from './form.ts'
-import { askInFormat } from './format.ts'
-import { findWaiting, promptText, toMessage } from './message.ts'
-import { type ChatInput, parseChat, parseCompletion } from './request.ts'
-import { cutAt } from './stop.ts'
-import { createTextReader, type TextReader } from './text.ts'
-import { toClientTools } from './tools.ts'
-import { createChunkWriter } from './writer.ts'
+import type { OpenAIRoute } from '../routes.ts'
+import { createEventBody, streamHeaders } from '../sse.ts'
+import {
+  type CompletionHead,
+  createChunkWriter,
+  createTextReader,
+  cutAt,
+  errorReply,
+  placeOf,
+  type TextReader,
+  toClientTools,
+  toCompletion,
+  toOpenAIUsage,
+} from './answer.ts'
+import {
+  type AnswerFormat,
+  type ChatInput,
+  type CompletionForm,
+  type EarlierTurn,
+  findWaiting,
+  parseChat,
+  parseCompletion,
+  promptText,
+  questionText,
+  toMessage,
+} from './request.ts'
 
 /** What the OpenAI endpoints need. */
 interface OpenAIBindingOptions {
@@ -59,85 +81,87 @@ const json: Readonly<Record<string, string>> = { 'content-type': 'application/js
  * Answers as OpenAI's API does, one handler for each of its routes: `completions`, streamed or not, the `models` and one
  * `model` of them; and `chat`, a plainer way to say the same. Each agent or team is a model.
  */
-export function createOpenAIBinding(options: OpenAIBindingOptions): RouteHandlers<OpenAIRoute> {
-  const { dispatchOf, models, identify, heartbeatMs = 15_000, clock = systemClock } = options
-
-  async function complete(request: HttpRequest): Promise<HttpReply> {
-    const { input, form } = parseCompletion(parseBody(request))
-    const asked = await send(request, input, form)
-    const head = headOf(asked.model)
-    const { includeUsage, stop } = form
-    if (!form.stream) {
-      const reader = await read(asked, request)
-      const text = cutAt(stop, reader.text)
-      return ok(toCompletion(head, { reader, text, usage: usageOf(asked, reader) }))
-    }
-    const usage = (reader: TextReader): Usage => usageOf(asked, reader)
-    const writer = createChunkWriter({ head, includeUsage, stop, usage })
-    const body = createEventBody(asked.stream, { writer, heartbeatMs, clock })
-    await body.opened()
-    return { status: 200, headers: streamHeaders, body }
-  }
-
-  async function chat(request: HttpRequest): Promise<HttpReply> {
-    const { input, id } = parseChat(parseBody(request))
-    const asked = await send(request, input)
-    const reader = await read(asked, request)
-    const usage = toOpenAIUsage(usageOf(asked, reader))
-    return ok({
-      id: id ?? newId(),
-      response: { content: reader.text, role: 'assistant', finish_reason: 'stop', usage },
-      metadata: { model: asked.model, ...placeOf(reader) },
-    })
-  }
-
-  async function send(
-    request: HttpRequest,
-    input: ChatInput,
-    form?: CompletionForm,
-  ): Promise<Asked> {
-    const model = modelOf(input.model)
-    const dispatch = dispatchOf(model.id)
-    if (!dispatch) throw noModel(model.id)
-    const call = toCall(request, '1.0')
-    // It looks for a task that waits, to answer it: that is part of sending.
-    call.scope = 'tasks:write'
-    const tools = model.takesTools ? toClientTools(form?.tools ?? []) : undefined
-    const question = await withWaiting(dispatch, input, call)
-    const stream = form?.format
-      ? await askInFormat(question, {
-          format: form.format,
-          stop: form.stop,
-          put: (one) => ask(dispatch, { message: toMessage(one, model, tools) }, call),
-        })
-      : await ask(dispatch, { message: toMessage(question, model, tools) }, call)
-    return { model: model.id, prompt: promptText(input), stream }
-  }
-
-  function modelOf(name: string | undefined): OpenAIModel {
-    const known = models()
-    const model = name === undefined ? known[0] : known.find(({ id }) => id === name)
-    if (!model) throw noModel(name ?? '')
-    return model
-  }
-
-  function headOf(model: string): CompletionHead {
-    const created = Math.floor(clock.now() / 1000)
-    return { id: `chatcmpl-${newId()}`, created, model }
-  }
-
+export function createOpenAIBinding(
+  options: OpenAIBindingOptions,
+): Readonly<Record<OpenAIRoute, HttpHandler>> {
+  const { models, identify } = options
   return {
-    completions: guarded(complete),
-    chat: guarded(chat),
+    completions: guarded((request) => complete(options, request)),
+    chat: guarded((request) => chat(options, request)),
     models: guarded(async (request) => {
       await identify?.(request)
       return ok({ object: 'list', data: models().map(toModel) })
     }),
     model: guarded(async (request) => {
       await identify?.(request)
-      return ok(toModel(modelOf(nameIn(request.path))))
+      return ok(toModel(modelOf(options, nameIn(request.path))))
     }),
   }
+}
+
+async function complete(options: OpenAIBindingOptions, request: HttpRequest): Promise<HttpReply> {
+  const { heartbeatMs = 15_000, clock = systemClock } = options
+  const { input, form } = parseCompletion(parseBody(request))
+  const asked = await send(options, request, { input, form })
+  const head = headOf(asked.model, clock)
+  const { includeUsage, stop } = form
+  if (!form.stream) {
+    const reader = await read(asked, request)
+    const text = cutAt(stop, reader.text)
+    return ok(toCompletion(head, { reader, text, usage: usageOf(asked, reader) }))
+  }
+  const usage = (reader: TextReader): Usage => usageOf(asked, reader)
+  const writer = createChunkWriter({ head, includeUsage, stop, usage })
+  const body = createEventBody(asked.stream, { writer, heartbeatMs, clock })
+  await body.opened()
+  return { status: 200, headers: streamHeaders, body }
+}
+
+function headOf(model: string, clock: Clock): CompletionHead {
+  const created = Math.floor(clock.now() / 1000)
+  return { id: `chatcmpl-${newId()}`, created, model }
+}
+
+async function chat(options: OpenAIBindingOptions, request: HttpRequest): Promise<HttpReply> {
+  const { input, id } = parseChat(parseBody(request))
+  const asked = await send(options, request, { input })
+  const reader = await read(asked, request)
+  const usage = toOpenAIUsage(usageOf(asked, reader))
+  return ok({
+    id: id ?? newId(),
+    response: { content: reader.text, role: 'assistant', finish_reason: 'stop', usage },
+    metadata: { model: asked.model, ...placeOf(reader) },
+  })
+}
+
+async function send(
+  options: OpenAIBindingOptions,
+  request: HttpRequest,
+  { input, form }: { readonly input: ChatInput; readonly form?: CompletionForm },
+): Promise<Asked> {
+  const model = modelOf(options, input.model)
+  const dispatch = options.dispatchOf(model.id)
+  if (!dispatch) throw noModel(model.id)
+  const call = toCall(request, '1.0')
+  // It looks for a task that waits, to answer it: that is part of sending.
+  call.scope = 'tasks:write'
+  const tools = model.takesTools ? toClientTools(form?.tools ?? []) : undefined
+  const question = await withWaiting(dispatch, input, call)
+  const stream = form?.format
+    ? await askInFormat(question, {
+        format: form.format,
+        stop: form.stop,
+        put: (one) => ask(dispatch, { message: toMessage(one, model, tools) }, call),
+      })
+    : await ask(dispatch, { message: toMessage(question, model, tools) }, call)
+  return { model: model.id, prompt: promptText(input), stream }
+}
+
+function modelOf({ models }: OpenAIBindingOptions, name: string | undefined): OpenAIModel {
+  const known = models()
+  const model = name === undefined ? known[0] : known.find(({ id }) => id === name)
+  if (!model) throw noModel(name ?? '')
+  return model
 }
 
 /** A fault is an answer too, as OpenAI's clients expect it. */
@@ -193,4 +217,126 @@ function noModel(model: string): A2AError {
 
 function ok(body: object): HttpReply {
   return { status: 200, headers: json, body: JSON.stringify(body) }
+}
+
+/** What is needed to get an answer that fits. */
+interface FormatOptions {
+  readonly format: AnswerFormat
+  readonly stop: readonly string[]
+  /** Sends a question to the agent. */
+  readonly put: (question: ChatInput) => Promise<EventStream>
+}
+
+/**
+ * Asks for an answer that fits a format. Nothing of it is told before it is whole, since half of it cannot be checked.
+ * One that does not fit is asked for once more; then it is an `invalidAgentResponse`. A question, a call of a tool and a
+ * failure are no answers: they pass as they are.
+ */
+async function askInFormat(question: ChatInput, options: FormatOptions): Promise<EventStream> {
+  const { format, put } = options
+  // What answers a question, such as an approval's, must stay the word that it is.
+  const told = question.taskId !== undefined
+  const parts = told ? question.parts : [...question.parts, toInstruction(format)]
+  return createFitting(await put({ ...question, parts }), question, options)
+}
+
+function createFitting(
+  stream: EventStream,
+  question: ChatInput,
+  options: FormatOptions,
+): EventStream {
+  const leaving = new AbortController()
+  const asked = { stream, question, signal: leaving.signal }
+  let isGiven = false
+  const iterator: AsyncIterator<readonly Sequenced[]> = {
+    async next() {
+      if (isGiven) return { done: true, value: undefined }
+      isGiven = true
+      return { done: false, value: await readFitting(asked, options) }
+    },
+    // Whoever reads then leaves the agent's own events, which cancels the task.
+    async return() {
+      leaving.abort()
+      return { done: true, value: undefined }
+    },
+  }
+  return { [Symbol.asyncIterator]: () => iterator }
+}
+
+/** A question on its way. */
+interface OpenQuestion {
+  readonly stream: EventStream
+  readonly question: ChatInput
+  readonly signal: AbortSignal
+}
+
+async function readFitting(
+  { stream: first, question, signal }: OpenQuestion,
+  { format, stop, put }: FormatOptions,
+): Promise<readonly Sequenced[]> {
+  let stream = first
+  let used: Usage | undefined
+  for (let attempt = 1; ; attempt++) {
+    const { reader, events } = await readAnswer(stream, signal)
+    used = addUsage(used, reader.usage)
+    if (!isAnswer(reader)) return events
+    const text = jsonTextOf(cutAt(stop, reader.text))
+    const fault = text === undefined ? notJson : format.check(JSON.parse(text))
+    if (text !== undefined && fault === undefined) return [{ event: toEvent(reader, text, used) }]
+    if (attempt === 2) throw unfit(fault)
+    const complaint = { text: refuseAnswer(fault ?? notJson) }
+    stream = await put(toRepeat(question, reader, [complaint, toInstruction(format)]))
+  }
+}
+
+/** Asks again where the answer stands: the agent sees what it was asked and what it said. */
+function toRepeat(question: ChatInput, answer: TextReader, parts: readonly Part[]): ChatInput {
+  const { taskId: _, toolCallId: _id, ...rest } = question
+  const { contextId = question.contextId } = answer
+  const said: readonly EarlierTurn[] = [
+    { role: 'user', content: questionText(question) },
+    { role: 'assistant', content: answer.text },
+  ]
+  const earlier = [...question.earlier, ...said]
+  return { ...rest, ...(contextId !== undefined && { contextId }), parts, earlier }
+}
+
+function toInstruction({ schema }: AnswerFormat): Part {
+  return { text: askForJson(schema) }
+}
+
+async function readAnswer(
+  stream: EventStream,
+  signal: AbortSignal,
+): Promise<{ readonly reader: TextReader; readonly events: readonly Sequenced[] }> {
+  const reader = createTextReader()
+  const events: Sequenced[] = []
+  await readAll(stream, signal, (event) => {
+    reader.take(event)
+    events.push({ event })
+  })
+  return { reader, events }
+}
+
+function isAnswer(reader: TextReader): boolean {
+  if (reader.fault() || reader.toolCalls.length > 0) return false
+  return reader.state !== undefined && !isInterrupted(reader.state)
+}
+
+function toEvent(reader: TextReader, text: string, usage: Usage | undefined): StreamResponse {
+  const { taskId, contextId, state } = reader
+  const parts = [{ text }]
+  const metadata = usage && toUsageMetadata(usage)
+  if (taskId === undefined || contextId === undefined || state === undefined) {
+    const role = 'ROLE_AGENT'
+    const place = { ...(contextId !== undefined && { contextId }), ...(metadata && { metadata }) }
+    return { message: { messageId: 'answer', role, parts, ...place } }
+  }
+  const artifact = { artifactId: 'answer', parts, ...(metadata && { metadata }) }
+  return { task: { id: taskId, contextId, status: { state }, artifacts: [artifact] } }
+}
+
+function unfit(fault: string | undefined): A2AError {
+  const message = `The answer does not fit response_format, after two attempts: ${fault}`
+  return new A2AError('invalidAgentResponse', message, { metadata: { openai: 'unfit_answer' } })
 }

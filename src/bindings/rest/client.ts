@@ -1,26 +1,29 @@
-import type { Call, Dispatch, EventStream } from '../../protocol/call.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import {
+  type Call,
+  type Dispatch,
+  type EventStream,
   type OperationName,
   operations,
   type RequestOf,
   type ResultOf,
 } from '../../protocol/operations.ts'
 import type { StreamResponse } from '../../protocol/types.ts'
-import { receiveEvent, receiveResult } from '../border.ts'
 import {
   commonHeaders,
   errorOfReply,
   isEventStream,
   readEvents,
+  receiveEvent,
+  receiveResult,
   requestHeaders,
 } from '../client-wire.ts'
 import type { HttpDialect } from '../dialects/dialect.ts'
-import { asRaw } from '../dialects/lenient/raw.ts'
-import { rest03 } from '../dialects/v03/rest.ts'
-import { rest10 } from '../dialects/v10/rest.ts'
+import { asRaw } from '../dialects/lenient.ts'
+import { rest03 } from '../dialects/v03-rest.ts'
+import { rest10 } from '../dialects/v10.ts'
 import type { ClientReply, HttpSend } from '../http.ts'
-import { encodeQuery } from './query.ts'
+import { encodeQuery } from '../routes.ts'
 
 /** Where and how an HTTP+JSON client calls. */
 interface RestDispatchOptions {

@@ -1,24 +1,37 @@
-import type { Call, Dispatch, EventStream } from '../../protocol/call.ts'
 import { A2AError, toA2AError } from '../../protocol/errors.ts'
 import {
+  type Call,
+  type Dispatch,
+  type EventStream,
   type OperationName,
   operationNames,
   operations,
   type RequestOf,
 } from '../../protocol/operations.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
-import { echoExtensions, parseBody, requestedVersion, toCall } from '../call.ts'
+import {
+  echoExtensions,
+  parseBody,
+  refusalHeaders,
+  requestedVersion,
+  supportedVersion,
+  toCall,
+  unsupportedVersion,
+} from '../call.ts'
 import type { HttpDialect } from '../dialects/dialect.ts'
-import { supportedVersion, unsupportedVersion } from '../dialects/select.ts'
-import { rest03 } from '../dialects/v03/rest.ts'
-import { type ErrorTable, rest10 } from '../dialects/v10/rest.ts'
-import { createEventBody, type EventWriter, type RetryMs } from '../event-body.ts'
-import { createEventJson, type EventJson } from '../event-json.ts'
+import { rest03 } from '../dialects/v03-rest.ts'
+import { type ErrorTable, rest10 } from '../dialects/v10.ts'
 import type { HttpHandler, HttpReply, HttpRequest } from '../http.ts'
-import { refusalHeaders } from '../refusal.ts'
-import { reservedSegments } from '../routes.ts'
-import { encodeFrame, streamHeaders } from '../sse.ts'
-import { decodeQuery } from './query.ts'
+import { decodeQuery, reservedSegments } from '../routes.ts'
+import {
+  createEventBody,
+  createEventJson,
+  type EventJson,
+  type EventWriter,
+  encodeFrame,
+  type RetryMs,
+  streamHeaders,
+} from '../sse.ts'
 
 /** What the HTTP+JSON binding needs. */
 interface RestBindingOptions {

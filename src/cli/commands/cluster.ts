@@ -1,20 +1,10 @@
 import type { Command } from 'commander'
-import { readUrl } from '../../shared/url.ts'
+import { readUrl } from '../../shared/text.ts'
 import { type ClusterFacts, createStoreKeeper, isPostgresUrl } from '../../store/index.ts'
-import { addCommand, collect, exits } from '../command.ts'
-import { CliError } from '../errors.ts'
-import { nobodyThere } from '../hints.ts'
+import { addCommand, collect, exits, readSecret, schemaHelp } from '../command.ts'
+import { CliError, nobodyThere } from '../errors.ts'
 import { stdout } from '../screen.ts'
-import { readSecret } from '../secret.ts'
-import { schemaHelp } from '../store-place.ts'
-import { toColumns } from '../text.ts'
-
-interface StatusFlags {
-  readonly bearerToken?: string
-  readonly header?: readonly string[]
-  readonly schema?: string
-  readonly json?: boolean
-}
+import { toColumns } from '../transcript.ts'
 
 /** Adds `corral cluster status`. */
 export function addClusterCommand(program: Command): void {
@@ -33,6 +23,13 @@ export function addClusterCommand(program: Command): void {
     .option('--header <name: value>', 'a further header for a server; may be repeated', collect)
     .option('--schema <name>', schemaHelp)
     .action(exits(statusCommand))
+}
+
+interface StatusFlags {
+  readonly bearerToken?: string
+  readonly header?: readonly string[]
+  readonly schema?: string
+  readonly json?: boolean
 }
 
 async function statusCommand(url: string, flags: StatusFlags): Promise<number> {

@@ -3,17 +3,10 @@ import type { Command } from 'commander'
 import { A2AAgent } from '../../agents/index.ts'
 import { createConsole } from '../../console/index.ts'
 import { createServer, runServer, type StartedServer } from '../../server/index.ts'
-import { readUrl } from '../../shared/url.ts'
+import { readUrl } from '../../shared/text.ts'
 import { addCommand, exits } from '../command.ts'
 import { CliError } from '../errors.ts'
-import { createLogger } from '../logger.ts'
-import { stdout } from '../screen.ts'
-
-interface ConsoleFlags {
-  readonly open?: boolean
-  readonly json?: boolean
-  readonly debug?: boolean
-}
+import { createLogger, stdout } from '../screen.ts'
 
 /** Adds `corral console`. */
 export function addConsoleCommand(program: Command): void {
@@ -28,6 +21,12 @@ export function addConsoleCommand(program: Command): void {
   })
     .option('--open', 'open it in the browser')
     .action(exits(consoleCommand))
+}
+
+interface ConsoleFlags {
+  readonly open?: boolean
+  readonly json?: boolean
+  readonly debug?: boolean
 }
 
 async function consoleCommand(given: string, flags: ConsoleFlags): Promise<number> {
@@ -63,17 +62,6 @@ async function findConsole(url: string): Promise<string | undefined> {
   return reply?.status === 200 && isPage ? page : undefined
 }
 
-/** A console on a free port of this machine that knows one agent, until a signal ends it. */
-async function serveConsole(url: string, { debug = false }: ConsoleFlags): Promise<StartedServer> {
-  const logger = createLogger({ level: 'warn', debug })
-  const server = await createServer({
-    agents: [new A2AAgent({ endpoint: url, id: 'agent' })],
-    console: createConsole({ store: 'memory' }),
-    logger,
-  })
-  return runServer(server, { port: 0, host: '127.0.0.1', logger, signals: true })
-}
-
 function tell(page: string, { open, json }: ConsoleFlags): void {
   stdout.write(json ? `${JSON.stringify({ url: page })}\n` : `${page}\n`)
   if (open) openPage(page)
@@ -90,4 +78,15 @@ function openPage(page: string): void {
   const child = spawn(browser || command, [...args, page], { stdio: 'ignore', detached: true })
   child.on('error', () => stdout.write('No browser could be opened; open the page yourself\n'))
   child.unref()
+}
+
+/** A console on a free port of this machine that knows one agent, until a signal ends it. */
+async function serveConsole(url: string, { debug = false }: ConsoleFlags): Promise<StartedServer> {
+  const logger = createLogger({ level: 'warn', debug })
+  const server = await createServer({
+    agents: [new A2AAgent({ endpoint: url, id: 'agent' })],
+    console: createConsole({ store: 'memory' }),
+    logger,
+  })
+  return runServer(server, { port: 0, host: '127.0.0.1', logger, signals: true })
 }

@@ -2,15 +2,19 @@ import { readFile } from 'node:fs/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import {
   type A2AConfigInput,
+  agreeingJudge,
+  type ChatModel,
   createA2AConfig,
   createA2AUser,
   createGoldenAgent,
   createHumanUser,
   createIdleAgent,
+  createJudge,
   createLlmUser,
   createReplayUser,
   type Domain,
   goldenUser,
+  type Judge,
   loadResults,
   type PriceTable,
   parsePriceTable,
@@ -20,15 +24,7 @@ import {
 } from '../../eval/index.ts'
 import type { JsonObject } from '../../index.ts'
 import { createServer, listen } from '../../server/index.ts'
-import { collect, toCount } from '../command.ts'
-import { readSecret } from '../secret.ts'
-import {
-  addJudgeOptions,
-  addModelOptions,
-  type JudgeFlags,
-  needed,
-  toModel,
-} from './eval-models.ts'
+import { collect, readSecret, toCount } from '../command.ts'
 
 /** The flags of `corral eval run`, as commander names them. */
 export interface RunFlags extends UserFlags, JudgeFlags {
@@ -72,6 +68,14 @@ interface UserFlags {
   readonly userLlmKey?: string
   readonly userA2aEndpoint?: string
   readonly userRecording?: string
+}
+
+/** The flags that name a judge. */
+export interface JudgeFlags {
+  readonly judgeLlm?: string
+  readonly judgeLlmUrl: string
+  readonly judgeLlmArgs?: JsonObject
+  readonly judgeLlmKey?: string
 }
 
 /** What `--tau2-data` is. */
@@ -123,6 +127,51 @@ export function addRunOptions(command: Command): Command {
     .option('--fail-under <share>', 'the lowest pass rate', share)
     .option('--prices <file>', 'price table, JSON')
   return addJudgeOptions(addUserOptions(command))
+}
+
+function number(text: string): number {
+  const value = Number(text)
+  if (text.trim() === '' || Number.isNaN(value)) throw new InvalidArgumentError('Not a number.')
+  return value
+}
+
+function whole(text: string): number {
+  const value = number(text)
+  if (!Number.isInteger(value) || value < 0) throw new InvalidArgumentError('Not a whole number.')
+  return value
+}
+
+/** A share between 0 and 1. */
+export function share(text: string): number {
+  const value = number(text)
+  if (value < 0 || value > 1) throw new InvalidArgumentError('Not a share between 0 and 1.')
+  return value
+}
+
+/** Adds the flags that name a judge. */
+export function addJudgeOptions(command: Command): Command {
+  return addModelOptions(command, 'judge', 'model that judges statements in words')
+}
+
+const modelUrl = 'https://api.openai.com/v1'
+const keyHelp = 'its key; env:NAME or file:PATH reads it from there; OPENAI_API_KEY if absent'
+const argsHelp = 'further members of each request to it, such as {"temperature": 0.5}'
+
+/** Adds the flags that name the model of a role: `--user-llm`, `--judge-llm`, and what belongs to it. */
+function addModelOptions(command: Command, role: string, what: string): Command {
+  return command
+    .option(`--${role}-llm <model>`, what)
+    .option(`--${role}-llm-url <url>`, 'its OpenAI-compatible API', modelUrl)
+    .option(`--${role}-llm-key <key>`, keyHelp)
+    .option(`--${role}-llm-args <json>`, argsHelp, toArgs)
+}
+
+function toArgs(text: string): JsonObject {
+  try {
+    const args: unknown = JSON.parse(text)
+    if (typeof args === 'object' && args !== null && !Array.isArray(args)) return args as JsonObject // what JSON.parse gives is JSON
+  } catch {} // said below
+  throw new InvalidArgumentError('Not a JSON object.')
 }
 
 function addUserOptions(command: Command): Command {
@@ -192,26 +241,44 @@ export async function toUser(flags: RunFlags, { tasks }: Domain): Promise<UserSi
   return scriptedUser
 }
 
+/** What the flags of one role say of its model. */
+interface ModelFlags {
+  readonly model: string | undefined
+  readonly baseUrl: string
+  readonly args: JsonObject | undefined
+  readonly key: string | undefined
+}
+
+/** The model of a role, with its key. */
+async function toModel(flag: string, flags: ModelFlags): Promise<ChatModel> {
+  const { baseUrl, args } = flags
+  const apiKey = (await readSecret(flags.key)) ?? process.env.OPENAI_API_KEY
+  return {
+    model: needed(flags.model, flag),
+    baseUrl,
+    ...(args && { args }),
+    ...(apiKey !== undefined && { apiKey }),
+  }
+}
+
+/** The value of a flag that another flag asks for. */
+function needed(value: string | undefined, flag: string): string {
+  if (value === undefined) throw new ValidationError(`${flag} is required`)
+  return value
+}
+
 /** The price table of a file, if one is named. */
 export async function toPrices(file: string | undefined): Promise<PriceTable | undefined> {
   return file === undefined ? undefined : parsePriceTable(JSON.parse(await readFile(file, 'utf8')))
 }
 
-function number(text: string): number {
-  const value = Number(text)
-  if (text.trim() === '' || Number.isNaN(value)) throw new InvalidArgumentError('Not a number.')
-  return value
-}
-
-function whole(text: string): number {
-  const value = number(text)
-  if (!Number.isInteger(value) || value < 0) throw new InvalidArgumentError('Not a whole number.')
-  return value
-}
-
-/** A share between 0 and 1. */
-export function share(text: string): number {
-  const value = number(text)
-  if (value < 0 || value > 1) throw new InvalidArgumentError('Not a share between 0 and 1.')
-  return value
+/** The judge that the flags name, if any; without one nobody doubts the golden agent. */
+export async function toJudge(
+  flags: JudgeFlags & { readonly agent?: string },
+  { prompts }: Domain,
+): Promise<Judge | undefined> {
+  const { judgeLlm: model, judgeLlmUrl: baseUrl, judgeLlmArgs: args, judgeLlmKey: key } = flags
+  if (model === undefined) return flags.agent === 'golden' ? agreeingJudge : undefined
+  const chat = await toModel('--judge-llm', { model, baseUrl, args, key })
+  return createJudge(chat, { prompt: prompts?.judge })
 }

@@ -1,25 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import { emitKeypressEvents } from 'node:readline'
 import { type Command, Option } from 'commander'
 import { toId } from '../../agents/index.ts'
 import { addCommand, exits } from '../command.ts'
-import { CliError } from '../errors.ts'
-import { ownName } from '../hints.ts'
-import { type Choices, kinds, languages } from '../project/form.ts'
-import { type Project, toProject } from '../project/project.ts'
-import type { ProjectFacts } from '../project/surroundings.ts'
-import { askFor, askToChoose, canAsk } from '../questions.ts'
-import { stdout } from '../screen.ts'
-
-/** What is offered where nobody names a model. */
-const usualModel = 'gpt-4.1-mini'
-
-interface InitFlags extends Partial<Choices> {
-  readonly offline?: boolean
-  readonly yes?: boolean
-  readonly json?: boolean
-}
+import { CliError, ownName } from '../errors.ts'
+import { type Project, type ProjectFacts, toProject } from '../project/files.ts'
+import { type Choices, kinds, languages } from '../project/forms.ts'
+import { createLines, stdout } from '../screen.ts'
 
 /** Adds `corral init`. */
 export function addInitCommand(program: Command): void {
@@ -49,6 +38,12 @@ export function addInitCommand(program: Command): void {
     .action(exits(initCommand))
 }
 
+interface InitFlags extends Partial<Choices> {
+  readonly offline?: boolean
+  readonly yes?: boolean
+  readonly json?: boolean
+}
+
 async function initCommand(directory = '.', flags: InitFlags = {}): Promise<number> {
   const choices = await choicesOf(flags)
   const project = toProject({ ...choices, ...factsOf(directory) })
@@ -73,18 +68,6 @@ async function initCommand(directory = '.', flags: InitFlags = {}): Promise<numb
   return 0
 }
 
-/** What was said, what a person answers, and the defaults for the rest. */
-async function choicesOf(flags: InitFlags): Promise<Choices> {
-  const asks = canAsk() && !flags.yes && !flags.json
-  const language =
-    flags.language ?? (asks ? await askToChoose('Language', languageOptions) : 'toml')
-  const kind = flags.kind ?? (asks ? await askToChoose('Kind', kindOptions) : 'workflow')
-  if (flags.model !== undefined) return { language, kind, model: checkedModel(flags.model) }
-  const isOffline = flags.offline || !asks || (await askToChoose('Answers', answerOptions))
-  if (isOffline) return { language, kind }
-  return { language, kind, model: checkedModel(await askFor('Model', usualModel)) }
-}
-
 const languageOptions = [
   { value: 'toml', label: 'TOML' },
   { value: 'ts', label: 'TypeScript' },
@@ -102,11 +85,112 @@ const answerOptions = [
   { value: false, label: 'by a model' },
 ] as const
 
+/** What is offered where nobody names a model. */
+const usualModel = 'gpt-4.1-mini'
+
+/** What was said, what a person answers, and the defaults for the rest. */
+async function choicesOf(flags: InitFlags): Promise<Choices> {
+  const asks = canAsk() && !flags.yes && !flags.json
+  const language =
+    flags.language ?? (asks ? await askToChoose('Language', languageOptions) : 'toml')
+  const kind = flags.kind ?? (asks ? await askToChoose('Kind', kindOptions) : 'workflow')
+  if (flags.model !== undefined) return { language, kind, model: checkedModel(flags.model) }
+  const isOffline = flags.offline || !asks || (await askToChoose('Answers', answerOptions))
+  if (isOffline) return { language, kind }
+  return { language, kind, model: checkedModel(await askFor('Model', usualModel)) }
+}
+
+/** Whether a person can be asked: both what they type and what they read is a terminal. */
+function canAsk(): boolean {
+  return Boolean(process.stdin.isTTY) && stdout.isTTY
+}
+
+/** One of several answers. */
+interface Choice<T> {
+  readonly value: T
+  readonly label: string
+}
+
+interface PressedKey {
+  readonly name?: string
+  readonly ctrl?: boolean
+}
+
+/**
+ * Lets a person choose in a terminal, with arrow keys or numbers and Enter; the first is the default.
+ * @throws CliError where they leave with Ctrl-C.
+ */
+async function askToChoose<T>(
+  question: string,
+  options: readonly [Choice<T>, ...Choice<T>[]],
+): Promise<T> {
+  const { stdin } = process
+  let chosen: Choice<T> = options[0]
+  const show = (): void => stdout.rewrite(`${question}: ${toRow(options, chosen)}`)
+  // Before the question is seen: until then the terminal itself takes Ctrl-C, and ends the process.
+  emitKeypressEvents(stdin)
+  stdin.setRawMode(true).resume()
+  show()
+  try {
+    return await new Promise<T>((resolve, reject) => {
+      stdin.on('keypress', function press(text: string | undefined, key: PressedKey) {
+        if (key.ctrl && (key.name === 'c' || key.name === 'd')) {
+          stdin.off('keypress', press)
+          reject(leaving())
+        } else if (key.name === 'return' || key.name === 'enter') {
+          stdin.off('keypress', press)
+          resolve(chosen.value)
+        } else {
+          chosen =
+            options[placeAfter(options.indexOf(chosen), options.length, key.name ?? text)] ?? chosen
+          show()
+        }
+      })
+    })
+  } finally {
+    stdin.setRawMode(false).pause()
+    stdout.write('\n')
+  }
+}
+
+function toRow<T>(options: readonly Choice<T>[], chosen: Choice<T>): string {
+  return options
+    .map((option, index) => {
+      const words = `${index + 1} ${option.label}`
+      return option === chosen ? `[${words}]` : ` ${words} `
+    })
+    .join(' ')
+}
+
+function leaving(): CliError {
+  return new CliError('Nothing was written', { exitCode: 1 })
+}
+
+/** Where a key leads; the ends are joined. */
+function placeAfter(place: number, count: number, key = ''): number {
+  if (key === 'right' || key === 'down' || key === 'tab') return (place + 1) % count
+  if (key === 'left' || key === 'up') return (place + count - 1) % count
+  const number = Number(key)
+  return Number.isInteger(number) && number >= 1 && number <= count ? number - 1 : place
+}
+
 function checkedModel(name: string): string {
   if (/^[\w./:@-]{1,200}$/.test(name)) return name
   throw new CliError(`"${name}" cannot be the name of a model`, {
     hint: `Give the name as the service writes it, such as --model ${usualModel}.`,
   })
+}
+
+/**
+ * Asks a person for a text; an empty line is the default.
+ * @throws CliError where they leave with Ctrl-C or Ctrl-D.
+ */
+async function askFor(question: string, initial: string): Promise<string> {
+  const lines = createLines({ interrupted: () => lines.close(), typed: () => false })
+  const line = await lines.ask(`${question} [${initial}]: `)
+  lines.close()
+  if (line === undefined) throw leaving()
+  return line.trim() || initial
 }
 
 function factsOf(directory: string): Omit<ProjectFacts, keyof Choices> {
@@ -117,6 +201,10 @@ function factsOf(directory: string): Omit<ProjectFacts, keyof Choices> {
     versions: { corral: version, ...devDependencies },
     runsTypeScript: runsTypeScript(),
   }
+}
+
+function runsTypeScript(): boolean {
+  return 'typescript' in process.features && Boolean(process.features.typescript)
 }
 
 async function write(
@@ -171,8 +259,4 @@ function stepsWithin(
   const run = runsTypeScript() ? 'node' : 'npx tsx'
   const test = `${run} --test test/${kind === 'agent' ? 'agent' : 'team'}.test.ts`
   return [['npm pkg set type=module', 'npm install corral'], test, `${run} src/main.ts`]
-}
-
-function runsTypeScript(): boolean {
-  return 'typescript' in process.features && Boolean(process.features.typescript)
 }

@@ -4,20 +4,17 @@ import { answerParts, isInterrupted, isTerminal, type SendMessageResponse } from
 import { systemClock } from '../../shared/clock.ts'
 import { addClientOptions, type ClientFlags, withClient } from '../client.ts'
 import { addCommand, exits } from '../command.ts'
-import { dim, stderr, stdout } from '../screen.ts'
+import { dim, startSpinner, stderr, stdout } from '../screen.ts'
 import { createProse } from '../terminal/markdown.ts'
-import { startSpinner } from '../terminal/spinner.ts'
-import { partText } from '../text.ts'
-import { tracingOf, writeTrace } from '../tracing.ts'
-import { aboutTask, createTranscript, exitCodeOfTask } from '../transcript.ts'
-
-interface SendFlags extends ClientFlags {
-  readonly stream?: boolean
-  readonly context?: string
-  readonly task?: string
-  readonly wait: boolean
-  readonly trace?: boolean
-}
+import {
+  aboutTask,
+  cardText,
+  createTranscript,
+  exitCodeOfTask,
+  partText,
+  tracingOf,
+  writeTrace,
+} from '../transcript.ts'
 
 /** Adds `corral send`. */
 export function addSendCommand(program: Command): void {
@@ -42,6 +39,14 @@ export function addSendCommand(program: Command): void {
     .action(exits(sendCommand))
 }
 
+interface SendFlags extends ClientFlags {
+  readonly stream?: boolean
+  readonly context?: string
+  readonly task?: string
+  readonly wait: boolean
+  readonly trace?: boolean
+}
+
 async function sendCommand(url: string, text: string, flags: SendFlags): Promise<number> {
   const message = text === '-' ? await readAll(process.stdin) : text
   const options = {
@@ -56,17 +61,53 @@ async function sendCommand(url: string, text: string, flags: SendFlags): Promise
   })
 }
 
+async function readAll(input: AsyncIterable<Buffer | string>): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of input) chunks.push(Buffer.from(chunk))
+  return Buffer.concat(chunks).toString('utf8').trimEnd()
+}
+
 /** Where a message goes, and how. */
-interface Sending {
+interface SendCall {
   readonly url: string
   readonly flags: SendFlags
   readonly options: SendOptions
 }
 
+async function stream(
+  client: A2AClient,
+  message: string,
+  { url, flags, options }: SendCall,
+): Promise<number> {
+  const { json = false, trace } = flags
+  const transcript = createTranscript({
+    out: stdout,
+    about: stderr,
+    json,
+    before: flags.task && !json ? await client.getTask(flags.task) : undefined,
+  })
+  try {
+    for await (const event of client.sendAndFollow(message, options)) transcript.show(event)
+  } finally {
+    transcript.end()
+  }
+  const task = transcript.task()
+  if (!json && task) tell(aboutTask(task, url))
+  if (!json && trace) {
+    const { extensions = [] } = options
+    writeTrace(stderr, task ? await client.getTask(task.id, { extensions }) : {})
+  }
+  return task ? exitCodeOfTask(task) : 0
+}
+
+function tell(text: string): void {
+  stderr.write(dim(text), '\n')
+}
+
 async function answer(
   client: A2AClient,
   message: string,
-  { url, flags, options }: Sending,
+  { url, flags, options }: SendCall,
 ): Promise<number> {
   const { json = false, wait } = flags
   const waiting = { screen: stderr, clock: systemClock, label: () => 'waiting' }
@@ -115,38 +156,29 @@ function show(answer: SendMessageResponse, url: string, { json, trace }: SendFla
   return code
 }
 
-async function stream(
-  client: A2AClient,
-  message: string,
-  { url, flags, options }: Sending,
-): Promise<number> {
-  const { json = false, trace } = flags
-  const transcript = createTranscript({
-    out: stdout,
-    about: stderr,
-    json,
-    before: flags.task && !json ? await client.getTask(flags.task) : undefined,
+/** Adds `corral card`. */
+export function addCardCommand(program: Command): void {
+  const command = addCommand(program, {
+    usage: 'card <url>',
+    description: 'show the card of an agent',
+    examples: [
+      'corral card http://localhost:3000',
+      'corral card http://localhost:3000 --json | jq .skills',
+    ],
   })
-  try {
-    for await (const event of client.sendAndFollow(message, options)) transcript.show(event)
-  } finally {
-    transcript.end()
-  }
-  const task = transcript.task()
-  if (!json && task) tell(aboutTask(task, url))
-  if (!json && trace) {
-    const { extensions = [] } = options
-    writeTrace(stderr, task ? await client.getTask(task.id, { extensions }) : {})
-  }
-  return task ? exitCodeOfTask(task) : 0
+  addClientOptions(command)
+    .option('--extended', 'the card for authenticated callers')
+    .action(exits(cardCommand))
 }
 
-function tell(text: string): void {
-  stderr.write(dim(text), '\n')
+interface CardFlags extends ClientFlags {
+  readonly extended?: boolean
 }
 
-async function readAll(input: AsyncIterable<Buffer | string>): Promise<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of input) chunks.push(Buffer.from(chunk))
-  return Buffer.concat(chunks).toString('utf8').trimEnd()
+async function cardCommand(url: string, flags: CardFlags): Promise<number> {
+  const card = await withClient(url, flags, (client) =>
+    flags.extended ? client.getExtendedAgentCard() : client.fetchAgentCard(),
+  )
+  stdout.write(`${flags.json ? JSON.stringify(card, null, 2) : cardText(card)}\n`)
+  return 0
 }

@@ -1,18 +1,32 @@
+import type { Worker } from 'node:cluster'
+import cluster from 'node:cluster'
+import { once } from 'node:events'
 import { type Command, Option } from 'commander'
 import type { Agent } from '../../agents/index.ts'
+import { createDeferred } from '../../shared/async.ts'
 import { systemClock } from '../../shared/clock.ts'
 import type { Logger } from '../../shared/log.ts'
 import { toPrintableLine } from '../../shared/text.ts'
 import { isPostgresUrl } from '../../store/index.ts'
-import { type Serving, serveConfig, storePlace, type UnreachableAgent } from '../../team/index.ts'
-import { addCommand, allowUnauthenticated, exits, toCount, toPort } from '../command.ts'
-import { readConfig } from '../config.ts'
-import { CliError } from '../errors.ts'
-import { ownName } from '../hints.ts'
-import { createLogger, type LoggerOptions, logLevels } from '../logger.ts'
-import { stdout } from '../screen.ts'
-import { readVariables, variablesHelp } from '../variables.ts'
-import { runWorkers, tellServed, workerNumber } from '../workers.ts'
+import {
+  type Serving,
+  serveConfig,
+  serveConfigOverMcp,
+  storePlace,
+  type UnreachableAgent,
+} from '../../team/index.ts'
+import {
+  addCommand,
+  allowUnauthenticated,
+  exits,
+  readConfig,
+  readVariables,
+  toCount,
+  toPort,
+  variablesHelp,
+} from '../command.ts'
+import { CliError, ownName } from '../errors.ts'
+import { createLogger, type LoggerOptions, logLevels, stdout } from '../screen.ts'
 
 /** Adds `corral serve`. */
 export function addServeCommand(program: Command): void {
@@ -197,4 +211,154 @@ function toBanner(serving: Serving, workers: number): string {
     '',
     '',
   ].join('\n')
+}
+
+/** What a worker says once it serves: what a single process would have written to stdout. */
+interface Ready {
+  readonly ready: string
+}
+
+/** How workers are run. */
+interface WorkersOptions {
+  readonly count: number
+  readonly logger: Logger
+  /** Called once, when all serve, with what the first to serve has to say. */
+  served(words: string): void
+}
+
+/** The number of this process where it is a worker. Its line to the one that started it does not keep it from ending. */
+function workerNumber(): number | undefined {
+  if (cluster.isWorker) process.channel?.unref()
+  return cluster.worker?.id
+}
+
+/** Tells the process that started this one that it serves. */
+function tellServed(words: string): void {
+  process.send?.({ ready: words } satisfies Ready)
+}
+
+/** How soon one that died is replaced; twice as long each time while they die young. */
+const firstDelayMs = 100
+
+const maxDelayMs = 5_000
+
+/** One that lived for longer has not died of how it was started. */
+const youngMs = 10_000
+
+/**
+ * Runs the same command in so many processes, which share its port: connections go round between them. One that dies is
+ * replaced. A signal ends all of them gracefully, a later one at once. Resolves with the exit code once all have ended;
+ * where one cannot even start, the others are ended too, and its code is the result.
+ */
+function runWorkers(options: WorkersOptions): Promise<number> {
+  return new Workers(options).run()
+}
+
+class Workers {
+  readonly #options: WorkersOptions
+  readonly #done = createDeferred<number>()
+  readonly #living = new Set<Worker>()
+  readonly #serving = new Set<Worker>()
+  #words: string | undefined
+  #isTold = false
+  #ending: number | undefined
+  #delayMs = firstDelayMs
+  #callOff: (() => void)[] = []
+
+  constructor(options: WorkersOptions) {
+    this.#options = options
+  }
+
+  async run(): Promise<number> {
+    const { count, logger } = this.#options
+    const onSignal = (signal: NodeJS.Signals): void => this.#end(signal, 0)
+    process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
+    for (let i = 0; i < count; i++) this.#start()
+    logger.info({ workers: count }, 'Starting workers')
+    try {
+      return await this.#done.promise
+    } finally {
+      process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
+    }
+  }
+
+  #start(): void {
+    const worker = cluster.fork()
+    const startedAt = systemClock.elapsed()
+    this.#living.add(worker)
+    worker.on('message', (message: Ready) => this.#ready(worker, message.ready))
+    worker.on('exit', (code, signal) => {
+      this.#living.delete(worker)
+      const served = this.#serving.delete(worker)
+      if (this.#ending === undefined) {
+        this.#options.logger.warn({ worker: worker.id, code, signal }, 'A worker has ended')
+        if (!this.#isTold && !served) this.#end('SIGTERM', code || 2)
+        else this.#replace(systemClock.elapsed() - startedAt)
+      }
+      // One that a later signal ended at once.
+      if (this.#ending === 0 && code) this.#ending = code
+      if (this.#ending !== undefined && this.#living.size === 0) this.#done.resolve(this.#ending)
+    })
+  }
+
+  #ready(worker: Worker, words: string): void {
+    this.#serving.add(worker)
+    this.#words ??= words
+    if (this.#isTold || this.#serving.size < this.#options.count) return
+    this.#isTold = true
+    this.#options.served(this.#words)
+  }
+
+  #replace(livedMs: number): void {
+    this.#delayMs = livedMs < youngMs ? Math.min(this.#delayMs * 2, maxDelayMs) : firstDelayMs
+    const callOff = systemClock.after(this.#delayMs, () => {
+      this.#callOff = this.#callOff.filter((one) => one !== callOff)
+      this.#start()
+    })
+    this.#callOff.push(callOff)
+  }
+
+  /** Passes a signal on; each process knows what a first and a later one mean. */
+  #end(signal: NodeJS.Signals, code: number): void {
+    if (this.#ending === undefined)
+      this.#options.logger.info({ signal, workers: this.#living.size }, 'Stopping the workers')
+    this.#ending ??= code
+    for (const callOff of this.#callOff.splice(0)) callOff()
+    for (const worker of this.#living) worker.process.kill(signal)
+    if (this.#living.size === 0) this.#done.resolve(this.#ending)
+  }
+}
+
+/** Adds `corral mcp`. */
+export function addMcpCommand(program: Command): void {
+  addCommand(program, {
+    usage: 'mcp <file>',
+    description:
+      'offer the teams and agents of a file as MCP tools over stdin and stdout, for programs that start MCP servers; needs the package @modelcontextprotocol/server',
+    examples: ['corral mcp team.toml'],
+  })
+    .option('--env <file>', variablesHelp)
+    .action(exits(mcpCommand))
+}
+
+interface McpFlags {
+  readonly debug?: boolean
+  readonly env?: string
+}
+
+/** Stdout is the protocol's, so everything else goes to stderr. */
+async function mcpCommand(file: string, { debug = false, env: path }: McpFlags): Promise<number> {
+  const logger = createLogger({ level: 'warn', debug })
+  const env = await readVariables(path)
+  const config = await readConfig(file, env)
+  const offered = await serveConfigOverMcp(config, { path: file, env, logger })
+  const left = new AbortController()
+  const { signal } = left
+  const events = [once(process.stdin, 'end', { signal }), once(process.stdin, 'close', { signal })]
+  const signals = [once(process, 'SIGINT', { signal }), once(process, 'SIGTERM', { signal })]
+  await Promise.race([...events, ...signals])
+  left.abort()
+  await Promise.allSettled([...events, ...signals])
+  await offered.close()
+  process.exit(0)
 }

@@ -1,31 +1,17 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import {
+  backupSqliteStore,
   copyStore,
   createStoreKeeper,
+  isPostgresUrl,
   type StoreCounts,
   type StoreFacts,
   type StoreKeeper,
 } from '../../store/index.ts'
-import { addCommand, exits, toCount } from '../command.ts'
+import { addCommand, exits, mustDumpInstead, schemaHelp, toCount } from '../command.ts'
 import { CliError } from '../errors.ts'
 import { stderr, stdout } from '../screen.ts'
-import { schemaHelp } from '../store-place.ts'
-import { toColumns } from '../text.ts'
-
-interface StoreFlags {
-  readonly schema?: string
-  readonly json?: boolean
-}
-
-interface PruneFlags extends StoreFlags {
-  readonly maxAgeDays?: number
-  readonly maxTasks?: number
-  readonly waitingDays?: number
-}
-
-interface CopyFlags extends StoreFlags {
-  readonly toSchema?: string
-}
+import { toColumns } from '../transcript.ts'
 
 /** Adds `corral store info|prune|migrate|copy`. */
 export function addStoreCommand(program: Command): void {
@@ -58,24 +44,9 @@ export function addStoreCommand(program: Command): void {
   addCopyCommand(store)
 }
 
-function addCopyCommand(store: Command): void {
-  addCommand(store, {
-    usage: 'copy <from> <to>',
-    description: 'copy everything into another store, while no server uses either; again to go on',
-    examples: [
-      'corral store copy .corral/tasks.db postgres://db/corral',
-      'corral store copy postgres://db/corral tasks.db',
-    ],
-  })
-    .option('--schema <name>', `${schemaHelp}; of both, where both are`)
-    .option('--to-schema <name>', 'the schema of the second, where it has another')
-    .action(exits(copyCommand))
-}
-
-function toDays(text: string): number {
-  const days = Number(text)
-  if (!(days > 0)) throw new InvalidArgumentError('It is a number of days above 0.')
-  return days
+interface StoreFlags {
+  readonly schema?: string
+  readonly json?: boolean
 }
 
 async function infoCommand(place: string, flags: StoreFlags): Promise<number> {
@@ -125,6 +96,18 @@ function namesOfCounts(): readonly (keyof StoreCounts)[] {
   return Object.keys(countNames) as (keyof StoreCounts)[] // the keys of its type, and no others
 }
 
+function toDays(text: string): number {
+  const days = Number(text)
+  if (!(days > 0)) throw new InvalidArgumentError('It is a number of days above 0.')
+  return days
+}
+
+interface PruneFlags extends StoreFlags {
+  readonly maxAgeDays?: number
+  readonly maxTasks?: number
+  readonly waitingDays?: number
+}
+
 const dayMs = 86_400_000
 
 async function pruneCommand(place: string, flags: PruneFlags): Promise<number> {
@@ -160,6 +143,24 @@ async function migrateCommand(place: string, flags: StoreFlags): Promise<number>
   return 0
 }
 
+function addCopyCommand(store: Command): void {
+  addCommand(store, {
+    usage: 'copy <from> <to>',
+    description: 'copy everything into another store, while no server uses either; again to go on',
+    examples: [
+      'corral store copy .corral/tasks.db postgres://db/corral',
+      'corral store copy postgres://db/corral tasks.db',
+    ],
+  })
+    .option('--schema <name>', `${schemaHelp}; of both, where both are`)
+    .option('--to-schema <name>', 'the schema of the second, where it has another')
+    .action(exits(copyCommand))
+}
+
+interface CopyFlags extends StoreFlags {
+  readonly toSchema?: string
+}
+
 async function copyCommand(fromPlace: string, toPlace: string, flags: CopyFlags): Promise<number> {
   const { schema, toSchema = schema, json } = flags
   const from = createStoreKeeper(fromPlace, { ...(schema !== undefined && { schema }) })
@@ -185,11 +186,6 @@ async function copyCommand(fromPlace: string, toPlace: string, flags: CopyFlags)
   return same ? 0 : 1
 }
 
-/** A file that is not there yet is made by the copy. */
-function ignoreMissingFile(error: unknown): void {
-  if (!(error instanceof Error && error.message.startsWith('There is no task store'))) throw error
-}
-
 /** Whoever is served from a store changes it, and what waits in an inbox is not in any log yet. */
 async function mustBeQuiet(keeper: StoreKeeper): Promise<void> {
   const cluster = await keeper.cluster().catch((error: unknown) => ignoreMissingFile(error))
@@ -205,6 +201,11 @@ async function mustBeQuiet(keeper: StoreKeeper): Promise<void> {
     })
 }
 
+/** A file that is not there yet is made by the copy. */
+function ignoreMissingFile(error: unknown): void {
+  if (!(error instanceof Error && error.message.startsWith('There is no task store'))) throw error
+}
+
 function tellEvery(
   step: number,
 ): (progress: { readonly tasks: number; readonly total: number }) => void {
@@ -214,4 +215,26 @@ function tellEvery(
     told = tasks
     stderr.write(`${tasks} of ${total} tasks\n`)
   }
+}
+
+/** Adds `corral backup`. */
+export function addBackupCommand(program: Command): void {
+  addCommand(program, {
+    usage: 'backup <store> <target>',
+    description: 'copy a task store as it is at this moment, also while a server uses it',
+    examples: ['corral backup .corral/tasks.db backups/tasks.db'],
+  }).action(exits(backupCommand))
+}
+
+async function backupCommand(
+  store: string,
+  target: string,
+  { json }: { readonly json?: boolean },
+): Promise<number> {
+  if (isPostgresUrl(store)) mustDumpInstead(store, target)
+  await backupSqliteStore(store, target)
+  stdout.write(
+    json ? `${JSON.stringify({ store, target })}\n` : `${store} is copied to ${target}\n`,
+  )
+  return 0
 }

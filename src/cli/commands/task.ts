@@ -1,28 +1,24 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { A2AClient } from '../../client/index.ts'
-import { type ListTasksRequest, type TaskState, taskStates } from '../../index.ts'
+import { type ListTasksRequest, type Task, type TaskState, taskStates } from '../../index.ts'
 import { systemClock } from '../../shared/clock.ts'
 import { toPrintableLine } from '../../shared/text.ts'
 import { addClientOptions, type ClientFlags, withClient } from '../client.ts'
 import { addCommand, exits, toCount } from '../command.ts'
 import { stderr, stdout } from '../screen.ts'
-import { toTaskList } from '../task-list.ts'
+import { ageText, clipText, toFirstWords } from '../terminal/text.ts'
 import { traceOf } from '../terminal/trace.ts'
-import { stateName, taskText } from '../text.ts'
-import { tracingOf, writeTrace } from '../tracing.ts'
-import { createTranscript, exitCodeOfTask, type Transcript } from '../transcript.ts'
-
-interface GetFlags extends ClientFlags {
-  readonly history?: number
-  readonly trace?: boolean
-}
-
-interface ListFlags extends ClientFlags {
-  readonly state?: TaskState
-  readonly context?: string
-  readonly limit: number
-  readonly page?: string
-}
+import {
+  createTranscript,
+  exitCodeOfTask,
+  partText,
+  stateName,
+  type Transcript,
+  taskText,
+  toColumns,
+  tracingOf,
+  writeTrace,
+} from '../transcript.ts'
 
 /** Adds `corral task get|list|watch|cancel`. */
 export function addTaskCommand(program: Command): void {
@@ -56,6 +52,11 @@ export function addTaskCommand(program: Command): void {
   ).action(exits(cancelCommand))
 }
 
+interface GetFlags extends ClientFlags {
+  readonly history?: number
+  readonly trace?: boolean
+}
+
 async function getCommand(url: string, id: string, flags: GetFlags): Promise<number> {
   const { history: historyLength } = flags
   const request = { id, ...(historyLength !== undefined && { historyLength }) }
@@ -70,7 +71,26 @@ async function getCommand(url: string, id: string, flags: GetFlags): Promise<num
   return 0
 }
 
-async function listCommand(url: string, flags: ListFlags): Promise<number> {
+function print<T>(value: T, { json }: ClientFlags, toText: (value: T) => string): void {
+  stdout.write(`${json ? JSON.stringify(value, null, 2) : toText(value)}\n`)
+}
+
+function toState(text: string): TaskState {
+  const wanted = text.toUpperCase().replaceAll('-', '_').replace('TASK_STATE_', '')
+  const state = taskStates.find((one) => one === `TASK_STATE_${wanted}`)
+  if (state) return state
+  const known = taskStates.slice(1).map(stateName).join(', ')
+  throw new InvalidArgumentError(`Known states: ${known}.`)
+}
+
+interface TaskListFlags extends ClientFlags {
+  readonly state?: TaskState
+  readonly context?: string
+  readonly limit: number
+  readonly page?: string
+}
+
+async function listCommand(url: string, flags: TaskListFlags): Promise<number> {
   const { state, context, limit, page } = flags
   const request: ListTasksRequest = {
     pageSize: limit,
@@ -87,6 +107,66 @@ async function listCommand(url: string, flags: ListFlags): Promise<number> {
     return `${toTaskList(tasks, { now: systemClock.now(), columns })}${more}`
   })
   return 0
+}
+
+/** For whom tasks are listed. */
+interface ListView {
+  /** The time, in milliseconds. */
+  readonly now: number
+  /** How wide the terminal is; undefined where there is none. */
+  readonly columns: number | undefined
+}
+
+/** Below this many columns for words, they are worth more than the conversation's id. */
+const fewestWords = 24
+
+/** Tasks as a table: state, how long they have been in it, the conversation where there is room, and the first words. */
+function toTaskList(tasks: readonly Task[], { now, columns }: ListView): string {
+  const wide = toRows(tasks, now, true)
+  const room = roomBeside(wide, columns)
+  if (columns === undefined || room >= fewestWords) return withWords(wide, tasks, room)
+  const narrow = toRows(tasks, now, false)
+  return withWords(narrow, tasks, roomBeside(narrow, columns))
+}
+
+type Rows = readonly (readonly string[])[]
+
+function toRows(tasks: readonly Task[], now: number, withContext: boolean): Rows {
+  const rows = tasks.map(({ id, contextId, status: { state, timestamp } }) => [
+    id,
+    stateName(state),
+    toAge(timestamp, now),
+    ...(withContext ? [contextId] : []),
+  ])
+  return [['TASK', 'STATE', 'AGE', ...(withContext ? ['CONTEXT'] : [])], ...rows]
+}
+
+function toAge(timestamp: string | undefined, now: number): string {
+  const time = Date.parse(timestamp ?? '')
+  return Number.isNaN(time) ? '' : ageText(now - time)
+}
+
+const longestWords = 60
+
+/** How many columns are left for the words. */
+function roomBeside(rows: Rows, columns: number | undefined): number {
+  if (columns === undefined) return longestWords
+  const used = toColumns(rows)
+    .split('\n')
+    .reduce((most, line) => Math.max(most, line.length), 0)
+  return columns - used - 3
+}
+
+function withWords(rows: Rows, tasks: readonly Task[], room: number): string {
+  const [head = [], ...rest] = rows
+  const words = tasks.map((task) => clipText(firstWords(task), Math.max(8, room)))
+  return toColumns([[...head, 'WORDS'], ...rest.map((row, i) => [...row, words[i] ?? ''])])
+}
+
+/** How the conversation about the task began. */
+function firstWords({ history = [] }: Task): string {
+  const first = history.find(({ role }) => role === 'ROLE_USER') ?? history[0]
+  return toFirstWords(first?.parts.map(partText).join(' ') ?? '')
 }
 
 async function watchCommand(url: string, id: string, flags: ClientFlags): Promise<number> {
@@ -126,16 +206,4 @@ async function cancelCommand(url: string, id: string, flags: ClientFlags): Promi
   const task = await withClient(url, flags, (client) => client.cancelTask(id))
   print(task, flags, ({ status }) => `task ${id} ${stateName(status.state)}`)
   return 0
-}
-
-function print<T>(value: T, { json }: ClientFlags, toText: (value: T) => string): void {
-  stdout.write(`${json ? JSON.stringify(value, null, 2) : toText(value)}\n`)
-}
-
-function toState(text: string): TaskState {
-  const wanted = text.toUpperCase().replaceAll('-', '_').replace('TASK_STATE_', '')
-  const state = taskStates.find((one) => one === `TASK_STATE_${wanted}`)
-  if (state) return state
-  const known = taskStates.slice(1).map(stateName).join(', ')
-  throw new InvalidArgumentError(`Known states: ${known}.`)
 }

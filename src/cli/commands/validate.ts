@@ -8,14 +8,9 @@ import {
   type Problem,
   rosterWarnings,
 } from '../../team/index.ts'
-import { addCommand, exits } from '../command.ts'
-import { readConfig } from '../config.ts'
+import { addCommand, exits, readConfig, readVariables, variablesHelp } from '../command.ts'
 import { CliError } from '../errors.ts'
 import { stderr, stdout } from '../screen.ts'
-import { readVariables, variablesHelp } from '../variables.ts'
-
-/** A problem of the file, or of a module that it names, which has no line in it. */
-type Finding = Partial<Problem> & Pick<Problem, 'message'>
 
 /** Adds `corral validate`. */
 export function addValidateCommand(program: Command): void {
@@ -52,7 +47,10 @@ async function validateCommand(
 
 type Examined =
   | { readonly config: Config; readonly warnings: readonly string[] }
-  | { readonly problems: readonly Finding[] }
+  | { readonly problems: readonly LocatedProblem[] }
+
+/** A problem of the file, or of a module that it names, which has no line in it. */
+type LocatedProblem = Partial<Problem> & Pick<Problem, 'message'>
 
 async function examine(file: string, variables: string | undefined): Promise<Examined> {
   try {
@@ -74,11 +72,11 @@ async function examine(file: string, variables: string | undefined): Promise<Exa
   }
 }
 
-function toLine(file: string, { line, column, message, hint }: Finding): string {
-  const place = line === undefined ? file : `${file}:${line}:${column}`
-  return toPrintableLine(`${place}: ${message}${hint ? ` (${hint})` : ''}`)
-}
-
 function list(ids: readonly string[]): string {
   return toPrintableLine(ids.join(', ')) || 'none'
+}
+
+function toLine(file: string, { line, column, message, hint }: LocatedProblem): string {
+  const place = line === undefined ? file : `${file}:${line}:${column}`
+  return toPrintableLine(`${place}: ${message}${hint ? ` (${hint})` : ''}`)
 }

@@ -3,22 +3,10 @@ import { createEchoAgent } from '../../agents/index.ts'
 import { createServer, type Server } from '../../server/index.ts'
 import { toPrintableLine } from '../../shared/text.ts'
 import { createStoreKeeper, type StoreKeeper } from '../../store/index.ts'
-import { addCommand, collect, exits } from '../command.ts'
+import { addCommand, collect, exits, schemaHelp } from '../command.ts'
 import { CliError } from '../errors.ts'
 import { stdout } from '../screen.ts'
-import { schemaHelp } from '../store-place.ts'
-import { toColumns } from '../text.ts'
-
-interface ListFlags {
-  readonly schema?: string
-  readonly json?: boolean
-}
-
-interface RedriveFlags extends ListFlags {
-  readonly all?: boolean
-  readonly allow?: readonly string[]
-  readonly allowHttp?: boolean
-}
+import { toColumns } from '../transcript.ts'
 
 /** Adds `corral webhooks list|redrive`. */
 export function addWebhooksCommand(program: Command): void {
@@ -47,7 +35,12 @@ export function addWebhooksCommand(program: Command): void {
     .action(exits(redriveCommand))
 }
 
-async function listCommand(place: string, { json, ...flags }: ListFlags): Promise<number> {
+interface WebhookFlags {
+  readonly schema?: string
+  readonly json?: boolean
+}
+
+async function listCommand(place: string, { json, ...flags }: WebhookFlags): Promise<number> {
   const letters = await createStoreKeeper(place, flags).deadLetters()
   if (json) stdout.write(`${JSON.stringify(letters, null, 2)}\n`)
   else if (letters.length === 0) stdout.write('No delivery was given up\n')
@@ -62,6 +55,20 @@ async function listCommand(place: string, { json, ...flags }: ListFlags): Promis
     stdout.write(`${toColumns([['ID', 'TASK', 'AT', 'ATTEMPTS', 'REASON'], ...rows])}\n`)
   }
   return 0
+}
+
+interface RedriveFlags extends WebhookFlags {
+  readonly all?: boolean
+  readonly allow?: readonly string[]
+  readonly allowHttp?: boolean
+}
+
+/** What came of one more attempt. */
+interface Redriven {
+  readonly id: string
+  /** `delivered`; `refused` for good; `retry` where a later attempt may go better. */
+  readonly outcome: string
+  readonly reason?: string
 }
 
 async function redriveCommand(
@@ -89,18 +96,6 @@ async function redriveCommand(
   return outcomes.every(({ outcome }) => outcome === 'delivered') ? 0 : 1
 }
 
-/** What came of one more attempt. */
-interface Redriven {
-  readonly id: string
-  /** `delivered`; `refused` for good; `retry` where a later attempt may go better. */
-  readonly outcome: string
-  readonly reason?: string
-}
-
-function toWords({ id, outcome, reason }: Redriven): string {
-  return toPrintableLine(`${id} ${outcome}${reason === undefined ? '' : `: ${reason}`}`)
-}
-
 /** A server that serves nobody: deliveries are made by the same rules as those of `corral serve`. */
 async function withWebhooks<T>(
   keeper: StoreKeeper,
@@ -122,4 +117,8 @@ async function withWebhooks<T>(
     await server.close()
     await store.close()
   }
+}
+
+function toWords({ id, outcome, reason }: Redriven): string {
+  return toPrintableLine(`${id} ${outcome}${reason === undefined ? '' : `: ${reason}`}`)
 }

@@ -1,16 +1,15 @@
 import type { Agent } from '../../agents/agent.ts'
 import { defineAgent } from '../../agents/function.ts'
-import { dataPart } from '../../protocol/build.ts'
+import { dataPart } from '../../protocol/task.ts'
 import type { Message, Part } from '../../protocol/types.ts'
-import type { Domain } from '../domain/environment.ts'
+import type { Domain, EvalTask } from '../domain/domain.ts'
 import {
   askForPart,
   type GoldenStep,
   goldenOpening,
   goldenSteps,
   waitingWords,
-} from '../domain/golden.ts'
-import type { EvalTask } from '../domain/task.ts'
+} from '../domain/replay.ts'
 
 /** A task that the golden agent is at, and what is still to do. */
 interface Solving {
@@ -51,14 +50,6 @@ export function createGoldenAgent(domain: Domain): Agent {
   )
 }
 
-/** Makes an agent that is polite and does nothing. */
-export function createIdleAgent(): Agent {
-  return defineAgent(
-    { name: 'Idle agent', description: 'Answers politely and does nothing' },
-    (_, turn) => turn.reply(sorry),
-  )
-}
-
 function openingsOf(task: EvalTask): readonly (readonly [string, EvalTask])[] {
   const openings = [goldenOpening(task), task.user_script?.opening, waitingWords(task)]
   return openings.flatMap((opening) => (opening === undefined ? [] : [[opening, task] as const]))
@@ -68,6 +59,11 @@ function lastWords(message: Message): string {
   return message.parts.flatMap((part) => ('text' in part ? [part.text] : [])).at(-1) ?? ''
 }
 
+function closing(task: EvalTask): string {
+  const facts = task.evaluation_criteria?.communicate_info ?? []
+  return facts.length > 0 ? `It has been done: ${facts.join(', ')}.` : 'It has been done.'
+}
+
 function callsOf({ actions }: GoldenStep): readonly Part[] {
   const calls = actions.map(({ name, arguments: args }) => ({
     tool_call: { name, arguments: args },
@@ -75,7 +71,10 @@ function callsOf({ actions }: GoldenStep): readonly Part[] {
   return [dataPart({ tool_calls: calls })]
 }
 
-function closing(task: EvalTask): string {
-  const facts = task.evaluation_criteria?.communicate_info ?? []
-  return facts.length > 0 ? `It has been done: ${facts.join(', ')}.` : 'It has been done.'
+/** Makes an agent that is polite and does nothing. */
+export function createIdleAgent(): Agent {
+  return defineAgent(
+    { name: 'Idle agent', description: 'Answers politely and does nothing' },
+    (_, turn) => turn.reply(sorry),
+  )
 }

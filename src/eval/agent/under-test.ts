@@ -1,23 +1,95 @@
-import type { A2AClient } from '../../client/client.ts'
-import type { Message, Task } from '../../protocol/types.ts'
+import { bearerAuth, credentialOriginFault, tellOnce } from '../../client/auth/auth.ts'
+import { A2AClient } from '../../client/client.ts'
+import type { HttpClient } from '../../client/http.ts'
+import { createHttp } from '../../client/node.ts'
+import type { Rules } from '../../network/guard.ts'
+import type { A2AError } from '../../protocol/errors.ts'
+import { createFold, type Fold } from '../../protocol/fold.ts'
+import { isInterrupted, isTerminal, textOf } from '../../protocol/task.ts'
+import type { AgentCard, Message, Part, StreamResponse, Task } from '../../protocol/types.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import type { Logger } from '../../shared/log.ts'
-import type { Turnstile } from '../base/turnstile.ts'
+import { readUrl, trimEnd } from '../../shared/text.ts'
+import {
+  A2AAuthError,
+  A2ADiscoveryError,
+  A2AMessageError,
+  A2ATimeoutError,
+  messageOf,
+  type Turnstile,
+  toEvalError,
+  ValidationError,
+} from '../base.ts'
 import {
   type AgentInput,
   type ConversationMessage,
   isResults,
   type SpokenMessage,
   spoken,
-} from '../domain/conversation.ts'
-import type { MetricsCollector } from '../metrics/collector.ts'
-import { estimator, type TokenCounter } from '../metrics/tokens.ts'
-import { SimulationFault } from '../results/fault.ts'
-import { type AskContext, askAgent } from './ask.ts'
-import type { Endpoint } from './endpoint.ts'
-import { fromA2A, type NextIds, nextIds } from './incoming.ts'
-import { type Introduction, toA2A } from './outgoing.ts'
-import { type A2AAgentState, initialState } from './state.ts'
+} from '../domain/domain.ts'
+import {
+  countAll,
+  createCollector,
+  type ExchangeTokens,
+  estimator,
+  type MetricsCollector,
+  type ProtocolMetrics,
+  reportedUsage,
+  type TokenCounter,
+} from '../metrics.ts'
+import {
+  type A2AAgentState,
+  initialState,
+  SimulationFault,
+  toSimulationFault,
+} from '../results/simulation.ts'
+import { fromA2A, type Introduction, type NextIds, newParts, nextIds, toA2A } from './messages.ts'
+
+/** How to reach the agent under test, checked. */
+export interface A2AConfig {
+  /** Base URL without a trailing slash. */
+  readonly endpoint: string
+  /** Bearer token. Not enumerable: copies, logs and JSON of a config never hold it. */
+  readonly authToken?: string
+  /** Read timeout of one request, in seconds. */
+  readonly timeout: number
+  /** Whether TLS certificates are checked. */
+  readonly verifySsl: boolean
+  /** Origins that get the token beside the endpoint's, where the card names them. */
+  readonly credentialOrigins?: readonly string[]
+}
+
+/** What an agent under test is made of. */
+export interface AgentUnderTestOptions {
+  /** The way to the agent. */
+  readonly endpoint: Endpoint
+  /** What its first message brings. */
+  readonly introduction: Introduction
+  /** Measures its requests. */
+  readonly metrics: MetricsCollector
+  readonly log: Logger
+  /** Where time comes from; the machine's own if absent. */
+  readonly clock?: Clock
+  /** Counts tokens where the agent does not report them. */
+  readonly counter?: TokenCounter
+  /** What comes after an answer waits here, so that the answers to others are not measured late. */
+  readonly turnstile?: Turnstile
+  /** Accept tool calls only as `{"tool_call": …}`, and never words beside them. */
+  readonly strict?: boolean
+}
+
+/** The agent under test as a place: its card, and connections that all simulations of a run share. */
+export interface Endpoint {
+  readonly config: A2AConfig
+  /** Gives the card, fetched once. */
+  discover(signal?: AbortSignal): Promise<AgentCard>
+  /** Gives a client whose requests the collector measures; it speaks the wire that the card offers. */
+  client(collector: MetricsCollector): Promise<A2AClient>
+  /** Gives the measurements of the discovery, which belongs to no task. */
+  discoveryMetrics(): readonly ProtocolMetrics[]
+  /** Closes the connections. */
+  close(): Promise<void>
+}
 
 /** The agent under test in one simulation. */
 export interface AgentUnderTest {
@@ -38,23 +110,16 @@ export interface AgentUnderTest {
   warnings(): readonly string[]
 }
 
-/** What an agent under test is made of. */
-export interface AgentUnderTestOptions {
-  /** The way to the agent. */
+/** What asking needs: the way from one simulation to the agent, and what is measured on it. */
+interface AskContext {
   readonly endpoint: Endpoint
-  /** What its first message brings. */
-  readonly introduction: Introduction
-  /** Measures its requests. */
+  /** The simulation's client: one for all its messages, so that a wire once chosen is kept. */
+  readonly client: () => Promise<A2AClient>
   readonly metrics: MetricsCollector
+  readonly counter: TokenCounter
+  readonly clock: Clock
   readonly log: Logger
-  /** Where time comes from; the machine's own if absent. */
-  readonly clock?: Clock
-  /** Counts tokens where the agent does not report them. */
-  readonly counter?: TokenCounter
-  /** What comes after an answer waits here, so that the answers to others are not measured late. */
   readonly turnstile?: Turnstile
-  /** Accept tool calls only as `{"tool_call": …}`, and never words beside them. */
-  readonly strict?: boolean
 }
 
 /** Makes the agent under test for one simulation. */
@@ -90,6 +155,154 @@ export function createAgentUnderTest(options: AgentUnderTestOptions): AgentUnder
   }
 }
 
+interface AgentQuestion {
+  readonly message: Message
+  /** The state before the message. */
+  readonly state: A2AAgentState
+  readonly signal: AbortSignal
+}
+
+/**
+ * Sends a message and gives its answer, which must come within the config's timeout, however many requests it takes.
+ * Every request is measured; a task that is not waited for any more is cancelled.
+ *
+ * @throws SimulationFault that says which side failed.
+ */
+async function askAgent(context: AskContext, question: AgentQuestion): Promise<Task | Message> {
+  const { endpoint, metrics, clock, counter } = context
+  const { message, state } = question
+  const client = await context.client()
+  const card = await endpoint.discover()
+  const limit = timeLimit(endpoint.config.timeout, clock)
+  const signal = AbortSignal.any([question.signal, limit.signal])
+  const measured = metrics.begin()
+  let taskId: string | undefined
+  const onTask = (id: string): void => {
+    taskId = id
+  }
+  try {
+    const answer = await exchange(client, { message, card, signal, onTask })
+    await context.turnstile?.()
+    measured.end(tokensOf(question, answer, counter), answer.contextId ?? state.contextId)
+    return answer
+  } catch (error) {
+    measured.fail(error, state.contextId)
+    const fault = toSimulationFault(error, measured.lastStatus())
+    if (signal.aborted && taskId !== undefined) await giveUp(context, client, taskId)
+    throw fault
+  } finally {
+    limit.clear()
+  }
+}
+
+function timeLimit(seconds: number, clock: Clock): { readonly signal: AbortSignal; clear(): void } {
+  const controller = new AbortController()
+  const clear = clock.after(seconds * 1000, () =>
+    controller.abort(new A2ATimeoutError(`No answer within ${seconds} s`)),
+  )
+  return { signal: controller.signal, clear }
+}
+
+/** A message on its way, and what is to know of the task that works on it. */
+interface SentMessage {
+  readonly message: Message
+  readonly card: AgentCard
+  readonly signal: AbortSignal
+  /** Called with the task's id as soon as it is known, so that it can be cancelled. */
+  readonly onTask: (id: string) => void
+}
+
+/**
+ * Sends a message and waits for what it comes to: a message, or a task that is over or asks for input. Streams where
+ * the card says so, else polls; a task still at work is never taken for an answer.
+ *
+ * @throws SimulationFault `agent_error` for a task that failed, was rejected or canceled, or asks for credentials.
+ */
+export async function exchange(client: A2AClient, sending: SentMessage): Promise<Task | Message> {
+  const streams = sending.card.capabilities.streaming === true
+  const { message, signal } = sending
+  const answer = await (streams
+    ? gather(client.sendAndFollow(message, { signal }), sending)
+    : sendAndPoll(client, sending))
+  return 'status' in answer ? checkState(answer) : answer
+}
+
+async function gather(
+  events: AsyncIterable<StreamResponse>,
+  { onTask }: SentMessage,
+): Promise<Task | Message> {
+  let fold: Fold | undefined
+  for await (const event of events) {
+    if ('message' in event) return event.message
+    if (fold) fold.apply(event)
+    else if ('task' in event) {
+      fold = createFold(event.task)
+      onTask(event.task.id)
+    }
+    // A task that asks for credentials waits for something that an evaluation will never bring.
+    if (fold?.state === 'TASK_STATE_AUTH_REQUIRED') break
+  }
+  if (!fold) throw new A2AMessageError('The agent sent no task and no message')
+  return fold.snapshot()
+}
+
+async function sendAndPoll(client: A2AClient, sending: SentMessage): Promise<Task | Message> {
+  const { message, signal } = sending
+  const response = await client.sendMessage(message, { signal })
+  if ('message' in response) return response.message
+  const { task } = response
+  sending.onTask(task.id)
+  if (isTerminal(task.status.state) || isInterrupted(task.status.state)) return task
+  return gather(client.follow(task, { signal }), sending)
+}
+
+function checkState(task: Task): Task {
+  const { state, message } = task.status
+  if (state === 'TASK_STATE_COMPLETED' || state === 'TASK_STATE_INPUT_REQUIRED') return task
+  const words = message ? `: ${textOf(message.parts)}` : ''
+  throw new SimulationFault('agent_error', `The agent's task ended as ${state}${words}`)
+}
+
+function tokensOf(
+  { message, state }: AgentQuestion,
+  answer: Task | Message,
+  counter: TokenCounter,
+): ExchangeTokens {
+  const usage = reportedUsage(answer)
+  if (usage) return { ...usage, source: 'reported' }
+  return {
+    input: tokensIn(message.parts, counter),
+    output: tokensIn(newParts(answer, state), counter),
+    source: counter.source,
+  }
+}
+
+/** The tokens of a message's text and data. */
+export function tokensIn(parts: readonly Part[], counter: TokenCounter): number {
+  const texts = parts.map((part) => ('text' in part ? part.text : ''))
+  const data = parts.map((part) => ('data' in part ? JSON.stringify(part.data) : ''))
+  return countAll(counter, [...texts, ...data])
+}
+
+/** Cancels a task that is not waited for any more; the result does not matter to the score. */
+async function giveUp(
+  { metrics, clock, log }: AskContext,
+  client: A2AClient,
+  taskId: string,
+): Promise<void> {
+  const measured = metrics.begin()
+  const limit = timeLimit(2, clock)
+  try {
+    const task = await client.cancelTask(taskId, { signal: limit.signal })
+    measured.end({ source: 'estimate' }, task.contextId)
+  } catch (error) {
+    measured.fail(error, undefined)
+    log.debug({ taskId, reason: messageOf(error) }, 'could not cancel an abandoned task')
+  } finally {
+    limit.clear()
+  }
+}
+
 function toSpoken(answer: Task | Message, state: A2AAgentState, strict: boolean): SpokenMessage {
   const { content, calls } = fromA2A(answer, state, { strict })
   if (content === null && calls.length === 0)
@@ -117,4 +330,158 @@ function stateAfter(
 function withState(thrown: unknown, state: A2AAgentState): unknown {
   if (!(thrown instanceof SimulationFault)) return thrown
   return new SimulationFault(thrown.termination, thrown.message, { cause: thrown.cause, state })
+}
+
+/** How an endpoint is asked. */
+export interface EndpointOptions {
+  /** Where it tells what it does. */
+  readonly log: Logger
+  /** Where time comes from; the machine's own if absent. */
+  readonly clock?: Clock
+  /** Between polls of an agent that does not stream, in milliseconds; 250 if absent. */
+  readonly pollIntervalMs?: number
+  /**
+   * Where requests may go if a stranger named the endpoint; if the user did, as a client decides.
+   * @internal
+   */
+  readonly rules?: Rules
+}
+
+/** Opens the way to the agent under test. Nothing is sent before `discover`. */
+export function openEndpoint(config: A2AConfig, options: EndpointOptions): Endpoint {
+  const { log, clock = systemClock, pollIntervalMs = 250, rules } = options
+  const http: HttpClient = createHttp({
+    verifySsl: config.verifySsl,
+    ...(rules ? { rules } : { named: [config.endpoint] }),
+  })
+  const collector = createCollector({ endpoint: config.endpoint, clock })
+  const tell = tellOnce(log) // once for the run, not for each simulation
+  const clientOf = (measuring: MetricsCollector, card?: AgentCard): A2AClient =>
+    new A2AClient({
+      serverUrl: config.endpoint,
+      send: measuring.wrap(http.send),
+      timeouts: { requestMs: config.timeout * 1000, idleMs: config.timeout * 1000 },
+      retry: { maxRetries: 2 },
+      pollIntervalMs,
+      clock,
+      log,
+      ...(card && { card }),
+      onCredentialsWithheld: tell,
+      ...(config.credentialOrigins && { credentialOrigins: config.credentialOrigins }),
+      ...(config.authToken !== undefined && { auth: bearerAuth(config.authToken) }),
+    })
+
+  async function fetchCard(signal?: AbortSignal): Promise<AgentCard> {
+    const exchange = collector.begin()
+    try {
+      const card = await clientOf(collector).fetchAgentCard({ ...(signal && { signal }) })
+      exchange.end({ source: 'estimate' }, undefined)
+      log.debug({ card: card.name, streaming: card.capabilities.streaming }, 'agent discovered')
+      return card
+    } catch (error) {
+      exchange.fail(error, undefined)
+      throw toDiscoveryError(error, config.endpoint)
+    }
+  }
+
+  let card: Promise<AgentCard> | undefined
+  const discover = (signal?: AbortSignal): Promise<AgentCard> => (card ??= fetchCard(signal))
+  return {
+    config,
+    discover,
+    client: async (measuring) => clientOf(measuring, await discover()),
+    discoveryMetrics: collector.records,
+    close: http.close,
+  }
+}
+
+function toDiscoveryError(error: unknown, endpoint: string): A2AError {
+  const known = toEvalError(error)
+  if (known instanceof A2AAuthError) return known
+  return new A2ADiscoveryError(`No agent card at ${endpoint}: ${known.message}`, { cause: error })
+}
+
+/** What a config is made from; only the endpoint is required. */
+export interface A2AConfigInput {
+  /** The agent's URL. */
+  readonly endpoint: string
+  /** A bearer token, if the agent asks for one. */
+  readonly authToken?: string | null | undefined
+  /** Read timeout of one request, in seconds; 300 if absent. */
+  readonly timeout?: number | undefined
+  /** Whether TLS certificates are checked; true if absent. */
+  readonly verifySsl?: boolean | undefined
+  /** Origins that get the token beside the endpoint's, where the card names them. */
+  readonly credentialOrigins?: readonly string[] | undefined
+}
+
+/**
+ * Checks a config and fills in its defaults.
+ *
+ * @throws ValidationError for a missing endpoint, one that is no HTTP URL or holds credentials, a timeout that is no
+ * positive integer, a token that is empty or that no header can carry, a credential origin that is none, and for
+ * values of another type.
+ */
+export function createA2AConfig(input: A2AConfigInput): A2AConfig {
+  const { timeout = 300, verifySsl = true, credentialOrigins } = input ?? {}
+  const endpoint = checkEndpoint(input?.endpoint)
+  const authToken = checkToken(input.authToken)
+  checkTimeout(timeout)
+  if (typeof verifySsl !== 'boolean')
+    throw new ValidationError(`verify_ssl must be a boolean, got ${shown(verifySsl)}`)
+  checkOrigins(credentialOrigins ?? [])
+  const config: A2AConfig = {
+    endpoint,
+    timeout,
+    verifySsl,
+    ...(credentialOrigins && { credentialOrigins }),
+  }
+  if (authToken !== undefined) Object.defineProperty(config, 'authToken', { value: authToken })
+  return Object.freeze(config)
+}
+
+function checkEndpoint(given: unknown): string {
+  if (given === undefined || given === null) throw new ValidationError('endpoint is required')
+  if (typeof given !== 'string')
+    throw new ValidationError(`endpoint must be a string, got ${shown(given)}`)
+  const endpoint = trimEnd(given, '/')
+  if (!/^https?:\/\//i.test(endpoint))
+    throw new ValidationError(`endpoint must start with http:// or https://, got ${endpoint}`)
+  const url = readUrl(endpoint)
+  if (!url) throw new ValidationError('endpoint must be a valid URL')
+  // Results, reports and logs name the endpoint; a password in it would be in all of them.
+  const { username, password } = url
+  if (username || password)
+    throw new ValidationError('endpoint must not hold a user or password; use the auth token')
+  return endpoint
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? String(value))
+}
+
+/** Null is no token. Whatever is wrong with one, it is not shown. */
+function checkToken(token: unknown): string | undefined {
+  if (token === undefined || token === null) return undefined
+  if (typeof token !== 'string' || token.trim() === '')
+    throw new ValidationError('auth_token must be a non-empty string')
+  if (!/^[\x21-\x7e]+$/.test(token))
+    throw new ValidationError('auth_token must be printable ASCII without spaces or line breaks')
+  return token
+}
+
+function checkTimeout(timeout: unknown): void {
+  if (typeof timeout === 'number' && !(timeout > 0))
+    throw new ValidationError(`timeout must be positive, got ${timeout}`)
+  if (!Number.isInteger(timeout))
+    throw new ValidationError(`timeout must be an integer, got ${shown(timeout)}`)
+}
+
+function checkOrigins(origins: unknown): void {
+  if (!Array.isArray(origins) || !origins.every((origin) => typeof origin === 'string'))
+    throw new ValidationError('credential_origins must be a list of strings')
+  for (const origin of origins) {
+    const fault = credentialOriginFault(origin)
+    if (fault) throw new ValidationError(`credential_origins: ${fault.shown} ${fault.reason}`)
+  }
 }

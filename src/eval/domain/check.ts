@@ -1,20 +1,32 @@
-import { messageOf } from '../base/errors.ts'
+import { z } from 'zod'
+import type { JsonObject } from '../../protocol/types.ts'
+import { messageOf, parseWith, ValidationError } from '../base.ts'
 import { isSuccess } from '../results/simulation.ts'
-import { greeting } from '../run/converse.ts'
-import { agreeingJudge } from '../scorers/judge.ts'
-import { scoreConversation } from '../scorers/reward.ts'
+import { greeting } from '../run/simulate.ts'
+import { agreeingJudge, scoreConversation } from '../scorers/built-in.ts'
 import type { Judge, RewardInfo } from '../scorers/scorer.ts'
-import { type CallCheck, createCallCheck } from './call-check.ts'
+import { toJson } from '../tau2/bridge.ts'
+import { parseJson } from '../tau2/python/json.ts'
 import {
   type ConversationMessage,
+  type Domain,
+  type Environment,
+  type EvalTask,
   type Requestor,
   type SpokenMessage,
   spoken,
   type ToolCall,
-} from './conversation.ts'
-import type { Domain, Environment, ToolOutcome } from './environment.ts'
-import { historyOf } from './history.ts'
-import type { EvalTask } from './task.ts'
+  type ToolOutcome,
+} from './domain.ts'
+import { type CallCheck, createCallCheck, historyOf } from './replay.ts'
+
+/** Something that a domain's author should see. A warning may be meant so: where refusing is right, nothing is done. */
+export interface Finding {
+  readonly level: 'error' | 'warning'
+  readonly kind: FindingKind
+  readonly task_id: string | null
+  readonly message: string
+}
 
 /** What can be wrong with a domain. */
 export type FindingKind =
@@ -27,12 +39,12 @@ export type FindingKind =
   | 'split' // a split names a task that is not there
   | 'idle' // doing nothing scores 1
 
-/** Something that a domain's author should see. A warning may be meant so: where refusing is right, nothing is done. */
-export interface Finding {
-  readonly level: 'error' | 'warning'
-  readonly kind: FindingKind
-  readonly task_id: string | null
-  readonly message: string
+/** A call to be executed in a domain's world. */
+export interface PlannedCall {
+  readonly name: string
+  /** Who calls; the agent if absent. */
+  readonly requestor?: Requestor
+  readonly arguments?: JsonObject
 }
 
 /** What a check of a domain found. */
@@ -204,4 +216,74 @@ function brokenAssertions({ env_assertions }: RewardInfo): readonly string[] {
 function explain({ reward, reward_breakdown }: RewardInfo): string {
   const parts = Object.entries(reward_breakdown).map(([name, part]) => `${name} ${part}`)
   return `${reward} (${parts.join(', ')})`
+}
+
+const calls = z.array(
+  z.looseObject({
+    name: z.string(),
+    requestor: z.enum(['assistant', 'user']).optional(),
+    arguments: z.record(z.string(), z.json()).optional(),
+  }),
+)
+
+/**
+ * Reads a list of calls, `[{"name", "requestor", "arguments"}, …]`.
+ *
+ * @throws ValidationError where the text is not such a list.
+ */
+export function parseCalls(text: string): readonly PlannedCall[] {
+  const value = read(text)
+  parseWith(calls, value, 'calls')
+  // Just checked; the check's own copy would not know any more which numbers were written with a fraction.
+  return value as readonly PlannedCall[]
+}
+
+function read(text: string): unknown {
+  try {
+    return toJson(parseJson(text))
+  } catch (error) {
+    throw new ValidationError(`The calls are no JSON: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+/** What calls gave back, and what they left of the world. */
+export interface CallReport {
+  /** What each call gave back, in order. */
+  readonly outputs: readonly ToolOutcome[]
+  /** The hash of the agent's half of the world afterwards. */
+  readonly agent_hash: string
+  /** The hash of the user's half; null where the user has no state of their own. */
+  readonly user_hash: string | null
+}
+
+/**
+ * Runs calls in a fresh world: that of a task after its set-up, or the domain's own. What a tool refuses is an output
+ * like any other.
+ *
+ * @throws ValidationError for a task that the domain does not have.
+ */
+export async function runCalls(
+  domain: Domain,
+  planned: readonly PlannedCall[],
+  taskId?: string,
+): Promise<CallReport> {
+  const world = await domain.open(taskId === undefined ? { id: '' } : taskOf(domain, taskId))
+  try {
+    const outputs: ToolOutcome[] = []
+    for (const [
+      index,
+      { name, requestor = 'assistant', arguments: args = {} },
+    ] of planned.entries())
+      outputs.push(await world.call({ id: `call_${index}`, name, requestor, arguments: args }))
+    const { agent, user } = await world.hash()
+    return { outputs, agent_hash: agent, user_hash: user }
+  } finally {
+    await world.close()
+  }
+}
+
+function taskOf(domain: Domain, id: string): EvalTask {
+  const task = domain.tasks.find((one) => one.id === id)
+  if (!task) throw new ValidationError(`The domain ${domain.name} has no task ${id}`)
+  return task
 }

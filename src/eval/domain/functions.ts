@@ -1,56 +1,19 @@
+import type { Client } from '@modelcontextprotocol/client'
 import type { Json, JsonObject } from '../../protocol/types.ts'
-import { messageOf } from '../base/errors.ts'
-import { hashOf, isJsonObject } from '../base/json.ts'
-import { type CallCheck, createCallCheck, refusedCall } from './call-check.ts'
-import type { Requestor } from './conversation.ts'
+import { hashOf, isJsonObject, messageOf, tryParse, ValidationError } from '../base.ts'
+import { needsState } from '../scorers/built-in.ts'
 import type {
   Domain,
   Environment,
+  EvalTask,
+  GoldAction,
+  Requestor,
   Snapshot,
   ToolDescriptor,
   ToolKind,
   ToolOutcome,
-} from './environment.ts'
-import { replayHistory } from './history.ts'
-import type { EvalTask, GoldAction } from './task.ts'
-
-/** Both halves of a world while functions work on them: plain JSON that they change in place. */
-export interface World<S = unknown, U = unknown> {
-  /** The agent's half. */
-  agent: S
-  /** The user's half. */
-  user: U
-}
-
-/** A tool as a function. What it returns is told to the caller; what it throws is told as an error. */
-export interface ToolFunction<S = unknown, U = unknown> {
-  /** What it does, for the agent. */
-  readonly description: string
-  /** JSON Schema of the arguments; a call that breaks it is not executed. */
-  readonly parameters: JsonObject
-  /** `write` if absent: an unknown tool is taken to change the world. */
-  readonly kind?: ToolKind
-  /** Does the work; it may change the world in place. */
-  run(args: JsonObject, world: World<S, U>): Json | Promise<Json>
-}
-
-/** A function of a domain beside its tools: it sets a task up, or says whether something is so. */
-export type DomainFunction<S = unknown, U = unknown> = (
-  args: JsonObject,
-  world: World<S, U>,
-) => unknown
-
-/** The functions of a domain: what a tools module exports. */
-export interface ToolModule<S = unknown, U = unknown> {
-  /** The agent's tools, by name. */
-  readonly tools: Readonly<Record<string, ToolFunction<S, U>>>
-  /** The user's own tools, by name. */
-  readonly userTools?: Readonly<Record<string, ToolFunction<S, U>>>
-  /** Set-up functions and assertions, by name. */
-  readonly functions?: Readonly<Record<string, DomainFunction<S, U>>>
-  /** Brings the two halves of the world in line. */
-  readonly sync?: (world: World<S, U>) => void
-}
+} from './domain.ts'
+import { type CallCheck, createCallCheck, refusedCall, replayHistory } from './replay.ts'
 
 /** A domain whose tools are functions over plain JSON state. */
 export interface FunctionDomain<S = unknown, U = unknown> {
@@ -68,6 +31,62 @@ export interface FunctionDomain<S = unknown, U = unknown> {
   readonly module: ToolModule<S, U>
 }
 
+/** The functions of a domain: what a tools module exports. */
+export interface ToolModule<S = unknown, U = unknown> {
+  /** The agent's tools, by name. */
+  readonly tools: Readonly<Record<string, ToolFunction<S, U>>>
+  /** The user's own tools, by name. */
+  readonly userTools?: Readonly<Record<string, ToolFunction<S, U>>>
+  /** Set-up functions and assertions, by name. */
+  readonly functions?: Readonly<Record<string, DomainFunction<S, U>>>
+  /** Brings the two halves of the world in line. */
+  readonly sync?: (world: World<S, U>) => void
+}
+
+/** A tool as a function. What it returns is told to the caller; what it throws is told as an error. */
+export interface ToolFunction<S = unknown, U = unknown> {
+  /** What it does, for the agent. */
+  readonly description: string
+  /** JSON Schema of the arguments; a call that breaks it is not executed. */
+  readonly parameters: JsonObject
+  /** `write` if absent: an unknown tool is taken to change the world. */
+  readonly kind?: ToolKind
+  /** Does the work; it may change the world in place. */
+  run(args: JsonObject, world: World<S, U>): Json | Promise<Json>
+}
+
+/** Both halves of a world while functions work on them: plain JSON that they change in place. */
+export interface World<S = unknown, U = unknown> {
+  /** The agent's half. */
+  agent: S
+  /** The user's half. */
+  user: U
+}
+
+/** A function of a domain beside its tools: it sets a task up, or says whether something is so. */
+export type DomainFunction<S = unknown, U = unknown> = (
+  args: JsonObject,
+  world: World<S, U>,
+) => unknown
+
+/** An MCP server that is the world of a domain: a program, started afresh for every simulation, or a URL. */
+export interface McpWorld {
+  /** The program to start. */
+  readonly command?: string | undefined
+  readonly args?: readonly string[] | undefined
+  readonly env?: Readonly<Record<string, string>> | undefined
+  readonly cwd?: string | undefined
+  /** Where a server is reached that runs already. */
+  readonly url?: string | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** URI of the resource that shows the whole state; what the final states are compared by. */
+  readonly state?: string | undefined
+  /** A tool, not shown to the agent, that brings a server that is not started afresh to its beginning. */
+  readonly reset?: string | undefined
+  /** Further tools that the agent does not see: set-up functions and assertions of tasks. */
+  readonly hidden?: readonly string[] | undefined
+}
+
 /** Makes a domain whose tools are functions; every simulation works on its own copy of the state. */
 export function defineDomain<S, U>(domain: FunctionDomain<S, U>): Domain {
   const { name, policy, tasks, splits = {}, module } = domain
@@ -82,6 +101,16 @@ export function defineDomain<S, U>(domain: FunctionDomain<S, U>): Domain {
   const open = (task: EvalTask): Promise<Environment> =>
     openWorld(domain, task, { offered, checks })
   return { name, policy, tasks, splits, open }
+}
+
+function describe<S, U>(
+  tools: Readonly<Record<string, ToolFunction<S, U>>>,
+): readonly ToolDescriptor[] {
+  return Object.entries(tools).map(([name, { description, parameters }]) => ({
+    name,
+    description,
+    parameters,
+  }))
 }
 
 /** The tools of both sides as callers are told of them, and what is checked before one runs. */
@@ -107,6 +136,21 @@ async function openWorld<S, U>(
   await environment.sync()
   await replayHistory(environment, task)
   return environment
+}
+
+/** Deep merge of a task's data over the domain's; lists and plain values are replaced. */
+function merge<T>(base: T, over: JsonObject | null | undefined): T {
+  if (over === null || over === undefined) return base
+  // The task's author speaks of the same shape as the domain's; JSON gives no way to check it.
+  return mergeJson(base, structuredClone(over)) as T
+}
+
+function mergeJson(base: unknown, over: JsonObject): JsonObject {
+  const merged: Record<string, Json | undefined> = isJsonObject(base) ? { ...base } : {}
+  for (const [key, value] of Object.entries(over))
+    merged[key] =
+      isJsonObject(value) && isJsonObject(merged[key]) ? mergeJson(merged[key], value) : value
+  return merged
 }
 
 function createEnvironment<S, U>(
@@ -147,6 +191,14 @@ function createEnvironment<S, U>(
   }
 }
 
+function toolOf<S, U>(
+  module: ToolModule<S, U>,
+  { name, requestor }: Pick<GoldAction, 'name' | 'requestor'>,
+): ToolFunction<S, U> | undefined {
+  const tools = requestor === 'user' ? (module.userTools ?? {}) : module.tools
+  return Object.hasOwn(tools, name) ? tools[name] : undefined
+}
+
 async function execute<S, U>(
   module: ToolModule<S, U>,
   action: GoldAction,
@@ -162,12 +214,9 @@ async function execute<S, U>(
   }
 }
 
-function toolOf<S, U>(
-  module: ToolModule<S, U>,
-  { name, requestor }: Pick<GoldAction, 'name' | 'requestor'>,
-): ToolFunction<S, U> | undefined {
-  const tools = requestor === 'user' ? (module.userTools ?? {}) : module.tools
-  return Object.hasOwn(tools, name) ? tools[name] : undefined
+/** What a caller reads: text as it is, everything else as JSON. */
+function toContent(value: Json | undefined): string {
+  return typeof value === 'string' ? value : JSON.stringify(value ?? null)
 }
 
 function functionOf<S, U>(module: ToolModule<S, U>, name: string): DomainFunction<S, U> {
@@ -176,32 +225,138 @@ function functionOf<S, U>(module: ToolModule<S, U>, name: string): DomainFunctio
   return found
 }
 
-function describe<S, U>(
-  tools: Readonly<Record<string, ToolFunction<S, U>>>,
-): readonly ToolDescriptor[] {
-  return Object.entries(tools).map(([name, { description, parameters }]) => ({
-    name,
-    description,
-    parameters,
-  }))
+/** A domain whose tools are those of an MCP server. */
+export interface McpDomain {
+  readonly name: string
+  /** The rules that the agent is judged by; sent to it in its first message. */
+  readonly policy: string
+  readonly tasks: readonly EvalTask[]
+  /** Named selections of task ids. */
+  readonly splits?: Readonly<Record<string, readonly string[]>>
+  /** The MCP server. */
+  readonly world: McpWorld
 }
 
-/** What a caller reads: text as it is, everything else as JSON. */
-function toContent(value: Json | undefined): string {
-  return typeof value === 'string' ? value : JSON.stringify(value ?? null)
+/**
+ * Makes a domain whose tools are those of an MCP server. Tools that say `readOnlyHint` are reads, all others change
+ * the world.
+ *
+ * @throws ValidationError where a task's score needs a state that the server does not show.
+ */
+export function defineMcpDomain(domain: McpDomain): Domain {
+  const { name, policy, tasks, splits = {}, world } = domain
+  if (world.command === undefined && world.url === undefined)
+    throw new ValidationError(
+      `The domain ${name} names neither a command nor a URL of its MCP server`,
+    )
+  const scoredByState = tasks.find(needsState)
+  if (scoredByState && world.state === undefined)
+    throw new ValidationError(
+      `Task ${scoredByState.id} is scored by the final state, but the domain ${name} names no state resource`,
+    )
+  return { name, policy, tasks, splits, open: (task) => openMcpWorld(world, task) }
 }
 
-/** Deep merge of a task's data over the domain's; lists and plain values are replaced. */
-function merge<T>(base: T, over: JsonObject | null | undefined): T {
-  if (over === null || over === undefined) return base
-  // The task's author speaks of the same shape as the domain's; JSON gives no way to check it.
-  return mergeJson(base, structuredClone(over)) as T
+async function openMcpWorld(world: McpWorld, task: EvalTask): Promise<Environment> {
+  const client = await connect(world)
+  try {
+    if (world.reset !== undefined) await callTool(client, world.reset, {})
+    const { tools } = await client.listTools()
+    const environment = createMcpEnvironment(client, world, tools)
+    for (const action of task.initial_state?.initialization_actions ?? [])
+      await environment.initialise(action)
+    await replayHistory(environment, task)
+    return environment
+  } catch (error) {
+    await client.close()
+    throw error
+  }
 }
 
-function mergeJson(base: unknown, over: JsonObject): JsonObject {
-  const merged: Record<string, Json | undefined> = isJsonObject(base) ? { ...base } : {}
-  for (const [key, value] of Object.entries(over))
-    merged[key] =
-      isJsonObject(value) && isJsonObject(merged[key]) ? mergeJson(merged[key], value) : value
-  return merged
+async function connect(world: McpWorld): Promise<Client> {
+  const { Client, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
+  const client = new Client({ name: 'corral-eval', version: '1.0.0' })
+  if (world.command === undefined) {
+    const options = world.headers ? { requestInit: { headers: { ...world.headers } } } : {}
+    await client.connect(new StreamableHTTPClientTransport(new URL(world.url ?? ''), options))
+    return client
+  }
+  const { StdioClientTransport } = await import('@modelcontextprotocol/client/stdio')
+  const transport = new StdioClientTransport({
+    command: world.command,
+    args: [...(world.args ?? [])],
+    stderr: 'ignore',
+    ...(world.env && { env: { ...world.env } }),
+    ...(world.cwd !== undefined && { cwd: world.cwd }),
+  })
+  await client.connect(transport)
+  return client
+}
+
+async function callTool(client: Client, name: string, args: JsonObject): Promise<ToolOutcome> {
+  const result = await client.callTool({ name, arguments: { ...args } })
+  const content = result.content
+    .map((block) => (block.type === 'text' ? block.text : JSON.stringify(block)))
+    .join('\n')
+  return result.isError ? { content: `Error: ${content}`, error: true } : { content, error: false }
+}
+
+type McpTool = Awaited<ReturnType<Client['listTools']>>['tools'][number]
+
+function createMcpEnvironment(
+  client: Client,
+  world: McpWorld,
+  tools: readonly McpTool[],
+): Environment {
+  const hidden = new Set([...(world.hidden ?? []), world.reset])
+  const shown = tools.filter(({ name }) => !hidden.has(name))
+  const kinds = new Map(shown.map((tool) => [tool.name, kindOf(tool)]))
+  const state = (): Promise<string> => readState(client, world.state)
+  const offered = shown.map(describeTool)
+  const checks = { assistant: createCallCheck(offered), user: createCallCheck([]) }
+  return {
+    tools: offered,
+    userTools: [],
+    kindOf: (name, side) => (side === 'assistant' ? kinds.get(name) : undefined),
+    async call(call) {
+      const problem = checks[call.requestor](call)
+      return problem ? refusedCall(problem) : callTool(client, call.name, call.arguments)
+    },
+    apply: ({ name, arguments: args }) => callTool(client, name, args),
+    sync: async () => {},
+    async initialise({ func_name, arguments: args }) {
+      const { content, error } = await callTool(client, func_name, args)
+      if (error) throw new Error(`Set-up by ${func_name} failed: ${content}`)
+    },
+    async assert({ func_name, arguments: args, assert_value = true }) {
+      const { content, error } = await callTool(client, func_name, args)
+      if (error) throw new Error(content)
+      return (content.trim().toLowerCase() === 'true') === assert_value
+    },
+    async snapshot() {
+      const text = await state()
+      return { agent: tryParse(text) ?? text, user: null }
+    },
+    async hash() {
+      const text = await state()
+      return { agent: hashOf(tryParse(text) ?? text), user: null }
+    },
+    close: () => client.close(),
+  }
+}
+
+function kindOf(tool: McpTool): ToolKind {
+  return tool.annotations?.readOnlyHint ? 'read' : 'write'
+}
+
+async function readState(client: Client, uri: string | undefined): Promise<string> {
+  if (uri === undefined) return 'null'
+  const { contents } = await client.readResource({ uri }, { cacheMode: 'bypass' })
+  return contents.map((part) => ('text' in part ? part.text : part.blob)).join('\n')
+}
+
+function describeTool(tool: McpTool): ToolDescriptor {
+  const schema: unknown = tool.inputSchema
+  const parameters = isJsonObject(schema) ? schema : { type: 'object' }
+  return { name: tool.name, description: tool.description ?? tool.name, parameters }
 }

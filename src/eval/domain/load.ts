@@ -18,19 +18,57 @@ import { extname, isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parse as parseToml } from 'smol-toml'
 import { z } from 'zod'
-import { messageOf, ValidationError } from '../base/errors.ts'
-import { parseWith } from '../base/json.ts'
-import type { RecordedResults } from '../results/recorded.ts'
+import { messageOf, parseWith, ValidationError } from '../base.ts'
+import type { RecordedResults } from '../results/results.ts'
 import type { DataOptions } from '../tau2/data.ts'
-import type { Domain } from './environment.ts'
-import { defineDomain, type ToolModule } from './functions.ts'
-import { kestrel } from './kestrel/domain.ts'
-import { defineMcpDomain } from './mcp.ts'
-import { presentName } from './names.ts'
-import { parseTasks } from './task-schema.ts'
+import type { Domain } from './domain.ts'
+import { defineDomain, defineMcpDomain, type ToolModule } from './functions.ts'
+import { kestrel } from './kestrel.ts'
+import { parseTasks, presentName } from './replay.ts'
 
 /** The domains that need no files, by name. */
 export const builtInDomains: Readonly<Record<string, Domain>> = { kestrel }
+
+/**
+ * Finds the domain of recorded results: the one that is named, else the one that they were made in.
+ *
+ * @throws ValidationError where results of tau2 are to be scored by a built-in domain.
+ */
+export function findDomainOf(
+  recorded: RecordedResults,
+  named: string | undefined,
+  tau2?: DataOptions,
+): Promise<Domain> {
+  if (recorded.own) return findDomain(named ?? recorded.domain, tau2)
+  if (named === undefined) return findDomain(`tau2:${recorded.domain}`, tau2)
+  if (Object.hasOwn(builtInDomains, presentName(named)))
+    throw new ValidationError(
+      `These results are not of our ${presentName(named)}: score them by tau2:${recorded.domain}, or by a domain of your own`,
+    )
+  return findDomain(named, tau2)
+}
+
+/**
+ * Finds a domain: `tau2:retail` and the others of tau2, a built-in one by its name, or one in files by its directory.
+ */
+export async function findDomain(name: string, tau2?: DataOptions): Promise<Domain> {
+  if (!name.startsWith('tau2:')) return resolveDomain(name)
+  const { loadTau2Domain } = await import('../tau2/domain.ts')
+  return loadTau2Domain(name, tau2)
+}
+
+/** Finds a built-in domain by its name, or one in files by its directory. */
+export async function resolveDomain(nameOrPath: string): Promise<Domain> {
+  const name = presentName(nameOrPath)
+  if (Object.hasOwn(builtInDomains, name)) return builtInDomains[name] ?? kestrel
+  if (/^[\w-]+$/.test(nameOrPath)) {
+    const names = Object.keys(builtInDomains).join(', ')
+    throw new ValidationError(
+      `There is no domain ${nameOrPath}: built in are ${names}; a domain of your own is given by its path, such as ./${nameOrPath}`,
+    )
+  }
+  return loadDomain(nameOrPath)
+}
 
 const mcp = z.strictObject({
   command: z.string().optional(),
@@ -53,65 +91,6 @@ const description = z.strictObject({
   user_state: z.string().optional(),
   tools: z.union([z.string(), z.strictObject({ mcp })]),
 })
-
-const tool = z.looseObject({
-  description: z.string(),
-  parameters: z.record(z.string(), z.json()),
-  kind: z.enum(['read', 'write', 'think', 'generic']).optional(),
-  run: z.custom<unknown>((value) => typeof value === 'function', 'must be a function'),
-})
-const toolModule = z.looseObject({
-  tools: z.record(z.string(), tool),
-  userTools: z.record(z.string(), tool).optional(),
-  functions: z
-    .record(
-      z.string(),
-      z.custom((v) => typeof v === 'function'),
-    )
-    .optional(),
-  sync: z.custom((value) => typeof value === 'function').optional(),
-})
-
-/**
- * Finds a domain: `tau2:retail` and the others of tau2, a built-in one by its name, or one in files by its directory.
- */
-export async function findDomain(name: string, tau2?: DataOptions): Promise<Domain> {
-  if (!name.startsWith('tau2:')) return resolveDomain(name)
-  const { loadTau2Domain } = await import('../tau2/domain.ts')
-  return loadTau2Domain(name, tau2)
-}
-
-/**
- * Finds the domain of recorded results: the one that is named, else the one that they were made in.
- *
- * @throws ValidationError where results of tau2 are to be scored by a built-in domain.
- */
-export function findDomainOf(
-  recorded: RecordedResults,
-  named: string | undefined,
-  tau2?: DataOptions,
-): Promise<Domain> {
-  if (recorded.own) return findDomain(named ?? recorded.domain, tau2)
-  if (named === undefined) return findDomain(`tau2:${recorded.domain}`, tau2)
-  if (Object.hasOwn(builtInDomains, presentName(named)))
-    throw new ValidationError(
-      `These results are not of our ${presentName(named)}: score them by tau2:${recorded.domain}, or by a domain of your own`,
-    )
-  return findDomain(named, tau2)
-}
-
-/** Finds a built-in domain by its name, or one in files by its directory. */
-export async function resolveDomain(nameOrPath: string): Promise<Domain> {
-  const name = presentName(nameOrPath)
-  if (Object.hasOwn(builtInDomains, name)) return builtInDomains[name] ?? kestrel
-  if (/^[\w-]+$/.test(nameOrPath)) {
-    const names = Object.keys(builtInDomains).join(', ')
-    throw new ValidationError(
-      `There is no domain ${nameOrPath}: built in are ${names}; a domain of your own is given by its path, such as ./${nameOrPath}`,
-    )
-  }
-  return loadDomain(nameOrPath)
-}
 
 /**
  * Loads a domain from its directory. Its tools module is code and runs here: load only what you trust.
@@ -144,6 +123,47 @@ async function readDescription(root: string): Promise<unknown> {
   throw new ValidationError(`${root} has neither domain.json nor domain.toml`)
 }
 
+function parseText(text: string, name: string): unknown {
+  try {
+    return extname(name) === '.toml' ? parseToml(text) : JSON.parse(text)
+  } catch (error) {
+    throw new ValidationError(`${name}: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+async function read(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch((error) => {
+    throw new ValidationError(`Cannot read ${path}: ${messageOf(error)}`, { cause: error })
+  })
+}
+
+async function readData(path: string): Promise<unknown> {
+  return parseText(await read(path), path)
+}
+
+async function readSplits(path: string): Promise<Record<string, string[]>> {
+  return parseWith(z.record(z.string(), z.array(z.string())), await readData(path), 'splits')
+}
+
+const tool = z.looseObject({
+  description: z.string(),
+  parameters: z.record(z.string(), z.json()),
+  kind: z.enum(['read', 'write', 'think', 'generic']).optional(),
+  run: z.custom<unknown>((value) => typeof value === 'function', 'must be a function'),
+})
+
+const toolModule = z.looseObject({
+  tools: z.record(z.string(), tool),
+  userTools: z.record(z.string(), tool).optional(),
+  functions: z
+    .record(
+      z.string(),
+      z.custom((v) => typeof v === 'function'),
+    )
+    .optional(),
+  sync: z.custom((value) => typeof value === 'function').optional(),
+})
+
 async function importTools(path: string): Promise<ToolModule> {
   const loaded: unknown = await import(pathToFileURL(path).href).catch((error) => {
     throw new ValidationError(`Cannot load ${path}: ${messageOf(error)}`, { cause: error })
@@ -154,26 +174,4 @@ async function importTools(path: string): Promise<ToolModule> {
     { ...(loaded as object) }, // a module's namespace is one
     `tools module ${path}`,
   ) as ToolModule
-}
-
-async function readSplits(path: string): Promise<Record<string, string[]>> {
-  return parseWith(z.record(z.string(), z.array(z.string())), await readData(path), 'splits')
-}
-
-async function readData(path: string): Promise<unknown> {
-  return parseText(await read(path), path)
-}
-
-async function read(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch((error) => {
-    throw new ValidationError(`Cannot read ${path}: ${messageOf(error)}`, { cause: error })
-  })
-}
-
-function parseText(text: string, name: string): unknown {
-  try {
-    return extname(name) === '.toml' ? parseToml(text) : JSON.parse(text)
-  } catch (error) {
-    throw new ValidationError(`${name}: ${messageOf(error)}`, { cause: error })
-  }
 }

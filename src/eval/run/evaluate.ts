@@ -2,26 +2,26 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { toTimestamp } from '../../shared/clock.ts'
 import { newId } from '../../shared/ids.ts'
-import { type Endpoint, type EndpointOptions, openEndpoint } from '../agent/endpoint.ts'
-import { ValidationError } from '../base/errors.ts'
-import { createTurnstile } from '../base/turnstile.ts'
-import { measureLag } from '../metrics/lag.ts'
-import { createTokenCounter, type TokenCounter } from '../metrics/tokens.ts'
-import { saveResults } from '../results/files.ts'
-import type { EvalResults } from '../results/results.ts'
-import { isMeasured, isSuccess, type Simulation } from '../results/simulation.ts'
+import { toA2A } from '../agent/messages.ts'
+import { type Endpoint, type EndpointOptions, openEndpoint, tokensIn } from '../agent/under-test.ts'
+import { createTurnstile, ValidationError } from '../base.ts'
+import { spoken } from '../domain/domain.ts'
+import { createTokenCounter, measureLag, type TokenCounter } from '../metrics.ts'
+import type { EvalResults, TaskBaseline } from '../results/results.ts'
+import { initialState, isMeasured, isSuccess, type Simulation } from '../results/simulation.ts'
+import type { Scorer } from '../scorers/scorer.ts'
 import {
   createJournal,
   createMetricsLog,
+  doNothingBaseline,
   type Journal,
   type MetricsLog,
   reopenJournal,
+  saveResults,
+  toResults,
 } from './journal.ts'
-import type { EvaluationOptions } from './options.ts'
-import { createPlan, type EvaluationPlan } from './plan.ts'
-import { type SimulationContext, simulate } from './simulate.ts'
-import { toResults } from './to-results.ts'
-import { warmUp } from './warm-up.ts'
+import { createPlan, type EvaluationOptions, type EvaluationPlan } from './plan.ts'
+import { greeting, type SimulationContext, simulate } from './simulate.ts'
 
 /**
  * Runs an evaluation: discovers the agent, runs every task as often as asked, scores what came of it. With `saveTo`
@@ -81,7 +81,28 @@ async function openJournal(
   return resume ? reopenJournal(path, plan.hash) : createJournal(path, head)
 }
 
-interface Running {
+/**
+ * Does once, before anything is measured, what the first simulations would pay for: opens and scores worlds, which gives
+ * the baseline, and counts the tokens of what opens every conversation. The agent hears nothing of it.
+ */
+async function warmUp(
+  { domain, tasks }: EvaluationPlan,
+  counter: TokenCounter,
+  scorers: readonly Scorer[] | undefined,
+): Promise<readonly TaskBaseline[]> {
+  const baseline = await doNothingBaseline(domain, tasks, scorers)
+  const [first] = tasks
+  // A world that does not open is reported by the simulations that need it.
+  const world = first && (await domain.open(first).catch(() => undefined))
+  if (world) {
+    const introduction = { policy: domain.policy, tools: world.tools }
+    tokensIn(toA2A(spoken('user', greeting), initialState(), introduction).parts, counter)
+    await world.close()
+  }
+  return baseline
+}
+
+interface RunParts {
   readonly endpoint: Endpoint
   readonly journal: Journal
   readonly metricsLog: MetricsLog
@@ -91,7 +112,7 @@ interface Running {
 async function runJobs(
   options: EvaluationOptions,
   plan: EvaluationPlan,
-  { journal, ...running }: Running,
+  { journal, ...running }: RunParts,
 ): Promise<readonly Simulation[]> {
   const context = createContext(options, plan, running)
   const done = new Map(journal.finished.filter(isMeasured).map((one) => [keyOf(one), one]))
@@ -118,7 +139,7 @@ async function runJobs(
 function createContext(
   options: EvaluationOptions,
   { domain, user, clock, log, maxSteps, maxErrors, strict }: EvaluationPlan,
-  { endpoint, metricsLog, counter }: Omit<Running, 'journal'>,
+  { endpoint, metricsLog, counter }: Omit<RunParts, 'journal'>,
 ): SimulationContext {
   const { judge, scorers = [], prices, signal = new AbortController().signal } = options
   return {
@@ -138,27 +159,13 @@ function createContext(
     log,
     signal,
     turnstile: createTurnstile(),
-    onRecord: metricsLog.write,
+    metricsLog,
   }
 }
 
 /** A simulation is the same when its trial, task and seed are (tau2's key). */
 function keyOf(one: { trial: number; task_id: string; seed: number }): string {
   return JSON.stringify([one.trial, one.task_id, one.seed])
-}
-
-function score(done: readonly Simulation[]): {
-  successes: number
-  scored: number
-  cost: number | null
-} {
-  const rewards = done.flatMap(({ reward_info: { reward } }) => (reward === null ? [] : [reward]))
-  const costs = done.flatMap(({ agent_cost }) => (agent_cost === null ? [] : [agent_cost]))
-  return {
-    successes: rewards.filter(isSuccess).length,
-    scored: rewards.length,
-    cost: costs.length > 0 ? costs.reduce((sum, one) => sum + one, 0) : null,
-  }
 }
 
 /** Runs work over items, at most so many at a time, in their order. The first failure stops the taking of new items. */
@@ -181,4 +188,18 @@ async function runPool<T>(
   const workers = Array.from({ length: Math.max(1, Math.min(limit, items.length)) }, worker)
   const outcomes = await Promise.allSettled(workers)
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+}
+
+function score(done: readonly Simulation[]): {
+  successes: number
+  scored: number
+  cost: number | null
+} {
+  const rewards = done.flatMap(({ reward_info: { reward } }) => (reward === null ? [] : [reward]))
+  const costs = done.flatMap(({ agent_cost }) => (agent_cost === null ? [] : [agent_cost]))
+  return {
+    successes: rewards.filter(isSuccess).length,
+    scored: rewards.length,
+    cost: costs.length > 0 ? costs.reduce((sum, one) => sum + one, 0) : null,
+  }
 }

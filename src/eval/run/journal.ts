@@ -4,23 +4,46 @@
  * simulations end. A kill can only cost the last line; a line that is cut off is dropped at the next opening. Beside it
  * `metrics.jsonl` has a line per request.
  */
-import { createWriteStream } from 'node:fs'
-import { type FileHandle, open, readFile, rename, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { finished as streamFinished } from 'node:stream/promises'
-import { ValidationError } from '../base/errors.ts'
-import { isJsonObject, tryParse } from '../base/json.ts'
-import type { ProtocolMetrics } from '../metrics/metrics.ts'
-import { toMetricsLine } from '../metrics/summary.ts'
-import type { Simulation } from '../results/simulation.ts'
-import type { AttemptedJob } from './options.ts'
 
-/** What a journal says of its run. */
-export interface JournalHead {
-  readonly id: string
-  readonly timestamp: string
-  readonly config_hash: string
-}
+import { createWriteStream } from 'node:fs'
+import {
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  writeFile,
+} from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { finished as streamFinished } from 'node:stream/promises'
+import type { AgentCard } from '../../protocol/types.ts'
+import type { Endpoint } from '../agent/under-test.ts'
+import { isJsonObject, tryParse, ValidationError } from '../base.ts'
+import { type Domain, type EvalTask, spoken } from '../domain/domain.ts'
+import { historyOf } from '../domain/replay.ts'
+import {
+  type LoopLag,
+  type PriceTable,
+  type ProtocolMetrics,
+  toDict,
+  toMetricsDocument,
+  toMetricsLine,
+} from '../metrics.ts'
+import { toHtml, toJUnit, toMarkdown } from '../report.ts'
+import { summariseRun } from '../results/compare.ts'
+import {
+  type EvalInfo,
+  type EvalResults,
+  parseResults,
+  type RecordedResults,
+  type TaskBaseline,
+} from '../results/results.ts'
+import type { Simulation } from '../results/simulation.ts'
+import { scoreConversation } from '../scorers/built-in.ts'
+import type { Scorer } from '../scorers/scorer.ts'
+import type { AttemptedJob, EvaluationPlan } from './plan.ts'
+import { greeting } from './simulate.ts'
 
 /** A journal open for appending. */
 export interface Journal {
@@ -31,6 +54,13 @@ export interface Journal {
   close(): Promise<void>
 }
 
+/** What a journal says of its run. */
+interface JournalHead {
+  readonly id: string
+  readonly timestamp: string
+  readonly config_hash: string
+}
+
 /** Begins a journal. The file must not exist. */
 export async function createJournal(path: string, head: JournalHead): Promise<Journal> {
   const file = await open(path, 'ax').catch((cause) => {
@@ -39,6 +69,26 @@ export async function createJournal(path: string, head: JournalHead): Promise<Jo
   })
   await file.appendFile(`${JSON.stringify({ kind: 'run', ...head })}\n`)
   return appendTo(file, head, [])
+}
+
+function appendTo(file: FileHandle, head: JournalHead, finished: readonly Simulation[]): Journal {
+  let last: Promise<void> = Promise.resolve()
+  return {
+    head,
+    finished,
+    append(simulation) {
+      const line = `${JSON.stringify({ kind: 'simulation', simulation })}\n`
+      last = last.then(async () => {
+        await file.appendFile(line)
+        await file.datasync()
+      })
+      return last
+    },
+    async close() {
+      await last.catch(() => {}) // whoever appended has heard of it
+      await file.close()
+    },
+  }
 }
 
 /**
@@ -59,6 +109,26 @@ export async function reopenJournal(path: string, config_hash: string): Promise<
   ]
   await writeWhole(path, `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`)
   return appendTo(await open(path, 'a'), head, finished)
+}
+
+function readJournal(text: string): { head: JournalHead; finished: readonly Simulation[] } {
+  const [first, ...rest] = text.split('\n').map(tryParse)
+  if (!isJsonObject(first) || first.kind !== 'run')
+    throw new ValidationError('The journal to resume has no beginning')
+  const finished: readonly unknown[] = rest.flatMap((line) =>
+    isJsonObject(line) && isJsonObject(line.simulation) ? [line.simulation] : [],
+  )
+  const { id, timestamp, config_hash } = first
+  const head = { id: String(id), timestamp: String(timestamp), config_hash: String(config_hash) }
+  // Only we write these lines, and a line that parses is a whole one.
+  return { head, finished: finished as readonly Simulation[] }
+}
+
+/** Writes a file so that readers see the old one or the new one, never half of it. */
+async function writeWhole(path: string, text: string): Promise<void> {
+  const temporary = `${path}.${process.pid}.tmp`
+  await writeFile(temporary, text, { flush: true })
+  await rename(temporary, path)
 }
 
 /** The run's requests as JSON Lines, written as they happen. */
@@ -85,42 +155,141 @@ export function createMetricsLog(directory: string | undefined): MetricsLog {
   }
 }
 
-/** Writes a file so that readers see the old one or the new one, never half of it. */
-export async function writeWhole(path: string, text: string): Promise<void> {
-  const temporary = `${path}.${process.pid}.tmp`
-  await writeFile(temporary, text, { flush: true })
-  await rename(temporary, path)
+/** A run that is over. */
+interface Finished {
+  readonly endpoint: Endpoint
+  readonly head: JournalHead
+  readonly simulations: readonly Simulation[]
+  readonly baseline: readonly TaskBaseline[]
+  readonly harness_lag: LoopLag
+  readonly prices: PriceTable | undefined
 }
 
-function appendTo(file: FileHandle, head: JournalHead, finished: readonly Simulation[]): Journal {
-  let last: Promise<void> = Promise.resolve()
+/** The document of a finished run. */
+export async function toResults(plan: EvaluationPlan, finished: Finished): Promise<EvalResults> {
+  const { endpoint, head, simulations, baseline, harness_lag, prices } = finished
+  const discovery_metrics = endpoint.discoveryMetrics().map(toDict)
   return {
-    head,
-    finished,
-    append(simulation) {
-      const line = `${JSON.stringify({ kind: 'simulation', simulation })}\n`
-      last = last.then(async () => {
-        await file.appendFile(line)
-        await file.datasync()
-      })
-      return last
-    },
-    async close() {
-      await last.catch(() => {}) // whoever appended has heard of it
-      await file.close()
-    },
+    format: 'corral-eval/1',
+    id: head.id,
+    timestamp: head.timestamp,
+    info: toInfo(plan, await endpoint.discover()),
+    tasks: plan.tasks.map(withoutScript),
+    simulations,
+    baseline,
+    discovery_metrics,
+    harness_lag,
+    summary: summariseRun({ simulations, baseline, discovery_metrics }, prices),
   }
 }
 
-function readJournal(text: string): { head: JournalHead; finished: readonly Simulation[] } {
-  const [first, ...rest] = text.split('\n').map(tryParse)
-  if (!isJsonObject(first) || first.kind !== 'run')
-    throw new ValidationError('The journal to resume has no beginning')
-  const finished: readonly unknown[] = rest.flatMap((line) =>
-    isJsonObject(line) && isJsonObject(line.simulation) ? [line.simulation] : [],
+function toInfo(plan: EvaluationPlan, card: AgentCard): EvalInfo {
+  const { domain, user, config } = plan
+  return {
+    num_trials: plan.numTrials,
+    max_steps: plan.maxSteps,
+    max_errors: plan.maxErrors,
+    seed: plan.seed,
+    strict: plan.strict,
+    user_info: {
+      implementation: user.kind,
+      llm: user.model ?? null,
+      ...(user.args && { llm_args: user.args }),
+    },
+    agent_info: {
+      implementation: 'a2a_agent',
+      endpoint: config.endpoint,
+      name: card.name,
+      version: card.version,
+    },
+    environment_info: {
+      domain_name: domain.name,
+      policy: domain.policy,
+      ...(domain.manifest && { manifest: domain.manifest }),
+    },
+    config_hash: plan.hash,
+  }
+}
+
+/** A script is how the user was played, not what the task is; it stays in the domain. */
+function withoutScript({ user_script: _, ...task }: EvalTask): EvalTask {
+  return task
+}
+
+/**
+ * Tells what an agent gets that does nothing while the user ends the call in good order: the floor beside every score.
+ * No agent is called and no judge is asked. Null where a task's world does not open.
+ */
+export async function doNothingBaseline(
+  domain: Domain,
+  tasks: readonly EvalTask[],
+  scorers: readonly Scorer[] = [],
+): Promise<readonly TaskBaseline[]> {
+  const rewards: TaskBaseline[] = []
+  for (const task of tasks) {
+    const reward = await idleReward(domain, task, scorers).catch(() => null)
+    rewards.push({ task_id: task.id, reward })
+  }
+  return rewards
+}
+
+async function idleReward(
+  domain: Domain,
+  task: EvalTask,
+  scorers: readonly Scorer[],
+): Promise<number | null> {
+  const messages = [...historyOf(task), spoken('assistant', greeting), spoken('user', '###STOP###')]
+  const signal = new AbortController().signal
+  const ended = { messages, termination: 'user_stop', signal } as const
+  return (await scoreConversation({ domain, task, scorers, ...ended })).reward
+}
+
+/** Writes a run's results, metrics and reports; each file appears whole or not at all. */
+export async function saveResults(directory: string, results: EvalResults): Promise<void> {
+  await mkdir(directory, { recursive: true })
+  const metrics = [
+    ...results.simulations.map((one) => toMetricsDocument(one.task_id, allRecords(one))),
+    toMetricsDocument(null, results.discovery_metrics),
+  ]
+  const files: Readonly<Record<string, string>> = {
+    'metrics.json': `${JSON.stringify(metrics, null, 2)}\n`,
+    'report.html': toHtml(results),
+    'report.md': toMarkdown(results),
+    'junit.xml': toJUnit(results),
+    // Last: where it is, the others are.
+    'results.json': `${JSON.stringify(results, null, 2)}\n`,
+  }
+  for (const [name, text] of Object.entries(files)) await writeWhole(join(directory, name), text)
+}
+
+/** The requests of all attempts at a simulation, each with its trial and attempt. */
+function allRecords(simulation: Simulation): readonly ProtocolMetrics[] {
+  const { trial, protocol_metrics, retried_metrics = [] } = simulation
+  return [...retried_metrics, protocol_metrics].flatMap((records, index) =>
+    records.map((record) => ({ ...record, trial, attempt: index + 1 })),
   )
-  const { id, timestamp, config_hash } = first
-  const head = { id: String(id), timestamp: String(timestamp), config_hash: String(config_hash) }
-  // Only we write these lines, and a line that parses is a whole one.
-  return { head, finished: finished as readonly Simulation[] }
+}
+
+/** Reads recorded results, of Corral or of tau2, from the file or from the directory that holds `results.json`. */
+export async function loadResults(path: string): Promise<RecordedResults> {
+  const file = path.endsWith('.json') ? path : join(path, 'results.json')
+  const document: unknown = await readJson(file)
+  if (!isJsonObject(document) || !Array.isArray(document.simulation_index))
+    return parseResults(document)
+  const folder = join(dirname(file), 'simulations')
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.json')).sort()
+  const simulations = await Promise.all(names.map((name) => readJson(join(folder, name))))
+  return parseResults({ ...document, simulations })
+}
+
+async function readJson(file: string): Promise<unknown> {
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    const message = `There are no results in ${file}; name what "corral eval run" wrote`
+    throw new ValidationError(message, { cause })
+  })
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new ValidationError(`${file} is not JSON; name what "corral eval run" wrote`, { cause })
+  }
 }

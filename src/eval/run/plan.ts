@@ -1,16 +1,94 @@
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Logger, silent } from '../../shared/log.ts'
-import { type A2AConfig, createA2AConfig } from '../agent/config.ts'
-import { ValidationError } from '../base/errors.ts'
-import { hashOf } from '../base/json.ts'
-import type { Domain } from '../domain/environment.ts'
-import { kestrel } from '../domain/kestrel/domain.ts'
-import { firstName } from '../domain/names.ts'
-import type { EvalTask } from '../domain/task.ts'
+import { type A2AConfig, type A2AConfigInput, createA2AConfig } from '../agent/under-test.ts'
+import { hashOf, ValidationError } from '../base.ts'
+import type { Domain, EvalTask } from '../domain/domain.ts'
+import { kestrel } from '../domain/kestrel.ts'
+import { firstName } from '../domain/replay.ts'
+import type { PriceTable, TokenCounter } from '../metrics.ts'
+import type { Simulation } from '../results/simulation.ts'
 import { checkScorers } from '../scorers/built-in.ts'
-import { scriptedUser } from '../users/scripted.ts'
-import type { UserSimulator } from '../users/user.ts'
-import type { EvaluationOptions, Job } from './options.ts'
+import type { Judge, Scorer } from '../scorers/scorer.ts'
+import { scriptedUser, type UserSimulator } from '../users.ts'
+
+/** What to evaluate, and how. Only the agent is required. */
+export interface EvaluationOptions {
+  /** How to reach the agent. */
+  readonly agent: A2AConfigInput
+  /** What it is measured in; the built-in `kestrel` if absent. */
+  readonly domain?: Domain
+  /** Who plays the user; the scripted one if absent. */
+  readonly user?: UserSimulator
+  /** Judges statements in words, which stay unscored without one. */
+  readonly judge?: Judge
+  /** Scorers of your own beside the built-in ones; their parts count in every task. */
+  readonly scorers?: readonly Scorer[]
+  /** What tokens cost. */
+  readonly prices?: PriceTable
+  /** How often each task is run; 1 if absent. */
+  readonly numTrials?: number
+  /** Only the first so many of the selected tasks. */
+  readonly numTasks?: number
+  /** Only these tasks; those of the domain's default split if absent. */
+  readonly taskIds?: readonly string[]
+  /** The most steps of a conversation, tool calls included; 200 if absent. */
+  readonly maxSteps?: number
+  /** The most tool errors of a conversation; 10 if absent. */
+  readonly maxErrors?: number
+  /** Simulations at the same time; 3 if absent. */
+  readonly maxConcurrency?: number
+  /** Decides what chance decides; 300 if absent. */
+  readonly seed?: number
+  /** Seconds for one simulation; 600 if absent. */
+  readonly taskTimeout?: number
+  /** Further attempts at a simulation that died of infrastructure; 1 if absent. */
+  readonly maxRetries?: number
+  /** Accept tool calls only as `{"tool_call": …}`. */
+  readonly strict?: boolean
+  /** The run's id; a UUID if absent. */
+  readonly id?: string
+  /** A directory for journal, results, metrics and reports; nothing is written if absent. */
+  readonly saveTo?: string
+  /** Go on with the run that was begun in `saveTo`. */
+  readonly resume?: boolean
+  /** Counts tokens where the agent does not report them. */
+  readonly counter?: TokenCounter
+  /** Where it tells what it does; nowhere if absent. */
+  readonly log?: Logger
+  /** Where time comes from; the machine's own if absent. */
+  readonly clock?: Clock
+  /** Ends the run. */
+  readonly signal?: AbortSignal
+  /** Told when a simulation has ended. */
+  readonly onProgress?: (progress: Progress) => void
+}
+
+/** How far a run is. */
+export interface Progress {
+  readonly done: number
+  readonly total: number
+  readonly successes: number
+  readonly scored: number
+  /** Dollars so far; null without a price table. */
+  readonly cost: number | null
+  /** Seconds to the end, by the pace so far; null before there is one. */
+  readonly eta: number | null
+  /** The simulation that just ended. */
+  readonly simulation: Simulation
+}
+
+/** A simulation, and how often it has been begun. */
+export interface AttemptedJob extends Job {
+  /** From 1. */
+  readonly attempt: number
+}
+
+/** One simulation to run. */
+export interface Job {
+  readonly task: EvalTask
+  readonly trial: number
+  readonly seed: number
+}
 
 /** A run with everything decided: what to try, how often, with whom. */
 export interface EvaluationPlan {
@@ -83,6 +161,23 @@ function selectTasks(
   return selected
 }
 
+/** One seed per trial, from the seed of the run: the same run has the same seeds. */
+function trialSeeds(seed: number, trials: number): readonly number[] {
+  const next = mulberry32(seed)
+  return Array.from({ length: trials }, () => Math.floor(next() * 2 ** 31))
+}
+
+/** A small generator of numbers in [0, 1) with 32 bits of state. */
+function mulberry32(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
 /** What decides whether two runs measure the same thing. Concurrency and places to write do not. */
 function configHash(
   options: EvaluationOptions,
@@ -101,21 +196,4 @@ function configHash(
     ...(options.scorers?.length && { scorers: options.scorers.map(({ name }) => name) }),
     run: { numTrials, maxSteps, maxErrors, seed, strict, taskIds, numTasks, taskTimeout },
   })
-}
-
-/** One seed per trial, from the seed of the run: the same run has the same seeds. */
-function trialSeeds(seed: number, trials: number): readonly number[] {
-  const next = mulberry32(seed)
-  return Array.from({ length: trials }, () => Math.floor(next() * 2 ** 31))
-}
-
-/** A small generator of numbers in [0, 1) with 32 bits of state. */
-function mulberry32(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
 }

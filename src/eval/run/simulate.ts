@@ -1,25 +1,42 @@
-import { type Clock, toTimestamp } from '../../shared/clock.ts'
+import { type Clock, systemClock, toTimestamp } from '../../shared/clock.ts'
 import { newId } from '../../shared/ids.ts'
 import type { Logger } from '../../shared/log.ts'
-import type { Endpoint } from '../agent/endpoint.ts'
-import { type AgentUnderTest, createAgentUnderTest } from '../agent/under-test.ts'
-import { messageOf } from '../base/errors.ts'
-import { round } from '../base/json.ts'
-import type { Turnstile } from '../base/turnstile.ts'
-import type { Domain, Environment } from '../domain/environment.ts'
-import { historyOf } from '../domain/history.ts'
-import { createCollector } from '../metrics/collector.ts'
-import { type ProtocolMetrics, toDict } from '../metrics/metrics.ts'
-import { costOf, type PriceTable } from '../metrics/prices.ts'
-import { summarise } from '../metrics/summary.ts'
-import type { TokenCounter } from '../metrics/tokens.ts'
-import { SimulationFault } from '../results/fault.ts'
-import { isMeasured, type Simulation } from '../results/simulation.ts'
-import { scoreConversation } from '../scorers/reward.ts'
+import { type AgentUnderTest, createAgentUnderTest, type Endpoint } from '../agent/under-test.ts'
+import { messageOf, round, type Turnstile } from '../base.ts'
+import {
+  type AgentInput,
+  type ConversationMessage,
+  type Domain,
+  type Environment,
+  isToolCall,
+  type Requestor,
+  type SpokenMessage,
+  spoken,
+  type ToolCall,
+  type ToolMessage,
+} from '../domain/domain.ts'
+import { historyOf, refusedCall } from '../domain/replay.ts'
+import {
+  costOf,
+  createCollector,
+  type PriceTable,
+  type ProtocolMetrics,
+  summarise,
+  type TokenCounter,
+  toDict,
+} from '../metrics.ts'
+import {
+  type A2AAgentState,
+  isMeasured,
+  type Simulation,
+  SimulationFault,
+  type TerminationReason,
+} from '../results/simulation.ts'
+import { scoreConversation } from '../scorers/built-in.ts'
 import type { Judge, Scorer } from '../scorers/scorer.ts'
-import type { User, UserSimulator } from '../users/user.ts'
-import { type Conversation, converse } from './converse.ts'
-import type { AttemptedJob, Job } from './options.ts'
+import { isStop, type User, type UserSimulator } from '../users.ts'
+import type { MetricsLog } from './journal.ts'
+import type { AttemptedJob, Job } from './plan.ts'
 
 /** What all simulations of a run share. */
 export interface SimulationContext {
@@ -39,8 +56,8 @@ export interface SimulationContext {
   readonly log: Logger
   readonly signal: AbortSignal
   readonly turnstile: Turnstile
-  /** Told of every request's record as it comes. */
-  readonly onRecord?: (record: ProtocolMetrics, job: AttemptedJob) => void
+  /** Where every request's record is written as it comes. */
+  readonly metricsLog: MetricsLog
 }
 
 /** Runs one simulation to its score; again where infrastructure prevented it, and says how often. */
@@ -68,6 +85,12 @@ async function attempt(context: SimulationContext, job: AttemptedJob): Promise<S
     const said = { messages: [], termination: 'unexpected_error', state: undefined } as const
     return finish(context, job, { said: { ...said, error: messageOf(error) }, started })
   }
+}
+
+/** When it began, by the time of day and by the monotonic clock. */
+interface Start {
+  readonly at: number
+  readonly elapsed: number
 }
 
 async function play(
@@ -100,36 +123,47 @@ async function play(
   }
 }
 
+/** No simulation may hold up the run: after the limit it ends as `timeout`. */
+function timeLimit({ taskTimeout, clock }: SimulationContext): {
+  signal: AbortSignal
+  clear(): void
+} {
+  const controller = new AbortController()
+  const fault = new SimulationFault('timeout', `The simulation took longer than ${taskTimeout} s`)
+  return {
+    signal: controller.signal,
+    clear: clock.after(taskTimeout * 1000, () => controller.abort(fault)),
+  }
+}
+
 function createAgent(
   context: SimulationContext,
   job: AttemptedJob,
   tools: Environment['tools'],
 ): AgentUnderTest {
-  const { domain, endpoint, clock, log, counter, strict, turnstile, onRecord } = context
+  const { domain, endpoint, clock, log, counter, strict, turnstile, metricsLog } = context
   const metrics = createCollector({
     endpoint: endpoint.config.endpoint,
     clock,
-    ...(onRecord && { onRecord: (record) => onRecord(record, job) }),
+    onRecord: (record) => metricsLog.write(record, job),
   })
   const introduction = { policy: domain.policy, tools }
   const around = { log, clock, counter, turnstile }
   return createAgentUnderTest({ endpoint, introduction, metrics, strict, ...around })
 }
 
-/** When it began, by the time of day and by the clock that nobody sets. */
-interface Start {
-  readonly at: number
-  readonly elapsed: number
-}
-
-interface Ended {
+interface SimulationEnd {
   readonly said: Conversation
   readonly agent?: AgentUnderTest
   readonly user?: User
   readonly started: Start
 }
 
-async function finish(context: SimulationContext, job: Job, outcome: Ended): Promise<Simulation> {
+async function finish(
+  context: SimulationContext,
+  job: Job,
+  outcome: SimulationEnd,
+): Promise<Simulation> {
   const { said, agent, user, started } = outcome
   const { domain, judge, scorers, prices, signal, clock } = context
   const { messages, termination } = said
@@ -177,15 +211,186 @@ function userCost(user: User | undefined, prices: PriceTable | undefined): numbe
   return usage && prices?.user ? round(costOf(usage, prices.user), 6) : null
 }
 
-/** No simulation may hold up the run: after the limit it ends as `timeout`. */
-function timeLimit({ taskTimeout, clock }: SimulationContext): {
-  signal: AbortSignal
-  clear(): void
-} {
-  const controller = new AbortController()
-  const fault = new SimulationFault('timeout', `The simulation took longer than ${taskTimeout} s`)
-  return {
-    signal: controller.signal,
-    clear: clock.after(taskTimeout * 1000, () => controller.abort(fault)),
+/** What a conversation needs. */
+export interface ConversationOptions {
+  readonly agent: AgentUnderTest
+  readonly user: User
+  readonly environment: Environment
+  /** What was said before the simulation begins. */
+  readonly history?: readonly ConversationMessage[]
+  /** The most messages. */
+  readonly maxSteps: number
+  /** The most tool errors. */
+  readonly maxErrors: number
+  readonly signal: AbortSignal
+  /** Where it tells what it does. */
+  readonly log: Logger
+  /** Where time comes from; the machine's own if absent. */
+  readonly clock?: Clock
+}
+
+/** A conversation that is over. */
+export interface Conversation {
+  readonly messages: readonly ConversationMessage[]
+  /** How it ended. */
+  readonly termination: TerminationReason
+  /** Why, where that is a fault. */
+  readonly error?: string
+  /** What is remembered of the agent. */
+  readonly state: A2AAgentState | undefined
+}
+
+/** Lets agent and user talk until one stops, fails, or a limit is reached. It never rejects for their faults. */
+export function converse(options: ConversationOptions): Promise<Conversation> {
+  return new Talk(options).run()
+}
+
+/** Who acts next, and on what. */
+type NextTurn =
+  | { readonly to: 'agent' | 'user'; readonly input: AgentInput }
+  | { readonly to: 'environment'; readonly calls: readonly ToolCall[]; readonly caller: Requestor }
+
+/** The agent's first words, which every conversation begins with. */
+export const greeting = 'Hi! How can I help you today?'
+
+/**
+ * The turn rules of tau2. The conversation opens with the agent's greeting, so the user speaks first. The side that calls
+ * tools gets their results back before the other one speaks; every call runs in order, here and never in the agent.
+ * Each turn counts as a step, those of the environment too; limits are checked whenever agent or user is to speak next.
+ * Errors are counted in all, not in a row.
+ */
+class Talk {
+  readonly #options: ConversationOptions
+  readonly #clock: Clock
+  readonly #messages: ConversationMessage[] = []
+  #agentState: A2AAgentState | undefined
+
+  constructor(options: ConversationOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
   }
+
+  async run(): Promise<Conversation> {
+    const { signal, agent } = this.#options
+    const before = this.#options.history
+    const history = before?.length ? before : [spoken('assistant', greeting)]
+    for (const message of history) this.#note(message)
+    const messages = this.#messages
+    try {
+      this.#agentState = await agent.getInitState(beforeInput(history))
+      const termination = await this.#takeTurns(firstTurn(history))
+      return { messages, termination, state: this.#agentState }
+    } catch (error) {
+      const fault = toFault(signal.aborted ? signal.reason : error)
+      const sent = error instanceof SimulationFault ? error.state : undefined
+      return {
+        messages,
+        termination: fault.termination,
+        error: fault.message,
+        state: sent ?? this.#agentState,
+      }
+    }
+  }
+
+  #note(message: ConversationMessage): void {
+    const turn_idx = this.#messages.length
+    const placed = { ...message, turn_idx, timestamp: toTimestamp(this.#clock.now()) }
+    this.#messages.push(placed)
+    this.#options.user.observe?.(placed)
+  }
+
+  async #takeTurns(first: NextTurn): Promise<TerminationReason> {
+    const { signal, environment, maxSteps, maxErrors } = this.#options
+    let turn = first
+    let errors = 0
+    for (let steps = 1; ; steps++) {
+      signal.throwIfAborted()
+      if (turn.to === 'environment') {
+        const results = await this.#runTools(turn.calls)
+        errors += results.filter(({ error }) => error).length
+        turn = { to: turn.caller === 'user' ? 'user' : 'agent', input: results }
+      } else {
+        const { to, input } = turn
+        const message = await (to === 'user' ? this.#askUser(input) : this.#askAgent(input))
+        if (message.role === 'user' && !isToolCall(message) && isStop(message.content))
+          return 'user_stop'
+        turn = turnAfter(message)
+      }
+      await environment.sync()
+      if (turn.to === 'environment') continue
+      if (steps >= maxSteps) return 'max_steps'
+      if (errors >= maxErrors) return 'too_many_errors'
+    }
+  }
+
+  /** Executes calls in order. One that cannot be executed is logged and answered with an error instead. */
+  async #runTools(calls: readonly ToolCall[]): Promise<readonly ToolMessage[]> {
+    const { environment, log } = this.#options
+    const results: ToolMessage[] = []
+    for (const call of calls) {
+      const { id, name, requestor, fault } = call
+      const outcome = fault === undefined ? await environment.call(call) : refusedCall(fault)
+      if (outcome.refused)
+        log.warn({ tool: name, id, problem: outcome.content }, 'tool call refused')
+      const result: ToolMessage = { id, role: 'tool', name, requestor, ...outcome }
+      this.#note(result)
+      results.push(result)
+    }
+    return results
+  }
+
+  async #askUser(input: AgentInput): Promise<SpokenMessage> {
+    const { user, signal } = this.#options
+    const message = await user.next(input, signal).catch((error) => {
+      throw error instanceof SimulationFault
+        ? error
+        : new SimulationFault('user_error', messageOf(error))
+    })
+    if (!message.content && !isToolCall(message))
+      throw new SimulationFault('user_error', 'The user said nothing')
+    this.#note(message)
+    return message
+  }
+
+  async #askAgent(input: AgentInput): Promise<SpokenMessage> {
+    const { agent, signal } = this.#options
+    if (!this.#agentState) throw new SimulationFault('unexpected_error', 'The agent has no state')
+    const [message, state] = await agent.generateNextMessage(input, this.#agentState, signal)
+    this.#agentState = state
+    this.#note(message)
+    return message
+  }
+}
+
+/** The history without what the agent is about to get as new. */
+function beforeInput(history: readonly ConversationMessage[]): readonly ConversationMessage[] {
+  const last = history.at(-1)
+  if (last?.role === 'tool')
+    return history.slice(0, history.length - trailingResults(history).length)
+  return last?.role === 'user' && !isToolCall(last) ? history.slice(0, -1) : history
+}
+
+function trailingResults(history: readonly ConversationMessage[]): readonly ToolMessage[] {
+  const from = history.findLastIndex((message) => message.role !== 'tool') + 1
+  return history.slice(from).filter((message): message is ToolMessage => message.role === 'tool')
+}
+
+/** The turn after a history: of the side that was spoken to, or that has the results of its tools. */
+function firstTurn(history: readonly ConversationMessage[]): NextTurn {
+  const last = history.at(-1)
+  if (!last) throw new SimulationFault('unexpected_error', 'The history is empty')
+  if (last.role !== 'tool') return turnAfter(last)
+  const results = trailingResults(history)
+  return { to: last.requestor === 'user' ? 'user' : 'agent', input: results }
+}
+
+function turnAfter(message: SpokenMessage): NextTurn {
+  if (isToolCall(message))
+    return { to: 'environment', calls: message.tool_calls ?? [], caller: message.role }
+  return { to: message.role === 'user' ? 'agent' : 'user', input: message }
+}
+
+function toFault(thrown: unknown): SimulationFault {
+  if (thrown instanceof SimulationFault) return thrown
+  return new SimulationFault('unexpected_error', messageOf(thrown), { cause: thrown })
 }

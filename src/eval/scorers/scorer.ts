@@ -1,6 +1,25 @@
-import type { ConversationMessage } from '../domain/conversation.ts'
-import type { Domain, Environment } from '../domain/environment.ts'
-import type { EnvAssertion, EvalTask, GoldAction, RewardType } from '../domain/task.ts'
+import type {
+  ConversationMessage,
+  Domain,
+  EnvAssertion,
+  Environment,
+  EvalTask,
+  GoldAction,
+  RewardType,
+} from '../domain/domain.ts'
+
+/**
+ * One part of a conversation's reward, which is the product of its parts. Write one of your own: it must say the same
+ * of the same conversation each time. A throw leaves the part unscored.
+ */
+export interface Scorer {
+  /** Names the part in `reward_breakdown`. */
+  readonly name: string
+  /** What it needs in this task; nothing if absent. Where there is no judge, one that needs it is not asked. */
+  needs?(task: EvalTask): readonly ScorerNeed[]
+  /** Scores a conversation. */
+  score(input: ScorerInput): Promise<Score> | Score
+}
 
 /** Something that a scorer cannot do without: somebody who judges statements, a world that shows its state. */
 export type ScorerNeed = 'judge' | 'state'
@@ -17,56 +36,12 @@ export interface ScorerInput {
   readonly signal: AbortSignal
 }
 
-/**
- * One part of a conversation's reward, which is the product of its parts. Write one of your own: it must say the same
- * of the same conversation each time. A throw leaves the part unscored.
- */
-export interface Scorer {
-  /** Names the part in `reward_breakdown`. */
-  readonly name: string
-  /** What it needs in this task; nothing if absent. Where there is no judge, one that needs it is not asked. */
-  needs?(task: EvalTask): readonly ScorerNeed[]
-  /** Scores a conversation. */
-  score(input: ScorerInput): Promise<Score> | Score
-}
-
-/** What a scorer says of a conversation. */
-export interface Score {
-  /** From 0 to 1; null where it could not be judged. */
-  readonly reward: number | null
-  /** The reasons. */
-  readonly checks: readonly ScoreCheck[]
-  /** Why it could not be judged. */
-  readonly note?: string
-}
-
-/** One thing that a scorer looked at. */
-export interface ScoreCheck {
-  /** In words that a report shows. */
-  readonly what: string
-  readonly met: boolean
-  readonly why?: string
-}
-
 /** Says whether statements about a conversation are true. */
 export type Judge = (
   statements: readonly string[],
   messages: readonly ConversationMessage[],
   signal: AbortSignal,
 ) => Promise<NonNullable<RewardInfo['nl_assertions']>>
-
-/** A scorer that tasks name in `reward_basis`; what it finds has a field of its own in the results, as in tau2's. */
-export interface BuiltInScorer extends Scorer {
-  readonly name: RewardType
-  score(input: ScorerInput): Promise<BuiltInScore>
-  /** What a recorded field says; undefined where it was not judged. */
-  reasons(recorded: RewardChecks): readonly ScoreCheck[] | undefined
-}
-
-/** A score with the field that holds it in the results. */
-export interface BuiltInScore extends Score {
-  readonly fields: Partial<RewardChecks>
-}
 
 /** What the score of a simulation is made of. */
 export interface RewardInfo extends RewardChecks {
@@ -109,4 +84,22 @@ export interface RewardChecks {
         readonly justification: string
       }[]
     | null
+}
+
+/** What a scorer says of a conversation. */
+export interface Score {
+  /** From 0 to 1; null where it could not be judged. */
+  readonly reward: number | null
+  /** The reasons. */
+  readonly checks: readonly ScoreCheck[]
+  /** Why it could not be judged. */
+  readonly note?: string
+}
+
+/** One thing that a scorer looked at. */
+export interface ScoreCheck {
+  /** In words that a report shows. */
+  readonly what: string
+  readonly met: boolean
+  readonly why?: string
 }

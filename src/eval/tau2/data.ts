@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { extname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parse as parseToml } from 'smol-toml'
-import { messageOf, ValidationError } from '../base/errors.ts'
+import { messageOf, ValidationError } from '../base.ts'
 import { parseJson } from './python/json.ts'
 import type { Value } from './python/value.ts'
 

@@ -1,6 +1,12 @@
-import type { Environment, ToolKind, ToolOutcome } from '../domain/environment.ts'
-import { replayHistory } from '../domain/history.ts'
-import type { EnvFunctionCall, EvalTask, GoldAction } from '../domain/task.ts'
+import type {
+  EnvFunctionCall,
+  Environment,
+  EvalTask,
+  GoldAction,
+  ToolKind,
+  ToolOutcome,
+} from '../domain/domain.ts'
+import { replayHistory } from '../domain/replay.ts'
 import { toAnswer } from './answer.ts'
 import { dictFromJson, fromJson, toJson } from './bridge.ts'
 import { attributeError, PythonError, valueError } from './python/error.ts'

@@ -2,9 +2,7 @@
  * What tau2 tells the models that play its users and judge its conversations: its own words, to the character
  * (`data/tau2/user_simulator` and `evaluator/evaluator_nl_assertions.py`).
  */
-import type { ConversationMessage } from '../domain/conversation.ts'
-import type { DomainPrompts, JudgePrompt } from '../domain/environment.ts'
-import type { EvalTask } from '../domain/task.ts'
+import type { ConversationMessage, DomainPrompts, EvalTask, JudgePrompt } from '../domain/domain.ts'
 import { repr } from './python/text.ts'
 
 /** The prompts of every domain of tau2. */

@@ -1,6 +1,6 @@
 /** Tool schemas as pydantic writes them for tau2: titles of names, keys in alphabetical order. */
 import type { Json, JsonObject } from '../../protocol/types.ts'
-import type { ToolDescriptor, ToolKind } from '../domain/environment.ts'
+import type { ToolDescriptor, ToolKind } from '../domain/domain.ts'
 
 /** The type of a parameter: a plain one by its Python name, any other by its schema. */
 type ParameterType = 'str' | 'int' | 'float' | 'list[str]' | { readonly [key: string]: Json }

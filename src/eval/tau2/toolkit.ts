@@ -1,4 +1,4 @@
-import type { ToolDescriptor } from '../domain/environment.ts'
+import type { ToolDescriptor } from '../domain/domain.ts'
 import { attributeError, type PythonError, typeError, valueError } from './python/error.ts'
 import type { Instance, Value } from './python/value.ts'
 import { describeTools, type ParameterWords, type ToolWords } from './schemas.ts'

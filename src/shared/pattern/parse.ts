@@ -1,11 +1,313 @@
-import { CharacterSet, complement, lineEnds } from './characters.ts'
-import { readClass } from './class.ts'
-import { readEscape, toCharacterItems } from './escape.ts'
-import type { Assertion, PatternNode } from './node.ts'
-import { PatternReader } from './reader.ts'
+/** Why a pattern cannot be used, and where in it. */
+export class PatternFault extends Error {
+  override readonly name = 'PatternFault'
+  /** The offset in the pattern. */
+  readonly position: number
+
+  constructor(message: string, position: number) {
+    super(message)
+    this.position = position
+  }
+}
+
+/** A part of a pattern. */
+export type PatternNode =
+  | { readonly kind: 'set'; readonly set: CharacterSet }
+  | { readonly kind: 'assertion'; readonly assertion: Assertion }
+  | { readonly kind: 'sequence'; readonly parts: readonly PatternNode[] }
+  | { readonly kind: 'either'; readonly parts: readonly PatternNode[] }
+  | RepeatNode
+
+/** A part that stands several times. */
+export interface RepeatNode {
+  readonly kind: 'repeat'
+  readonly part: PatternNode
+  readonly min: number
+  /** Infinity where there is no end. */
+  readonly max: number
+  /** As few as possible come first. */
+  readonly lazy: boolean
+  /** Where it stands in the pattern. */
+  readonly at: number
+}
+
+/** What must hold between two characters. */
+export type Assertion = 'begin' | 'end' | 'lineBegin' | 'lineEnd' | 'word' | 'notWord'
+
+/** Code points from one to another, both included. */
+type CharacterRange = readonly [from: number, to: number]
+
+/** What a set of characters is made of. */
+interface CharacterItems {
+  readonly ranges: readonly CharacterRange[]
+  /** Further characters that belong to it, such as all letters. */
+  readonly tests?: readonly ((character: string) => boolean)[]
+  readonly negated?: boolean
+  readonly ignoreCase?: boolean
+}
+
+/** A set of characters. */
+export class CharacterSet {
+  readonly #items: CharacterItems
+  /** The answers for ASCII. */
+  readonly ascii: Uint8Array = new Uint8Array(128)
+
+  constructor(items: CharacterItems) {
+    this.#items = items
+    for (let code = 0; code < 128; code++) if (this.#find(code)) this.ascii[code] = 1
+  }
+
+  has(code: number): boolean {
+    return code < 128 ? this.ascii[code] === 1 : this.#find(code)
+  }
+
+  #find(code: number): boolean {
+    const { negated = false, ignoreCase } = this.#items
+    return (ignoreCase ? this.#hasAnyCase(code) : this.#hasExact(code)) !== negated
+  }
+
+  #hasAnyCase(code: number): boolean {
+    const character = String.fromCodePoint(code)
+    const lower = character.toLowerCase()
+    const upper = character.toUpperCase()
+    return (
+      this.#hasExact(code) || this.#hasSingle(lower, character) || this.#hasSingle(upper, character)
+    )
+  }
+
+  /** A letter whose other case is several letters has none. */
+  #hasSingle(other: string, character: string): boolean {
+    const code = other.codePointAt(0) ?? 0
+    return other !== character && String.fromCodePoint(code) === other && this.#hasExact(code)
+  }
+
+  #hasExact(code: number): boolean {
+    const { ranges, tests = [] } = this.#items
+    for (const [from, to] of ranges) if (code >= from && code <= to) return true
+    return tests.length > 0 && tests.some((test) => test(String.fromCodePoint(code)))
+  }
+}
+
+const lastCode = 0x10ffff
+
+/** All characters that are not in some ranges, which stand in order. */
+function complement(ranges: readonly CharacterRange[]): readonly CharacterRange[] {
+  const rest: CharacterRange[] = []
+  let next = 0
+  for (const [from, to] of ranges) {
+    if (from > next) rest.push([next, from - 1])
+    next = to + 1
+  }
+  return next <= lastCode ? [...rest, [next, lastCode]] : rest
+}
+
+const digits: readonly CharacterRange[] = [[0x30, 0x39]]
+
+const wordCharacters: readonly CharacterRange[] = [
+  ...([
+    [0x30, 0x39],
+    [0x41, 0x5a],
+    [0x5f, 0x5f],
+    [0x61, 0x7a],
+  ] as const),
+]
+
+const spaces: readonly CharacterRange[] = [
+  ...([
+    [0x09, 0x0d],
+    [0x20, 0x20],
+    [0xa0, 0xa0],
+    [0x1680, 0x1680],
+    [0x2000, 0x200a],
+  ] as const),
+  ...([
+    [0x2028, 0x2029],
+    [0x202f, 0x202f],
+    [0x205f, 0x205f],
+    [0x3000, 0x3000],
+  ] as const),
+  [0xfeff, 0xfeff],
+]
+
+const lineEnds: readonly CharacterRange[] = [
+  ...([
+    [0x0a, 0x0a],
+    [0x0d, 0x0d],
+    [0x2028, 0x2029],
+  ] as const),
+]
+
+/** Whether a character is one of words, as `\b` understands them. */
+export function isWordCharacter(code: number): boolean {
+  return wordCharacters.some(([from, to]) => code >= from && code <= to)
+}
+
+/** Whether a character ends a line. */
+export function isLineEnd(code: number): boolean {
+  return code === 0x0a || code === 0x0d || code === 0x2028 || code === 0x2029
+}
+
+/** Goes through the source of a pattern. */
+class PatternReader {
+  readonly #source: string
+  #at = 0
+
+  constructor(source: string) {
+    this.#source = source
+  }
+
+  get at(): number {
+    return this.#at
+  }
+
+  get isAtEnd(): boolean {
+    return this.#at >= this.#source.length
+  }
+
+  /** Whether this stands here. */
+  sees(text: string): boolean {
+    return this.#source.startsWith(text, this.#at)
+  }
+
+  /** Goes past this if it stands here. */
+  take(text: string): boolean {
+    if (!this.sees(text)) return false
+    this.#at += text.length
+    return true
+  }
+
+  /** Goes past what an expression, which begins here, finds. */
+  match(expression: RegExp): RegExpExecArray | undefined {
+    expression.lastIndex = this.#at
+    const found = expression.exec(this.#source) ?? undefined
+    if (found) this.#at += found[0].length
+    return found
+  }
+
+  /** The next character, which is gone past. */
+  next(): string {
+    const code = this.#source.codePointAt(this.#at)
+    if (code === undefined) return this.fail('the pattern ends too early')
+    const character = String.fromCodePoint(code)
+    this.#at += character.length
+    return character
+  }
+
+  fail(message: string, at: number = this.#at): never {
+    throw new PatternFault(message, at)
+  }
+}
+
+/** What an escape stands for: one character or a set of them. */
+type Escape =
+  | { readonly code: number }
+  | { readonly ranges: readonly CharacterRange[] }
+  | { readonly test: (character: string) => boolean }
+
+const classes: ReadonlyMap<string, readonly CharacterRange[]> = new Map([
+  ['d', digits],
+  ['D', complement(digits)],
+  ['w', wordCharacters],
+  ['W', complement(wordCharacters)],
+  ['s', spaces],
+  ['S', complement(spaces)],
+])
+
+const controls: ReadonlyMap<string, number> = new Map([
+  ...([
+    ['t', 9],
+    ['n', 10],
+    ['v', 11],
+    ['f', 12],
+    ['r', 13],
+  ] as const),
+])
+
+/** Reads an escape of a character or a set; its backslash is behind the reader. */
+function readEscape(reader: PatternReader): Escape {
+  const at = reader.at - 1
+  const code = readCode(reader)
+  if (code !== undefined) return { code }
+  const letter = reader.next()
+  const ranges = classes.get(letter)
+  if (ranges) return { ranges }
+  const control = controls.get(letter)
+  if (control !== undefined) return { code: control }
+  if (letter === 'p' || letter === 'P') return readProperty(reader, at, letter === 'P')
+  if (/[1-9k]/.test(letter))
+    return reader.fail('references back to a group are not offered: their time has no bound', at)
+  if (/[A-Za-z0-9]/.test(letter)) return reader.fail(`the escape \\${letter} is not known`, at)
+  return { code: letter.codePointAt(0) ?? 0 }
+}
+
+/** `\x41`, `\x{1F600}`, `\u0041`, `\u{1F600}` and `\0`. */
+function readCode(reader: PatternReader): number | undefined {
+  const at = reader.at - 1
+  const hex = reader.match(/x([\da-f]{2})|x\{([\da-f]{1,6})\}|u([\da-f]{4})|u\{([\da-f]{1,6})\}/iy)
+  if (!hex) return reader.match(/0(?!\d)/y) ? 0 : undefined
+  const code = Number.parseInt(hex[1] ?? hex[2] ?? hex[3] ?? hex[4] ?? '', 16)
+  return code <= 0x10ffff ? code : reader.fail('there is no such character', at)
+}
+
+/** `\p{L}`: what the standard says of a character. */
+function readProperty(reader: PatternReader, at: number, negated: boolean): Escape {
+  const [, long, short] = reader.match(/\{([\w=]{1,40})\}|([A-Z])/y) ?? []
+  const name = long ?? short
+  if (name === undefined) return reader.fail('a property is written \\p{L}', at)
+  try {
+    // bounded: it sees one character
+    const property = new RegExp(`^\\p{${name}}$`, 'u')
+    return { test: (character) => property.test(character) !== negated }
+  } catch {
+    return reader.fail(`the property ${name} is not known`, at)
+  }
+}
+
+/** An escape as part of a set. */
+function toCharacterItems(escaped: Escape): CharacterItems {
+  if ('code' in escaped) return { ranges: [[escaped.code, escaped.code]] }
+  return 'ranges' in escaped ? escaped : { ranges: [], tests: [escaped.test] }
+}
+
+/** Reads `[a-z]`; its bracket is behind the reader. */
+function readClass(reader: PatternReader, ignoreCase: boolean): CharacterSet {
+  const open = reader.at - 1
+  const negated = reader.take('^')
+  if (reader.sees(']'))
+    reader.fail('the set of characters is empty; write \\] for the bracket', open)
+  const ranges: CharacterRange[] = []
+  const tests: ((character: string) => boolean)[] = []
+  while (!reader.take(']')) {
+    if (reader.isAtEnd) reader.fail('the bracket [ is not closed', open)
+    if (reader.sees('[:')) reader.fail('[: is not known: write \\d, \\w, \\s or \\p{L}')
+    const items = toCharacterItems(readMember(reader))
+    ranges.push(...items.ranges)
+    tests.push(...(items.tests ?? []))
+  }
+  return new CharacterSet({ ranges, tests, negated, ignoreCase })
+}
+
+/** A character, a range of them, or a set such as `\d`. */
+function readMember(reader: PatternReader): Escape {
+  const at = reader.at
+  const first = readOne(reader)
+  if (!reader.sees('-') || reader.sees('-]')) return first
+  if (!('code' in first)) return reader.fail('a range goes from one character to another', at)
+  reader.take('-')
+  const last = readOne(reader)
+  if (!('code' in last)) return reader.fail('a range goes from one character to another', at)
+  if (last.code < first.code) reader.fail('the range ends before it begins', at)
+  return { ranges: [[first.code, last.code]] }
+}
+
+function readOne(reader: PatternReader): Escape {
+  if (!reader.take('\\')) return { code: reader.next().codePointAt(0) ?? 0 }
+  return reader.take('b') ? { code: 8 } : readEscape(reader)
+}
 
 /** The longest pattern, and how deep its groups nest. */
 const maxLength = 1_000
+
 const maxNesting = 50
 
 /** How often a part may be said to stand. */

@@ -1,6 +1,13 @@
-import { Matcher } from './matcher.ts'
-import { parsePattern } from './parse.ts'
-import { toProgram } from './program.ts'
+import {
+  type Assertion,
+  type CharacterSet,
+  isLineEnd,
+  isWordCharacter,
+  PatternFault,
+  type PatternNode,
+  parsePattern,
+  type RepeatNode,
+} from './parse.ts'
 
 /**
  * Regular expressions that somebody else wrote, for texts that somebody else sent. Their time grows with the length of
@@ -51,4 +58,315 @@ function replaceAll(matcher: Matcher, text: string, by: string): string {
     from = end === start ? end + 1 : end
   }
   return result + text.slice(copied)
+}
+
+/** What a matcher goes through: each instruction says what comes next by its number. */
+interface Program {
+  readonly start: number
+  /** How many instructions there are. */
+  readonly size: number
+  /** Of each instruction what it is. */
+  readonly kinds: Uint8Array
+  /** Of each instruction the one that comes next; of a split the one to try first. */
+  readonly next: Int32Array
+  /** Of each split the instruction to try second. */
+  readonly second: Int32Array
+  readonly sets: readonly (CharacterSet | undefined)[]
+  readonly assertions: readonly (Assertion | undefined)[]
+  /** For instructions that several others lead to a number of its own, from 0; -1 for the rest. */
+  readonly joins: Int32Array
+  readonly joinCount: number
+  /** Which characters of ASCII a match can begin with; undefined where it need not begin with one. */
+  readonly beginnings: Uint8Array | undefined
+}
+
+/** The kinds of instructions. */
+const instructionKinds = { match: 0, set: 1, split: 2, assertion: 3 } as const
+
+/** One step of a program. */
+type Instruction =
+  | { readonly kind: 'match' }
+  | { readonly kind: 'set'; readonly set: CharacterSet; readonly next: number }
+  | { readonly kind: 'assertion'; readonly assertion: Assertion; readonly next: number }
+  | { readonly kind: 'split'; readonly first: number; readonly second: number }
+
+/** How large a program may be: time and memory of a match grow with it. */
+const maxInstructions = 1_000
+
+/** Makes the program of a pattern. @throws PatternFault where it is too large. */
+export function toProgram(node: PatternNode): Program {
+  const writer = new ProgramWriter()
+  const match = writer.add({ kind: 'match' }, 0)
+  const start = writer.write(node, match)
+  const { instructions } = writer
+  return {
+    start,
+    size: instructions.length,
+    kinds: Uint8Array.from(instructions, ({ kind }) => instructionKinds[kind]),
+    next: Int32Array.from(instructions, (one) => nextOf(one)[0] ?? 0),
+    second: Int32Array.from(instructions, (one) => nextOf(one)[1] ?? 0),
+    sets: instructions.map((one) => (one.kind === 'set' ? one.set : undefined)),
+    assertions: instructions.map((one) => (one.kind === 'assertion' ? one.assertion : undefined)),
+    beginnings: beginningsOf(instructions, start),
+    ...countJoins(instructions, start),
+  }
+}
+
+class ProgramWriter {
+  readonly instructions: Instruction[] = []
+  /** Where the innermost repetition stands that is being written out. */
+  #at = 0
+
+  add(instruction: Instruction, at: number): number {
+    if (this.instructions.length >= maxInstructions)
+      throw new PatternFault('the pattern is too large: repeat less', at)
+    return this.instructions.push(instruction) - 1
+  }
+
+  /** Writes a part that is followed by an instruction; gives the number of its first one. */
+  write(node: PatternNode, next: number): number {
+    switch (node.kind) {
+      case 'set':
+      case 'assertion':
+        return this.add({ ...node, next }, this.#at)
+      case 'sequence':
+        return node.parts.reduceRight((after, part) => this.write(part, after), next)
+      case 'either':
+        return node.parts
+          .map((part) => this.write(part, next))
+          .reduceRight((second, first) => this.add({ kind: 'split', first, second }, this.#at))
+      case 'repeat': {
+        const outer = this.#at
+        this.#at = node.at
+        const start = this.#writeRepeat(node, next)
+        this.#at = outer
+        return start
+      }
+    }
+  }
+
+  #writeRepeat(node: RepeatNode, next: number): number {
+    const { part, min, max } = node
+    let start = next
+    if (max === Number.POSITIVE_INFINITY) {
+      const loop = this.add({ kind: 'split', first: next, second: next }, node.at)
+      const body = this.write(part, loop)
+      this.instructions[loop] = toSplit(node, body, next)
+      // The loop's body may as well be the first time, unless it can be nothing: then the loop would end there.
+      if (min > 0 && !isNullable(part)) return this.#writeTimes(part, min - 1, body)
+      start = loop
+    } else
+      for (let time = min; time < max; time++)
+        start = this.add(toSplit(node, this.write(part, start), next), node.at)
+    return this.#writeTimes(part, min, start)
+  }
+
+  #writeTimes(part: PatternNode, times: number, next: number): number {
+    let start = next
+    for (let time = 0; time < times; time++) start = this.write(part, start)
+    return start
+  }
+}
+
+/** Whether a part fits where nothing is. */
+function isNullable(node: PatternNode): boolean {
+  switch (node.kind) {
+    case 'set':
+      return false
+    case 'assertion':
+      return true
+    case 'sequence':
+      return node.parts.every(isNullable)
+    case 'either':
+      return node.parts.some(isNullable)
+    case 'repeat':
+      return node.min === 0 || isNullable(node.part)
+  }
+}
+
+function toSplit({ lazy }: RepeatNode, body: number, next: number): Instruction {
+  return lazy
+    ? { kind: 'split', first: next, second: body }
+    : { kind: 'split', first: body, second: next }
+}
+
+function countJoins(
+  instructions: readonly Instruction[],
+  start: number,
+): Pick<Program, 'joins' | 'joinCount'> {
+  const leading = new Uint32Array(instructions.length)
+  for (const to of [start, ...instructions.flatMap(nextOf)]) leading[to] = (leading[to] ?? 0) + 1
+  let joinCount = 0
+  const joins = Int32Array.from(leading, (count) => (count > 1 ? joinCount++ : -1))
+  return { joins, joinCount }
+}
+
+function nextOf(instruction: Instruction): readonly number[] {
+  if (instruction.kind === 'match') return []
+  return instruction.kind === 'split' ? [instruction.first, instruction.second] : [instruction.next]
+}
+
+/** Which characters of ASCII a match can begin with; undefined where one can begin with none. */
+function beginningsOf(instructions: readonly Instruction[], start: number): Uint8Array | undefined {
+  const seen = new Set([start])
+  const beginnings = new Uint8Array(128)
+  for (const number of seen) {
+    const instruction = instructions[number]
+    if (!instruction || instruction.kind === 'match') return undefined
+    if (instruction.kind !== 'set') for (const next of nextOf(instruction)) seen.add(next)
+    else for (let code = 0; code < 128; code++) if (instruction.set.has(code)) beginnings[code] = 1
+  }
+  return beginnings
+}
+
+/** A piece of a text that fits. */
+interface MatchedSpan {
+  readonly start: number
+  readonly end: number
+}
+
+/** How many bits a matcher remembers: 128 MB. */
+const maxMemory = 2 ** 30
+
+/**
+ * Looks for a pattern in one text. It goes back where a way ends, as the engine's own expressions do, but remembers
+ * which instructions that several ways lead to have been tried at which character: no step is made twice, so the time
+ * grows with the length of the text times the size of the program, over all beginnings and all matches together.
+ */
+export class Matcher {
+  /** How many instructions were tried. */
+  steps = 0
+  readonly #program: Program
+  readonly #text: string
+  readonly #tried: Uint32Array
+  /** Ways that are left: instruction and place in turn. */
+  readonly #ways: number[] = []
+
+  /** @throws PatternFault for a text that is too long to remember. */
+  constructor(program: Program, text: string) {
+    const bits = (text.length + 1) * program.joinCount
+    if (bits > maxMemory) throw new PatternFault('the text is too long for the pattern', 0)
+    this.#program = program
+    this.#text = text
+    this.#tried = new Uint32Array(Math.ceil(bits / 32))
+  }
+
+  /** The first match that begins at or behind an index. */
+  find(from: number): MatchedSpan | undefined {
+    for (let start = from; start <= this.#text.length; start++) {
+      if (!this.#canBeginAt(start)) continue
+      const end = this.#matchAt(start)
+      if (end >= 0) return { start, end }
+    }
+    return undefined
+  }
+
+  /** What was tried at a place did not all fail: the way to the match led through it. */
+  forget(at: number): void {
+    const { joinCount } = this.#program
+    for (let bit = at * joinCount; bit < (at + 1) * joinCount; bit++)
+      this.#tried[bit >>> 5] = (this.#tried[bit >>> 5] ?? 0) & ~(1 << (bit & 31))
+  }
+
+  #canBeginAt(at: number): boolean {
+    const code = this.#text.charCodeAt(at)
+    if (code >= 128) return !isWithinCharacter(this.#text, at)
+    const { beginnings } = this.#program
+    return !beginnings || beginnings[code] === 1
+  }
+
+  /** Where the match ends that begins here; -1 where none does. */
+  #matchAt(start: number): number {
+    const ways = this.#ways
+    ways.push(this.#program.start, start)
+    for (;;) {
+      const at = ways.pop()
+      const number = ways.pop()
+      if (at === undefined || number === undefined) return -1
+      const end = this.#follow(number, at)
+      if (end < 0) continue
+      ways.length = 0
+      return end
+    }
+  }
+
+  /** Goes one way to its end, and says where it leads to a match; others are left for later. */
+  #follow(begin: number, from: number): number {
+    const { kinds, next, second, joins } = this.#program
+    const ways = this.#ways
+    let number = begin
+    let at = from
+    for (;;) {
+      this.steps++
+      if (joins[number] !== -1 && this.#isTried(number, at)) return -1
+      const kind = kinds[number]
+      if (kind === instructionKinds.match) return at
+      if (kind === instructionKinds.split) ways.push(second[number] ?? 0, at)
+      else {
+        const length =
+          kind === instructionKinds.set ? this.#lengthOf(number, at) : this.#holds(number, at)
+        if (length < 0) return -1
+        at += length
+      }
+      number = next[number] ?? 0
+    }
+  }
+
+  /** How much text a set takes here; -1 where it does not fit. */
+  #lengthOf(number: number, at: number): number {
+    const set = this.#program.sets[number]
+    const unit = this.#text.charCodeAt(at)
+    if (unit < 128) return set?.ascii[unit] === 1 ? 1 : -1
+    const code = this.#text.codePointAt(at)
+    if (code === undefined || !set?.has(code)) return -1
+    return code > 0xffff ? 2 : 1
+  }
+
+  /** An assertion takes no text; -1 where it does not hold. */
+  #holds(number: number, at: number): number {
+    const assertion = this.#program.assertions[number]
+    return assertion && holds(assertion, this.#text, at) ? 0 : -1
+  }
+
+  /** Whether this was tried before; from now on it was. */
+  #isTried(number: number, at: number): boolean {
+    const join = this.#program.joins[number] ?? -1
+    if (join < 0) return false
+    const bit = at * this.#program.joinCount + join
+    const word = this.#tried[bit >>> 5] ?? 0
+    const mask = 1 << (bit & 31)
+    this.#tried[bit >>> 5] = word | mask
+    return (word & mask) !== 0
+  }
+}
+
+function holds(assertion: Assertion, text: string, at: number): boolean {
+  switch (assertion) {
+    case 'begin':
+      return at === 0
+    case 'end':
+      return at === text.length
+    case 'lineBegin':
+      return at === 0 || isLineEnd(text.charCodeAt(at - 1))
+    case 'lineEnd':
+      return at === text.length || isLineEnd(text.charCodeAt(at))
+    case 'word':
+      return isWordAt(text, at - 1) !== isWordAt(text, at)
+    case 'notWord':
+      return isWordAt(text, at - 1) === isWordAt(text, at)
+  }
+}
+
+function isWordAt(text: string, at: number): boolean {
+  return at >= 0 && at < text.length && isWordCharacter(text.charCodeAt(at))
+}
+
+/** Whether an index is between the two halves of a character. */
+function isWithinCharacter(text: string, at: number): boolean {
+  return (
+    at > 0 &&
+    at < text.length &&
+    (text.charCodeAt(at) & 0xfc00) === 0xdc00 &&
+    (text.charCodeAt(at - 1) & 0xfc00) === 0xd800
+  )
 }

@@ -1,19 +1,14 @@
-import { isBefore } from '../list.ts'
-import { isSameScope, scopeKey } from '../scope.ts'
-import type { AllTasksFilter, ListConditions, Scope, TaskHead, TaskListFilter } from '../store.ts'
-import { createOrderedHeads, type OrderedHeads } from './ordered-heads.ts'
+import { isBefore, isSameScope, scopeKey } from '../documents.ts'
+import type {
+  AllTasksFilter,
+  ListConditions,
+  Scope,
+  TaskCursor,
+  TaskHead,
+  TaskListFilter,
+} from '../store.ts'
 
-/** Finds the tasks of a list in memory without looking at the others. */
-export interface TaskIndex {
-  /** A task came into being, changed its columns, or went away. */
-  move(from: TaskHead | undefined, to: TaskHead | undefined): void
-  /** The heads of a page, whether more follow, and how many match in all. */
-  page(filter: TaskListFilter): HeadPage
-  /** The same over all scopes. */
-  pageOfAll(filter: AllTasksFilter): HeadPage
-}
-
-/** A page of heads. */
+/** The heads of a page, whether more follow, and how many match in all. */
 export interface HeadPage {
   readonly heads: readonly TaskHead[]
   readonly more: boolean
@@ -21,7 +16,7 @@ export interface HeadPage {
 }
 
 /** Which columns a list filters by; there is one ordered list per value of them. */
-interface Kind {
+interface FilterKind {
   readonly scope: boolean
   readonly context: boolean
   readonly state: boolean
@@ -29,44 +24,89 @@ interface Kind {
 }
 
 /**
- * An index by scope and by what is filtered. A kind of filter is indexed from its first use on, so that a server
- * whose tasks nobody lists pays nothing for it. `all` gives the heads at that moment.
+ * Finds the tasks of a list in memory without looking at the others. A kind of filter is indexed from its first use on,
+ * so that a server whose tasks are never listed pays nothing for it.
  */
-export function createTaskIndex(all: () => Iterable<TaskHead>): TaskIndex {
-  const kinds: Kind[] = []
+export class TaskIndex {
+  readonly #all: () => Iterable<TaskHead>
+  readonly #kinds: FilterKind[] = []
 
-  function listFor(filter: ListConditions, ofScope?: Scope): OrderedHeads | undefined {
-    const { contextId, state } = filter
-    const wanted = {
-      scope: ofScope !== undefined,
-      context: contextId !== undefined,
-      state: state !== undefined,
+  /** @param all Gives the heads of all tasks at that moment. */
+  constructor(all: () => Iterable<TaskHead>) {
+    this.#all = all
+  }
+
+  /** A task was created, changed its columns, or was removed. */
+  move(from: TaskHead | undefined, to: TaskHead | undefined): void {
+    if (this.#kinds.length === 0 || isSamePlace(from, to)) return
+    for (const kind of this.#kinds) {
+      if (from) remove(kind, from)
+      if (to) add(kind, to)
     }
-    const known = kinds.find((kind) => isSameKind(kind, wanted))
-    return (known ?? indexed(wanted)).lists.get(keyOf(ofScope, contextId, state))
   }
 
-  function indexed(wanted: Omit<Kind, 'lists'>): Kind {
-    const kind: Kind = { ...wanted, lists: new Map() }
-    for (const head of all()) add(kind, head)
-    kinds.push(kind)
-    return kind
+  /** A page of one scope. */
+  page(filter: TaskListFilter): HeadPage {
+    return pageIn(this.#listFor(filter, filter.scope), filter)
   }
 
-  return {
-    move(from, to) {
-      if (kinds.length === 0 || isSamePlace(from, to)) return
-      for (const kind of kinds) {
-        if (from) remove(kind, from)
-        if (to) add(kind, to)
-      }
-    },
-    page: (filter) => pageIn(listFor(filter, filter.scope), filter),
-    pageOfAll(filter) {
-      const list = listFor(filter)
-      return filter.agent === undefined ? pageIn(list, filter) : pageOfAgent(list, filter)
-    },
+  /** A page over all scopes. */
+  pageOfAll(filter: AllTasksFilter): HeadPage {
+    const list = this.#listFor(filter)
+    return filter.agent === undefined ? pageIn(list, filter) : pageOfAgent(list, filter)
   }
+
+  #listFor({ contextId, state }: ListConditions, ofScope?: Scope): OrderedHeads | undefined {
+    const scope = ofScope !== undefined
+    const context = contextId !== undefined
+    const isOfState = state !== undefined
+    let kind = this.#kinds.find(
+      (one) => one.scope === scope && one.context === context && one.state === isOfState,
+    )
+    if (kind === undefined) {
+      kind = { scope, context, state: isOfState, lists: new Map() }
+      for (const head of this.#all()) add(kind, head)
+      this.#kinds.push(kind)
+    }
+    return kind.lists.get(keyOf(ofScope, contextId, state))
+  }
+}
+
+function isSamePlace(a: TaskHead | undefined, b: TaskHead | undefined): boolean {
+  if (a === b) return true
+  if (a === undefined || b === undefined) return false
+  return (
+    a.timestamp === b.timestamp &&
+    a.state === b.state &&
+    a.contextId === b.contextId &&
+    isSameScope(a.scope, b.scope)
+  )
+}
+
+function add(kind: FilterKind, head: TaskHead): void {
+  const key = keyIn(kind, head)
+  const list = kind.lists.get(key) ?? new OrderedHeads()
+  if (list.size === 0) kind.lists.set(key, list)
+  list.add(head)
+}
+
+function remove(kind: FilterKind, head: TaskHead): void {
+  const key = keyIn(kind, head)
+  const list = kind.lists.get(key)
+  list?.remove(head)
+  if (list?.size === 0) kind.lists.delete(key)
+}
+
+function keyIn(kind: FilterKind, head: TaskHead): string {
+  return keyOf(
+    kind.scope ? head.scope : undefined,
+    kind.context ? head.contextId : undefined,
+    kind.state ? head.state : undefined,
+  )
+}
+
+function keyOf(scope: Scope | undefined, contextId = '', state = ''): string {
+  return `${scope ? scopeKey(scope) : ''}${contextId.length}:${contextId}${state}`
 }
 
 function pageIn(list: OrderedHeads | undefined, filter: ListConditions): HeadPage {
@@ -82,7 +122,7 @@ function pageIn(list: OrderedHeads | undefined, filter: ListConditions): HeadPag
   return { heads, more: false, total }
 }
 
-/** Looks at every head of the list: one agent among all scopes is asked for by few. */
+/** Looks at every head of the list: few callers filter by one agent among all scopes. */
 function pageOfAgent(list: OrderedHeads | undefined, filter: AllTasksFilter): HeadPage {
   const { agent, limit, cursor, timestampAfter = '' } = filter
   const heads: TaskHead[] = []
@@ -99,43 +139,92 @@ function pageOfAgent(list: OrderedHeads | undefined, filter: AllTasksFilter): He
   return { heads, more, total }
 }
 
-function isSameKind(a: Omit<Kind, 'lists'>, b: Omit<Kind, 'lists'>): boolean {
-  return a.scope === b.scope && a.context === b.context && a.state === b.state
+/** A block splits at twice this size; small enough to splice, large enough that there are few. */
+const blockSize = 256
+
+/**
+ * Task heads in ascending order of timestamp, then id, in sorted blocks: finding, adding and removing cost a binary search
+ * and one small splice, a page costs its own length, and a count costs one addition per block. Nothing is sorted again,
+ * however many there are.
+ */
+export class OrderedHeads {
+  readonly #blocks: TaskHead[][] = []
+  size = 0
+
+  add(head: TaskHead): void {
+    const blocks = this.#blocks
+    const at = Math.min(blockOf(blocks, head), blocks.length - 1)
+    const block = blocks[at]
+    this.size += 1
+    if (block === undefined) {
+      blocks.push([head])
+      return
+    }
+    block.splice(placeIn(block, head), 0, head)
+    if (block.length >= 2 * blockSize) blocks.splice(at + 1, 0, block.splice(blockSize))
+  }
+
+  /** Removes the head with this one's timestamp and id. */
+  remove(head: TaskHead): void {
+    const blocks = this.#blocks
+    const at = blockOf(blocks, head)
+    const block = blocks[at]
+    const place = block === undefined ? 0 : placeIn(block, head)
+    const found = block?.[place]
+    if (!block || found?.id !== head.id || found.timestamp !== head.timestamp) return
+    block.splice(place, 1)
+    if (block.length === 0) blocks.splice(at, 1)
+    this.size -= 1
+  }
+
+  /** How many there are with this timestamp or a later one. */
+  countFrom(timestamp: string): number {
+    const floor = { timestamp, id: '' }
+    const at = blockOf(this.#blocks, floor)
+    const block = this.#blocks[at]
+    if (block === undefined) return 0
+    let count = block.length - placeIn(block, floor)
+    for (const later of this.#blocks.slice(at + 1)) count += later.length
+    return count
+  }
+
+  /** From the newest on, strictly before `cursor` where there is one. */
+  *descend(cursor?: TaskCursor): Generator<TaskHead, void, undefined> {
+    const blocks = this.#blocks
+    let at = cursor === undefined ? blocks.length - 1 : blockOf(blocks, cursor)
+    const first = blocks[at]
+    let end = cursor === undefined || first === undefined ? undefined : placeIn(first, cursor)
+    if (first === undefined) at = blocks.length - 1
+    for (; at >= 0; at -= 1, end = undefined) {
+      const block = blocks[at] ?? []
+      for (const head of block.slice(0, end).reverse()) yield head
+    }
+  }
 }
 
-function add(kind: Kind, head: TaskHead): void {
-  const key = keyIn(kind, head)
-  const list = kind.lists.get(key) ?? createOrderedHeads()
-  if (list.size === 0) kind.lists.set(key, list)
-  list.add(head)
+/** The first block whose last head is not before the key; `blocks.length` if the key is after everything. */
+function blockOf(blocks: readonly (readonly TaskHead[])[], key: TaskCursor): number {
+  return search(blocks, (block) => isLower(block[block.length - 1], key))
 }
 
-function remove(kind: Kind, head: TaskHead): void {
-  const key = keyIn(kind, head)
-  const list = kind.lists.get(key)
-  list?.remove(head)
-  if (list?.size === 0) kind.lists.delete(key)
+/** The first place in a block whose head is not before the key. */
+function placeIn(block: readonly TaskHead[], key: TaskCursor): number {
+  return search(block, (head) => isLower(head, key))
 }
 
-function keyIn(kind: Kind, head: TaskHead): string {
-  return keyOf(
-    kind.scope ? head.scope : undefined,
-    kind.context ? head.contextId : undefined,
-    kind.state ? head.state : undefined,
-  )
+/** Binary search: the first index at which `low` no longer holds. */
+function search<T>(items: readonly T[], low: (item: T) => boolean): number {
+  let from = 0
+  let to = items.length
+  while (from < to) {
+    const middle = (from + to) >>> 1
+    const item = items[middle]
+    if (item !== undefined && low(item)) from = middle + 1
+    else to = middle
+  }
+  return from
 }
 
-function keyOf(scope: Scope | undefined, contextId = '', state = ''): string {
-  return `${scope ? scopeKey(scope) : ''}${contextId.length}:${contextId}${state}`
-}
-
-function isSamePlace(a: TaskHead | undefined, b: TaskHead | undefined): boolean {
-  if (a === b) return true
-  if (a === undefined || b === undefined) return false
-  return (
-    a.timestamp === b.timestamp &&
-    a.state === b.state &&
-    a.contextId === b.contextId &&
-    isSameScope(a.scope, b.scope)
-  )
+function isLower(head: TaskHead | undefined, key: TaskCursor): boolean {
+  return head !== undefined && isBefore(head, key)
 }

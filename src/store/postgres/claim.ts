@@ -1,19 +1,17 @@
+import { backoffMs, retry } from '../../shared/async.ts'
 import type { Clock } from '../../shared/clock.ts'
-import { backoffMs, retry } from '../../shared/retry.ts'
 import { toPushConfig } from '../documents.ts'
-import type { ClaimRequest, PushConfigRecord, TaskHead } from '../store.ts'
-import { headColumnsOf, toDatabaseHead } from './columns.ts'
-import type { DatabaseRow, SqlStatement } from './connection.ts'
-import { isCollision, toDatabaseError } from './faults.ts'
-import { liveReplicas, type Names } from './names.ts'
-import { toldTo } from './notices.ts'
-import type { Readers } from './readers.ts'
-
-/** Takes on what no living replica has. */
-interface Claims {
-  claim(wanted?: ClaimRequest): Promise<readonly TaskHead[]>
-  claimDeliveries(taskId?: string): Promise<readonly PushConfigRecord[]>
-}
+import type { ClaimRequest, Store } from '../store.ts'
+import {
+  type DatabaseRow,
+  isCollision,
+  liveReplicas,
+  type Names,
+  type Readers,
+  type SqlStatement,
+  toDatabaseError,
+} from './connection.ts'
+import { headColumnsOf, toDatabaseHead, toldTo } from './rows.ts'
 
 /** What claims are made with. */
 interface ClaimOptions {
@@ -26,15 +24,24 @@ interface ClaimOptions {
   readonly foreignBuildAfterMs: number | 'fail'
 }
 
-/** Claims of a process. */
-export function createClaims({ readers, names, replica, ...options }: ClaimOptions): Claims {
+/** Claims tasks and deliveries that no living replica has. */
+export function createClaims({
+  readers,
+  names,
+  replica,
+  ...options
+}: ClaimOptions): Pick<Store, 'claim' | 'claimDeliveries'> {
   const open = createOpenBuilds({ readers, names, ...options })
   const texts = textsIn(names)
-  /** Answers that are lost are found again by who looks at what is its own; so only what met another statement is repeated. */
+  /** Lost answers are found again by reading what this replica owns; so only what met another statement is repeated. */
   const ask = async (statement: SqlStatement): Promise<readonly DatabaseRow[]> => {
     if (replica() === 0) return readers.read(statement)
     try {
-      return await retry(() => readers.run(statement), { delay: delayAfter, clock: options.clock })
+      return await retry(() => readers.run(statement), {
+        delay: (error, failures) =>
+          isCollision(error) && failures < maxCollisions ? backoffMs(failures, backoff) : undefined,
+        clock: options.clock,
+      })
     } catch (error) {
       throw toDatabaseError('write', error)
     }
@@ -59,35 +66,35 @@ export function createClaims({ readers, names, replica, ...options }: ClaimOptio
 
 /** How often a claim is repeated that met another statement. */
 const maxCollisions = 10
+
 const backoff = { baseMs: 5, maxMs: 200, random: Math.random }
 
-function delayAfter(error: unknown, failures: number): number | undefined {
-  return isCollision(error) && failures < maxCollisions ? backoffMs(failures, backoff) : undefined
-}
-
-/** Which orphaned builds of an agent may be taken on by one that has a build of its own; none where nothing is orphaned. */
-type OpenBuilds = (wanted: ClaimRequest) => Promise<readonly string[]>
-
 /**
- * Looks which builds are orphaned before anything is claimed: all agents of a process ask at once, and most have nothing to
- * take on. Remembers since when tasks of other definitions wait for a replica that has them; what no longer waits is forgotten.
+ * Finds the orphaned builds of an agent that may be claimed by a process with a build of its own; none where nothing is
+ * orphaned. It looks before anything is claimed: all agents of a process ask at once, and most have nothing to claim.
+ * Remembers since when tasks of other definitions wait for a replica that has them; what no longer waits is forgotten.
  */
-function createOpenBuilds(options: Omit<ClaimOptions, 'replica'>): OpenBuilds {
+function createOpenBuilds(
+  options: Omit<ClaimOptions, 'replica'>,
+): (wanted: ClaimRequest) => Promise<readonly string[]> {
   const { readers, names, clock, foreignBuildAfterMs } = options
   const text = orphanedIn(names)
   let seen = new Map<string, number>()
-  let asked: Promise<readonly Orphaned[]> | undefined
+  let asked: Promise<readonly OrphanedBuild[]> | undefined
 
-  async function look(): Promise<readonly Orphaned[]> {
-    const rows = (await readers.read({ name: 'orphaned', text })).map(toOrphaned)
+  async function look(): Promise<readonly OrphanedBuild[]> {
+    const rows = (await readers.read({ name: 'orphaned', text })).map((row): OrphanedBuild => {
+      const { agent, build, served } = row
+      return { agent: String(agent), build: String(build), isServed: served === true }
+    })
     const now = clock.elapsed()
     const waiting = rows.filter(({ isServed }) => !isServed).map(keyOf)
     seen = new Map(waiting.map((key) => [key, seen.get(key) ?? now]))
     return rows
   }
 
-  /** Whoever asks in the same moment shares one look, which begins after all of them have asked. */
-  function lookTogether(): Promise<readonly Orphaned[]> {
+  /** Callers of the same moment share one look, which begins after all of them have asked. */
+  function lookTogether(): Promise<readonly OrphanedBuild[]> {
     asked ??= Promise.resolve().then(() => {
       asked = undefined
       return look()
@@ -95,7 +102,7 @@ function createOpenBuilds(options: Omit<ClaimOptions, 'replica'>): OpenBuilds {
     return asked
   }
 
-  function isOpen(orphaned: Orphaned, own: string | undefined): boolean {
+  function isOpen(orphaned: OrphanedBuild, own: string | undefined): boolean {
     if (orphaned.build === own || orphaned.build === '') return true
     if (orphaned.isServed || foreignBuildAfterMs === 'fail') return false
     const since = seen.get(keyOf(orphaned))
@@ -109,23 +116,19 @@ function createOpenBuilds(options: Omit<ClaimOptions, 'replica'>): OpenBuilds {
   }
 }
 
-/** Tasks of an agent's definition that nobody runs. */
-interface Orphaned {
+/** Tasks of an agent's definition that no replica runs. */
+interface OrphanedBuild {
   readonly agent: string
   readonly build: string
   /** Whether a living replica has the definition. */
   readonly isServed: boolean
 }
 
-function toOrphaned({ agent, build, served }: DatabaseRow): Orphaned {
-  return { agent: String(agent), build: String(build), isServed: served === true }
-}
-
-function keyOf({ agent, build }: Orphaned): string {
+function keyOf({ agent, build }: OrphanedBuild): string {
   return `${agent} ${build}`
 }
 
-/** Tasks that nobody runs, though there is work left. The registrations are looked at once. */
+/** Tasks that no replica runs, though there is work left. The registrations are looked at once. */
 const orphaned = 't.replica IS NOT NULL AND t.replica <> ALL (ARRAY(SELECT number FROM live))'
 
 function orphanedIn(names: Names): string {
@@ -146,7 +149,7 @@ function textsIn(names: Names) {
   const record = `json_build_array(json_build_object('seq', version, 'kind', 'claim', 'by', $1::int, 'at', ${at}))`
   return {
     look: `WITH ${live} SELECT ${headColumnsOf} FROM ${schema}.task t WHERE $1::int = 0 AND ${wanted}`,
-    // The claim is a record of the log: the version moves, and whoever had the task can write nothing more.
+    // The claim is a record of the log: the version moves, so that the former owner can write nothing more.
     claim: `WITH ${live},
       orphan AS (SELECT t.id FROM ${schema}.task t WHERE ${wanted} FOR UPDATE OF t SKIP LOCKED),
       mine AS (UPDATE ${schema}.task t SET replica = $1::int, version = t.version + 1,
@@ -161,7 +164,7 @@ function textsIn(names: Names) {
       const found = `SELECT p.number, p.cursor, p.record FROM ${schema}.push p
         JOIN ${schema}.task t ON t.id = p.task_id WHERE ${behind} ORDER BY p.number`
       if (!takes) return `WITH ${live}, found AS (${found}) SELECT cursor, record FROM found`
-      // Who looks at all of them waits for none: the next look finds what is being written now.
+      // A look at all of them waits for none: the next look finds what is being written now.
       const locked = `${found} FOR UPDATE OF p ${ofTask ? '' : 'SKIP LOCKED'}`
       return `WITH ${live}, found AS (${locked}),
         mine AS (UPDATE ${schema}.push p SET replica = $1::int, done = false FROM found

@@ -1,25 +1,221 @@
-import { refusalOf } from '../refusal.ts'
-import type { WriteResult } from '../store.ts'
-import { intArray, textArray } from './arrays.ts'
-import type { DatabaseRow } from './connection.ts'
-import { isBroken, isUnstorable, sqlStateOf } from './faults.ts'
-import type { TaskLine, WriteLine } from './lines.ts'
-import type { DatabaseLink } from './link.ts'
-import type { Names } from './names.ts'
-import { type CommitTurn, createOtherWriter, type OtherWriter } from './others.ts'
-import { type CommitStep, planOf } from './plan.ts'
-import { createTaskStatements, type TaskStatements } from './statement.ts'
+import { A2AError } from '../../protocol/errors.ts'
+import { backoffMs, wait } from '../../shared/async.ts'
+import type { Clock } from '../../shared/clock.ts'
+import { refusalOf } from '../size-limits.ts'
+import type { StoreHealth, WriteResult } from '../store.ts'
+import {
+  type DatabaseLink,
+  type DatabaseRow,
+  databaseReason,
+  isBroken,
+  isCollision,
+  isUnstorable,
+  type Names,
+  sqlStateOf,
+  toDatabaseError,
+} from './connection.ts'
+import { intArray, type TaskLine, textArray, type WriteLine } from './rows.ts'
+import {
+  type CommitTurn,
+  createOtherWriter,
+  createTaskStatements,
+  type OtherWriter,
+  type TaskStatements,
+} from './statement.ts'
+
+/** What groups are written with, and what is reported of them. */
+interface CommitsOptions {
+  readonly write: CommitGroup
+  /** The number of this process's registration. */
+  replica(): number
+  readonly clock: Clock
+  /** How long commits are tried again while the database cannot be reached. */
+  readonly timeoutMs: number
+  committed(writes: number): void
+  failed(): void
+}
+
+/** How often a group is tried that met another one. */
+const maxCollisions = 20
+
+/** Commits in groups: one statement, and one sync of the database, for all that arrived while the last one ran. */
+export class Commits {
+  readonly #options: CommitsOptions
+  readonly #waiting = new WaitingCommits()
+  readonly #closing = new AbortController()
+  #running: Promise<void> | undefined
+  #health: StoreHealth = { writable: true }
+  /** Since when the database cannot be reached. */
+  #awaySince: number | undefined
+
+  constructor(options: CommitsOptions) {
+    this.#options = options
+  }
+
+  commit(lines: readonly WriteLine[]): Promise<readonly WriteResult[]> {
+    let bytes = 0
+    for (const line of lines) bytes += line.bytes
+    return new Promise((resolve, reject) => this.#add({ lines, bytes, resolve, reject }))
+  }
+
+  /** Does something else on the writing connection, between two groups. */
+  between<T>(work: () => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const run = (): Promise<void> => work().then(resolve)
+      this.#add({ lines: [], bytes: 0, resolve: () => {}, reject, work: run })
+    })
+  }
+
+  health(): StoreHealth {
+    return this.#health
+  }
+
+  /** The database takes writes again. */
+  recovered(): void {
+    if (!this.#health.writable) this.#health = { writable: true }
+  }
+
+  /** Gives up what cannot be written now, and resolves when nothing waits and nothing runs. */
+  async close(): Promise<void> {
+    this.#closing.abort(new A2AError('unavailable', 'The store is closed'))
+    await this.#running
+  }
+
+  #add(one: WaitingCommit): void {
+    if (!this.#waiting.add(one))
+      one.reject(new A2AError('unavailable', 'The task store is overloaded'))
+    else this.#running ??= this.#run()
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#waiting.isEmpty) {
+      const group = this.#waiting.next()
+      try {
+        const [first] = group
+        if (first?.work) await first.work()
+        else this.#succeed(group, await this.#write(group.flatMap(({ lines }) => lines)))
+      } catch (error) {
+        for (const { reject } of group) reject(toDatabaseError('write', error))
+        if (group[0]?.work === undefined) this.#fail(error)
+      }
+    }
+    this.#running = undefined
+  }
+
+  /**
+   * Tries the same writes again while the database cannot be reached, as the same replica, so that what was stored and not
+   * answered is known again. Once it has been away for so long, each further group is tried once.
+   */
+  async #write(lines: readonly WriteLine[]): Promise<readonly WriteResult[]> {
+    const { write, replica, clock } = this.#options
+    const { signal } = this.#closing
+    const number = replica()
+    let isRepeated = false
+    let collisions = 0
+    for (let failures = 1; ; failures++) {
+      try {
+        const results = await write(lines, { replica: number, isRepeated })
+        this.#awaySince = undefined
+        return results
+      } catch (error) {
+        if (isBroken(error)) {
+          isRepeated = true
+          this.#fail(error)
+          if (this.#isAwayTooLong()) throw error
+        } else if (!isCollision(error) || ++collisions > maxCollisions) throw error
+        const ms = backoffMs(failures, { baseMs: 20, maxMs: 500, random: Math.random })
+        await wait(clock, ms, signal)
+      }
+    }
+  }
+
+  #isAwayTooLong(): boolean {
+    const { clock, timeoutMs } = this.#options
+    this.#awaySince ??= clock.elapsed()
+    return this.#closing.signal.aborted || clock.elapsed() - this.#awaySince >= timeoutMs
+  }
+
+  #succeed(group: readonly WaitingCommit[], results: readonly WriteResult[]): void {
+    this.recovered()
+    let from = 0
+    for (const { lines, resolve } of group) {
+      resolve(group.length === 1 ? results : results.slice(from, from + lines.length))
+      from += lines.length
+    }
+    this.#options.committed(results.length)
+  }
+
+  #fail(error: unknown): void {
+    const reason = `The task store cannot write: ${databaseReason(error)}`
+    this.#health = { writable: false, reason }
+    this.#options.failed()
+  }
+}
+
+/** A commit that waits for its turn, or work of its own for the writing connection. */
+interface WaitingCommit {
+  readonly lines: readonly WriteLine[]
+  readonly bytes: number
+  resolve(results: readonly WriteResult[]): void
+  reject(error: unknown): void
+  readonly work?: () => Promise<void>
+}
+
+/** Writes and bytes that may wait; beyond it a commit is refused, so that a slow database cannot eat the memory. */
+const maxWaiting = 20_000
+const maxWaitingBytes = 256 * 1024 * 1024
+
+/** Writes and bytes of one group. */
+const maxGroup = 500
+const maxGroupBytes = 32 * 1024 * 1024
+
+/** Commits in the order in which they came. */
+class WaitingCommits {
+  readonly #waiting: WaitingCommit[] = []
+  #lines = 0
+  #bytes = 0
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0
+  }
+
+  /** Takes a commit in; false where there is no room for it. */
+  add(one: WaitingCommit): boolean {
+    const [lines, bytes] = [this.#lines + one.lines.length, this.#bytes + one.bytes]
+    if (this.#lines > 0 && (lines > maxWaiting || bytes > maxWaitingBytes)) return false
+    this.#waiting.push(one)
+    this.#lines = lines
+    this.#bytes = bytes
+    return true
+  }
+
+  /** The oldest that go together: commits up to a size, or work alone. */
+  next(): readonly WaitingCommit[] {
+    let [lines, bytes, count] = [0, 0, 0]
+    for (const one of this.#waiting) {
+      if (count > 0 && (one.work || this.#waiting[0]?.work)) break
+      if (count > 0 && (lines + one.lines.length > maxGroup || bytes + one.bytes > maxGroupBytes))
+        break
+      lines += one.lines.length
+      bytes += one.bytes
+      count += 1
+    }
+    this.#lines -= lines
+    this.#bytes -= bytes
+    return this.#waiting.splice(0, count)
+  }
+}
 
 /** Writes a group of commits on one connection, all or nothing. Rejects with the driver's error. */
-export type CommitGroup = (
+type CommitGroup = (
   lines: readonly WriteLine[],
   turn: CommitTurn,
 ) => Promise<readonly WriteResult[]>
 
 /** What a group is written with. */
-interface Tools {
+interface GroupTools {
   readonly link: DatabaseLink
-  readonly statements: TaskStatements
+  readonly taskStatement: TaskStatements
   readonly writeOther: OtherWriter
   readonly find: string
 }
@@ -29,27 +225,26 @@ interface Tools {
  * begun only where something else is among them. What the database does not take is found by halves, and refused alone.
  */
 export function createCommitGroup(link: DatabaseLink, names: Names): CommitGroup {
-  const statements = createTaskStatements(names)
-  const tools: Tools = {
+  const tools: GroupTools = {
     link,
-    statements,
+    taskStatement: createTaskStatements(names),
     writeOther: createOtherWriter(names),
     find: findIn(names),
   }
   return async (lines, turn) => {
-    const group = new Group(lines, turn, tools)
+    const group = new GroupWriter(lines, turn, tools)
     await group.write()
     return group.results
   }
 }
 
-class Group {
+class GroupWriter {
   readonly results: WriteResult[]
   readonly #lines: readonly WriteLine[]
   readonly #turn: CommitTurn
-  readonly #tools: Tools
+  readonly #tools: GroupTools
 
-  constructor(lines: readonly WriteLine[], turn: CommitTurn, tools: Tools) {
+  constructor(lines: readonly WriteLine[], turn: CommitTurn, tools: GroupTools) {
     this.#lines = lines
     this.#turn = turn
     this.#tools = tools
@@ -123,12 +318,12 @@ class Group {
   }
 
   async #writeTasks(places: readonly number[]): Promise<void> {
-    const { link, statements } = this.#tools
+    const { link, taskStatement } = this.#tools
     const lines = places.flatMap((place) => {
       const line = this.#lines[place]
       return line?.type === 'task' ? [line] : []
     })
-    const rows = await link.query(statements.of(lines, this.#turn.replica))
+    const rows = await link.query(taskStatement(lines, this.#turn.replica))
     for (const [i, place] of places.entries())
       this.results[place] = { version: lines[i]?.version ?? 0 }
     if (rows.length === lines.length) return
@@ -192,4 +387,58 @@ function culpritOf(error: unknown): string {
   return state?.startsWith('54')
     ? 'a name that is longer than the database can store'
     : 'a value that the database cannot store'
+}
+
+/** What is written together: task writes of one statement, or other writes one after the other. */
+interface CommitStep {
+  readonly type: 'tasks' | 'others'
+  /** Places in the commit. */
+  readonly places: number[]
+}
+
+/**
+ * Lays writes out in steps: as many tasks as possible in one statement, though no two writes of one task or of one
+ * idempotency key. Writes about the same task keep their order, and so do all others among themselves.
+ *
+ * @param places Which of the lines.
+ */
+function planOf(lines: readonly WriteLine[], places: readonly number[]): readonly CommitStep[] {
+  const steps: CommitStep[] = []
+  /** The last step that has to do with a task, and with a key. */
+  const tasks = new Map<string, number>()
+  const keys = new Map<string, number>()
+  let lastOther = 1
+  for (const place of places) {
+    const line = lines[place]
+    if (line === undefined || line.type === 'refused') continue
+    if (line.type === 'task') {
+      const key = line.key === null ? undefined : `${line.scope} ${line.key}`
+      const ofKey = key === undefined ? -1 : (keys.get(key) ?? -1)
+      const last = Math.max(tasks.get(line.head.id) ?? -1, ofKey)
+      const at = last % 2 === 0 ? last + 2 : last + 1
+      add(steps, at, place)
+      tasks.set(line.head.id, at)
+      if (key !== undefined) keys.set(key, at)
+    } else {
+      const id = taskOf(line)
+      if (id !== undefined) lastOther = Math.max(lastOther, (tasks.get(id) ?? 0) | 1)
+      add(steps, lastOther, place)
+      if (id !== undefined) tasks.set(id, lastOther)
+    }
+  }
+  return steps.filter(({ places: some }) => some.length > 0)
+}
+
+/** Steps of tasks have even numbers, the others odd ones. */
+function add(steps: CommitStep[], at: number, place: number): void {
+  while (steps.length <= at)
+    steps.push({ type: steps.length % 2 === 0 ? 'tasks' : 'others', places: [] })
+  steps[at]?.places.push(place)
+}
+
+function taskOf(line: Extract<WriteLine, { type: 'other' }>): string | undefined {
+  const { write } = line
+  if (write.type === 'deleteTask') return write.id
+  if (write.type === 'pushConfig') return write.record.taskId
+  return write.type === 'cursor' || write.type === 'deletePushConfig' ? write.taskId : undefined
 }

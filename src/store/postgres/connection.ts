@@ -2,7 +2,9 @@ import { Socket } from 'node:net'
 import type { ConnectionOptions as TlsOptions } from 'node:tls'
 import type { Client } from 'pg'
 import { A2AError } from '../../protocol/errors.ts'
-import { toDriverTarget } from './tls.ts'
+import { backoffMs, retry } from '../../shared/async.ts'
+import type { Clock } from '../../shared/clock.ts'
+import { readUrl } from '../../shared/text.ts'
 
 /** A statement. One with a name is parsed once per connection. */
 export interface SqlStatement {
@@ -34,13 +36,14 @@ export interface DatabaseConnectionOptions {
 
 /** What a connection is told besides its answers. */
 export interface ConnectionEvents {
-  /** Somebody sent a notice on a channel that this connection listens on. */
+  /** A notice was sent on a channel that this connection listens on. */
   notice?(channel: string, payload: string): void
-  /** The connection is gone, whoever ended it. */
+  /** The connection is gone, whichever side ended it. */
   ended?(): void
 }
 
 const connectTimeoutMs = 5_000
+
 /** How much longer than the database we wait for an answer: then it is the way that is broken. */
 const graceMs = 2_000
 
@@ -64,7 +67,7 @@ export async function connectDatabase(
     query_timeout: statementTimeoutMs + graceMs,
     stream: () => socket,
   })
-  // Whoever waits for an answer learns of it there; without a listener it would end the process.
+  // The pending query rejects with it; without a listener it would end the process.
   client.on('error', () => {})
   client.on('end', () => events.ended?.())
   client.on('notification', ({ channel, payload = '' }) => events.notice?.(channel, payload))
@@ -82,18 +85,7 @@ export async function connectDatabase(
   return toConnection(client, socket)
 }
 
-function toConnection(client: Client, socket: Socket): DatabaseConnection {
-  return {
-    query: async (statement) => (await client.query<Record<string, unknown>>(statement)).rows,
-    async close() {
-      await client.end().catch(() => {})
-      socket.destroy()
-    },
-    destroy: () => socket.destroy(),
-  }
-}
-
-/** The driver is an optional peer: who keeps tasks elsewhere does not need it. */
+/** The driver is an optional peer dependency: other stores do not need it. */
 async function loadDriver(): Promise<typeof import('pg')> {
   try {
     return await import('pg')
@@ -105,3 +97,362 @@ async function loadDriver(): Promise<typeof import('pg')> {
     )
   }
 }
+
+/** All but the first and the last encrypt and check the certificate, whatever other programs mean by them. */
+const modes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
+
+/**
+ * Says to the driver what is meant. A mode in the URL would make it forget the files of `tls`, and it warns of every mode
+ * but the strictest, since its next version checks less for them.
+ *
+ * @throws A2AError `unavailable` for a mode that there is not.
+ */
+function toDriverTarget({ url, tls }: DatabaseConnectionOptions): {
+  readonly connectionString: string
+  readonly ssl?: boolean | TlsOptions
+} {
+  const mode = /[?&]sslmode=([^&#]*)/.exec(url)?.[1]
+  // The driver itself gives modes the meaning that they have in PostgreSQL's own programs, on request.
+  if (mode === undefined || /[?&]uselibpqcompat=true/.test(url))
+    return { connectionString: url, ...(tls !== undefined && { ssl: tls }) }
+  if (!modes.includes(mode))
+    throw new A2AError(
+      'unavailable',
+      `Cannot open the task store ${toShownStore(url)}: there is no sslmode "${mode}", only ${modes.join(', ')}`,
+    )
+  if (mode === 'disable') return { connectionString: url }
+  const isChecked = mode !== 'no-verify'
+  if (typeof tls !== 'object' || /[?&]ssl(?:cert|key|rootcert)=/.test(url))
+    return { connectionString: isChecked ? withMode(url, 'verify-full') : url }
+  // A parameter without a value is none.
+  return {
+    connectionString: withMode(url, ''),
+    ssl: isChecked ? tls : { ...tls, rejectUnauthorized: false },
+  }
+}
+
+function withMode(url: string, mode: string): string {
+  return url.replace(/([?&]sslmode=)[^&#]*/, (_, name: string) => `${name}${mode}`)
+}
+
+function toConnection(client: Client, socket: Socket): DatabaseConnection {
+  return {
+    query: async (statement) => (await client.query<Record<string, unknown>>(statement)).rows,
+    async close() {
+      await client.end().catch(() => {})
+      socket.destroy()
+    },
+    destroy: () => socket.destroy(),
+  }
+}
+
+/** A connection that is made when it is first used, and anew after it broke. It takes one statement at a time. */
+export class DatabaseLink {
+  readonly #options: DatabaseConnectionOptions
+  #connection: Promise<DatabaseConnection> | undefined
+  #closed = false
+
+  constructor(options: DatabaseConnectionOptions) {
+    this.#options = options
+  }
+
+  /** Runs a statement. Rejects with the driver's error; where that means a broken connection, the next begins with a new one. */
+  async query(statement: SqlStatement): Promise<readonly DatabaseRow[]> {
+    if (this.#closed) throw new Error('The connection is closed')
+    this.#connection ??= connectDatabase(this.#options)
+    const opening = this.#connection
+    try {
+      return await (await opening).query(statement)
+    } catch (error) {
+      if (isBroken(error) && this.#connection === opening) await this.#drop(opening)
+      throw error
+    }
+  }
+
+  /** Forgets the connection, so that the next statement begins with a new one. */
+  async reset(): Promise<void> {
+    if (this.#connection) await this.#drop(this.#connection)
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    const connection = await this.#connection?.catch(() => undefined)
+    await connection?.close()
+  }
+
+  async #drop(opening: Promise<DatabaseConnection>): Promise<void> {
+    this.#connection = undefined
+    const connection = await opening.catch(() => undefined)
+    connection?.destroy()
+  }
+}
+
+/** Connections that all reads share, each one statement at a time. */
+export interface Readers {
+  /**
+   * Runs a statement that may be run twice: where the connection broke, it is tried again on a new one.
+   * @throws A2AError `unavailable` where the database cannot be reached.
+   */
+  read(statement: SqlStatement): Promise<readonly DatabaseRow[]>
+  /** Runs a statement that changes something, once. Rejects with the driver's error. */
+  run(statement: SqlStatement): Promise<readonly DatabaseRow[]>
+  close(): Promise<void>
+}
+
+/** Statements that may wait for a connection; beyond it they are refused, so that a slow database cannot eat the memory. */
+const maxWaiting = 10_000
+
+const tries = 3
+
+/** So many connections, made as they are needed. */
+export function createReaders(options: DatabaseConnectionOptions, count: number): Readers {
+  const links = Array.from({ length: count }, () => new DatabaseLink(options))
+  const free = [...links]
+  const waiting: ((link: DatabaseLink) => void)[] = []
+  let closed = false
+
+  async function take(): Promise<DatabaseLink> {
+    if (closed) throw new A2AError('unavailable', 'The store is closed')
+    const link = free.pop()
+    if (link) return link
+    if (waiting.length >= maxWaiting)
+      throw new A2AError('unavailable', 'The task store is overloaded')
+    return new Promise((resolve) => waiting.push(resolve))
+  }
+
+  function giveBack(link: DatabaseLink): void {
+    const next = waiting.shift()
+    if (next) next(link)
+    else free.push(link)
+  }
+
+  async function run(statement: SqlStatement): Promise<readonly DatabaseRow[]> {
+    const link = await take()
+    try {
+      return await link.query(statement)
+    } finally {
+      giveBack(link)
+    }
+  }
+
+  return {
+    run,
+    async read(statement) {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await run(statement)
+        } catch (error) {
+          // Nothing is stored under a text that cannot be.
+          if (sqlStateOf(error) === '22021') return []
+          if (attempt === tries || !isBroken(error)) throw toDatabaseError('read', error)
+        }
+      }
+    },
+    async close() {
+      if (closed) return
+      closed = true
+      await Promise.all(links.map((link) => link.close()))
+    },
+  }
+}
+
+/** How long a write is retried. */
+export interface WriteRetryOptions {
+  readonly clock: Clock
+  /** How long a write is tried where the database cannot be reached. */
+  readonly commitTimeoutMs: number
+}
+
+/**
+ * Does what may be done twice, and does it again where the connection broke or another statement was met.
+ *
+ * @param work Gets the number of the try, from 1.
+ * @throws A2AError `unavailable` where the database does not come back in time.
+ */
+export async function retryWrite<T>(
+  { clock, commitTimeoutMs }: WriteRetryOptions,
+  work: (attempt: number) => Promise<T>,
+): Promise<T> {
+  const began = clock.elapsed()
+  try {
+    return await retry(work, {
+      delay(error, failures) {
+        if (!isBroken(error) && !isCollision(error)) return undefined
+        return clock.elapsed() - began < commitTimeoutMs
+          ? backoffMs(failures, retryBackoff)
+          : undefined
+      },
+      clock,
+    })
+  } catch (error) {
+    throw toDatabaseError('write', error)
+  }
+}
+
+const retryBackoff = { baseMs: 20, maxMs: 1_000, random: Math.random }
+
+/** The SQLSTATE of an error that the database answered with; undefined where it gave no answer. */
+export function sqlStateOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined
+  const { code } = error
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && 'severity' in error
+    ? code
+    : undefined
+}
+
+/** Whether the connection is of no more use, and with it what became of the statement unknown or nothing. */
+export function isBroken(error: unknown): boolean {
+  const state = sqlStateOf(error)
+  if (state === undefined) return error instanceof Error && !(error instanceof A2AError)
+  return /^(?:08|57P0|25006|53300)/.test(state)
+}
+
+/** Whether the same statement may well succeed at once: it met another one. */
+export function isCollision(error: unknown): boolean {
+  return /^(?:40001|40P01|55P03)/.test(sqlStateOf(error) ?? '')
+}
+
+/** Whether it was what was to be written that the database does not take: a character, or its length. */
+export function isUnstorable(error: unknown): boolean {
+  return /^(?:22|54)/.test(sqlStateOf(error) ?? '')
+}
+
+/** Statements that were prepared are gone, or another client's are there. */
+const pooled =
+  'a pooler before the database mixes up its connections (pgbouncer: pool_mode = session, or 1.21 with max_prepared_statements)'
+
+/** SQLSTATEs, or the beginnings of them, that a person can do something about (postgresql.org, Appendix A). */
+const reasons: readonly (readonly [start: string, reason: string])[] = [
+  ['08', 'the database cannot be reached'],
+  ['25006', 'the database is read-only'],
+  ['26000', pooled],
+  ['28', 'the database refuses the user or the password'],
+  ['3D000', 'there is no such database'],
+  ['42P05', pooled],
+  ['42501', 'the user may not do this in the database'],
+  ['53100', 'the disk of the database is full'],
+  ['53200', 'the database has no memory left'],
+  ['53300', 'the database takes no more connections'],
+  ['57014', 'the database took too long'],
+  ['57P0', 'the database is shutting down or starting up'],
+  ['58', 'the disk of the database reported an error'],
+]
+
+/** Why, for a person; without names, addresses or data of a user. */
+export function databaseReason(error: unknown): string {
+  const state = sqlStateOf(error)
+  if (state === undefined) return 'the database cannot be reached'
+  return reasons.find(([start]) => state.startsWith(start))?.[1] ?? `the database says ${state}`
+}
+
+/** A failed read or write as callers see it. A peer learns that the store fails, not how. */
+export function toDatabaseError(doing: 'read' | 'write', error: unknown): A2AError {
+  if (error instanceof A2AError) return error
+  const state = sqlStateOf(error)
+  const known = state === undefined || reasons.some(([start]) => state.startsWith(start))
+  return new A2AError(
+    known || isCollision(error) ? 'unavailable' : 'internal',
+    `The task store cannot ${doing}${known ? `: ${databaseReason(error)}` : ''}`,
+    { cause: error },
+  )
+}
+
+/** A store that could not be opened; for the person who starts the server. The password is left out. */
+export function toConnectError(url: string, error: unknown): A2AError {
+  if (error instanceof A2AError) return error
+  const state = sqlStateOf(error)
+  const said = error instanceof Error ? error.message : String(error)
+  const reason =
+    state === undefined ? (tlsReason(error) ?? said) : `${databaseReason(error)} (${said})`
+  return new A2AError('unavailable', `Cannot open the task store ${toShownStore(url)}: ${reason}`, {
+    cause: error,
+  })
+}
+
+/** What is wrong with the encryption of a connection, and what to do; undefined where it is something else. */
+function tlsReason(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  const { message } = error
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return `its certificate is for another name (${message}): write the name that it is for into the URL`
+  if (/^(?:DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|CERT_)/.test(code))
+    return `its certificate is not trusted (${message}): name the authority that signed it, as ca in [server.postgres.tls] or as sslmode=verify-full&sslrootcert=FILE in the URL`
+  return message === 'The server does not support SSL connections'
+    ? `it does not speak TLS (${message}): let the database do so, or write sslmode=disable into the URL`
+    : undefined
+}
+
+/**
+ * What the replicas of one database call things. All tables stand in one schema; so do, by their names, the channels on
+ * which replicas are notified and the locks that say which of them live, so that several stores fit into one database.
+ *
+ * A notice is JSON: `{"grown":[[id,version],…]}`, `{"mail":[id,agent]}` or `{"deliveries":id}` on a replica's own channel,
+ * `{"orphans":true}` on the channel of all.
+ */
+export interface Names {
+  /** The schema, as SQL writes it before a table. */
+  readonly schema: string
+  /** The channel of all replicas; that of one has an underscore and its number behind it. */
+  readonly channel: string
+  /** The first number of the session locks, whose second is a replica's. */
+  readonly lockClass: number
+}
+
+/** The most that a notice may take; PostgreSQL ends at 8,000 bytes. */
+export const maxNoticeBytes = 7_900
+
+const pattern = /^[a-z_][a-z0-9_]{0,39}$/
+
+/**
+ * The names within a schema.
+ * @throws Error for a schema whose name would have to be quoted, or is too long for a channel's.
+ */
+export function namesIn(schema: string): Names {
+  if (!pattern.test(schema))
+    throw new Error(
+      `the schema ${JSON.stringify(schema)} is not a name of at most 40 small letters, digits and underscores`,
+    )
+  return { schema, channel: schema, lockClass: lockClassOf(schema) }
+}
+
+/** The numbers of the replicas that live, by the database's clock: their lease holds, and their session holds its lock. */
+export function liveReplicas({ schema, lockClass }: Names): string {
+  return `SELECT r.number FROM ${schema}.replica r WHERE r.alive_until > clock_timestamp() AND EXISTS (
+    SELECT 1 FROM pg_locks l WHERE l.locktype = 'advisory' AND l.classid = ${lockClass} AND l.objid = r.number::oid
+    AND l.objsubid = 2 AND l.granted
+    AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()))`
+}
+
+/** Locks are the whole database's, so each schema has a class of its own. */
+function lockClassOf(schema: string): number {
+  if (schema === 'corral') return 4207
+  let hash = 0x811c9dc5
+  for (const character of schema)
+    hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193)
+  return (hash >>> 1) | 1
+}
+
+/** Tells whether a place of tasks is a PostgreSQL database rather than a file. */
+export function isPostgresUrl(place: string): boolean {
+  return /^postgres(?:ql)?:/i.test(place)
+}
+
+/** Gives a place of tasks as people may see it: of a URL its host, port and database, without who logs in. */
+export function toShownStore(place: string): string {
+  if (!isPostgresUrl(place)) return place
+  const url = readUrl(place)
+  return url ? `${url.protocol}//${url.host}${url.pathname}` : 'postgres://…'
+}
+
+/** The defaults of a store in PostgreSQL; times in milliseconds. */
+export const postgresDefaults = {
+  schema: 'corral',
+  readers: 4,
+  statementTimeoutMs: 30_000,
+  commitTimeoutMs: 30_000,
+  foreignBuildAfterMs: 10_000,
+  leaseMs: 5_000,
+  beatMs: 1_000,
+  lookMs: 250,
+} as const

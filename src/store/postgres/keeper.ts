@@ -2,32 +2,28 @@ import { A2AError } from '../../protocol/errors.ts'
 import type { TaskState } from '../../protocol/types.ts'
 import { systemClock } from '../../shared/clock.ts'
 import { copyBytes } from '../copy.ts'
-import { toDeadLetter } from '../documents.ts'
+import { parseScopeKey, toDeadLetter } from '../documents.ts'
 import type { PruneLimits, StoredContext, StoreFacts, StoreKeeper } from '../keeper.ts'
-import { parseScopeKey } from '../scope.ts'
-import { connectDatabase, type DatabaseConnection, type DatabaseRow } from './connection.ts'
-import { readFacts } from './facts.ts'
-import { toConnectError } from './faults.ts'
-import { DatabaseLink } from './link.ts'
-import { databaseMigrations } from './migrations.ts'
-import { namesIn } from './names.ts'
-import { createReaders } from './readers.ts'
-import { createTrimStep } from './retention.ts'
-import { migrateDatabase, versionOf } from './schema.ts'
+import {
+  connectDatabase,
+  createReaders,
+  type DatabaseConnection,
+  DatabaseLink,
+  type DatabaseRow,
+  namesIn,
+  toConnectError,
+  toShownStore,
+} from './connection.ts'
+import { readFacts } from './reader.ts'
+import { databaseMigrations, migrateDatabase, versionOf } from './schema.ts'
 import { openPostgresStore } from './store.ts'
-import { toShownStore } from './url.ts'
-
-/** Which database, and which schema in it. */
-interface KeptDatabase {
-  readonly url: string
-  readonly schema?: string
-}
+import { createTrimStep } from './upkeep.ts'
 
 /** Counting everything may take longer than serving ever does. */
 const statementTimeoutMs = 600_000
 
 /** Looks after a store in PostgreSQL, also while replicas use it. No table is made but by `migrate` and `open`. */
-export function createDatabaseKeeper({ url, schema = 'corral' }: KeptDatabase): StoreKeeper {
+export function createDatabaseKeeper(url: string, schema = 'corral'): StoreKeeper {
   const options = { url, tls: undefined, statementTimeoutMs, name: 'corral store' }
 
   async function connected<T>(work: (connection: DatabaseConnection) => Promise<T>): Promise<T> {
@@ -78,16 +74,6 @@ export function createDatabaseKeeper({ url, schema = 'corral' }: KeptDatabase): 
   }
 }
 
-async function prune(link: DatabaseLink, schema: string, limits: PruneLimits): Promise<void> {
-  const parts = { link, names: namesIn(schema), replica: () => 0, clock: systemClock }
-  const step = createTrimStep(parts, limits)
-  try {
-    while (await step());
-  } finally {
-    await link.close()
-  }
-}
-
 async function factsOf(connection: DatabaseConnection, schema: string): Promise<StoreFacts> {
   const { schema: version } = await versionOf(connection, schema)
   const states = await connection.query({
@@ -128,11 +114,6 @@ function toStates(rows: readonly DatabaseRow[]): StoreFacts['states'] {
   return states
 }
 
-async function tasksIn(connection: DatabaseConnection, schema: string): Promise<number> {
-  const [row] = await connection.query({ text: `SELECT count(*) AS tasks FROM ${schema}.task` })
-  return Number(row?.tasks)
-}
-
 /** A scope whose column is a digest is known by its tasks; values of one that has none are nobody's any more. */
 async function contextsOf(
   connection: DatabaseConnection,
@@ -148,4 +129,19 @@ async function contextsOf(
     const scope = agent === null ? parseScopeKey(String(column)) : known
     return scope ? [{ scope, contextId: String(context_id) }] : []
   })
+}
+
+async function tasksIn(connection: DatabaseConnection, schema: string): Promise<number> {
+  const [row] = await connection.query({ text: `SELECT count(*) AS tasks FROM ${schema}.task` })
+  return Number(row?.tasks)
+}
+
+async function prune(link: DatabaseLink, schema: string, limits: PruneLimits): Promise<void> {
+  const parts = { link, names: namesIn(schema), replica: () => 0, clock: systemClock }
+  const step = createTrimStep(parts, limits)
+  try {
+    while (await step());
+  } finally {
+    await link.close()
+  }
 }

@@ -1,32 +1,40 @@
-import { recordsPerRow, toContextValue, toRecords } from '../documents.ts'
-import { isSameScope } from '../scope.ts'
-import type { LogRecord, Store } from '../store.ts'
-import { partsName, taskColumnsOf, toDatabaseTask } from './columns.ts'
-import { keyColumn, scopeColumn } from './keys.ts'
-import { createTaskLists } from './list.ts'
-import type { Names } from './names.ts'
-import type { Readers } from './readers.ts'
-import { createWebhookReads } from './webhooks.ts'
-
-/** The plain reads of the store. A read sees every commit that was answered before it began, by whatever replica. */
-type DatabaseReader = Pick<
-  Store,
-  | 'get'
-  | 'records'
-  | 'list'
-  | 'listAll'
-  | 'contextValues'
-  | 'findByKey'
-  | 'pushConfigs'
-  | 'webhooks'
-  | 'deadLetters'
->
+import {
+  isSameScope,
+  recordsPerRow,
+  toContextValue,
+  toDeadLetter,
+  toPushConfig,
+  toRecords,
+  toTaskPage,
+} from '../documents.ts'
+import type { ClusterFacts, ReplicaFacts } from '../feed.ts'
+import type { ListConditions, LogRecord, Scope, Store, TaskPage } from '../store.ts'
+import {
+  type DatabaseRow,
+  liveReplicas,
+  type Names,
+  type Readers,
+  type SqlStatement,
+} from './connection.ts'
+import {
+  headColumnsOf,
+  keyColumn,
+  listColumnsOf,
+  partsName,
+  scopeColumn,
+  taskColumnsOf,
+  toDatabaseHead,
+  toDatabaseTask,
+} from './rows.ts'
 
 /** The largest number of a column. */
 const maxInt = 2_147_483_647
 
-/** Reads on whichever connection is free. */
-export function createDatabaseReader({ read }: Readers, names: Names): DatabaseReader {
+/** The plain reads of the store. A read sees every commit that was answered before it began, by whatever replica. */
+export function createDatabaseReader(
+  { read }: Readers,
+  names: Names,
+): Omit<Store, 'commit' | 'claim' | 'claimDeliveries' | 'health' | 'close'> {
   const { schema } = names
   const values = `SELECT key, value FROM ${schema}.context_value WHERE scope = $1 AND context_id = $2`
   const byKey = `SELECT id FROM ${schema}.task WHERE scope = $1 AND idempotency_key = $2`
@@ -72,4 +80,173 @@ function logIn(schema: string): string {
       AND last_seq <= coalesce((SELECT last_seq FROM ${schema}.log WHERE task_id = $1::text
         AND last_seq >= $2::int + $3::int ORDER BY last_seq LIMIT 1), ${maxInt})
     ORDER BY last_seq`
+}
+
+/** Which tasks: those of a scope, or of all and perhaps one agent. */
+type TaskFilter = ListConditions & { readonly scope?: Scope; readonly agent?: string }
+
+/**
+ * Lists tasks. Every shape of filter within a scope walks one index in the order of the list, so a page costs its own
+ * length; over all scopes it is the index by time.
+ */
+function createTaskLists(
+  { read }: Pick<Readers, 'read'>,
+  names: Names,
+  get: Store['get'],
+): Pick<Store, 'list' | 'listAll'> {
+  async function list(filter: TaskFilter): Promise<TaskPage> {
+    const [rows, [count]] = await Promise.all([
+      read(pageOf(filter, names)),
+      read(totalOf(filter, names)),
+    ])
+    const bounds = { ...filter, total: Number(count?.total ?? 0) }
+    return toTaskPage(rows, bounds, (row) =>
+      row.snapshot === null ? get(String(row.id), undefined, filter) : toDatabaseTask(row),
+    )
+  }
+  return { list, listAll: list }
+}
+
+/** The tasks of a page and one more, which tells whether another page follows. */
+function pageOf(filter: TaskFilter, { schema }: Names): SqlStatement {
+  const { cursor, limit } = filter
+  const { where, values, shape } = conditions(filter)
+  if (cursor) {
+    where.push(`(t.timestamp, t.id) < ($${values.length + 1}, $${values.length + 2})`)
+    values.push(cursor.timestamp, cursor.id)
+  }
+  values.push(limit + 1)
+  const text = `SELECT ${listColumnsOf(filter)} FROM ${schema}.task t WHERE ${where.join(' AND ')}
+    ORDER BY t.timestamp DESC, t.id DESC LIMIT $${values.length}`
+  // Few shapes of filter exist, so few statements do.
+  const name = `list_${shape}${cursor ? '_after' : ''}${partsName(filter)}`
+  return { name, text, values }
+}
+
+/** How many tasks match: from the kept totals where they answer it, else by counting in an index. */
+function totalOf(filter: TaskFilter, { schema }: Names): SqlStatement {
+  const { contextId, timestampAfter } = filter
+  const isKept = contextId === undefined && timestampAfter === undefined
+  const { where, values, shape } = conditions(filter)
+  const text = isKept
+    ? `SELECT sum(tasks) AS total FROM ${schema}.total t WHERE ${where.join(' AND ')}`
+    : `SELECT count(*) AS total FROM ${schema}.task t WHERE ${where.join(' AND ')}`
+  return { name: `total_${shape}`, text, values }
+}
+
+/** The conditions of a filter, what they bind, and a name for what is asked for. */
+function conditions({ scope, agent, ...filter }: TaskFilter): {
+  readonly where: string[]
+  readonly values: unknown[]
+  readonly shape: string
+} {
+  const { contextId, state, timestampAfter } = filter
+  const values: unknown[] = []
+  const where: string[] = []
+  let shape = ''
+  const add = (name: string, condition: string, value: string | undefined): void => {
+    if (value === undefined) return
+    values.push(value)
+    where.push(`${condition} $${values.length}`)
+    shape += name
+  }
+  add('p', 't.scope =', scope && scopeColumn(scope))
+  add('a', 't.agent =', agent)
+  add('c', 't.context_id =', contextId)
+  add('s', 't.state =', state)
+  add('t', 't.timestamp >=', timestampAfter)
+  if (scope && state !== undefined && state !== 'TASK_STATE_COMPLETED' && contextId === undefined) {
+    // Says what the index says of itself, without which it may not be used.
+    where.push("t.state <> 'TASK_STATE_COMPLETED'")
+    shape += 'o'
+  }
+  return { where: where.length > 0 ? where : ['true'], values, shape }
+}
+
+/** The reads of webhooks and of deliveries given up. */
+function createWebhookReads(
+  { read }: Pick<Readers, 'read'>,
+  { schema }: Names,
+): Pick<Store, 'pushConfigs' | 'webhooks' | 'deadLetters'> {
+  const configs = `SELECT cursor, record FROM ${schema}.push WHERE task_id = $1 ORDER BY number`
+  const webhooks = `SELECT ${headColumnsOf}, t.version, p.cursor, p.record FROM ${schema}.push p
+    JOIN ${schema}.task t ON t.id = p.task_id WHERE coalesce($1::text, t.scope) = t.scope
+    ORDER BY t.timestamp DESC, t.id DESC, p.number LIMIT $2`
+  const letters = `SELECT letter FROM ${schema}.dead_letter ORDER BY number DESC LIMIT $1`
+  const lettersOf = `SELECT l.letter FROM ${schema}.dead_letter l JOIN ${schema}.task t ON t.id = l.task_id
+    WHERE t.scope = $2 ORDER BY l.number DESC LIMIT $1`
+  return {
+    async pushConfigs(taskId) {
+      const rows = await read({ name: 'configs', text: configs, values: [taskId] })
+      return rows.map(toPushConfig)
+    },
+    async webhooks({ scope, limit }) {
+      const values = [scope ? scopeColumn(scope) : null, limit]
+      const rows = await read({ name: 'webhooks', text: webhooks, values })
+      return rows.map((row) => ({
+        record: toPushConfig(row),
+        head: toDatabaseHead(row),
+        version: Number(row.version),
+      }))
+    },
+    async deadLetters(limit, scope) {
+      const statement = scope
+        ? { name: 'letters_of', text: lettersOf, values: [limit ?? null, scopeColumn(scope)] }
+        : { name: 'letters', text: letters, values: [limit ?? null] }
+      return (await read(statement)).map(toDeadLetter)
+    },
+  }
+}
+
+/** How the replicas of a database stand. */
+export async function readFacts(
+  names: Names,
+  readers: Pick<Readers, 'read'>,
+  replica: number,
+): Promise<ClusterFacts> {
+  const [members, [rest]] = await Promise.all([
+    readers.read({ text: membersOf(names) }),
+    readers.read({ text: restOf(names) }),
+  ])
+  return {
+    replica,
+    members: members.map(toMember),
+    orphans: Number(rest?.orphans),
+    inbox: Number(rest?.inbox),
+    synchronousStandby: rest?.standby === true,
+  }
+}
+
+function membersOf(names: Names): string {
+  const { schema: s } = names
+  return `WITH live AS (${liveReplicas(names)})
+    SELECT number, name, agents, builds, number IN (SELECT number FROM live) AS alive,
+      extract(epoch FROM alive_until - clock_timestamp())::float8 * 1000 AS lease_ms,
+      (SELECT count(*) FROM ${s}.task t WHERE t.replica = r.number) AS tasks
+    FROM ${s}.replica r ORDER BY number`
+}
+
+/** A commit waits for a standby where one is named and commits wait for more than this machine's disk. */
+function restOf(names: Names): string {
+  const { schema: s } = names
+  return `WITH live AS (${liveReplicas(names)})
+    SELECT (SELECT count(*) FROM ${s}.task WHERE replica IS NOT NULL AND replica NOT IN (SELECT number FROM live)) AS orphans,
+      (SELECT count(*) FROM ${s}.inbox) AS inbox,
+      current_setting('synchronous_standby_names') <> ''
+        AND current_setting('synchronous_commit') NOT IN ('off', 'local') AS standby`
+}
+
+function toMember(row: DatabaseRow): ReplicaFacts {
+  const { number, name, agents, builds, alive, lease_ms, tasks } = row
+  const hasAgents = Array.isArray(agents) && Array.isArray(builds)
+  return {
+    number: Number(number),
+    name: String(name),
+    agents: hasAgents
+      ? agents.map((agent, i) => ({ agent: String(agent), build: String(builds[i]) }))
+      : [],
+    alive: alive === true,
+    leaseMs: Math.round(Number(lease_ms)),
+    tasks: Number(tasks),
+  }
 }

@@ -1,37 +1,47 @@
-import { bigintArray, boolArray, intArray, textArray } from './arrays.ts'
-import type { SqlStatement } from './connection.ts'
-import type { TaskLine } from './lines.ts'
-import type { Names } from './names.ts'
-import { toldTo } from './notices.ts'
+import { toText } from '../documents.ts'
+import type { Write, WriteResult } from '../store.ts'
+import type { DatabaseRow, Names, SqlStatement } from './connection.ts'
+import {
+  bigintArray,
+  boolArray,
+  intArray,
+  type OtherWrite,
+  removal,
+  scopeColumn,
+  type TaskLine,
+  textArray,
+  toldTo,
+} from './rows.ts'
 
 /**
  * The one statement of a commit: new tasks, changed tasks, their logs, what they take from their inboxes, the totals, and
- * notices to whoever watches them. It answers with the ids that were stored. Each part stands in it only where there is
+ * notices to the replicas that watch them. It answers with the ids that were stored. Each part stands in it only where there is
  * something for it, so a small commit is a small statement; every column of many rows is one parameter.
  *
- * Expressions of SET see the row as it is after a wait for its lock, which subqueries do not: so what decides who runs a
- * task is counted in the row itself.
+ * Expressions of SET see the row as it is after a wait for its lock, which subqueries do not: so what decides which replica runs
+ * a task is counted in the row itself.
  */
-export interface TaskStatements {
-  /** @param lines No two of one task. @param replica Whoever writes. */
-  of(lines: readonly TaskLine[], replica: number): SqlStatement
-}
+export type TaskStatements = (lines: readonly TaskLine[], replica: number) => SqlStatement
 
-/** Makes the statements of commits; each is written once. */
+/**
+ * Makes the statements of commits; each text is written once.
+ *
+ * @returns a function of lines, no two of one task, and of the replica that writes.
+ */
 export function createTaskStatements(names: Names): TaskStatements {
   const texts = new Map<string, string>()
-  return {
-    of(lines, replica) {
-      const parts = partsOf(lines)
-      const name = nameOf(parts)
-      const text = texts.get(name) ?? textOf(parts, names)
-      texts.set(name, text)
-      return { name, text, values: valuesOf(parts, replica) }
-    },
+  return (lines, replica) => {
+    const parts = partsOf(lines)
+    const bit = (some: readonly TaskLine[]): string => (some.length > 0 ? '1' : '0')
+    const { births, changes, taking, long } = parts
+    const name = `commit_${bit(births)}${bit(changes)}${bit(taking)}${bit(long)}`
+    const text = texts.get(name) ?? textOf(parts, names)
+    texts.set(name, text)
+    return { name, text, values: valuesOf(parts, replica) }
   }
 }
 
-interface Parts {
+interface CommitParts {
   readonly births: readonly TaskLine[]
   readonly changes: readonly TaskLine[]
   /** Lines that take something from their inbox. */
@@ -40,7 +50,7 @@ interface Parts {
   readonly long: readonly TaskLine[]
 }
 
-function partsOf(lines: readonly TaskLine[]): Parts {
+function partsOf(lines: readonly TaskLine[]): CommitParts {
   const births: TaskLine[] = []
   const changes: TaskLine[] = []
   const taking: TaskLine[] = []
@@ -59,26 +69,24 @@ function sorted(lines: TaskLine[]): readonly TaskLine[] {
   return lines.sort((a, b) => (a.head.id < b.head.id ? -1 : 1))
 }
 
-function nameOf({ births, changes, taking, long }: Parts): string {
-  const bit = (lines: readonly TaskLine[]): string => (lines.length > 0 ? '1' : '0')
-  return `commit_${bit(births)}${bit(changes)}${bit(taking)}${bit(long)}`
-}
-
 /** The columns of each part, in the order in which they are bound; `valuesOf` binds them so. */
 const birthColumns = [
   ...['id text', 'scope text', 'agent text', 'tenant text', 'principal text', 'context_id text'],
   ...['state text', 'timestamp text', 'version int', 'busy bool', 'generation int', 'build text'],
   ...['idempotency_key text', 'snapshot text', 'artifacts text', 'log text'],
 ]
+
 const changeColumns = [
   ...['id text', 'expected int', 'version int', 'context_id text', 'state text', 'timestamp text'],
   ...['busy bool', 'generation int', 'build text', 'snapshot text', 'artifacts text'],
   'records text',
 ]
+
 const takenColumns = ['task_id text', 'number bigint']
+
 const longColumns = ['task_id text', 'last_seq int', 'records text']
 
-function valuesOf({ births, changes, taking, long }: Parts, replica: number): unknown[] {
+function valuesOf({ births, changes, taking, long }: CommitParts, replica: number): unknown[] {
   const values: unknown[] = [replica]
   if (births.length > 0) bindBirths(values, births)
   if (changes.length > 0) bindChanges(values, changes)
@@ -136,7 +144,7 @@ function bindChanges(values: unknown[], lines: readonly TaskLine[]): void {
   )
 }
 
-function textOf({ births, changes, taking, long }: Parts, names: Names): string {
+function textOf({ births, changes, taking, long }: CommitParts, names: Names): string {
   const { schema } = names
   let bound = 1
   /** Rows of the next parameters. */
@@ -210,4 +218,133 @@ function count(schema: string, hasBirths: boolean, hasChanges: boolean): string 
   return `counted AS (INSERT INTO ${schema}.total AS o SELECT scope, agent, state, $1::int & 15, sum(step)
     FROM (${steps.join(' UNION ALL ')}) s GROUP BY scope, agent, state HAVING sum(step) <> 0 ORDER BY scope, state
     ON CONFLICT (scope, state, part) DO UPDATE SET tasks = o.tasks + excluded.tasks)`
+}
+
+/** Who writes, and whether the same was tried before and its answer lost. */
+export interface CommitTurn {
+  readonly replica: number
+  readonly isRepeated: boolean
+}
+
+type Of<T extends Write['type']> = Extract<Write, { readonly type: T }>
+
+/** A write that is not a task's, as a statement, and what the answer means. */
+export type OtherWriter = (
+  run: (statement: SqlStatement) => Promise<readonly DatabaseRow[]>,
+  line: { readonly write: OtherWrite; readonly text: string },
+  turn: CommitTurn,
+) => Promise<WriteResult>
+
+const missing: WriteResult = { conflict: 0 }
+const gone: WriteResult = { version: 0 }
+
+/** Writes webhooks, their cursors, values of contexts, and removes. */
+export function createOtherWriter(names: Names): OtherWriter {
+  const texts = textsIn(names)
+  const value = valueStatements(names)
+  return async (run, { write, text }, turn) => {
+    switch (write.type) {
+      case 'deleteTask': {
+        const rows = await run(named('delete_task', texts.deleteTask, [turn.replica, write.id]))
+        return removed(rows.length > 0, gone, turn)
+      }
+      case 'pushConfig': {
+        const { taskId, id, cursor } = write.record
+        const values = [turn.replica, taskId, id, cursor, text]
+        return versionIn(await run(named('push', texts.push, values)))
+      }
+      case 'deletePushConfig': {
+        const values = [turn.replica, write.taskId, write.id]
+        const [row] = await run(named('delete_push', texts.deletePush, values))
+        if (row?.removed === true || turn.isRepeated) return versionIn(row ? [row] : [])
+        return missing
+      }
+      case 'cursor':
+        return versionIn(await run(moved(texts.cursor, { write, text }, turn.replica)))
+      case 'deleteDeadLetter': {
+        const rows = await run(named('delete_letter', texts.deleteLetter, [write.id]))
+        return removed(rows.length > 0, gone, turn)
+      }
+      case 'contextValue':
+        await run(value(write, text))
+        return gone
+    }
+  }
+}
+
+/** What is not there any more when the same is tried again is what the first try took away. */
+function removed(found: boolean, result: WriteResult, { isRepeated }: CommitTurn): WriteResult {
+  return found || isRepeated ? result : missing
+}
+
+/** A row has the task's version; `held` where the webhook is another replica's. */
+function versionIn([row]: readonly DatabaseRow[]): WriteResult {
+  if (row === undefined || row.version === null) return missing
+  return row.held === true ? { conflict: Number(row.version) } : { version: Number(row.version) }
+}
+
+function named(name: string, text: string, values: unknown[]): SqlStatement {
+  return { name, text, values }
+}
+
+function moved(
+  sql: string,
+  { write, text }: { readonly write: Of<'cursor'>; readonly text: string },
+  replica: number,
+): SqlStatement {
+  const { taskId, id, cursor, deadLetter } = write
+  const letter = deadLetter === undefined ? [null, null] : [deadLetter.id, text]
+  return named('cursor', sql, [replica, taskId, id, cursor, ...letter])
+}
+
+function valueStatements({
+  schema,
+}: Names): (write: Of<'contextValue'>, text: string) => SqlStatement {
+  const put = `INSERT INTO ${schema}.context_value VALUES ($1, $2, $3, $4)
+    ON CONFLICT (scope, context_id, md5(key)) DO UPDATE SET value = excluded.value`
+  const drop = `DELETE FROM ${schema}.context_value
+    WHERE scope = $1 AND context_id = $2 AND md5(key) = md5($3) AND key = $3`
+  return ({ scope, contextId, key, value }, text) => {
+    // Keys may hold U+0000, which JSON writes as an escape.
+    const place = [scopeColumn(scope), contextId, toText(key)]
+    return value === null
+      ? named('drop_value', drop, place)
+      : named('put_value', put, [...place, text])
+  }
+}
+
+/** Statements with one row to answer: the task's version, NULL or no row where there is no such task. */
+function textsIn(names: Names) {
+  const { schema, channel } = names
+  const finished =
+    "t.state IN ('TASK_STATE_COMPLETED', 'TASK_STATE_FAILED', 'TASK_STATE_CANCELED', 'TASK_STATE_REJECTED')"
+  const notice = "json_build_object('deliveries', $2::text)::text"
+  const free = 'p.replica IS NULL OR p.replica IN (0, $1::int)'
+  return {
+    deleteTask: removal(names, 't.id = $2::text'),
+    // The owner of the task is notified of the webhook; a key lock keeps the task from being removed meanwhile.
+    push: `WITH t AS (SELECT version, replica FROM ${schema}.task WHERE id = $2::text FOR KEY SHARE),
+      w AS (INSERT INTO ${schema}.push AS p (task_id, id, cursor, record)
+        SELECT $2::text, $3::text, $4::int, $5::text FROM t ON CONFLICT (task_id, id) DO UPDATE
+        SET record = excluded.record, cursor = greatest(p.cursor, excluded.cursor), done = false),
+      n AS (SELECT pg_notify('${channel}_' || replica, ${notice}) FROM t WHERE replica > 0 AND replica <> $1::int)
+      SELECT version FROM t WHERE (SELECT count(*) FROM n) >= 0`,
+    deletePush: `WITH d AS (DELETE FROM ${schema}.push WHERE task_id = $2::text AND id = $3::text RETURNING replica),
+      t AS (SELECT version, replica FROM ${schema}.task WHERE id = $2::text),
+      n AS (SELECT pg_notify('${channel}_' || replica, ${notice}) FROM (
+          SELECT replica FROM d UNION SELECT replica FROM t WHERE EXISTS (SELECT 1 FROM d)) r
+        WHERE replica > 0 AND replica <> $1::int)
+      SELECT version, EXISTS (SELECT 1 FROM d) AS removed FROM t WHERE (SELECT count(*) FROM n) >= 0`,
+    cursor: `WITH m AS (UPDATE ${schema}.push p SET cursor = greatest(p.cursor, $4::int),
+          replica = CASE WHEN greatest(p.cursor, $4::int) < t.version THEN $1::int END,
+          done = greatest(p.cursor, $4::int) >= t.version AND NOT t.busy AND ${finished}
+        FROM ${schema}.task t WHERE t.id = $2::text AND p.task_id = $2::text AND p.id = $3::text AND (${free})
+        RETURNING p.id),
+      l AS (INSERT INTO ${schema}.dead_letter (id, task_id, letter)
+        SELECT $5::text, $2::text, $6::text FROM m WHERE $5::text IS NOT NULL
+        ON CONFLICT (id) DO UPDATE SET task_id = excluded.task_id, letter = excluded.letter)
+      SELECT t.version, NOT EXISTS (SELECT 1 FROM m) AS held FROM ${schema}.task t
+      JOIN ${schema}.push p ON p.task_id = t.id WHERE t.id = $2::text AND p.id = $3::text`,
+    deleteLetter: `DELETE FROM ${schema}.dead_letter WHERE id = $1::text RETURNING id`,
+  }
 }

@@ -3,27 +3,26 @@ import { A2AError } from '../../protocol/errors.ts'
 import { type Clock, systemClock } from '../../shared/clock.ts'
 import { type Logger, toLogger } from '../../shared/log.ts'
 import type { Feed } from '../feed.ts'
-import { checkWrites, defaultMaxTaskBytes } from '../refusal.ts'
+import { checkWrites, defaultMaxTaskBytes } from '../size-limits.ts'
 import type { Store } from '../store.ts'
 import { createClaims } from './claim.ts'
-import { createCommitGroup } from './commit.ts'
-import { type Commits, createCommits } from './commits.ts'
+import { DatabaseFeed } from './cluster.ts'
+import { Commits, createCommitGroup } from './commit.ts'
 import {
   type ConnectionEvents,
   connectDatabase,
+  createReaders,
   type DatabaseConnectionOptions,
+  DatabaseLink,
+  type Names,
+  namesIn,
+  postgresDefaults,
+  toConnectError,
 } from './connection.ts'
-import { postgresDefaults } from './defaults.ts'
-import { toConnectError } from './faults.ts'
-import { createFeed } from './feed.ts'
-import { toLine } from './lines.ts'
-import { DatabaseLink } from './link.ts'
-import { type Names, namesIn } from './names.ts'
 import { createDatabaseReader } from './reader.ts'
-import { createReaders } from './readers.ts'
-import { createTrimStep, keepsAll, type RetentionOptions } from './retention.ts'
+import { toLine } from './rows.ts'
 import { migrateDatabase } from './schema.ts'
-import { createDatabaseUpkeep } from './upkeep.ts'
+import { createDatabaseUpkeep, createTrimStep, keepsAll, type RetentionOptions } from './upkeep.ts'
 
 /** How a store in PostgreSQL is reached, what it keeps, and how replicas that share it know of each other. */
 export interface PostgresStoreOptions extends RetentionOptions {
@@ -106,7 +105,7 @@ function createStore(
   const { clock = systemClock, maxTaskBytes = defaultMaxTaskBytes, pool = {} } = options
   const { foreignBuildAfterMs = postgresDefaults.foreignBuildAfterMs } = options
   const readers = createReaders(connection, pool.readers ?? postgresDefaults.readers)
-  const feed = createFeed({ ...feedParts(options, connection, names), readers, clock })
+  const feed = new DatabaseFeed({ ...feedParts(options, connection, names), readers, clock })
   const replica = (): number => feed.replica
   const writing = createWriting({ options, connection, names, clock, replica })
   const claims = createClaims({ readers, names, replica, clock, foreignBuildAfterMs })
@@ -161,11 +160,6 @@ function feedParts(
   }
 }
 
-interface Writing {
-  readonly commits: Commits
-  close(): Promise<void>
-}
-
 interface WritingOptions {
   readonly options: PostgresStoreOptions
   readonly connection: DatabaseConnectionOptions
@@ -175,15 +169,17 @@ interface WritingOptions {
 }
 
 /** The writing half: commits, and what is done beside them, on one connection. */
-function createWriting({ options, connection, names, clock, replica }: WritingOptions): Writing {
+function createWriting({ options, connection, names, clock, replica }: WritingOptions) {
   const link = new DatabaseLink(connection)
+  const probe = `INSERT INTO ${names.schema}.probe VALUES (1, clock_timestamp())
+    ON CONFLICT (id) DO UPDATE SET at = excluded.at`
   const upkeep = createDatabaseUpkeep({
     clock,
     commits: () => commits,
     trim: keepsAll(options) ? undefined : createTrimStep({ link, names, replica, clock }, options),
-    probe: () => link.query({ text: probeIn(names) }),
+    probe: () => link.query({ text: probe }),
   })
-  const commits = createCommits({
+  const commits: Commits = new Commits({
     write: createCommitGroup(link, names),
     replica,
     clock,
@@ -200,9 +196,4 @@ function createWriting({ options, connection, names, clock, replica }: WritingOp
       await link.close()
     },
   }
-}
-
-function probeIn({ schema }: Names): string {
-  return `INSERT INTO ${schema}.probe VALUES (1, clock_timestamp())
-    ON CONFLICT (id) DO UPDATE SET at = excluded.at`
 }

@@ -1,17 +1,13 @@
-import type { Clock } from '../../shared/clock.ts'
-import type { Commits } from './commits.ts'
-import type { TrimStep } from './retention.ts'
+import { type Clock, toTimestamp } from '../../shared/clock.ts'
+import type { Commits } from './commit.ts'
+import type { DatabaseLink, DatabaseRow, Names } from './connection.ts'
+import { removal } from './rows.ts'
 
-/** What is done beside the commits: retention, and finding out when a database that failed takes writes again. */
-interface DatabaseUpkeep {
-  begin(): void
-  committed(writes: number): void
-  failed(): void
-  stop(): void
-}
+/** Drops tasks that are over the limits, oldest first, a step at a time; says whether there may be more. */
+type TrimStep = () => Promise<boolean>
 
 /** What upkeep works with. */
-interface UpkeepOptions {
+interface DatabaseUpkeepOptions {
   readonly clock: Clock
   commits(): Pick<Commits, 'between' | 'recovered'>
   /** Absent where everything is kept. */
@@ -25,8 +21,16 @@ const trimEvery = 500
 const trimEveryMs = 60_000
 const probeEveryMs = 1_000
 
-/** Upkeep of an open store; it ends with `stop`. */
-export function createDatabaseUpkeep(options: UpkeepOptions): DatabaseUpkeep {
+/**
+ * What is done beside the commits: retention, and finding out when a database that failed takes writes again. It ends with
+ * `stop`.
+ */
+export function createDatabaseUpkeep(options: DatabaseUpkeepOptions): {
+  begin(): void
+  committed(writes: number): void
+  failed(): void
+  stop(): void
+} {
   const { clock, commits, trim, probe } = options
   let writes = 0
   let stopped = false
@@ -76,5 +80,110 @@ export function createDatabaseUpkeep(options: UpkeepOptions): DatabaseUpkeep {
       cancelProbe?.()
       cancelTrim?.()
     },
+  }
+}
+
+/** How much of the finished tasks is kept. */
+export interface RetentionOptions {
+  /** Finished tasks to keep, the newest; all by default. */
+  readonly maxTasks?: number
+  /** How long a finished task is kept, in milliseconds by its status timestamp; for ever by default. */
+  readonly maxAgeMs?: number
+  /**
+   * How long a task may wait for input, in milliseconds, before it is dropped like a finished one; for ever by
+   * default.
+   */
+  readonly maxWaitingMs?: number
+}
+
+/** Whether nothing is ever dropped. */
+export function keepsAll({ maxTasks, maxAgeMs, maxWaitingMs }: RetentionOptions): boolean {
+  return [maxTasks, maxAgeMs, maxWaitingMs].every((limit) => limit === undefined)
+}
+
+/** What steps are made with. */
+interface TrimOptions {
+  readonly link: DatabaseLink
+  readonly names: Names
+  replica(): number
+  readonly clock: Clock
+}
+
+/** Tasks looked at in one step, so that a commit behind it hardly waits. */
+const perStep = 50
+
+/** Steps of retention. A task whose webhooks have not seen all of its log stays. */
+export function createTrimStep(options: TrimOptions, limits: RetentionOptions): TrimStep {
+  const { link, names, clock } = options
+  const texts = textsIn(names)
+  /** How far this round has come: what stays is not looked at again until the next. */
+  let place: readonly [timestamp: string, id: string] = ['', '']
+  return async () => {
+    const { maxTasks, maxAgeMs, maxWaitingMs } = limits
+    const floor = floorOf(clock, maxAgeMs)
+    const waitingFloor = floorOf(clock, maxWaitingMs)
+    let over = 0
+    if (maxTasks !== undefined) {
+      const [row] = await link.query({ name: 'finished', text: texts.count })
+      over = Number(row?.tasks ?? 0) - maxTasks
+    }
+    const rows = await link.query({
+      name: 'oldest',
+      text: texts.oldest,
+      values: [...place, perStep],
+    })
+    const due = dueOf(rows, over, { floor, waitingFloor })
+    if (due.length > 0)
+      await link.query({ name: 'trim', text: texts.remove, values: [options.replica(), due] })
+    const last = rows.at(-1)
+    const newest = String(last?.timestamp ?? '')
+    const isPast = over <= due.length && newest >= floor && newest >= waitingFloor
+    const more = rows.length === perStep && !isPast
+    place = more ? [newest, String(last?.id)] : ['', '']
+    return more
+  }
+}
+
+/** Empty text is before every timestamp. */
+function floorOf(clock: Clock, ms: number | undefined): string {
+  return ms === undefined ? '' : toTimestamp(clock.now() - ms)
+}
+
+/** @param over How many finished tasks are too many. */
+function dueOf(
+  rows: readonly DatabaseRow[],
+  over: number,
+  { floor, waitingFloor }: { readonly floor: string; readonly waitingFloor: string },
+): string[] {
+  const due: string[] = []
+  let left = over
+  for (const { id, timestamp, finished, waiting, behind } of rows) {
+    if (behind === true) continue
+    const isOld = String(timestamp) < (waiting === true ? waitingFloor : floor)
+    if (waiting === true ? !isOld : finished !== true || (left <= 0 && !isOld)) continue
+    if (finished === true) left -= 1
+    due.push(String(id))
+  }
+  return due
+}
+
+function textsIn(names: Names) {
+  const { schema } = names
+  const finished =
+    "('TASK_STATE_COMPLETED', 'TASK_STATE_FAILED', 'TASK_STATE_CANCELED', 'TASK_STATE_REJECTED')"
+  const behind = `EXISTS (SELECT 1 FROM ${schema}.push p WHERE p.task_id = t.id AND p.cursor < t.version)`
+  return {
+    count: `SELECT sum(tasks) AS tasks FROM ${schema}.total WHERE state IN ${finished}`,
+    oldest: `SELECT t.id, t.timestamp, t.state IN ${finished} AS finished,
+        t.state IN ('TASK_STATE_INPUT_REQUIRED', 'TASK_STATE_AUTH_REQUIRED') AND t.replica IS NULL AS waiting,
+        ${behind} AS behind
+      FROM ${schema}.task t WHERE (t.timestamp, t.id) > ($1::text, $2::text)
+      ORDER BY t.timestamp, t.id LIMIT $3::int`,
+    // Looked at again, after a wait for the row: another replica may have gone on with the task, or have dropped it.
+    remove: removal(
+      names,
+      `t.id = ANY ($2::text[]) AND t.replica IS NULL AND NOT ${behind}
+       AND t.state IN ('TASK_STATE_INPUT_REQUIRED', 'TASK_STATE_AUTH_REQUIRED', ${finished.slice(1)}`,
+    ),
   }
 }

@@ -1,12 +1,23 @@
+import { existsSync, realpathSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { A2AError } from '../../protocol/errors.ts'
 import type { TaskState } from '../../protocol/types.ts'
 import { systemClock, toTimestamp } from '../../shared/clock.ts'
 import { copyBytes } from '../copy.ts'
 import type { PruneLimits, StoreFacts, StoreKeeper } from '../keeper.ts'
-import { type Connection, openConnection, type Row } from './driver.ts'
-import { toOpenError, toStoreError } from './faults.ts'
-import { mustBeStore, readDeadLetters } from './file.ts'
-import { migrations } from './migrations.ts'
-import { pragma } from './schema.ts'
+import type { DeadLetter } from '../store.ts'
+import {
+  type Connection,
+  openConnection,
+  type Row,
+  reasonOf,
+  toFault,
+  toOpenError,
+  toStoreError,
+} from './driver.ts'
+import { lookAt } from './open.ts'
+import { createPushQueries } from './reader.ts'
+import { migrations, pragma } from './schema.ts'
 import { openSqliteStore } from './store.ts'
 import { startThread, type Thread } from './thread.ts'
 
@@ -122,5 +133,56 @@ async function trimAll(thread: Thread, limits: PruneLimits): Promise<void> {
     const answer = await thread.ask({ type: 'trim', ...request, maxPages: undefined })
     if ('fault' in answer) throw toStoreError('write', answer.fault)
     if (answer.ok !== true) return
+  }
+}
+
+/**
+ * Copies a store's file as it is at this moment, also while a server writes it. The copy appears under its name only
+ * when it is whole; a file already there is replaced.
+ *
+ * @throws A2AError `unavailable` that names the file and the reason.
+ */
+export async function backupSqliteStore(path: string, target: string): Promise<void> {
+  mustBeStore(path)
+  if (!existsSync(dirname(target)))
+    throw new A2AError('unavailable', `There is no directory ${dirname(target)}`)
+  if (existsSync(target) && realpathSync(target) === realpathSync(path))
+    throw new A2AError('unavailable', `${target} is the task store itself`)
+  const first = await startThread({ type: 'backup', path, target, driver: undefined }).first
+  if ('fault' in first)
+    throw new A2AError(
+      'unavailable',
+      `Cannot back up the task store ${path}: ${reasonOf(first.fault)}`,
+    )
+}
+
+/**
+ * Lists the webhook deliveries that were given up, newest first, also while a server writes the file.
+ * @throws A2AError `unavailable` that names the file and the reason.
+ */
+export async function readDeadLetters(path: string): Promise<readonly DeadLetter[]> {
+  mustBeStore(path)
+  const db = await openConnection(path)
+  try {
+    db.exec('PRAGMA query_only = ON')
+    return createPushQueries(db).deadLetters()
+  } finally {
+    db.close()
+  }
+}
+
+/**
+ * Opening a file that is not there would make one, and opening another program's could change it.
+ * @throws A2AError `unavailable` that names the file.
+ */
+function mustBeStore(path: string): void {
+  if (!existsSync(path) || !statSync(path).isFile())
+    throw new A2AError('unavailable', `There is no task store ${path}`)
+  try {
+    if (lookAt(path).isNew) throw new Error('the file is empty')
+  } catch (error) {
+    throw new A2AError('unavailable', `${path} is no task store: ${reasonOf(toFault(error))}`, {
+      cause: error,
+    })
   }
 }

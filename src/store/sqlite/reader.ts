@@ -1,12 +1,55 @@
 import { A2AError } from '../../protocol/errors.ts'
-import type { Store } from '../store.ts'
-import { type DriverName, openConnection, type Row } from './driver.ts'
-import { type SqliteFault, toFault, toStoreError } from './faults.ts'
-import type { Query } from './list.ts'
-import { createLists } from './lists.ts'
-import { createQueries } from './queries.ts'
+import type { Json } from '../../protocol/types.ts'
+import { myTurn } from '../../shared/async.ts'
+import {
+  isSameScope,
+  recordsPerRow,
+  toContextValue,
+  toDeadLetter,
+  toPushConfig,
+  toRecords,
+  toTaskPage,
+} from '../documents.ts'
+import type {
+  AllTasksFilter,
+  ClaimRequest,
+  DeadLetter,
+  ListConditions,
+  LogRecord,
+  PushConfigRecord,
+  Scope,
+  Store,
+  StoredTask,
+  TaskHead,
+  TaskListFilter,
+  TaskPage,
+  TaskParts,
+  Webhook,
+  WebhookFilter,
+} from '../store.ts'
+import {
+  type Connection,
+  type DriverName,
+  openConnection,
+  type Query,
+  type Row,
+  type SqliteFault,
+  type SqlValue,
+  type Statement,
+  toFault,
+  toStoreError,
+} from './driver.ts'
+import {
+  fromStoredRecords,
+  headColumns,
+  listColumns,
+  scopeNumber,
+  taskColumns,
+  toHead,
+  toStoredTask,
+} from './rows.ts'
 import { type StartedThread, startThread } from './thread.ts'
-import { createWebhookLists } from './webhook-lists.ts'
+import { createReadiness } from './trim.ts'
 
 /** The reading half of the store. A read sees every commit that was answered before it began. */
 export type StoreReader = Omit<Store, 'commit' | 'health'>
@@ -14,12 +57,12 @@ export type StoreReader = Omit<Store, 'commit' | 'health'>
 /** How a reader is opened. */
 interface ReaderOptions {
   readonly driver?: DriverName | undefined
-  /** Told of a read that failed. */
+  /** Called with the error of a read that failed. */
   failed?(fault: SqliteFault): void
 }
 
 /**
- * Reads on the calling thread: in WAL mode a reader waits for nobody, and a task that is looked up by its key costs less
+ * Reads on the calling thread: in WAL mode a reader never waits, and a task that is looked up by its key costs less
  * than the way to another thread and back. Only what may take long goes to a thread of its own, from the first time on.
  */
 export async function openReader(path: string, options: ReaderOptions = {}): Promise<StoreReader> {
@@ -28,7 +71,7 @@ export async function openReader(path: string, options: ReaderOptions = {}): Pro
   db.prepare('PRAGMA busy_timeout = 1000').get()
   const queries = createQueries(db)
   const long = createLongReads(path, options.driver)
-  const lists = createLists({ db, toTask: queries.toTask, elsewhere: long.query })
+  const lists = createLists({ db, toTask: queries.toTask, inThread: long.query })
   const webhooks = createWebhookLists(long.query)
   let closed = false
 
@@ -70,24 +113,390 @@ export async function openReader(path: string, options: ReaderOptions = {}): Pro
   }
 }
 
-interface LongReads {
-  query(query: Query): Promise<readonly Row[]>
-  close(): Promise<void>
+/** The store's reads as plain functions over one connection. */
+interface Queries {
+  get(id: string, scope?: Scope, parts?: TaskParts): MaybeTask | Promise<MaybeTask>
+  records(id: string, after: number, limit?: number): readonly LogRecord[]
+  /** A row of a list as a task; undefined where it is large and gone meanwhile. */
+  toTask(row: Row, parts: TaskParts): MaybeTask | Promise<MaybeTask>
+  claim(wanted?: ClaimRequest): readonly TaskHead[]
+  contextValues(scope: Scope, contextId: string): ReadonlyMap<string, Json>
+  findByKey(scope: Scope, idempotencyKey: string): string | undefined
+  pushConfigs(taskId: string): readonly PushConfigRecord[]
+  claimDeliveries(taskId?: string): readonly PushConfigRecord[]
+  deadLetters(limit?: number): readonly DeadLetter[]
+}
+
+/** Prepares all reads. */
+function createQueries(db: Connection): Queries {
+  const readLog = createLogReader(db)
+  const find = db.prepare('SELECT number FROM task WHERE id = ?')
+  const toWhole = (row: Row): StoredTask =>
+    // Sequence numbers have no gaps, so the first so many records are those up to a version.
+    toStoredTask(row, (number, upTo) => readLog(number, 0, upTo))
+  const { small, large } = createTaskReads(db)
+  const busy = db.prepare(
+    `SELECT ${headColumns} FROM task INDEXED BY task_busy JOIN scope ON scope.id = task.scope
+     WHERE busy = 1 AND (timestamp, task.id) > (?1, ?2) AND coalesce(?3, scope.agent) = scope.agent
+     ORDER BY timestamp, task.id LIMIT ?4`,
+  )
+  const values = db.prepare(
+    `SELECT key, value FROM context_value WHERE scope = ${scopeNumber} AND context_id = ?`,
+  )
+  const byKey = db.prepare(
+    `SELECT id FROM task WHERE scope = ${scopeNumber} AND idempotency_key = ?`,
+  )
+  /** What is large takes long to read: one after the other, with a turn of the event loop in between. */
+  function toTask(row: Row, parts: TaskParts): MaybeTask | Promise<MaybeTask> {
+    const isLarge = row.snapshot === null || row.artifacts === ''
+    if (!isLarge) return toWhole(row)
+    return myTurn().then(() => {
+      const found = large(String(row.id), parts)
+      return found && toWhole(found)
+    })
+  }
+  return {
+    toTask,
+    get(id, scope, parts = {}) {
+      const row = small(id, parts)
+      return row && (!scope || isSameScope(scope, toHead(row).scope))
+        ? toTask(row, parts)
+        : undefined
+    },
+    records(id, after, limit) {
+      const row = find.get(id)
+      return row === undefined ? [] : readLog(Number(row.number), after, limit)
+    },
+    // The empty text sorts before every timestamp.
+    claim: ({
+      agent = null,
+      limit = -1,
+      after: { timestamp, id } = { timestamp: '', id: '' },
+    } = {}) => busy.all(timestamp, id, agent, limit).map(toHead),
+    contextValues: ({ agent, tenant, owner }, contextId) =>
+      new Map(values.all(agent, tenant, owner, contextId).map(toContextValue)),
+    findByKey({ agent, tenant, owner }, key) {
+      const row = byKey.get(agent, tenant, owner, key)
+      return row && String(row.id)
+    },
+    ...createPushQueries(db),
+  }
+}
+
+/** Reads a task's log by the task's number: what follows a sequence number, at most so many. */
+type LogReader = (number: number, after: number, limit?: number) => readonly LogRecord[]
+
+/** The largest sequence number that has a place. */
+const maxSeq = 2 ** 31 - 1
+
+/** Prepares the reading of logs. */
+export function createLogReader(db: Connection): LogReader {
+  // Where the first rows hold enough, the others are not even read.
+  const rows = db.prepare(
+    `SELECT records FROM log WHERE place > ?1 << 31 | ?2 AND place <= coalesce(
+       (SELECT place FROM log WHERE place >= ?1 << 31 | ?3 AND place <= ?1 << 31 | ${maxSeq}
+        ORDER BY place LIMIT 1), ?1 << 31 | ${maxSeq}) ORDER BY place`,
+  )
+  const inline = db.prepare('SELECT log FROM task WHERE number = ?')
+  return (number, after, limit = Number.MAX_SAFE_INTEGER) => {
+    const records: LogRecord[] = []
+    const add = (text: unknown): void => {
+      for (const record of fromStoredRecords(toRecords(text)))
+        if (record.seq > after) records.push(record)
+    }
+    // A log within the task's row is one row's worth at most.
+    if (after < recordsPerRow) add(inline.get(number)?.log)
+    const upTo = Math.min(after + limit, maxSeq)
+    if (after < upTo && records.length < limit)
+      for (const row of rows.all(number, after, upTo)) add(row.records)
+    return records.length > limit ? records.slice(0, limit) : records
+  }
+}
+
+type ReadRow = (id: string, parts: TaskParts) => Row | undefined
+
+/** Prepares the reads of one task: as it is in a list, without its documents if they are large, and with them. */
+function createTaskReads(db: Connection): { readonly small: ReadRow; readonly large: ReadRow } {
+  const reading = (columns: (parts: TaskParts) => string): ReadRow => {
+    const prepare = (parts: TaskParts): Statement =>
+      db.prepare(
+        `SELECT ${columns(parts)} FROM task JOIN scope ON scope.id = task.scope WHERE task.id = ?`,
+      )
+    const [whole, bare, light] = [
+      prepare({}),
+      prepare({ artifacts: false }),
+      prepare({ light: true }),
+    ]
+    return (id, parts) => (parts.light ? light : parts.artifacts === false ? bare : whole).get(id)
+  }
+  return { small: reading(listColumns), large: reading(taskColumns) }
+}
+
+/** Prepares the reads of webhooks alone; they are the same in files of every schema. */
+export function createPushQueries(
+  db: Connection,
+): Pick<Queries, 'pushConfigs' | 'claimDeliveries' | 'deadLetters'> {
+  const configs = db.prepare('SELECT cursor, record FROM push WHERE task_id = ? ORDER BY number')
+  const behind = `SELECT cursor, record FROM push JOIN task ON task.id = push.task_id WHERE cursor < version`
+  const pending = db.prepare(`${behind} ORDER BY push.number`)
+  const pendingOf = db.prepare(`${behind} AND task.id = ? ORDER BY push.number`)
+  const letters = db.prepare('SELECT letter FROM dead_letter ORDER BY number DESC LIMIT ?')
+  return {
+    pushConfigs: (taskId) => configs.all(taskId).map(toPushConfig),
+    claimDeliveries: (taskId) =>
+      (taskId === undefined ? pending.all() : pendingOf.all(taskId)).map(toPushConfig),
+    deadLetters: (limit = -1) => letters.all(limit).map(toDeadLetter),
+  }
 }
 
 /** A thread for reads that may take long; started with the first of them. */
-function createLongReads(path: string, driver: DriverName | undefined): LongReads {
+function createLongReads(path: string, driver: DriverName | undefined) {
   let thread: StartedThread | undefined
   return {
-    async query(query) {
+    async query(query: Query): Promise<readonly Row[]> {
       thread ??= startThread({ type: 'read', path, driver })
       const answer = await thread.ask({ type: 'query', ...query })
       if ('ok' in answer) return answer.ok as readonly Row[] // what the worker answers to a query
       throw Object.assign(new Error(answer.fault.message), { errcode: answer.fault.code })
     },
-    async close() {
+    async close(): Promise<void> {
       await thread?.ask({ type: 'close' })
       await thread?.ended()
+    },
+  }
+}
+
+type MaybeTask = StoredTask | undefined
+
+/** What lists are made with. */
+interface ListOptions {
+  readonly db: Connection
+  /** A row as a task, with as much of it as is asked for. */
+  toTask(row: Row, parts: ListConditions): MaybeTask | Promise<MaybeTask>
+  /** Runs a query that may take long in a thread of its own. */
+  inThread(query: Query): Promise<readonly Row[]>
+}
+
+/** Matches that are counted at once; beyond that they are counted in a thread, so that it does not hold the event loop. */
+const countedHere = 5_000
+
+/** Lists tasks. In one scope every shape of filter walks one index in the order of the list, so a page costs its own length. */
+function createLists(options: ListOptions): Pick<Store, 'list' | 'listAll'> {
+  const { db, toTask, inThread } = options
+  const statements = new Map<string, Statement>()
+  // Few shapes of filter exist, so few statements do.
+  const here = ({ sql, values }: Query): readonly Row[] => {
+    const statement = statements.get(sql) ?? db.prepare(sql)
+    statements.set(sql, statement)
+    return statement.all(...values)
+  }
+  const hasContexts = createReadiness(db)
+
+  async function countOf(filter: TaskListFilter, isWalk: boolean): Promise<number> {
+    if (!isWalk) {
+      const [row] = here(totalQuery(filter, { atMost: countedHere }))
+      const total = Number(row?.total ?? 0)
+      if (isKept(filter) || total < countedHere) return total
+    }
+    const [row] = await inThread(totalQuery(filter, { contexts: !isWalk }))
+    return Number(row?.total ?? 0)
+  }
+
+  function toPage(rows: readonly Row[], filter: ListConditions, total: number): Promise<TaskPage> {
+    return toTaskPage(rows, { ...filter, total }, (row) => toTask(row, filter))
+  }
+
+  return {
+    async list(filter) {
+      // Until the tasks by context are all in, such a list walks the index by time: too long for here.
+      const isWalk = filter.contextId !== undefined && !hasContexts()
+      const query = pageQuery(filter, { contexts: !isWalk })
+      const rows = isWalk ? await inThread(query) : here(query)
+      return toPage(rows, filter, await countOf(filter, isWalk))
+    },
+    async listAll(filter) {
+      const contexts = hasContexts()
+      const query = allPageQuery(filter, contexts)
+      // Without these, the first rows of the index over all scopes are the page.
+      const { agent, contextId, state } = filter
+      const isShort = agent === undefined && contextId === undefined && state === undefined
+      const rows = isShort ? here(query) : await inThread(query)
+      const [row] = await inThread(allTotalQuery(filter, contexts))
+      return toPage(rows, filter, Number(row?.total ?? 0))
+    },
+  }
+}
+
+/** How matching tasks are found: the tables and indexes to walk, the conditions, and what they bind. */
+interface ListWalk {
+  readonly from: string
+  readonly where: string[]
+  readonly values: SqlValue[]
+}
+
+/** How a list is looked up. */
+interface QueryOptions {
+  /** Whether the file has its tasks by context; else such a list walks the index by time. */
+  readonly contexts?: boolean
+  /** Where counting may stop. */
+  readonly atMost?: number
+}
+
+/** The tasks of a page and one more, which tells whether another page follows. */
+export function pageQuery(filter: TaskListFilter, { contexts = true }: QueryOptions = {}): Query {
+  const { from, where, values, place } = scopeConditions(filter, contexts)
+  const { cursor } = filter
+  if (cursor) {
+    where.push(`(${place}timestamp, ${place}id) < (?, ?)`)
+    values.push(cursor.timestamp, cursor.id)
+  }
+  const sql = `SELECT ${listColumns(filter)} FROM ${from} JOIN scope ON scope.id = task.scope
+    WHERE ${where.join(' AND ')} ORDER BY ${place}timestamp DESC, ${place}id DESC LIMIT ?`
+  return { sql, values: [...values, filter.limit + 1] }
+}
+
+/** How many tasks match: from the kept totals where they answer it, else by counting in an index. */
+export function totalQuery(
+  filter: TaskListFilter,
+  { contexts = true, atMost }: QueryOptions = {},
+): Query {
+  if (isKept(filter)) return keptQuery(filter)
+  const { from, where, values } = scopeConditions(filter, contexts)
+  const matches = `FROM ${from} WHERE ${where.join(' AND ')}`
+  if (atMost === undefined) return { sql: `SELECT count(*) AS total ${matches}`, values }
+  const sql = `SELECT count(*) AS total FROM (SELECT 1 ${matches} LIMIT ?)`
+  return { sql, values: [...values, atMost] }
+}
+
+/** Whether the kept totals tell how many match. */
+function isKept({ contextId, timestampAfter }: TaskListFilter): boolean {
+  return contextId === undefined && timestampAfter === undefined
+}
+
+function keptQuery({ scope, state }: TaskListFilter): Query {
+  const values = [scope.agent, scope.tenant, scope.owner]
+  const sql = `SELECT sum(tasks) AS total FROM total WHERE scope = ${scopeNumber}`
+  return state === undefined
+    ? { sql, values }
+    : { sql: `${sql} AND state = ?`, values: [...values, state] }
+}
+
+/** How the tasks of a scope that match are found; `place` is the table whose timestamps and ids are walked. */
+function scopeConditions(
+  filter: TaskListFilter,
+  contexts: boolean,
+): ListWalk & { readonly place: string } {
+  const { scope, contextId, state, timestampAfter } = filter
+  const byContext = contextId !== undefined && contexts
+  const place = byContext ? 'context_task.' : 'task.'
+  const where = [`${place}scope = ${scopeNumber}`]
+  const values: SqlValue[] = [scope.agent, scope.tenant, scope.owner]
+  const equal = (condition: string, value: string | undefined): void => {
+    if (value === undefined) return
+    where.push(condition)
+    values.push(value)
+  }
+  equal(`${place}context_id = ?`, contextId)
+  equal('state = ?', state)
+  equal(`${place}timestamp >= ?`, timestampAfter)
+  const join = 'context_task CROSS JOIN task ON task.number = context_task.number'
+  if (byContext) return { from: join, where, values, place }
+  const walk = (index: string) => `task INDEXED BY ${index}`
+  if (state === undefined || state === 'TASK_STATE_COMPLETED')
+    return { from: walk('task_by_time'), where, values, place }
+  // Says what the index says of itself, without which SQLite may not use it.
+  where.push("state <> 'TASK_STATE_COMPLETED'")
+  return { from: walk('task_by_state'), where, values, place }
+}
+
+/**
+ * The tasks of a page over all scopes and one more. Where a filter has an index within each scope, that is walked scope by
+ * scope and what matches is sorted; else the index over all scopes is walked in the order of the list.
+ */
+export function allPageQuery(filter: AllTasksFilter, contexts: boolean): Query {
+  const { cursor, limit } = filter
+  const { from, where, values } = allConditions(filter, contexts)
+  if (cursor) {
+    where.push('(task.timestamp, task.id) < (?, ?)')
+    values.push(cursor.timestamp, cursor.id)
+  }
+  // The documents are read for the page alone.
+  const sql = `SELECT ${listColumns(filter)} FROM (
+      SELECT task.number AS found FROM ${from} WHERE ${where.join(' AND ')}
+      ORDER BY task.timestamp DESC, task.id DESC LIMIT ?
+    ) CROSS JOIN task ON task.number = found JOIN scope ON scope.id = task.scope
+    ORDER BY task.timestamp DESC, task.id DESC`
+  return { sql, values: [...values, limit + 1] }
+}
+
+/** How many tasks of all scopes match: from the kept totals where they answer it, else by counting. */
+function allTotalQuery(filter: AllTasksFilter, contexts: boolean): Query {
+  const { agent, contextId, state, timestampAfter } = filter
+  if (contextId !== undefined || timestampAfter !== undefined) {
+    const { from, where, values } = allConditions(filter, contexts)
+    return { sql: `SELECT count(*) AS total FROM ${from} WHERE ${where.join(' AND ')}`, values }
+  }
+  const { where, values } = equals({ agent, 'total.state': state })
+  const sql = `SELECT sum(tasks) AS total FROM total JOIN scope ON scope.id = total.scope
+    WHERE ${where.join(' AND ')}`
+  return { sql, values }
+}
+
+function allConditions(filter: AllTasksFilter, contexts: boolean): ListWalk {
+  const { agent, contextId, state, timestampAfter } = filter
+  const { where, values } = equals({ agent, 'task.context_id': contextId, state })
+  if (timestampAfter !== undefined) {
+    where.push('task.timestamp >= ?')
+    values.push(timestampAfter)
+  }
+  if (contextId !== undefined && contexts) {
+    const from = `scope CROSS JOIN context_task ON context_task.scope = scope.id AND context_task.context_id = ?
+      CROSS JOIN task ON task.number = context_task.number`
+    return { from, where, values: [contextId, ...values] }
+  }
+  if (state === undefined || state === 'TASK_STATE_COMPLETED')
+    return { from: `task INDEXED BY task_of_all ${agent === undefined ? '' : join}`, where, values }
+  // Says what the index says of itself, without which SQLite may not use it.
+  where.push("state <> 'TASK_STATE_COMPLETED'")
+  const from = 'scope CROSS JOIN task INDEXED BY task_by_state ON task.scope = scope.id'
+  return { from, where, values }
+}
+
+const join = 'CROSS JOIN scope ON scope.id = task.scope'
+
+/** The columns that are asked for; always a condition, so that there is something to join. */
+function equals(columns: Readonly<Record<string, string | undefined>>): Omit<ListWalk, 'from'> {
+  const where = ['1 = 1']
+  const values: SqlValue[] = []
+  for (const [column, value] of Object.entries(columns)) {
+    if (value === undefined) continue
+    where.push(`${column} = ?`)
+    values.push(value)
+  }
+  return { where, values }
+}
+
+/** The lists of webhooks over many tasks. They walk all that there are, so they run in a thread of their own. */
+function createWebhookLists(inThread: (query: Query) => Promise<readonly Row[]>) {
+  return {
+    async webhooks({ scope, limit }: WebhookFilter): Promise<readonly Webhook[]> {
+      const sql = `SELECT ${headColumns}, version, cursor, record FROM push
+        CROSS JOIN task ON task.id = push.task_id JOIN scope ON scope.id = task.scope
+        ${scope === undefined ? '' : `WHERE task.scope = ${scopeNumber}`}
+        ORDER BY task.number DESC, push.number LIMIT ?`
+      const columns = scope === undefined ? [] : [scope.agent, scope.tenant, scope.owner]
+      const rows = await inThread({ sql, values: [...columns, limit] })
+      return rows.map((row) => ({
+        record: toPushConfig(row),
+        head: toHead(row),
+        version: Number(row.version),
+      }))
+    },
+    async deadLettersOf(scope: Scope, limit = -1): Promise<readonly DeadLetter[]> {
+      const sql = `SELECT letter FROM dead_letter CROSS JOIN task ON task.id = dead_letter.task_id
+        WHERE task.scope = ${scopeNumber} ORDER BY dead_letter.number DESC LIMIT ?`
+      const values = [scope.agent, scope.tenant, scope.owner, limit]
+      return (await inThread({ sql, values })).map(toDeadLetter)
     },
   }
 }

@@ -1,14 +1,29 @@
+import { createFold } from '../../protocol/fold.ts'
+import type { Artifact } from '../../protocol/types.ts'
 import {
+  documentColumns,
+  fromSnapshot,
+  fromText,
+  listedDocumentColumns,
   type RecordTexts,
   recordsPerRow,
+  taskOfHead,
   textsOf,
   toRecordTexts,
   toSnapshot,
   toText,
 } from '../documents.ts'
-import { refusalOf } from '../refusal.ts'
-import type { Scope, TaskWrite, Write } from '../store.ts'
-import { toStoredRecords } from './opening.ts'
+import { refusalOf } from '../size-limits.ts'
+import type {
+  LogRecord,
+  Scope,
+  StoredTask,
+  TaskHead,
+  TaskParts,
+  TaskWrite,
+  Write,
+} from '../store.ts'
+import type { Row } from './driver.ts'
 
 /**
  * Writes as they cross to the writing thread: flat tuples with documents already as JSON text, because copying
@@ -69,23 +84,6 @@ export function toRow(write: Write, maxBytes: number): WriteRow {
   }
 }
 
-/** A character is three bytes at most, so that most rows need not be measured. */
-function fits(row: WriteRow, maxBytes: number): boolean {
-  if (row[0] !== 'task') return bytesIn(row[0] === 'contextValue' ? row[4] : null) <= maxBytes
-  const [, , , , , , , , , , , snapshot, artifacts, records] = row
-  if (typeof records === 'string') {
-    const length = records.length + (snapshot?.length ?? 0) + (artifacts?.length ?? 0)
-    if (length * 3 <= maxBytes) return true
-  }
-  const texts = [snapshot, artifacts, ...textsOf(records)]
-  return texts.reduce((sum, text) => sum + bytesIn(text), 0) <= maxBytes
-}
-
-/** How many bytes a text has in the file. */
-export function bytesIn(text: string | null): number {
-  return text === null ? 0 : Buffer.byteLength(text)
-}
-
 function flatten(write: Write): WriteRow {
   switch (write.type) {
     case 'task':
@@ -134,6 +132,114 @@ function toTaskRow(write: TaskWrite): TaskRow {
     expectedVersion === 0 && !busy && records.length <= recordsPerRow,
     expectedVersion === 0 ? (idempotencyKey ?? null) : null,
   ]
+}
+
+/**
+ * The first records of a task tell its first message twice: as it came, and in the history of the task that it opens. In
+ * the file it stands once, since it may have megabytes: where the history is this message alone, it is 0.
+ */
+function toStoredRecords(records: readonly LogRecord[]): readonly LogRecord[] {
+  const [first] = records
+  if (first?.kind !== 'message') return records
+  const opening = records.findIndex((record) => historyOf(record)?.[0] === first.message)
+  const record = records[opening]
+  if (!record || historyOf(record)?.length !== 1) return records
+  return records.with(opening, withHistory(record, 0))
+}
+
+/** Records as they were before they were stored. */
+export function fromStoredRecords(records: readonly LogRecord[]): readonly LogRecord[] {
+  const [first] = records
+  if (first?.kind !== 'message') return records
+  const opening = records.findIndex((record) => (historyOf(record) as unknown) === 0) // see above
+  const record = records[opening]
+  return record ? records.with(opening, withHistory(record, [first.message])) : records
+}
+
+function historyOf(record: LogRecord) {
+  return record.kind === 'event' && 'task' in record.event ? record.event.task.history : undefined
+}
+
+function withHistory(record: LogRecord, history: unknown): LogRecord {
+  if (record.kind !== 'event' || !('task' in record.event)) return record
+  const { task } = record.event
+  return { ...record, event: { ...record.event, task: { ...task, history } } } as LogRecord // a stored one has 0 there
+}
+
+/** A character is three bytes at most, so that most rows need not be measured. */
+function fits(row: WriteRow, maxBytes: number): boolean {
+  if (row[0] !== 'task') return bytesIn(row[0] === 'contextValue' ? row[4] : null) <= maxBytes
+  const [, , , , , , , , , , , snapshot, artifacts, records] = row
+  if (typeof records === 'string') {
+    const length = records.length + (snapshot?.length ?? 0) + (artifacts?.length ?? 0)
+    if (length * 3 <= maxBytes) return true
+  }
+  const texts = [snapshot, artifacts, ...textsOf(records)]
+  return texts.reduce((sum, text) => sum + bytesIn(text), 0) <= maxBytes
+}
+
+/** How many bytes a text has in the file. */
+export function bytesIn(text: string | null): number {
+  return text === null ? 0 : Buffer.byteLength(text)
+}
+
+/** The number of a scope; bind agent, tenant, owner. */
+export const scopeNumber =
+  '(SELECT scope.id FROM scope WHERE agent = ? AND tenant = ? AND owner = ?)'
+
+/** The columns of a task's head, as `toHead` reads them. */
+export const headColumns =
+  'task.id, agent, tenant, owner, task.context_id AS contextId, state, task.timestamp, busy, generation, build'
+
+const numbers = `${headColumns}, task.number, version, snapshot_version AS snapshotVersion`
+
+/** The columns of as much of a task as is asked for, as `toStoredTask` reads them. */
+export function taskColumns(parts?: TaskParts): string {
+  return `${numbers}, ${documentColumns('task', parts)}`
+}
+
+/** The same for a list, where the documents of large tasks are left out: they are null. */
+export function listColumns(parts: TaskParts): string {
+  return `${numbers}, ${listedDocumentColumns('task', parts)}`
+}
+
+/** A row of `headColumns`. The file is ours alone, so what we wrote into it is what we read. */
+export function toHead(row: Row): TaskHead {
+  const flat: unknown = row
+  const { id, agent, tenant, owner, contextId, state, timestamp, ...more } = flat as FlatHeadRow // see above
+  const scope = { agent, tenant, owner }
+  const { busy, generation, build } = more
+  return { id, scope, contextId, state, timestamp, busy: busy === 1, generation, build }
+}
+
+type FlatHeadRow = Omit<TaskHead, 'scope' | 'busy'> & Scope & { readonly busy: number }
+
+/** Finds the records of a task up to a version: artifacts may stand in the log alone. */
+type ReadLog = (number: number, upTo: number) => readonly LogRecord[]
+
+/** A row of `taskColumns`, with as much of the task as it has. */
+export function toStoredTask(row: Row, readLog: ReadLog): StoredTask {
+  const taskVersion = Number(row.snapshotVersion)
+  const head = toHead(row)
+  const version = Number(row.version)
+  if (row.snapshot === '') return { head, version, task: taskOfHead(head), taskVersion }
+  const task = fromSnapshot(row.snapshot)
+  const { artifacts } = row
+  if (artifacts === '') task.artifacts = artifactsOf(readLog(Number(row.number), taskVersion)) ?? []
+  else if (typeof artifacts === 'string') task.artifacts = fromText<Artifact[]>(artifacts)
+  // A task of the first schema may have kept them in its snapshot.
+  else if (artifacts === undefined) delete task.artifacts
+  return { head, version, task, taskVersion }
+}
+
+/** The artifacts that a whole log adds up to, as a task that has ended holds them. */
+export function artifactsOf(records: readonly LogRecord[]): readonly Artifact[] | undefined {
+  const nothing = { id: '', contextId: '', status: { state: 'TASK_STATE_WORKING' } } as const
+  const fold = createFold(nothing)
+  for (const record of records)
+    if (record.kind === 'event' && !('statusUpdate' in record.event)) fold.apply(record.event)
+  fold.compact()
+  return fold.snapshot().artifacts
 }
 
 function toScopeText({ agent, tenant, owner }: Scope): ScopeText {

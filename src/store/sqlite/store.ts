@@ -1,17 +1,27 @@
 import { A2AError } from '../../protocol/errors.ts'
 import { type Clock, systemClock, toTimestamp } from '../../shared/clock.ts'
-import { checkWrites, defaultMaxTaskBytes } from '../refusal.ts'
+import { checkWrites, defaultMaxTaskBytes } from '../size-limits.ts'
 import type { Store } from '../store.ts'
-import type { DriverName, FileRequest } from './driver.ts'
-import { isDamage, isFinding, reasonOf, toFault, toOpenError, toStoreError } from './faults.ts'
-import { createGroup } from './group.ts'
+import {
+  type DriverName,
+  type FileRequest,
+  isDamage,
+  isFinding,
+  reasonOf,
+  toFault,
+  toOpenError,
+  toStoreError,
+} from './driver.ts'
 import { openReader, type StoreReader } from './reader.ts'
-import { type StartedThread, startThread, type Thread, type WriterState } from './thread.ts'
+import {
+  CommitGroup,
+  type GroupEvents,
+  type StartedThread,
+  startThread,
+  type Thread,
+  type WriterState,
+} from './thread.ts'
 import type { TrimRequest } from './trim.ts'
-import { createUpkeep, type Upkeep } from './upkeep.ts'
-
-/** How long a list of a context waits for tasks to be found by it; in a large file that is new, it goes without. */
-const fillWaitMs = 1_000
 
 /** How a SQLite store keeps its promises, and how much it keeps. */
 export interface SqliteStoreOptions {
@@ -61,7 +71,7 @@ export async function openSqliteStore(
   options: SqliteStoreOptions = {},
 ): Promise<SqliteStore> {
   const { thread, filling, checked } = await startWriter(path, options)
-  let opened: Opened | undefined
+  let opened: OpenedStore | undefined
   try {
     const reader = await openReader(path, {
       driver: options.driver,
@@ -89,25 +99,29 @@ async function startWriter(
   return { thread, ...(first.ok as WriterState) } // what a writing thread answers first
 }
 
-interface Parts {
+interface StoreParts {
   readonly options: SqliteStoreOptions
   readonly thread: Thread
   readonly reader: StoreReader
   readonly checked: boolean
 }
 
-interface Opened {
+interface OpenedStore {
   readonly store: SqliteStore
   readonly upkeep: Upkeep
   damaged(reason: string): void
 }
 
-function createStore(path: string, { options, thread, reader, checked }: Parts): Opened {
+/** How long a list of a context waits for tasks to be found by it; in a large file that is new, it goes without. */
+const fillWaitMs = 1_000
+
+function createStore(path: string, { options, thread, reader, checked }: StoreParts): OpenedStore {
   const { clock = systemClock, driver, maxTaskBytes = defaultMaxTaskBytes } = options
   const limits = (): TrimRequest => limitsAt(clock.now(), options)
-  const upkeep = createUpkeep(thread, { clock, limits, recovered: () => group.recovered() })
-  const group = createGroup(thread, upkeep, maxTaskBytes)
-  const checking = checked ? undefined : checkBehind({ path, driver }, group.damaged)
+  const upkeep = new Upkeep(thread, { clock, limits, recovered: () => group.recovered() })
+  const group = new CommitGroup(thread, upkeep, maxTaskBytes)
+  const damaged = (reason: string): void => group.damaged(reason)
+  const checking = checked ? undefined : checkBehind({ path, driver }, damaged)
   let closing: Promise<void> | undefined
 
   async function close(): Promise<void> {
@@ -142,7 +156,7 @@ function createStore(path: string, { options, thread, reader, checked }: Parts):
     },
     close: () => (closing ??= close()),
   }
-  return { store, upkeep, damaged: group.damaged }
+  return { store, upkeep, damaged }
 }
 
 /** The limits of retention at a moment. */
@@ -157,7 +171,7 @@ function toPages(bytes: number): number {
   return Math.max(1, Math.floor(bytes / 4096))
 }
 
-/** Reads the whole file beside everything else: a large one takes a while, and nobody has to wait for it. */
+/** Reads the whole file beside everything else: a large one takes a while, and the store opens without it. */
 function checkBehind(file: FileRequest, damaged: (reason: string) => void): StartedThread {
   const thread = startThread({ type: 'check', ...file }, true)
   void thread.first.then((answer) => {
@@ -169,9 +183,9 @@ function checkBehind(file: FileRequest, damaged: (reason: string) => void): Star
 /** Waits for work to be done, but not for ever. */
 async function atMost(ms: number, work: Promise<void>, clock: Clock): Promise<void> {
   await new Promise<void>((resolve) => {
-    const callOff = clock.after(ms, resolve)
+    const cancel = clock.after(ms, resolve)
     void work.then(() => {
-      callOff()
+      cancel()
       resolve()
     })
   })
@@ -180,4 +194,105 @@ async function atMost(ms: number, work: Promise<void>, clock: Clock): Promise<vo
 async function stop(thread: Thread): Promise<void> {
   await thread.ask({ type: 'close' })
   await thread.ended()
+}
+
+/** What upkeep works with. */
+interface UpkeepOptions {
+  readonly clock: Clock
+  limits(): TrimRequest
+  /** The file takes writes again. */
+  recovered(): void
+}
+
+/** Writes after which finished tasks are counted again. */
+const trimEvery = 500
+const trimEveryMs = 60_000
+const probeEveryMs = 1_000
+
+/**
+ * What is done beside the commits of an open store: retention, tasks by context, finding out when a file that failed takes
+ * writes again. It ends with `stop`.
+ */
+class Upkeep implements GroupEvents {
+  readonly #thread: Thread
+  readonly #options: UpkeepOptions
+  #writes = 0
+  #stopped = false
+  #trimming = false
+  #filling: Promise<void> | undefined
+  #cancelProbe: (() => void) | undefined
+  #cancelTrim: (() => void) | undefined
+
+  constructor(thread: Thread, options: UpkeepOptions) {
+    this.#thread = thread
+    this.#options = options
+    void this.#trim()
+  }
+
+  committed(writes: number): void {
+    this.#writes += writes
+    if (this.#writes < trimEvery) return
+    this.#writes = 0
+    void this.#trim()
+  }
+
+  failed(): void {
+    this.#watch()
+    // A file at its bound may have finished tasks to drop.
+    void this.#trim()
+  }
+
+  /** Resolves when all tasks are found by their context, or that is not possible now. */
+  fillContexts(): Promise<void> {
+    this.#filling ??= this.#fill()
+    return this.#filling
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#cancelProbe?.()
+    this.#cancelTrim?.()
+  }
+
+  async #trim(): Promise<void> {
+    const { clock, limits } = this.#options
+    if (this.#trimming || this.#stopped || isUnlimited(limits())) return
+    this.#trimming = true
+    this.#cancelTrim?.()
+    await this.#repeat(() => this.#thread.ask({ type: 'trim', ...limits() }))
+    this.#trimming = false
+    if (!this.#stopped) this.#cancelTrim = clock.after(trimEveryMs, () => void this.#trim())
+  }
+
+  /** What fails, on a full disk, is tried again by the next caller. */
+  async #fill(): Promise<void> {
+    const done = await this.#repeat(() => this.#thread.ask({ type: 'fillContexts' }))
+    if (!done) this.#filling = undefined
+  }
+
+  /** Requests step after step; commits that arrive meanwhile come in between. */
+  async #repeat(step: () => ReturnType<Thread['ask']>): Promise<boolean> {
+    while (!this.#stopped) {
+      const answer = await step()
+      if ('fault' in answer) return false
+      if (answer.ok !== true) return true
+    }
+    return false
+  }
+
+  #watch(): void {
+    this.#cancelProbe ??= this.#options.clock.after(probeEveryMs, () => void this.#probe())
+  }
+
+  async #probe(): Promise<void> {
+    this.#cancelProbe = undefined
+    const answer = await this.#thread.ask({ type: 'probe' })
+    if (this.#stopped) return
+    if ('ok' in answer) this.#options.recovered()
+    else this.#watch()
+  }
+}
+
+function isUnlimited({ maxTasks, floor, waitingFloor, maxPages }: TrimRequest): boolean {
+  return [maxTasks, floor, waitingFloor, maxPages].every((limit) => limit === undefined)
 }

@@ -1,10 +1,28 @@
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
 import { Worker } from 'node:worker_threads'
-import type { BackupRequest } from './backup.ts'
-import type { FileRequest } from './driver.ts'
-import type { SqliteFault } from './faults.ts'
-import type { Query } from './list.ts'
+import { A2AError } from '../../protocol/errors.ts'
+import type { StoreHealth, Write, WriteResult } from '../store.ts'
+import {
+  type DriverName,
+  type FileRequest,
+  isDamage,
+  openConnection,
+  type Query,
+  reasonOf,
+  type SqliteFault,
+  toStoreError,
+} from './driver.ts'
 import type { OpenOptions } from './open.ts'
-import type { WriteRow } from './rows.ts'
+import { toRow, type WriteRow } from './rows.ts'
 import type { TrimRequest } from './trim.ts'
 
 /** What a thread is started for. */
@@ -103,4 +121,145 @@ function createWorker(task: ThreadTask): Worker {
   if (import.meta.url.endsWith('.ts'))
     return new Worker(new URL('./worker.ts', import.meta.url), { workerData: task })
   return new Worker(new URL('./worker.js', import.meta.url), { workerData: task, execArgv: [] })
+}
+
+/** What the group reports to its owner. */
+export interface GroupEvents {
+  /** A transaction is on disk; so many writes were in it. */
+  committed(writes: number): void
+  /** A transaction failed. */
+  failed(): void
+}
+
+/** Writes that may wait for the disk; beyond it a commit is refused, so a slow disk cannot eat the memory. */
+const maxWaiting = 20_000
+
+interface WaitingRows {
+  readonly rows: readonly WriteRow[]
+  resolve(results: readonly WriteResult[]): void
+  reject(error: A2AError): void
+}
+
+/** Commits in groups: one transaction, and one sync, for all that arrived while the last one ran. */
+export class CommitGroup {
+  readonly #thread: Thread
+  readonly #events: GroupEvents
+  readonly #maxTaskBytes: number
+  #waiting: WaitingRows[] = []
+  #waitingRows = 0
+  #running: Promise<void> | undefined
+  #health: StoreHealth = { writable: true }
+  #damage: string | undefined
+
+  constructor(thread: Thread, events: GroupEvents, maxTaskBytes: number) {
+    this.#thread = thread
+    this.#events = events
+    this.#maxTaskBytes = maxTaskBytes
+  }
+
+  commit(writes: readonly Write[]): Promise<readonly WriteResult[]> {
+    if (this.#waitingRows > 0 && this.#waitingRows + writes.length > maxWaiting)
+      return Promise.reject(new A2AError('unavailable', 'The task store is overloaded'))
+    if (this.#damage !== undefined)
+      return Promise.reject(
+        new A2AError('unavailable', 'The task store cannot write: the file is damaged'),
+      )
+    return new Promise((resolve, reject) => {
+      const rows = writes.map((write) => toRow(write, this.#maxTaskBytes))
+      this.#waiting.push({ rows, resolve, reject })
+      this.#waitingRows += writes.length
+      this.#running ??= this.#run()
+    })
+  }
+
+  health(): StoreHealth {
+    return this.#health
+  }
+
+  /** The file takes writes again. */
+  recovered(): void {
+    if (this.#damage === undefined && !this.#health.writable) this.#health = { writable: true }
+  }
+
+  /** The file takes no more writes, for good: what is written to a damaged one may be lost. */
+  damaged(reason: string): void {
+    this.#damage ??= reason
+    this.#health = unwritable(this.#damage)
+  }
+
+  /** Resolves when nothing waits and nothing runs. */
+  async idle(): Promise<void> {
+    return this.#running
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const group = this.#waiting
+      this.#waiting = []
+      this.#waitingRows = 0
+      const rows = group.flatMap((one) => one.rows)
+      const answer = await this.#thread.ask({ type: 'commit', rows })
+      if ('fault' in answer) this.#fail(group, answer.fault)
+      else this.#succeed(group, answer.ok as readonly WriteResult[]) // what the worker answers to a commit
+    }
+    this.#running = undefined
+  }
+
+  #succeed(group: readonly WaitingRows[], results: readonly WriteResult[]): void {
+    this.recovered()
+    let from = 0
+    for (const { rows, resolve } of group) {
+      resolve(results.slice(from, from + rows.length))
+      from += rows.length
+    }
+    this.#events.committed(results.length)
+  }
+
+  #fail(group: readonly WaitingRows[], fault: SqliteFault): void {
+    if (isDamage(fault)) this.damaged(reasonOf(fault))
+    else if (this.#damage === undefined) this.#health = unwritable(reasonOf(fault))
+    const error = toStoreError('write', fault)
+    for (const { reject } of group) reject(error)
+    this.#events.failed()
+  }
+}
+
+function unwritable(reason: string): StoreHealth {
+  return { writable: false, reason: `The task store cannot write: ${reason}` }
+}
+
+/** Where a backup comes from and goes to. */
+interface BackupRequest {
+  readonly path: string
+  readonly target: string
+  readonly driver: DriverName | undefined
+}
+
+/**
+ * Copies a store's file as it is at this moment, while others go on writing it. The copy appears under its name only
+ * when it is whole and on the disk; a file already there is replaced.
+ *
+ * @throws Error if the copy would replace the store itself.
+ */
+export async function backUp({ path, target, driver }: BackupRequest): Promise<void> {
+  if (existsSync(target) && realpathSync(target) === realpathSync(path))
+    throw new Error('the copy would replace the store itself')
+  const partial = `${target}.partial`
+  rmSync(partial, { force: true })
+  const db = await openConnection(path, driver)
+  try {
+    db.prepare('VACUUM INTO ?').run(partial)
+    // It carries the credentials of webhooks, as the store does.
+    chmodSync(partial, 0o600)
+    const file = openSync(partial, 'r+')
+    try {
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+    renameSync(partial, target)
+  } finally {
+    db.close()
+    rmSync(partial, { force: true })
+  }
 }

@@ -1,12 +1,14 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { backUp } from './backup.ts'
-import { createContextIndex, createRemove, isFilling } from './contexts.ts'
-import { type FileRequest, openConnection, type Statement } from './driver.ts'
-import { toFault } from './faults.ts'
-import { checkFile } from './look.ts'
-import { type OpenOptions, openWritable } from './open.ts'
-import type { Request, ThreadAnswer, ThreadTask, WriterState } from './thread.ts'
-import { createTrim } from './trim.ts'
+import { type FileRequest, openConnection, type Statement, toFault } from './driver.ts'
+import { checkFile, type OpenOptions, openWritable } from './open.ts'
+import {
+  backUp,
+  type Request,
+  type ThreadAnswer,
+  type ThreadTask,
+  type WriterState,
+} from './thread.ts'
+import { createContextIndex, createRemove, createTrim, isFilling } from './trim.ts'
 import { createWriter } from './writer.ts'
 
 /**

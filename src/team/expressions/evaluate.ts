@@ -1,21 +1,34 @@
 import type { ASTNode, BinaryOperator } from '@marcbachmann/cel-js'
-import { toAccess } from './access.ts'
-import { toFunctionCall, toMethodCall } from './calls.ts'
-import { Compilation } from './compilation.ts'
-import type { Origin } from './fault.ts'
-import { toLogic, toNot, toTernary } from './logic.ts'
-import type { ReadNames } from './names.ts'
-import { binaryOperations, negate } from './operators.ts'
-import type { Evaluator } from './run.ts'
+import { isFields } from '../../shared/json.ts'
+import {
+  type EvaluationRun,
+  type Evaluator,
+  ExpressionFault,
+  ExpressionSite,
+  type ExpressionValue,
+  isTaken,
+  type Origin,
+  type ReadNames,
+  shorten,
+} from './expression.ts'
+import {
+  binaryOperations,
+  elementOf,
+  functions,
+  inWords,
+  memberOf,
+  methods,
+  negate,
+} from './values.ts'
 
 /**
  * Turns what the parser gave into a function that computes it. CEL's own evaluation has no bounds: a few chained macros
- * double a list until memory ends, and a key named `constructor` in somebody's data stops it. This one counts its work
+ * double a list until memory ends, and a key named `constructor` in the data stops it. This one counts its work
  * and sees own members only.
  * @throws ExpressionFault for what an expression may not say.
  */
 export function toEvaluator(ast: ASTNode, origin: Origin, names: ReadNames): Evaluator {
-  return new Compilation({ origin, names, compile }).toEvaluator(ast)
+  return compile(ast, new Compilation(origin, names))
 }
 
 function compile(node: ASTNode, compilation: Compilation): Evaluator {
@@ -51,6 +64,33 @@ function compile(node: ASTNode, compilation: Compilation): Evaluator {
   }
 }
 
+/** An expression that is being turned into functions, at some depth of its macros. */
+class Compilation {
+  readonly names: ReadNames
+  /** The variables of the macros around this place, the outermost first. */
+  readonly locals: readonly string[]
+  readonly #origin: Origin
+
+  constructor(origin: Origin, names: ReadNames, locals: readonly string[] = []) {
+    this.names = names
+    this.locals = locals
+    this.#origin = origin
+  }
+
+  toEvaluator(node: ASTNode): Evaluator {
+    return compile(node, this)
+  }
+
+  siteOf(node: ASTNode): ExpressionSite {
+    return new ExpressionSite(this.#origin, node)
+  }
+
+  /** The same within a macro that has a variable. */
+  within(local: string): Compilation {
+    return new Compilation(this.#origin, this.names, [...this.locals, local])
+  }
+}
+
 function toLiteral(node: ASTNode, value: unknown, compilation: Compilation): Evaluator {
   const site = compilation.siteOf(node)
   if (typeof value === 'object' && value !== null)
@@ -58,6 +98,303 @@ function toLiteral(node: ASTNode, value: unknown, compilation: Compilation): Eva
   if (typeof value === 'bigint' && BigInt.asIntN(64, value) !== value)
     site.refuse('the whole number has more than 64 bits')
   return () => value
+}
+
+type Identifier = Extract<ASTNode, { readonly op: 'id' }>
+
+type Member = Extract<ASTNode, { readonly op: '.' | '[]' }>
+
+/** A variable, a member of an object or an element of a list. */
+function toAccess(node: Identifier | Member, compilation: Compilation): Evaluator {
+  const known = toKnown(node, compilation)
+  if (known) return known
+  if (node.op === 'id') return toVariable(node, compilation)
+  const site = compilation.siteOf(node)
+  const owner = compilation.toEvaluator(node.args[0])
+  if (node.op === '.') {
+    const name = node.args[1]
+    return (run) => memberOf(owner(run), name, site)
+  }
+  const key = compilation.toEvaluator(node.args[1])
+  return (run) => elementOf(owner(run), key(run), site)
+}
+
+/** What a run always has under a name, null or not: results, their text and data, values of the conversation. */
+function toKnown(node: ASTNode, compilation: Compilation): Evaluator | undefined {
+  const result = toResult(node, compilation)
+  if (result || (node.op !== '.' && node.op !== '[]')) return result
+  const [owner] = node.args
+  const key = literalKeyOf(node)
+  const site = compilation.siteOf(node)
+  if (isVariable(owner, 'context', compilation)) {
+    if (key === undefined) return site.refuse('values are named: write context.<key>')
+    compilation.names.useVariable('context', site)
+    compilation.names.useContext(key)
+    return (run) => contextValue(run, key)
+  }
+  const of = toResult(owner, compilation)
+  if (!of) return undefined
+  if (key === 'text') return (run) => of(run).text
+  if (key === 'data') return (run) => of(run).data ?? null
+  return site.refuse(`it has text and data${key === undefined ? '' : `, not ${shorten(key, 60)}`}`)
+}
+
+type StepResultReader = (run: EvaluationRun) => ExpressionValue
+
+/** The question, the previous answer or the result of a step; undefined for anything else. */
+function toResult(node: ASTNode, compilation: Compilation): StepResultReader | undefined {
+  const { names } = compilation
+  const site = compilation.siteOf(node)
+  for (const name of ['question', 'previous'] as const)
+    if (isVariable(node, name, compilation)) {
+      names.useVariable(name, site)
+      return (run) => run.scope[name]
+    }
+  if (node.op !== '.' && node.op !== '[]') return undefined
+  if (!isVariable(node.args[0], 'steps', compilation)) return undefined
+  const key = literalKeyOf(node)
+  if (key === undefined) return site.refuse('steps are named: write steps.<name>')
+  names.useVariable('steps', site)
+  names.useStep(key, site)
+  return (run) => run.step(key)
+}
+
+function isVariable(node: ASTNode, name: string, { locals }: Compilation): boolean {
+  return node.op === 'id' && node.args === name && !locals.includes(name)
+}
+
+/** The name behind a dot, or the text between brackets. */
+function literalKeyOf(node: Member): string | undefined {
+  if (node.op === '.') return node.args[1]
+  const [, key] = node.args
+  return key.op === 'value' && typeof key.args === 'string' ? key.args : undefined
+}
+
+function contextValue({ scope: { context = {} } }: EvaluationRun, key: string): unknown {
+  return (Object.hasOwn(context, key) ? context[key] : undefined) ?? null
+}
+
+function toVariable(node: Identifier, compilation: Compilation): Evaluator {
+  const { names, locals } = compilation
+  const site = compilation.siteOf(node)
+  const local = locals.lastIndexOf(node.args)
+  if (local >= 0) return (run) => run.elements[local]
+  switch (names.useVariable(node.args, site)) {
+    case 'feedback':
+      return (run) => run.scope.feedback
+    case 'item':
+      return (run) => run.scope.item ?? null
+    case 'round':
+      return (run) => BigInt(run.scope.round ?? 0)
+    default:
+      return site.refuse(`${node.args} does not stand alone: write ${node.args}.<name>`)
+  }
+}
+
+type FunctionCall = Extract<ASTNode, { readonly op: 'call' }>
+
+/** `size(a)`. */
+function toFunctionCall(node: FunctionCall, compilation: Compilation): Evaluator {
+  const [name, args] = node.args
+  if (name === 'has') return toHas(node, compilation)
+  const site = compilation.siteOf(node)
+  const called = functions.get(name)
+  if (!called)
+    return site.refuse(
+      `the function ${shorten(name, 60)} is not known here (${namesOf(functions)})`,
+    )
+  const values = args.map((argument) => compilation.toEvaluator(argument))
+  return (run) =>
+    called(
+      values.map((value) => value(run)),
+      { run, site, name },
+    )
+}
+
+/** `has(a.b)`: whether there is such a member; of what a run always has, whether it is not null. */
+function toHas(node: FunctionCall, compilation: Compilation): Evaluator {
+  const site = compilation.siteOf(node)
+  const [path] = node.args[1]
+  if (path?.op !== '.') return site.refuse('has needs the path of a member: has(a.b)')
+  const known = toKnown(path, compilation)
+  if (known) return (run) => known(run) !== null
+  const member = compilation.toEvaluator(path)
+  return (run) => {
+    try {
+      member(run)
+      return true
+    } catch (thrown) {
+      toleratedFault(thrown, run, site)
+      return false
+    }
+  }
+}
+
+/** A fault takes as long as some hundred parts of an expression. */
+const faultWork = 200
+
+/** A fault for which something else may make up. */
+function toleratedFault(
+  thrown: unknown,
+  run: EvaluationRun,
+  site: ExpressionSite,
+): ExpressionFault {
+  if (!(thrown instanceof ExpressionFault) || thrown.isFinal) throw thrown
+  run.charge(faultWork, site)
+  return thrown
+}
+
+function namesOf(table: ReadonlyMap<string, unknown>): string {
+  return `known: ${[...table.keys()].join(', ')}`
+}
+
+type MethodCall = Extract<ASTNode, { readonly op: 'rcall' }>
+
+/** What is computed for each element of a list, or each key of an object. */
+type Macro = (loop: Loop, bodies: readonly ASTNode[]) => Evaluator
+
+const macros: ReadonlyMap<string, Macro> = new Map<string, Macro>([
+  ['all', (loop, [body]) => decide(loop, body, false)],
+  ['exists', (loop, [body]) => decide(loop, body, true)],
+  ['exists_one', (loop, [filter]) => isOne(collect(loop, { filter }))],
+  ['filter', (loop, [filter]) => collect(loop, { filter })],
+  [
+    'map',
+    (loop, [first, second]) =>
+      collect(loop, second ? { filter: first, keep: second } : { keep: first }),
+  ],
+])
+
+/** Whether some element decides; one that fails does not matter then. */
+function decide(loop: Loop, body: ASTNode | undefined, decisive: boolean): Evaluator {
+  if (!body) return loop.site.refuse('there is nothing to compute')
+  const holds = toCondition(body, loop.compilation)
+  return (run) => {
+    let fault: ExpressionFault | undefined
+    for (const item of loop.items(run)) {
+      loop.enter(run, item)
+      try {
+        if (holds(run) === decisive) return decisive
+      } catch (thrown) {
+        const tolerated = toleratedFault(thrown, run, loop.site)
+        fault ??= tolerated
+      }
+    }
+    if (fault) throw fault
+    return !decisive
+  }
+}
+
+interface LoopParts {
+  readonly site: ExpressionSite
+  readonly receiver: ASTNode
+  readonly variable: string
+  readonly bodies: readonly ASTNode[]
+}
+
+/** A macro's way through its list. */
+class Loop {
+  readonly site: ExpressionSite
+  /** Where the bodies stand. */
+  readonly compilation: Compilation
+  readonly #items: Evaluator
+  readonly #slot: number
+  readonly #work: number
+
+  constructor(compilation: Compilation, { site, receiver, variable, bodies }: LoopParts) {
+    this.site = site
+    this.compilation = compilation.within(variable)
+    this.#items = compilation.toEvaluator(receiver)
+    this.#slot = compilation.locals.length
+    // About as many parts as there are to compute for each element.
+    this.#work = bodies.reduce((sum, { start, end }) => sum + Math.ceil((end - start) / 4), 1)
+  }
+
+  items(run: EvaluationRun): readonly unknown[] {
+    const items = this.#items(run)
+    if (Array.isArray(items)) return items
+    if (!isFields(items)) return this.site.fail(`it needs a list, and this is ${inWords(items)}`)
+    return Object.keys(items)
+  }
+
+  /** The bodies are computed for this element next. */
+  enter(run: EvaluationRun, item: unknown): void {
+    run.charge(this.#work, this.site)
+    run.elements[this.#slot] = item ?? null
+  }
+}
+
+/** What must be true or false. */
+function toCondition(node: ASTNode, compilation: Compilation): (run: EvaluationRun) => boolean {
+  const site = compilation.siteOf(node)
+  const inner = compilation.toEvaluator(node)
+  return (run) => {
+    const value = inner(run)
+    return typeof value === 'boolean'
+      ? value
+      : site.fail(`it must be true or false, and is ${inWords(value)}`)
+  }
+}
+
+function isOne(found: (run: EvaluationRun) => unknown[]): Evaluator {
+  return (run) => found(run).length === 1
+}
+
+interface Collecting {
+  /** Which elements count; all if absent. */
+  readonly filter?: ASTNode | undefined
+  /** What is kept of them; the elements themselves if absent. */
+  readonly keep?: ASTNode | undefined
+}
+
+/** What is kept of the elements that count. */
+function collect(loop: Loop, { filter, keep }: Collecting): (run: EvaluationRun) => unknown[] {
+  const counts = filter && toCondition(filter, loop.compilation)
+  const toKept = keep && loop.compilation.toEvaluator(keep)
+  return (run) => {
+    const kept: unknown[] = []
+    for (const item of loop.items(run)) {
+      loop.enter(run, item)
+      if (!counts || counts(run)) kept.push(toKept ? toKept(run) : item)
+    }
+    return kept
+  }
+}
+
+/** `a.size()`, and the macros. */
+function toMethodCall(node: MethodCall, compilation: Compilation): Evaluator {
+  const [name, receiver, args] = node.args
+  if (macros.has(name)) return toMacro(node, compilation)
+  const site = compilation.siteOf(node)
+  if (name === 'matches')
+    site.refuse('matches is not offered: use contains, startsWith or endsWith')
+  const called = methods.get(name)
+  if (!called)
+    return site.refuse(`the function ${shorten(name, 60)} is not known here (${namesOf(methods)})`)
+  const values = [receiver, ...args].map((argument) => compilation.toEvaluator(argument))
+  return (run) =>
+    called(
+      values.map((value) => value(run)),
+      { run, site, name },
+    )
+}
+
+/** How deep macros nest. */
+const maxNesting = 2
+
+/** `a.filter(x, x > 1)` and the like. */
+function toMacro(node: MethodCall, compilation: Compilation): Evaluator {
+  const [name, receiver, [variable, ...bodies]] = node.args
+  const site = compilation.siteOf(node)
+  const count = name === 'map' ? [1, 2] : [1]
+  if (variable?.op !== 'id' || !count.includes(bodies.length))
+    return site.refuse(`${name} needs a name for the element and what to compute: ${name}(x, …)`)
+  if (isTaken(variable.args)) site.refuse(`${variable.args} is the name of something else`)
+  if (compilation.locals.length >= maxNesting)
+    site.refuse(`${name} nests too deep: at most ${maxNesting} of all, exists, filter and map`)
+  const macro = macros.get(name)
+  if (!macro) return site.refuse(`${name} is not known here`)
+  return macro(new Loop(compilation, { site, receiver, variable: variable.args, bodies }), bodies)
 }
 
 function toList(items: readonly ASTNode[], compilation: Compilation): Evaluator {
@@ -79,6 +416,48 @@ function toObject(
     return [key.args, compilation.toEvaluator(value)] as const
   })
   return (run) => Object.fromEntries(inner.map(([name, value]) => [name, value(run)]))
+}
+
+/** `a ? b : c`. */
+function toTernary(
+  [condition, whenTrue, whenFalse]: readonly [ASTNode, ASTNode, ASTNode],
+  compilation: Compilation,
+): Evaluator {
+  const holds = toCondition(condition, compilation)
+  const yes = compilation.toEvaluator(whenTrue)
+  const no = compilation.toEvaluator(whenFalse)
+  return (run) => (holds(run) ? yes(run) : no(run))
+}
+
+/**
+ * `a && b` and `a || b`. As CEL has it, a side that fails does not matter where the other one decides:
+ * `previous.data.x > 1 || true` holds without data.
+ */
+function toLogic(
+  node: Extract<ASTNode, { readonly op: '&&' | '||' }>,
+  compilation: Compilation,
+): Evaluator {
+  const decisive = node.op === '||'
+  const [left, right] = [node.args[0], node.args[1]].map((side) => toCondition(side, compilation))
+  const site = compilation.siteOf(node)
+  if (!left || !right) return site.refuse(`${node.op} needs two sides`)
+  return (run) => {
+    let fault: ExpressionFault | undefined
+    try {
+      if (left(run) === decisive) return decisive
+    } catch (thrown) {
+      fault = toleratedFault(thrown, run, site)
+    }
+    if (right(run) === decisive) return decisive
+    if (fault) throw fault
+    return !decisive
+  }
+}
+
+/** `!a`. */
+function toNot(node: ASTNode, compilation: Compilation): Evaluator {
+  const inner = toCondition(node, compilation)
+  return (run) => !inner(run)
 }
 
 function toMinus(node: ASTNode & { readonly op: '-_' }, compilation: Compilation): Evaluator {

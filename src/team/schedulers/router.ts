@@ -3,12 +3,11 @@ import { acceptsTools } from '../../agents/tools.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { textOf } from '../../protocol/task.ts'
 import type { Message, Part } from '../../protocol/types.ts'
-import { teamDefaults } from '../defaults.ts'
+import { type RouterConfig, teamDefaults } from '../config.ts'
 import { delegate } from '../delegate.ts'
-import { checkLimit } from '../faults.ts'
+import { checkLimit } from '../errors.ts'
 import { replyParts } from '../reply.ts'
 import { peersOf, type Run, toMember, traceRun } from '../run.ts'
-import type { RouterConfig } from '../team-config.ts'
 import type { Schedule, SchedulerKind } from './kind.ts'
 import {
   type Decision,
@@ -16,10 +15,10 @@ import {
   readDecision,
   type Sender,
   supportsRouting,
+  toTransferTools,
   withPeers,
 } from './routing.ts'
 import type { MemberReply } from './scheduler.ts'
-import { toTransferTools } from './tools.ts'
 
 /** The row of the table: members pass the message on. */
 export const router: SchedulerKind<RouterConfig> = {
@@ -36,7 +35,7 @@ export const router: SchedulerKind<RouterConfig> = {
 }
 
 /** A message on its way to a member. */
-interface Hop {
+interface RoutedMessage {
   readonly agentId: string
   readonly message: Message
   readonly sender: Sender
@@ -50,13 +49,17 @@ interface Hop {
  * Members pass the message on among themselves, starting with the default agent, until one answers the user. A model
  * does so by calling a tool, and its peer goes on in its place. A member
  * that does not decide answers the user if it is the default agent or does not know the routing extension; else its
- * answer goes to the default agent. Nobody may pass a message to itself, nor the same words twice to the same member.
+ * answer goes to the default agent. No member may pass a message to itself, nor the same words twice to the same member.
  */
 function createRouter(config: RouterConfig): Schedule {
   const maxHops = config.maxRoutingHops ?? teamDefaults.maxRoutingHops
   return async (run) => {
     const seen = new Set<string>()
-    let hop: Hop = { agentId: config.defaultAgentId, message: run.memory.message, sender: 'user' }
+    let hop: RoutedMessage = {
+      agentId: config.defaultAgentId,
+      message: run.memory.message,
+      sender: 'user',
+    }
     for (let number = 1; number <= maxHops; number++) {
       refuseRepeats(hop, seen)
       const info = await run.manager.info(hop.agentId)
@@ -69,15 +72,26 @@ function createRouter(config: RouterConfig): Schedule {
   }
 }
 
-interface Departure {
-  readonly hop: Hop
+function refuseRepeats({ agentId, message }: RoutedMessage, seen: Set<string>): void {
+  const key = keyOf(agentId, message)
+  if (seen.has(key))
+    throw new A2AError('processingError', 'The agents of the team pass the same words in a circle')
+  seen.add(key)
+}
+
+function keyOf(agentId: string, { parts }: Message): string {
+  return JSON.stringify([agentId, textOf(parts), parts.length])
+}
+
+interface HopStart {
+  readonly hop: RoutedMessage
   readonly info: AgentInfo
   readonly number: number
   /** What has gone to whom, by `keyOf`. */
   readonly seen: ReadonlySet<string>
 }
 
-async function takeHop(run: Run, { hop, info, number, seen }: Departure): Promise<MemberReply> {
+async function takeHop(run: Run, { hop, info, number, seen }: HopStart): Promise<MemberReply> {
   const { agentId, handoffs } = hop
   const routes = supportsRouting(info)
   const agent = run.manager.get(agentId)
@@ -96,8 +110,8 @@ async function takeHop(run: Run, { hop, info, number, seen }: Departure): Promis
   })
 }
 
-interface Arrival {
-  readonly hop: Hop
+interface HopEnd {
+  readonly hop: RoutedMessage
   readonly number: number
   readonly info: AgentInfo
   readonly reply: MemberReply
@@ -105,7 +119,7 @@ interface Arrival {
 }
 
 /** Where the reply goes; undefined is the user. */
-function nextHop(run: Run, arrival: Arrival): Hop | undefined {
+function nextHop(run: Run, arrival: HopEnd): RoutedMessage | undefined {
   const { hop } = arrival
   const decision = readDecision(arrival.reply)
   const [delegated] = decision?.delegations ?? []
@@ -123,15 +137,9 @@ function nextHop(run: Run, arrival: Arrival): Hop | undefined {
   }
 }
 
-/** What the next member is told. */
-function partsFor({ hop, reply }: Arrival, delegated: Delegated | undefined): readonly Part[] {
-  if (delegated?.message) return [{ text: delegated.message }]
-  return delegated?.takesOver ? hop.message.parts : replyParts(reply)
-}
-
 function toAgent(
   run: Run,
-  { hop, info, config }: Arrival,
+  { hop, info, config }: HopEnd,
   recipient: string | undefined,
 ): string | undefined {
   if (recipient === 'user') return undefined
@@ -146,20 +154,13 @@ function toAgent(
   return ends ? undefined : config.defaultAgentId
 }
 
-function refuseRepeats({ agentId, message }: Hop, seen: Set<string>): void {
-  const key = keyOf(agentId, message)
-  if (seen.has(key))
-    throw new A2AError('processingError', 'The agents of the team pass the same words in a circle')
-  seen.add(key)
-}
-
-function keyOf(agentId: string, { parts }: Message): string {
-  return JSON.stringify([agentId, textOf(parts), parts.length])
-}
-
 function traceHop(
   run: Run,
-  { hop, agentId, decision }: { hop: Hop; agentId: string; decision: Decision | undefined },
+  {
+    hop,
+    agentId,
+    decision,
+  }: { hop: RoutedMessage; agentId: string; decision: Decision | undefined },
 ): void {
   const { reason } = decision ?? {}
   traceRun(run, {
@@ -169,4 +170,10 @@ function traceHop(
     recipients: [agentId],
     ...(reason && { reason }),
   })
+}
+
+/** What the next member gets. */
+function partsFor({ hop, reply }: HopEnd, delegated: Delegated | undefined): readonly Part[] {
+  if (delegated?.message) return [{ text: delegated.message }]
+  return delegated?.takesOver ? hop.message.parts : replyParts(reply)
 }

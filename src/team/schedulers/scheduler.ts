@@ -1,7 +1,7 @@
 import type { AgentInfo } from '../../agents/agent.ts'
 import type { Guards } from '../../agents/guards/guard.ts'
+import type { Usage } from '../../protocol/extensions.ts'
 import type { Artifact, Json, JsonObject, Message, Part, TaskState } from '../../protocol/types.ts'
-import type { Usage } from '../../protocol/usage.ts'
 
 /**
  * How a team works: which member gets which message next, until there is an answer. A scheduler is a value without
@@ -54,20 +54,14 @@ export interface SchedulerRun {
   reply(content: string | readonly Part[]): MemberReply
 }
 
-/** What a member gave back, whole and as plain JSON. */
-export interface MemberReply {
-  /** COMPLETED, or the state in which the member stopped. */
-  readonly state: TaskState
-  /** The member's lone message, or its last status message. */
-  readonly message?: Message
-  /** What the member produced. */
-  readonly artifacts?: readonly Artifact[]
-  /** All metadata of the reply, later over earlier: routing decisions and token counts stand here. */
-  readonly metadata?: JsonObject
-  /** Who gave it, and where that member keeps its state; a fallback is not the member that was asked first. */
-  readonly from?: { readonly agentId: string; readonly space: string }
-  /** What the whole call used, failed tries included, at the prices of the time. */
-  readonly used?: Usage
+/** A member of a team. */
+export interface TeamAgentConfig {
+  /** The id under which the agent is registered. */
+  readonly agentId: string
+  /** What it does in the team, for supervisors and people. */
+  readonly role?: string
+  /** What it can do, beside what it says itself. */
+  readonly capabilities?: readonly string[]
 }
 
 /** How a member is asked. */
@@ -92,14 +86,20 @@ export interface CallRules<Id extends string = string> {
   readonly guards?: Guards<Id>
 }
 
-/** A member of a team. */
-export interface TeamAgentConfig {
-  /** The id under which the agent is registered. */
-  readonly agentId: string
-  /** What it does in the team, for supervisors and people. */
-  readonly role?: string
-  /** What it can do, beside what it says itself. */
-  readonly capabilities?: readonly string[]
+/** What a member gave back, whole and as plain JSON. */
+export interface MemberReply {
+  /** COMPLETED, or the state in which the member stopped. */
+  readonly state: TaskState
+  /** The member's lone message, or its last status message. */
+  readonly message?: Message
+  /** What the member produced. */
+  readonly artifacts?: readonly Artifact[]
+  /** All metadata of the reply, later over earlier: routing decisions and token counts stand here. */
+  readonly metadata?: JsonObject
+  /** Who gave it, and where that member keeps its state; a fallback is not the member that was asked first. */
+  readonly from?: { readonly agentId: string; readonly space: string }
+  /** What the whole call used, failed tries included, at the prices of the time. */
+  readonly used?: Usage
 }
 
 /**

@@ -2,12 +2,11 @@ import type { AgentInfo } from '../../agents/agent.ts'
 import { acceptsTools, type Tool } from '../../agents/tools.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Message, Part } from '../../protocol/types.ts'
-import { teamDefaults } from '../defaults.ts'
+import { type SupervisorConfig, teamDefaults } from '../config.ts'
 import { delegate, delegateAll } from '../delegate.ts'
-import { checkLimit } from '../faults.ts'
+import { checkLimit } from '../errors.ts'
 import { replyParts } from '../reply.ts'
 import { peersOf, type Run, toMember, traceRun } from '../run.ts'
-import type { SupervisorConfig } from '../team-config.ts'
 import type { Schedule, SchedulerKind } from './kind.ts'
 import {
   type Decision,
@@ -15,11 +14,11 @@ import {
   readDecision,
   type Sender,
   supportsRouting,
+  toDelegateTools,
   withPeers,
   withPeerText,
 } from './routing.ts'
 import type { MemberReply } from './scheduler.ts'
-import { toDelegateTools } from './tools.ts'
 
 /** The row of the table: one member leads. */
 export const supervisor: SchedulerKind<SupervisorConfig> = {
@@ -65,7 +64,7 @@ function createSupervisor(config: SupervisorConfig): Schedule {
   }
 }
 
-/** The supervisor, and how it is told who its peers are. */
+/** The supervisor, and how it learns who its peers are. */
 interface Leader {
   readonly peers: readonly AgentInfo[]
   readonly routes: boolean
@@ -97,6 +96,12 @@ function isFinal(delegations: readonly Delegated[]): boolean {
   return delegations.every(({ recipient }) => recipient === 'user' || recipient === 'sender')
 }
 
+function traceDecision(run: Run, member: string, { delegations, reason }: Decision): void {
+  const recipients = delegations.map(({ recipient }) => recipient)
+  const team = run.config.id
+  traceRun(run, { type: 'decision', team, member, recipients, ...(reason && { reason }) })
+}
+
 interface Consultation {
   readonly run: Run
   readonly leader: Leader
@@ -122,7 +127,18 @@ async function consult(
   }
 }
 
-async function ask(run: Run, { name, one, known, words }: AskOptions): Promise<readonly Part[]> {
+interface SpecialistCall {
+  readonly name: string
+  readonly one: Delegated
+  readonly known: readonly AgentInfo[]
+  /** What the supervisor said besides its decision. */
+  readonly words: readonly Part[]
+}
+
+async function ask(
+  run: Run,
+  { name, one, known, words }: SpecialistCall,
+): Promise<readonly Part[]> {
   const { recipient } = one
   if (!known.some(({ id }) => id === recipient))
     return [{ text: `There is no member "${recipient}". Members: ${idsOf(known)}.\n` }]
@@ -137,25 +153,11 @@ async function ask(run: Run, { name, one, known, words }: AskOptions): Promise<r
   return [{ text: `${recipient} ${verb}:\n` }, ...replyParts(reply), { text: '\n' }]
 }
 
-interface AskOptions {
-  readonly name: string
-  readonly one: Delegated
-  readonly known: readonly AgentInfo[]
-  /** What the supervisor said besides its decision. */
-  readonly words: readonly Part[]
+function idsOf(agents: readonly AgentInfo[]): string {
+  return agents.map(({ id }) => id).join(', ')
 }
 
 /** What a member is asked when the decision names it without a message: the supervisor's words, not its data. */
 function ownWords(reply: MemberReply): readonly Part[] {
   return replyParts(reply).filter((part) => !('data' in part))
-}
-
-function idsOf(agents: readonly AgentInfo[]): string {
-  return agents.map(({ id }) => id).join(', ')
-}
-
-function traceDecision(run: Run, member: string, { delegations, reason }: Decision): void {
-  const recipients = delegations.map(({ recipient }) => recipient)
-  const team = run.config.id
-  traceRun(run, { type: 'decision', team, member, recipients, ...(reason && { reason }) })
 }

@@ -7,12 +7,10 @@ import type {
   Guards,
   GuardVerdict,
 } from '../../../src/agents/guards/guard.ts'
-import { userMessage } from '../../../src/protocol/build.ts'
 import { A2AError } from '../../../src/protocol/errors.ts'
-import { historyExtension } from '../../../src/protocol/extensions.ts'
-import { answerParts, textOf } from '../../../src/protocol/task.ts'
+import { historyExtension, toUsageMetadata, usageOf } from '../../../src/protocol/extensions.ts'
+import { answerParts, textOf, userMessage } from '../../../src/protocol/task.ts'
 import type { JsonObject, Message, Part } from '../../../src/protocol/types.ts'
-import { toUsageMetadata, usageOf } from '../../../src/protocol/usage.ts'
 import { createServer, listen } from '../../../src/server/index.ts'
 import { runTeam, type TeamRun } from '../../../src/testing/run-team.ts'
 import { connect } from '../../team/scene.ts'

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { findEmails } from '../../../src/agents/guards/email.ts'
-import { replaceSpans, ScanSteps } from '../../../src/agents/guards/scan.ts'
-import { findSecrets } from '../../../src/agents/guards/secrets.ts'
+import {
+  findEmails,
+  findSecrets,
+  replaceSpans,
+  ScanSteps,
+} from '../../../src/agents/guards/secrets.ts'
 import { emails, harmless, named, noEmails, secrets } from './corpus.ts'
 
 const without = (find: typeof findSecrets, text: string): string =>

@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { OpenAIAgent, type OpenAIAgentOptions } from '../../../src/agents/openai/agent.ts'
-import { agentMessage, userMessage } from '../../../src/protocol/build.ts'
 import { historyExtension, usageExtension } from '../../../src/protocol/extensions.ts'
-import { textOf } from '../../../src/protocol/task.ts'
+import { agentMessage, textOf, userMessage } from '../../../src/protocol/task.ts'
 import {
   createInstantClock,
   type InstantClock,

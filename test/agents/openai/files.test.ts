@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { createAgentFromConfig } from '../../../src/agents/create.ts'
 import { OpenAIAgent, type OpenAIAgentOptions } from '../../../src/agents/openai/agent.ts'
-import { userMessage } from '../../../src/protocol/build.ts'
+import { userMessage } from '../../../src/protocol/task.ts'
 import type { Part } from '../../../src/protocol/types.ts'
 import { openModelServer } from '../../../src/testing/index.ts'
 import { createTurn, runTurn } from '../../fixtures/turn.ts'

@@ -1,10 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createAssembly } from '../../../src/agents/openai/assembly.ts'
-import { retryAfterOf } from '../../../src/agents/openai/errors.ts'
-import { toChatMessages } from '../../../src/agents/openai/messages.ts'
-import { parseDelta, toUrls } from '../../../src/agents/openai/wire.ts'
-import { agentMessage, userMessage } from '../../../src/protocol/build.ts'
+import { ChatAssembly, retryAfterOf } from '../../../src/agents/openai/client.ts'
+import { parseDelta, toChatMessages, toUrls } from '../../../src/agents/openai/messages.ts'
+import { agentMessage, userMessage } from '../../../src/protocol/task.ts'
 import type { Message } from '../../../src/protocol/types.ts'
 
 describe('a message for the model', () => {
@@ -62,7 +60,7 @@ test('tool calls are put together however their pieces are cut and mixed', () =>
   const call = fc.record({ name: fc.stringMatching(/^[a-z]{1,8}$/), args: fc.json() })
   fc.assert(
     fc.property(fc.array(call, { minLength: 1, maxLength: 4 }), fc.nat(6), (calls, size) => {
-      const assembly = createAssembly()
+      const assembly = new ChatAssembly()
       const step = size + 1
       const longest = Math.max(...calls.map(({ args }) => args.length))
       for (let at = 0; at < longest; at += step)

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { createChatClient } from '../../../src/agents/openai/client.ts'
-import { createNamedRules } from '../../../src/network/rules.ts'
+import { createNamedRules } from '../../../src/network/guard.ts'
 import { silent } from '../../../src/shared/log.ts'
 import { createInstantClock, openModelServer } from '../../../src/testing/index.ts'
 import { createResolver } from '../../network/resolver.ts'

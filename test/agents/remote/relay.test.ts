@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { createRemoteContexts } from '../../../src/agents/remote/memory.ts'
-import { createRelay } from '../../../src/agents/remote/relay.ts'
-import { createWatch } from '../../../src/agents/remote/watch.ts'
-import { agentMessage } from '../../../src/protocol/build.ts'
+import { createRelay, RemoteWatch } from '../../../src/agents/remote/agent.ts'
+import { RemoteContexts } from '../../../src/agents/remote/memory.ts'
+import { agentMessage } from '../../../src/protocol/task.ts'
 import type { Json, StreamResponse, Task, TaskState } from '../../../src/protocol/types.ts'
 import { createFakeClock } from '../../../src/testing/index.ts'
 import { createTurn } from '../../fixtures/turn.ts'
@@ -89,7 +88,7 @@ describe('a watch', () => {
 
   test('ends the conversation when nothing comes for too long', () => {
     const clock = createFakeClock()
-    const watch = createWatch({ ...options, clock, signal: new AbortController().signal })
+    const watch = new RemoteWatch({ ...options, clock, signal: new AbortController().signal })
     clock.advance(30_000)
     expect(watch.signal.reason).toMatchObject({ code: 'timeout' })
     watch.close()
@@ -99,7 +98,7 @@ describe('a watch', () => {
   test('waits a moment for the id of the task that a cancelled turn has caused', () => {
     const clock = createFakeClock()
     const turn = new AbortController()
-    const watch = createWatch({ ...options, clock, signal: turn.signal })
+    const watch = new RemoteWatch({ ...options, clock, signal: turn.signal })
     turn.abort(new Error('enough'))
     expect(watch.signal.aborted).toBe(false)
     watch.known()
@@ -110,7 +109,7 @@ describe('a watch', () => {
   test('does not wait for it for ever', () => {
     const clock = createFakeClock()
     const turn = new AbortController()
-    const watch = createWatch({ ...options, clock, signal: turn.signal })
+    const watch = new RemoteWatch({ ...options, clock, signal: turn.signal })
     turn.abort(new Error('enough'))
     clock.advance(2_000)
     expect(watch.signal.aborted).toBe(true)
@@ -119,7 +118,7 @@ describe('a watch', () => {
 })
 
 test('contexts are remembered up to a limit, the oldest forgotten first', async () => {
-  const contexts = createRemoteContexts('corral:a2a:far', 2)
+  const contexts = new RemoteContexts('corral:a2a:far', 2)
   const turns = ['a', 'b', 'c'].map((contextId) => createTurn('hi', { contextId }))
   for (const turn of turns) contexts.set(turn, `far-${turn.contextId}`)
   const fresh = turns.map(({ contextId }) => createTurn('hi', { contextId }))
@@ -129,7 +128,7 @@ test('contexts are remembered up to a limit, the oldest forgotten first', async 
 
 test('contexts are kept with our context, where another process finds them', async () => {
   const values = new Map<string, Json>()
-  createRemoteContexts('corral:a2a:far').set(createTurn('hi', { values }), 'far-away')
-  const later = createRemoteContexts('corral:a2a:far')
+  new RemoteContexts('corral:a2a:far').set(createTurn('hi', { values }), 'far-away')
+  const later = new RemoteContexts('corral:a2a:far')
   expect(await later.get(createTurn('hi', { values }))).toBe('far-away')
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parseConfig } from '../../../src/app/config/load.ts'
-import { ConfigError } from '../../../src/app/config/problems.ts'
+import { ConfigError } from '../../../src/app/config/locate.ts'
 import { agents } from '../../team/two-agents.ts'
 
 const head = `${agents}

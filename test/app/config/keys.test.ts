@@ -2,8 +2,7 @@ import { join } from 'node:path'
 import { stringify } from 'smol-toml'
 import { describe, expect, test } from 'vitest'
 import { type Form, type KeySchema, tablesOf } from '../../../scripts/configuration/tables.ts'
-import { toConfigJsonSchema } from '../../../src/app/config/json-schema.ts'
-import { parseConfig } from '../../../src/app/config/load.ts'
+import { parseConfig, toConfigJsonSchema } from '../../../src/app/config/load.ts'
 import { fileWith } from './places.ts'
 
 /** A key of a table, in one of the forms that the table can have. */

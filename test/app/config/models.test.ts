@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { OpenAIAgent } from '../../../src/agents/openai/agent.ts'
 import { parseConfig } from '../../../src/app/config/load.ts'
-import { ConfigError } from '../../../src/app/config/problems.ts'
+import { ConfigError } from '../../../src/app/config/locate.ts'
 import { createRoster } from '../../../src/app/roster.ts'
 import { openModelServer } from '../../../src/testing/index.ts'
 import { createTurn, runTurn } from '../../fixtures/turn.ts'

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { loadConfig, parseConfig } from '../../../src/app/config/load.ts'
-import { ConfigError } from '../../../src/app/config/problems.ts'
+import { ConfigError } from '../../../src/app/config/locate.ts'
 import { agents } from '../../team/two-agents.ts'
 
 const head = `${agents}

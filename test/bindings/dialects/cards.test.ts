@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { receiveCard } from '../../../src/bindings/border.ts'
-import { toSupersetCard } from '../../../src/bindings/dialects/v03/card.ts'
+import { receiveCard } from '../../../src/bindings/client-wire.ts'
+import { toSupersetCard } from '../../../src/bindings/dialects/v03.ts'
 import { skillSchemasExtension } from '../../../src/protocol/extensions.ts'
 import type { AgentCard, SecurityScheme } from '../../../src/protocol/types.ts'
 import { card03 } from '../card03.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Dialect } from '../../../src/bindings/dialects/dialect.ts'
-import { type RpcDialectName, rpcDialects } from '../../../src/bindings/dialects/select.ts'
+import { type RpcDialectName, rpcDialects } from '../../../src/bindings/dialects/rpc-dialects.ts'
 import { A2AError, type ErrorCode, errorCodes } from '../../../src/protocol/errors.ts'
 
 /** seed-checklist §3.2: ranch, 0.3, 1.0 and its release candidate. */

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { receiveCard, receiveEvent, receiveResult } from '../../../src/bindings/border.ts'
-import type { quirks } from '../../../src/bindings/dialects/lenient/quirks.ts'
-import { ranch } from '../../../src/bindings/dialects/ranch/dialect.ts'
-import { v03 } from '../../../src/bindings/dialects/v03/dialect.ts'
-import { rest03 } from '../../../src/bindings/dialects/v03/rest.ts'
-import { v10 } from '../../../src/bindings/dialects/v10/dialect.ts'
+import { receiveCard, receiveEvent, receiveResult } from '../../../src/bindings/client-wire.ts'
+import type { quirks } from '../../../src/bindings/dialects/lenient-results.ts'
+import { ranch } from '../../../src/bindings/dialects/ranch.ts'
+import { v03 } from '../../../src/bindings/dialects/v03.ts'
+import { rest03 } from '../../../src/bindings/dialects/v03-rest.ts'
+import { v10 } from '../../../src/bindings/dialects/v10.ts'
 
 const getTask = { name: 'GetTask', request: { id: 't' } } as const
 const listTasks = { name: 'ListTasks', request: {} } as const

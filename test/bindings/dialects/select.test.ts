@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type RpcDialectName, selectDialect } from '../../../src/bindings/dialects/select.ts'
+import type { RpcDialectName } from '../../../src/bindings/dialects/rpc-dialects.ts'
+import { selectDialect } from '../../../src/bindings/jsonrpc/server.ts'
 
 const type = { message: { role: 'user', parts: [{ type: 'text', text: 'x' }] } }
 const kind = { message: { role: 'user', parts: [{ kind: 'text', text: 'x' }] } }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { encodeWebhook } from '../../../src/bindings/dialects/webhook.ts'
+import { encodeWebhook } from '../../../src/bindings/dialects/rpc-dialects.ts'
 import type { StreamResponse, Task, TaskState } from '../../../src/protocol/types.ts'
 import { task } from '../scripted.ts'
 

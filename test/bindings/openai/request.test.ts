@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { toMessage } from '../../../src/bindings/openai/message.ts'
-import { parseChat, parseCompletion } from '../../../src/bindings/openai/request.ts'
-import { createTextReader } from '../../../src/bindings/openai/text.ts'
+import { createTextReader } from '../../../src/bindings/openai/answer.ts'
+import { parseChat, parseCompletion, toMessage } from '../../../src/bindings/openai/request.ts'
 import { A2AError } from '../../../src/protocol/errors.ts'
 import type { StreamResponse } from '../../../src/protocol/types.ts'
 

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import { run } from '../../../src/cli/program.ts'
 import { createGoldenAgent, createIdleAgent } from '../../../src/eval/agent/reference-agents.ts'
-import { kestrel } from '../../../src/eval/domain/kestrel/domain.ts'
+import { kestrel } from '../../../src/eval/domain/kestrel.ts'
 import { createServer, type Listening, listen } from '../../../src/server/index.ts'
 import { v10Card } from '../../eval/serving.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createProse } from '../../../src/cli/terminal/markdown.ts'
-import { codesOf, type Piece } from '../../../src/cli/terminal/piece.ts'
+import { codesOf, type Piece } from '../../../src/cli/terminal/text.ts'
 import { screenAfter } from '../emulator.ts'
 
 /** Shows these bits on a screen that shows styles; gives what was written at each bit, and in all. */

@@ -1,7 +1,7 @@
 import type { Agent } from '../../../src/agents/agent.ts'
 import type { GuardFunction, GuardVerdict } from '../../../src/agents/guards/guard.ts'
+import type { Step } from '../../../src/team/config.ts'
 import { defineTeam, type TeamDefinition } from '../../../src/team/team.ts'
-import type { Step } from '../../../src/team/team-config.ts'
 import type { Process, Scenario } from './explorer.ts'
 import { asker, telling, worker } from './members.ts'
 import { model, modelWorld } from './models.ts'

@@ -1,7 +1,7 @@
 import type { Agent, Turn } from '../../../src/agents/agent.ts'
 import { OpenAIAgent } from '../../../src/agents/openai/agent.ts'
 import type { Part } from '../../../src/protocol/types.ts'
-import type { SchedulerConfig } from '../../../src/team/team-config.ts'
+import type { SchedulerConfig } from '../../../src/team/config.ts'
 import { openModelServer } from '../../../src/testing/index.ts'
 import { createReceiver } from '../../webhooks/receiver.ts'
 import { approvedTools } from './approved-tools.ts'

@@ -1,5 +1,5 @@
 import type { Json } from '../../../src/protocol/types.ts'
-import type { Step, StepScope } from '../../../src/team/team-config.ts'
+import type { Step, StepScope } from '../../../src/team/config.ts'
 import type { Process, Scenario } from './explorer.ts'
 import { asker, chain, scripted, team, worker } from './members.ts'
 

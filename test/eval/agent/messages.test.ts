@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { fromA2A, nextIds } from '../../../src/eval/agent/incoming.ts'
-import { checkOutgoing, toA2A } from '../../../src/eval/agent/outgoing.ts'
-import { initialState } from '../../../src/eval/agent/state.ts'
-import { ValidationError } from '../../../src/eval/base/errors.ts'
-import { spoken, type ToolMessage } from '../../../src/eval/domain/conversation.ts'
+import { checkOutgoing, fromA2A, nextIds, toA2A } from '../../../src/eval/agent/messages.ts'
+import { ValidationError } from '../../../src/eval/base.ts'
+import { spoken, type ToolMessage } from '../../../src/eval/domain/domain.ts'
+import { initialState } from '../../../src/eval/results/simulation.ts'
 import { textOf } from '../../../src/protocol/task.ts'
 import type { Message, Part, Task, TaskState } from '../../../src/protocol/types.ts'
 

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createA2AConfig } from '../../../src/eval/agent/config.ts'
+import { createA2AConfig } from '../../../src/eval/agent/under-test.ts'
 import { runEvaluation } from '../../../src/eval/run/evaluate.ts'
 import { textOf } from '../../../src/protocol/task.ts'
 import {

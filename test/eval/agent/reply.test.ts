@@ -1,9 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { formatToolAsText, formatTools } from '../../../src/eval/agent/outgoing.ts'
-import { parseReply, parseToolCall } from '../../../src/eval/agent/reply.ts'
-import { createCallCheck } from '../../../src/eval/domain/call-check.ts'
-import type { ToolDescriptor } from '../../../src/eval/domain/environment.ts'
+import {
+  formatToolAsText,
+  formatTools,
+  parseReply,
+  parseToolCall,
+} from '../../../src/eval/agent/messages.ts'
+import type { ToolDescriptor } from '../../../src/eval/domain/domain.ts'
+import { createCallCheck } from '../../../src/eval/domain/replay.ts'
 import type { Json } from '../../../src/protocol/types.ts'
 
 const tool: ToolDescriptor = {

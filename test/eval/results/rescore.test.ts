@@ -4,12 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { findDomainOf } from '../../../src/eval/domain/load.ts'
-import { checkGate, compareResults, passRate, spreadOf } from '../../../src/eval/results/compare.ts'
-import { loadResults } from '../../../src/eval/results/files.ts'
-import { parseResults, requireOwn } from '../../../src/eval/results/recorded.ts'
-import { rescore } from '../../../src/eval/results/rescore.ts'
-import type { EvalResults } from '../../../src/eval/results/results.ts'
+import {
+  checkGate,
+  compareResults,
+  passRate,
+  rescore,
+  spreadOf,
+} from '../../../src/eval/results/compare.ts'
+import { type EvalResults, parseResults, requireOwn } from '../../../src/eval/results/results.ts'
 import { runEvaluation } from '../../../src/eval/run/evaluate.ts'
+import { loadResults } from '../../../src/eval/run/journal.ts'
 import { agentMessage, agentSays, servePeer } from '../serving.ts'
 import { addTask, smallDomain } from '../small-domain.ts'
 import { besideData, dataDirectory, hasVectors } from '../tau2/vectors.ts'

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
 import { createGoldenAgent } from '../../../src/eval/agent/reference-agents.ts'
-import { headline } from '../../../src/eval/report/words.ts'
+import { headline } from '../../../src/eval/report.ts'
 import { runEvaluation } from '../../../src/eval/run/evaluate.ts'
-import { goldenUser } from '../../../src/eval/users/golden.ts'
-import type { UserSimulator } from '../../../src/eval/users/user.ts'
+import { goldenUser, type UserSimulator } from '../../../src/eval/users.ts'
 import { serveAgent } from '../serving.ts'
 import { addTask, smallDomain } from '../small-domain.ts'
 

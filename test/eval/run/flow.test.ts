@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { createA2AConfig } from '../../../src/eval/agent/config.ts'
-import { openEndpoint } from '../../../src/eval/agent/endpoint.ts'
-import { createAgentUnderTest } from '../../../src/eval/agent/under-test.ts'
-import { spoken } from '../../../src/eval/domain/conversation.ts'
-import { createCollector } from '../../../src/eval/metrics/collector.ts'
+import {
+  createA2AConfig,
+  createAgentUnderTest,
+  openEndpoint,
+} from '../../../src/eval/agent/under-test.ts'
+import { spoken } from '../../../src/eval/domain/domain.ts'
+import { createCollector } from '../../../src/eval/metrics.ts'
 import { runEvaluation } from '../../../src/eval/run/evaluate.ts'
 import { silent } from '../../../src/shared/log.ts'
 import { agentMessage, agentSays, type PeerAnswer, servePeer } from '../serving.ts'

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { createGoldenAgent } from '../../../src/eval/agent/reference-agents.ts'
 import { checkDomain } from '../../../src/eval/domain/check.ts'
-import { type ConversationMessage, spoken } from '../../../src/eval/domain/conversation.ts'
-import type { EvalTask } from '../../../src/eval/domain/task.ts'
+import { type ConversationMessage, type EvalTask, spoken } from '../../../src/eval/domain/domain.ts'
 import { runEvaluation } from '../../../src/eval/run/evaluate.ts'
 import { loadTau2Domain } from '../../../src/eval/tau2/domain.ts'
-import { goldenUser } from '../../../src/eval/users/golden.ts'
+import { goldenUser } from '../../../src/eval/users.ts'
 import { serveAgent } from '../serving.ts'
 import { addTask, smallDomain } from '../small-domain.ts'
 

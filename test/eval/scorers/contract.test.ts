@@ -1,5 +1,9 @@
-import { type ConversationMessage, spoken } from '../../../src/eval/domain/conversation.ts'
-import type { EvaluationCriteria, RewardType } from '../../../src/eval/domain/task.ts'
+import {
+  type ConversationMessage,
+  type EvaluationCriteria,
+  type RewardType,
+  spoken,
+} from '../../../src/eval/domain/domain.ts'
 import { builtInScorers } from '../../../src/eval/scorers/built-in.ts'
 import type { Judge, Scorer } from '../../../src/eval/scorers/scorer.ts'
 import { describeScorer } from '../../contracts/scorer.ts'

@@ -1,17 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import {
   type ConversationMessage,
+  type EvalTask,
+  type GoldAction,
   spoken,
   type ToolCall,
-} from '../../../src/eval/domain/conversation.ts'
-import type { EvalTask, GoldAction } from '../../../src/eval/domain/task.ts'
-import { toHtml } from '../../../src/eval/report/html.ts'
-import type { TerminationReason } from '../../../src/eval/results/fault.ts'
-import { parseResults } from '../../../src/eval/results/recorded.ts'
-import { rescore } from '../../../src/eval/results/rescore.ts'
+} from '../../../src/eval/domain/domain.ts'
+import { toHtml } from '../../../src/eval/report.ts'
+import { rescore } from '../../../src/eval/results/compare.ts'
+import { parseResults } from '../../../src/eval/results/results.ts'
+import type { TerminationReason } from '../../../src/eval/results/simulation.ts'
 import { runEvaluation } from '../../../src/eval/run/evaluate.ts'
-import { doNothingBaseline } from '../../../src/eval/run/to-results.ts'
-import { scoreConversation } from '../../../src/eval/scorers/reward.ts'
+import { doNothingBaseline } from '../../../src/eval/run/journal.ts'
+import { scoreConversation } from '../../../src/eval/scorers/built-in.ts'
 import type { Scorer } from '../../../src/eval/scorers/scorer.ts'
 import { agentSays, servePeer } from '../serving.ts'
 import { addTask, smallDomain } from '../small-domain.ts'

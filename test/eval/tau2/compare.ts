@@ -1,5 +1,10 @@
-import type { StateHash, ToolOutcome } from '../../../src/eval/domain/environment.ts'
-import type { EnvAssertion, EvalTask, GoldAction } from '../../../src/eval/domain/task.ts'
+import type {
+  EnvAssertion,
+  EvalTask,
+  GoldAction,
+  StateHash,
+  ToolOutcome,
+} from '../../../src/eval/domain/domain.ts'
 import type { Tau2Domain } from '../../../src/eval/tau2/domain.ts'
 import type { GoldenTask } from './vectors.ts'
 

@@ -1,10 +1,10 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { Domain } from '../../../src/eval/domain/environment.ts'
-import type { LoopLag } from '../../../src/eval/metrics/lag.ts'
+import type { Domain } from '../../../src/eval/domain/domain.ts'
+import type { LoopLag } from '../../../src/eval/metrics.ts'
 import { runEvaluation } from '../../../src/eval/run/evaluate.ts'
-import { goldenUser } from '../../../src/eval/users/golden.ts'
+import { goldenUser } from '../../../src/eval/users.ts'
 
 /** What a run reports of an agent's latency, beside what the agent's own clock says. */
 export interface LatencyReport {

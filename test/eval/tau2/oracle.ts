@@ -1,9 +1,9 @@
 import { createGoldenAgent, createIdleAgent } from '../../../src/eval/agent/reference-agents.ts'
-import type { Domain } from '../../../src/eval/domain/environment.ts'
+import type { Domain } from '../../../src/eval/domain/domain.ts'
 import type { EvalResults } from '../../../src/eval/results/results.ts'
 import { runEvaluation } from '../../../src/eval/run/evaluate.ts'
-import { agreeingJudge } from '../../../src/eval/scorers/judge.ts'
-import { goldenUser } from '../../../src/eval/users/golden.ts'
+import { agreeingJudge } from '../../../src/eval/scorers/built-in.ts'
+import { goldenUser } from '../../../src/eval/users.ts'
 import { createServer, listen } from '../../../src/server/index.ts'
 
 /** What the golden actions must pass and what doing nothing passes, by what tau2's own Python gave. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type PlannedCall, runCalls } from '../../../src/eval/domain/call.ts'
+import { type PlannedCall, runCalls } from '../../../src/eval/domain/check.ts'
 import { toJson } from '../../../src/eval/tau2/bridge.ts'
 import type { Tau2Domain } from '../../../src/eval/tau2/domain.ts'
 import { parseJson } from '../../../src/eval/tau2/python/json.ts'

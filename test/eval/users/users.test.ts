@@ -1,17 +1,18 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { defineAgent } from '../../../src/agents/function.ts'
-import { createA2AConfig } from '../../../src/eval/agent/config.ts'
-import { spoken, type ToolMessage } from '../../../src/eval/domain/conversation.ts'
-import type { EvalTask } from '../../../src/eval/domain/task.ts'
+import { createA2AConfig } from '../../../src/eval/agent/under-test.ts'
+import { type EvalTask, spoken, type ToolMessage } from '../../../src/eval/domain/domain.ts'
 import { runEvaluation } from '../../../src/eval/run/evaluate.ts'
-import { createJudge } from '../../../src/eval/scorers/judge.ts'
-import { createA2AUser } from '../../../src/eval/users/a2a.ts'
-import { createHumanUser } from '../../../src/eval/users/human.ts'
-import { createLlmUser } from '../../../src/eval/users/llm.ts'
-import { createReplayUser } from '../../../src/eval/users/replay.ts'
-import { scriptedUser } from '../../../src/eval/users/scripted.ts'
-import type { UserSimulator } from '../../../src/eval/users/user.ts'
+import { createJudge } from '../../../src/eval/scorers/built-in.ts'
+import {
+  createA2AUser,
+  createHumanUser,
+  createLlmUser,
+  createReplayUser,
+  scriptedUser,
+  type UserSimulator,
+} from '../../../src/eval/users.ts'
 import { textOf } from '../../../src/protocol/task.ts'
 import { type Clock, systemClock } from '../../../src/shared/clock.ts'
 import { serveModel } from '../chat-server.ts'

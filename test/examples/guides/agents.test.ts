@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { A2AClient } from '../../../src/client/client.ts'
-import type { StartedServer } from '../../../src/server/run.ts'
+import type { StartedServer } from '../../../src/server/node/run.ts'
 import { runTeam } from '../../../src/testing/index.ts'
 import { temporary } from '../../cli/corral.ts'
 import { freePort } from '../../support/port.ts'

@@ -3,18 +3,21 @@ import type { LookupFunction } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Agent } from 'undici'
-import { createEchoAgent } from '../../../src/agents/echo.ts'
+import { createEchoAgent } from '../../../src/agents/function.ts'
 import { OpenAIAgent } from '../../../src/agents/openai/agent.ts'
 import type { HttpSend } from '../../../src/bindings/http.ts'
 import { A2AClient } from '../../../src/client/client.ts'
 import type { ClientConfig } from '../../../src/client/config.ts'
 import { createHttp } from '../../../src/client/node.ts'
 import { createConsole } from '../../../src/console/index.ts'
-import { createEvaluator } from '../../../src/eval/serve/evaluator.ts'
-import { checkedConnector } from '../../../src/network/connect.ts'
-import { createGuard } from '../../../src/network/guard.ts'
-import { createNamedRules, type Rules } from '../../../src/network/rules.ts'
-import { userMessage } from '../../../src/protocol/build.ts'
+import { createEvaluator } from '../../../src/eval/serve.ts'
+import {
+  checkedConnector,
+  createGuard,
+  createNamedRules,
+  type Rules,
+} from '../../../src/network/guard.ts'
+import { userMessage } from '../../../src/protocol/task.ts'
 import type { AgentCard } from '../../../src/protocol/types.ts'
 import { bearer, createServer } from '../../../src/server/index.ts'
 import { silent } from '../../../src/shared/log.ts'

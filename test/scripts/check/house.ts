@@ -13,7 +13,12 @@ export const house: Readonly<Record<string, string>> = {
     "export { createMemoryStore } from './memory.ts'\nexport type { Store } from './store.ts'\n",
 }
 /** What the rules know beside the source. */
-export const facts: Facts = { operations: ['GetTask'], replaced: {} }
+export const facts: Facts = {
+  operations: ['GetTask'],
+  replaced: {},
+  page: new Map(),
+  tests: new Map(),
+}
 
 /** The faults of one rule in the house with some files more, or otherwise. */
 export function faultsOf(rule: string, planted: Readonly<Record<string, string>> = {}): string[] {

@@ -1,6 +1,6 @@
 import { createEchoAgent, defineAgent } from '../../../src/agents/index.ts'
 import { type HttpRequest, isStreamed } from '../../../src/bindings/http.ts'
-import { apiKeyAuthenticator, bearerAuthenticator } from '../../../src/server/authenticators.ts'
+import { apiKeyAuthenticator, bearerAuthenticator } from '../../../src/server/access/auth.ts'
 import { createServer, type Server } from '../../../src/server/index.ts'
 import { defineTeam } from '../../../src/team/index.ts'
 

@@ -1,19 +1,21 @@
-import { readVerdict } from '../../../src/agents/approval.ts'
-import { toToolName } from '../../../src/agents/tools.ts'
+import { readVerdict, toToolName } from '../../../src/agents/tools.ts'
 import { parseConfig } from '../../../src/app/config/load.ts'
 import { decodeFrames } from '../../../src/bindings/sse.ts'
-import { cardText, taskText, toColumns } from '../../../src/cli/text.ts'
+import { cardText, taskText, toColumns } from '../../../src/cli/transcript.ts'
 import { A2AClient } from '../../../src/client/index.ts'
-import { createA2AConfig } from '../../../src/eval/agent/config.ts'
-import { parseReply } from '../../../src/eval/agent/reply.ts'
-import { escapeHtml } from '../../../src/eval/report/markup.ts'
+import { parseReply } from '../../../src/eval/agent/messages.ts'
+import { createA2AConfig } from '../../../src/eval/agent/under-test.ts'
+import { escapeHtml } from '../../../src/eval/report.ts'
 import { createGuard } from '../../../src/network/guard.ts'
-import { toHost } from '../../../src/network/url.ts'
-import { isSemanticVersion, toMajorMinor, validateAgentId } from '../../../src/protocol/card.ts'
-import { checkCard } from '../../../src/protocol/card-check.ts'
-import { findJson, jsonIn } from '../../../src/shared/embedded-json.ts'
-import { retryAfterMs } from '../../../src/shared/retry.ts'
-import { toPrintable, toPrintableLine } from '../../../src/shared/text.ts'
+import {
+  checkCard,
+  isSemanticVersion,
+  toMajorMinor,
+  validateAgentId,
+} from '../../../src/protocol/card.ts'
+import { retryAfterMs } from '../../../src/shared/async.ts'
+import { findJson, jsonIn } from '../../../src/shared/json.ts'
+import { toHost, toPrintable, toPrintableLine } from '../../../src/shared/text.ts'
 import type { Entrance } from './doors.ts'
 
 const guard = createGuard()

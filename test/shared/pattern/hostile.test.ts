@@ -1,10 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { PatternFault } from '../../../src/shared/pattern/fault.ts'
-import { Matcher } from '../../../src/shared/pattern/matcher.ts'
-import { parsePattern } from '../../../src/shared/pattern/parse.ts'
-import { compilePattern } from '../../../src/shared/pattern/pattern.ts'
-import { toProgram } from '../../../src/shared/pattern/program.ts'
+import { PatternFault, parsePattern } from '../../../src/shared/pattern/parse.ts'
+import { compilePattern, Matcher, toProgram } from '../../../src/shared/pattern/pattern.ts'
 
 describe('a pattern that is refused', () => {
   it.each([

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createDeferred } from '../../../src/shared/async.ts'
-import { toDatabaseError } from '../../../src/store/postgres/faults.ts'
+import { toDatabaseError } from '../../../src/store/postgres/connection.ts'
 import {
   openPostgresStore,
   type PostgresStore,

@@ -1,8 +1,10 @@
 import { expect, it } from 'vitest'
-import { connectDatabase, type DatabaseConnection } from '../../../src/store/postgres/connection.ts'
-import { databaseMigrations } from '../../../src/store/postgres/migrations.ts'
-import { namesIn } from '../../../src/store/postgres/names.ts'
-import { migrateDatabase } from '../../../src/store/postgres/schema.ts'
+import {
+  connectDatabase,
+  type DatabaseConnection,
+  namesIn,
+} from '../../../src/store/postgres/connection.ts'
+import { databaseMigrations, migrateDatabase } from '../../../src/store/postgres/schema.ts'
 import { describePostgres, usePostgres } from '../../support/postgres.ts'
 
 describePostgres('the schema in PostgreSQL', () => {

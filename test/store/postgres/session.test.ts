@@ -4,9 +4,9 @@ import {
   type ConnectionEvents,
   connectDatabase,
   type DatabaseConnection,
+  namesIn,
 } from '../../../src/store/postgres/connection.ts'
 import { Membership } from '../../../src/store/postgres/membership.ts'
-import { namesIn } from '../../../src/store/postgres/names.ts'
 import { migrateDatabase } from '../../../src/store/postgres/schema.ts'
 import { createListener } from '../../contracts/feed/world.ts'
 import { describePostgres, usePostgres } from '../../support/postgres.ts'

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { createContextIndex, createRemove } from '../../../src/store/sqlite/contexts.ts'
 import { openConnection } from '../../../src/store/sqlite/driver.ts'
-import { createTrim } from '../../../src/store/sqlite/trim.ts'
+import { createContextIndex, createRemove, createTrim } from '../../../src/store/sqlite/trim.ts'
 import type { LogRecord, Store, TaskWrite } from '../../../src/store/store.ts'
 import { createFakeClock } from '../../../src/testing/index.ts'
 import { at, idOf, scope, write } from '../../contracts/store/samples.ts'

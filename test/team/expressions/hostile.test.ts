@@ -1,10 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../../src/protocol/types.ts'
-import { compileExpression } from '../../../src/team/expressions/compile.ts'
-import type { ExpressionScope } from '../../../src/team/expressions/expression.ts'
-import { ExpressionFault } from '../../../src/team/expressions/fault.ts'
-import { compileTemplate } from '../../../src/team/expressions/template.ts'
+import { compileExpression, compileTemplate } from '../../../src/team/expressions/compile.ts'
+import { ExpressionFault, type ExpressionScope } from '../../../src/team/expressions/expression.ts'
 import { faultOf, options, scope } from './scope.ts'
 
 const evaluate = (source: string, over = scope) => compileExpression(source, options).evaluate(over)

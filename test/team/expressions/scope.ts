@@ -1,5 +1,4 @@
-import type { ExpressionScope } from '../../../src/team/expressions/expression.ts'
-import { ExpressionFault } from '../../../src/team/expressions/fault.ts'
+import { ExpressionFault, type ExpressionScope } from '../../../src/team/expressions/expression.ts'
 
 /** What a run knows in these tests. */
 export const scope: ExpressionScope = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { compileTemplate } from '../../../src/team/expressions/template.ts'
+import { compileTemplate } from '../../../src/team/expressions/compile.ts'
 import { faultOf, options, scope } from './scope.ts'
 
 const render = (source: string) => compileTemplate(source, options).render(scope)

@@ -1,4 +1,4 @@
-import { fromNextRecipient } from '../../../src/compat/next-recipient.ts'
+import { fromNextRecipient } from '../../../src/compat/message-handler.ts'
 import { clientRoutingExtension } from '../../../src/protocol/extensions.ts'
 import { defineScheduler } from '../../../src/team/schedulers/scheduler.ts'
 import { describeScheduler } from '../../contracts/scheduler.ts'

@@ -1,12 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import type { Agent, Turn } from '../../../src/agents/agent.ts'
 import type { Tool, ToolUser } from '../../../src/agents/tools.ts'
-import { clientRoutingExtension } from '../../../src/protocol/extensions.ts'
+import {
+  clientRoutingExtension,
+  toUsageMetadata,
+  usageOf,
+} from '../../../src/protocol/extensions.ts'
 import { textOf } from '../../../src/protocol/task.ts'
 import type { Json, JsonObject, Message, Task } from '../../../src/protocol/types.ts'
-import { toUsageMetadata, usageOf } from '../../../src/protocol/usage.ts'
+import type { BudgetConfig } from '../../../src/team/config.ts'
 import { defineTeam, type Team } from '../../../src/team/team.ts'
-import type { BudgetConfig } from '../../../src/team/team-config.ts'
 import { member } from '../../fixtures/members.ts'
 import { createTurn, foldEvents, runTurn, type ScriptedTurn } from '../../fixtures/turn.ts'
 

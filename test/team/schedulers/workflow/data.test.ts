@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { JsonObject } from '../../../../src/protocol/types.ts'
-import type { StepScope } from '../../../../src/team/team-config.ts'
+import type { StepScope } from '../../../../src/team/config.ts'
 import { member } from '../../../fixtures/members.ts'
 import { asker, callsOf, entriesOf, flow, runFlow, teller } from './scene.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { StepScope } from '../../../../src/team/team-config.ts'
+import type { StepScope } from '../../../../src/team/config.ts'
 import { runTeam } from '../../../../src/testing/index.ts'
 import { member } from '../../../fixtures/members.ts'
 import { asker, callsOf, entriesOf, flow, runFlow } from './scene.ts'

@@ -3,13 +3,12 @@ import { z } from 'zod'
 import type { Agent } from '../../../../src/agents/agent.ts'
 import { defineAgent } from '../../../../src/agents/function.ts'
 import { OpenAIAgent } from '../../../../src/agents/openai/agent.ts'
-import { userMessage } from '../../../../src/protocol/build.ts'
-import { textOf } from '../../../../src/protocol/task.ts'
+import { usageOf } from '../../../../src/protocol/extensions.ts'
+import { textOf, userMessage } from '../../../../src/protocol/task.ts'
 import type { Json } from '../../../../src/protocol/types.ts'
-import { usageOf } from '../../../../src/protocol/usage.ts'
 import { createServer } from '../../../../src/server/index.ts'
+import type { Step } from '../../../../src/team/config.ts'
 import { defineTeam, type Team } from '../../../../src/team/team.ts'
-import type { Step } from '../../../../src/team/team-config.ts'
 import {
   createInstantClock,
   type ModelScript,

@@ -1,7 +1,7 @@
 import type { Agent, AgentReply, Turn } from '../../../../src/agents/agent.ts'
 import type { Json, JsonObject, Message } from '../../../../src/protocol/types.ts'
+import type { Step } from '../../../../src/team/config.ts'
 import { defineTeam, type Team } from '../../../../src/team/team.ts'
-import type { Step } from '../../../../src/team/team-config.ts'
 import { runTeam, type TeamRun } from '../../../../src/testing/index.ts'
 import { member } from '../../../fixtures/members.ts'
 

@@ -1,0 +1,175 @@
+import { A2AError } from '../../protocol/errors.ts'
+import type {
+  AgentCard,
+  OAuth2SecurityScheme,
+  SecurityRequirement,
+  SecurityScheme,
+} from '../../protocol/types.ts'
+import { urlFault } from '../../shared/text.ts'
+import {
+  allOf,
+  apiKeyAuth,
+  basicAuth,
+  bearerAuth,
+  type ClientAuth,
+  type CredentialOrigins,
+  createCredentialOrigins,
+  httpAuth,
+  type Secret,
+} from './auth.ts'
+import type { OAuthConfig } from './oauth.ts'
+import { clientCredentials, oauth } from './oauth-flows.ts'
+
+/** Credentials by the name of the security scheme in the card. */
+export type Credentials = Readonly<Record<string, Credential>>
+
+/** A key or token; user and password; or who you are to an authorization server, whose endpoints the card names. */
+export type Credential = Secret | BasicCredential | OAuthConfig
+
+/** User and password of HTTP's Basic scheme. */
+export interface BasicCredential {
+  readonly user: string
+  readonly password: string
+}
+
+/** Which authorization servers that a card names may be told a client secret. */
+export interface CardAuthOptions {
+  /** The agent's URL as the user named it. */
+  readonly serverUrl?: string
+  /** Further origins that the user allows. */
+  readonly credentialOrigins?: readonly string[]
+}
+
+/**
+ * Makes of the credentials at hand what a card asks for: the first requirement all of whose schemes are covered.
+ * Undefined where the card asks for nothing. A client secret or refresh token goes to an authorization server that
+ * only the card names if the options allow its origin.
+ *
+ * @throws A2AError `unauthenticated` where no requirement is covered; it names the schemes, not the secrets.
+ */
+export function authFromCard(
+  card: AgentCard,
+  credentials: Credentials,
+  { serverUrl, credentialOrigins: allowed }: CardAuthOptions = {},
+): ClientAuth | undefined {
+  const origins = createCredentialOrigins({ named: [serverUrl], allowed })
+  return toCardAuth(card, credentials, { origins })
+}
+
+/** What is believed of a card, and how the authorization servers in it are reached. */
+export interface CardTerms {
+  readonly origins: CredentialOrigins
+  /** For servers that only the card names; the runtime's own if absent. */
+  readonly fetch?: typeof fetch
+}
+
+/** The same as `authFromCard`, on a client's own terms. */
+export function toCardAuth(
+  card: AgentCard,
+  credentials: Credentials,
+  terms: CardTerms,
+): ClientAuth | undefined {
+  const requirements = card.securityRequirements ?? []
+  if (requirements.length === 0) return undefined
+  const chosen = requirements.find((requirement) =>
+    namesOf(requirement).every((name) => Object.hasOwn(credentials, name)),
+  )
+  if (!chosen) throw new A2AError('unauthenticated', `${card.name} asks for ${spell(requirements)}`)
+  const auths = namesOf(chosen).map((name) => {
+    const scheme = card.securitySchemes?.[name]
+    const credential = credentials[name]
+    if (!scheme || credential === undefined)
+      throw new A2AError('invalidAgentResponse', `The card does not say what ${name} is`)
+    return authFor(scheme, withScopes(credential, chosen.schemes[name]?.list ?? []), terms)
+  })
+  return auths.length === 0 ? undefined : allOf(auths)
+}
+
+/** The scopes of the card's requirement, unless the credential says its own. */
+function withScopes(credential: Credential, scopes: readonly string[]): Credential {
+  return isSecret(credential) || 'password' in credential ? credential : { scopes, ...credential }
+}
+
+function authFor(scheme: SecurityScheme, credential: Credential, terms: CardTerms): ClientAuth {
+  if (isSecret(credential)) return fromSecret(scheme, credential)
+  if ('password' in credential) return basicAuth(credential.user, credential.password)
+  if ('oauth2SecurityScheme' in scheme)
+    return fromFlow(scheme.oauth2SecurityScheme, credential, terms)
+  if ('openIdConnectSecurityScheme' in scheme) {
+    const { openIdConnectUrl: metadataUrl } = scheme.openIdConnectSecurityScheme
+    return oauth(withEndpoints(credential, { metadataUrl }, terms))
+  }
+  throw new A2AError('invalidParams', 'OAuth credentials fit OAuth and OpenID schemes only')
+}
+
+/** A secret is a key where the scheme is a key, and otherwise stands in the Authorization header. */
+function fromSecret(scheme: SecurityScheme, secret: Secret): ClientAuth {
+  if ('apiKeySecurityScheme' in scheme) return apiKeyAuth(secret, scheme.apiKeySecurityScheme)
+  if ('httpAuthSecurityScheme' in scheme) {
+    const name = scheme.httpAuthSecurityScheme.scheme
+    return name.toLowerCase() === 'bearer' ? bearerAuth(secret) : httpAuth(name, secret)
+  }
+  return bearerAuth(secret)
+}
+
+/** The card names the flow and its endpoints. */
+function fromFlow(
+  scheme: OAuth2SecurityScheme,
+  credential: OAuthConfig,
+  terms: CardTerms,
+): ClientAuth {
+  const { flows, oauth2MetadataUrl } = scheme
+  const { scopes: _, ...endpoints } = Object.values(flows)[0] ?? {}
+  const metadata = oauth2MetadataUrl ? { metadataUrl: oauth2MetadataUrl } : {}
+  const config = withEndpoints(credential, { ...metadata, ...endpoints }, terms)
+  if ('clientCredentials' in flows) return clientCredentials(config)
+  if ('deviceCode' in flows || 'authorizationCode' in flows) return oauth(config)
+  throw new A2AError('unsupportedOperation', 'The card offers only flows that OAuth 2.1 dropped')
+}
+
+/**
+ * Endpoints that the card names; what the credential says itself comes first, and one that names its authorization
+ * server needs none of them.
+ */
+function withEndpoints(
+  credential: OAuthConfig,
+  endpoints: Partial<OAuthConfig>,
+  { origins, fetch: fetcher }: CardTerms,
+): OAuthConfig {
+  if (credential.issuer || credential.metadataUrl) return credential
+  const { tokenUrl, refreshUrl, deviceAuthorizationUrl } = credential
+  const named = createCredentialOrigins({ named: [tokenUrl, refreshUrl, deviceAuthorizationUrl] })
+  return {
+    ...(fetcher && { fetch: byWhoNamedIt(named, fetcher) }),
+    ...endpoints,
+    ...credential,
+    mayReceiveSecrets: (url) => named.has(url) || origins.has(url),
+  }
+}
+
+/** What the user named is asked for as it is written; what the card names, under the client's guard. */
+function byWhoNamedIt(named: CredentialOrigins, guarded: typeof fetch): typeof fetch {
+  return async (input, init) => {
+    const url = String(input)
+    if (named.has(url)) return fetch(input, init)
+    const fault = urlFault(url)
+    if (fault !== undefined)
+      throw new A2AError(
+        'invalidAgentResponse',
+        `A URL of the card's authorization server ${fault}`,
+      )
+    return guarded(input, init)
+  }
+}
+
+function isSecret(credential: Credential): credential is Secret {
+  return typeof credential === 'string' || typeof credential === 'function'
+}
+
+function namesOf(requirement: SecurityRequirement): readonly string[] {
+  return Object.keys(requirement.schemes)
+}
+
+function spell(requirements: readonly SecurityRequirement[]): string {
+  return requirements.map((requirement) => namesOf(requirement).join(' and ')).join(', or ')
+}

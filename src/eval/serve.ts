@@ -1,0 +1,395 @@
+import { readdir } from 'node:fs/promises'
+import { join, resolve, sep } from 'node:path'
+import { z } from 'zod'
+import type { Agent, AgentEvent, Turn } from '../agents/agent.ts'
+import { defineAgent } from '../agents/function.ts'
+import { createGuard, type GuardOptions, type Rules } from '../network/guard.ts'
+import { A2AError } from '../protocol/errors.ts'
+import { dataPart, newArtifact, textOf, textPart } from '../protocol/task.ts'
+import type { Json, Message } from '../protocol/types.ts'
+import { createDeferred, type Deferred } from '../shared/async.ts'
+import { type Clock, systemClock } from '../shared/clock.ts'
+import { newId } from '../shared/ids.ts'
+import { findJson } from '../shared/json.ts'
+import { type Logger, silent } from '../shared/log.ts'
+import { urlFault } from '../shared/text.ts'
+import { readUtterances, type ToolCallRequest } from './agent/messages.ts'
+import { isJsonObject, parseWith, round, tryParseSaid, ValidationError } from './base.ts'
+import type { Domain } from './domain/domain.ts'
+import { builtInDomains } from './domain/load.ts'
+import { presentName } from './domain/replay.ts'
+import { passRate } from './results/compare.ts'
+import { type EvalResults, requireOwn } from './results/results.ts'
+import { runEvaluation } from './run/evaluate.ts'
+import { loadResults } from './run/journal.ts'
+import type { EvaluationOptions } from './run/plan.ts'
+import { scriptedUser, type UserSimulator } from './users.ts'
+
+/** What an evaluator works with. */
+export interface EvaluatorOptions {
+  /** Where evaluations are kept, a directory for each. */
+  readonly archive: string
+  /** The domains that callers may choose, by name; the built-in ones if absent. */
+  readonly domains?: Readonly<Record<string, Domain>>
+  /** Who plays the user; the scripted one if absent. */
+  readonly user?: UserSimulator
+  /** Which agents may be evaluated, wherever they lie; if absent, those that `guard` lets through. */
+  readonly allowEndpoint?: (url: string) => boolean
+  /** Where an agent may lie that a caller names; at public addresses if absent. */
+  readonly guard?: Omit<GuardOptions, 'allowHttp'>
+  /** Simulations at the same time, in one evaluation; 3 if absent. */
+  readonly maxConcurrency?: number
+  /** Where time comes from; the machine's own if absent. */
+  readonly clock?: Clock
+  /** Where it tells what it does; nowhere if absent. */
+  readonly log?: Logger
+}
+
+/** A finished evaluation in a list. */
+export interface ArchiveEntry {
+  readonly evaluation_id: string
+  readonly timestamp: string
+  readonly domain: string
+  readonly agent: string
+  readonly pass_rate: number | null
+}
+
+const skills = [
+  skill('run_evaluation', 'Run an evaluation', 'Measure an A2A agent on a domain', [
+    '{"participants": {"agent": "https://agent.example.com"}, "config": {"domain": "kestrel"}}',
+  ]),
+  skill('list_domains', 'List domains', 'Which domains there are, and their tasks', [
+    'list domains',
+  ]),
+  skill('get_evaluation_results', 'Results', 'The results of an evaluation, or a list of them', [
+    'list results',
+  ]),
+]
+
+function skill(id: string, name: string, description: string, examples: readonly string[]) {
+  return { id, name, description, examples, tags: ['evaluation'] }
+}
+
+/**
+ * Makes an A2A agent of the evaluation itself: asked for one, it runs it, streams how far it is, and ends with the
+ * artifact `Result`: a summary in words and `{domain, score, max_score, pass_rate, task_rewards, time_used}`.
+ */
+export function createEvaluator(options: EvaluatorOptions): Agent {
+  return defineAgent(
+    {
+      name: 'Corral evaluator',
+      id: 'evaluator',
+      description: 'Measures A2A agents: runs evaluations, lists domains, and shows results',
+      skills,
+    },
+    (message, turn) => answer(options, message, turn),
+  )
+}
+
+async function* answer(
+  options: EvaluatorOptions,
+  message: Message,
+  turn: Turn,
+): AsyncGenerator<AgentEvent> {
+  const request = readRequest(message)
+  if (request.skill === 'run_evaluation') yield* run(options, request, turn)
+  else yield turn.reply([dataPart(await look(options, request))])
+}
+
+/** What can be asked of the evaluator. */
+type EvaluatorRequest =
+  | ({ readonly skill: 'run_evaluation' } & RunRequest)
+  | { readonly skill: 'list_domains' }
+  | { readonly skill: 'get_evaluation_results'; readonly evaluation_id?: string | undefined }
+
+/** An evaluation to run. */
+interface RunRequest {
+  readonly agent_endpoint: string
+  readonly domain: string
+  readonly num_trials?: number | undefined
+  readonly num_tasks?: number | undefined
+  readonly task_ids?: readonly string[] | undefined
+  readonly max_steps?: number | undefined
+}
+
+/**
+ * Reads what a message asks for: AgentBeats' `{"participants": {"agent": url}, "config": {…}}`, a tool call
+ * `run_evaluation` (or `run_tau2_evaluation`), `list_domains`, `get_evaluation_results`, as data or as JSON in text;
+ * or, in words, "list domains" and "list results".
+ *
+ * @throws ValidationError that says what can be asked.
+ */
+function readRequest(message: Message): EvaluatorRequest {
+  const text = textOf(message.parts)
+  const data = message.parts.flatMap((part) => ('data' in part ? [part.data] : []))
+  for (const value of [
+    ...data,
+    tryParseSaid(text),
+    ...findJson(text).map((found) => found.value),
+  ]) {
+    const request = readValue(value)
+    if (request) return request
+  }
+  if (/\bdomains?\b/i.test(text)) return { skill: 'list_domains' }
+  if (/\b(results|evaluations)\b/i.test(text)) return { skill: 'get_evaluation_results' }
+  throw new ValidationError(
+    'Ask for run_evaluation {"agent_endpoint", "domain"}, list_domains, or get_evaluation_results {"evaluation_id"}',
+  )
+}
+
+const positive = z.int().min(1).max(10_000)
+
+const requestShape = {
+  domain: z.string().default('kestrel').transform(presentName),
+  num_trials: positive.optional(),
+  num_tasks: positive.nullish().transform((n) => n ?? undefined),
+  task_ids: z
+    .array(z.union([z.string(), z.number()]).transform(String))
+    .nullish()
+    .transform((ids) => ids ?? undefined),
+  max_steps: positive.optional(),
+}
+
+const agentBeats = z.object({
+  participants: z.looseObject({ agent: z.string() }),
+  config: z
+    .object(requestShape)
+    .default({ domain: 'kestrel', num_tasks: undefined, task_ids: undefined }),
+})
+
+function readValue(value: unknown): EvaluatorRequest | undefined {
+  if (isJsonObject(value) && isJsonObject(value.participants)) {
+    const { participants, config } = parseWith(agentBeats, value, 'request')
+    return { skill: 'run_evaluation', agent_endpoint: participants.agent, ...config }
+  }
+  const [first] = readUtterances(value) ?? []
+  return first && 'call' in first ? readCall(first.call) : undefined
+}
+
+const runArguments = z.object({ agent_endpoint: z.string(), ...requestShape })
+const resultArguments = z.object({ evaluation_id: z.string().optional() })
+
+function readCall({ name, arguments: args }: ToolCallRequest): EvaluatorRequest | undefined {
+  if (name === 'run_evaluation' || name === 'run_tau2_evaluation')
+    return { skill: 'run_evaluation', ...parseWith(runArguments, args, 'request') }
+  if (name === 'list_domains') return { skill: 'list_domains' }
+  if (name === 'get_evaluation_results')
+    return { skill: name, ...parseWith(resultArguments, args, 'request') }
+  return undefined
+}
+
+async function* run(
+  options: EvaluatorOptions,
+  request: RunRequest,
+  turn: Turn,
+): AsyncGenerator<AgentEvent> {
+  const { domains = builtInDomains, archive } = options
+  const { clock = systemClock } = options
+  const domain = Object.hasOwn(domains, request.domain) ? domains[request.domain] : undefined
+  if (!domain) throw new ValidationError('There is no such domain; ask for list_domains')
+  const around = checkAgent(options, request.agent_endpoint)
+  const id = newId()
+  const started = clock.elapsed()
+  const queue = createEventQueue<string>()
+  const evaluation: EvaluationOptions = {
+    id,
+    domain,
+    agent: { endpoint: request.agent_endpoint },
+    user: options.user ?? scriptedUser,
+    saveTo: evaluationPath(archive, id),
+    maxConcurrency: options.maxConcurrency ?? 3,
+    log: options.log ?? silent,
+    clock,
+    signal: turn.signal,
+    ...limits(request),
+    onProgress: ({ done, total, simulation, successes, scored }) =>
+      queue.push(
+        `${done}/${total} ${simulation.task_id}: ${simulation.termination_reason}, ${successes}/${scored} passed`,
+      ),
+  }
+  const running = runEvaluation(evaluation, around).finally(queue.end)
+  running.catch(() => {}) // awaited below, after the progress
+  const back = turn.away()
+  try {
+    yield turn.status('TASK_STATE_WORKING', `Evaluation ${id} on ${domain.name}`)
+    for await (const line of queue) yield turn.status('TASK_STATE_WORKING', line)
+  } finally {
+    await back()
+  }
+  const seconds = round((clock.elapsed() - started) / 1000, 3)
+  yield turn.artifact(toArtifact(await running, seconds))
+  yield turn.status('TASK_STATE_COMPLETED')
+}
+
+/**
+ * Whoever asks for an evaluation names the agent, so its address is judged as a stranger's word, now and at every
+ * connection; where the operator has said which agents may be called, these are called as written.
+ */
+function checkAgent(
+  { allowEndpoint, guard: given }: EvaluatorOptions,
+  endpoint: string,
+): { readonly rules?: Rules } {
+  const fault = urlFault(endpoint)
+  if (fault !== undefined) throw new ValidationError(`participants.agent ${fault}`)
+  if (allowEndpoint?.(endpoint)) return {}
+  if (allowEndpoint) throw new A2AError('forbidden', 'This evaluator may not call that agent')
+  const guard = createGuard({ ...given, allowHttp: true })
+  guard.check(endpoint, 'participants.agent')
+  return { rules: guard.rules }
+}
+
+/** Hands items from a callback to one reader, in order. */
+interface EventQueue<T> extends AsyncIterable<T> {
+  push(item: T): void
+  /** No more items; the reader's loop ends after those there are. */
+  readonly end: () => void
+}
+
+/** How many items may wait for a slow reader; beyond it the oldest is dropped, since the next says more. */
+const bound = 1000
+
+/** Makes an empty queue. */
+function createEventQueue<T>(): EventQueue<T> {
+  const items: T[] = []
+  let ended = false
+  let waiting: Deferred<void> | undefined
+  const wake = (): void => {
+    waiting?.resolve()
+    waiting = undefined
+  }
+  return {
+    push(item) {
+      if (items.push(item) > bound) items.shift()
+      wake()
+    },
+    end() {
+      ended = true
+      wake()
+    },
+    async *[Symbol.asyncIterator]() {
+      for (;;) {
+        while (items.length > 0) yield items.shift() as T // there is one
+        if (ended) return
+        waiting = createDeferred()
+        await waiting.promise
+      }
+    },
+  }
+}
+
+const idPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/
+
+/**
+ * Gives the directory of an evaluation below the archive. An id that is no plain name, or that leads elsewhere, is
+ * refused.
+ *
+ * @throws ValidationError that does not repeat the id.
+ */
+export function evaluationPath(archive: string, id: string): string {
+  const root = resolve(archive)
+  const path = resolve(root, id)
+  if (!idPattern.test(id) || !path.startsWith(root + sep))
+    throw new ValidationError('The evaluation id is not valid')
+  return path
+}
+
+function limits({ num_trials, num_tasks, task_ids, max_steps }: RunRequest) {
+  return {
+    ...(num_trials !== undefined && { numTrials: num_trials }),
+    ...(num_tasks !== undefined && { numTasks: num_tasks }),
+    ...(task_ids !== undefined && { taskIds: task_ids }),
+    ...(max_steps !== undefined && { maxSteps: max_steps }),
+  }
+}
+
+function toArtifact(results: EvalResults, time_used: number) {
+  const rewards = results.simulations.flatMap(({ reward_info: { reward } }) => reward ?? [])
+  const score = rewards.reduce((sum, reward) => sum + reward, 0)
+  const rate = passRate(results)
+  const result = {
+    domain: results.info.environment_info.domain_name,
+    score,
+    max_score: rewards.length,
+    /** In percent, as AgentBeats has it. */
+    pass_rate: rate === null ? null : round(rate * 100),
+    task_rewards: rewardsByTask(results),
+    time_used,
+    evaluation_id: results.id,
+    user: results.info.user_info.implementation,
+    do_nothing_rate: results.summary.do_nothing.rate,
+  }
+  const words = `${result.domain}: ${score} of ${rewards.length}, ${result.pass_rate ?? 'no'} % passed; evaluation ${results.id}`
+  return newArtifact('Result', [textPart(words), dataPart(result)])
+}
+
+/** Each task's mean reward over its trials; null where it was never scored. */
+function rewardsByTask({ simulations }: EvalResults): Record<string, number | null> {
+  const byTask = new Map<string, number[]>()
+  for (const { task_id, reward_info } of simulations) {
+    const rewards = byTask.get(task_id) ?? []
+    byTask.set(task_id, reward_info.reward === null ? rewards : [...rewards, reward_info.reward])
+  }
+  const mean = (rewards: readonly number[]): number | null =>
+    rewards.length > 0 ? round(rewards.reduce((a, b) => a + b, 0) / rewards.length, 6) : null
+  return Object.fromEntries([...byTask].map(([id, rewards]) => [id, mean(rewards)]))
+}
+
+async function look(
+  { archive, domains = builtInDomains }: EvaluatorOptions,
+  request: Exclude<EvaluatorRequest, { skill: 'run_evaluation' }>,
+): Promise<Json> {
+  if (request.skill === 'list_domains')
+    return { domains: Object.values(domains).map(describeDomain) }
+  if (request.evaluation_id === undefined)
+    return { evaluations: toJson(await listEvaluations(archive)) }
+  return toJson(await readEvaluation(archive, request.evaluation_id))
+}
+
+function describeDomain({ name, tasks, splits }: Domain): Json {
+  return {
+    name,
+    num_tasks: tasks.length,
+    task_ids: tasks.map(({ id }) => id),
+    splits: Object.keys(splits),
+  }
+}
+
+function toJson(value: unknown): Json {
+  return JSON.parse(JSON.stringify(value))
+}
+
+/** Lists the finished evaluations of an archive, newest first; what cannot be read is left out. */
+export async function listEvaluations(archive: string): Promise<readonly ArchiveEntry[]> {
+  const names = await readdir(archive, { withFileTypes: true }).catch(() => [])
+  const entries = names.filter((one) => one.isDirectory()).map((one) => toEntry(archive, one.name))
+  const known = (await Promise.all(entries)).filter((entry) => entry !== undefined)
+  return known.sort((a, b) => (a.timestamp < b.timestamp ? 1 : -1))
+}
+
+async function toEntry(archive: string, name: string): Promise<ArchiveEntry | undefined> {
+  try {
+    const { timestamp, info, ...results } = requireOwn(await loadResults(join(archive, name)))
+    return {
+      evaluation_id: name,
+      timestamp,
+      domain: info.environment_info.domain_name,
+      agent: info.agent_info.name,
+      pass_rate: passRate({ ...results, timestamp, info }),
+    }
+  } catch {
+    return undefined // a run that is not finished, or a directory of something else
+  }
+}
+
+/**
+ * Reads the results of one evaluation.
+ *
+ * @throws ValidationError where the id is not valid or nothing is known under it.
+ */
+export async function readEvaluation(archive: string, id: string): Promise<EvalResults> {
+  const path = evaluationPath(archive, id)
+  const recorded = await loadResults(path).catch(() => {
+    throw new ValidationError('There are no results of this evaluation')
+  })
+  return requireOwn(recorded)
+}

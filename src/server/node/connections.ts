@@ -1,0 +1,238 @@
+import { setMaxListeners } from 'node:events'
+import type { Socket } from 'node:net'
+import { A2AError } from '../../protocol/errors.ts'
+import type { Clock } from '../../shared/clock.ts'
+
+/** The connections of a server. */
+export interface Connections {
+  /** Takes a connection in, or refuses it where there are too many and none of them can go. */
+  open(socket: Socket): void
+  /** A request has come on a connection. */
+  begin(socket: Socket, exchange: Exchange): ClientConnection
+}
+
+/** How many there may be, and how long they may stall. */
+interface ConnectionOptions {
+  readonly max: number
+  readonly writeTimeoutMs: number
+  readonly clock: Clock
+}
+
+/** How often connections are looked over. */
+const lookMs = 4_000
+
+/**
+ * Keeps an eye on connections. At the bound the address that holds most of them loses one: the longest idle, else the
+ * oldest stream, whose reader can resume it, else the oldest request that is still being received. One look over all of
+ * them every few seconds finds the bodies and the readers that stall, so that a request costs no timer.
+ */
+export function createConnections({ max, writeTimeoutMs, clock }: ConnectionOptions): Connections {
+  const known = new WeakMap<Socket, ClientConnection>()
+  const addresses = new Map<string, AddressConnections>()
+  const intervalMs = Math.min(lookMs, writeTimeoutMs / 4)
+  let callOff: (() => void) | undefined
+  let count = 0
+  let order = 0
+
+  function look(): void {
+    callOff = clock.after(intervalMs, look)
+    const now = clock.elapsed()
+    for (const { first } of addresses.values())
+      for (let one = first; one; one = one.after) one.look(now, writeTimeoutMs)
+  }
+
+  function add(socket: Socket): ClientConnection {
+    const connection = new ClientConnection(socket, order++)
+    known.set(socket, connection)
+    if (socket.destroyed) return connection
+    const near = addresses.get(connection.address) ?? new AddressConnections()
+    addresses.set(connection.address, near)
+    near.add(connection)
+    count++
+    callOff ??= clock.after(intervalMs, look)
+    socket.once('close', () => remove(connection))
+    return connection
+  }
+
+  function remove(connection: ClientConnection): void {
+    const near = addresses.get(connection.address)
+    if (!near?.delete(connection)) return
+    if (near.size === 0) addresses.delete(connection.address)
+    if (--count > 0) return
+    callOff?.()
+    callOff = undefined
+  }
+
+  function makeRoom(): boolean {
+    let most: AddressConnections | undefined
+    for (const near of addresses.values()) if (near.size > (most?.size ?? 0)) most = near
+    const victim = most?.leastNeeded()
+    if (!victim) return false
+    remove(victim)
+    victim.socket.destroy()
+    return true
+  }
+
+  return {
+    open(socket) {
+      if (count < max || makeRoom()) add(socket)
+      else socket.end(refusal, () => socket.destroy())
+    },
+    begin(socket, exchange) {
+      const connection = known.get(socket) ?? add(socket)
+      connection.begin(exchange, order++)
+      return connection
+    },
+  }
+}
+
+const refusal =
+  'HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
+
+/** What may go, in this order. Whoever waits for an answer is never cut off. */
+const ranks: Readonly<Record<Exchange['phase'], number>> = {
+  done: 0,
+  streaming: 1,
+  receiving: 2,
+  answering: Number.POSITIVE_INFINITY,
+}
+
+/** The connections of one address, linked to each other: none leaves anything behind when it goes. */
+class AddressConnections {
+  first: ClientConnection | undefined
+  size = 0
+
+  add(connection: ClientConnection): void {
+    connection.after = this.first
+    if (this.first) this.first.before = connection
+    this.first = connection
+    this.size++
+  }
+
+  /** Whether it was there. */
+  delete(connection: ClientConnection): boolean {
+    const { before, after } = connection
+    if (!before && this.first !== connection) return false
+    if (before) before.after = after
+    else this.first = after
+    if (after) after.before = before
+    connection.before = undefined
+    connection.after = undefined
+    this.size--
+    return true
+  }
+
+  /** The one that can go at the least loss: of those of the lowest rank the one whose request is the oldest. */
+  leastNeeded(): ClientConnection | undefined {
+    let least: ClientConnection | undefined
+    let lowest = Number.POSITIVE_INFINITY
+    for (let one = this.first; one; one = one.after) {
+      const rank = ranks[one.phase]
+      if (rank > lowest || rank === ranks.answering) continue
+      if (rank === lowest && least && one.order > least.order) continue
+      least = one
+      lowest = rank
+    }
+    return least
+  }
+}
+
+/** The latest request on a connection, as far as its connection is concerned. */
+export interface Exchange {
+  readonly phase: 'receiving' | 'answering' | 'streaming' | 'done'
+  /** Called when its body comes too slowly. */
+  expire(): void
+}
+
+/** A body must bring this much in this time, or its end. */
+const bodyWindow = { ms: 20_000, bytes: 10 * 1024 }
+
+/** One connection, with its latest request. A class, since thousands are open at once. */
+export class ClientConnection {
+  readonly socket: Socket
+  readonly address: string
+  /** The others of its address. */
+  before: ClientConnection | undefined
+  after: ClientConnection | undefined
+  /** When the latest request came, or else the connection, in the order of all of them. */
+  order: number
+  #exchange: Exchange | undefined
+  #left: AbortSignal | undefined
+  #readOrder = -1
+  #readBytes = 0
+  #readAt = 0
+  #takenBytes = -1
+  #takenAt = 0
+
+  constructor(socket: Socket, order: number) {
+    this.socket = socket
+    this.address = socket.remoteAddress ?? ''
+    this.order = order
+  }
+
+  get phase(): Exchange['phase'] {
+    return this.#exchange?.phase ?? 'done'
+  }
+
+  /** A request has come. */
+  begin(exchange: Exchange, order: number): void {
+    this.#exchange = exchange
+    this.order = order
+  }
+
+  /** A request has been answered; nothing of it needs to be kept. */
+  end(exchange: Exchange): void {
+    if (this.#exchange === exchange) this.#exchange = undefined
+  }
+
+  /**
+   * Fires when the client has left: its connection is closed. There is one per connection, not per request, because
+   * making one costs as much as answering a small request.
+   */
+  get left(): AbortSignal {
+    this.#left ??= signalOf(this.socket)
+    return this.#left
+  }
+
+  /** Looks whether a body still comes and a reader still reads; ends what does not. */
+  look(now: number, writeTimeoutMs: number): void {
+    const { writableLength } = this.socket
+    if (writableLength === 0) this.#takenBytes = -1
+    else this.#lookAtReader(now, writeTimeoutMs)
+    if (this.phase === 'receiving') this.#lookAtBody(now)
+  }
+
+  #lookAtReader(now: number, writeTimeoutMs: number): void {
+    const { bytesWritten, writableLength } = this.socket
+    // What waits is in the first number, too: what remains is what the other side has taken.
+    const taken = bytesWritten - writableLength
+    if (taken === this.#takenBytes) {
+      if (now - this.#takenAt >= writeTimeoutMs) this.socket.destroy()
+      return
+    }
+    this.#takenBytes = taken
+    this.#takenAt = now
+  }
+
+  #lookAtBody(now: number): void {
+    const { bytesRead } = this.socket
+    if (this.#readOrder === this.order) {
+      if (now - this.#readAt < bodyWindow.ms) return
+      if (bytesRead - this.#readBytes < bodyWindow.bytes) this.#exchange?.expire()
+    }
+    this.#readOrder = this.order
+    this.#readBytes = bytesRead
+    this.#readAt = now
+  }
+}
+
+function signalOf(socket: Socket): AbortSignal {
+  const controller = new AbortController()
+  const leave = (): void =>
+    controller.abort(new A2AError('unavailable', 'The client has closed the connection'))
+  if (socket.destroyed) leave()
+  else socket.once('close', leave)
+  // Every request that waits listens; how many there are is bounded by the turns.
+  setMaxListeners(0, controller.signal)
+  return controller.signal
+}

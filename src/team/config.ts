@@ -1,0 +1,262 @@
+import type { ContextValues } from '../agents/agent.ts'
+import type { Guards } from '../agents/guards/guard.ts'
+import type { SchemaInput } from '../agents/schema.ts'
+import type { CapabilityDetail, Proficiency, SkillDetail } from '../protocol/card.ts'
+import type { AgentProvider, Json, JsonObject, Part } from '../protocol/types.ts'
+import type { CallRules, OwnScheduler, TeamAgentConfig } from './schedulers/scheduler.ts'
+
+/** What a team is made of. The TOML names are the same in snake case. */
+export interface TeamConfig {
+  /** Unique in its server and file. */
+  readonly id: string
+  readonly name: string
+  /** What it does, for those who choose among agents. */
+  readonly description: string
+  /** The members, in order. */
+  readonly agents: readonly TeamAgentConfig[]
+  /** How the team works; its `type` is the team's mode. */
+  readonly scheduler: TeamScheduler
+  /** The team's own version, for its card. */
+  readonly version?: string
+  /** Who runs it, for its card. */
+  readonly provider?: AgentProvider
+  /** Descriptions and versions of abilities, for cards. */
+  readonly capabilityDetails?: readonly CapabilityDetail[]
+  /** What the team is good at and how good, for cards. */
+  readonly proficiencies?: readonly Proficiency[]
+  /** Skills for A2A cards; derived from the abilities if absent. */
+  readonly skills?: readonly SkillDetail[]
+  /** What one run may use up. */
+  readonly budget?: BudgetConfig
+  /** Guards on what the team is asked and on what it answers. */
+  readonly guards?: Guards
+}
+
+/** How a team works, in one of the built-in ways. */
+export type SchedulerConfig<Id extends string = string> =
+  | SupervisorConfig<Id>
+  | WorkflowConfig<Id>
+  | RouterConfig<Id>
+
+/** The names of the built-in ways in which a team can work. */
+export type TeamMode = SchedulerConfig['type']
+
+/** How a team works: in a built-in way, or in one of your own. */
+export type TeamScheduler<Id extends string = string> = SchedulerConfig<Id> | OwnScheduler
+
+/** A scheduler as you may write it: the type of a built-in one may begin with a capital. */
+export type SchedulerSpelling<Id extends string = string> =
+  | TeamScheduler<Id>
+  | Capitalized<SchedulerConfig<Id>>
+
+type Capitalized<T extends SchedulerConfig> = T extends unknown
+  ? Omit<T, 'type'> & { readonly type: Capitalize<T['type']> }
+  : never
+
+/** A team's configuration as you may write it. */
+export interface TeamSpelling extends Omit<TeamConfig, 'scheduler'> {
+  readonly scheduler: SchedulerSpelling
+}
+
+/** One member leads: it sees the others' cards and delegates until it answers. */
+export interface SupervisorConfig<Id extends string = string> {
+  readonly type: 'supervisor'
+  /** The member that leads. */
+  readonly supervisorAgentId: Id
+  /** Rounds of delegation before the run fails; 10 by default. */
+  readonly maxRounds?: number
+}
+
+/** Members answer in a fixed order; each answer is the next one's question, where a step does not say another. */
+export interface WorkflowConfig<Id extends string = string> {
+  readonly type: 'workflow'
+  /** Who does what, in which order. */
+  readonly steps: readonly Step<Id>[]
+}
+
+/** Members pass the message on among themselves, starting with the default agent. */
+export interface RouterConfig<Id extends string = string> {
+  readonly type: 'router'
+  /** The member that gets the message first. */
+  readonly defaultAgentId: Id
+  /** How often the message may be passed on before the run fails; 10 by default. */
+  readonly maxRoutingHops?: number
+}
+
+/** What one run may use up. */
+export interface BudgetConfig {
+  /** Calls of members in one run, at most 100, which is also the default. */
+  readonly maxHops?: number
+  /** How many teams may stand above this one, over HTTP too; 16 by default. */
+  readonly maxDepth?: number
+  /** How long a run may take; as long as it likes if absent. */
+  readonly maxSeconds?: number
+  /** Tokens that models may use; as many as they like if absent. */
+  readonly maxTokens?: number
+  /** Money, by the prices of the models and by what remote members report; what has no price counts as nothing. */
+  readonly maxCostUsd?: number
+}
+
+/** One step of a workflow. */
+export type Step<Id extends string = string> =
+  | AgentStep<Id>
+  | AsksNobody<ParallelStep<Id> | BranchStep<Id> | LoopStep<Id> | MapStep<Id> | ApprovalStep>
+
+/** A step that asks no member itself: what is said to a member has no place beside it. */
+export type AsksNobody<T> = T & { readonly [Key in keyof AskRules | keyof CallRules]?: never }
+
+/** What every step may say. */
+export interface StepRules {
+  /** What later steps know it by, `steps.<name>`; unique in the workflow. Without one nobody can refer to it. */
+  readonly name?: string
+  /** Steps run in ascending order; equal orders keep their place in the list. */
+  readonly order?: number
+  /** The step runs only if this holds. */
+  readonly when?: Rule<boolean>
+  /** The step runs only if the previous answer contains this text; empty means always. Not beside `when`. */
+  readonly condition?: string
+}
+
+/**
+ * A rule of a step: a CEL expression over `question`, `previous`, `steps.<name>`, `context`, `feedback`, and where there
+ * are such `item` and `round`, or a function of the same. What a function gave is remembered: it is not called again when
+ * the run is repeated.
+ */
+export type Rule<T, Scope = StepScope> = string | ((scope: Scope) => T | Promise<T>)
+
+/** What a step gave, or the user asked. A step that has not run gave no text and no data. */
+export interface StepResult<Data = Json | undefined> {
+  /** Its words; those of an answer that is data alone are the data as JSON. */
+  readonly text: string
+  /** The data of its data part, a list of them where there are several. */
+  readonly data: Data
+}
+
+/** What the rules of a step see. */
+export interface StepScope<Steps = Readonly<Record<string, StepResult>>> {
+  /** What the team was asked. */
+  readonly question: StepResult
+  /** The answer before this step; before the first one, the question. */
+  readonly previous: StepResult
+  /** The results of earlier steps by their names: those of the same list, of enclosing ones, and of lists that have ended. */
+  readonly steps: Steps
+  /** What the user said to an approval that names `onFeedback`; empty otherwise. */
+  readonly feedback: string
+  /** Values that stay with the conversation. */
+  readonly context: ContextValues
+  /** The item of the `map` around the step. */
+  readonly item?: Json
+  /** The round of the loop around the step, from 1. */
+  readonly round?: number
+}
+
+/** What a step asks of its member, and of the answer. */
+export interface AskRules {
+  /** What the member is asked: a template with `{{ expression }}`, or a function; the previous answer if absent. */
+  readonly input?: Rule<string | readonly Part[]>
+  /** What the answer must fit; it becomes data. */
+  readonly outputSchema?: SchemaInput
+  /** The JSON Schema of `outputSchema`, where its library gives none. */
+  readonly jsonSchema?: JsonObject
+  /** How often an answer that does not fit is asked for again; 2 if absent. */
+  readonly maxOutputRetries?: number
+}
+
+/** A step in which a member answers. */
+export interface AgentStep<Id extends string = string> extends StepRules, AskRules, CallRules<Id> {
+  /** The member. */
+  readonly agentId: Id
+}
+
+/** A step that asks several at once, each the same. */
+export interface ParallelStep<Id extends string = string> extends StepRules {
+  /** The steps that run at once. */
+  readonly parallel: readonly Step<Id>[]
+  /** How their answers become one; under headings, in order, if absent. */
+  readonly join?: Join<Id>
+}
+
+/** How the answers of parallel steps become one: by a member, a template or a function. */
+export type Join<Id extends string = string> =
+  | (AskRules & CallRules<Id> & { readonly agentId: Id })
+  | Rule<string | readonly Part[]>
+
+/** A step that chooses: the first case whose `when` holds runs its steps. */
+export interface BranchStep<Id extends string = string> extends StepRules {
+  readonly branch: readonly BranchCase<Id>[]
+}
+
+/** One way that a branch may go. */
+export interface BranchCase<Id extends string = string> {
+  /** Whether this case runs; absent in the last one, which runs if no other does. */
+  readonly when?: Rule<boolean>
+  /** What it runs. */
+  readonly steps: readonly Step<Id>[]
+}
+
+/** A step that repeats steps until `until` holds, at most `maxIterations` times. */
+export interface LoopStep<Id extends string = string> extends StepRules {
+  readonly loop: LoopRules<Id>
+}
+
+/** What is repeated, and until when. */
+export interface LoopRules<Id extends string> {
+  /** What is repeated. */
+  readonly steps: readonly Step<Id>[]
+  /** A text that the answer contains, or a rule: an expression that names what it looks at, such as `previous.data.done`. */
+  readonly until: Rule<boolean>
+  /** The most rounds; the answer of the last one counts. */
+  readonly maxIterations: number
+}
+
+/** A step that asks a member, or runs steps, once per item of a list; the answers keep the items' order. */
+export interface MapStep<Id extends string = string> extends StepRules {
+  readonly map: MapRules<Id> & ({ readonly agentId: Id } | { readonly steps: readonly Step<Id>[] })
+}
+
+/** Which list a `map` goes through, and how. */
+export interface MapRules<Id extends string> extends CallRules<Id>, AskRules {
+  /** The list; what the previous answer holds as one if absent. */
+  readonly over?: Rule<readonly Json[]>
+  /** Items at once; 8 by default. */
+  readonly maxParallel?: number
+}
+
+/**
+ * A step that shows the user the answer so far and asks; what the user says decides whether and how the run goes on.
+ */
+export interface ApprovalStep extends StepRules {
+  readonly approval: {
+    /** What the user is asked. */
+    readonly question: string
+    /** The earlier step, of this list or an enclosing one, that runs again with what is neither a yes nor a no. */
+    readonly onFeedback?: string
+    /** How often, before the task is rejected; 5 if absent. */
+    readonly maxFeedbackRounds?: number
+  }
+}
+
+/** The team in the spelling that the code goes by. */
+export function toTeamConfig(team: TeamSpelling): TeamConfig {
+  const { scheduler } = team
+  const type = String(scheduler?.type).toLowerCase() // what is no scheduler is refused where the team is checked
+  if (type === String(scheduler?.type)) return team as TeamConfig // only the case of the type may differ
+  const spelled = { ...scheduler, type } as TeamScheduler // and here no longer does
+  return { ...team, scheduler: spelled }
+}
+
+/** What holds where the configuration of a team does not say. */
+export const teamDefaults = {
+  /** Rounds of delegation of a supervisor. */
+  maxRounds: 10,
+  /** RANCH's number of hops of a router. */
+  maxRoutingHops: 10,
+  /** Teams that a message may have passed. */
+  maxDepth: 16,
+  /** Items of a map at once. */
+  maxParallel: 8,
+  /** How often what the user says to an approval is taken as feedback. */
+  maxFeedbackRounds: 5,
+  /** Further tries of a delegation: agents retry their own connections. */
+  maxRetries: 0,
+} as const

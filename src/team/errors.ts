@@ -1,0 +1,157 @@
+import { notApproved } from '../agents/tools.ts'
+import { hardCap } from './budget.ts'
+import type { MemberReply } from './schedulers/scheduler.ts'
+
+/** What can be wrong with a team, found when it is made. */
+export type TeamFault =
+  | 'invalidShape'
+  | 'missingName'
+  | 'invalidId'
+  | 'invalidVersion'
+  | 'unnamedCapability'
+  | 'unknownScheduler'
+  | 'invalidScheduler'
+  | 'empty'
+  | 'duplicateMember'
+  | 'unregisteredMember'
+  | 'notAMember'
+  | 'missingSupervisor'
+  | 'missingDefaultAgent'
+  | 'emptyWorkflow'
+  | 'invalidLimit'
+  | 'invalidGuard'
+  | 'invalidStep'
+  | 'duplicateStep'
+  | 'unknownStep'
+  | 'invalidExpression'
+  | 'invalidSchema'
+  | 'cycle'
+
+/** Where in a team's configuration something stands, by its keys. */
+export type TeamPath = readonly (string | number)[]
+
+/** A number that a configuration may set. */
+interface Limit {
+  /** The table that it stands in. */
+  readonly at: TeamPath
+  readonly name: string
+  readonly value: number | undefined
+  /** What one run may do at most, if absent. */
+  readonly max?: number
+}
+
+/** Throws the error that names the team, the fault, the reason and the place. */
+export type Refuse = (fault: TeamFault, reason: string, at: TeamPath | TextPlace) => never
+
+/** A place within a text of a TeamConfig. */
+interface TextPlace {
+  readonly path: TeamPath
+  /** The character at which it begins. */
+  readonly offset: number | undefined
+}
+
+/** Refuses a number out of range. */
+export function checkLimit({ at, name, value, max = hardCap }: Limit, refuse: Refuse): void {
+  if (value === undefined || (value > 0 && value <= max)) return
+  const reason = `${name} must be more than 0 and at most ${max}, not ${value}`
+  refuse('invalidLimit', reason, [...at, name])
+}
+
+/** What is wrong with a team, and where. */
+export interface FaultDetail {
+  /** In words for people. */
+  readonly reason: string
+  /** Where in the team's config it stands, by the keys; empty where it is the team as a whole. */
+  readonly path?: TeamPath
+  /** The character at which it begins, where a text stands there. */
+  readonly offset?: number | undefined
+  /** The id that was probably meant. */
+  readonly meant?: string | undefined
+}
+
+/** Errors with a text that says where they are. */
+const inPlainSight: ReadonlySet<TeamFault> = new Set<TeamFault>([
+  ...(['missingName', 'invalidId', 'empty', 'duplicateMember', 'unregisteredMember'] as const),
+  ...(['unknownScheduler', 'invalidScheduler', 'cycle'] as const),
+])
+
+/** Thrown for a team that is not valid: it says which one, where and why, for the person who wrote it. */
+export class InvalidTeamError extends Error {
+  override readonly name = 'InvalidTeamError'
+  /** The team. */
+  readonly teamId: string
+  /** What is wrong, for programs. */
+  readonly fault: TeamFault
+  /** Why, apart from where. */
+  readonly reason: string
+  /** Where in the team's config it stands, by the keys; empty where it is the team as a whole. */
+  readonly path: TeamPath
+  /** The character at which it begins, where a text stands there in which something is wrong. */
+  readonly offset: number | undefined
+
+  constructor(teamId: string, fault: TeamFault, detail: string | FaultDetail) {
+    const given: FaultDetail = typeof detail === 'string' ? { reason: detail } : detail
+    const { reason, path = [], offset, meant } = given
+    super(
+      `Team "${teamId}": ${toSentence(reason, inPlainSight.has(fault) ? [] : path)}${meant ? `; did you mean "${meant}"?` : ''}`,
+    )
+    this.teamId = teamId
+    this.fault = fault
+    this.reason = reason
+    this.path = path
+    this.offset = offset
+  }
+}
+
+/** `scheduler.steps[2].timeoutSeconds must be …`, `scheduler.steps[1].agentId: a step names …` */
+function toSentence(reason: string, path: TeamPath): string {
+  const place = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`)).join('')
+  if (place === '') return reason
+  const key = `${path.at(-1)} `
+  const words = reason.startsWith(key) ? reason.slice(key.length) : reason
+  return `${place.slice(1)}${/^(?:is|must|needs) /.test(words) ? '' : ':'} ${words}`
+}
+
+/** Ends a run because the user did not approve; the team turns it into a rejected task. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal'
+
+  constructor(reason: string = notApproved) {
+    super(reason)
+  }
+}
+
+/** What an approval asks, and where what is neither a yes nor a no goes. */
+export interface ApprovalRules {
+  readonly question: string
+  /** The step that works again with it; the user is asked again if absent. */
+  readonly target: string | undefined
+  /** How often, before the run is refused. */
+  readonly maxRounds: number
+}
+
+/** Sends a run back to an earlier step with what the user said; the list that has the step goes on from there. */
+export class Feedback extends Error {
+  override readonly name = 'Feedback'
+  readonly approval: ApprovalRules
+  readonly text: string
+
+  constructor(approval: ApprovalRules, text: string) {
+    super(`Going back to step ${approval.target}`)
+    this.approval = approval
+    this.text = text
+  }
+}
+
+/** Stops a run until the user has answered; the team turns it into the task's question. */
+export class Suspension extends Error {
+  override readonly name = 'Suspension'
+  readonly key: string
+  readonly reply: MemberReply
+
+  constructor(key: string, reply: MemberReply) {
+    super(`Waiting for the user at ${key}`)
+    this.key = key
+    this.reply = reply
+  }
+}

@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'vitest'
+import { defineAgent } from '../../src/agents/function.ts'
+import { textOf } from '../../src/protocol/task.ts'
+import type { Task } from '../../src/protocol/types.ts'
+import { ask, createEngineFor, taskOf } from './scene.ts'
+
+const limits = { maxTaskBytes: 20_000, maxTaskEvents: 10, maxContextBytes: 1_000 }
+
+const artifact = { artifactId: 'a', parts: [{ text: 'x' }] }
+
+function reasonOf({ status }: Task): string {
+  return textOf(status.message?.parts ?? [])
+}
+
+describe('a task that grows too large', () => {
+  test('fails at its number of events, with the reason', async () => {
+    const talker = defineAgent({ name: 'Talker' }, async function* (_message, turn) {
+      yield turn.artifact(artifact)
+      for (;;) yield turn.artifact(artifact, { append: true })
+    })
+    const { engine, store } = createEngineFor(talker, { limits })
+    const task = taskOf(await ask(engine, 'go'))
+    expect(task.status.state).toBe('TASK_STATE_FAILED')
+    expect(reasonOf(task)).toBe('The task has grown beyond 10 events; it is given up')
+    const records = await store.records(task.id, 0)
+    expect(records.filter(({ kind }) => kind === 'event')).toHaveLength(11)
+    expect(engine.live()).toBe(0)
+  })
+
+  test('may end with as many events as it may have', async () => {
+    const worker = defineAgent({ name: 'Worker' }, async function* (_message, turn) {
+      yield turn.artifact(artifact)
+      for (let i = 0; i < 8; i++) yield turn.artifact(artifact, { append: true })
+    })
+    const { engine } = createEngineFor(worker, { limits })
+    expect(taskOf(await ask(engine, 'go')).status.state).toBe('TASK_STATE_COMPLETED')
+  })
+
+  const swallowed: [string, (turn: Parameters<Parameters<typeof defineAgent>[1]>[1]) => unknown][] =
+    [
+      ['steps', (turn) => turn.step(crypto.randomUUID(), () => 'x'.repeat(1_000))],
+      ['values', (turn) => turn.save(crypto.randomUUID(), 'x'.repeat(1_000))],
+      ['traces', (turn) => turn.trace({ text: 'x'.repeat(1_000) })],
+    ]
+  test.each(swallowed)(
+    'by %s ends though its agent does not listen: its signal fires',
+    async (_what, write) => {
+      let aborted: unknown
+      const stubborn = defineAgent({ name: 'Stubborn' }, async (_message, turn) => {
+        turn.signal.addEventListener('abort', () => (aborted = turn.signal.reason))
+        for (let i = 0; i < 1_000; i++)
+          try {
+            await write(turn)
+          } catch {
+            // as an agent that goes on whatever happens
+          }
+        return 'done'
+      })
+      const { engine, store } = createEngineFor(stubborn, { limits })
+      const task = taskOf(await ask(engine, 'go'))
+      expect(reasonOf(task)).toBe('The task has grown beyond 20000 bytes; it is given up')
+      expect(String(aborted)).toContain('beyond 20000 bytes')
+      expect(JSON.stringify(await store.records(task.id, 0)).length).toBeLessThan(25_000)
+    },
+  )
+
+  test.each(['x'.repeat(30_000), { task: bigTask() }])(
+    'by an answer of one piece fails, too',
+    async (reply) => {
+      const big = defineAgent({ name: 'Big' }, async function* () {
+        yield reply
+      })
+      const { engine } = createEngineFor(big, { limits })
+      const task = taskOf(await ask(engine, 'go'))
+      expect(task.status.state).toBe('TASK_STATE_FAILED')
+      expect(reasonOf(task)).toContain('beyond 20000 bytes')
+    },
+  )
+
+  test('by messages of its caller fails, and its failure is the answer', async () => {
+    const asking = defineAgent({ name: 'Asking' }, async function* (_message, turn) {
+      yield turn.ask('more?')
+    })
+    const { engine } = createEngineFor(asking, { limits })
+    const { id: taskId } = taskOf(await ask(engine, 'go'))
+    const next = taskOf(await ask(engine, 'x'.repeat(10_000), { taskId }))
+    expect(next.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+    const last = taskOf(await ask(engine, 'x'.repeat(10_000), { taskId }))
+    expect(last.status.state).toBe('TASK_STATE_FAILED')
+    expect(last.history?.filter(({ role }) => role === 'ROLE_USER')).toHaveLength(2)
+    await expect(ask(engine, 'more', { taskId })).rejects.toMatchObject({ code: 'taskFailed' })
+  })
+})
+
+describe('the values of a context', () => {
+  const keeper = defineAgent({ name: 'Keeper' }, async function* (message, turn) {
+    const [key = '', size = '0', look] = textOf(message.parts).split(' ')
+    if (look) await turn.context.get(key)
+    turn.context.set(key, 'x'.repeat(Number(size)))
+    await turn.step('wait', () => 1)
+    yield 'kept'
+  })
+
+  test.each(['', ' look'])('have an end, and the step at it fails (%s)', async (look) => {
+    const { engine, store, scope } = createEngineFor(keeper, { limits })
+    const contextId = 'c'
+    const say = async (text: string): Promise<Task> =>
+      taskOf(await ask(engine, text + look, { contextId }))
+    expect((await say('a 500')).status.state).toBe('TASK_STATE_COMPLETED')
+    expect((await say('b 400')).status.state).toBe('TASK_STATE_COMPLETED')
+    expect(reasonOf(await say('c 400'))).toContain('more than 1000 bytes')
+    // What replaces a value takes its place.
+    expect((await say('a 550')).status.state).toBe('TASK_STATE_COMPLETED')
+    const values = await store.contextValues(scope, contextId)
+    expect([...values].map(([key, value]) => [key, String(value).length])).toEqual([
+      ['a', 550],
+      ['b', 400],
+    ])
+  })
+
+  test('of one step alone have the same end', async () => {
+    const { engine } = createEngineFor(keeper, { limits })
+    expect(reasonOf(taskOf(await ask(engine, 'a 1001')))).toContain('more than 1000 bytes')
+  })
+})
+
+function bigTask(): Task {
+  return {
+    id: 'any',
+    contextId: 'any',
+    status: { state: 'TASK_STATE_COMPLETED' },
+    artifacts: [{ artifactId: 'a', parts: [{ text: 'x'.repeat(30_000) }] }],
+  }
+}

@@ -1,0 +1,105 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import OpenAI from 'openai'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { Agent } from '../../src/agents/agent.ts'
+import { defineAgent } from '../../src/agents/function.ts'
+import { textOf } from '../../src/protocol/task.ts'
+import { bearer, createServer, listen, type Server } from '../../src/server/index.ts'
+import { createDeferred } from '../../src/shared/async.ts'
+
+const closing: (() => Promise<void>)[] = []
+
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+const agent = (name: string, answer = name): Agent =>
+  defineAgent({ name }, (message) => `${answer}: ${textOf(message.parts)}`)
+
+async function serve(server: Server): Promise<string> {
+  const listening = await listen(server, { port: 0, host: '127.0.0.1' })
+  closing.push(listening.close)
+  return listening.url
+}
+
+describe('the endpoints of a server', () => {
+  test('every agent is a model, in order, and the first answers where none is named', async () => {
+    const url = await serve(await createServer({ agents: [agent('one'), agent('two')] }))
+    const openai = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none' })
+    expect((await openai.models.list()).data.map(({ id }) => id)).toEqual(['one', 'two'])
+    const messages = [{ role: 'user' as const, content: 'hi' }]
+    const named = await openai.chat.completions.create({ model: 'two', messages })
+    expect(named.choices[0]?.message.content).toBe('two: hi')
+    const response = await fetch(`${url}/v1/chat`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ messages }),
+    })
+    expect(await response.json()).toMatchObject({ response: { content: 'one: hi' } })
+  })
+
+  test('every agent is an MCP tool', async () => {
+    const url = await serve(await createServer({ agents: [agent('one'), agent('two')] }))
+    const client = new Client({ name: 'test', version: '1.0.0' })
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)))
+    closing.push(() => client.close())
+    const result = await client.callTool({ name: 'two', arguments: { message: 'hi' } })
+    expect(result.content).toEqual([{ type: 'text', text: 'two: hi' }])
+  })
+
+  test('ask for credentials as A2A does', async () => {
+    const auth = { authenticators: [bearer({ tokens: { secret: 'ann' } })] }
+    const url = await serve(await createServer({ agents: [agent('one')], auth }))
+    const ask = (apiKey: string) =>
+      new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 }).chat.completions.create({
+        model: 'one',
+        messages: [{ role: 'user', content: 'hi' }],
+      })
+    await expect(ask('wrong')).rejects.toMatchObject({ status: 401 })
+    expect((await ask('secret')).choices[0]?.message.content).toBe('one: hi')
+  })
+})
+
+describe('replacing the agents of a server', () => {
+  test('changes the models and their order, and the first one is at the root', async () => {
+    const server = await createServer({ agents: [agent('one'), agent('two')] })
+    const url = await serve(server)
+    const models = async () => {
+      const { data } = await (await fetch(`${url}/v1/models`)).json()
+      return data.map(({ id }: { id: string }) => id)
+    }
+    await server.setAgents([agent('two', 'changed'), agent('three')])
+    expect(await models()).toEqual(['two', 'three'])
+    const card = await (await fetch(`${url}/.well-known/agent-card.json`)).json()
+    expect(card).toMatchObject({ name: 'two', url: `${url}/` })
+  })
+
+  test('lets the task of an agent that is gone end, and finds it when the agent is back', async () => {
+    const { promise: open, resolve: release } = createDeferred<void>()
+    const slow = defineAgent({ name: 'slow' }, async function* (_message, turn) {
+      yield turn.status('TASK_STATE_WORKING')
+      await open
+      yield 'done'
+    })
+    const server = await createServer({ agents: [slow] })
+    closing.push(server.close)
+    const dispatch = server.dispatch('slow')
+    const message = {
+      messageId: 'm',
+      role: 'ROLE_USER' as const,
+      parts: [{ text: 'go' }],
+    }
+    const configuration = { returnImmediately: true }
+    const sent = await dispatch('SendMessage', { message, configuration }, {})
+    const id = 'task' in sent ? sent.task.id : ''
+    await server.setAgents([agent('other')])
+    await server.setAgents([agent('other'), agent('slow')])
+    release()
+    const stream = await server
+      .dispatch('slow')('SubscribeToTask', { id }, {})
+      .catch(() => [])
+    for await (const _ of stream);
+    const task = await server.dispatch('slow')('GetTask', { id }, {})
+    expect(task.status.state).toBe('TASK_STATE_COMPLETED')
+  })
+})

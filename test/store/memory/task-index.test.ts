@@ -1,0 +1,69 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { OrderedHeads } from '../../../src/store/memory/task-index.ts'
+import type { TaskHead } from '../../../src/store/store.ts'
+import { at, scope } from '../../contracts/store/samples.ts'
+
+test('agrees with a sorted array over thousands of additions and removals', () => {
+  const steps = fc.array(fc.tuple(fc.nat(40), fc.nat(60), fc.boolean()), {
+    minLength: 2_000,
+    maxLength: 4_000,
+  })
+  fc.assert(
+    fc.property(steps, fc.nat(40), (all, from) => {
+      const list = new OrderedHeads()
+      const model = new Map<string, TaskHead>()
+      for (const [second, number, add] of all) {
+        const one = head(second, number)
+        if (add && !model.has(keyOf(one))) {
+          list.add(one)
+          model.set(keyOf(one), one)
+        } else if (!add) {
+          list.remove(one)
+          model.delete(keyOf(one))
+        }
+      }
+      const sorted = [...model.keys()].sort().reverse()
+      expect(list.size).toBe(sorted.length)
+      expect([...list.descend()].map(keyOf)).toEqual(sorted)
+      const cursor = head(from, 30)
+      expect([...list.descend(cursor)].map(keyOf)).toEqual(
+        sorted.filter((key) => key < keyOf(cursor)),
+      )
+      expect(list.countFrom(at(from))).toBe(sorted.filter((key) => key >= at(from)).length)
+    }),
+    { numRuns: 20, endOnFailure: true },
+  )
+})
+
+test('takes heads in ascending, descending and equal order', () => {
+  for (const second of [(i: number) => i, (i: number) => 5_000 - i, () => 7]) {
+    const list = new OrderedHeads()
+    for (let i = 0; i < 5_000; i += 1) list.add(head(second(i), i))
+    const keys = [...list.descend()].map(keyOf)
+    expect(keys).toEqual([...keys].sort().reverse())
+    expect(new Set(keys).size).toBe(5_000)
+  }
+})
+
+test('reads no further than it is asked to', () => {
+  const list = new OrderedHeads()
+  for (let i = 0; i < 1_000; i += 1) list.add(head(i, i))
+  const page: string[] = []
+  for (const { timestamp } of list.descend(head(500, 500))) {
+    page.push(timestamp)
+    if (page.length === 3) break
+  }
+  expect(page).toEqual([at(499), at(498), at(497)])
+})
+
+function head(second: number, number: number): TaskHead {
+  const id = String(number).padStart(5, '0')
+  const timestamp = at(second)
+  const work = { busy: false, generation: 1, build: '' }
+  return { id, scope, contextId: 'c', state: 'TASK_STATE_COMPLETED', timestamp, ...work }
+}
+
+function keyOf({ timestamp, id }: TaskHead): string {
+  return `${timestamp} ${id}`
+}
