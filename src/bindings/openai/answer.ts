@@ -350,12 +350,20 @@ export function cutAt(words: readonly string[], text: string): string {
   return at < 0 ? text : text.slice(0, at)
 }
 
-/** Where the first of the words stands; -1 where none does. */
+/**
+ * Where the first of the words begins; -1 where the text has none. The first is the one that ends first, as for a model
+ * that stops while it writes: a word that begins earlier and ends later is not complete yet. Of two with the same end,
+ * the longer one is cut.
+ */
 function firstOf(words: readonly string[], text: string): number {
   let first = -1
+  let firstEnd = Number.POSITIVE_INFINITY
   for (const word of words) {
     const at = text.indexOf(word)
-    if (at >= 0 && (first < 0 || at < first)) first = at
+    const end = at + word.length
+    if (at < 0 || end > firstEnd || (end === firstEnd && at > first)) continue
+    first = at
+    firstEnd = end
   }
   return first
 }

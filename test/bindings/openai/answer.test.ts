@@ -15,7 +15,16 @@ test('a text in pieces is cut where the whole text is, however it comes', () => 
       expect(told).toBe(cutAt(stops, pieces.join('')))
       expect(stops.some((stop) => told.includes(stop))).toBe(false)
     }),
+    { numRuns: 2000 },
   )
+})
+
+test('of two words that overlap the one that ends first cuts, in one piece or in several', () => {
+  const stops = ['b\na', '\n']
+  const cutter = createStopCutter(stops)
+  expect(cutter.take('b\n') + cutter.take('a') + cutter.end()).toBe('b')
+  expect(cutAt(stops, 'b\na')).toBe('b')
+  expect(cutAt(['\na', 'b\na'], 'ab\na')).toBe('a')
 })
 
 test('only the end that may begin a word waits', () => {
