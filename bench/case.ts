@@ -18,6 +18,8 @@ export interface Case {
   readonly bar: number
   readonly unit: string
   run(bench: Bench): Promise<Finding>
+  /** The same figure for several trees, whose processes take turns; for a case that is made of probes. */
+  compare?(bench: Bench, trees: readonly string[]): Promise<readonly number[]>
 }
 
 /** What a case showed. */

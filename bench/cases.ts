@@ -4,6 +4,8 @@ import { eventElsewhere, takeover, twoReplicas } from './replicas.ts'
 import {
   clientCost,
   commandStart,
+  compareClients,
+  compareHops,
   crowd,
   dataHopCost,
   hopCost,
@@ -86,6 +88,7 @@ export const cases: readonly Case[] = [
     bar: 60,
     unit: 'µs CPU over direct calls',
     run: hopCost,
+    compare: (bench, trees) => compareHops(bench, 'team', trees),
   },
   {
     name: 'workflow-data',
@@ -93,6 +96,7 @@ export const cases: readonly Case[] = [
     bar: 100,
     unit: 'µs CPU over direct calls',
     run: dataHopCost,
+    compare: (bench, trees) => compareHops(bench, 'data', trees),
   },
   {
     name: 'rss-50000',
@@ -128,6 +132,7 @@ export const cases: readonly Case[] = [
     bar: 1.5,
     unit: '× bare undici CPU per call',
     run: clientCost,
+    compare: compareClients,
   },
   {
     name: 'cli-version',

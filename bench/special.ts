@@ -2,51 +2,100 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { type Bench, type Finding, median, repeat } from './case.ts'
 import { type Effort, type Measurement, measure, type Subject, type Usage } from './measure.ts'
-import { type Child, start } from './processes.ts'
+import { type Child, here, start } from './processes.ts'
 import type { WorkloadName } from './workloads.ts'
 
 /** CPU time that a workflow adds for each of three local members, over one agent that calls the same functions. */
-export function hopCost(bench: Bench): Promise<Finding> {
-  return workflowCost(bench, 'team')
+export async function hopCost(bench: Bench): Promise<Finding> {
+  return toHopFinding(await repeat(bench.repeats, () => cpuOfHops(bench, 'team', [here])))
 }
 
 /** The same where each step has a rule and its answer is data that fits a schema. */
-export function dataHopCost(bench: Bench): Promise<Finding> {
-  return workflowCost(bench, 'data')
+export async function dataHopCost(bench: Bench): Promise<Finding> {
+  return toHopFinding(await repeat(bench.repeats, () => cpuOfHops(bench, 'data', [here])))
 }
 
-async function workflowCost({ quick, repeats }: Bench, workflow: string): Promise<Finding> {
-  const messages = quick ? 6_000 : 20_000
-  const rounds = await repeat(repeats, async () => {
-    const sides = ['direct', workflow].map((side) => start('probes/hop.ts', [side]))
-    const [direct = 0, team = 0] = await cpuOf(sides, messages)
-    return { direct, team }
-  })
-  const ratio = median(rounds.map(({ team, direct }) => (team - direct) / 3))
-  const direct = median(rounds.map((round) => round.direct))
-  const team = median(rounds.map((round) => round.team))
-  return { ratio, details: { directCpuMicros: direct, teamCpuMicros: team } }
+/** What a hop costs in each of several trees. */
+export async function compareHops(
+  bench: Bench,
+  workflow: 'team' | 'data',
+  trees: readonly string[],
+): Promise<readonly number[]> {
+  return (await cpuOfHops(bench, workflow, trees)).map(toHop)
+}
+
+/** CPU time per message of an agent that calls three functions itself, and of a workflow with three members. */
+interface HopCpu {
+  readonly direct: number
+  readonly team: number
+}
+
+async function cpuOfHops(
+  { quick }: Bench,
+  workflow: 'team' | 'data',
+  trees: readonly string[],
+): Promise<readonly HopCpu[]> {
+  const children = trees.flatMap((root) =>
+    ['direct', workflow].map((side) => start('probes/hop.ts', [side], { root })),
+  )
+  const cpu = await cpuOf(children, quick ? 6_000 : 20_000)
+  return trees.map((_, i) => ({ direct: cpu[2 * i] ?? 0, team: cpu[2 * i + 1] ?? 0 }))
+}
+
+function toHop({ direct, team }: HopCpu): number {
+  return (team - direct) / 3
+}
+
+function toHopFinding(rounds: readonly (readonly HopCpu[])[]): Finding {
+  const all = rounds.flat()
+  const directCpuMicros = median(all.map(({ direct }) => direct))
+  const teamCpuMicros = median(all.map(({ team }) => team))
+  return { ratio: median(all.map(toHop)), details: { directCpuMicros, teamCpuMicros } }
 }
 
 /** CPU time of the caller's side of SendMessage, as a multiple of bare undici's. */
-export async function clientCost({ quick, repeats }: Bench): Promise<Finding> {
-  const calls = quick ? 6_000 : 20_000
+export async function clientCost(bench: Bench): Promise<Finding> {
+  const rounds = (await repeat(bench.repeats, () => cpuOfCallers(bench, [here]))).flat()
+  const undici = median(rounds.map((round) => round.undici))
+  const ratio = median(rounds.map(toCallerRatio))
+  return { ratio, details: { undiciCpuMicros: undici, corralCpuMicros: ratio * undici } }
+}
+
+/** What a call costs its caller with the client of each of several trees; all call the server of this one. */
+export async function compareClients(
+  bench: Bench,
+  trees: readonly string[],
+): Promise<readonly number[]> {
+  return (await cpuOfCallers(bench, trees)).map(toCallerRatio)
+}
+
+/** CPU time per call of bare undici and of the client. */
+interface CallerCpu {
+  readonly undici: number
+  readonly corral: number
+}
+
+async function cpuOfCallers(
+  { quick }: Bench,
+  trees: readonly string[],
+): Promise<readonly CallerCpu[]> {
   const server = start('subject.ts', ['corral', 'task'])
   try {
     const { port } = (await server.ready) as { port: number } // what subject.ts says first
-    const rounds = await repeat(repeats, async () => {
-      const callers = ['undici', 'corral'].map((caller) =>
-        start('probes/caller.ts', [caller, String(port)]),
-      )
-      const [undici = 0, corral = 0] = await cpuOf(callers, calls)
-      return { undici, corral }
-    })
-    const ratio = median(rounds.map(({ corral, undici }) => corral / undici))
-    const undici = median(rounds.map((round) => round.undici))
-    return { ratio, details: { undiciCpuMicros: undici, corralCpuMicros: ratio * undici } }
+    const children = trees.flatMap((root) =>
+      ['undici', 'corral'].map((caller) =>
+        start('probes/caller.ts', [caller, String(port)], { root }),
+      ),
+    )
+    const cpu = await cpuOf(children, quick ? 6_000 : 20_000)
+    return trees.map((_, i) => ({ undici: cpu[2 * i] ?? 0, corral: cpu[2 * i + 1] ?? 0 }))
   } finally {
     await server.stop()
   }
+}
+
+function toCallerRatio({ undici, corral }: CallerCpu): number {
+  return corral / undici
 }
 
 const slices = 10
